@@ -142,12 +142,17 @@ def with_predicted(annotations: Annotations, predictions: Mapping[str, Any]) -> 
     return annotations.with_cases(pd.unique(np.concatenate(names)))
 
 
-def line_up(source: Any, annotations: Annotations, extra: str = "refuse") -> Float[np.ndarray, "case class"]:
-    """As :func:`read_predictions`, but what is in order is not copied, nor float16 widened; it is to be read only."""
+def line_up(
+    source: Any, annotations: Annotations, extra: str = "refuse", positive: str | None = None
+) -> Float[np.ndarray, "case class"]:
+    """As :func:`read_predictions`, but what is in order is not copied, nor float16 widened; it is to be read only.
+
+    One column without the name of a class is the probability of `positive`, by default the second class.
+    """
     if extra not in ("refuse", "ignore"):
         raise ArgumentError(f'extra must be "refuse" or "ignore", but {extra!r} was given: choose one of the two.')
     with naming(source if isinstance(source, str | os.PathLike) else "predictions"):
-        matrix = _of_two_classes(_matrix(source, annotations), annotations.classes)
+        matrix = _of_two_classes(_matrix(source, annotations), annotations.classes, positive)
         values = matrix.by_class(annotations.classes, PredictionError)
         rows = _rows(matrix, annotations.cases, extra)
         if (left_out := len(values) - annotations.n_cases) > 0:
@@ -192,14 +197,15 @@ def _as_column(source: Any) -> Any:
     return source
 
 
-def _of_two_classes(matrix: Matrix, classes: np.ndarray) -> Matrix:
+def _of_two_classes(matrix: Matrix, classes: np.ndarray, positive: str | None) -> Matrix:
     """Complete one column, the probability of one of two classes, by that of the other."""
     if len(classes) != 2 or matrix.values.shape[1] != 1:
         return matrix
     name = None if matrix.columns is None else matrix.columns[0]
     if name is not None and name not in (*classes.tolist(), *_ONE):
         raise PredictionError(f"the header is wrong: {unknown_class(name, classes.tolist())}")
-    known = classes.tolist().index(name) if name in classes else 1
+    named = name if name in classes else positive
+    known = 1 if named is None else classes.tolist().index(named)
     value = matrix.values[:, 0]
     for row in np.flatnonzero(~((value >= 0) & (value <= 1)))[:1]:
         raise PredictionError(

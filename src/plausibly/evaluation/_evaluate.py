@@ -22,15 +22,18 @@ from plausibly.errors import ArgumentError, PlausiblyWarning, renamed
 from plausibly.evaluation._ambiguity import DISAGREEMENT, UNNAMED
 from plausibly.evaluation._by_group import SUFFIX, read_groups
 from plausibly.evaluation._evidence import known_predictions, paired, unknown_predictions
+from plausibly.evaluation._label_results import Values, values_of_order, values_of_sums, variables
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
-from plausibly.evaluation._metrics import check_metrics
+from plausibly.evaluation._metrics import read_metrics
+from plausibly.evaluation._of_labels import against_labels, described, labels_of, read_labels
 from plausibly.evaluation._panels import agreement, first_choices
 from plausibly.evaluation._ranges import CASES, Ranges, ahead
 from plausibly.evaluation._resampled import Average, averages
 from plausibly.evaluation._rows import all_rows, metric_sums
 from plausibly.evaluation._total import total_noise
+from plausibly.evaluation._truth import Truth, check_truth
 from plausibly.evaluation._weights import check_clusters, check_weights
-from plausibly.metrics import METRICS, Metric
+from plausibly.metrics import METRICS, Metric, OrderMetric, SumMetric
 from plausibly.metrics._inputs import check_break_ties, check_size
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.metrics._user import Function
@@ -44,13 +47,17 @@ _KEPT = ("model", "reliability", "assumes", "declaration", "evidence")  # attrib
 
 @renamed(groups="clusters")
 def evaluate(
-    posterior: Posterior | str | PathLike,
+    posterior: Posterior | Annotations | str | PathLike,
     predictions: Mapping[str, Any],
     *,
+    metrics: str | Sequence[str] | Mapping[str, Metric | SumMetric | OrderMetric | Function] | None = None,
+    truth: Truth = "most-plausible",
+    panel: int = 3,
+    positive: str | None = None,
+    threshold: float | None = None,
     k: int | Sequence[int] | None = None,
     sizes: int | Sequence[int] | None = None,
     risks: Any = None,
-    metrics: Mapping[str, Metric | Function] | None = None,
     weights: ArrayLike | None = None,
     clusters: Sequence[Hashable] | Mapping[str, Hashable] | None = None,
     replicates: int = REPLICATES,
@@ -92,13 +99,37 @@ def evaluate(
     Parameters
     ----------
     posterior
-        Posterior from :func:`plausibly.aggregate` or :func:`plausibly.load`, or the name of its file.
+        Posterior from :func:`plausibly.aggregate` or :func:`plausibly.load`, or the name of its file; for a truth of
+        labels, annotations are enough.
     predictions
         Predictions of each classifier by name: an array (case, class), a data frame, or a path that
         :func:`plausibly.read_predictions` understands. May be empty. The columns of an array must be in the class order
         of the annotations (``annotations.classes``), which cannot be checked: a classifier with another order gets
         wrong results without a warning. A data frame with the class names as columns (and the case names as index or
-        as the column "case") is checked and put in order by name.
+        as the column "case") is checked and put in order by name. Of two classes, one column is enough: the probability
+        of the class that it is named after, or of the positive one.
+    metrics
+        Names of metrics, which are then all that are computed: those of lists, such as ``"top3_overlap"``, and those of
+        labels (:mod:`plausibly.metrics`), such as ``"auroc"``, ``"sensitivity"``, ``"sensitivity_at_specificity_0.9"``,
+        ``"net_benefit_0.2"`` or ``"f1_macro"``; or of groups of metrics: ``"binary"``, ``"classes"``,
+        ``"probability"`` and ``"ordered"``. Or your own metrics by name, besides those of lists:
+        :class:`plausibly.metrics.SumMetric`, :class:`plausibly.metrics.OrderMetric`, or JAX functions of one case's
+        scores (class,) and plausibilities (class,) that return a number, also as :class:`plausibly.metrics.Metric`,
+        which says whether smaller is better. The latter need the plausibility of every single class and are much slower
+        than the built-in metrics. By default all metrics of lists.
+    truth
+        What labels are compared with: the most plausible class of each case in every draw (``"most-plausible"``); or,
+        without a model, what one expert would say, each by the share of a case's annotations that name it first
+        (``"annotator"``), or what a panel of experts would decide (``"panel"``), see
+        :func:`plausibly.evaluation.panels`.
+    panel
+        Number of annotations of a panel; cases with fewer do not count.
+    positive
+        Class that the others are taken together against. By default, the second of two classes; of more, every class
+        has its own value.
+    threshold
+        Probability from which on a classifier names the positive class. By default it names the class with the highest
+        score. (The threshold of ``"net_benefit"``, too, which is 0.5 by default.)
     k
         Values of k for the top-k metrics, each at most the number of classes. By default 1, 2 and 3, leaving out values
         that are not below the number of classes: if all classes are listed, accuracy is always 1.
@@ -106,10 +137,6 @@ def evaluate(
         Sizes of the sets of classes whose annotation certainty is reported. Defaults and limits are those of ``k``.
     risks
         Risk level of each class, 0 (low), 1 or 2 (high), in any form that :func:`plausibly.read_risks` understands.
-    metrics
-        Your own metrics by name: JAX functions of one case's scores (class,) and plausibilities (class,) that return a
-        number; or :class:`plausibly.metrics.Metric`, which says whether smaller is better. They need the plausibility
-        of every single class and are much slower than the built-in metrics.
     weights
         Weight of each case, (case,), or of each case in each draw, (draw, case); not negative. A pandas Series indexed
         by case, or an xarray DataArray with a coordinate "case", is matched by name. To get the results of a subgroup,
@@ -155,6 +182,13 @@ def evaluate(
         too, as its annotation noise is. The attribute ``better`` of ``top{k}_X`` says whether
         greater or smaller values are better. The same variables exist for your own metrics.
 
+        A metric of labels has the same variables, but none by case. For each class separately it has the further
+        dimension ``class_name`` after ``classifier``. Its attribute ``undefined`` is the number of values that are NaN,
+        such as the sensitivity in draws in which no case is positive; NaN takes no part in intervals. Its sampling
+        draws weigh cases with their mean truth over draws, and total noise is added by the derivative of the metric.
+        Against labels there is a single draw, and ``…_total`` is the effect of sampling cases with their annotations.
+        The attributes ``truth`` (without a model), ``positive`` and ``threshold`` say what metrics are about.
+
         Without a model, from the annotations alone: ``expert_agreement`` (classifier), how often an annotator of a case
         names the classifier's first choice first, and ``human_level`` (), how often two annotators of a case name the
         same class first (NaN if no case has two); ``expert_agreement_total`` and ``human_level_total``, which add
@@ -196,8 +230,9 @@ def evaluate(
     ArgumentError
         If ``posterior`` is not a posterior, two classifiers share a name, a classifier has no name, one of
         ``k``, ``sizes``, ``replicates`` and ``break_ties`` is out of range, weights or clusters do not match the cases,
-        weights are negative, or a metric is not a function of two vectors that returns a number, or shares its name
-        with another metric.
+        weights are negative, there is no such metric, truth or class, predictions are no probabilities where a metric
+        needs them, or a metric is not a function of two vectors that returns a number, or shares its name with another
+        metric.
     PredictionError
         If predictions do not match the cases or classes, or are not finite.
     FileError
@@ -227,11 +262,27 @@ def evaluate(
     >>> results = evaluate(posterior, {"A": np.array([[0.2, 0.7, 0.1]])}, k=(1, 2))
     >>> results["top1_accuracy"].values.tolist(), results["top1_accuracy_point"].values.tolist()
     ([[0.0, 1.0]], [1.0])
+    >>> results = evaluate(annotations, {"A": np.array([[0.2, 0.7, 0.1]])}, metrics=["brier"], truth="annotator")
+    >>> round(results["brier"].item(), 3)
+    0.14
     """
-    options = {"k": k, "sizes": sizes, "risks": risks, "metrics": metrics, "weights": weights}
-    options |= {"clusters": clusters, "replicates": replicates, "by": by, "intersections": intersections}
-    options |= {"break_ties": break_ties, "extra": extra, "seed": seed, "progress": progress, "scheduler": scheduler}
+    options = {"weights": weights, "clusters": clusters, "replicates": replicates, "by": by}
+    options |= {"intersections": intersections, "break_ties": break_ties, "extra": extra, "seed": seed}
+    if not check_truth(truth):
+        annotations = _annotations_of(posterior)
+        labels = read_labels(metrics, annotations, positive, threshold)
+        return against_labels(annotations, predictions, labels, truth, panel=panel, **options)
+    options |= {"metrics": metrics, "positive": positive, "threshold": threshold, "progress": progress}
+    options |= {"k": k, "sizes": sizes, "risks": risks, "scheduler": scheduler}
     return evaluate_by_level(posterior, predictions, by_level=False, **options)[0]
+
+
+def _annotations_of(source: Any) -> Annotations:
+    """Annotations, or those that a posterior, or its file, is of."""
+    if isinstance(source, Annotations):
+        return source
+    with opened(source) if isinstance(source, str | PathLike) else reading(source) as posterior:
+        return annotations_of(posterior, every=False)
 
 
 def evaluate_by_level(
@@ -250,6 +301,8 @@ def evaluate_by_level(
     progress,
     scheduler,
     by_level,
+    positive=None,
+    threshold=None,
     by=None,
     intersections=False,
     extra="refuse",
@@ -269,22 +322,26 @@ def evaluate_by_level(
         check_break_ties(break_ties)
         check_replicates(replicates, least=0)
         grouped = None if by is None else read_groups(by, annotations.cases, intersections=intersections)
+        wanted = read_metrics(metrics, check_lengths("k", k, n_classes), n_classes, threshold=threshold)
+        labels = labels_of(wanted, annotations, positive, threshold)
         asked = Measures(
-            check_lengths("k", k, n_classes),
+            wanted.lists,
             check_lengths("sizes", sizes, n_classes),
-            check_metrics({} if metrics is None else metrics, n_classes),
+            wanted.own,
             break_ties,
             None if risks is None else np.asarray(read_risks(risks, annotations.classes)),
             by_level,
             int(replicates),
             0 if grouped is None else len(grouped),
+            labels,
         )
         ranges = Ranges(source, seed, annotations.cases)
         checked = None if weights is None else check_weights(weights, ranges.n_draws, annotations.cases)
         cluster = check_clusters(clusters, annotations.cases)
         group_words = None if clusters is None else key_words(seed, cluster, Stream.BOOTSTRAP)
         choice = np.empty((len(named), ranges.n_cases), np.int64)
-        lined_up = [line_up(given, annotations, extra) for given in named.values()]
+        named_class = None if labels.positive is None else str(annotations.classes[labels.positive])
+        lined_up = [line_up(given, annotations, extra, named_class) for given in named.values()]
         for sentence in unknown_predictions(
             source.attrs, dict(zip(named, lined_up, strict=True)), annotations
         ).values():
@@ -298,6 +355,8 @@ def evaluate_by_level(
                 if number:
                     release_memory()
                 own = [np.array(values[cases.cases]) for values in lined_up]
+                for name, values in zip(named, own, strict=True):
+                    labels.check(name, values, cases.names)
                 choice[:, cases.cases] = first_choices(own, cases.words if break_ties == "random" else None)
                 weighed = None if checked is None else checked[:, cases.cases]
                 words = cases.words[Stream.BOOTSTRAP] if group_words is None else group_words[cases.cases]
@@ -307,6 +366,7 @@ def evaluate_by_level(
         here = (measure(part, asked) for part in ahead(parts()))
         made = here if scheduler is None else in_order(map_on(scheduler, measure, parts(), asked))
         found = join(made, ranges.n_cases, advance)
+        best = found.by_case.pop("best", None)
         by_case: dict[str, Any] = {name: ("case", found.by_case[name]) for name in found.by_case if name != "metrics"}
         if asked.risks is not None:
             by_case["risk_plausibility"] = ("case", "risk_level"), found.by_case["risk_plausibility"].T
@@ -345,7 +405,12 @@ def evaluate_by_level(
         case_weight = None if checked is None else checked.mean(axis=0, dtype=float)
         of_cases = agreement(annotations, choice, case_weight)
         agreed = averages(of_cases, cluster, seed, n_replicates, ranges.n_draws)
-        if 1 in asked.ks and ranges.n_draws > 1 and are_shares(source.attrs) and not known_predictions(source.attrs):
+        if (
+            "top1_coverage" in asked.lists
+            and ranges.n_draws > 1
+            and are_shares(source.attrs)
+            and not known_predictions(source.attrs)
+        ):
             agreed |= _expected(asked, found, of_cases["expert_agreement"], cluster)
         results = empty.assign(_by_draw(asked, found, 0) | by_case | agreed).assign_coords(
             top_class=("case", top_class)
@@ -353,6 +418,24 @@ def evaluate_by_level(
         n_levels = len(found.weight) - asked.n_by
         if grouped is not None:
             results = results.assign_coords(grouped.coords).assign(_by_group(asked, found, slice(n_levels, None)))
+        if labels and named:
+            members = [np.ones(ranges.n_cases), *(() if grouped is None else grouped.member)]
+            values = [_of_sums(asked, found, at) for at in (0, *range(n_levels, len(found.weight)))]
+            if best is not None:
+                scores = np.stack([labels.scores(np.array(of)) for of in lined_up])
+                words = key_words(seed, cluster, Stream.BOOTSTRAP)
+                for group, member in zip(values, members, strict=True):
+                    of = np.flatnonzero(member)
+                    weighed = np.ones((len(of), 1)) if checked is None else checked[:, of].T
+                    group |= values_of_order(
+                        labels, scores[:, of], best[:, of].T, None, weighed, words[of], n_replicates
+                    )
+            if empty.attrs["clusters"] < 2:
+                values = [{name: one.without_replicates() for name, one in group.items()} for group in values]
+            results = results.assign(variables(labels, values[:1], "", grouped=False, drawn=True))
+            if grouped is not None:
+                results = results.assign(variables(labels, values[1:], SUFFIX, grouped=True, drawn=True))
+            results = described(results, labels, annotations)
         empty = empty.drop_dims("case")
         weights = enumerate(found.weight[1:n_levels, -1], 1)
         return results, [(float(n), empty.assign(_by_draw(asked, found, at, by_case=False))) for at, n in weights]
@@ -362,7 +445,7 @@ def _by_draw(
     asked: Measures, found: Found, group: int | slice, *, by_case: bool = True, sampling: bool = True
 ) -> dict[str, Any]:
     """Divide the sums of all cases, or of a subgroup, or of several, which come first; with the means by case."""
-    rows, variables = all_rows(asked.ks, asked.own), {}
+    rows, variables = all_rows(asked.lists.values(), asked.own), {}
     dims = ("classifier",) if isinstance(group, int) else ("group", "classifier")
     weight, signed_weight = found.weight[group], found.signed_weight[group]
     with np.errstate(invalid="ignore"):  # draws in which nothing has weight
@@ -382,6 +465,17 @@ def _by_draw(
                 if sampling:
                     variables[f"{name}_sampling"] = (*dims, "replicate"), means
     return variables
+
+
+def _of_sums(asked: Measures, found: Found, group: int) -> dict[str, Values]:
+    """Values of the metrics of labels that are functions of sums, for one group of cases."""
+    first = len(all_rows(asked.lists.values(), asked.own))
+    assert asked.labels is not None
+    if not asked.labels.sums:
+        return {}
+    sums, sampling, signed = (of[group][:, first:] for of in (found.sums, found.sampling, found.signed))
+    noise = (sampling, found.sampling_weight[group]), (signed, found.signed_weight[group])
+    return values_of_sums(asked.labels, sums, found.weight[group], *(noise if asked.replicates else (None, None)))
 
 
 def _by_group(asked: Measures, found: Found, groups: slice) -> dict[str, Any]:

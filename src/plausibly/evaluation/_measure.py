@@ -11,7 +11,7 @@ from jaxtyping import Float, Int, UInt32
 
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._ambiguity import AMBIGUITY, share_entropies
-from plausibly.evaluation._metrics import metric_names
+from plausibly.evaluation._label_sums import Cases, Labels, mean_truth, sums_by_draw
 from plausibly.evaluation._program import Plan, measure_block
 from plausibly.evaluation._ranges import Range
 from plausibly.evaluation._risk import risk_arrays
@@ -44,17 +44,23 @@ class Measures:
 
     Attributes
     ----------
-    ks, sizes, own, break_ties, risks
-        As for :func:`plausibly.evaluate`, checked; ``own`` are its ``metrics``.
+    lists
+        Metrics of ranked lists and their lengths, by the names that they have in the results.
+    sizes, break_ties, risks
+        As for :func:`plausibly.evaluate`, checked.
+    own
+        Metrics of one case in one draw.
     by_level
         Whether to sum within the subgroup of each risk level, too.
     replicates
         Least number of bootstrap replicates, a multiple of the number of draws; 0 for none.
     n_by
         Number of groups of cases to sum within, too.
+    labels
+        Metrics of labels.
     """
 
-    ks: Sequence[int]
+    lists: Mapping[str, tuple[str, int]]
     sizes: Sequence[int]
     own: Mapping[str, Metric]
     break_ties: str
@@ -62,11 +68,17 @@ class Measures:
     by_level: bool = False
     replicates: int = 0
     n_by: int = 0
+    labels: Labels | None = None
+
+    @property
+    def depth(self) -> int:
+        """Length of the longest list."""
+        return max((k for _, k in self.lists.values()), default=1)
 
     @property
     def names(self) -> dict[str, tuple[str, int]]:
-        """Metrics and lengths by the names that they have in the results."""
-        return metric_names(self.ks, self.own)
+        """Metrics and lengths by the names that they have in the results; those of one case have the length 0."""
+        return {**self.lists, **{name: (name, 0) for name in self.own}}
 
 
 @dataclass(frozen=True)
@@ -77,7 +89,8 @@ class Found:
     ----------
     sums
         Sums over these cases of every row (see :func:`all_rows`), for all of them, for each subgroup by risk, and for
-        each group asked for; the point estimate is last along the draws.
+        each group asked for, and after them those of the metrics of labels; the point estimate is last along the
+        draws.
     weight
         What to divide them by.
     sampling, sampling_weight
@@ -85,7 +98,8 @@ class Found:
     signed, signed_weight
         The same by draw, with a sign for each case, which is that of its cluster.
     by_case
-        What is known by case, in single precision; cases are last.
+        What is known by case, in single precision; cases are last. If there are metrics of their order, ``best``
+        (draw+1, case), the most plausible classes.
     """
 
     sums: Float[np.ndarray, "group classifier row draw+1"]
@@ -107,43 +121,83 @@ def measure(part: Part, asked: Measures) -> Found:
     blocks = cases.blocks(room=max(8, plan.depth, 2 * dense, plan.rounds), times=_TIMES if plan.n_by else 1)
     name = (measure_block, *plan, *(METRICS[metric].count for metric, _ in (*plan.counts, *plan.amounts)))
     n_groups = 1 + N_LEVELS * plan.by_level + plan.n_by
-    totals, sums = _zeros(n_groups, len(predictions), len(rows), len(plan.counts), cases.n_draws, plan.rounds)
+    n_labels = len(asked.labels.layout) if plan.best and asked.labels is not None else 0
+    totals, sums = _zeros(n_groups, len(predictions), len(rows), n_labels, len(plan.counts), cases.n_draws, plan.rounds)
     by_case: dict[str, np.ndarray] = {}
-    resampled = np.empty((len(cases) if plan.n_by else 0, plan.rounds, cases.n_draws), np.float32)
+    kept = len(cases) if plan.n_by or plan.best else 0
+    resampled = np.empty((kept, plan.rounds, cases.n_draws), np.float32)
+    best = np.empty((len(cases) if plan.best else 0, cases.n_draws + 1), np.min_scalar_type(-cases.n_classes))
     for block, found in run(
         name, partial(measure_block, plan=plan), blocks.parts, lambda at: (blocks.block(at), given.of(at))
     ):
         for key in sums.keys() & found.keys():  # in place, as there are a hundred blocks
             values = found[key] if key.startswith("weight") else found[key].swapaxes(0, 1)
             sums[key][: len(values)] += values
-        if predictions:
-            over_draws = [found[f"{kind}_by_case"].sum(axis=1, dtype=float) for kind in ("counts", "amounts")]
+        if plan.counts or plan.amounts or plan.own:
+            kinds = [kind for kind in ("counts_by_case", "amounts_by_case") if kind in found]
+            over_draws = [found[kind].sum(axis=1, dtype=float) for kind in kinds]
             found["rows"] = np.concatenate(over_draws, axis=1)
         if "resampled" in found:
             resampled[block.at] = found["resampled"].swapaxes(0, 1)[: len(block.at)]
+        if "best" in found:
+            best[block.at] = found["best"][: len(block.at)]
         for key, values in _by_case(asked, found, cases.n_draws).items():
             own = by_case.setdefault(key, np.empty((*values.shape[:-1], len(cases))))
             own[..., block.at] = values[..., : len(block.at)]
     case_weight = by_case.get("case_weight", np.ones(len(cases)))
-    over_draws = by_case.pop("rows", np.empty((0, len(rows), len(cases))))
+    over_draws = by_case.pop("rows", np.empty((len(predictions) if not rows else 0, len(rows), len(cases))))
+    weights_of = resampled.reshape(len(resampled), plan.rounds * cases.n_draws)
     if plan.rounds:
         for at, of_group in enumerate(member, n_groups - plan.n_by):
             own = np.flatnonzero(of_group)
-            weights_of = resampled[own].reshape(len(own), plan.rounds * cases.n_draws)
-            totals["sampling"][at] = _resampled(over_draws[..., own] / cases.n_draws, weights_of)
-            totals["sampling_weight"][at] = _resampled(case_weight[own], weights_of)
+            totals["sampling"][at, :, : len(rows)] = _resampled(over_draws[..., own] / cases.n_draws, weights_of[own])
+            totals["sampling_weight"][at] = _resampled(case_weight[own], weights_of[own])
     by_case["metrics"] = _metrics_by_case(asked, cases.names, over_draws, case_weight * cases.n_draws)
-    return Found(by_case={key: values.astype(np.float32) for key, values in by_case.items()}, **totals)
+    by_case = {key: values.astype(np.float32) for key, values in by_case.items()}
+    if plan.best and asked.labels is not None:
+        best, groups = asked.labels.sides(best), [np.ones(len(cases)), *member]
+        of_labels = _of_labels(asked.labels, given, best, groups, weights_of)
+        at = [0, *range(n_groups - plan.n_by, n_groups)]
+        for key, values in of_labels.items():
+            totals[key][at, :, len(rows) :] = values
+        if asked.labels.order:
+            by_case["best"] = best.T
+    return Found(by_case=by_case, **totals)
+
+
+def _of_labels(
+    labels: Labels,
+    given: "_Given",
+    best: Int[np.ndarray, "case draw+1"],
+    groups: Sequence[Float[np.ndarray, " case"]],
+    resampled: Float[np.ndarray, "case replicate"],
+) -> dict[str, np.ndarray]:
+    """Sums of the rows of metrics of labels over the cases of each group, as in :class:`Found`."""
+    if not labels.sums:
+        return {}
+    layout, cases = labels.layout, given.as_labels(labels)
+    weights = np.ones((len(best), 1)) if given.weights is None else given.weights
+    draws, point = best[:, :-1], best[:, -1:]
+    signs = [given.sign * group for group in groups] if resampled.size else []
+    by_draw = sums_by_draw(cases, layout, draws, weights, [*groups, *signs])
+    at_point = sums_by_draw(cases, layout, point, weights.mean(axis=1, keepdims=True), groups)
+    found = {"sums": np.concatenate([by_draw[: len(groups)], at_point], axis=-1)}
+    if resampled.size:
+        rows = cases.expected_rows(mean_truth(draws, weights, labels.n_sides))
+        chosen = [np.flatnonzero(group) for group in groups]
+        found["sampling"] = np.stack([_resampled(rows[..., own], resampled[own]) for own in chosen])
+        found["signed"] = by_draw[len(groups) :]
+    return found
 
 
 def _zeros(
-    n_groups: int, n_classifiers: int, n_rows: int, n_counts: int, n_draws: int, rounds: int
+    n_groups: int, n_classifiers: int, n_rows: int, n_labels: int, n_counts: int, n_draws: int, rounds: int
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Arrays of :class:`Found` to add to, and the parts of them that each sum of :func:`measure_block` is added to.
 
     Replicate r belongs to the draw r modulo the number of draws.
     """
-    shape = n_groups, n_classifiers, n_rows
+    shape = n_groups, n_classifiers, n_rows + n_labels
     totals = {"sums": np.zeros((*shape, n_draws + 1)), "weight": np.zeros((n_groups, n_draws + 1))}
     n_signed, n_replicates = n_draws if rounds else 0, n_draws * rounds
     totals |= {"signed": np.zeros((*shape, n_signed)), "signed_weight": np.zeros((n_groups, n_signed))}
@@ -154,7 +208,7 @@ def _zeros(
     sums |= {"weight_sampling": totals["sampling_weight"].reshape(n_groups, rounds, n_draws)}
     parts = {"": totals["sums"][..., :-1], "_point": totals["sums"][..., -1]}
     for of, array in (parts | {"_sampling": by_round, "_signed": totals["signed"]}).items():
-        sums |= {f"counts{of}": array[:, :, :n_counts], f"amounts{of}": array[:, :, n_counts:]}
+        sums |= {f"counts{of}": array[:, :, :n_counts], f"amounts{of}": array[:, :, n_counts:n_rows]}
     return totals, sums
 
 
@@ -170,13 +224,13 @@ def _resampled(
 
 def _plan(asked: Measures, cases: Range, n_classifiers: int, weighted: bool) -> tuple[Plan, list[tuple[str, int]]]:
     """Settle what the compiled program computes, and the rows of its sums."""
-    rows = all_rows(asked.ks, asked.own)
-    counts, amounts = list_rows(asked.ks) if n_classifiers else ([], [])
+    rows = all_rows(asked.lists.values(), asked.own)
+    counts, amounts = list_rows(asked.lists.values()) if n_classifiers else ([], [])
     most = max((METRICS[metric].scale(k) for metric, k in counts), default=1)
     plan = Plan(
         n_classes=cases.n_classes,
         break_ties=asked.break_ties,
-        depth=max([*(asked.ks if n_classifiers else [1]), *asked.sizes]),
+        depth=max([asked.depth if n_classifiers else 1, *asked.sizes]),
         counts=tuple(counts),
         amounts=tuple(amounts),
         sizes=tuple(asked.sizes),
@@ -186,6 +240,7 @@ def _plan(asked: Measures, cases: Range, n_classifiers: int, weighted: bool) -> 
         parts=1 + cases.n_draws * most // 2**31,
         rounds=-(-asked.replicates // cases.n_draws),
         n_by=asked.n_by,
+        best=bool(asked.labels and n_classifiers),
     )
     return plan, rows
 
@@ -204,12 +259,20 @@ class _Given:
     ):
         self._member = member
         self._asked, self._cases, self._cluster_words = asked, cases, group_words
-        self._weights = None if weights is None else np.broadcast_to(weights, (cases.n_draws, len(cases))).T
+        self.weights = None if weights is None else np.broadcast_to(weights, (cases.n_draws, len(cases))).T
+        self.sign = 1.0 - 2 * (group_words[:, 1] & 1)
         words = cases.words[Stream.PREDICTIONS] if asked.break_ties == "random" else None
-        lists = [_predicted_lists(values, max(asked.ks), words).T for values in predictions]
-        self._predicted = np.stack(lists) if lists else None
+        lists = [_predicted_lists(values, asked.depth, words).T for values in predictions]
+        self._predictions, self._first = predictions, [of_one[0] for of_one in lists]
+        self._predicted = np.stack(lists) if lists and (asked.lists or asked.own) else None
         self._shares = share_entropies(cases)
         self._scores = np.stack(predictions).astype(np.float32) if lists and asked.own else None
+
+    def as_labels(self, labels: Labels) -> Cases:
+        """Predictions as metrics of labels see them."""
+        scores = np.stack([labels.scores(values) for values in self._predictions])
+        choices = [labels.choices(first, of) for first, of in zip(self._first, self._predictions, strict=True)]
+        return Cases(labels, scores, np.stack(choices))
 
     def of(self, block: Block) -> dict[str, np.ndarray]:
         """Arrays of a block's cases, see :func:`measure_block`."""
@@ -228,8 +291,8 @@ class _Given:
             given["member"] = self._member[:, at]
         if self._scores is not None:
             given["scores"] = self._scores[:, at]
-        if self._weights is not None:
-            given["weights"] = self._weights[at]
+        if self.weights is not None:
+            given["weights"] = self.weights[at]
         if self._asked.risks is not None:
             given |= risk_arrays(self._asked.risks, block.rung, cases.concentration)
         return given
@@ -247,7 +310,7 @@ def _by_case(asked: Measures, found: Mapping[str, np.ndarray], n_draws: int) -> 
 
 
 def _metrics_by_case(asked, names, sums, n_draws) -> Float[np.ndarray, "metric classifier case"]:
-    rows = all_rows(asked.ks, asked.own)
+    rows = all_rows(asked.lists.values(), asked.own)
     found = np.empty((len(asked.names), len(sums), len(names)), np.float32)
     with np.errstate(invalid="ignore"):  # 0 / 0 where nothing has weight
         for number, (name, (metric, k)) in enumerate(asked.names.items()):
@@ -291,7 +354,7 @@ def join(parts: Iterable[Found], n_cases: int, advance: Callable[[int], None]) -
         size = part.by_case["metrics"].shape[-1]
         for name, values in part.by_case.items():
             if name not in by_case:
-                by_case[name] = np.empty((*values.shape[:-1], n_cases), np.float32)
+                by_case[name] = np.empty((*values.shape[:-1], n_cases), values.dtype)
             by_case[name][..., at : at + size] = values
         advance(size)
         at += size

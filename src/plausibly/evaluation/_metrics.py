@@ -1,13 +1,65 @@
 """Metrics by their names in results, and which names are left for those of the user's own."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any, NamedTuple
 
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
-from plausibly.metrics import METRICS, Metric
+from plausibly.metrics import (
+    LABEL_METRICS,
+    METRICS,
+    Metric,
+    OrderMetric,
+    SumMetric,
+    net_benefit,
+    sensitivity_at_specificity,
+    specificity_at_sensitivity,
+)
 from plausibly.metrics._user import Function, as_metric, check_function
 
-_COORDINATES = ("classifier", "draw", "chain", "case", "risk_level", "replicate")
+_COORDINATES = ("classifier", "draw", "chain", "case", "risk_level", "replicate", "class_name", "group")
+_LIST = re.compile(rf"top(\d+)_({'|'.join(METRICS)})")
+_AT_POINT = {
+    "sensitivity_at_specificity": sensitivity_at_specificity,
+    "specificity_at_sensitivity": specificity_at_sensitivity,
+    "net_benefit": net_benefit,
+}
+_NAMED_POINT = re.compile(rf"({'|'.join(_AT_POINT)})_(0?\.\d+)")
+_PARTS = [f"{score}{part}" for score in ("brier", "log_score") for part in ("", "_unavoidable", "_excess")]
+GROUPS: dict[str, list[str]] = {
+    "binary": [
+        *("auroc", "average_precision", "sensitivity", "specificity", "ppv", "npv", "f1", "balanced_accuracy"),
+        *("mcc", "kappa"),
+    ],
+    "classes": [
+        *("accuracy", "balanced_accuracy", "mcc", "kappa", "sensitivity", "ppv", "f1", "f1_macro", "f1_weighted"),
+        "auroc_macro",
+    ],
+    "probability": [*_PARTS, "calibration_error", "dist_ce", "entropy_ce"],
+    "ordered": ["mean_absolute_error", "within_one", "quadratic_kappa", "ranked_probability_score"],
+}  #: names for several metrics
+
+
+class Asked(NamedTuple):
+    """Metrics that are wanted, by name.
+
+    Attributes
+    ----------
+    lists
+        Metrics of ranked lists, and their lengths.
+    own
+        Metrics of one case in one draw.
+    sums, order
+        Metrics of labels.
+    """
+
+    lists: dict[str, tuple[str, int]]
+    own: dict[str, Metric]
+    sums: dict[str, SumMetric]
+    order: dict[str, OrderMetric]
 
 
 def metric_names(ks: Sequence[int], own: Iterable[str] = ()) -> dict[str, tuple[str, int]]:
@@ -15,10 +67,114 @@ def metric_names(ks: Sequence[int], own: Iterable[str] = ()) -> dict[str, tuple[
 
     Examples
     --------
-    >>> metric_names([3], ["brier"])["top3_overlap"], metric_names([3], ["brier"])["brier"]
-    (('overlap', 3), ('brier', 0))
+    >>> metric_names([3], ["mine"])["top3_overlap"], metric_names([3], ["mine"])["mine"]
+    (('overlap', 3), ('mine', 0))
     """
     return {f"top{k}_{name}": (name, k) for k in ks for name in METRICS} | {name: (name, 0) for name in own}
+
+
+def read_metrics(
+    metrics: Any, ks: Sequence[int], n_classes: int, *, threshold: float | None = None, drawn: bool = True
+) -> Asked:
+    """Read which metrics are wanted.
+
+    Parameters
+    ----------
+    metrics
+        Names of metrics, or of groups of them; or metrics of the user's own by name, besides those of lists; or None
+        for the latter alone.
+    ks
+        Lengths of the lists, where metrics of lists are not named.
+    n_classes
+        Number of classes.
+    threshold
+        Threshold of the net benefit that is named without one.
+    drawn
+        Whether the truth has draws, which metrics of lists and of plausibilities need.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such metric, it needs draws, or a metric of the user's own is not one or its name is taken.
+
+    Examples
+    --------
+    >>> asked = read_metrics(["auroc", "top1_accuracy", "net_benefit_0.2"], [1, 2], 3)
+    >>> list(asked.order), asked.lists, list(asked.sums)
+    (['auroc'], {'top1_accuracy': ('accuracy', 1)}, ['net_benefit_0.2'])
+    """
+    given: dict[str, Any]
+    if metrics is None or isinstance(metrics, Mapping):
+        lists = metric_names(ks) if drawn else {}
+        given = {}
+        for name, metric in (metrics or {}).items():
+            if str(name) in given:
+                raise ArgumentError(f"two metrics have the name {str(name)!r}: give each a name of its own.")
+            given[str(name)] = metric
+    else:
+        lists, given = {}, {}
+        names = [metrics] if isinstance(metrics, str) else list(metrics) if isinstance(metrics, Sequence) else None
+        if not names:
+            raise ArgumentError(
+                f"metrics must be names, or a mapping from names to functions, but {_show(metrics)} was given: write "
+                'for example ["auroc", "sensitivity"] or {"mine": function}.'
+            )
+        for name in (one for asked in names for one in GROUPS.get(str(asked), [asked])):
+            found = _named(name, n_classes, threshold, drawn)
+            if isinstance(found, tuple):
+                lists[str(name)] = found
+            else:
+                given[str(name)] = found
+    plain = {
+        name: Metric(metric.rows, metric.better) if _is_of_draws(metric, drawn) else metric
+        for name, metric in given.items()
+    }
+    labels = {name: metric for name, metric in plain.items() if isinstance(metric, SumMetric | OrderMetric)}
+    if isinstance(metrics, Mapping):
+        for name in labels:
+            _check_name(name)
+    own = {name: metric for name, metric in plain.items() if name not in labels}
+    if own and not drawn:
+        raise ArgumentError(
+            f"metric {next(iter(own))!r} needs draws of the plausibilities, which annotators and panels have not: pass "
+            'truth="most-plausible", or declare it as plausibly.metrics.SumMetric.'
+        )
+    checked = check_metrics(own, n_classes) if isinstance(metrics, Mapping) else own
+    return Asked(
+        lists,
+        checked,
+        {name: metric for name, metric in labels.items() if isinstance(metric, SumMetric)},
+        {name: metric for name, metric in labels.items() if isinstance(metric, OrderMetric)},
+    )
+
+
+def _is_of_draws(metric: Any, drawn: bool) -> bool:
+    """Say whether a metric is a mean over cases of a function of the plausibilities in every draw."""
+    return drawn and isinstance(metric, SumMetric) and metric.of_distribution
+
+
+def _named(name: Any, n_classes: int, threshold: float | None, drawn: bool) -> Any:
+    """Find a metric by its name: the metric, or for lists their metric and length."""
+    text = str(name)
+    if text in LABEL_METRICS:
+        return LABEL_METRICS[text]
+    if found := _LIST.fullmatch(text):
+        if 1 <= (k := int(found[1])) <= n_classes and drawn:
+            return found[2], k
+        if not drawn and text == "top1_accuracy":
+            return LABEL_METRICS["accuracy"]
+        why = f"there are {n_classes} classes" if drawn else "it needs draws of the plausibilities"
+        raise ArgumentError(f"metric {text!r} cannot be computed, because {why}: leave it out.")
+    if found := _NAMED_POINT.fullmatch(text):
+        return _AT_POINT[found[1]](float(found[2]))
+    if text == "net_benefit":
+        return net_benefit(0.5 if threshold is None else threshold)
+    of_all, average = text.rpartition("_")[::2]
+    if average == "macro" and isinstance(metric := LABEL_METRICS.get(of_all), OrderMetric):
+        return replace(metric, by_class=False)
+    known = [*LABEL_METRICS, *metric_names([1, 2, 3]), *GROUPS, *(f"{point}_0.9" for point in _AT_POINT)]
+    near = get_close_matches(text, known, 3) or [*GROUPS, "auroc", "sensitivity", "brier", "top1_accuracy"]
+    raise ArgumentError(f"there is no metric {_show(name)}: choose for example from {', '.join(near)}.")
 
 
 def check_metrics(metrics: Mapping[str, Metric | Function], n_classes: int) -> dict[str, Metric]:
@@ -33,28 +189,29 @@ def check_metrics(metrics: Mapping[str, Metric | Function], n_classes: int) -> d
         name = str(name)
         if name in found:
             raise ArgumentError(f"two metrics have the name {name!r}: give each a name of its own.")
-        taken = name.startswith(
-            (
-                "top",
-                "annotation_certainty",
-                "annotator_agreement",
-                "risk_",
-                "expected_",
-                "expert_",
-                "human_",
-                "mutual_",
-                "score_certainty",
-                "prior_",
-            )
-        )
-        if (
-            taken
-            or name in ("case_weight", *_COORDINATES)
-            or name.endswith(("_by_case", "_point", "_total", "_sampling"))
-        ):
-            raise ArgumentError(
-                f"a metric must have a name of its own, but {name!r} looks like one of the package's: rename it."
-            )
+        _check_name(name)
         found[name] = as_metric(given)
         check_function(found[name].function, n_classes, f"metric {name!r}")
     return found
+
+
+def _check_name(name: str) -> None:
+    """Refuse a name that a variable of the results may have."""
+    taken = name.startswith(
+        (
+            "top",
+            "annotation_certainty",
+            "annotator_agreement",
+            "risk_",
+            "expected_",
+            "expert_",
+            "human_",
+            "mutual_",
+            "score_certainty",
+            "prior_",
+        )
+    )
+    if taken or name in ("case_weight", *_COORDINATES) or name.endswith(("_by_case", "_point", "_total", "_sampling")):
+        raise ArgumentError(
+            f"a metric must have a name of its own, but {name!r} looks like one of the package's: rename it."
+        )

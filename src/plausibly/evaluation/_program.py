@@ -47,6 +47,8 @@ class Plan(NamedTuple):
         Number of bootstrap weights of a case in each draw, 0 for none.
     n_by
         Number of groups of cases to sum within, too.
+    best
+        Whether the most plausible classes are wanted.
     """
 
     n_classes: int
@@ -61,6 +63,7 @@ class Plan(NamedTuple):
     parts: int
     rounds: int = 0
     n_by: int = 0
+    best: bool = False
 
 
 def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, Array]:
@@ -91,13 +94,16 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         ``amounts_signed``; ``weight`` (group, draw), ``weight_point`` (group,), ``weight_sampling`` (group, round,
         draw) and ``weight_signed`` (group, draw); and by case ``certain`` (size, case), ``case_weight``, and what
         :func:`ambiguity` and :func:`_risk_by_case` find. Of the groups asked for there are no sums with bootstrap
-        weights: with groups, these weights are ``resampled`` (round, case, draw).
+        weights: with groups, these weights are ``resampled`` (round, case, draw). ``best`` (case, draw) are the most
+        plausible classes, if they are wanted, and then these weights are there, too.
     """
     lists = rank_block(block, plan.depth, plan.n_classes, plan.break_ties)
     draws = lists[..., :-1]
     found: dict[str, Array] = {}
     if plan.sizes:
         found["certain"] = jnp.stack([most_frequent(draws[:size], plan.n_classes) for size in plan.sizes])
+    if plan.best:
+        found["best"] = lists[0]
     found |= ambiguity(block, given["shares"])
     real = given["real"][:, None]
     groups = [given["weights"] * real if plan.weighted else jnp.broadcast_to(real, draws.shape[1:])]
@@ -144,7 +150,7 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
     in_groups, signed = over_members(weights[0])
     found |= {"weight": with_members(jnp.sum(weights, axis=1), in_groups), "weight_point": jnp.sum(at_point, axis=1)}
     found |= noisy("weight", groups, signed)
-    if resampled is not None and plan.n_by:
+    if resampled is not None and (plan.n_by or plan.best):
         found["resampled"] = resampled
     if "predicted" not in given:
         return found
@@ -185,7 +191,11 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
 
     places = _places(block, given["predicted"], len(table))
     scores = given.get("scores", jnp.zeros((len(places), 0)))
-    return found | lax.map(counted, given["predicted"]) | lax.map(amounts, (given["predicted"], places, scores))
+    if plan.counts:
+        found |= lax.map(counted, given["predicted"])
+    if plan.amounts or plan.own:
+        found |= lax.map(amounts, (given["predicted"], places, scores))
+    return found
 
 
 def values_by_draw(

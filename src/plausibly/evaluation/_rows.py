@@ -4,7 +4,7 @@ What is summed over cases or draws has one row each, for every classifier: count
 their classes, and the user's own metrics.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Float
@@ -13,13 +13,15 @@ from plausibly.evaluation._ranges import CASES
 from plausibly.metrics import METRICS, Metric
 
 
-def list_rows(ks: Sequence[int]) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+def list_rows(lists: Iterable[tuple[str, int]]) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
     """List what is summed of ranked lists, metrics and lengths: in whole numbers, and in floats.
 
     The latter are sums of masses, and counts of which 32 bits do not hold the sum over as many cases as are read at a
     time.
     """
-    rows = dict.fromkeys(_row(metric.name, j) for metric in METRICS.values() for k in ks for j in metric.lengths(k))
+    known = list(METRICS)
+    ordered = sorted(lists, key=lambda one: known.index(one[0]))
+    rows = dict.fromkeys(_row(metric, j) for metric, k in ordered for j in METRICS[metric].lengths(k))
     whole = {(name, length): METRICS[name].is_whole(length, CASES) for name, length in rows}
     return [row for row in rows if whole[row]], [row for row in rows if not whole[row]]
 
@@ -34,9 +36,9 @@ def _row(metric: str, length: int) -> tuple[str, int]:
     return next(one.name for one in same if (one.better, one.scale(1)) == (own.better, own.scale(1))), 1
 
 
-def all_rows(ks: Sequence[int], own: Mapping[str, Metric]) -> list[tuple[str, int]]:
+def all_rows(lists: Iterable[tuple[str, int]], own: Mapping[str, Metric]) -> list[tuple[str, int]]:
     """List everything that is summed: metrics and lengths; metrics of the user's own have the length 0."""
-    counts, amounts = list_rows(ks)
+    counts, amounts = list_rows(lists)
     return [*counts, *amounts, *((name, 0) for name in own)]
 
 

@@ -9,6 +9,8 @@ from jaxtyping import Float
 
 from plausibly.bootstrap import CI_PROB, interval
 
+_DIMS = ("classifier", "draw"), ("classifier", "class_name", "draw")
+
 
 def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
     """Tabulate the metrics of an evaluation with their intervals.
@@ -23,7 +25,8 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per classifier and metric: ``mean``, ``sd``, annotation interval (``lower``, ``upper``), and ``best``
+        One row per classifier and metric, and per class where a metric has a value for each, whose name is then in the
+        further column ``class``: ``mean``, ``sd``, annotation interval (``lower``, ``upper``), and ``best``
         and ``worst`` value over the draws, all for these cases; ``point``, the value at the model's point estimate;
         ``total_lower`` and ``total_upper``, the interval for new cases like these; and ``sampling_sd``, the standard
         deviation from the sampling of cases. The last three are NaN without replicates or with a single cluster. For a
@@ -46,28 +49,47 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
     metrics = {metric: variables[metric] for metric in results.data_vars}
     for position, classifier in enumerate(results["classifier"].values):
         for metric, variable in metrics.items():
-            if variable.dims != ("classifier", "draw"):
+            if variable.dims not in _DIMS:
                 continue
-            values = _known(variable.values[position])
-            worst, best = values.min(), values.max()
-            if variable.attrs.get("better") == "smaller":
-                worst, best = best, worst
-            spread = values.std(ddof=1) if len(values) > 1 else np.nan  # a point estimate, whose noise is unknown
-            point = float(variables[f"{metric}_point"].values[position])
-            ends = interval(values, ci_prob)
-            total, sampling = (_replicates(variables, metric, noise, position) for noise in ("total", "sampling"))
-            sampling_sd = sampling.std(ddof=1) if len(sampling) > 1 else np.nan
-            own = (values.mean(), spread, *ends, best, worst, point, *interval(total, ci_prob), sampling_sd)
-            rows.append((str(classifier), metric, *own))
-    columns = ["classifier", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]
-    return pd.DataFrame(rows, columns=[*columns, "total_lower", "total_upper", "sampling_sd"])
+            for class_name, of_class in _by_class(results, variable.dims):
+                place = (position, *of_class)
+                row = _row(variables, metric, place, ci_prob)
+                rows.append((str(classifier), metric, class_name, *row))
+    columns = ["classifier", "metric", "class", "mean", "sd", "lower", "upper", "best", "worst", "point"]
+    table = pd.DataFrame(rows, columns=[*columns, "total_lower", "total_upper", "sampling_sd"])
+    return table if table["class"].any() else table.drop(columns="class")
+
+
+def _by_class(results: xr.Dataset, dims: tuple[Hashable, ...]) -> list[tuple[str, tuple[int, ...]]]:
+    """Name the classes of a variable, and say where they are."""
+    if "class_name" not in dims:
+        return [("", ())]
+    return [(str(name), (at,)) for at, name in enumerate(results["class_name"].values)]
+
+
+def _row(variables: Mapping[Hashable, xr.Variable], metric: Hashable, place: tuple[int, ...], ci_prob: float) -> tuple:
+    """Tabulate the draws of one metric of one classifier."""
+    variable = variables[metric]
+    values = _known(variable.values[place])
+    point = float(variables[f"{metric}_point"].values[place])
+    total, sampling = (_replicates(variables, metric, noise, place) for noise in ("total", "sampling"))
+    with np.errstate(invalid="ignore"):
+        sampling_sd = sampling.std(ddof=1) if len(sampling) > 1 else np.nan
+    if not len(values):  # undefined in every draw
+        return *[np.nan] * 6, point, *interval(total, ci_prob), sampling_sd
+    worst, best = values.min(), values.max()
+    if variable.attrs.get("better") == "smaller":
+        worst, best = best, worst
+    with np.errstate(invalid="ignore"):  # infinite likelihood ratios
+        spread = values.std(ddof=1) if len(values) > 1 else np.nan  # a point estimate, whose noise is unknown
+    return values.mean(), spread, *interval(values, ci_prob), best, worst, point, *interval(total, ci_prob), sampling_sd
 
 
 def _replicates(
-    variables: Mapping[Hashable, xr.Variable], metric: Hashable, noise: str, position: int
+    variables: Mapping[Hashable, xr.Variable], metric: Hashable, noise: str, place: tuple[int, ...]
 ) -> Float[np.ndarray, " replicate"]:
     name = f"{metric}_{noise}"
-    return _known(variables[name].values[position]) if name in variables else np.empty(0)
+    return _known(variables[name].values[place]) if name in variables else np.empty(0)
 
 
 def _known(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " known"]:

@@ -1,0 +1,300 @@
+"""Sums over cases that metrics of labels are functions of: in every draw, with bootstrap weights, and with signs.
+
+In a draw the truth is one class of each case, so sums over cases are products of two matrices for each class: numbers
+that a case contributes if the class is true, and whether it is. With bootstrap weights the truth is the mean over
+draws. Counts by class (:class:`plausibly.metrics.Counts`) have rows of their own, since most classes are true of few
+cases.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float, Int
+
+from plausibly.metrics import OrderMetric, SumMetric
+from plausibly.metrics._by_class import Counts, counts
+from plausibly.metrics._declared import check_probabilities
+
+_NUMBERS = 2**22  # of a table in memory at once
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Metrics of labels that are wanted, and what classes and choices they are about.
+
+    Attributes
+    ----------
+    sums, order
+        Metrics by name.
+    n_classes
+        Number of classes of the annotations.
+    positive
+        The class that all others are taken together against; None for every class by itself.
+    threshold
+        Probability from which on a classifier names the positive class; None if it names the most probable class.
+    """
+
+    sums: Mapping[str, SumMetric]
+    order: Mapping[str, OrderMetric]
+    n_classes: int
+    positive: int | None = None
+    threshold: float | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.sums or self.order)
+
+    @property
+    def n_sides(self) -> int:
+        """Number of classes that metrics see: two, if one is against all others."""
+        return self.n_classes if self.positive is None else 2
+
+    def sides(self, classes: Int[np.ndarray, "*shape"]) -> Int[np.ndarray, "*shape"]:
+        """Classes as metrics see them."""
+        return classes if self.positive is None else (classes == self.positive).astype(np.int8)
+
+    def sides_of(self, weights: Float[np.ndarray, "case class"]) -> Float[np.ndarray, "case side"]:
+        """Weights of classes as those of sides."""
+        if self.positive is None:
+            return weights
+        own = weights[:, self.positive]
+        return np.stack([weights.sum(axis=1) - own, own], axis=1)
+
+    def scores(self, predictions: Float[np.ndarray, "case class"]) -> Float[np.ndarray, "case side"]:
+        """Predictions as metrics see them."""
+        if self.positive is None:
+            return predictions
+        own = predictions[:, self.positive]
+        others = 1 - own if self.n_classes != 2 else predictions[:, 1 - self.positive]
+        return np.stack([others, own], axis=1)
+
+    def choices(
+        self, first: Int[np.ndarray, " case"], predictions: Float[np.ndarray, "case class"]
+    ) -> Int[np.ndarray, " case"]:
+        """What a classifier names, given its first choice."""
+        if self.threshold is None or self.positive is None:
+            return self.sides(first)
+        return (predictions[:, self.positive] >= self.threshold).astype(np.int8)
+
+    def check(self, name: str, predictions: Float[np.ndarray, "case class"], cases: np.ndarray) -> None:
+        """Refuse predictions that are no probabilities, where these are needed."""
+        several = self.n_classes != 2
+        if (
+            any(metric.takes == "probabilities" for metric in self.sums.values())
+            or (several and (self.order or self.positive is not None))
+            or self.threshold is not None
+        ):
+            check_probabilities(predictions, f" of {name!r}", cases)
+
+    @cached_property
+    def layout(self) -> "Layout":
+        """Where the sums of each metric are."""
+        return Layout.of(self.sums, self.n_sides)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Rows of the sums of all metrics: numbers of cases, then counts by class.
+
+    Attributes
+    ----------
+    functions
+        Functions of a case's prediction and truth, and what they take as the prediction; each only once.
+    place
+        First and last row of the sums of every metric.
+    n_numbers
+        Number of rows before the counts.
+    n_counts
+        Number of classes counted, 0 if no metric needs them.
+    """
+
+    functions: tuple[tuple[Callable[..., Any], str], ...]
+    place: Mapping[str, tuple[int, int]]
+    n_numbers: int
+    n_counts: int
+
+    @classmethod
+    def of(cls, metrics: Mapping[str, SumMetric], n_sides: int) -> "Layout":
+        """Lay out the rows of metrics."""
+        known: dict[tuple[Callable[..., Any], str], tuple[int, int]] = {}
+        place, end = {}, 0
+        for metric in metrics.values():
+            key = metric.rows, metric.takes
+            if metric.rows is not counts and key not in known:
+                size = len(ravel_pytree(_empty(metric, n_sides))[0])
+                known[key] = end, end + size
+                end += size
+        counted = any(metric.rows is counts for metric in metrics.values())
+        of_counts = end, end + 3 * n_sides
+        for name, metric in metrics.items():
+            place[name] = of_counts if metric.rows is counts else known[metric.rows, metric.takes]
+        return cls(tuple(known), place, end, n_sides * counted)
+
+    def __len__(self) -> int:
+        return self.n_numbers + 3 * self.n_counts
+
+
+def as_sums(metric: SumMetric, n_sides: int, rows: Float[Array, " row"]) -> Any:
+    """Give rows the form that a metric knows."""
+    return Counts(*jnp.split(rows, 3)) if metric.rows is counts else ravel_pytree(_empty(metric, n_sides))[1](rows)
+
+
+def _empty(metric: SumMetric, n_sides: int) -> Any:
+    one = jax.ShapeDtypeStruct((n_sides,), jnp.float32)
+    return jax.tree.map(lambda found: jnp.zeros(found.shape), jax.eval_shape(metric.rows, one, one))
+
+
+class Cases:
+    """Rows of some cases, whatever the truth.
+
+    Parameters
+    ----------
+    labels
+        What is wanted.
+    scores, choices
+        Of each classifier, as metrics see them.
+    """
+
+    def __init__(
+        self,
+        labels: Labels,
+        scores: Float[np.ndarray, "classifier case side"],
+        choices: Int[np.ndarray, "classifier case"],
+    ):
+        self._layout, self._n_sides = labels.layout, labels.n_sides
+        self._choices = choices
+        self._named = np.eye(labels.n_sides, dtype=np.float32)[choices]
+        self._taken = scores.astype(np.float32), self._named
+
+    def if_true(self, at: Int[np.ndarray, " chosen"], side: int) -> Float[np.ndarray, "classifier row chosen"]:
+        """Numbers of chosen cases if a class is true."""
+        truth = np.zeros((len(at), self._n_sides), np.float32)
+        truth[:, side] = 1
+        return self._numbers(at, truth)
+
+    def names(self, at: Int[np.ndarray, " chosen"], side: int) -> Float[np.ndarray, "classifier chosen"]:
+        """Whether classifiers name a class."""
+        return self._named[:, at, side]
+
+    def rows(self, truth: Float[np.ndarray, "case side"]) -> Float[np.ndarray, "classifier row case"]:
+        """All rows of all cases, for a truth that has weights of classes, which are weights of the case altogether."""
+        total = truth.sum(axis=1)
+        shares = truth / np.where(total > 0, total, 1)[:, None]
+        numbers = self._numbers(np.arange(len(truth)), shares.astype(np.float32)) * total
+        return np.concatenate([numbers, *self._counts(truth)], axis=1).astype(np.float32)
+
+    def expected_rows(self, truth: Float[np.ndarray, "case side"]) -> Float[np.ndarray, "classifier row case"]:
+        """Sum of all rows over draws in which one class is true, given the weight of the draws of each class."""
+        numbers = np.zeros((len(self._named), self._layout.n_numbers, len(truth)))
+        for side in np.flatnonzero(truth.any(axis=0)) if self._layout.n_numbers else ():
+            at = np.flatnonzero(truth[:, side])
+            numbers[..., at] += self.if_true(at, side) * truth[at, side]
+        return np.concatenate([numbers, *self._counts(truth)], axis=1).astype(np.float32)
+
+    def _counts(self, truth: Float[np.ndarray, "case side"]) -> Sequence[Float[np.ndarray, "classifier side case"]]:
+        if not self._layout.n_counts:
+            return ()
+        named = self._named.swapaxes(1, 2)
+        return named * truth.T, np.broadcast_to(truth.T, named.shape), named * truth.sum(axis=1)
+
+    def _numbers(self, at, truth) -> Float[np.ndarray, "classifier row chosen"]:
+        out = np.empty((len(self._named), self._layout.n_numbers, len(at)), np.float32)
+        if out.size == 0:
+            return out
+        scores, named = (of[:, at] for of in self._taken)
+        size = max(64, 1 << (len(at) - 1).bit_length())  # few shapes are compiled
+        wide = ((0, 0), (0, size - len(at)), (0, 0))
+        made = _numbers(self._layout.functions, np.pad(scores, wide), np.pad(named, wide), np.pad(truth, wide[1:]))
+        out[:] = np.asarray(made)[:, :, : len(at)]
+        return out
+
+
+@partial(jax.jit, static_argnums=0)
+def _numbers(functions, scores, named, truth) -> Float[Array, "classifier row case"]:
+    def of_case(scores, named, truth):
+        found = [rows(named if takes == "choice" else scores, truth) for rows, takes in functions]
+        return ravel_pytree(jax.tree.map(lambda one: jnp.asarray(one, jnp.float32), found))[0]
+
+    over_cases = jax.vmap(of_case, out_axes=1)
+    return jax.vmap(over_cases, in_axes=(0, 0, None))(scores, named, truth)
+
+
+def mean_truth(
+    best: Int[np.ndarray, "case draw"], weights: Float[np.ndarray, "case #draw"], n_sides: int
+) -> Float[np.ndarray, "case side"]:
+    """Mean over draws of the weight of each class.
+
+    Examples
+    --------
+    >>> mean_truth(np.array([[0, 1, 1, 1]]), np.ones((1, 1)), 2).tolist()
+    [[0.25, 0.75]]
+    """
+    out = np.zeros((len(best), n_sides))
+    step = max(1, _NUMBERS // best.shape[1])
+    for first in range(0, len(best), step):
+        some = slice(first, first + step)
+        n_some = len(best[some])
+        key = np.arange(n_some)[:, None] * n_sides + best[some]
+        of_key = np.broadcast_to(weights[some], key.shape).ravel() if weights.shape[1] > 1 else None
+        found = np.bincount(key.ravel(), of_key, n_some * n_sides).reshape(n_some, n_sides) / best.shape[1]
+        out[some] = found if of_key is not None else found * weights[some]
+    return out
+
+
+def sums_by_draw(
+    cases: Cases,
+    layout: Layout,
+    best: Int[np.ndarray, "case draw"],
+    weights: Float[np.ndarray, "case #draw"],
+    signs: Sequence[Float[np.ndarray, " case"]],
+) -> Float[np.ndarray, "sign classifier row draw"]:
+    """Sum all rows over cases in every draw, several times, with other signs or over other groups of cases.
+
+    Parameters
+    ----------
+    cases
+        Rows of the cases.
+    layout
+        Where they are.
+    best
+        True class of each case in every draw.
+    weights
+        Weights of cases, in every draw or the same in all.
+    signs
+        Numbers that multiply the cases: 1, -1 and 0.
+    """
+    n_classifiers, n_numbers, n_counts = len(cases._named), layout.n_numbers, layout.n_counts
+    found = np.zeros((len(signs), n_classifiers, len(layout), best.shape[1]))
+    both, true, named = (n_numbers + n_counts * at for at in range(3))
+    step = max(1, _NUMBERS // best.shape[1])
+    for first in range(0, len(best), step):
+        some = slice(first, first + step)
+        for side in range(cases._n_sides):
+            there = best[some] == side
+            local = np.flatnonzero(there.any(axis=1))
+            if not len(local):
+                continue
+            at = local + first
+            is_true = there[local] * np.asarray(weights[at], np.float32)
+            rows = [cases.if_true(at, side).reshape(n_classifiers * n_numbers, len(at))]
+            if n_counts:
+                rows += [cases.names(at, side), np.ones((1, len(at)), np.float32)]
+            stacked = np.concatenate(rows)
+            for number, sign in enumerate(signs):
+                own = slice(None) if sign.all() else np.flatnonzero(sign[at])
+                sums = (stacked[:, own] * sign[at][own].astype(np.float32)) @ is_true[own]
+                of_numbers = sums[: n_classifiers * n_numbers]
+                found[number, :, :n_numbers] += of_numbers.reshape(n_classifiers, n_numbers, best.shape[1])
+                if n_counts:
+                    found[number, :, both + side] += sums[len(of_numbers) : -1]
+                    found[number, :, true + side] += sums[-1]
+    if n_counts:
+        for number, sign in enumerate(signs):
+            of_named = np.einsum("jck,c->jkc", cases._named, sign.astype(np.float32))
+            found[number, :, named:] = of_named @ np.asarray(weights, np.float32)
+    return found

@@ -1,0 +1,178 @@
+"""Classifiers against the labels of experts: what one of them would say, or a panel decide, without a model."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Float, UInt32
+
+from plausibly.annotations import Annotations
+from plausibly.annotations._names import _show, some
+from plausibly.bootstrap import check_replicates
+from plausibly.errors import ArgumentError
+from plausibly.evaluation._by_group import SUFFIX, read_groups
+from plausibly.evaluation._label_order import _exponentials
+from plausibly.evaluation._label_results import Values, values_of_order, values_of_sums, variables
+from plausibly.evaluation._label_sums import Cases, Labels
+from plausibly.evaluation._metrics import Asked, read_metrics
+from plausibly.evaluation._panels import first_choices
+from plausibly.evaluation._truth import Truth, truth_of_labels
+from plausibly.evaluation._weights import check_clusters, check_weights
+from plausibly.metrics._inputs import check_break_ties, check_share
+from plausibly.predictions import line_up, named_predictions
+from plausibly.random_streams import Stream, key_words, select
+
+_CASES = 2000  # whose rows are in memory at once
+
+
+DEFAULT = "accuracy", "balanced_accuracy", "sensitivity", "ppv"  #: metrics against labels, if none are named
+
+
+def read_labels(metrics: Any, annotations: Annotations, positive: Any, threshold: float | None) -> Labels:
+    """Read which metrics are wanted against labels."""
+    n_classes = annotations.n_classes
+    wanted = DEFAULT if metrics is None else metrics
+    asked = read_metrics(wanted, [], n_classes, threshold=threshold, drawn=False)
+    return labels_of(asked, annotations, positive, threshold)
+
+
+def labels_of(asked: Asked, annotations: Annotations, positive: Any, threshold: float | None) -> Labels:
+    """Say what metrics of labels are about: of two classes, the second is positive unless another is named.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such class, a threshold is out of range or there is no positive class for it, or a metric of
+        whole distributions is asked of one class against all others.
+    """
+    classes = annotations.classes.tolist()
+    if positive is not None and str(positive) not in classes:
+        raise ArgumentError(
+            f"positive must be a class, but {_show(positive)} was given: choose from {some(np.array(classes))}."
+        )
+    at = classes.index(str(positive)) if positive is not None else 1 if len(classes) == 2 else None
+    if threshold is not None:
+        check_share("threshold", threshold)
+        if at is None:
+            raise ArgumentError(
+                f"a threshold needs a positive class, but there are {len(classes)} classes: name it with positive=."
+            )
+    if positive is not None and len(classes) > 2:
+        for name, metric in asked.sums.items():
+            if metric.of_distribution:
+                raise ArgumentError(f"metric {name!r} is about all classes at once: leave out positive.")
+    return Labels(asked.sums, asked.order, len(classes), at, threshold)
+
+
+def described(results: xr.Dataset, labels: Labels, annotations: Annotations) -> xr.Dataset:
+    """Name the classes in results, and what is positive."""
+    if "class_name" in results.dims:
+        results = results.assign_coords(class_name=annotations.classes)
+    if labels.positive is not None and labels:
+        results.attrs["positive"] = str(annotations.classes[labels.positive])
+    if labels.threshold is not None:
+        results.attrs["threshold"] = labels.threshold
+    return results
+
+
+def against_labels(
+    annotations: Annotations,
+    predictions: Mapping[str, Any],
+    labels: Labels,
+    truth: Truth,
+    *,
+    panel: int,
+    weights: Any,
+    clusters: Sequence[Hashable] | Mapping[str, Hashable] | None,
+    replicates: int,
+    by: Any,
+    intersections: bool,
+    break_ties: str,
+    extra: str,
+    seed: int,
+) -> xr.Dataset:
+    """Evaluate classifiers against the labels themselves; see :func:`plausibly.evaluate`.
+
+    The truth has no draws, so results have a single one, and bootstrap weights are all their noise: cases come with
+    their annotations. Replicates are those of :func:`plausibly.evaluation.panels` with the same seed.
+    """
+    named = named_predictions(predictions)
+    check_break_ties(break_ties)
+    check_replicates(replicates, least=0)
+    cluster = check_clusters(clusters, annotations.cases)
+    of_labels = truth_of_labels(annotations, truth, panel, seed)
+    if weights is not None:
+        of_labels *= check_weights(weights, 1, annotations.cases).T
+    groups = None if by is None else read_groups(by, annotations.cases, intersections=intersections)
+    members = [np.ones(annotations.n_cases), *(() if groups is None else groups.member)]
+    positive = None if labels.positive is None else str(annotations.classes[labels.positive])
+    lined_up = [line_up(given, annotations, extra, positive) for given in named.values()]
+    for name, values in zip(named, lined_up, strict=True):
+        labels.check(name, values, annotations.cases)
+    words = key_words(seed, cluster, Stream.BOOTSTRAP)
+    ties = {Stream.PREDICTIONS: key_words(seed, annotations.cases, Stream.PREDICTIONS)}
+    sides = labels.sides_of(of_labels)
+    found: list[dict[str, Values]] = [{} for _ in members]
+    if labels.sums and named:
+        for group, values in zip(
+            found, _sums(labels, lined_up, sides, members, words, replicates, break_ties, ties), strict=True
+        ):
+            group |= values
+    if labels.order and named:
+        scores = np.stack([labels.scores(np.array(values)) for values in lined_up])
+        for group, member in zip(found, members, strict=True):
+            own = np.flatnonzero(member)
+            group |= values_of_order(
+                labels, scores[:, own], None, sides[own], np.ones((len(own), 1)), words[own], replicates
+            )
+    counted = len(np.unique(cluster[sides.any(axis=1)]))
+    coords = {"classifier": np.array(list(named), dtype=str), "draw": [0], "chain": ("draw", [0])}
+    attrs = {"truth": truth, "break_ties": break_ties, "seed": seed, "clusters": counted}
+    attrs |= {"panel": panel} if truth == "panel" else {}
+    results = xr.Dataset(coords=coords, attrs=attrs)
+    if not named:
+        return results
+    if counted < 2:
+        found = [{name: of.without_replicates() for name, of in group.items()} for group in found]
+    results = results.assign(variables(labels, found[:1], "", grouped=False, drawn=False))
+    if groups is not None:
+        results = results.assign_coords(groups.coords)
+        results = results.assign(variables(labels, found[1:], SUFFIX, grouped=True, drawn=False))
+    return described(results, labels, annotations)
+
+
+def _sums(
+    labels: Labels,
+    predictions: Sequence[Float[np.ndarray, "case class"]],
+    truth: Float[np.ndarray, "case side"],
+    members: Sequence[Float[np.ndarray, " case"]],
+    words: UInt32[np.ndarray, "case 2"],
+    replicates: int,
+    break_ties: str,
+    ties: Mapping[Stream, UInt32[np.ndarray, "case 2"]],
+) -> list[dict[str, Values]]:
+    """Values of metrics of sums in each group, from sums over some cases at a time."""
+    shape = len(members), len(predictions), len(labels.layout)
+    sums, weight = np.zeros((*shape, 1)), np.zeros((len(members), 1))
+    sampling, of_sampling = np.zeros((*shape, replicates)), np.zeros((len(members), replicates))
+    draw, number = np.arange(replicates, dtype=np.uint32), np.zeros(replicates, np.int32)
+    for first in range(0, len(truth), _CASES):
+        at = slice(first, first + _CASES)
+        own = [np.array(values[at]) for values in predictions]
+        chosen = first_choices(own, select(ties, at) if break_ties == "random" else None)
+        choices = np.stack([labels.choices(one, of) for one, of in zip(chosen, own, strict=True)])
+        rows = Cases(labels, np.stack([labels.scores(of) for of in own]), choices).rows(truth[at])
+        of_cases = truth[at].sum(axis=1)
+        drawn = np.asarray(_exponentials(words[at], draw, number)) if replicates else None
+        for n, member in enumerate(members):
+            inside = np.flatnonzero(member[at])
+            sums[n] += rows[..., inside].sum(axis=-1, keepdims=True, dtype=float)
+            weight[n] += of_cases[inside].sum()
+            if drawn is not None:
+                sampling[n] += rows[..., inside] @ drawn[inside]
+                of_sampling[n] += of_cases[inside] @ drawn[inside]
+    return [
+        values_of_sums(labels, sums[n], weight[n], (sampling[n], of_sampling[n]) if replicates else None, None)
+        for n in range(len(members))
+    ]

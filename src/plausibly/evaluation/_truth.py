@@ -1,0 +1,77 @@
+"""The truth of labels without a model: what one expert would say, and what a panel of experts would decide."""
+
+from typing import Literal, get_args
+
+import numpy as np
+from jaxtyping import Float
+
+from plausibly.annotations import Annotations
+from plausibly.errors import ArgumentError
+from plausibly.evaluation._first_choices import check_labels, drawn_labels, first_choice_shares
+from plausibly.metrics._panels import check_panel, panel_shares_of_entries
+
+Truth = Literal["most-plausible", "annotator", "panel"]
+
+
+def check_truth(truth: object) -> bool:
+    """Refuse another truth than the three there are; say whether it has draws."""
+    if truth not in get_args(Truth):
+        named = ", ".join(map(repr, get_args(Truth)))
+        raise ArgumentError(f"truth must be one of {named}, but {truth!r} was given: choose one.")
+    return truth == "most-plausible"
+
+
+def truth_of_labels(
+    annotations: Annotations, truth: Truth, panel: int = 3, seed: int = 0
+) -> Float[np.ndarray, "case class"]:
+    """Compute the weight of each class in every case from the annotations alone.
+
+    Parameters
+    ----------
+    annotations
+        Labels, counts or rankings, of which first choices count; classes that tie there share an annotation.
+    truth
+        ``"annotator"``, the shares of the annotations of a case that name each class; or ``"panel"``, the shares of the
+        subsets of `panel` annotations whose most frequent class it is.
+    panel
+        Number of annotations of a panel.
+    seed
+        Random seed for resolving ties in first choices, as for :func:`plausibly.evaluation.panels`.
+
+    Returns
+    -------
+    Weights, which sum to one in every case that has as many annotations, and to zero in others.
+
+    Raises
+    ------
+    ArgumentError
+        If no case has as many annotations as a panel.
+
+    Examples
+    --------
+    >>> annotations = Annotations.from_labels([["a", "a", "b"], ["b"]])
+    >>> truth_of_labels(annotations, "annotator").round(3).tolist()
+    [[0.667, 0.333], [0.0, 1.0]]
+    >>> truth_of_labels(annotations, "panel", 3).tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
+    """
+    check_labels(annotations)
+    n_classes = annotations.n_classes
+    found = np.zeros((annotations.n_cases, n_classes))
+    if truth == "annotator":
+        shares, _ = first_choice_shares(annotations)
+        found.ravel()[shares.key] = shares.value
+        return found
+    check_panel("panel", panel)
+    if (most := annotations.per_case.max(initial=0)) < panel:
+        raise ArgumentError(
+            f"panel must be at most the number of annotations of some case, {most}, but {panel} was given: choose "
+            "fewer."
+        )
+    enough = np.flatnonzero(annotations.per_case >= panel)
+    case, row, label = drawn_labels(annotations.select(enough), seed)
+    key, count = np.unique(row * n_classes + label, return_counts=True)
+    of_row, side = np.divmod(key, n_classes)
+    shares = panel_shares_of_entries(of_row, count, panel)[0][:, panel - 1]
+    np.add.at(found, (enough[case[of_row]], side), shares / np.bincount(case)[case[of_row]])
+    return found

@@ -1,0 +1,351 @@
+"""Metrics of labels in an evaluation equal those of plain arrays, in every draw, replicate and group."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import plausibly as pb
+from plausibly.annotations import Slots
+from plausibly.errors import ArgumentError
+from plausibly.evaluation import by_group, comparison, summary
+from plausibly.evaluation._truth import truth_of_labels
+from plausibly.metrics import LABEL_METRICS, OrderMetric, SumMetric
+from plausibly.posterior import build_posterior
+from plausibly.random_streams import Stream, exponentials, key_words
+
+N, DRAWS, REPLICATES = 25, 6, 12
+NAMES = [
+    *("accuracy", "balanced_accuracy", "mcc", "kappa", "sensitivity", "ppv", "f1_macro", "f1_micro", "npv_weighted"),
+    *("brier", "log_score", "calibration_error", "mean_absolute_error", "quadratic_kappa", "ranked_probability_score"),
+    *("auroc", "average_precision"),
+]
+POINTS = {
+    "sensitivity_at_specificity_0.8": pb.metrics.sensitivity_at_specificity(0.8),
+    "net_benefit_0.3": pb.metrics.net_benefit(0.3),
+}
+
+
+def world(n_classes, seed=0):
+    """A posterior, predictions with ties, and their draws and point estimate."""
+    random = np.random.default_rng(seed)
+    draws = random.dirichlet(np.ones(n_classes), size=(1, DRAWS, N)).astype(np.float32)
+    point = random.dirichlet(np.ones(n_classes), size=N).astype(np.float32)
+    classes = [f"c{k}" for k in range(n_classes)]
+    labels = [[str(one) for one in random.choice(classes, size=random.integers(2, 5))] for _ in range(N)]
+    annotations = pb.Annotations.from_labels(labels, classes=classes, cases=[f"p{i}" for i in range(N)])
+    slots = Slots.of_every_class(N, n_classes)
+    posterior = build_posterior(draws.reshape(1, DRAWS, -1), annotations, slots, point=point.ravel(), concentration=1.0)
+    raw = random.integers(1, 5, (2, N, n_classes)).astype(np.float32)
+    return posterior, annotations, dict(zip("AB", raw / raw.sum(-1, keepdims=True), strict=True)), draws[0], point
+
+
+def on_arrays(name, predictions, truth, weights=None):
+    return np.asarray((LABEL_METRICS | POINTS)[name].on_arrays(predictions, truth, weights), float)
+
+
+def replicated(cases, clusters=None):
+    words = key_words(0, cases if clusters is None else clusters, Stream.BOOTSTRAP)
+    n_rounds = -(-REPLICATES // DRAWS)
+    of_rounds = [exponentials(words[:, None], np.arange(DRAWS, dtype=np.uint32), r) for r in range(n_rounds)]
+    return np.concatenate([np.asarray(one) for one in of_rounds], axis=1)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("weighted", ["no", "by case", "by draw"])
+def test_every_draw_replicate_and_group(n_classes, weighted):
+    posterior, annotations, predictions, draws, point = world(n_classes)
+    random = np.random.default_rng(1)
+    weights = {"no": None, "by case": random.integers(0, 3, N), "by draw": random.integers(0, 3, (DRAWS, N))}[weighted]
+    of_draws = np.ones((DRAWS, N)) if weights is None else np.broadcast_to(weights, (DRAWS, N))
+    site, patient = random.choice(["x", "y"], N), [f"q{i // 2}" for i in range(N)]
+    names = [*NAMES, *(POINTS if n_classes == 2 else {})]
+    options = {"weights": weights, "clusters": patient, "by": {"site": site}, "replicates": REPLICATES}
+    found = pb.evaluate(posterior, predictions, metrics=names, **options, progress=False)
+    assert not [name for name in found if str(name).startswith("top1_")]
+    truth = np.eye(n_classes)[draws.argmax(-1)]
+    mean = (truth * of_draws[..., None]).mean(axis=0)
+    boot = replicated(annotations.cases, patient)
+    for at, p in enumerate(predictions.values()):
+        for group, inside in ((None, np.ones(N, bool)), ("site: x", site == "x")):
+            suffix = "" if group is None else "_by_group"
+            for name in names:
+
+                def named(kind, name=name, at=at, group=group, suffix=suffix):
+                    one = found[f"{name}{kind}{suffix}"]
+                    return (one if group is None else one.sel(group=group)).isel(classifier=at).values
+
+                expected = [on_arrays(name, p[inside], truth[m][inside], of_draws[m][inside]) for m in range(DRAWS)]
+                np.testing.assert_allclose(named(""), np.stack(expected, axis=-1), atol=2e-5, err_msg=name)
+                of_point = np.eye(n_classes)[point.argmax(-1)]
+                expected = on_arrays(name, p[inside], of_point[inside], of_draws.mean(axis=0)[inside])
+                np.testing.assert_allclose(named("_point"), expected, atol=2e-5, err_msg=name)
+                if group is None:
+                    total = mean.sum(axis=1)
+                    shares = mean / np.where(total > 0, total, 1)[:, None]
+                    shares[total == 0] = 1 / n_classes
+                    expected = [on_arrays(name, p, shares, total * boot[:, r]) for r in range(REPLICATES)]
+                    np.testing.assert_allclose(named("_sampling"), np.stack(expected, axis=-1), atol=5e-5, err_msg=name)
+                assert np.isfinite(named("_total")).any()
+
+
+@pytest.mark.parametrize("truth", ["annotator", "panel"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_labels_as_truth(truth, n_classes):
+    posterior, annotations, predictions, _, _ = world(n_classes)
+    site = np.random.default_rng(1).choice(["x", "y"], N)
+    options = {"truth": truth, "panel": 2, "replicates": REPLICATES, "by": {"site": site}}
+    found = pb.evaluate(posterior, predictions, metrics=[*NAMES, "dist_ce", "entropy_ce"], **options)
+    xr.testing.assert_identical(
+        found, pb.evaluate(annotations, predictions, metrics=[*NAMES, "dist_ce", "entropy_ce"], **options)
+    )
+    weights = truth_of_labels(annotations, truth, 2)
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+    words = key_words(0, annotations.cases, Stream.BOOTSTRAP)
+    boot = np.asarray(exponentials(words[:, None], np.arange(REPLICATES, dtype=np.uint32), 0))
+    for at, p in enumerate(predictions.values()):
+        for name in [*NAMES, "dist_ce", "entropy_ce"]:
+            one = found.isel(classifier=at)
+            np.testing.assert_allclose(one[name].values[..., 0], on_arrays(name, p, weights), atol=2e-5, err_msg=name)
+            expected = [on_arrays(name, p, weights, boot[:, r]) for r in range(REPLICATES)]
+            np.testing.assert_allclose(one[f"{name}_total"], np.stack(expected, axis=-1), atol=5e-5, err_msg=name)
+            inside = site == "y"
+            of_group = one[f"{name}_by_group"].sel(group="site: y").values[..., 0]
+            np.testing.assert_allclose(of_group, on_arrays(name, p[inside], weights[inside]), atol=2e-5, err_msg=name)
+
+
+def test_shares_of_annotators_and_panels_are_those_of_panels():
+    _, annotations, predictions, _, _ = world(3)
+    of_panels = pb.evaluation.panels(annotations, predictions, most=2, replicates=REPLICATES)
+    for truth, expected in (("annotator", "expert_agreement"), ("panel", "panel_accuracy")):
+        found = pb.evaluate(annotations, predictions, metrics="accuracy", truth=truth, panel=2, replicates=REPLICATES)
+        known = of_panels[expected] if truth == "annotator" else of_panels[expected].sel(n=2)
+        np.testing.assert_allclose(found["accuracy"][:, 0], known, atol=1e-6)
+        total = of_panels[f"{expected}_total"]
+        total = total if truth == "annotator" else total.sel(n=2)
+        np.testing.assert_allclose(found["accuracy_total"], total, atol=1e-6)
+
+
+def test_accuracy_is_that_of_lists():
+    posterior, _, predictions, _, _ = world(3)
+    site = np.random.default_rng(1).choice(["x", "y"], N)
+    options = {"by": {"site": site}, "replicates": 200, "progress": False}
+    found = pb.evaluate(posterior, predictions, metrics=["accuracy", "top1_accuracy"], **options)
+    for kind in ("", "_point", "_sampling", "_total", "_by_group", "_total_by_group"):
+        np.testing.assert_allclose(found[f"accuracy{kind}"], found[f"top1_accuracy{kind}"], atol=2e-6)
+
+
+def test_default_metrics_do_not_depend_on_others():
+    posterior, _, predictions, _, _ = world(3)
+    plain = pb.evaluate(posterior, predictions, replicates=REPLICATES, progress=False)
+    more = pb.evaluate(
+        posterior, predictions, metrics={"mine": LABEL_METRICS["mcc"]}, replicates=REPLICATES, progress=False
+    )
+    xr.testing.assert_identical(plain, more[list(plain)].drop_vars([]))
+    assert {"mine", "mine_total", "mine_sampling", "mine_point"} < set(more)
+
+
+def test_own_metrics_of_every_kind():
+    posterior, _, predictions, draws, _ = world(2)
+    own = {
+        "sums": SumMetric(lambda p, y: (p[1] * y[1], y[1]), lambda sums, n: sums[0] / sums[1], takes="scores"),
+        "order": OrderMetric(lambda tp, fp: tp[0] / (tp[0] + fp[0]), better="smaller"),
+        "by_draw": lambda scores, plausibility: scores @ plausibility,
+    }
+    found = pb.evaluate(posterior, predictions, metrics=own, replicates=REPLICATES, progress=False)
+    p, positive = predictions["A"][:, 1], draws.argmax(-1) == 1
+    expected = [p[of].mean() for of in positive]
+    np.testing.assert_allclose(found["sums"][0], expected, rtol=1e-5)
+    first = p == p.max()
+    np.testing.assert_allclose(found["order"][0], [of[first].mean() for of in positive], rtol=1e-5)
+    assert found["order"].attrs["better"] == "smaller"
+    np.testing.assert_allclose(found["by_draw"][0], (draws * predictions["A"]).sum(-1).mean(-1), rtol=1e-5)
+    with pytest.raises(ArgumentError, match="'by_draw' needs draws"):
+        pb.evaluate(posterior, predictions, metrics=own, truth="annotator")
+
+
+def test_one_class_against_all_others():
+    posterior, _, predictions, draws, _ = world(3)
+    names = ["sensitivity", "auroc", "brier", "kappa"]
+    found = pb.evaluate(posterior, predictions, metrics=names, positive="c0", replicates=0, progress=False)
+    assert found.attrs["positive"] == "c0"
+    assert found["sensitivity"].dims == ("classifier", "draw")
+    p = predictions["B"]
+    of_two = np.stack([1 - p[:, 0], p[:, 0]], axis=1)
+    choice = np.eye(2)[(p.argmax(1) == 0).astype(int)]
+    for m in range(DRAWS):
+        truth = np.eye(2)[(draws[m].argmax(-1) == 0).astype(int)]
+        for name in names:
+            given = choice if name in ("sensitivity", "kappa") else of_two
+            np.testing.assert_allclose(found[name][1, m], on_arrays(name, given, truth), atol=2e-5)
+    with pytest.raises(ArgumentError, match="'dist_ce' is about all classes at once: leave out positive"):
+        pb.evaluate(posterior, predictions, metrics="dist_ce", positive="c0", truth="annotator")
+
+
+@pytest.mark.parametrize("positive", [None, "c0"])
+def test_thresholds_and_the_positive_class(positive):
+    posterior, _, predictions, draws, _ = world(2)
+    found = pb.evaluate(
+        posterior, predictions, metrics=["sensitivity", "auroc"], positive=positive, threshold=0.6, progress=False
+    )
+    at = 0 if positive else 1
+    of_columns = {name: p[:, at] for name, p in predictions.items()}  # one column is the probability of the positive
+    column = pb.evaluate(posterior, of_columns, metrics="auroc", positive=positive, progress=False)
+    np.testing.assert_allclose(column["auroc"], found["auroc"], atol=1e-6)
+    assert found.attrs["positive"] == f"c{at}"
+    assert found.attrs["threshold"] == 0.6
+    chosen = predictions["A"][:, at] >= 0.6
+    for m in range(DRAWS):
+        is_true = draws[m].argmax(-1) == at
+        np.testing.assert_allclose(found["sensitivity"][0, m], chosen[is_true].mean(), rtol=1e-5)
+    np.testing.assert_allclose(  # exchanging the classes exchanges cases of the one with those of the other
+        found["auroc"], pb.evaluate(posterior, predictions, metrics="auroc", progress=False)["auroc"], atol=1e-5
+    )
+
+
+def test_undefined_values_are_counted():
+    draws = np.array([[0.9, 0.1, 0.8, 0.2], [0.9, 0.1, 0.2, 0.8]], np.float32)[None]
+    annotations = pb.Annotations.from_labels([["a", "b"]] * 2, classes=["a", "b"])
+    posterior = build_posterior(
+        draws, annotations, Slots.of_every_class(2, 2), point=[0.5, 0.5, 0.5, 0.5], concentration=1.0
+    )
+    found = pb.evaluate(
+        posterior, {"A": np.array([0.2, 0.7]), "B": np.array([0.4, 0.3])}, metrics=["sensitivity", "auroc", "ppv"]
+    )
+    assert np.isnan(found["sensitivity"][:, 0]).all()
+    assert found["sensitivity"].attrs["undefined"] == found["auroc"].attrs["undefined"] == 2
+    np.testing.assert_allclose(found["sensitivity"][:, 1], [1, 0])
+    assert np.isnan(found["ppv"][1]).all()  # B never names the class
+    assert found["ppv"].attrs["undefined"] == 2
+    table = summary(found).set_index(["classifier", "metric"])
+    assert table.loc[("A", "auroc"), "mean"] == 1
+
+
+def test_noise_that_is_shared_by_cases_is_added_to_a_nonlinear_metric():
+    """Draws that flip all cases together, and draws that flip each by itself, have other total noise."""
+    random, n, m = np.random.default_rng(0), 400, 300
+    score = random.random(n)
+    apart = random.random((m, n)) < score
+    together = random.random((m, 1)) < score
+    wide = {}
+    for name, of in (("apart", apart), ("together", together)):
+        draws = np.stack([1 - of, of], axis=-1).astype(np.float32)
+        annotations = pb.Annotations.from_labels([["a", "b"]] * n, classes=["a", "b"])
+        posterior = build_posterior(
+            draws.reshape(1, m, -1),
+            annotations,
+            Slots.of_every_class(n, 2),
+            point=np.full(2 * n, 0.5),
+            concentration=1.0,
+        )
+        metrics = ["f1", "auroc", "mcc"]
+        found = pb.evaluate(posterior, {"A": score}, metrics=metrics, replicates=m, progress=False)
+        wide[name] = {one: [float(found[one + of].std()) for of in ("", "_sampling", "_total")] for one in metrics}
+    for one, (annotation, sampling, total) in wide["apart"].items():
+        assert annotation > 0, one
+        assert total < 1.35 * max(annotation, sampling), one
+    for one, (annotation, sampling, total) in wide["together"].items():
+        if annotation > 0.02:
+            np.testing.assert_allclose(total, np.hypot(annotation, sampling), rtol=0.2, err_msg=one)
+    assert wide["together"]["f1"][0] > 0.02
+
+
+def test_one_cluster_has_no_sampling_noise():
+    posterior, _, predictions, _, _ = world(2)
+    for truth in ("most-plausible", "annotator"):
+        found = pb.evaluate(
+            posterior, predictions, metrics=["auroc", "f1"], clusters=["q"] * N, truth=truth, progress=False
+        )
+        assert np.isnan(found["auroc_total"]).all()
+        assert np.isnan(found["f1_total"]).all()
+
+
+def test_classifiers_and_groups_are_compared():
+    posterior, _, predictions, _, _ = world(2)
+    for truth, noise in (("most-plausible", "annotation"), ("most-plausible", "total"), ("annotator", "total")):
+        found = pb.evaluate(
+            posterior,
+            predictions,
+            metrics=["auroc", "brier"],
+            truth=truth,
+            by={"site": ["x"] * 10 + ["y"] * 15},
+            replicates=REPLICATES,
+            progress=False,
+        )
+        a_better = {m: comparison.probability_better(found, m, "A", "B", noise=noise) for m in ("auroc", "brier")}
+        suffix = "" if noise == "annotation" else "_total"
+        for metric, sign in (("auroc", 1), ("brier", -1)):
+            a, b = sign * found[metric + suffix].values
+            np.testing.assert_allclose(a_better[metric], np.mean(a > b) + np.mean(a == b) / 2)
+        assert len(comparison.differences(found, "brier")) == 1
+        assert len(by_group(found, "auroc")) == 4
+
+
+def test_lists_of_many_classes_stay_within_memory():
+    """Most classes are true of few cases."""
+    n_classes, random = 40, np.random.default_rng(0)
+    alpha = np.full(n_classes, 0.05)
+    draws = random.dirichlet(alpha, size=(DRAWS, N)).astype(np.float32)
+    labels = [[f"c{k}" for k in random.integers(n_classes, size=2)] for _ in range(N)]
+    annotations = pb.Annotations.from_labels(labels, classes=[f"c{k}" for k in range(n_classes)])
+    posterior = build_posterior(
+        draws.reshape(1, DRAWS, -1),
+        annotations,
+        Slots.of_every_class(N, n_classes),
+        point=draws[0].ravel(),
+        concentration=1.0,
+    )
+    p = random.dirichlet(np.ones(n_classes), size=N)
+    found = pb.evaluate(posterior, {"A": p}, metrics=["sensitivity", "f1_macro", "brier"], replicates=0, progress=False)
+    assert found["sensitivity"].dims == ("classifier", "class_name", "draw")
+    for m in range(DRAWS):
+        truth = np.eye(n_classes)[draws[m].argmax(-1)]
+        for name in ("sensitivity", "f1_macro", "brier"):
+            np.testing.assert_allclose(found[name].values[0, ..., m], on_arrays(name, p, truth), atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"metrics": ["aurok"]}, "there is no metric 'aurok': choose for example from auroc"),
+        ({"metrics": []}, r"metrics must be names, or a mapping .* but \[\] was given"),
+        ({"metrics": 3}, "metrics must be names, or a mapping"),
+        ({"metrics": ["top9_accuracy"]}, "'top9_accuracy' cannot be computed, because there are 2 classes"),
+        (
+            {"metrics": ["top1_coverage"], "truth": "panel"},
+            "'top1_coverage' cannot be computed, because it needs draws",
+        ),
+        ({"truth": "experts"}, r"truth must be one of 'most-plausible', .* but 'experts' was given"),
+        ({"truth": "panel", "panel": 0}, "panel must be a whole number of at least 1, but 0 was given"),
+        ({"truth": "panel", "panel": 9}, "panel must be at most the number of annotations of some case, 4, but 9"),
+        ({"metrics": ["auroc"], "positive": "c7"}, "positive must be a class, but 'c7' was given"),
+        ({"metrics": ["ppv"], "threshold": 2}, "threshold must lie between 0 and 1, but 2 was given"),
+        ({"metrics": {"top1_mine": LABEL_METRICS["f1"]}}, "must have a name of its own, but 'top1_mine'"),
+    ],
+)
+def test_wrong_arguments(options, words):
+    posterior, _, predictions, _, _ = world(2)
+    with pytest.raises(ArgumentError, match=words):
+        pb.evaluate(posterior, predictions, progress=False, **options)
+
+
+def test_logits_are_no_probabilities():
+    posterior, _, _, _, _ = world(2)
+    logits = np.random.default_rng(0).normal(size=(N, 2))
+    for truth in ("most-plausible", "annotator"):
+        with pytest.raises(
+            ArgumentError, match=r"those of 'A' of case 'p0' are from .* turn logits into probabilities"
+        ):
+            pb.evaluate(posterior, {"A": logits}, metrics=["brier"], truth=truth, progress=False)
+        found = pb.evaluate(posterior, {"A": logits}, metrics=["auroc"], truth=truth, progress=False)
+        sigmoid = 1 / (1 + np.exp(logits[:, 0] - logits[:, 1]))
+        same = pb.evaluate(posterior, {"A": sigmoid}, metrics=["auroc"], truth=truth, progress=False)
+        np.testing.assert_allclose(found["auroc"], same["auroc"], atol=1e-6)
+    three, _, predictions, _, _ = world(3)
+    with pytest.raises(ArgumentError, match="a threshold needs a positive class, but there are 3 classes"):
+        pb.evaluate(three, predictions, metrics=["ppv"], threshold=0.5, progress=False)
+
+
+def test_annotations_are_no_posterior():
+    _, annotations, predictions, _, _ = world(2)
+    with pytest.raises(ArgumentError, match="posterior"):
+        pb.evaluate(annotations, predictions)
