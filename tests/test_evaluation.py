@@ -257,7 +257,7 @@ def test_the_users_own_coverage_is_ours(ragged, scores):
         ({"x_by_case": brier}, "must have a name of its own, but 'x_by_case'"),
         ({"draw": brier}, "must have a name of its own, but 'draw'"),
         ({"mine": lambda a, b: a}, r"metric 'mine' must return one number, but it returns the shape \(6,\)"),
-        (brier, "metrics must be a mapping from names"),
+        (brier, "metrics must be names, or a mapping from names"),
         ({1: brier, "1": brier}, "two metrics have the name '1'"),
         ({"mine": lambda a, b: a.nothing}, "'mine' must be a function .* it failed .*nothing"),
         ({"mine": lambda a, b: jnp.where(b[0] > 0.1, jnp.nan, a @ b)}, "'mine' must be finite in every draw, .* 'case"),
