@@ -93,6 +93,12 @@ def workload():
     pb.evaluate(
         posterior, predictions, weights=pb.evaluation.risk_weights(posterior, risks, 2, "level"), progress=False
     )
+    of_labels = {"metrics": ["brier", "f1", "auroc"], "replicates": 20}
+    shares = {"A": predictions["A"] / predictions["A"].sum(axis=1, keepdims=True)}
+    pb.evaluate(counted, shares, **of_labels, progress=False)
+    pb.evaluate(labels, shares, **of_labels, truth="annotator")
+    pb.metrics.f1(predictions["A"], np.eye(4)[:3])
+    pb.metrics.auroc(shares["A"], np.eye(4)[:3])
     pb.evaluation.panels(labels, predictions, replicates=20)
     pb.plan(posterior, predictions, budget=2, progress=False)
     dense = jnp.asarray(pb.dense(posterior))

@@ -345,6 +345,24 @@ def test_logits_are_no_probabilities():
         pb.evaluate(three, predictions, metrics=["ppv"], threshold=0.5, progress=False)
 
 
+def test_cases_with_too_few_annotations_do_not_count():
+    _, annotations, predictions, _, _ = world(2)
+    more = annotations.with_cases(["r0", "r1"])
+    longer = {name: np.concatenate([p, p[:2]]) for name, p in predictions.items()}
+    for truth in ("annotator", "panel"):
+        options = {"metrics": ["auroc", "ppv"], "truth": truth, "panel": 3, "replicates": REPLICATES}
+        xr.testing.assert_allclose(
+            pb.evaluate(more, longer, **options), pb.evaluate(annotations, predictions, **options)
+        )
+    enough = annotations.per_case >= 3
+    assert 0 < enough.sum() < N
+    of_three = {name: p[enough] for name, p in predictions.items()}
+    xr.testing.assert_allclose(
+        pb.evaluate(annotations.select(np.flatnonzero(enough)), of_three, **options),
+        pb.evaluate(annotations, predictions, **options),
+    )
+
+
 def test_annotations_are_no_posterior():
     _, annotations, predictions, _, _ = world(2)
     with pytest.raises(ArgumentError, match="posterior"):

@@ -6,8 +6,10 @@ those from a cluster's workers, are added in order. ``_metrics`` names the metri
 compute the weight of each case in each draw; ``_evaluate`` has the public function, ``_total`` adds annotation to
 sampling noise, ``_summary`` tabulates, and ``_verdict`` says which of two classifiers is better. ``_panels`` needs no
 posterior: it compares classifiers with the annotations (``_first_choices``) and resamples cases (``_resampled``).
-``_evidence_checks`` tests what an accuracy rests on, ``_evidence`` has what ``_evaluate`` needs of that, and
-``_limits`` says what annotations cannot tell.
+Metrics of labels are functions of sums (``_label_sums``) or of the order of cases (``_label_order``);
+``_label_results`` names them, for draws and for labels as truth (``_of_labels``, ``_truth``). ``_evidence_checks``
+tests what an accuracy rests on, ``_evidence`` has what ``_evaluate`` needs of that, and ``_limits`` says what
+annotations cannot tell.
 """
 
 from plausibly.evaluation import comparison as comparison
@@ -30,5 +32,6 @@ from plausibly.evaluation._subgroups import class_weights as class_weights
 from plausibly.evaluation._subgroups import risk_weights as risk_weights
 from plausibly.evaluation._summary import summary as summary
 from plausibly.evaluation._total import total_noise as total_noise
+from plausibly.evaluation._truth import truth_of_labels as truth_of_labels
 from plausibly.evaluation._verdict import verdict as verdict
 from plausibly.evaluation._weights import check_clusters as check_clusters

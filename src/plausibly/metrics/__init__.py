@@ -17,6 +17,12 @@ which given classes are Y_k(λ), and ``annotation_certainty``, the same for the 
 ``risk_certainty``, ``risk_plausibility`` and ``expected_risk``, for classes with risk levels. ``mean_average_overlap``
 compares partial rankings without draws; ``panel_shares`` says how often each class wins among n of a case's labels.
 
+Metrics of labels, such as ``sensitivity``, ``auroc`` or ``brier``, compare predictions with a truth that has a weight
+for every class of a case: labels as ones and zeros, or the shares of annotators that name a class. They equal the usual
+metrics of one row for each case and class, with these weights. Each is declared as a function of sums over cases
+(:class:`SumMetric`) or of the order of cases (:class:`OrderMetric`), and so is one of your own;
+:func:`plausibly.evaluate` gives all of them intervals, groups and comparisons.
+
 **Ties.** Ties between scores, and between plausibilities, are broken by class order (``break_ties="order"``), the lower
 index first; or at random (``break_ties="random"`` with a ``seed``), independently for scores and plausibilities, for
 every draw and case. To see how much ties matter, compare the two.
@@ -27,7 +33,8 @@ They work inside ``jax.jit`` and on any device; under ``jit`` only shapes are ch
 
 :func:`scorer` turns a metric and a posterior into a scorer for scikit-learn.
 
-Each metric of two lists has its own file, in which ``list_metric`` declares it, and a line here.
+Each metric has its own file, or one with its closest relatives, in which ``list_metric`` or ``label_metric`` declares
+it, and a line here.
 """
 
 from importlib import import_module as _import_module

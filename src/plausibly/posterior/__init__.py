@@ -5,7 +5,8 @@ therefore has the dimensions (chain, draw, slot): a *slot* is a case with one of
 *remainder*, which stands for all unnamed classes (``class_index`` −1, their number in ``n_classes``). The slots of a
 case sum to one. The remainder is distributed over its classes as Dirichlet(concentration · 1), and is split only when
 single classes are needed: :func:`dense` splits it completely, :func:`top_classes` as far as ranked lists need.
-:func:`case_draws` returns the draws of one case by the names of its classes.
+:func:`case_draws` returns the draws of one case by the names of its classes, and :func:`as_weighted_rows` labels with
+weights for other libraries.
 
 Under a model of one true class, plausibilities are probabilities of being the true one, and what reads draws as truth
 reads a class drawn from them.
@@ -44,3 +45,4 @@ from plausibly.posterior._views import dense as dense
 from plausibly.posterior._views import dense_slots as dense_slots
 from plausibly.posterior._views import stacked_draws as stacked_draws
 from plausibly.posterior._views import top_classes as top_classes
+from plausibly.posterior._weighted_rows import as_weighted_rows as as_weighted_rows
