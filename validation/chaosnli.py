@@ -141,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = ROOT.parent / "shared/data"
     parser.add_argument("--data", type=Path, default=folder, metavar="FOLDER", help="folder that holds chaosnli")
     parser.add_argument("--out", type=Path, default=Path("results/chaosnli.md"), metavar="FILE", help="file to write")
-    parser.add_argument("--repetitions", type=int, default=20, help="number of draws of labels (20)")
+    parser.add_argument("--repetitions", type=int, default=100, help="number of draws of labels (100)")
     parser.add_argument("--seed", type=int, default=0, help="random seed (0)")
     given = parser.parse_args(arguments)
     if not (given.data / "chaosnli/snli.npz").is_file():
