@@ -229,9 +229,8 @@ def own_places(repetitions: int, seed: int, advance: Callable[[int], None] = lam
         plausibility = draw(np.asarray(prior_shapes(parameters, evidence.log_scores, log_prevalence), float), random)
         data = Data(plausibility, random.multinomial(m, plausibility), scores)
         annotations = Annotations.from_counts(data.counts)
-        made = fit(
-            evidence.log_scores, log_prevalence, labels_of(annotations), draws=99, seed=int(random.integers(2**31))
-        )
+        given = evidence.log_scores, log_prevalence, labels_of(annotations)
+        made = fit(case_prior, *given, draws=99, seed=int(random.integers(2**31)))
         prior = PredictionsPrior(annotations.classes, evidence, log_prevalence, made)
         first = first_choices(data)
         draws = quantities(draws_of(prior, annotations, data.counts, random), first)

@@ -12,7 +12,7 @@ from scipy.special import gammaln, softmax
 import plausibly as pb
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError
 from plausibly.posterior._container import model_of
-from plausibly.priors import Evidence, PredictionsPrior
+from plausibly.priors import Evidence, PredictionsPrior, case_prior
 from plausibly.priors import _evidence as reading
 from plausibly.priors import _fit as fitting
 from plausibly.priors import _predictions as learning
@@ -112,9 +112,9 @@ def test_weighted_proposals_and_nuts_agree(monkeypatch):
     _, annotations, scores = world()
     evidence, labels = Evidence.of(scores, annotations), labels_of(annotations)
     given = evidence.log_scores, np.log(prevalence(labels, 4)).astype(np.float32), labels
-    weighted = fitting.fit(*given, draws=800, seed=0)
+    weighted = fitting.fit(case_prior, *given, draws=800, seed=0)
     monkeypatch.setattr(fitting, "ENOUGH", np.inf)
-    sampled = fitting.fit(*given, draws=800, seed=0)
+    sampled = fitting.fit(case_prior, *given, draws=800, seed=0)
     assert (weighted.method, sampled.method) == ("importance", "nuts")
     for name, values in weighted.parameters.items():
         other = sampled.parameters[name]
@@ -286,7 +286,7 @@ def test_of_very_many_cases_a_sample_is_enough(monkeypatch):
     monkeypatch.setattr(learning, "ENOUGH_NUMBERS", 0)
     seen = []
     monkeypatch.setattr(
-        learning, "fit", lambda scores, *args, **given: seen.append(scores) or fitting.fit(scores, *args, **given)
+        learning, "fit", lambda *given, **options: seen.append(given[1]) or fitting.fit(*given, **options)
     )
     prior = PredictionsPrior.learn(annotations, Evidence.of(scores, annotations), draws=50, seed=0)
     assert seen[0].shape == (2, 200, 4)

@@ -24,6 +24,7 @@ from plausibly.evaluation._evaluate import evaluate_by_level as evaluate_by_leve
 from plausibly.evaluation._evidence import known_predictions as known_predictions
 from plausibly.evaluation._evidence import knows_more as knows_more
 from plausibly.evaluation._evidence_checks import evidence_checks as evidence_checks
+from plausibly.evaluation._freed_shape import freed_shape as freed_shape
 from plausibly.evaluation._limits import limits as limits
 from plausibly.evaluation._metrics import check_metrics as check_metrics
 from plausibly.evaluation._metrics import metric_names as metric_names

@@ -15,7 +15,6 @@ from numpyro.infer.util import log_density
 
 from plausibly.inference._compilation import compiler_options, kept_on_disk
 from plausibly.inference._laplace import laplace
-from plausibly.priors._program import Labels, case_prior
 
 PROPOSALS = 2000  #: parameters drawn from an approximation
 ROUNDS = 4  #: approximations at most, each but the first made from the weighted proposals of the one before it
@@ -33,50 +32,82 @@ class Fit(NamedTuple):
 
 
 def fit(
-    log_scores: Float[np.ndarray, "classifier case class"],
-    log_prevalence: Float[np.ndarray, " class"],
-    labels: Labels,
-    *,
+    program: Callable[..., None],
+    *given: Any,
     draws: int,
     seed: int,
+    start: dict[str, Float[np.ndarray, "*shape"]] | None = None,
+    proposals: int = PROPOSALS,
+    width: int = 1,
+    exact: bool = True,
 ) -> Fit:
-    """Draw what cases share from its posterior given the labels; the data are those of :func:`case_prior`.
+    """Draw what cases share from its posterior given data.
+
+    Parameters
+    ----------
+    program
+        NumPyro program, such as :func:`case_prior`, which has the same parameters without data but scores and
+        prevalence.
+    given
+        Log scores (classifier, case, class), log prevalence (class), and what else the program takes.
+    draws, seed
+        Number of draws, and random seed.
+    start
+        Parameters from which the mode is searched, the others at their prior means.
+    proposals
+        Number of parameters drawn from an approximation.
+    width
+        Numbers that the program keeps in memory for each case and class.
+    exact
+        Whether NUTS samples if the weights of too few proposals count after some rounds.
 
     References
     ----------
     Tierney & Kadane (1986), Accurate approximations for posterior moments and marginal densities, Journal of the
     American Statistical Association 81.
     """
-    given = log_scores, log_prevalence, labels
+    log_scores, log_prevalence = given[:2]
+    middle, places = _layout(program, len(log_scores), len(log_prevalence))
+    middle = middle.copy()
+    for name, values in (start or {}).items():
+        places[name](middle)[...] = values
+    density = _density(program, len(log_scores), len(log_prevalence))
+    together = max(1, min(proposals, _TOGETHER // (width * log_scores.shape[1] * log_scores.shape[2])))
+    of_many = _of_many(density, together)
+    enough = ENOUGH * proposals / PROPOSALS
     with kept_on_disk():
-        mode, hessian = _approximate(given)
+        mode, hessian = laplace(lambda vector: compiled(_with_gradient(density))(vector, *given), middle)
         root = np.linalg.cholesky(np.linalg.inv(hessian))
         random = np.random.default_rng([int(seed), len(mode)])
-        proposals, weight = _weighted(mode, root, given, random)
+        vectors, weight = _weighted(mode, root, of_many, given, proposals, random)
         for _ in range(ROUNDS - 1):
-            if _effective_size(weight) >= ENOUGH:
+            if _effective_size(weight) >= enough:
                 break
-            mode, root = _fitted(proposals, weight)
-            proposals, weight = _weighted(mode, root, given, random)
-        effective = _effective_size(weight)
-        if effective >= ENOUGH:
-            places = (np.arange(draws) + random.random()) / draws  # systematic: each about as often as it weighs
-            chosen = np.minimum(np.searchsorted(np.cumsum(weight), places), PROPOSALS - 1)
-            vectors, method = proposals[random.permutation(chosen)], "importance"
+            mode, root = _fitted(vectors, weight)
+            vectors, weight = _weighted(mode, root, of_many, given, proposals, random)
+        effective, method = _effective_size(weight), "importance"
+        if effective >= enough or not exact:
+            at = (np.arange(draws) + random.random()) / draws  # systematic: each about as often as it weighs
+            chosen = np.minimum(np.searchsorted(np.cumsum(weight), at), proposals - 1)
+            vectors = vectors[random.permutation(chosen)]
         else:
-            vectors, method = _by_nuts(mode, root, given, draws, seed), "nuts"
-    _, places = _layout(len(log_scores), len(log_prevalence))
+            vectors, method = _by_nuts(mode, root, density, given, draws, seed), "nuts"
     return Fit({name: part(vectors) for name, part in places.items()}, method, effective)
 
 
 def _weighted(
-    center: np.ndarray, root: np.ndarray, given: tuple[Any, ...], random: np.random.Generator
+    center: np.ndarray,
+    root: np.ndarray,
+    of_many: Callable[..., Array],
+    given: tuple[Any, ...],
+    n: int,
+    random: np.random.Generator,
 ) -> tuple[Float[np.ndarray, "proposal parameter"], Float[np.ndarray, " proposal"]]:
     """Draw proposals from a multivariate t distribution, and weigh them by the posterior."""
-    steps = random.standard_normal((PROPOSALS, len(center)))
-    steps *= np.sqrt(_HEAVY / random.chisquare(_HEAVY, (PROPOSALS, 1)))
+    steps = random.standard_normal((n, len(center)))
+    steps *= np.sqrt(_HEAVY / random.chisquare(_HEAVY, (n, 1)))
     proposals = (center + steps @ root.T).astype(np.float32)
-    logs = np.asarray(compiled(_log_probabilities)(proposals, *given), np.float64)
+    logs = np.asarray(compiled(of_many)(proposals, *given), np.float64)
     logs += (_HEAVY + len(center)) / 2 * np.log1p((steps**2).sum(1) / _HEAVY)
     weight = np.exp(logs - logs.max())
     return proposals, weight / weight.sum()
@@ -101,10 +132,12 @@ def _fitted(
 
 
 @cache
-def _layout(n_classifiers: int, n_classes: int) -> tuple[np.ndarray, dict[str, Callable[[Any], Any]]]:
+def _layout(
+    program: Callable[..., None], n_classifiers: int, n_classes: int
+) -> tuple[np.ndarray, dict[str, Callable[[Any], Any]]]:
     """Prior mean of all parameters as one vector, and for every parameter the function that takes it from vectors."""
     nothing = np.zeros((n_classifiers, 1, n_classes), np.float32), np.zeros(n_classes, np.float32)
-    sites = handlers.trace(handlers.seed(case_prior, 0)).get_trace(*nothing).values()
+    sites = handlers.trace(handlers.seed(program, 0)).get_trace(*nothing).values()
     means = {site["name"]: np.asarray(site["fn"].mean) for site in sites if site["type"] == "sample"}
     ends = np.cumsum([mean.size for mean in means.values()])
     places = {
@@ -114,16 +147,25 @@ def _layout(n_classifiers: int, n_classes: int) -> tuple[np.ndarray, dict[str, C
     return np.concatenate([mean.ravel() for mean in means.values()]), places
 
 
-def _log_probability(vector: Float[Array, " parameter"], *given: Any) -> Float[Array, ""]:
-    log_scores, log_prevalence, _ = given
-    _, places = _layout(len(log_scores), len(log_prevalence))
-    return log_density(case_prior, given, {}, {name: part(vector) for name, part in places.items()})[0]
+@cache
+def _density(program: Callable[..., None], n_classifiers: int, n_classes: int) -> Callable[..., Array]:
+    """Log density of parameters, as one vector, and data; the same function for the same program and sizes."""
+    _, places = _layout(program, n_classifiers, n_classes)
+
+    def log_probability(vector: Float[Array, " parameter"], *given: Any) -> Float[Array, ""]:
+        return log_density(program, given, {}, {name: part(vector) for name, part in places.items()})[0]
+
+    return log_probability
 
 
-def _log_probabilities(vectors: Float[Array, "proposal parameter"], *given: Any) -> Float[Array, " proposal"]:
-    log_scores = given[0]
-    size = max(1, min(len(vectors), _TOGETHER // (log_scores.shape[1] * log_scores.shape[2])))
-    return jax.lax.map(lambda vector: _log_probability(vector, *given), vectors, batch_size=size)
+@cache
+def _of_many(density: Callable[..., Array], together: int) -> Callable[..., Array]:
+    """Log density of many vectors, some of them at once."""
+
+    def log_probabilities(vectors: Float[Array, "proposal parameter"], *given: Any) -> Float[Array, " proposal"]:
+        return jax.lax.map(lambda vector: density(vector, *given), vectors, batch_size=together)
+
+    return log_probabilities
 
 
 @cache
@@ -132,27 +174,20 @@ def compiled(function: Callable[..., Array]) -> Callable[..., Any]:
     return jax.jit(function, compiler_options=compiler_options())
 
 
-_value_and_gradient = jax.value_and_grad(_log_probability)
-
-
-def _approximate(
-    given: tuple[Any, ...],
-) -> tuple[Float[np.ndarray, " parameter"], Float[np.ndarray, "parameter other"]]:
-    """Find the mode, and the negative Hessian there."""
-    log_scores, log_prevalence, _ = given
-
-    def log_density(vector: np.ndarray) -> tuple[Any, Any]:
-        return compiled(_value_and_gradient)(vector, *given)
-
-    return laplace(log_density, _layout(len(log_scores), len(log_prevalence))[0])
+_with_gradient = cache(jax.value_and_grad)
 
 
 def _by_nuts(
-    mode: np.ndarray, root: np.ndarray, given: tuple[Any, ...], draws: int, seed: int
+    mode: np.ndarray,
+    root: np.ndarray,
+    density: Callable[..., Array],
+    given: tuple[Any, ...],
+    draws: int,
+    seed: int,
 ) -> Float[np.ndarray, "draw parameter"]:
     """Sample the parameters in coordinates in which the approximation is a standard normal distribution."""
     center, scale = jnp.asarray(mode, jnp.float32), jnp.asarray(root, jnp.float32)
-    kernel = NUTS(potential_fn=lambda u: -_log_probability(center + scale @ u, *given))
+    kernel = NUTS(potential_fn=lambda u: -density(center + scale @ u, *given))
     sampler = MCMC(kernel, num_warmup=300, num_samples=draws, progress_bar=False)
     sampler.run(jax.random.key(int(seed)), init_params=jnp.zeros(len(mode)))
     return np.asarray(center + sampler.get_samples() @ scale.T)

@@ -18,7 +18,7 @@ from plausibly.inference._compilation import kept_on_disk
 from plausibly.priors._case_priors import CasePriors, with_likely
 from plausibly.priors._evidence import Evidence, labels_of, prevalence
 from plausibly.priors._fit import Fit, compiled, fit
-from plausibly.priors._program import prior_shapes
+from plausibly.priors._program import case_prior, prior_shapes
 
 ENOUGH_CASES, ENOUGH_NUMBERS = 2000, 400_000  #: cases to learn from at most, or pairs of case and class if more
 EVERY_CLASS = 32  #: number of classes up to which each class of every case has a slot
@@ -59,9 +59,8 @@ class PredictionsPrior:
             chosen = np.random.default_rng([int(seed), annotations.n_cases]).choice(annotations.n_cases, most, False)
             annotations = annotations.select(np.sort(chosen))
         scores = evidence.of_cases(annotations.cases)
-        return cls(
-            annotations.classes, evidence, logs, fit(scores, logs, labels_of(annotations), draws=draws, seed=seed)
-        )
+        learned = fit(case_prior, scores, logs, labels_of(annotations), draws=draws, seed=seed)
+        return cls(annotations.classes, evidence, logs, learned)
 
     @property
     def n_draws(self) -> int:

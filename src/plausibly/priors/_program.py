@@ -59,18 +59,22 @@ def case_prior(
     ----------
     Stutz et al. (2025), section 2.2: the posterior given annotations and the observation, here through classifiers.
     """
-    n_classifiers, _, n_classes = log_scores.shape
-    priors = normal_priors(n_classifiers, n_classes) | {"log_concentration": (1.0, 1.5, ())}
-    if n_classifiers:
-        priors["log_concentration_by_entropy"] = 0.0, 2.0, ()
-    parameters = {
-        name: numpyro.sample(name, dist.Normal(mean, sd).expand(shape).to_event(len(shape)))
-        for name, (mean, sd, shape) in sorted(priors.items(), key=lambda one: _ORDER.index(one[0]))
-    }
+    parameters = shared_parameters(len(log_scores), len(log_prevalence))
     if labels is None:
         return
     shape = prior_shapes(parameters, log_scores, log_prevalence)
     numpyro.factor("labels", label_log_prob(shape, labels))
+
+
+def shared_parameters(n_classifiers: int, n_classes: int) -> dict[str, Array]:
+    """Sample what cases share, within a program."""
+    priors = normal_priors(n_classifiers, n_classes) | {"log_concentration": (1.0, 1.5, ())}
+    if n_classifiers:
+        priors["log_concentration_by_entropy"] = 0.0, 2.0, ()
+    return {
+        name: numpyro.sample(name, dist.Normal(mean, sd).expand(shape).to_event(len(shape)))
+        for name, (mean, sd, shape) in sorted(priors.items(), key=lambda one: _ORDER.index(one[0]))
+    }
 
 
 def prior_shapes(

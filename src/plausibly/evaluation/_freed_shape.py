@@ -1,0 +1,159 @@
+"""``freed_shape``: how far accuracy depends on a shape of disagreement that few labels cannot check."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from plausibly._arviz import Posterior
+from plausibly.aggregation import are_shares
+from plausibly.annotations import Annotations
+from plausibly.bootstrap import CI_PROB, interval
+from plausibly.errors import ArgumentError, PredictionError
+from plausibly.evaluation._evaluate import evaluate
+from plausibly.evaluation._evidence import known_predictions, unknown_predictions
+from plausibly.evaluation._panels import first_choices
+from plausibly.posterior import annotations_of
+from plausibly.predictions import named_predictions, read_predictions
+from plausibly.priors import Evidence
+from plausibly.priors._freed import accuracies
+from plausibly.random_streams import Stream, key_words
+
+FAR = 0.02  #: distance of two accuracies from which the assumed shape matters
+_METRIC = "top1_accuracy"
+
+
+def freed_shape(
+    posterior: Posterior,
+    predictions: Mapping[str, Any],
+    *,
+    break_ties: Literal["order", "random"] = "order",
+    seed: int = 0,
+) -> pd.DataFrame:
+    r"""Say between which values accuracies lie if the assumed shape of disagreement is freed.
+
+    A posterior that knows predictions assumes that the plausibilities of a case follow a Dirichlet distribution. How
+    often the most plausible class is a classifier's first choice depends on that, and two to five labels a case cannot
+    check it. A second fit multiplies the density by :math:`\exp(\rho_j)` where the most plausible class is the first
+    choice of classifier j, with :math:`\rho_j \sim \mathcal{N}(0, 0.5^2)`, and so frees the shape where it matters.
+
+    Both shapes are fitted to the first choices of annotators (of a random sample, where there are more than 2,000 cases
+    or 6,000 pairs of case and class). The ends of the posterior's own interval move by as much as those of the second
+    fit differ from the first; for rankings, whose posterior is not a Dirichlet distribution, this is an approximation.
+
+    Parameters
+    ----------
+    posterior
+        Posterior from :func:`plausibly.aggregate` or :func:`plausibly.load` that knows predictions.
+    predictions
+        Predictions of each classifier by name, as for :func:`plausibly.evaluate`; at least those that the posterior
+        knows.
+    break_ties
+        How to break ties between a classifier's scores, see :func:`plausibly.evaluate`.
+    seed
+        Random seed.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per classifier that the posterior knows: ``mean``, ``lower`` and ``upper`` of its top-1 accuracy (94 %
+        annotation interval, between 0 and 1); ``freed_mean``, ``freed_lower`` and ``freed_upper`` with the shape freed;
+        ``union_lower`` and ``union_upper``, which contain both intervals; and ``meaning``, a sentence.
+
+    Raises
+    ------
+    ArgumentError
+        If the posterior knows no predictions, or is of one true class.
+    PredictionError
+        If predictions that the posterior knows are not given, or others by the same name.
+
+    Examples
+    --------
+    >>> import plausibly as pb
+    >>> random = np.random.default_rng(0)
+    >>> truth = random.dirichlet([0.5, 0.5, 0.5], 100)
+    >>> annotations = Annotations.from_counts(random.multinomial(3, truth))
+    >>> predictions = {"A": truth ** 0.5 * random.lognormal(size=truth.shape)}
+    >>> posterior = pb.aggregate(annotations, predictions=predictions, seed=0, progress=False)
+    >>> table = freed_shape(posterior, predictions)
+    >>> bool((table["union_upper"] - table["union_lower"] > table["upper"] - table["lower"]).item())
+    True
+    """
+    named = named_predictions(predictions)
+    attrs, annotations = posterior.attrs, annotations_of(posterior)
+    known = known_predictions(attrs)
+    if not known:
+        raise ArgumentError(
+            "freed_shape frees how first choices of classifiers go with the most plausible class, but the posterior "
+            "knows no predictions: pass them to pb.aggregate."
+        )
+    if not are_shares(attrs):
+        raise ArgumentError(
+            "freed_shape needs plausibilities that are shares of experts, but the posterior assumes one true class in "
+            "each case, which leaves no shape of disagreement to free."
+        )
+    missing = set(known) - set(named)
+    if missing or set(known) & set(unknown_predictions(attrs, named, annotations)):
+        raise PredictionError(
+            f"the posterior knows the predictions of {', '.join(known)}, but freed_shape was given others, of "
+            f"{', '.join(named)}: pass those that were passed to pb.aggregate."
+        )
+    own = {name: named[name] for name in known}
+    options: dict[str, Any] = {"break_ties": break_ties, "seed": seed}
+    results = evaluate(posterior, own, k=1, sizes=1, replicates=0, progress=False, **options)
+    return freed_results(results, annotations, own, **options)
+
+
+def freed_results(
+    results: xr.Dataset,
+    annotations: Annotations,
+    predictions: Mapping[str, Any],
+    *,
+    break_ties: Literal["order", "random"] = "order",
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Tabulate :func:`freed_shape` for results of :func:`evaluate` of the classifiers that a posterior knows.
+
+    With replicates, ``total_lower`` and ``total_upper`` are the union for new cases like these.
+    """
+    words = {Stream.PREDICTIONS: key_words(seed, annotations.cases, Stream.PREDICTIONS)}
+    scores = [np.array(read_predictions(source, annotations)) for source in predictions.values()]
+    choice = first_choices(scores, words if break_ties == "random" else None)
+    main, freed = accuracies(annotations, Evidence.of(predictions, annotations), choice, seed=seed)
+    rows = []
+    for name, by_main, by_freed in zip(predictions, main, freed, strict=True):
+        values = results[_METRIC].sel(classifier=name).values
+        mean, moved = values.mean(), by_freed.mean() - by_main.mean()
+        ends = np.array(interval(values, CI_PROB))
+        by = np.array(interval(by_freed, CI_PROB)) - interval(by_main, CI_PROB)
+        rows.append([name, mean, *ends, np.clip(mean + moved, 0, 1), *np.clip(ends + by, 0, 1), *_union(ends, by)])
+        total = f"{_METRIC}_total"
+        if total in results:
+            rows[-1] += _union(np.array(interval(results[total].sel(classifier=name).values, CI_PROB)), by)
+        rows[-1].append(_meaning(*rows[-1][:9]))
+    columns = ["classifier", "mean", "lower", "upper", "freed_mean", "freed_lower", "freed_upper"]
+    columns += ["union_lower", "union_upper"] + ["total_lower", "total_upper"] * (f"{_METRIC}_total" in results)
+    return pd.DataFrame(rows, columns=[*columns, "meaning"])
+
+
+def _union(ends: np.ndarray, by: np.ndarray) -> list[float]:
+    return [max(ends[0] + min(by[0], 0.0), 0.0), min(ends[1] + max(by[1], 0.0), 1.0)]
+
+
+def _meaning(name: str, *values: float) -> str:
+    """Say what a row means.
+
+    Examples
+    --------
+    >>> _meaning("A", 0.74, 0.72, 0.76, 0.71, 0.70, 0.75, 0.70, 0.76)
+    "A's first choice is the class that most experts would name in 74 % [72, 76] ([70, 76] if the shape of disagreement is freed). Freed, it is 3.0 points lower, and labels cannot tell which shape is right."
+    """  # noqa: E501 (the sentence is printed in one line)
+    mean, lower, upper, freed, _, _, least, greatest = (100 * value for value in values)
+    told = f"{name}'s first choice is the class that most experts would name in {mean:.0f} % [{lower:.0f}, {upper:.0f}]"
+    told += f" ([{least:.0f}, {greatest:.0f}] if the shape of disagreement is freed)."
+    if abs(freed - mean) > 100 * FAR:
+        away = f"{abs(freed - mean):.1f} points {'lower' if freed < mean else 'higher'}"
+        told += f" Freed, it is {away}, and labels cannot tell which shape is right."
+    return told
