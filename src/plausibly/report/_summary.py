@@ -41,7 +41,7 @@ def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[
     >>> predictions = {"A": [[0.9, 0.1]] * 4, "B": [[0.6, 0.4]] * 4}
     >>> swept = pb.sweep(annotations, predictions, {"dirichlet-categorical": [100]}, progress=False)
     >>> list(sentences(swept, []))[-1]
-    'At reliability 100, 4 of 4 cases (100 %) have a class that is the most plausible one with a probability of at least...'
+    'At reliability 100, 4 of 4 cases (100 %) have a class that is the most plausible one with a probability of...'
     """
     run = lead(swept)
     rows = _rows(swept, run)
@@ -103,9 +103,10 @@ def _certainty(swept: Sweep, run: Run) -> str:
             "uncertainty."
         )
     under = f"Under {run.label}" if np.isnan(run.reliability) else f"At reliability {run.reliability:g}"
+    which = "true" if "assumes" in run.attrs else "most plausible"
     told = (
         f"{under}, {settled:,} of {_cases(n)} ({100 * settled / n:.0f} %) {'has' if n == 1 else 'have'} a class that "
-        f"is the {'true' if 'assumes' in run.attrs else 'most plausible'} one with a probability of at least {SETTLED:g}"
+        f"is the {which} one with a probability of at least {SETTLED:g}"
     )
     others = [
         f"{int((other.results['annotation_certainty_1'].values >= SETTLED).sum()):,} at {other.reliability:g}"
@@ -118,7 +119,6 @@ def _certainty(swept: Sweep, run: Run) -> str:
     if not undecided:
         return told
     share = f"{_cases(undecided)} ({100 * undecided / n:.0f} %)"
-    which = "true" if "assumes" in run.attrs else "most plausible"
     return f"{told} In {share}, no class is the {which} one with a probability of 0.5 or more."
 
 
