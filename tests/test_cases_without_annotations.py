@@ -69,7 +69,17 @@ def test_cases_without_annotations_are_asked_for():
 #: Functions that are right for cases without annotations; all others of the reference refuse these.
 ACCEPT = {"aggregate", "annotations_of", "build_posterior", "case_draws", "case_names", "check_posterior"}
 ACCEPT |= {"class_weights", "declared", "dense", "diagnose", "evaluate", "evaluate_by_level", "evidence_checks"}
-ACCEPT |= {"can_plan", "has_true_class", "learn_prior", "model_of", "names_of", "panels", "plan_runs", "plausibilities"}
+ACCEPT |= {
+    "can_plan",
+    "has_true_class",
+    "learn_prior",
+    "limits",
+    "model_of",
+    "names_of",
+    "panels",
+    "plan_runs",
+    "plausibilities",
+}
 ACCEPT |= {"rank", "read_predictions", "reading", "refit", "remainder_concentration", "risk_weights", "save"}
 ACCEPT |= {"settle", "shared_convergence", "simplex", "slots_of", "stacked_draws", "sweep", "top_classes", "trace"}
 ACCEPT |= {"worst_chains"}

@@ -1,12 +1,17 @@
 """Checks of what an accuracy rests on, in simulated worlds: what each catches, and what it must leave alone."""
 
+from itertools import product
+
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 import plausibly as pb
-from plausibly.errors import AnnotationError, PlausiblyWarning
+from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning
 from plausibly.evaluation import _evidence_checks as checks
 from plausibly.evaluation import evidence_checks, knows_more, limits
+from plausibly.evaluation._evidence import accuracy_bounds
+from plausibly.evaluation._limits import cautions
 from plausibly.evaluation._panels import agreement
 from plausibly.priors import Evidence
 
@@ -70,7 +75,8 @@ def test_who_knows_only_labels_of_other_cases_does_not():
 def test_expected_agreement_is_the_mean_plausibility_of_first_choices():
     _, counts, _ = world(n=40)
     scores, posterior = counts + np.arange(4) / 9 * (counts > 0), posterior_of(counts)  # choices that have labels
-    results = pb.evaluate(posterior, {"A": scores}, progress=False)
+    with pytest.warns(PlausiblyWarning, match="A knows more"):
+        results = pb.evaluate(posterior, {"A": scores}, progress=False)
     means = pb.dense(posterior).reshape(-1, 40, 4).mean(0)[np.arange(40), scores.argmax(1)]
     named = counts[np.arange(40), scores.argmax(1)] / 3
     assert results["expected_agreement"].item() == pytest.approx(means.mean(), abs=1e-5)
@@ -171,3 +177,108 @@ def test_names_of_ties_share_the_plurality():
     chosen = np.array([[[True, False, False]] * 3])
     votes = np.array([[1, 1, 1], [1.5, 1.5, 0], [0, 3, 0]])
     assert checks._label_shares(votes, chosen).T.round(3).tolist() == [[round((1 / 3 + 1 / 2) / 3, 3), 0, 0.333]]
+
+
+def one_label(n=300, **given):
+    """Cases with one label each, and what a posterior that knows the classifier says of it."""
+    _, counts, scores = world(n=n, k=3, labels=1)
+    annotations = pb.Annotations.from_counts(counts)
+    return pb.aggregate(annotations, predictions={"A": scores}, **given, **FEW), {"A": scores}
+
+
+def test_one_label_a_case_gives_agreement_and_bounds_and_no_accuracy():
+    posterior, predictions = one_label()
+    by = {"site": ["x", "y"] * 150}
+    with pytest.warns(PlausiblyWarning, match=r"one label.*cannot be known"):
+        results = pb.evaluate(posterior, predictions, k=(1, 2), by=by, progress=False)
+    lists = {str(name) for name in results if str(name).startswith("top") and "plausibility" not in str(name)}
+    bounds = {"top1_accuracy_lower_bound", "top1_accuracy_upper_bound"}
+    assert bounds < lists
+    assert all("_coverage" in name for name in lists - bounds)
+    agreed = results["expert_agreement"].item()
+    assert results["top1_accuracy_lower_bound"].item() == pytest.approx(2 * agreed - 1)
+    assert results["top1_accuracy_upper_bound"].item() == 1
+    assert results["top1_coverage"].mean().item() == pytest.approx(agreed, abs=0.03)
+    assert pb.summary(results)["metric"].tolist() == ["top1_coverage", "top2_coverage"]
+    with pytest.raises(ArgumentError, match=r"no metric 'top1_accuracy'.*top1_coverage.*one label"):
+        pb.comparison.differences(results, "top1_accuracy")
+
+
+def test_accuracy_from_one_label_a_case_needs_an_assumption_and_follows_it():
+    accuracy = {}
+    for kappa in (0.5, 30.0):
+        posterior, predictions = one_label(prior_kappa=kappa)
+        assert posterior.attrs["prior_kappa"] == kappa
+        results = pb.evaluate(posterior, predictions, progress=False)
+        assert results.attrs["spread"] == "assumed"
+        assert "withheld" not in results.attrs
+        accuracy[kappa] = results["top1_accuracy"].values
+    assert accuracy[0.5].mean() + 0.05 < accuracy[30.0].mean()  # the more opinions spread, the less a label says
+    lower, upper = np.quantile(accuracy[30.0], [0.03, 0.97])
+    assert upper - lower > 0.15
+
+
+def test_two_labels_of_most_cases_say_how_far_experts_agree():
+    _, counts, scores = world(n=60)
+    results = pb.evaluate(posterior_of(counts, scores), {"A": scores}, progress=False)
+    assert results.attrs["spread"] == "labels"
+    assert "top1_accuracy" in results
+
+
+def test_published_posteriors_of_one_label_a_case_stay_as_they_are():
+    _, counts, _ = world(n=40, labels=1)
+    results = pb.evaluate(posterior_of(counts), {"A": np.eye(4)[np.full(40, 2)]}, progress=False)
+    assert "top1_accuracy" in results
+    assert results.attrs["spread"] == "labels"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"prior_kappa": 0}, "prior_kappa must be positive"),
+        ({"prior_kappa": 3, "class_prior": "uniform"}, r"prior_kappa=3 is for a prior of plausibilities.*'uniform'"),
+        (
+            {"prior_kappa": 3, "class_prior": "population"},
+            r"prior_kappa=3 is for a prior of plausibilities.*'population'",
+        ),
+    ],
+)
+def test_what_is_assumed_of_a_prior_that_is_not_learned_is_refused(given, words):
+    annotations = pb.Annotations.from_counts([[1, 0], [0, 1]])
+    given = {"class_prior": "learned"} | given
+    with pytest.raises(ArgumentError, match=words):
+        pb.aggregate(annotations, "dirichlet-categorical", **given, **FEW)
+
+
+@pytest.mark.parametrize(("agreed", "k"), [(0.656, 3), (0.4, 3), (0.2, 3), (0.7, 2), (0.05, 10), (1.0, 4)])
+def test_bounds_of_the_accuracy_are_those_of_all_distributions_of_plausibilities(agreed, k):
+    """Linear programs over distributions on a grid of plausibilities, in which ties go for or against the choice."""
+    grid = np.array([point for point in product(range(7), repeat=k - 1) if sum(point) <= 6]) / 6 if k < 5 else None
+    if grid is None:  # the vertices alone: ties of the first classes, or of all
+        grid = np.tril(np.ones((k, k)))[:, :-1] / np.arange(1, k + 1)[:, None]
+        grid = np.concatenate([grid, grid[:, ::-1]])
+    else:
+        grid = np.concatenate([grid, np.full((1, k - 1), 1 / k), [[0.5] + [0.0] * (k - 2)]])
+    choice = grid[:, 0]
+    others = np.column_stack([grid[:, 1:], 1 - grid.sum(1)]).max(1)
+    equal = {"A_eq": np.stack([choice, np.ones(len(grid))]), "b_eq": [agreed, 1]}
+    least = linprog(1.0 * (choice > others + 1e-9), **equal).fun
+    most = -linprog(-1.0 * (choice >= others - 1e-9), **equal).fun
+    found = accuracy_bounds(np.array(agreed), k)
+    assert (float(found[0]), float(found[1])) == pytest.approx((least, most), abs=1e-6)
+
+
+def sentences_of(counts, scores, **given):
+    results = pb.evaluate(posterior_of(counts, scores, **given), {"A": scores}, progress=False)
+    annotations = pb.Annotations.from_counts(counts)
+    table = evidence_checks(posterior_of(counts, scores, **given), {"A": scores})
+    return list(cautions(annotations, results, table))
+
+
+def test_the_first_screen_names_what_applies_and_nothing_else():
+    (unseen,) = sentences_of(*world(n=300)[1:])
+    assert unseen.startswith("Nothing shows")
+    seen, *_ = sentences_of(*world(n=300, copied=1.0, of_vote=True)[1:])
+    assert seen.startswith("A agrees with more labels")
+    told = sentences_of(*world(n=1500, labels=5, errors=0.2)[1:])
+    assert any("disagree in another way" in sentence for sentence in told)

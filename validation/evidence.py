@@ -11,9 +11,11 @@ Data from the program itself, with shared parameters from their prior, have to g
 
 ``python -m validation.evidence`` prints both kinds of worlds as a table: those that hold and, which no check asserts,
 those that break an assumption. Another table has sensitivities and specificities; ``--only`` chooses worlds.
+``--checks`` prints how often :func:`plausibly.evaluation.evidence_checks` says so instead.
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -22,6 +24,7 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
+import pandas as pd
 from numpyro import handlers
 from scipy import stats
 
@@ -30,6 +33,9 @@ from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.bootstrap import CI_PROB
 from plausibly.case import LabelledCases
+from plausibly.evaluation import evidence_checks
+from plausibly.evaluation._evidence import digests
+from plausibly.evaluation._evidence_checks import label_checks
 from plausibly.inference import class_probabilities, sample_chain
 from plausibly.models import MODELS
 from plausibly.priors import Evidence, PredictionsPrior, case_prior
@@ -283,6 +289,32 @@ def by_vote(data: Data) -> float:
     return float(against - (data.plausibility.argmax(axis=1) == first).mean())
 
 
+def caught(data: Data, seed: int) -> dict[str, bool]:
+    """Which checks the first classifier fails; fresh labels are two of each of 200 cases."""
+    random = np.random.default_rng(seed)
+    annotations = Annotations.from_counts(data.counts)
+    some = random.choice(len(data.counts), min(200, len(data.counts)), replace=False)
+    fresh = random.multinomial(2, data.plausibility[some])
+    fresh = Annotations.from_counts(fresh, cases=annotations.cases[some], classes=annotations.classes)
+    options = {"class_prior": "learned", "draws": 50, "seed": seed, "progress": False}
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", **options)
+    first = next(iter(data.scores))
+    alone = evidence_checks(posterior, {first: data.scores[first]}, seed=seed)
+    known = {"evidence": json.dumps({"digests": digests(data.scores, annotations)})}
+    table = pd.concat([alone[:1], label_checks(annotations, data.scores, known, fresh=fresh, seed=seed)])
+    failed = set(table.loc[(table["classifier"] == first) & ~table["passed"], "check"])
+    found = {name: name in failed for name in CHECKS[1:]}
+    return found | {"plurality": bool(failed & {"plurality", "unanimous for", "unanimous against"})}
+
+
+def rows_of_checks(worlds: dict[str, World], repetitions: int, seed: int) -> Iterator[str]:
+    """Lines of a table: how often each check fails for the first classifier of each world."""
+    for what, world in worlds.items():
+        found = [caught(world(np.random.default_rng([seed, one])), one) for one in range(repetitions)]
+        yield f"| {what} | {' | '.join(f'{np.mean([one[name] for one in found]):.2f}' for name in CHECKS[1:])} |"
+
+
+CHECKS = ("world", "agreement", "ceiling", "plurality", "fresh")
 HEAD = ("world", "accuracy", "vote", "top-1", "covers", "agreement", "covers", "A less B", "covers")
 HEAD_OF_TWO = ("world", "classifier", "of", "truth", "annotations only", "covers", "evidence", "covers", "width")
 
@@ -293,16 +325,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--repetitions", type=int, default=25, help="number of data sets (25)")
     parser.add_argument("--seed", type=int, default=0, help="random seed (0)")
     parser.add_argument("--only", default="", metavar="TEXT", help="worlds whose names contain this text")
+    parser.add_argument("--checks", action="store_true", help="print how often each check of an accuracy fails instead")
     given = parser.parse_args(arguments)
     few = {name: world for name, world in HOLDS.items() if "positive" in name}
     of_truth = partial(rows, method=by_true_class)
-    for title, worlds, head, of in (
+    tables = (
         ("Worlds that hold", HOLDS, HEAD, rows),
         ("Worlds that break an assumption", FAILS, HEAD, rows),
         ("Few of two classes", few, HEAD_OF_TWO, rows_of_two),
         ("One true class, by a model of one true class", ONE_TRUE_CLASS, HEAD, of_truth),
         ("No true class, by a model of one true class", {PACKAGE: HOLDS[PACKAGE]}, HEAD, of_truth),
-    ):
+    )
+    checked = ("Shares of data sets in which a check fails", {PACKAGE: HOLDS[PACKAGE]} | FAILS, CHECKS, rows_of_checks)
+    for title, worlds, head, of in (checked,) if given.checks else tables:
         chosen = {name: world for name, world in worlds.items() if given.only in name}
         if chosen:
             print(f"{title}, {given.repetitions} data sets each:\n\n| {' | '.join(head)} |\n{'|---' * len(head)}|")

@@ -183,7 +183,7 @@ def test_the_report_begins_with_what_needs_no_model(settings):
 
 def test_a_posterior_that_knows_the_predictions_underrates_none_of_them():
     annotations = pb.Annotations.from_labels([["a", "a", "b"], ["b", "b", "a"]] * 10, classes=["a", "b"])
-    predictions = {"A": [[0.9, 0.1], [0.2, 0.8]] * 10}
+    predictions = {"A": [[0.9, 0.1], [0.2, 0.8]] * 7 + [[0.4, 0.6], [0.2, 0.8]] * 3}
     models = {"known": {"model": "dirichlet-categorical", "class_prior": "predictions"}, "dirichlet-categorical": [1]}
     swept = pb.sweep(annotations, predictions, models, **FAST)
     said = " ".join(sentences(swept, []))

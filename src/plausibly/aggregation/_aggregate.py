@@ -27,7 +27,7 @@ from plausibly.predictions import line_up, named_predictions, with_predicted
 from plausibly.priors import PredictionsPrior
 from plausibly.priors.population import Population
 
-_OF_EVERY_MODEL = {"predictions", "draws", "chains", "warmup"}  # arguments that name no model
+_OF_EVERY_MODEL = {"predictions", "prior_kappa", "draws", "chains", "warmup"}  # arguments that name no model
 _INFERRED = {"unranked", "concentration", "draws", "chains", "warmup"}  # what reliability="infer" accepts
 
 
@@ -47,6 +47,7 @@ def aggregate(
     | None = None,
     predictions: Mapping[Hashable, Any] | None = None,
     extra: Literal["refuse", "ignore", "include"] = "refuse",
+    prior_kappa: float | None = None,
     shared: Literal["estimated", "sampled"] | None = None,
     difficulty: Literal["same", "by-case"] | None = None,
     threshold: float | None = None,
@@ -122,6 +123,11 @@ def aggregate(
         the posterior (``"include"``). Their plausibilities follow from the predictions alone, so the annotated cases
         must have been chosen at random, or by these predictions. Predictions must name their cases; for arrays, add the
         names to the annotations with :meth:`plausibly.Annotations.with_cases`.
+    prior_kappa
+        Prior median of the concentration :math:`\kappa` of a learned prior, ``"learned"`` or ``"predictions"``; the
+        standard deviation of its logarithm is 1.5. By default e, about 2.7. The smaller, the more experts agree in a
+        case. Where most cases have one label, these say nothing of it, and :func:`plausibly.evaluate` states accuracies
+        only if it is given: their spread is then this prior's, not the data's.
     shared
         Treatment of the parameters of a population prior: estimated once (``"estimated"``, the default), or drawn from
         their posterior (``"sampled"``), so that the uncertainty of these parameters carries over to the plausibilities.
@@ -235,6 +241,7 @@ def aggregate(
     """
     given: dict[str, Any] = {"mode": mode, "unranked": unranked, "ties": ties, "concentration": concentration}
     given |= {"class_prior": class_prior, "shared": shared, "difficulty": difficulty, "predictions": predictions}
+    given["prior_kappa"] = prior_kappa
     given |= {"threshold": threshold, "prior": prior, "draws": draws, "chains": chains, "warmup": warmup} | options
     if extra == "include":
         annotations = with_predicted(annotations, named_predictions(predictions or {}))

@@ -145,7 +145,7 @@ def settle(
         raise ArgumentError(f"{known.name} has the engines auto, {', '.join(known.engines)}, but {engine!r} was given.")
     used = known.engines[0] if engine == "auto" else engine
     population, evidence = given.get("class_prior"), None
-    predictions = given.pop("predictions", None)
+    predictions, prior_kappa = (given.pop(name, None) for name in ("predictions", "prior_kappa"))
     if known.true_class is not None and isinstance(population, Population | PredictionsPrior):
         raise ArgumentError(
             f"{known.name} has one true class in each case and no prior of plausibilities, but a "
@@ -165,6 +165,14 @@ def settle(
         evidence = _evidence(arguments, given, predictions, annotations)
     if evidence is None or not evidence.classifiers:
         check_annotated(annotations)
+    if prior_kappa is not None:
+        if evidence is None or isinstance(population, PredictionsPrior) or known.true_class is not None:
+            raise ArgumentError(
+                f"prior_kappa={prior_kappa!r} is for a prior of plausibilities that is learned from these cases, but "
+                f"{known.name} with class_prior={str(arguments.get('class_prior')).partition(' ')[0]!r} has none: "
+                "leave it out, or write class_prior='learned' or 'predictions'."
+            )
+        arguments["prior_kappa"] = _positive("prior_kappa", prior_kappa, False)
     if known.of_scores and arguments["threshold"] is None:
         raise ArgumentError(
             f"{known.name} needs a threshold that separates two classes, but none was given: write for example "

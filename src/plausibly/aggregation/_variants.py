@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from plausibly.aggregation._arguments import Settled, check_kind, settle
+from plausibly.aggregation._arguments import LEARNED, Settled, check_kind, settle
 from plausibly.aggregation._registry import AnyModel, accepted, find_model, unknown_model
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations._names import _show
@@ -194,6 +194,9 @@ def plan_runs(
         accepted(model, engine if (engine := variant.arguments.get("engine")) in model.engines else "auto")
         for model, variant in zip(known, variants, strict=True)
     ]
+    for variant, model, taken in zip(variants, known, own, strict=True):
+        if variant.arguments.get("class_prior") in LEARNED and model.true_class is None:
+            taken["prior_kappa"] = None
     for name in common.keys() - set().union(*own) if variants else ():
         raise ArgumentError(
             f"none of the models accepts {name}={common[name]!r}, but it was given: leave it out, or add a model that "

@@ -35,7 +35,8 @@ def learn_prior(settled: Settled, annotations: Annotations, *, seed: int, progre
         kept = settled.arguments["draws"] * settled.arguments["chains"]
         with Progress(progress) as bars:
             done = bars.task("Learning the prior", 1, "fits")
-            prior = PredictionsPrior.learn(annotations, settled.evidence, draws=kept, seed=seed)
+            kappa = settled.arguments.get("prior_kappa")
+            prior = PredictionsPrior.learn(annotations, settled.evidence, draws=kept, seed=seed, kappa=kappa)
             done(1)
         return replace(settled, prior=prior)
     if settled.prior is not None:

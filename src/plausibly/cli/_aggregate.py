@@ -122,7 +122,7 @@ def aggregate(
         )
     else:
         check_inferable(variant.model, common.pop("mode", None))
-        useless = {"ties": modelling.ties, **vars(scores), "dask": dask}
+        useless = {"ties": modelling.ties, "prior-kappa": modelling.prior_kappa, **vars(scores), "dask": dask}
         for option, text in useless.items():
             if text is not None:
                 raise ArgumentError(f"--infer-reliability does not accept --{option} {text}: leave it out.")

@@ -20,8 +20,10 @@ from plausibly.cli._model_names import EvaluatedModelNames
 from plausibly.cli._output import complain, console, main_table, make_folder, say, speaker, write_table, writing
 from plausibly.cli._sets_of_answers import measure_sets
 from plausibly.errors import ArgumentError
-from plausibly.evaluation import known_predictions, knows_more
+from plausibly.evaluation._evidence_checks import check_fresh
+from plausibly.evaluation._limits import cautions
 from plausibly.report import agreement, choice_of_cases, prior_notes, report
+from plausibly.report._tables import lead
 from plausibly.sweeps import Folder, Plan, Sweep
 
 OF_MODELS = "ties", "mode", "unranked", "concentration"  #: options after which models are as published
@@ -64,6 +66,16 @@ def evaluate(
             "else common-confusion. For labels and counts.",
         ),
     ] = False,
+    fresh_labels: Annotated[
+        Path | None,
+        options.data(
+            "--fresh-labels",
+            metavar="FILE",
+            help="Further annotations of some cases, chosen at random, by people that the classifiers have not learned "
+            "from; any format of annotations. Less agreement with them than with the others: a classifier has seen "
+            "those.",
+        ),
+    ] = None,
     *,
     given: options.SweepOptions,
     format: Annotated[
@@ -105,6 +117,7 @@ def evaluate(
         intersections=intersections,
         annotations_only=annotations_only,
         one_truth=one_truth,
+        fresh_labels=fresh_labels,
         **given.arguments(),
     )
     finish(swept, out, quiet=quiet, strict=strict, suffix=f".{format}")
@@ -126,6 +139,7 @@ def run(
     by: str | None = None,
     annotations_only: bool = False,
     one_truth: bool = False,
+    fresh_labels: Path | None = None,
     **given: Any,
 ) -> Sweep:
     """Run a sweep from files to files, and write each file as soon as its contents are known."""
@@ -152,6 +166,13 @@ def run(
         by=read_by(by, annotations),
         **given,
     )
+    fresh = None
+    if fresh_labels is not None:
+        if not predictions:
+            raise ArgumentError("--fresh-labels checks classifiers, but no --predictions were given: add some.")
+        fresh = annotated.read_annotations(fresh_labels, classes, choices=choices, progress=not quiet)
+        fresh = fresh.split(given["threshold"]) if isinstance(fresh, annotated.Scores) else fresh
+        check_fresh(fresh, plan.annotations)
     out = folder.path
     make_folder(out)
 
@@ -174,10 +195,10 @@ def run(
             path = (out / name).with_suffix(suffix)
             write_table(table.assign(model=done.label), path, append=any(name in run.shared for run in runs))
         runs.append(done)
-    swept = plan.sweep(runs)
+    swept = plan.sweep(runs, fresh)
     if not quiet:
         say("Writing the report", stderr=True)
-    sources = {"annotations": str(annotations), "classes": classes, "risks": risks}
+    sources = {"annotations": str(annotations), "classes": classes, "risks": risks, "fresh labels": fresh_labels}
     sources |= {f"predictions of {name}": path for name, path in predictions.items()}
     named = {what: str(path) for what, path in sources.items() if path is not None}
     with ThreadPoolExecutor(1) as pool:  # while figures are drawn
@@ -206,11 +227,9 @@ def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = 
                 say(f"{run.label} assumes {run.attrs['assumes']} in every case")
         for told in agreement(swept, swept.classifiers):
             say(told)
-        for note in (*choice_of_cases(swept), *prior_notes(swept.runs)):
+        limiting = cautions(swept.annotations, lead(swept).results, swept.checks) if swept.classifiers else ()
+        for note in (*limiting, *choice_of_cases(swept), *prior_notes(swept.runs)):
             complain(note, "Note")
-        if not any(known_predictions(run.attrs) for run in swept.runs):
-            for note in next(filter(None, (knows_more(run.results) for run in swept.runs)), {}).values():
-                complain(note, "Note")
     where = "" if swept.converged else f" {(out / CERTAINTY).with_suffix(suffix)} lists all of them."
     say(swept.verdict() + where)
     if strict and not swept.converged:

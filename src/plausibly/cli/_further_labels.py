@@ -21,7 +21,7 @@ def plan_labels(plan: Runs, swept: Sweep, folder: Folder, *, progress: bool) -> 
     for source in sources:
         with opened(source) as posterior:
             if can_plan(posterior):
-                metric = headline_metrics(swept.runs[0])[0]
+                metric = headline_metrics(swept)[0]
                 return make_plan(
                     posterior, plan.predictions, metric=metric, budget=BUDGET, seed=plan.seed, progress=progress
                 )

@@ -151,6 +151,13 @@ class ModelOptions:
     concentration: Annotated[
         float | None, modelling(help="Prior concentration per class. By default the model's own.")
     ] = None
+    prior_kappa: Annotated[
+        float | None,
+        modelling(
+            help="Prior median of the concentration of a learned prior (class_prior learned or predictions): the "
+            "smaller, the more experts agree. By default 2.7. With one label per case, accuracies need it."
+        ),
+    ] = None
 
 
 @dataclass

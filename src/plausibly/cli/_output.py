@@ -70,7 +70,7 @@ def notes() -> Iterator[None]:
 
         def print_note(message, category, *rest, **further):
             if issubclass(category, PlausiblyWarning):
-                complain(f"{message}.", "Note")
+                complain(f"{str(message).removesuffix('.')}.", "Note")
             else:
                 show(message, category, *rest, **further)
 
@@ -164,7 +164,7 @@ def main_table(swept: Sweep, width: int) -> Table:
     from plausibly.report._tables import headline_metrics
 
     rows = headline(swept)
-    metrics = headline_metrics(swept.runs[0]) if swept.classifiers else []
+    metrics = headline_metrics(swept) if swept.classifiers else []
     # In a narrow terminal lines break before an interval, which holds no blank.
     wide = len("0.123 (0.123–0.456)" if width >= _WIDTH else "(0.123–0.456)")
     title = None

@@ -1,7 +1,9 @@
 """``evaluate``: arguments checked, ranges of cases measured, and the results named."""
 
+import json
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from os import PathLike
 from typing import Any, Literal
 
@@ -21,7 +23,15 @@ from plausibly.cluster import in_order, map_on
 from plausibly.errors import ArgumentError, PlausiblyWarning, renamed
 from plausibly.evaluation._ambiguity import DISAGREEMENT, UNNAMED
 from plausibly.evaluation._by_group import SUFFIX, read_groups
-from plausibly.evaluation._evidence import known_predictions, paired, unknown_predictions
+from plausibly.evaluation._evidence import (
+    WITHHELD,
+    accuracy_bounds,
+    known_predictions,
+    knows_more,
+    paired,
+    spread,
+    unknown_predictions,
+)
 from plausibly.evaluation._label_results import Values, values_of_order, values_of_sums, variables
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
 from plausibly.evaluation._metrics import read_metrics
@@ -221,7 +231,17 @@ def evaluate(
         The draws of all chains are concatenated; ``chain`` names the chain of each. Replicates use these draws in this
         order, every draw equally often. If the model is right, total intervals cover the value on all cases of this
         kind with their stated probability. If classifiers know more about the truth than the annotations reveal, their
-        accuracy is underestimated on average, and no interval corrects for that. The metric ``coverage`` splits the
+        accuracy is underestimated on average, and no interval corrects for that, unless the posterior knows their
+        predictions.
+
+        Where a prior was learned from cases most of which have one label, accuracies cannot be known: of the metrics of
+        lists, only ``coverage``, which is linear in the plausibilities, is there. The attribute ``withheld`` says so,
+        and ``top1_accuracy_lower_bound`` and ``top1_accuracy_upper_bound`` (classifier) bound top-1 accuracy, sharply
+        given ``expert_agreement``. With ``prior_kappa`` of :func:`plausibly.aggregate`, the metrics are there; the
+        attribute ``spread``, what says how far experts agree in a case (``"labels"``, ``"assumed"`` or ``"unknown"``),
+        is ``"assumed"``. Your own metrics are always there; only those that are linear can be known.
+
+        The metric ``coverage`` splits the
         remainder at random among the classes that any of the classifiers lists. Adding a classifier therefore changes
         the coverage of the others slightly, because other random numbers are drawn from the same distribution.
 
@@ -245,7 +265,9 @@ def evaluate(
     Warns
     -----
     PlausiblyWarning
-        If the posterior knows predictions, but not those of a classifier that is evaluated, which is then underrated.
+        If the posterior knows predictions, but not those of a classifier that is evaluated, which is then underrated;
+        if it knows none, and annotators name a classifier's first choices more often than it expects (by at least a
+        point and two standard errors), so that its accuracy is underestimated; and if accuracies are withheld.
 
     References
     ----------
@@ -274,7 +296,10 @@ def evaluate(
         return against_labels(annotations, predictions, labels, truth, panel=panel, **options)
     options |= {"metrics": metrics, "positive": positive, "threshold": threshold, "progress": progress}
     options |= {"k": k, "sizes": sizes, "risks": risks, "scheduler": scheduler}
-    return evaluate_by_level(posterior, predictions, by_level=False, **options)[0]
+    results = evaluate_by_level(posterior, predictions, by_level=False, **options)[0]
+    for sentence in filter(None, (results.attrs.get("withheld"), *knows_more(results).values())):
+        warnings.warn(sentence, PlausiblyWarning, stacklevel=3)
+    return results
 
 
 def _annotations_of(source: Any) -> Annotations:
@@ -342,9 +367,8 @@ def evaluate_by_level(
         choice = np.empty((len(named), ranges.n_cases), np.int64)
         named_class = None if labels.positive is None else str(annotations.classes[labels.positive])
         lined_up = [line_up(given, annotations, extra, named_class) for given in named.values()]
-        for sentence in unknown_predictions(
-            source.attrs, dict(zip(named, lined_up, strict=True)), annotations
-        ).values():
+        unknown = unknown_predictions(source.attrs, dict(zip(named, lined_up, strict=True)), annotations)
+        for sentence in unknown.values():
             if not annotations.per_case.all():
                 raise ArgumentError(f"{sentence} Cases without annotations are known by the predictions alone.")
             warnings.warn(sentence, PlausiblyWarning, stacklevel=4)
@@ -412,13 +436,21 @@ def evaluate_by_level(
             and not known_predictions(source.attrs)
         ):
             agreed |= _expected(asked, found, of_cases["expert_agreement"], cluster)
-        results = empty.assign(_by_draw(asked, found, 0) | by_case | agreed).assign_coords(
-            top_class=("case", top_class)
-        )
+        withheld = bool(named) and spread(source.attrs) == "unknown" and are_shares(source.attrs)
+        empty.attrs |= {"spread": spread(source.attrs)} | ({"withheld": WITHHELD} if withheld else {})
+        empty.attrs |= {"outside": json.dumps(list(unknown))} if unknown else {}
+        if withheld:
+            bounds = accuracy_bounds(agreed["expert_agreement"][1], n_classes)
+            names = ("top1_accuracy_lower_bound", "top1_accuracy_upper_bound")
+            agreed |= {name: ("classifier", bound) for name, bound in zip(names, bounds, strict=True)}
+        by_draw = partial(_by_draw, asked, found, linear=withheld)
+        results = empty.assign(by_draw(0) | by_case | agreed).assign_coords(top_class=("case", top_class))
         n_levels = len(found.weight) - asked.n_by
         if grouped is not None:
-            results = results.assign_coords(grouped.coords).assign(_by_group(asked, found, slice(n_levels, None)))
-        if labels and named:
+            of_groups = by_draw(slice(n_levels, None), by_case=False, sampling=False)
+            of_groups = {f"{name}{SUFFIX}": variable for name, variable in of_groups.items()}
+            results = results.assign_coords(grouped.coords).assign(of_groups)
+        if labels and named and not withheld:
             members = [np.ones(ranges.n_cases), *(() if grouped is None else grouped.member)]
             values = [_of_sums(asked, found, at) for at in (0, *range(n_levels, len(found.weight)))]
             if best is not None:
@@ -438,18 +470,29 @@ def evaluate_by_level(
             results = described(results, labels, annotations)
         empty = empty.drop_dims("case")
         weights = enumerate(found.weight[1:n_levels, -1], 1)
-        return results, [(float(n), empty.assign(_by_draw(asked, found, at, by_case=False))) for at, n in weights]
+        return results, [(float(n), empty.assign(by_draw(at, by_case=False))) for at, n in weights]
 
 
 def _by_draw(
-    asked: Measures, found: Found, group: int | slice, *, by_case: bool = True, sampling: bool = True
+    asked: Measures,
+    found: Found,
+    group: int | slice,
+    *,
+    by_case: bool = True,
+    sampling: bool = True,
+    linear: bool = False,
 ) -> dict[str, Any]:
-    """Divide the sums of all cases, or of a subgroup, or of several, which come first; with the means by case."""
+    """Divide the sums of all cases, or of a subgroup, or of several, which come first; with the means by case.
+
+    With ``linear``, of the metrics of lists only those that are linear in the plausibilities.
+    """
     rows, variables = all_rows(asked.lists.values(), asked.own), {}
     dims = ("classifier",) if isinstance(group, int) else ("group", "classifier")
     weight, signed_weight = found.weight[group], found.signed_weight[group]
     with np.errstate(invalid="ignore"):  # draws in which nothing has weight
         for number, (name, (metric, k)) in enumerate(asked.names.items()):
+            if linear and k and not METRICS[metric].of_masses:
+                continue
             better = (METRICS[metric] if k else asked.own[name]).better
             values = metric_sums(found.sums[group], rows, metric, k) / weight[..., None, :]
             variables[name] = (*dims, "draw"), values[..., :-1], {"better": better}
@@ -476,12 +519,6 @@ def _of_sums(asked: Measures, found: Found, group: int) -> dict[str, Values]:
     sums, sampling, signed = (of[group][:, first:] for of in (found.sums, found.sampling, found.signed))
     noise = (sampling, found.sampling_weight[group]), (signed, found.signed_weight[group])
     return values_of_sums(asked.labels, sums, found.weight[group], *(noise if asked.replicates else (None, None)))
-
-
-def _by_group(asked: Measures, found: Found, groups: slice) -> dict[str, Any]:
-    """Metrics of every group asked for, groups first."""
-    of_groups = _by_draw(asked, found, groups, by_case=False, sampling=False)
-    return {f"{name}{SUFFIX}": variable for name, variable in of_groups.items()}
 
 
 def _expected(asked: Measures, found: Found, observed: Average, cluster: np.ndarray) -> dict[str, Any]:

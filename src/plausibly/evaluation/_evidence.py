@@ -11,6 +11,11 @@ from jaxtyping import Float
 from plausibly.annotations import Annotations
 from plausibly.priors import Evidence
 
+WITHHELD = (
+    "Most cases have one label, so accuracy against the class that most experts would name cannot be known, however "
+    "many cases there are. Agreement with an expert can, and bounds of the accuracy. To assume how far experts agree, "
+    "aggregate with prior_kappa= (--prior-kappa)."
+)
 ERRORS = 2  #: standard errors from which a difference of means over cases counts
 POINTS = 0.01  #: excess of agreement over what is expected that is too small to matter
 
@@ -44,6 +49,39 @@ def paired(
 def known_predictions(attrs: Mapping[str, Any]) -> dict[str, str]:
     """Digests of the predictions that a posterior knows, by classifier, from its attributes."""
     return json.loads(attrs.get("evidence", "{}")).get("digests", {})
+
+
+def spread(attrs: Mapping[str, Any]) -> str:
+    """What says how far experts agree in a case: the labels, an assumption, or nothing ("unknown").
+
+    A prior that is not learned from labels says it, as published.
+    """
+    learned = attrs.get("evidence", attrs.get("learned_prior", "{}"))
+    return json.loads(learned).get("spread", "labels")
+
+
+def accuracy_bounds(
+    agreement: Float[np.ndarray, "*shape"], n_classes: int
+) -> tuple[Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"]]:
+    r"""Bound the accuracy against the most plausible class by the agreement with an expert, over K classes.
+
+    Let :math:`c` be the classifier's choice in a case. Where it is not the most plausible class, :math:`\lambda_c \le
+    1/2`, since another is at least as plausible; where it is, :math:`\lambda_c \ge 1/K`. With accuracy :math:`A` and
+    agreement :math:`A_1 = E \lambda_c`, therefore :math:`A / K \le A_1 \le A + (1 - A) / 2`, that is
+
+    .. math::
+       \max(0, 2 A_1 - 1) \le A \le \min(1, K A_1).
+
+    The bounds are sharp if nothing but :math:`A_1` is known. The lower one is attained where all agree on the choice in
+    a share :math:`A` of the cases, and it ties with another class in the others; the upper one where the choice ties
+    with all others in a share :math:`A`, and none names it elsewhere.
+
+    Examples
+    --------
+    >>> accuracy_bounds(np.array([0.656, 0.2]), 3)
+    (array([0.312, 0.   ]), array([1. , 0.6]))
+    """
+    return np.maximum(0, 2 * agreement - 1), np.minimum(1, n_classes * agreement)
 
 
 def digests(predictions: Mapping[str, Any], annotations: Annotations) -> dict[str, str]:
@@ -97,9 +135,9 @@ def knows_more(results: xr.Dataset) -> dict[str, str]:
     excess = observed - expected
     return {
         str(name): (
-            f"{name} knows more about these cases than the annotations do, or has seen these annotations: it agrees "
-            f"with annotators in {100 * observed[at]:.1f} %, where {100 * expected[at]:.1f} % were expected. Its "
-            "accuracy is underestimated: pass its predictions to pb.aggregate, unless it has seen the annotations."
+            f"{name} knows more about these cases than the annotations do; its accuracy is underestimated. It agrees "
+            f"with annotators in {100 * observed[at]:.1f} %, where {100 * expected[at]:.1f} % were expected: pass its "
+            "predictions to pb.aggregate, unless it has seen these annotations."
         )
         for at, name in enumerate(results["classifier"].values)
         if excess[at] >= POINTS and excess[at] > ERRORS * error[at]

@@ -12,7 +12,7 @@ from plausibly._arviz import Posterior
 from plausibly.aggregation import are_shares
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import AnnotationError
-from plausibly.evaluation._evaluate import evaluate
+from plausibly.evaluation._evaluate import evaluate_by_level
 from plausibly.evaluation._evidence import ERRORS, POINTS, known_predictions, knows_more, paired, unknown_predictions
 from plausibly.evaluation._first_choices import check_labels, first_choice_shares
 from plausibly.evaluation._panels import agreement, first_choices
@@ -25,6 +25,7 @@ from plausibly.random_streams import Stream, key_words
 
 COLUMNS = "classifier", "check", "observed", "expected", "standard_error", "p_value", "passed", "meaning"
 DRAWS = 200  #: of the shared parameters, each with one replicate of the labels
+MOST = 20_000  #: cases of which ceiling and shares of labels are computed; of more, these are drawn at random
 LIKELY = 0.05  #: p-value below which observed shares contradict the posterior
 _FEWEST = 3  # labels of a case of which a most frequent one says something
 _SHARES = {
@@ -52,13 +53,16 @@ def evidence_checks(
       annotations do (or has seen them), and its accuracy is underestimated.
     * ``ceiling``: who has not seen the annotations cannot agree with them more often than always naming the most
       plausible class. This limit, :math:`E \max_k \lambda_k`, is estimated from the annotations alone. Above it, the
-      classifier has seen them, and its accuracy is overestimated.
+      classifier has seen them, and its accuracy is overestimated; or some labels are errors in cases that have one
+      right answer, for which the estimate is too low.
     * ``plurality``, ``unanimous for`` and ``unanimous against``, for a posterior with predictions, over cases with at
       least three labels: how often the most frequent label of a case is the classifier's choice, and how often all
       labels are, or are one other class. They are expected from other cases with the same predictions, without the
       labels of the case. Label noise in cases of one true class shows here.
     * ``fresh``: agreement with fresh annotations of some cases, expected to be that with the old ones of the same
       cases. Less: the classifier has seen the old ones.
+
+    Of more than 20,000 cases, the ceiling and the shares of labels are those of 20,000, drawn at random.
 
     A check that passes proves nothing: near-ties, and a classifier that knows the most plausible class even where
     experts disagree, show in none of them, and the ceiling finds only classifiers that copy most labels.
@@ -115,9 +119,29 @@ def evidence_checks(
     >>> table[["check", "passed"]].values.tolist()
     [['agreement', False], ['ceiling', False]]
     """
-    every, attrs = annotations_of(posterior, every=False), posterior.attrs
+    every, attrs, named = annotations_of(posterior, every=False), posterior.attrs, named_predictions(predictions)
+    options: dict[str, Any] = {"clusters": clusters, "break_ties": break_ties, "seed": seed}
+    table = label_checks(every, named, attrs, fresh=fresh, **options)
+    if known_predictions(attrs) or not are_shares(attrs):
+        return table
+    options |= {"k": 1, "sizes": 1, "risks": None, "metrics": None, "weights": None, "replicates": 0}
+    options |= {"progress": False, "scheduler": None, "by_level": False}
+    rows = _agreement(evaluate_by_level(posterior, named, **options)[0])
+    return _in_order([*rows, *table.itertuples(index=False, name=None)], list(named))
+
+
+def label_checks(
+    every: Annotations,
+    named: Mapping[str, Any],
+    attrs: Mapping[str, Any],
+    *,
+    fresh: Annotations | None = None,
+    clusters: Any = None,
+    break_ties: Literal["order", "random"] = "order",
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Make those of :func:`evidence_checks` that need no draws, only the attributes of a posterior."""
     check_break_ties(break_ties)
-    named = named_predictions(predictions)
     annotations, annotated = every.annotated, np.flatnonzero(every.per_case)
     cluster = check_clusters(clusters, every.cases)[annotated]
     ties = {Stream.PREDICTIONS: key_words(seed, annotations.cases, Stream.PREDICTIONS)}
@@ -125,24 +149,27 @@ def evidence_checks(
     choice = first_choices(scores, ties if break_ties == "random" else None)
     observed = agreement(annotations, choice)["expert_agreement"].values
     rows: list[tuple[Any, ...]] = []
-    unknown = unknown_predictions(attrs, named, every)
-    if known_predictions(attrs):
+    unknown, known = unknown_predictions(attrs, named, every), known_predictions(attrs)
+    if known:
         for name in named:
             meaning = unknown.get(name, f"The posterior knows the predictions of {name}.")
             rows.append((name, "evidence", np.nan, np.nan, np.nan, np.nan, name not in unknown, meaning))
-    elif are_shares(attrs):
-        options = {"clusters": clusters, "break_ties": break_ties, "seed": seed, "replicates": 0}
-        rows += _agreement(evaluate(posterior, named, k=1, sizes=1, progress=False, **options))
     if are_shares(attrs):
-        rows += _ceiling(annotations, list(named), observed, cluster, seed)
-        if known_predictions(attrs) and set(known_predictions(attrs)) <= set(named) - set(unknown):
-            evidence = Evidence.of({name: named[name] for name in known_predictions(attrs)}, every)
-            of_known = choice[[list(named).index(name) for name in known_predictions(attrs)]]
-            rows += _plurality(annotations, evidence, of_known, seed)
+        at = np.arange(annotations.n_cases)
+        if len(at) > MOST:
+            at = np.sort(np.random.default_rng([int(seed), 3]).choice(at, MOST, replace=False))
+        some = annotations if len(at) == annotations.n_cases else annotations.select(at)
+        rows += _ceiling(some, list(named), observed[:, at], cluster[at], seed)
+        if known and set(known) <= set(named) - set(unknown):
+            evidence = Evidence.of({name: named[name] for name in known}, every)
+            rows += _plurality(some, evidence, choice[[list(named).index(name) for name in known]][:, at], seed)
     if fresh is not None:
         rows += _fresh(annotations, fresh, list(named), choice, observed, cluster)
-    order = {name: at for at, name in enumerate(named)}
-    return pd.DataFrame(sorted(rows, key=lambda row: order[row[0]]), columns=list(COLUMNS))
+    return _in_order(rows, list(named))
+
+
+def _in_order(rows: list[tuple[Any, ...]], names: list[str]) -> pd.DataFrame:
+    return pd.DataFrame(sorted(rows, key=lambda row: names.index(row[0])), columns=list(COLUMNS))
 
 
 def _agreement(results: Any) -> Iterator[tuple[Any, ...]]:
@@ -185,10 +212,10 @@ def _ceiling(
         limit, found = 100 * mean.mean(), 100 * observed[at].mean()
         meaning = f"{name} agrees with annotators in {found:.1f} %"
         meaning += (
-            f", not more often than is possible for somebody who has not seen the annotations ({limit:.1f} %)."
+            f", not more often than is expected of somebody who has not seen the annotations ({limit:.1f} %)."
             if passed
-            else f", but nobody who has not seen the annotations can in more than {limit:.1f} % "
-            f"(± {100 * error[at]:.1f}): {name} has seen them. Its accuracy is overestimated: collect fresh ones."
+            else f", but of anyone who has not seen the annotations at most {limit:.1f} % are expected "
+            f"(± {100 * error[at]:.1f}): {name} has seen them and is overrated, or many are errors. Collect fresh ones."
         )
         p = norm.sf(difference[at] / error[at])
         yield name, "ceiling", observed[at].mean(), mean.mean(), float(error[at]), p, passed, meaning
@@ -234,6 +261,20 @@ def _plurality(
             yield name, check, *values, passed, meaning
 
 
+def check_fresh(fresh: Annotations, annotations: Annotations) -> None:
+    """Refuse fresh annotations of other cases or classes."""
+    check_labels(fresh)
+    for what, unknown in (
+        ("cases", fresh.cases[~pd.Index(fresh.cases).isin(pd.Index(annotations.cases))]),
+        ("classes", fresh.classes[~np.isin(fresh.classes, annotations.classes)]),
+    ):
+        if len(unknown):
+            raise AnnotationError(
+                f"fresh annotations must be of the {what} of the posterior, but {len(unknown)} are not among them, "
+                f"such as {str(unknown[0])!r}: use the same names."
+            )
+
+
 def _fresh(
     annotations: Annotations,
     fresh: Annotations,
@@ -242,18 +283,9 @@ def _fresh(
     observed: Float[np.ndarray, "classifier case"],
     cluster: np.ndarray,
 ) -> Iterator[tuple[Any, ...]]:
-    check_labels(fresh)
+    check_fresh(fresh, annotations)
     case = pd.Index(annotations.cases).get_indexer(pd.Index(fresh.cases))
     classes = pd.Index(fresh.classes).get_indexer(pd.Index(annotations.classes))
-    for what, unknown in (
-        ("cases", fresh.cases[case < 0]),
-        ("classes", fresh.classes[~np.isin(fresh.classes, annotations.classes)]),
-    ):
-        if len(unknown):
-            raise AnnotationError(
-                f"fresh annotations must be of the {what} of the posterior, but {len(unknown)} are not among them, "
-                f"such as {str(unknown[0])!r}: use the same names."
-            )
     shares = first_choice_shares(fresh)[0]
     own = classes[choice[:, case]]
     agreed = np.where(own < 0, 0, shares.of(np.arange(fresh.n_cases) * fresh.n_classes + np.maximum(own, 0)))

@@ -13,7 +13,7 @@ from plausibly.annotations import Annotations
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.errors import ArgumentError, PredictionError
 from plausibly.evaluation._evaluate import evaluate
-from plausibly.evaluation._evidence import known_predictions, unknown_predictions
+from plausibly.evaluation._evidence import WITHHELD, known_predictions, spread, unknown_predictions
 from plausibly.evaluation._panels import first_choices
 from plausibly.posterior import annotations_of
 from plausibly.predictions import named_predictions, read_predictions
@@ -65,7 +65,8 @@ def freed_shape(
     Raises
     ------
     ArgumentError
-        If the posterior knows no predictions, or is of one true class.
+        If the posterior knows no predictions, is of one true class, or most cases have one label and the posterior was
+        made without ``prior_kappa``.
     PredictionError
         If predictions that the posterior knows are not given, or others by the same name.
 
@@ -94,6 +95,8 @@ def freed_shape(
             "freed_shape needs plausibilities that are shares of experts, but the posterior assumes one true class in "
             "each case, which leaves no shape of disagreement to free."
         )
+    if spread(attrs) == "unknown":
+        raise ArgumentError(WITHHELD)
     missing = set(known) - set(named)
     if missing or set(known) & set(unknown_predictions(attrs, named, annotations)):
         raise PredictionError(

@@ -1,9 +1,16 @@
-"""Sentences on annotations that cannot say how accurate a classifier is, or not well."""
+"""Sentences on why an accuracy cannot be known, or not well, from some annotations."""
+
+import json
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+import pandas as pd
+import xarray as xr
 
 from plausibly.annotations import Annotations
+from plausibly.evaluation._evidence import known_predictions, knows_more
 from plausibly.evaluation._first_choices import check_labels
+from plausibly.priors._evidence import mostly_single
 
 FEW_CASES, FEW_PEOPLE, MANY_CLASSES = 60, 5, 10
 
@@ -33,38 +40,114 @@ def limits(annotations: Annotations) -> list[str]:
     --------
     >>> for sentence in limits(Annotations.from_counts([[1, 0], [0, 1], [2, 0]] * 30)):
     ...     print(sentence)
-    Most cases (60 of 90) have one label: accuracy against the most plausible class cannot be known from them, however many cases there are. Report agreement with an expert, and bounds for the accuracy.
-    """  # noqa: E501 (the sentence is printed in one line)
+    Most cases (60 of 90) have one label: accuracy cannot be known from them, ...
+    """
     check_labels(annotations)
+    annotations = annotations.annotated
     n_labels, n_cases = np.diff(annotations.case_start), annotations.n_cases
     found = []
     single, pairs = int((n_labels == 1).sum()), int((n_labels <= 2).sum())
-    if 2 * single > n_cases:
+    if mostly_single(annotations):
         found.append(
-            f"Most cases ({single} of {n_cases}) have one label: accuracy against the most plausible class cannot be "
-            "known from them, however many cases there are. Report agreement with an expert, and bounds for the "
-            "accuracy."
+            f"Most cases ({single} of {n_cases}) have one label: accuracy cannot be known from them, however many they "
+            "are, only agreement with an expert and bounds of the accuracy."
         )
     elif 2 * pairs > n_cases:
         found.append(
-            f"Most cases ({pairs} of {n_cases}) have at most two labels: whether the assumed shape of disagreement is "
-            "right cannot be checked. Collect a third label for some cases."
+            f"Most cases ({pairs} of {n_cases}) have at most two labels: it cannot be checked whether experts disagree "
+            "as is assumed. Collect a third label for some."
         )
     if n_cases < FEW_CASES:
-        found.append(f"{n_cases} cases are few: with fewer than {FEW_CASES}, intervals are rough.")
+        found.append(f"{n_cases} cases are few: accuracies may be some points too low, and intervals are rough.")
     if not annotations.anonymous:
         own = np.sort(np.bincount(annotations.annotation_annotator))[::-1]
         own = own[own > 0]
         least = int(np.searchsorted(np.cumsum(own), len(annotations.annotation_case) / 2, side="right")) + 1
         if least <= FEW_PEOPLE:
             people = "One person" if least == 1 else f"{least} people"
-            found.append(
-                f"{people} gave most of the labels: accuracy is that against {'this person' if least == 1 else 'them'}."
-                " Other experts may judge otherwise."
-            )
+            found.append(f"{people} gave most of the labels: other experts may judge otherwise.")
     if annotations.n_classes > MANY_CLASSES:
-        found.append(
-            f"There are {annotations.n_classes} classes: with more than {MANY_CLASSES}, accuracy against the most "
-            "plausible class depends more on the model, and may be too low by several points."
-        )
+        found.append(f"With {annotations.n_classes} classes, accuracies may be several points too low.")
     return found
+
+
+def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame | None = None) -> Iterator[str]:
+    """Say what limits the accuracies of an evaluation, a sentence each, and nothing that does not apply.
+
+    Parameters
+    ----------
+    annotations, results
+        Annotations and the results of :func:`evaluate`.
+    checks
+        Checks of its posterior, from :func:`evidence_checks`.
+    """
+    attrs = results.attrs
+    said = limits(annotations)
+    if attrs.get("spread") == "assumed" and mostly_single(annotations):
+        said[0] = (
+            "Most cases have one label: how far experts agree is what you assumed by prior_kappa=, not the data's."
+        )
+    failed = (
+        {}
+        if checks is None
+        else {
+            str(check): own["classifier"].tolist()
+            for check, own in checks[~checks["passed"]].groupby("check", sort=False)
+        }
+    )
+    if seen := failed.get("ceiling"):
+        yield (
+            f"{listed(seen)} agree{_s(seen)} with more labels than is expected of anyone who has not seen them. Either "
+            f"{_accuracies(seen)} overestimated, or many labels are errors. Collect fresh labels."
+        )
+    if checks is not None and (fresh := checks[checks["check"] == "fresh"]).size:
+        yield _fresh(fresh, failed.get("fresh", []))
+    if outside := json.loads(attrs.get("outside", "[]")):
+        yield f"The posterior does not know the predictions of {listed(outside)}: {_accuracies(outside)} too low."
+    if more := list(knows_more(results)):
+        yield (
+            f"{listed(more)} know{_s(more)} more about these cases than the annotations do: {_accuracies(more)} "
+            "underestimated."
+        )
+    if any(check in failed for check in ("plurality", "unanimous for", "unanimous against")):
+        yield (
+            "Experts disagree in another way than is assumed: accuracies may be several points off. Agreement with an "
+            "expert holds."
+        )
+    yield from said
+    if known_predictions(attrs) and not (checks is not None and (checks["check"] == "fresh").any()):
+        yield (
+            "Nothing shows that the classifiers have not seen these labels; if they have, accuracies are too high. "
+            "Fresh labels of some cases would tell (--fresh-labels)."
+        )
+
+
+def _fresh(checks: pd.DataFrame, seen: Sequence[str]) -> str:
+    differences = ", ".join(
+        f"{row.classifier} {100 * (row.observed - row.expected):+.1f} (± {100 * row.standard_error:.1f})"
+        for row in checks.itertuples()
+    )
+    told = f"Agreement with fresh labels less that with the old ones, in points: {differences}."
+    if not seen:
+        return told
+    return f"{told} {listed(seen)} must have seen the old ones: {_accuracies(seen)} overestimated."
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Join names by commas and "and"; of many, some.
+
+    Examples
+    --------
+    >>> listed(["A"]), listed(["A", "B", "C"]), listed(list("ABCDEFG"))
+    ('A', 'A, B and C', 'A, B, C, D, E and 2 more')
+    """
+    shown = list(names[:most]) + ([f"{len(names) - most} more"] if len(names) > most else [])
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+
+
+def _s(names: Sequence[str]) -> str:
+    return "s" if len(names) == 1 else ""
+
+
+def _accuracies(names: Sequence[str]) -> str:
+    return "its accuracy is" if len(names) == 1 else "their accuracies are"

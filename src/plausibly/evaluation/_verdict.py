@@ -7,6 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from plausibly.aggregation import learns
+from plausibly.evaluation._evidence import known_predictions, knows_more
 from plausibly.evaluation.comparison import differences
 
 SURE = 0.95  #: probability at which one classifier counts as better than another
@@ -25,9 +26,10 @@ def verdict(results: xr.Dataset, metric: str, first: str, second: str) -> str:
     Returns
     -------
     str
-        The shares of draws in which the first is better, equal and worse, for these cases and for new cases like these.
-        If it is better with a probability below 0.95, also what more cases and more labels would change. For a point
-        estimate, that this is unknown.
+        How often each agrees with an expert, which needs no model, and what the metric rests on; the shares of draws in
+        which the first is better, equal and worse, for these cases and for new cases like these. If it is better with a
+        probability below 0.95, also what more cases and more labels would change. For a point estimate, that this is
+        unknown.
 
     Raises
     ------
@@ -41,7 +43,27 @@ def verdict(results: xr.Dataset, metric: str, first: str, second: str) -> str:
     'On these cases, A is better than B in 50 % of draws, equal in 50 % and worse in 0 %.'
     """
     row = difference(results, metric, first, second)
-    return " ".join(filter(None, (probabilities(row, first, second), advice(row, learns(results.attrs)))))
+    told = (probabilities(row, first, second), advice(row, learns(results.attrs)))
+    return " ".join(filter(None, (_agreement(results, first, second), _rests(results, metric), *told)))
+
+
+def _agreement(results: xr.Dataset, first: str, second: str) -> str:
+    if "expert_agreement" not in results:
+        return ""
+    a, b = (100 * float(results["expert_agreement"].sel(classifier=name)) for name in (first, second))
+    return f"{first} agrees with an expert in {a:.1f} % of cases, {second} in {b:.1f} %."
+
+
+def _rests(results: xr.Dataset, metric: str) -> str:
+    """Say what a metric follows from, and which classifiers it is too low for."""
+    if "spread" not in results.attrs:
+        return ""
+    assumed = " and on how far you assume that experts agree" if results.attrs["spread"] == "assumed" else ""
+    if known_predictions(results.attrs):
+        return f"What follows, by {metric}, rests on the annotations and on what classifiers predict{assumed}."
+    more = " and ".join(knows_more(results))
+    too = f"; {more} know{'' if ' and ' in more else 's'} more, and would do better" if more else ""
+    return f"What follows, by {metric}, rests on the annotations alone{assumed}{too}."
 
 
 def difference(results: xr.Dataset, metric: str, first: str, second: str) -> pd.Series:

@@ -342,7 +342,10 @@ def metric_by_draw(results: xr.Dataset, metric: str) -> xr.DataArray:
         )
     if metric not in results or set(results[metric].dims) != {"classifier", "draw"}:
         known = [name for name, variable in results.data_vars.items() if set(variable.dims) == {"classifier", "draw"}]
-        raise ArgumentError(f"there is no metric {metric!r} by draw in these results: choose from {', '.join(known)}.")
+        raise ArgumentError(
+            f"there is no metric {metric!r} by draw in these results: choose from {', '.join(map(str, known))}."
+            + (f" {results.attrs['withheld']}" if "withheld" in results.attrs else "")
+        )
     variable = results[metric].transpose("classifier", "draw")
     if variable.size and np.isnan(variable.values).any(axis=0).all():
         raise ArgumentError(f"{metric!r} is not a number in any draw: choose weights that some case has.")

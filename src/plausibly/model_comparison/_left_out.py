@@ -119,7 +119,7 @@ def _without_others(
     return ways + gammaln(last + 1) - gammaln(k + 1)
 
 
-_OF_PRIOR = "shared", "difficulty", "predictions"  # arguments of which a prior that is given has no need
+_OF_PRIOR = "shared", "difficulty", "predictions", "prior_kappa"  # arguments of which a prior that is given has no need
 
 
 def leave_out_cases(

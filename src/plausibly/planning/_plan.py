@@ -145,10 +145,11 @@ def plan(
 
     A forecast is only as good as the prior. If cases have few annotations, use ``class_prior="population"`` in
     :func:`plausibly.aggregate`, which learns from all cases how common and how ambiguous classes are. If a uniform
-    prior does not fit, planned labels may narrow intervals no more than labels of random cases. Classifiers are assumed
-    to know no more about a case than its annotations say. If they know more, the cases on which they differ are more
-    ambiguous than the posterior says, and forecasts for the goal ``"better"`` are too optimistic: plan again once
-    some of the labels are in.
+    prior does not fit, planned labels may narrow intervals no more than labels of random cases. A posterior without the
+    classifiers' predictions assumes that they know no more about a case than its annotations say. If they know more,
+    the cases on which they differ are more ambiguous than it says, and forecasts for the goal ``"better"`` are too
+    optimistic: plan under a posterior that knows the predictions (``predictions=``), or again once some of the labels
+    are in.
 
     In simulations under a prior that fits (``validation/planning.py``), intervals turned out 2 % wider than forecast,
     and decisions that were forecast with a mean probability of 0.83 occurred with a frequency of 0.82. Values look only

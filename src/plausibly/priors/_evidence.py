@@ -142,6 +142,18 @@ def _room(n: int) -> int:
     return -(-n // step) * step
 
 
+def mostly_single(annotations: Annotations) -> bool:
+    """Whether more than half of the cases with labels have one, which says nothing of how far experts agree.
+
+    Examples
+    --------
+    >>> [mostly_single(Annotations.from_counts(counts)) for counts in ([[1, 0], [0, 1], [1, 2]], [[1, 0], [1, 2]])]
+    [True, False]
+    """
+    n_labels = np.diff(annotations.case_start)
+    return bool(2 * (n_labels == 1).sum() > (n_labels > 0).sum())
+
+
 def prevalence(labels: Labels, n_classes: int) -> Float[np.ndarray, " class"]:
     """Share of each class in all labels, with one label more of each, so that none is impossible."""
     counts = 1.0 + np.bincount(labels.class_index, labels.count, n_classes)

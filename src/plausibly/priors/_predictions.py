@@ -1,11 +1,12 @@
 """Prior that knows what classifiers say of each case, or, without classifiers, how common classes are."""
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +17,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.errors import AnnotationError
 from plausibly.inference._compilation import kept_on_disk
 from plausibly.priors._case_priors import CasePriors, with_likely
-from plausibly.priors._evidence import Evidence, labels_of, prevalence
+from plausibly.priors._evidence import Evidence, labels_of, mostly_single, prevalence
 from plausibly.priors._fit import Fit, compiled, fit
 from plausibly.priors._program import case_prior, prior_shapes
 
@@ -35,10 +36,16 @@ class PredictionsPrior:
     evidence: Evidence
     log_prevalence: Float[np.ndarray, " class"]
     fit: Fit
+    spread: Literal["labels", "assumed", "unknown"] = "labels"  #: what says how far experts agree in a case
 
     @classmethod
-    def learn(cls, annotations: Annotations, evidence: Evidence, *, draws: int, seed: int) -> "PredictionsPrior":
+    def learn(
+        cls, annotations: Annotations, evidence: Evidence, *, draws: int, seed: int, kappa: float | None = None
+    ) -> "PredictionsPrior":
         """Learn from the labels of cases how scores predict plausibilities; cases without annotations say nothing.
+
+        Where most cases have one label, labels say nothing of how far experts agree in a case: the concentration is
+        that of its prior, whose median is ``kappa`` (by default e, about 2.7).
 
         Of very many cases, a random sample says enough of some twenty parameters: 2,000 cases, or those that have
         400,000 pairs of case and class if these are more.
@@ -58,9 +65,10 @@ class PredictionsPrior:
         if annotations.n_cases > most:
             chosen = np.random.default_rng([int(seed), annotations.n_cases]).choice(annotations.n_cases, most, False)
             annotations = annotations.select(np.sort(chosen))
-        scores = evidence.of_cases(annotations.cases)
-        learned = fit(case_prior, scores, logs, labels_of(annotations), draws=draws, seed=seed)
-        return cls(annotations.classes, evidence, logs, learned)
+        spread = "labels" if not mostly_single(annotations) else "unknown" if kappa is None else "assumed"
+        scores, log_kappa = evidence.of_cases(annotations.cases), 1.0 if kappa is None else math.log(kappa)
+        given = scores, logs, labels_of(annotations), np.float32(log_kappa)
+        return cls(annotations.classes, evidence, logs, fit(case_prior, *given, draws=draws, seed=seed), spread)
 
     @property
     def n_draws(self) -> int:
@@ -82,6 +90,7 @@ class PredictionsPrior:
         }
         found = self.evidence.describe() | {"method": self.fit.method, "parameters": parameters}
         found["effective_size"] = round(self.fit.effective_size)
+        found["spread"] = self.spread
         rounded = [float(f"{value:.4g}") for value in self._mean_shape]
         kind = "evidence" if self.evidence.classifiers else "learned_prior"
         return {kind: json.dumps(found), "class_prior_shape": json.dumps(rounded)}

@@ -35,6 +35,7 @@ def case_prior(
     log_scores: Float[Array, "classifier case class"],
     log_prevalence: Float[Array, " class"],
     labels: Labels | None = None,
+    log_kappa: float | Float[Array, ""] = 1.0,
 ) -> None:
     r"""Dirichlet prior of every case, as a regression on what classifiers say of it; plausibilities are summed out.
 
@@ -54,21 +55,25 @@ def case_prior(
         Logarithm of the share of each class in all annotations.
     labels
         Labels, each a draw from the plausibilities of its case; None to draw the shared parameters from their prior.
+    log_kappa
+        Prior mean of the logarithm of the concentration, :math:`k_0`; its standard deviation is 1.5.
 
     References
     ----------
     Stutz et al. (2025), section 2.2: the posterior given annotations and the observation, here through classifiers.
     """
-    parameters = shared_parameters(len(log_scores), len(log_prevalence))
+    parameters = shared_parameters(len(log_scores), len(log_prevalence), log_kappa)
     if labels is None:
         return
     shape = prior_shapes(parameters, log_scores, log_prevalence)
     numpyro.factor("labels", label_log_prob(shape, labels))
 
 
-def shared_parameters(n_classifiers: int, n_classes: int) -> dict[str, Array]:
+def shared_parameters(
+    n_classifiers: int, n_classes: int, log_kappa: float | Float[Array, ""] = 1.0
+) -> dict[str, Array]:
     """Sample what cases share, within a program."""
-    priors = normal_priors(n_classifiers, n_classes) | {"log_concentration": (1.0, 1.5, ())}
+    priors = normal_priors(n_classifiers, n_classes) | {"log_concentration": (log_kappa, 1.5, ())}
     if n_classifiers:
         priors["log_concentration_by_entropy"] = 0.0, 2.0, ()
     return {

@@ -25,7 +25,7 @@ def results_by_group(swept: Sweep) -> tuple[str, list[Any]]:
     run = lead(swept)
     if "group" not in run.results.coords or not swept.classifiers:
         return "", []
-    metric = headline_metrics(run)[0]
+    metric = headline_metrics(swept)[0]
     words = metric_name(metric)
     table = by_group(run.results, metric)
     columns = list(dict.fromkeys(table["column"]))

@@ -136,7 +136,7 @@ def _ambiguity(swept: Sweep) -> _Sketch:
 def _by_reliability(swept: Sweep) -> Iterator[_Sketch]:
     models = list(sampled(swept)) or list(swept.models)
     table = swept.metrics
-    main = headline_metrics(swept.runs[0])
+    main = headline_metrics(swept)
     for metric in main:
         own = table[table["metric"] == metric]
         low = own[["lower", "point", "total_lower"]].min(axis=None)
@@ -155,7 +155,8 @@ def _by_reliability(swept: Sweep) -> Iterator[_Sketch]:
             limits=(low - margin, high + margin),
             wide=len(swept.classifiers) > MANY,
         )
-    others = [metric for metric in distinct_metrics(sizes(swept.runs[0])) if metric not in main]
+    found = set.intersection(*(set(run.results.data_vars) for run in swept.runs))
+    others = [metric for metric in distinct_metrics(sizes(swept.runs[0])) if metric in found and metric not in main]
     if others:
         yield _Sketch(
             "reliability",
@@ -173,7 +174,7 @@ def _rankings(swept: Sweep) -> Iterator[_Sketch]:
     models = [name for name, runs in sampled(swept).items() if not np.isnan(runs[0].reliability)]
     if not models or len(swept.classifiers) < 2:
         return
-    for metric in headline_metrics(swept.runs[0]):
+    for metric in headline_metrics(swept):
         words = metric_name(metric)
         yield _Sketch(
             "reliability",
@@ -191,7 +192,7 @@ def _by_draw(swept: Sweep) -> Iterator[_Sketch]:
     runs = [representative(found) for found in sampled(swept).values()]
     n = len(swept.classifiers)
     overlap = " Histograms may overlap even if one classifier is better in nearly every draw: see the figures above."
-    for metric in headline_metrics(runs[0]) if runs else ():
+    for metric in headline_metrics(swept) if runs else ():
         words = metric_name(metric)
         yield _Sketch(
             "noise",

@@ -34,7 +34,7 @@ def first_figure(swept: Sweep) -> dict[str, Any] | None:
     if not swept.classifiers:
         return None
     run = lead(swept)
-    metric = headline_metrics(run)[0]
+    metric = headline_metrics(swept)[0]
     table = headline(swept, [run])
     names = ("mean", "lower", "upper", "total_lower", "total_upper", "voted")
     rows = [

@@ -10,6 +10,7 @@ from plausibly.aggregation import are_shares, learns
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.evaluation._ambiguity import CLEAR
 from plausibly.evaluation._by_group import FEW
+from plausibly.evaluation._limits import cautions
 from plausibly.evaluation._verdict import advice, difference, probabilities
 from plausibly.planning import Plan
 from plausibly.planning._advice import in_short
@@ -46,13 +47,14 @@ def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[
     run = lead(swept)
     rows = _rows(swept, run)
     if rows:
-        yield from _accuracy(rows[0], headline_metrics(run)[0], swept, run)
+        first, *further = _accuracy(rows[0], headline_metrics(swept)[0], swept, run)
+        yield from (first, *cautions(swept.annotations, run.results, swept.checks), *further)
     yield from choice_of_cases(swept)
     yield from prior_notes([run])
     if len(rows) > 1:
         yield from filter(None, [_order(swept, run, rows)])
         yield from _by_risk(subgroups, run, rows[0]["classifier"])
-    if "annotation_certainty_1" in run.results:
+    if "annotation_certainty_1" in run.results and "withheld" not in run.results.attrs:
         yield _certainty(swept, run)
     for label, assumed in _assumptions(swept).items():
         yield (
@@ -72,7 +74,7 @@ def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
         )
     if plan is None and len(rows) > 1 and run.results.sizes["draw"] > 1:
         first, second = rows[0]["classifier"], rows[1]["classifier"]
-        if said := advice(difference(run.results, headline_metrics(run)[0], first, second), learns(run.attrs)):
+        if said := advice(difference(run.results, headline_metrics(swept)[0], first, second), learns(run.attrs)):
             yield f"Is {first} better than {second}? {said}"
     yield from _labels(swept, run, plan)
     yield from _disagreement(swept)
@@ -195,9 +197,10 @@ def attainable(swept: Sweep, run: Run) -> str:
     if np.isnan(most):
         return ""
     labels = FirstChoices.of(swept.annotations).most_frequent
+    more = "" if "evidence" in run.attrs else "; one that knows more is scored too low"
     return (
         f"{_judged_by(run)}, a classifier that always chose what they favour would have an expected top-1 "
-        f"accuracy of {_percent(most)}; one that knows more is scored too low. The most frequent "
+        f"accuracy of {_percent(most)}{more}. The most frequent "
         f"first choice of each case makes up {_percent(labels)} of the annotations (ties in full), so no "
         "classifier can agree with more of them."
     )
@@ -208,6 +211,11 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
     name, k, n = best["classifier"], int(metric[3:].split("_")[0]), len(swept.classifiers)
     mean, lower, upper, voted = (best[f"{metric}_{column}"] for column in ("mean", "lower", "upper", "voted"))
     total = [best[f"{metric}_total_{end}"] for end in ("lower", "upper")]
+    seen = checks_failed(swept, "ceiling")
+    if metric.endswith("coverage") or name in seen:
+        why = f" Its accuracy is not stated: {name} may have seen these labels." if name in seen else ""
+        yield " ".join(agreement(swept, [name])) + why
+        return
     choice = "first choice is" if k == 1 else f"first {k} choices include"
     over = "" if np.isnan(total).any() else f" (94 % interval {_range(*total)} on new cases like these)"
     annotated = annotated_cases(swept.annotations)
@@ -258,6 +266,7 @@ def agreement(swept: Sweep, classifiers: Sequence[str], n: int = 3) -> Iterator[
     if found is None:
         return
     level = float(found["human_level"])
+    withheld = next((run.results for run in swept.runs if "withheld" in run.results.attrs), None)
     for name in classifiers:
         own = found.sel(classifier=name)
         of = "annotated cases" if annotated_cases(swept.annotations) else "cases"
@@ -268,7 +277,15 @@ def agreement(swept: Sweep, classifiers: Sequence[str], n: int = 3) -> Iterator[
         if n in own["n"]:
             of_panel = float(own["panel_accuracy"].sel(n=n))
             told += f" Against panels of {n} experts, it is right in {_percent(of_panel)}."
+        if withheld is not None:
+            least, most = (withheld[f"top1_accuracy_{end}_bound"].sel(classifier=name) for end in ("lower", "upper"))
+            told += f" Its accuracy may be anything between {_percent(least.item())} and {_percent(most.item())}."
         yield told
+
+
+def checks_failed(swept: Sweep, check: str) -> set[str]:
+    """Classifiers that fail a check."""
+    return set() if swept.checks is None else set(swept.checks.query("check == @check and not passed")["classifier"])
 
 
 def _judged_by(run: Run) -> str:
@@ -311,7 +328,7 @@ def _range(lower: float, upper: float) -> str:
 
 
 def _order(swept: Sweep, run: Run, rows: list[dict]) -> str:
-    metric, told = headline_metrics(run)[0], []
+    metric, told = headline_metrics(swept)[0], []
     if run.results.sizes["draw"] > 1:
         pair = rows[0]["classifier"], rows[1]["classifier"]
         told.append(probabilities(difference(run.results, metric, *pair), *pair))
@@ -331,10 +348,10 @@ def _order(swept: Sweep, run: Run, rows: list[dict]) -> str:
 
 def _by_risk(subgroups: Iterable[Mapping[str, Any]], run: Run, best: str) -> Iterator[str]:
     """Say at which levels of risk another classifier leads than in all cases."""
-    metric = headline_metrics(run)[0]
     for table in subgroups:
         if table["run"] != run.label:
             continue
+        metric = table["metrics"][0]
         for at, level in enumerate(table["levels"]):
             means = {row["classifier"]: row["cells"][at * len(table["metrics"])]["mean"] for row in table["rows"]}
             leader = max(means, key=lambda name: means[name])

@@ -1,6 +1,7 @@
 """Tables of the report, which the command line also prints."""
 
 import json
+import re
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -25,19 +26,19 @@ LEVELS = ("low", "medium", "high")  #: of risk
 
 def sizes(run: Run) -> list[int]:
     """List lengths that a run was evaluated with."""
-    names = [str(name) for name in run.results.data_vars]
-    return [
-        int(name[3:].split("_")[0])
-        for name in names
-        if name.startswith("top") and name.endswith("_accuracy_point") and not name.endswith("set_accuracy_point")
-    ]
+    found = (re.fullmatch(r"top(\d+)_coverage_point", str(name)) for name in run.results.data_vars)
+    return [int(name[1]) for name in found if name]
 
 
-def headline_metrics(run: Run) -> list[str]:
-    """Metrics of the main table: accuracy of the first choice, and of the longest list of at most three."""
-    found = sizes(run)
+def headline_metrics(swept: Sweep) -> list[str]:
+    """Metrics of the main table: accuracy of the first choice, and of the longest list of at most three.
+
+    Where a run withholds accuracies, which cannot be known from its labels, coverage takes their place.
+    """
+    found = sizes(swept.runs[0])
     longest = max([size for size in found if size <= 3], default=max(found))
-    return [f"top{size}_accuracy" for size in dict.fromkeys([min(found), longest])]
+    what = "coverage" if any("withheld" in run.results.attrs for run in swept.runs) else "accuracy"
+    return [f"top{size}_{what}" for size in dict.fromkeys([min(found), longest])]
 
 
 def headline(swept: Sweep, runs: Sequence[Run] = ()) -> pd.DataFrame:
@@ -76,7 +77,7 @@ def headline(swept: Sweep, runs: Sequence[Run] = ()) -> pd.DataFrame:
         if not swept.classifiers:
             rows.append({"run": run.label, "certainty": certainty})
             continue
-        metrics = headline_metrics(run)
+        metrics = headline_metrics(swept)
         table = run.metrics().set_index(["classifier", "metric"])
         means = [table.loc[(name, metrics[0]), "mean"] for name in swept.classifiers]
         order = [swept.classifiers[at] for at in np.argsort(np.negative(means), kind="stable")]
@@ -141,7 +142,7 @@ def subgroup_table(swept: Sweep) -> list[dict[str, Any]]:
     for run in (representative(runs) for runs in swept.models.values()):
         if run.subgroups is None:
             continue
-        metrics = headline_metrics(run)
+        metrics = headline_metrics(swept)
         found = run.subgroups.set_index(["classifier", "risk_level", "metric"]).sort_index()
         cases = run.subgroups.groupby("risk_level", sort=False)["cases"].first()
         keys = [(level, metric) for level in cases.index for metric in metrics]
@@ -163,7 +164,7 @@ def strata_table(swept: Sweep, settled: float, undecided: float) -> dict[str, An
     run = lead(swept)
     if not swept.classifiers or "annotation_certainty_1" not in run.results:
         return None
-    metric = headline_metrics(run)[0]
+    metric = headline_metrics(swept)[0]
     certainty = run.results["annotation_certainty_1"].values
     annotators = swept.annotations.per_case
     weight = run.results["case_weight"].values if "case_weight" in run.results else np.ones(len(certainty))

@@ -29,6 +29,7 @@ from plausibly.evaluation import (
     panels,
     read_groups,
 )
+from plausibly.evaluation._evidence_checks import label_checks
 from plausibly.fingerprint import of_thread
 from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_break_ties
@@ -223,13 +224,19 @@ class Plan:
             say(f"{other} was removed: {path.name} takes its place")
         return posterior
 
-    def sweep(self, runs: Sequence[Run]) -> Sweep:
-        """Join runs into a sweep."""
+    def sweep(self, runs: Sequence[Run], fresh: Annotations | None = None) -> Sweep:
+        """Join runs into a sweep; check what its accuracies rest on if a prior was learned, or by fresh annotations."""
         if not self.predictions:
             return Sweep(self.annotations, tuple(runs))
         options = {name: self.options[name] for name in ("clusters", "replicates", "break_ties")}
         found = panels(self.annotations, self.predictions, **options, seed=self.seed)
-        return Sweep(self.annotations, tuple(runs), self._voted, found)
+        learned = next((run for run in runs if "evidence" in run.attrs or "learned_prior" in run.attrs), None)
+        checks = None
+        if learned is not None or fresh is not None:
+            attrs = (learned or runs[0]).attrs
+            options = {name: self.options[name] for name in ("clusters", "break_ties")} | {"fresh": fresh}
+            checks = label_checks(self.annotations, self.predictions, attrs, **options, seed=self.seed)
+        return Sweep(self.annotations, tuple(runs), self._voted, found, checks)
 
     @property
     def _draws(self) -> list[int]:

@@ -145,12 +145,16 @@ class Sweep:
     panels
         Agreement with experts and accuracy against panels of them, from :func:`plausibly.evaluation.panels`: without a
         model, so the same for all runs. None without classifiers.
+    checks
+        Checks of what accuracies rest on, from :func:`plausibly.evaluation.evidence_checks`, under the first run whose
+        prior is learned from labels (and predictions). None without one.
     """
 
     annotations: Annotations
     runs: tuple[Run, ...]
     voted: xr.Dataset | None = None
     panels: xr.Dataset | None = None
+    checks: pd.DataFrame | None = None
 
     @property
     def metrics(self) -> pd.DataFrame:
