@@ -110,7 +110,8 @@ def evaluate(
     ----------
     posterior
         Posterior from :func:`plausibly.aggregate` or :func:`plausibly.load`, or the name of its file; for a truth of
-        labels, annotations are enough.
+        labels, annotations are enough. If it has cases without annotations, metrics are over all cases; agreement and
+        truths of labels are over the annotated ones.
     predictions
         Predictions of each classifier by name: an array (case, class), a data frame, or a path that
         :func:`plausibly.read_predictions` understands. May be empty. The columns of an array must be in the class order
@@ -252,7 +253,7 @@ def evaluate(
         ``k``, ``sizes``, ``replicates`` and ``break_ties`` is out of range, weights or clusters do not match the cases,
         weights are negative, there is no such metric, truth or class, predictions are no probabilities where a metric
         needs them, or a metric is not a function of two vectors that returns a number, or shares its name with another
-        metric.
+        metric; or if some cases have no annotations, and the posterior does not know a classifier.
     PredictionError
         If predictions do not match the cases or classes, or are not finite.
     FileError

@@ -53,7 +53,8 @@ def panels(
     Parameters
     ----------
     annotations
-        Labels, counts or rankings of N cases. For scores, pass ``scores.split(threshold)``.
+        Labels, counts or rankings of N cases; those without annotations do not count. For scores, pass
+        ``scores.split(threshold)``.
     predictions
         Predictions of each classifier by name, as for :func:`plausibly.evaluate`. May be empty.
     most
