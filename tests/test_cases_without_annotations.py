@@ -82,7 +82,7 @@ ACCEPT |= {
 }
 ACCEPT |= {"rank", "read_predictions", "reading", "refit", "remainder_concentration", "risk_weights", "save"}
 ACCEPT |= {"settle", "shared_convergence", "simplex", "slots_of", "stacked_draws", "sweep", "top_classes", "trace"}
-ACCEPT |= {"worst_chains", "as_weighted_rows", "truth_of_labels"}
+ACCEPT |= {"worst_chains", "as_weighted_rows", "truth_of_labels", "limits"}
 #: Functions of something else by the same name, or that need a posterior of another kind.
 OTHERS = {"annotator_accuracies", "annotator_confusions", "annotator_reliabilities", "largest_shifts", "alpha", "ks"}
 OTHERS |= {"measures_of_distances", "pathologies", "sigma", "read_labels", "read_metadata", "read_risks", "case_prior"}
@@ -139,7 +139,7 @@ def test_every_function_is_right_for_them_or_refuses():
             wrong[name] = repr(error)
         tested.add(name)
     assert list(wrong.items()) == []
-    assert {"plan", "replay", "conformal", "compare", "audit", "agreement", "predictive_check", "limits"} <= tested
+    assert {"plan", "replay", "conformal", "compare", "audit", "agreement", "predictive_check"} <= tested
     for method in ("to_table", "to_rankings"):
         with pytest.raises(AnnotationError, match=REFUSED):
             getattr(every, method)()
@@ -265,6 +265,7 @@ def test_accuracy_is_over_all_cases_and_agreement_over_annotated_ones():
         expected = pb.evaluate(annotations, rows(scores, annotations), **how | {"clusters": patients[:40]})
         for name in expected.data_vars:
             np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-6)
+    assert pb.evaluation.limits(annotations.with_cases(scores["A"].index)) == pb.evaluation.limits(annotations)
     checks = [pb.evaluation.evidence_checks(posterior, scores)]
     of_annotated = pb.aggregate(annotations, predictions=rows(scores, annotations), **FEW)
     checks.append(pb.evaluation.evidence_checks(of_annotated, rows(scores, annotations)))
