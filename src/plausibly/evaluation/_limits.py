@@ -24,7 +24,8 @@ def limits(annotations: Annotations) -> list[str]:
     Parameters
     ----------
     annotations
-        Labels, counts or rankings; first choices count, and cases without annotations do not. For scores, pass ``scores.split(threshold)``.
+        Labels, counts or rankings; first choices count, and cases without annotations do not. For scores, pass
+        ``scores.split(threshold)``.
 
     Returns
     -------
