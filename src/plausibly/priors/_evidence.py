@@ -150,7 +150,7 @@ def mostly_single(annotations: Annotations) -> bool:
     >>> [mostly_single(Annotations.from_counts(counts)) for counts in ([[1, 0], [0, 1], [1, 2]], [[1, 0], [1, 2]])]
     [True, False]
     """
-    n_labels = np.diff(annotations.case_start)
+    n_labels = annotations.per_case
     return bool(2 * (n_labels == 1).sum() > (n_labels > 0).sum())
 
 
