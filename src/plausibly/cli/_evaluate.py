@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import pandas as pd
 import typer
 
 from plausibly import annotations as annotated
@@ -14,6 +15,7 @@ from plausibly.annotations._usual_models import one_truth_model, recommended_mod
 from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
+from plausibly.cli._asked_metrics import AskedMetrics
 from plausibly.cli._further_labels import plan_labels
 from plausibly.cli._groups import read_by, read_column
 from plausibly.cli._model_names import EvaluatedModelNames
@@ -78,6 +80,7 @@ def evaluate(
     ] = None,
     *,
     given: options.SweepOptions,
+    asked: options.MetricOptions,
     format: Annotated[
         Literal["csv", "parquet"],
         typer.Option(help="Format of the tables; parquet is smaller and faster for many cases."),
@@ -93,7 +96,9 @@ def evaluate(
     Writes report.html, metrics.csv (one row per classifier, model, reliability and metric), certainty.csv (one row per
     case, model and reliability), and posterior-….nc for each model and reliability. Models that assume one true class
     add annotators.csv and confusions.csv; population priors add shifts.csv; --by adds groups.csv (every metric by group
-    of cases). With --format parquet, tables are .parquet files. Other files in FOLDER are left alone.
+    of cases). --metrics adds rows to both, one for each class where a metric has a value for each; without a model,
+    their model is annotator or panel. With --format parquet, tables are .parquet files. Other files in FOLDER are left
+    alone.
 
     Each option under Models applies to every model that accepts it.
 
@@ -118,6 +123,7 @@ def evaluate(
         annotations_only=annotations_only,
         one_truth=one_truth,
         fresh_labels=fresh_labels,
+        asked=asked,
         **given.arguments(),
     )
     finish(swept, out, quiet=quiet, strict=strict, suffix=f".{format}")
@@ -140,6 +146,7 @@ def run(
     annotations_only: bool = False,
     one_truth: bool = False,
     fresh_labels: Path | None = None,
+    asked: options.MetricOptions | None = None,
     **given: Any,
 ) -> Sweep:
     """Run a sweep from files to files, and write each file as soon as its contents are known."""
@@ -157,10 +164,14 @@ def run(
         models = usual_models(read) if published else recommended_models(read, predictions=evidence)
         if given["extra"] == "include":  # of which nothing is known but by evidence
             models = models[:1]
+    asked = options.MetricOptions() if asked is None else asked
+    of_scores = isinstance(read, annotated.Scores)
+    threshold = None if of_scores or not asked else given.pop("threshold", None)
     plan = Plan.of(
         read,
         predictions,
         parse_variants(models),
+        positive=asked.positive,
         risks=None if risks is None else str(risks),
         clusters=read_column(clusters, annotations),
         by=read_by(by, annotations),
@@ -176,7 +187,8 @@ def run(
     out = folder.path
     make_folder(out)
 
-    labels = read.split(given["threshold"]) if isinstance(read, annotated.Scores) else read
+    wanted = AskedMetrics(asked, plan, threshold)
+    labels = read.split(given["threshold"]) if of_scores else read
     annotated_cases = np.flatnonzero(plan.annotations.per_case)
     of_annotated = {name: scores[annotated_cases] for name, scores in plan.predictions.items()}
     audited = audit(labels, of_annotated)
@@ -187,14 +199,21 @@ def run(
         if not runs:
             with writing(out / REPORT):
                 (out / REPORT).unlink(missing_ok=True)  # the report of an earlier run does not belong to these tables
-        write_table(done.metrics(), (out / METRICS).with_suffix(suffix), append=bool(runs))
+        added, in_groups = wanted.of_run(done, folder) if wanted and wanted.of_draws else (None, None)
+        if wanted and not wanted.of_draws and not runs:
+            added, in_groups = wanted.of_labels()
+        tables = [wanted.in_columns(table) for table in (done.metrics(), added) if table is not None]
+        write_table(pd.concat(tables, ignore_index=True), (out / METRICS).with_suffix(suffix), append=bool(runs))
         write_table(done.certainty(), (out / CERTAINTY).with_suffix(suffix), append=bool(runs))
         if by is not None:
-            write_table(done.groups(), (out / GROUPS).with_suffix(suffix), append=bool(runs))
+            tables = [wanted.in_columns(table) for table in (done.groups(), in_groups) if table is not None]
+            write_table(pd.concat(tables, ignore_index=True), (out / GROUPS).with_suffix(suffix), append=bool(runs))
         for name, table in done.shared.items():
             path = (out / name).with_suffix(suffix)
             write_table(table.assign(model=done.label), path, append=any(name in run.shared for run in runs))
         runs.append(done)
+    if wanted and not quiet:
+        wanted.show()
     swept = plan.sweep(runs, fresh)
     if not quiet:
         say("Writing the report", stderr=True)

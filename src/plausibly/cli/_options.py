@@ -164,7 +164,13 @@ class ModelOptions:
 class ScoreOptions:
     """Options of the models of scores."""
 
-    threshold: Annotated[float | None, modelling(help="Score that separates the two classes.")] = None
+    threshold: Annotated[
+        float | None,
+        modelling(
+            help="Score that separates the two classes; where annotations are no scores, probability from which on "
+            "classifiers name the positive class (--metrics)."
+        ),
+    ] = None
     prior: Annotated[
         str | None,
         modelling(
@@ -203,6 +209,42 @@ class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
         """Return the arguments of the plan."""
         given = vars(self) | {"k": parse_lengths(self.k), "prior": parse_prior(self.prior)}
         return {name: value for name, value in given.items() if (name, value) != ("replicates", None)}
+
+
+@dataclass
+class MetricOptions:
+    """Metrics of labels, besides those that are always computed."""
+
+    metrics: Annotated[
+        str | None,
+        measure(
+            "--metrics",
+            metavar="NAME,…",
+            help="Further metrics, such as auroc, sensitivity, sensitivity_at_specificity_0.9, brier or "
+            "net_benefit_0.2; or groups of them: binary, classes, probability, ordered.",
+        ),
+    ] = None
+    truth: Annotated[
+        Literal["most-plausible", "annotator", "panel"],
+        measure(
+            "--truth",
+            help="What --metrics compare with: the most plausible class of every draw, what one expert would say "
+            "(annotator), or what several would decide (panel); the latter two need no model.",
+        ),
+    ] = "most-plausible"
+    panel: Annotated[int, measure("--panel", min=1, metavar="N", help="Number of experts of --truth panel.")] = 3
+    positive: Annotated[
+        str | None,
+        measure(
+            "--positive",
+            metavar="CLASS",
+            help="Class that --metrics take all others together against, and of which a single column of predictions "
+            "is the probability. By default the second of two.",
+        ),
+    ] = None
+
+    def __bool__(self) -> bool:
+        return self.metrics is not None or self.truth != "most-plausible"
 
 
 @dataclass

@@ -28,6 +28,7 @@ from plausibly.evaluation._freed_shape import freed_shape as freed_shape
 from plausibly.evaluation._limits import limits as limits
 from plausibly.evaluation._metrics import check_metrics as check_metrics
 from plausibly.evaluation._metrics import metric_names as metric_names
+from plausibly.evaluation._of_labels import check_asked as check_asked
 from plausibly.evaluation._panels import panels as panels
 from plausibly.evaluation._subgroups import class_weights as class_weights
 from plausibly.evaluation._subgroups import risk_weights as risk_weights

@@ -17,7 +17,7 @@ from plausibly.evaluation._label_results import Values, values_of_order, values_
 from plausibly.evaluation._label_sums import Cases, Labels
 from plausibly.evaluation._metrics import Asked, read_metrics
 from plausibly.evaluation._panels import first_choices
-from plausibly.evaluation._truth import Truth, truth_of_labels
+from plausibly.evaluation._truth import Truth, check_truth, truth_of_labels
 from plausibly.evaluation._weights import check_clusters, check_weights
 from plausibly.metrics._inputs import check_break_ties, check_share
 from plausibly.predictions import line_up, named_predictions
@@ -63,6 +63,22 @@ def labels_of(asked: Asked, annotations: Annotations, positive: Any, threshold: 
             if metric.of_distribution:
                 raise ArgumentError(f"metric {name!r} is about all classes at once: leave out positive.")
     return Labels(asked.sums, asked.order, len(classes), at, threshold)
+
+
+def check_asked(
+    metrics: Any, annotations: Annotations, *, truth: str, positive: Any = None, threshold: float | None = None
+) -> bool:
+    """Refuse metrics that cannot be computed; say whether one of them has a value for every class.
+
+    Raises
+    ------
+    ArgumentError
+        As :func:`plausibly.evaluate` does.
+    """
+    asked = read_metrics(metrics, [], annotations.n_classes, threshold=threshold, drawn=check_truth(truth))
+    labels = labels_of(asked, annotations, positive, threshold)
+    every = [*labels.sums.values(), *labels.order.values()]
+    return labels.positive is None and any(metric.by_class for metric in every)
 
 
 def described(results: xr.Dataset, labels: Labels, annotations: Annotations) -> xr.Dataset:

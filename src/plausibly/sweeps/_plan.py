@@ -95,6 +95,7 @@ class Plan:
         intersections: bool = False,
         break_ties: str = "order",
         extra: str = "refuse",
+        positive: str | None = None,
         seed: int = 0,
         **given: Any,
     ) -> "Plan":
@@ -107,7 +108,7 @@ class Plan:
         if extra == "include":
             observed, extra = with_predicted(observed, named), "refuse"
         if isinstance(observed, Annotations):
-            named = {name: line_up(source, observed, extra) for name, source in named.items()}
+            named = {name: line_up(source, observed, extra, positive) for name, source in named.items()}
         steps = plan_runs(observed, models, given, predictions=named, seed=seed)
         if not steps:
             raise ArgumentError(f"a sweep needs a model, but none was given: choose from {', '.join(MODELS)}.")
@@ -137,7 +138,7 @@ class Plan:
             "break_ties": break_ties,
         }
         if isinstance(observed, Scores):
-            named = {name: line_up(source, annotations, extra) for name, source in named.items()}
+            named = {name: line_up(source, annotations, extra, positive) for name, source in named.items()}
         return cls(annotations, observed, named, steps, evaluated, seed)
 
     @property

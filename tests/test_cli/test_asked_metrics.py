@@ -1,0 +1,80 @@
+"""``plausibly evaluate --metrics``: rows of metrics.csv and groups.csv equal what ``evaluate`` finds."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import plausibly as pb
+from plausibly.cli import _evaluate as evaluating
+from tests.test_cli.run import plausibly
+
+N = 24
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder, random = tmp_path_factory.mktemp("asked"), np.random.default_rng(0)
+    cases = [f"p{i}" for i in range(N)]
+    rows = [
+        {"case": case, "annotator": f"r{j}", "class": random.choice(["benign", "malignant"]), "site": "xy"[i % 2]}
+        for i, case in enumerate(cases)
+        for j in range(3)
+    ]
+    pd.DataFrame(rows).to_csv(folder / "labels.csv", index=False)
+    pd.DataFrame({"case": cases, "score": random.random(N)}).to_csv(folder / "a.csv", index=False)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def no_report(monkeypatch):
+    """The report takes longer than everything else."""
+    monkeypatch.setattr(evaluating, "report", lambda *given, **options: None)
+
+
+def run(files, out, *options, status=0):
+    given = ["evaluate", files / "labels.csv", "--predictions", f"A={files / 'a.csv'}", "--out", out]
+    given += ["--model", "dirichlet-categorical@1", "--draws", 20, "--chains", 2, "--replicates", 40, *options]
+    found = plausibly(*given)
+    assert found.exit_code == status, found.output
+    return found
+
+
+def test_labels_need_no_model(files, tmp_path):
+    names = "auroc,sensitivity_at_specificity_0.9"
+    shown = run(files, tmp_path, "--metrics", names, "--truth", "annotator", "--positive", "malignant", "--by", "site")
+    table = pd.read_csv(tmp_path / "metrics.csv")
+    of_labels = table[table["model"] == "annotator"].set_index("metric")
+    annotations = pb.read_annotations(files / "labels.csv")
+    options = {"metrics": names.split(","), "truth": "annotator", "replicates": 40, "positive": "malignant"}
+    expected = pb.evaluate(annotations, {"A": files / "a.csv"}, **options)
+    assert list(of_labels.index) == names.split(",")
+    for name in names.split(","):
+        np.testing.assert_allclose(of_labels.loc[name, "mean"], expected[name].item(), atol=1e-6)
+    assert "Metrics against what one expert would say" in shown.output
+    assert "positive: malignant" in " ".join(shown.output.split())
+    groups = pd.read_csv(tmp_path / "groups.csv")
+    assert set(groups.loc[groups["model"] == "annotator", "group"]) == {"x", "y"}
+
+
+def test_draws_and_a_threshold(files, tmp_path):
+    run(files, tmp_path, "--metrics", "sensitivity", "--threshold", "0.3", "--positive", "benign")
+    table = pd.read_csv(tmp_path / "metrics.csv").set_index("metric")
+    posterior = next(tmp_path.glob("posterior-*.nc"))
+    expected = pb.evaluate(
+        posterior,
+        {"A": pd.read_csv(files / "a.csv").set_index("case")["score"]},
+        metrics="sensitivity",
+        threshold=0.3,
+        positive="benign",
+        replicates=40,
+        progress=False,
+    )
+    np.testing.assert_allclose(table.loc["sensitivity", "mean"], expected["sensitivity"].mean(), atol=1e-6)
+    assert table.loc["sensitivity", "model"] == "dirichlet-categorical"
+    assert "top1_accuracy" in table.index
+
+
+def test_unknown_metrics_are_refused_before_anything_is_computed(files, tmp_path):
+    found = run(files, tmp_path, "--metrics", "aurok", status=2)
+    assert "there is no metric 'aurok'" in " ".join(found.output.split())
+    assert not list(tmp_path.glob("posterior-*"))
