@@ -4,7 +4,7 @@ In each world of :data:`HOLDS`, a classifier sees the plausibilities of a case t
 shares half of its errors and overstates its scores ("B"), a third is nearly a copy of the first, one is a further
 expert, who names one class, and one knows nothing of the case. The worlds of :data:`FAILS`
 break an assumption of :class:`plausibly.priors.PredictionsPrior`, each another one. In those of :data:`ONE_TRUE_CLASS`
-each case has one true class, which annotators miss at times.
+each case has one true class, which annotators miss at times; :data:`NOT_TRUE_CLASS` breaks what such models assume.
 """
 
 from collections.abc import Callable
@@ -111,6 +111,14 @@ def label_noise(
     return Data(plausibility, random.multinomial(m, plausibility), scores)
 
 
+def lookalikes(random: np.random.Generator, noise: float, n: int = 1000, k: int = 4, m: int = 3) -> Data:
+    """One true class, and one that it is mistaken for, by annotators with probability ``noise`` and by classifiers."""
+    true, step = random.integers(k, size=n), random.integers(1, k, size=n)
+    right, wrong = one_hot(true, k), one_hot((true + step) % k, k)
+    plausibility = (1 - noise) * right + noise * wrong
+    return Data(plausibility, random.multinomial(m, plausibility), two(2 * right + wrong, random))
+
+
 def unequal_people(random: np.random.Generator, noise: float, n: int = 1000, k: int = 4, m: int = 3) -> Data:
     """One true class; a dozen annotators err more or less often, about as often as ``noise``, one at random."""
     data = label_noise(random, noise, n, k, m, useless=True)
@@ -194,6 +202,10 @@ ONE_TRUE_CLASS: dict[str, World] = {
     "a dozen people, about 5% of labels wrong": partial(unequal_people, noise=0.05),
     "a dozen people, about 20% of labels wrong": partial(unequal_people, noise=0.2),
     "a dozen people, about 20% of labels wrong, 200 cases": partial(unequal_people, noise=0.2, n=200),
+}
+NOT_TRUE_CLASS: dict[str, World] = {
+    "no true class: Dirichlet, 600 cases": dirichlet,
+    "20% of labels wrong, classifiers mistake the same": partial(lookalikes, noise=0.2),
 }
 FAILS: dict[str, World] = {
     "one true class, 5 % of labels wrong": partial(label_noise, noise=0.05),

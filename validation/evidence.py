@@ -45,7 +45,7 @@ from plausibly.priors._fit import fit
 from plausibly.priors._program import prior_shapes
 from validation._ranks import places
 from validation._result import Result, Settings
-from validation._worlds import FAILS, HOLDS, ONE_TRUE_CLASS, Data, World, draw, five
+from validation._worlds import FAILS, HOLDS, NOT_TRUE_CLASS, ONE_TRUE_CLASS, Data, World, draw, five
 
 REPETITIONS, QUICK = 100, 25
 N_DRAWS = 300
@@ -337,7 +337,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ("Worlds that break an assumption", FAILS, HEAD, rows),
         ("Few of two classes", few, HEAD_OF_TWO, rows_of_two),
         ("One true class, by a model of one true class", ONE_TRUE_CLASS, HEAD, of_truth),
-        ("No true class, by a model of one true class", {PACKAGE: HOLDS[PACKAGE]}, HEAD, of_truth),
+        ("Worlds that break its assumptions", NOT_TRUE_CLASS, HEAD, of_truth),
     )
     checked = ("Shares of data sets in which a check fails", {PACKAGE: HOLDS[PACKAGE]} | FAILS, CHECKS, rows_of_checks)
     for title, worlds, head, of in (checked,) if given.checks else tables:

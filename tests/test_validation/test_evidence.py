@@ -8,7 +8,7 @@ import pytest
 from validation import chaosnli, evidence
 from validation._breaks import broken
 from validation._result import Verdict
-from validation._worlds import FAILS, HOLDS, ONE_TRUE_CLASS, Data, dirichlet
+from validation._worlds import FAILS, HOLDS, NOT_TRUE_CLASS, ONE_TRUE_CLASS, Data, dirichlet
 
 WORLD = partial(dirichlet, n=400)
 
@@ -34,7 +34,9 @@ def test_accuracies_are_those_of_the_public_functions():
         np.testing.assert_allclose(values.std(1), direct[name].std(1), rtol=0.3)
 
 
-@pytest.mark.parametrize("world", [*HOLDS.values(), *FAILS.values(), *ONE_TRUE_CLASS.values()])
+@pytest.mark.parametrize(
+    "world", [*HOLDS.values(), *FAILS.values(), *ONE_TRUE_CLASS.values(), *NOT_TRUE_CLASS.values()]
+)
 def test_worlds_are_data_sets(world):
     data = world(np.random.default_rng(0))
     np.testing.assert_allclose(data.plausibility.sum(1), 1)
