@@ -7,6 +7,7 @@ import pytest
 import plausibly as pb
 from plausibly.conformal import _calibrate, _targets
 from plausibly.conformal._targets import of_plausibility, sampled
+from plausibly.priors import Evidence, PredictionsPrior
 
 from .conftest import dense_weights, make
 
@@ -226,11 +227,33 @@ def test_too_few_cases_are_said():
     assert found.threshold_by_draw.values.max() == -np.inf
 
 
-def test_a_population_prior_is_refused():
-    shared = make(arguments={"class_prior": "population"})
-    with pytest.raises(pb.ArgumentError, match="depend on the annotations of the others"):
-        pb.conformal(shared.posterior, shared.predictions)
-    assert pb.conformal(shared.posterior, shared.predictions, target="annotator").n_cases.values.min() == 40
+@pytest.mark.parametrize("class_prior", ["learned", "predictions", "population"])
+def test_a_prior_that_is_learned_from_the_cases_makes_the_guarantee_approximate(class_prior):
+    given = {"engine": "exact", "draws": 4, "chains": 2, "seed": 0, "progress": False}
+    labels = pb.Annotations.from_counts(np.random.default_rng(0).multinomial(3, [0.5, 0.3, 0.2], 40))
+    predictions = {"A": np.random.default_rng(1).dirichlet(np.ones(3), 40)}
+    own = {"class_prior": class_prior} | ({"predictions": predictions} if class_prior == "predictions" else {})
+    posterior = pb.aggregate(labels, "dirichlet-categorical", reliability=1, **given, **own)
+    assert posterior.attrs["prior_from"] == "cases"
+    found = pb.conformal(posterior, predictions)
+    assert found.learned
+    assert "about 0.9." in found.guarantee()
+    assert "not exact" in found.verdict()
+    exact = pb.conformal(posterior, predictions, target="annotator")
+    assert not exact.learned
+    assert "at least 0.9." in exact.verdict()
+
+
+def test_a_prior_of_other_cases_keeps_the_guarantee():
+    random = np.random.default_rng(0)
+    labels = pb.Annotations.from_counts(random.multinomial(3, [0.5, 0.3, 0.2], 80))
+    scores = random.dirichlet(np.ones(3), 80)
+    others, ours = (labels.select(np.arange(first, first + 40)) for first in (0, 40))
+    prior = PredictionsPrior.learn(others, Evidence.of({"A": scores}, labels), draws=8, seed=0)
+    given = {"draws": 4, "chains": 2, "seed": 0, "progress": False}
+    posterior = pb.aggregate(ours, "dirichlet-categorical", reliability=1, class_prior=prior, **given)
+    assert posterior.attrs["prior_from"] == "given"
+    assert "at least 0.9." in pb.conformal(posterior, {"A": scores[40:]}).verdict()
 
 
 BAD = [

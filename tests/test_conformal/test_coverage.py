@@ -6,7 +6,7 @@ import pytest
 import plausibly as pb
 from plausibly.conformal._coverage import _splits
 
-from .conftest import dense_weights, make
+from .conftest import dense_weights
 from .test_conformal import literal_threshold
 
 RISKS = np.array([0, 1, 2, 0, 1])
@@ -92,13 +92,3 @@ def test_annotations_alone(small):
 def test_bad_arguments(small, arguments, match):
     with pytest.raises(pb.PlausiblyError, match=match):
         pb.conformal_coverage(small.posterior, small.predictions, progress=False, **arguments)
-
-
-def test_a_population_prior_is_refused_for_plausibilities_alone():
-    shared = make(arguments={"class_prior": "population"})
-    with pytest.raises(pb.ArgumentError, match="class_prior"):
-        pb.conformal_coverage(shared.posterior, shared.predictions, progress=False)
-    found = pb.conformal_coverage(
-        shared.posterior, shared.predictions, target="annotator", alpha=0.3, splits=2, progress=False
-    )
-    assert set(found.table["target"]) == {"annotator"}

@@ -138,9 +138,6 @@ def test_bad_input(small):
     ]:
         with pytest.raises(pb.PlausiblyError, match=match):
             call()
-    shared = make(arguments={"class_prior": "population"})
-    with pytest.raises(pb.ArgumentError, match="class_prior"):
-        pb.conformal_regions(shared.posterior, shared.predictions)
     few = make(n=4)
     with pytest.warns(pb.PlausiblyWarning, match="at least 9"):
         all_of_it = pb.conformal_regions(few.posterior, few.predictions)

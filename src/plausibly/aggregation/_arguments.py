@@ -41,6 +41,7 @@ class Settled:
     automatic: bool  #: whether the engine was left to choose, so that cases with a known posterior are drawn exactly
     arguments: Mapping[str, Any]  #: all of them, with their defaults
     prior: Population | PredictionsPrior | None = None  #: what cases have in common, if it is given or learned
+    learned: bool = False  #: whether it is learned from these cases
     evidence: Evidence | None = None  #: what classifiers say of the cases, for a prior that is learned from it
     class_shifts: str = ""  #: what the population moved most, see :func:`plausibly.priors.population.largest_shifts`
     shared_draws: SharedDraws | None = None  #: of a model of one true class, once they are sampled
@@ -72,6 +73,8 @@ class Settled:
         described: dict[str, Any] = {"model": model.name, "engine": self.engine, "seed": int(seed)}
         described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
         described |= {"class_shifts": self.class_shifts} if self.class_shifts else {}
+        if self.prior is not None or model.true_class is not None:
+            described["prior_from"] = "cases" if self.learned or model.true_class is not None else "given"
         described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": versions_text()}
         count = annotation_count(model, arguments)
         kept = declaration(model, model.choice_power(arguments), count) | {"defaults": model.arguments}
@@ -203,7 +206,7 @@ def settle(
         if used in ("nuts", "gibbs", "ml") and known.true_class is None:
             _check_sizes(known.name, annotations)
     prior = population if isinstance(population, Population | PredictionsPrior) else None
-    return Settled(known, used, engine == "auto", arguments, prior, evidence)
+    return Settled(known, used, engine == "auto", arguments, prior, evidence=evidence)
 
 
 def _evidence(

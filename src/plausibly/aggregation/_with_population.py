@@ -38,7 +38,7 @@ def learn_prior(settled: Settled, annotations: Annotations, *, seed: int, progre
             kappa = settled.arguments.get("prior_kappa")
             prior = PredictionsPrior.learn(annotations, settled.evidence, draws=kept, seed=seed, kappa=kappa)
             done(1)
-        return replace(settled, prior=prior)
+        return replace(settled, prior=prior, learned=True)
     if settled.prior is not None:
         return replace(settled, class_shifts=shifts_text(annotations, settled.prior))
     if settled.arguments.get("class_prior") != "population":
@@ -48,7 +48,8 @@ def learn_prior(settled: Settled, annotations: Annotations, *, seed: int, progre
     sweeps = SWEEPS if sampled else {}
     found = estimate(annotations, seed=seed, difficulty=by_case, samples=sampled, progress=progress, **sweeps)
     shifts = shifts_text(annotations, found)
-    return replace(settled, prior=found, class_shifts=shifts)  # what annotators share is learnt afterwards
+    # What annotators share is learnt afterwards.
+    return replace(settled, prior=found, learned=True, class_shifts=shifts)
 
 
 @dataclass(frozen=True)

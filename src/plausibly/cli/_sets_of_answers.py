@@ -17,7 +17,6 @@ def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) ->
         return None
     run = lead(swept)
     source = kept_posterior(folder, run.label)
-    shared = run.arguments.get("class_prior") == "population"
     if source is None:
         return None
     return conformal_coverage(
@@ -25,7 +24,6 @@ def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) ->
         plan.predictions,
         alpha=ALPHA,
         splits=SPLITS,
-        target=("annotator", "vote") if shared else None,
         seed=plan.seed,
         progress=progress,
     )

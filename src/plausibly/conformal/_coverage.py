@@ -21,7 +21,7 @@ from plausibly.conformal._coverage_result import MEASURES, Coverage
 from plausibly.conformal._groups import ALL, parse_groups, parse_risks
 from plausibly.conformal._prior import prior_of
 from plausibly.conformal._scores import Function, parse_score
-from plausibly.conformal._targets import TARGETS, Weights, check_case_by_case, weights_of
+from plausibly.conformal._targets import TARGETS, Weights, weights_of
 from plausibly.conformal._thresholds import Steps, threshold_of
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._ranges import Ranges
@@ -130,9 +130,8 @@ def conformal_coverage(
         if not alphas:
             raise ArgumentError("alpha must name a level, but none was given: write for example 0.1.")
         prior = None
-        if "plausibility" in targets:
-            check_case_by_case(source)
-            prior = prior_of(source, alphas[0]) if loss is None else None
+        if "plausibility" in targets and loss is None:
+            prior = prior_of(source, alphas[0])
         weights = {name: weights_of(name, source, annotations) for name in measures}
         values = [line_up(given, annotations) for given in named.values()]
         grouping, column = parse_groups(by, annotations, levels, values, logits=logits)

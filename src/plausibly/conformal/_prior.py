@@ -38,6 +38,20 @@ class Prior(NamedTuple):
         )
 
 
+def learns_from_cases(posterior: Posterior) -> bool:
+    """Tell whether the plausibilities of a case depend on the annotations of other cases, as the posterior declares.
+
+    Examples
+    --------
+    >>> counts, given = [[2, 1], [0, 3], [3, 0], [1, 1]], {"draws": 4, "chains": 1, "progress": False}
+    >>> annotations = pb.Annotations.from_counts(counts)
+    >>> learned = pb.aggregate(annotations, class_prior="learned", **given)
+    >>> learns_from_cases(learned), learns_from_cases(pb.aggregate(annotations, class_prior="uniform", **given))
+    (True, False)
+    """
+    return posterior.attrs.get("prior_from", "given") != "given"
+
+
 def prior_of(posterior: Posterior, alpha: float) -> Prior | None:
     """Compute the share of the prior, and the fewest classes that miss at most `alpha` of it; None if it is unknown.
 

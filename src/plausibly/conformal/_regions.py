@@ -18,7 +18,7 @@ from plausibly.conformal._conformal import check_alpha, check_target, source_of,
 from plausibly.conformal._groups import ALL, RISK_NAMES
 from plausibly.conformal._new_cases import read_new
 from plausibly.conformal._scores import Function, Score, parse_score
-from plausibly.conformal._targets import Weights, check_case_by_case, ranges_of, weights_of
+from plausibly.conformal._targets import Weights, ranges_of, weights_of
 from plausibly.conformal._thresholds import Steps, threshold_of
 from plausibly.errors import ArgumentError
 from plausibly.metrics._inputs import check_size
@@ -97,8 +97,6 @@ def conformal_regions(
     check_target(target, posterior)
     with source_of(posterior) as source:
         annotations = source if isinstance(source, Annotations) else annotations_of(source)
-        if target == "plausibility":
-            check_case_by_case(source)
         weights = weights_of(target, source, annotations)
         n = annotations.n_cases
         thresholds = [

@@ -65,6 +65,9 @@ class Conformal:
     prior
         Share of the prior in the plausibilities, and the mean size that sets have at least because of it (``share``,
         ``least``); None for other targets, for a loss, and where the share is unknown.
+    learned
+        Whether the plausibilities of a calibration case depend on the annotations of the others, for example through a
+        prior that was learned from them, so that the guarantee is approximate.
     """
 
     alpha: float
@@ -83,6 +86,7 @@ class Conformal:
     curves: Mapping[tuple[str, str], Curve]
     grouping: Grouping
     prior: Prior | None = None
+    learned: bool = False
 
     @property
     def classifiers(self) -> list[str]:
@@ -225,16 +229,16 @@ class Conformal:
 
     def guarantee(self) -> str:
         """State the guarantee in a sentence."""
-        whom = _WHOM[self.target]
+        whom, least = _WHOM[self.target], "about" if self.learned else "at least"
         where = "" if self.groups == [ALL] else ", in each group"
         if self.loss:
             return (
                 f"For a new case of the same kind as the {self._n()} calibration cases{where}, what a set misses of "
-                f"{whom} has an expected risk level of at most {self.alpha:g}."
+                f"{whom} has an expected risk level of {'about' if self.learned else 'at most'} {self.alpha:g}."
             )
         return (
             f"For a new case of the same kind as the {self._n()} calibration cases{where}, a set contains {whom} with "
-            f"a probability of at least {1 - self.alpha:g}."
+            f"a probability of {least} {1 - self.alpha:g}."
         )
 
     def verdict(self) -> str:
@@ -249,6 +253,11 @@ class Conformal:
                 told += f" There are too few cases{named}: {EVERY}."
             else:
                 told += f" For classifier {first['classifier']}{named}, {EVERY}, which is more than was asked."
+        if self.learned:
+            told += (
+                " It is not exact, because plausibilities of calibration cases were learned from each other; that of "
+                'target="annotator" (--target annotator) is.'
+            )
         return told + (self.prior.told if self.prior is not None else "")
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":

@@ -154,6 +154,7 @@ class ConformalSweep:
             mean_size=first.mean_size.copy(data=sizes),
             curves=curves,
             prior=max((one.prior for one in found if one.prior), key=lambda prior: prior.least, default=None),
+            learned=any(one.learned for one in found),
         )
 
 

@@ -4,7 +4,6 @@ Weights are by slot, as plausibilities are: a case has one for each named class,
 together, which share it equally or, under a population prior, in proportion to it. They sum to one in every case.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -211,24 +210,6 @@ def ranges_of(n_cases: int, n_classes: int, most: int = 2**21) -> Iterator[slice
     size = max(1, most // n_classes)
     for first in range(0, n_cases, size):
         yield slice(first, min(first + size, n_cases))
-
-
-def check_case_by_case(posterior: Posterior) -> None:
-    """Refuse a posterior in which the plausibilities of one case depend on the annotations of the others.
-
-    Raises
-    ------
-    ArgumentError
-        With the reason.
-    """
-    arguments = json.loads(str(posterior.attrs.get("arguments", "{}")))
-    if arguments.get("class_prior") == "population":
-        raise ArgumentError(
-            'this posterior was fitted under class_prior="population", so the plausibilities of each calibration case '
-            "depend on the annotations of the others, and the guarantee for a new case fails: aggregate with the "
-            'population of other cases or class_prior="uniform", or calibrate by target="annotator", which needs no '
-            "model."
-        )
 
 
 def _joined(parts: list[Slots]) -> Slots:
