@@ -10,6 +10,8 @@ import pytest
 from scipy.special import gammaln, softmax
 
 import plausibly as pb
+from plausibly.aggregation._with_population import _draw_in_place
+from plausibly.annotations import Slots
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError
 from plausibly.posterior._container import model_of
 from plausibly.priors import Evidence, PredictionsPrior, case_prior
@@ -105,6 +107,24 @@ def test_scores_of_some_cases_are_found_by_name():
     for other in ("b", "zzz", "0"):
         with pytest.raises(PredictionError, match=f"none for '{other}'"):
             evidence.of_cases(np.array(["d", other]))
+
+
+def test_every_draw_has_the_shapes_of_its_own():
+    """Two priors in turn, over two cases: means, variances, and a case that draws the same without the other."""
+    shape, n = np.array([[0.02, 0.3, 1.0, 2.0, 0.5], [5.0, 0.1, 3.0, 0.4, 40.0]]), 20_000
+    slots = Slots(np.array([0, 0, 0, 1, 1]), np.array([0, 1, 2, 0, 1]), np.ones(5, int), np.array([0, 3, 5]))
+    words = np.array([[1, 2], [3, 4]], np.uint32)
+    draws = np.tile(shape, (n, 1)).astype(np.float32)
+    _draw_in_place(draws, slots, words)
+    for own in (slice(0, 3), slice(3, 5)):
+        for at, alpha in enumerate(shape[:, own]):
+            expected, total = alpha / alpha.sum(), alpha.sum()
+            sd = np.sqrt(expected * (1 - expected) / (total + 1))
+            np.testing.assert_array_less(abs(draws[at::2, own].mean(0) - expected), 4.5 * sd / np.sqrt(n))
+            np.testing.assert_allclose(draws[at::2, own].std(0), sd, rtol=0.06)
+    alone = np.tile(shape[:, 3:], (n, 1)).astype(np.float32)
+    _draw_in_place(alone, slots.select(np.array([False, True])), words[1:])
+    np.testing.assert_array_equal(alone, draws[:, 3:])
 
 
 @pytest.mark.slow

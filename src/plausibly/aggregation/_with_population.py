@@ -1,17 +1,19 @@
 """Cases under a prior that is learned: shared parameters first, then cases independently, given these."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from os import cpu_count
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 from scipy.special import gammaln
 from scipy.stats import rankdata
 
 from plausibly._progress import Progress
 from plausibly.aggregation._arguments import Settled
-from plausibly.annotations import Annotations
-from plausibly.inference import Heads, dirichlet
+from plausibly.annotations import Annotations, Slots
+from plausibly.inference import Heads
 from plausibly.priors import CasePriors, PredictionsPrior
 from plausibly.priors.population import Population, PopulationPrior, estimate, shifts_text
 from plausibly.random_streams import Stream, fold_in, generator, stream_words
@@ -25,6 +27,7 @@ SWEEPS = {"draws": 1000, "warmup": 500}
 PARTS_OF_MEAN = 40  #: draws of the shared parameters over which an expected plausibility is averaged, at most
 
 _LEAST = 1e-9
+_CASES = 100  # that a thread draws one after the other
 
 
 def learn_prior(settled: Settled, annotations: Annotations, *, seed: int, progress: bool) -> Settled:
@@ -161,13 +164,13 @@ def draw_exactly(
 
     ``numbers`` are those of the draws of the shared parameters, for a prior that every draw has one of.
     """
+    words, slots = stream_words(keys)[Stream.POPULATION], mixture.priors.slots
     if isinstance(mixture.whole, PredictionsPrior):
         numbers = np.arange(chains * draws) if numbers is None else numbers
         shape = mixture.whole.shapes(mixture.annotations, mixture.priors.slots, numbers)
         shape += mixture.priors.on_slots(counts).astype(np.float32)
-        return dirichlet(shape, mixture.priors.slots, keys, chains=chains, draws=draws)
-    words = stream_words(keys)[Stream.POPULATION]
-    slots = mixture.priors.slots
+        _draw_in_place(shape, slots, words)
+        return shape.reshape(chains, draws, -1)
     out = np.empty((chains, draws, len(slots)), np.float32)
     first = 0
     for number, (priors, n) in enumerate(mixture.parts(draws)):
@@ -225,6 +228,19 @@ def _split(
             shares = _dirichlet(generator(words[case], number), shape)
             out[..., own] *= shares.reshape(*head.shape[:2], -1)
     return out
+
+
+def _draw_in_place(shape: Float[np.ndarray, "draw slot"], slots: Slots, words: UInt32[np.ndarray, "case 2"]) -> None:
+    """Replace shapes by draws, case by case: as there is one shape for each draw, JAX would take ten times as long."""
+
+    def draw(cases: range) -> None:
+        for case in cases:
+            own = slice(*slots.start[case : case + 2])
+            shape[:, own] = _dirichlet(generator(words[case]), shape[:, own])
+
+    with ThreadPoolExecutor(cpu_count() or 1) as pool:
+        n = len(words)
+        list(pool.map(draw, (range(first, min(first + _CASES, n)) for first in range(0, n, _CASES))))
 
 
 def _dirichlet(random: np.random.Generator, shape: Float[np.ndarray, "draw slot"]) -> Float[np.ndarray, "draw slot"]:

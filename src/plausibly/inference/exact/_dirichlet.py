@@ -20,7 +20,7 @@ _ON_GPU = 2**22
 
 
 def _log_gammas(
-    words: UInt32[Array, "slot 2"], place: Int[Array, " slot"], shape: Float[Array, "slot *draw"], n: int
+    words: UInt32[Array, "slot 2"], place: Int[Array, " slot"], shape: Float[Array, " slot"], n: int
 ) -> Float[Array, "draw slot"]:
     def of_slot(key, number, a):
         return jax.random.loggamma(jax.random.fold_in(key, number), a, (n,))
@@ -54,15 +54,14 @@ def together(total: int, n: int) -> int:
 
 
 def dirichlet(
-    concentration: Float[np.ndarray, "*draw slot"], slots: Slots, keys: Key[Array, " case"], *, chains: int, draws: int
+    concentration: Float[np.ndarray, " slot"], slots: Slots, keys: Key[Array, " case"], *, chains: int, draws: int
 ) -> Float[np.ndarray, "chain draw slot"]:
     """Draw the plausibilities of every case from its Dirichlet distribution.
 
     Parameters
     ----------
     concentration
-        Positive shape of every slot, the same for all draws or, of shape (draw, slot), one for each draw; the draws of
-        the chains follow each other.
+        Positive shape of every slot.
     slots
         The (case, class) pairs.
     keys
@@ -75,7 +74,7 @@ def dirichlet(
     Gamma variables are drawn and normalised as logarithms, so that shapes far below one do not underflow to 0/0.
     """
     place = np.arange(len(slots), dtype=np.int32) - slots.start[slots.case].astype(np.int32)
-    words, shape = np.asarray(jax.random.key_data(keys)), np.ascontiguousarray(concentration.T, np.float32)
+    words, shape = np.asarray(jax.random.key_data(keys)), np.asarray(concentration, np.float32)
     total = chains * draws
     out = np.empty((total, len(slots)), np.float32)
     size = together(total, len(slots))
