@@ -255,7 +255,7 @@ def _plurality(
                 meaning += (
                     " The labels disagree in another way than is assumed (they may have errors in cases with one right "
                     "answer), so accuracy against the most plausible class may be several points off. Agreement with "
-                    "an expert holds."
+                    "an expert holds if the classifier has not seen them."
                 )
             values = (float(of[which, at]) for of in (observed, expected, error, p))
             yield name, check, *values, passed, meaning

@@ -113,7 +113,7 @@ def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame
     if any(check in failed for check in ("plurality", "unanimous for", "unanimous against")):
         yield (
             "Experts disagree in another way than is assumed: accuracies may be several points off. Agreement with an "
-            "expert holds."
+            "expert holds if no classifier has seen these labels."
         )
     yield from said
     if known_predictions(attrs) and not (checks is not None and (checks["check"] == "fresh").any()):
