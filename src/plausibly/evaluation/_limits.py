@@ -125,8 +125,8 @@ def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame
 
 def _fresh(checks: pd.DataFrame, seen: Sequence[str]) -> str:
     differences = ", ".join(
-        f"{row.classifier} {100 * (row.observed - row.expected):+.1f} (± {100 * row.standard_error:.1f})"
-        for row in checks.itertuples()
+        f"{row['classifier']} {100 * (row['observed'] - row['expected']):+.1f} (± {100 * row['standard_error']:.1f})"
+        for row in checks.to_dict("records")
     )
     told = f"Agreement with fresh labels less that with the old ones, in points: {differences}."
     if not seen:
