@@ -24,7 +24,7 @@ from plausibly.cli._sets_of_answers import measure_sets
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._evidence_checks import check_fresh
 from plausibly.evaluation._limits import cautions
-from plausibly.report import agreement, choice_of_cases, prior_notes, report
+from plausibly.report import agreement, choice_of_cases, freed_shape, prior_notes, report
 from plausibly.report._tables import lead
 from plausibly.sweeps import Folder, Plan, Sweep
 
@@ -246,6 +246,8 @@ def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = 
                 say(f"{run.label} assumes {run.attrs['assumes']} in every case")
         for told in agreement(swept, swept.classifiers):
             say(told)
+        for row in freed_shape(swept, lead(swept)).values():
+            say(row["meaning"])
         limiting = cautions(swept.annotations, lead(swept).results, swept.checks) if swept.classifiers else ()
         for note in (*limiting, *choice_of_cases(swept), *prior_notes(swept.runs)):
             complain(note, "Note")

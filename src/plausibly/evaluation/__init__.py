@@ -8,8 +8,8 @@ sampling noise, ``_summary`` tabulates, and ``_verdict`` says which of two class
 posterior: it compares classifiers with the annotations (``_first_choices``) and resamples cases (``_resampled``).
 Metrics of labels are functions of sums (``_label_sums``) or of the order of cases (``_label_order``);
 ``_label_results`` names them, for draws and for labels as truth (``_of_labels``, ``_truth``). ``_evidence_checks``
-tests what an accuracy rests on, ``_evidence`` has what ``_evaluate`` needs of that, and ``_limits`` says what
-annotations cannot tell, in the sentences of the first screen.
+tests what an accuracy rests on, ``_evidence`` has what ``_evaluate`` needs of that, ``_freed_shape`` says how far it
+depends on an assumed shape, and ``_limits`` what annotations cannot tell, in the sentences of the first screen.
 """
 
 from plausibly.evaluation import comparison as comparison

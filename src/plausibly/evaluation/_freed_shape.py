@@ -1,6 +1,7 @@
 """``freed_shape``: how far accuracy depends on a shape of disagreement that few labels cannot check."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Hashable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +23,7 @@ from plausibly.priors._freed import accuracies
 from plausibly.random_streams import Stream, key_words
 
 FAR = 0.02  #: distance of two accuracies from which the assumed shape matters
-_METRIC = "top1_accuracy"
+METRIC = "top1_accuracy"
 
 
 def freed_shape(
@@ -106,57 +107,75 @@ def freed_shape(
     own = {name: named[name] for name in known}
     options: dict[str, Any] = {"break_ties": break_ties, "seed": seed}
     results = evaluate(posterior, own, k=1, sizes=1, replicates=0, progress=False, **options)
-    return freed_results(results, annotations, own, **options)
+    kappa = json.loads(attrs["arguments"]).get("prior_kappa")
+    return freed_table(results, freed_shifts(annotations, own, **options, kappa=kappa))
 
 
-def freed_results(
-    results: xr.Dataset,
+def freed_shifts(
     annotations: Annotations,
     predictions: Mapping[str, Any],
     *,
-    break_ties: Literal["order", "random"] = "order",
-    seed: int = 0,
+    break_ties: Literal["order", "random"],
+    seed: int,
+    kappa: float | None,
 ) -> pd.DataFrame:
-    """Tabulate :func:`freed_shape` for results of :func:`evaluate` of the classifiers that a posterior knows.
-
-    With replicates, ``total_lower`` and ``total_upper`` are the union for new cases like these.
-    """
+    """By how much freeing the shape moves the mean accuracy and the ends of its annotation interval, by classifier."""
     words = {Stream.PREDICTIONS: key_words(seed, annotations.cases, Stream.PREDICTIONS)}
     scores = [np.array(read_predictions(source, annotations)) for source in predictions.values()]
     choice = first_choices(scores, words if break_ties == "random" else None)
-    main, freed = accuracies(annotations, Evidence.of(predictions, annotations), choice, seed=seed)
+    evidence = Evidence.of(predictions, annotations)
+    by_main, by_freed = (
+        [(values.mean(), *interval(values, CI_PROB)) for values in found]
+        for found in accuracies(annotations, evidence, choice, seed=seed, kappa=kappa)
+    )
+    shifts = np.subtract(by_freed, by_main)
+    return pd.DataFrame(shifts, pd.Index(list(predictions), name="classifier"), ["mean", "lower", "upper"])
+
+
+def freed_table(results: xr.Dataset, shifts: pd.DataFrame) -> pd.DataFrame:
+    """Tabulate :func:`freed_shape` from results and shifts; with replicates, also for new cases like these."""
     rows = []
-    for name, by_main, by_freed in zip(predictions, main, freed, strict=True):
-        values = results[_METRIC].sel(classifier=name).values
-        mean, moved = values.mean(), by_freed.mean() - by_main.mean()
-        ends = np.array(interval(values, CI_PROB))
-        by = np.array(interval(by_freed, CI_PROB)) - interval(by_main, CI_PROB)
-        rows.append([name, mean, *ends, np.clip(mean + moved, 0, 1), *np.clip(ends + by, 0, 1), *_union(ends, by)])
-        total = f"{_METRIC}_total"
-        if total in results:
-            rows[-1] += _union(np.array(interval(results[total].sel(classifier=name).values, CI_PROB)), by)
-        rows[-1].append(_meaning(*rows[-1][:9]))
-    columns = ["classifier", "mean", "lower", "upper", "freed_mean", "freed_lower", "freed_upper"]
-    columns += ["union_lower", "union_upper"] + ["total_lower", "total_upper"] * (f"{_METRIC}_total" in results)
-    return pd.DataFrame(rows, columns=[*columns, "meaning"])
+    for name, mean, *by in shifts.itertuples(name=None):
+        ends = {}
+        for noise in ("", "_total"):
+            if f"{METRIC}{noise}" in results:
+                values = results[f"{METRIC}{noise}"].sel(classifier=name).values
+                ends[noise] = values.mean(), *interval(values, CI_PROB)
+        row = dict(zip(("classifier", "mean", "lower", "upper"), (name, *ends[""]), strict=True))
+        moved = np.clip(np.add(ends[""], (mean, *by)), 0, 1)
+        row |= dict(zip(("freed_mean", "freed_lower", "freed_upper"), moved, strict=True))
+        for noise, prefix in (("", "union_"), ("_total", "total_")):
+            if noise in ends:
+                row[f"{prefix}lower"] = max(ends[noise][1] + min(by[0], 0.0), 0.0)
+                row[f"{prefix}upper"] = min(ends[noise][2] + max(by[1], 0.0), 1.0)
+        rows.append(row | {"meaning": _meaning(row)})
+    return pd.DataFrame(rows)
 
 
-def _union(ends: np.ndarray, by: np.ndarray) -> list[float]:
-    return [max(ends[0] + min(by[0], 0.0), 0.0), min(ends[1] + max(by[1], 0.0), 1.0)]
+def too_far(row: Mapping[Hashable, Any]) -> str:
+    """Say that freeing the shape changes an accuracy, if it does by more than two points."""
+    points = 100 * (row["freed_mean"] - row["mean"])
+    if abs(points) <= 100 * FAR:
+        return ""
+    return (
+        f"With the shape freed, {row['classifier']}'s accuracy is {abs(points):.1f} points "
+        f"{'lower' if points < 0 else 'higher'}: it depends on an assumption that the labels cannot check."
+    )
 
 
-def _meaning(name: str, *values: float) -> str:
+def _meaning(row: Mapping[Hashable, Any]) -> str:
     """Say what a row means.
 
     Examples
     --------
-    >>> _meaning("A", 0.74, 0.72, 0.76, 0.71, 0.70, 0.75, 0.70, 0.76)
-    "A's first choice is the class that most experts would name in 74 % [72, 76] ([70, 76] if the shape of disagreement is freed). Freed, it is 3.0 points lower, and labels cannot tell which shape is right."
+    >>> row = {"classifier": "A", "mean": 0.74, "lower": 0.72, "upper": 0.76, "freed_mean": 0.71}
+    >>> _meaning(row | {"union_lower": 0.70, "union_upper": 0.76}).split(". ")[0]
+    "A's first choice is the class that most experts would name in 74 % [72, 76] ([70, 76] if the shape of disagreement is freed)"
     """  # noqa: E501 (the sentence is printed in one line)
-    mean, lower, upper, freed, _, _, least, greatest = (100 * value for value in values)
-    told = f"{name}'s first choice is the class that most experts would name in {mean:.0f} % [{lower:.0f}, {upper:.0f}]"
-    told += f" ([{least:.0f}, {greatest:.0f}] if the shape of disagreement is freed)."
-    if abs(freed - mean) > 100 * FAR:
-        away = f"{abs(freed - mean):.1f} points {'lower' if freed < mean else 'higher'}"
-        told += f" Freed, it is {away}, and labels cannot tell which shape is right."
-    return told
+    mean, *ends = (100 * row[of] for of in ("mean", "lower", "upper", "union_lower", "union_upper"))
+    lower, upper, least, greatest = (f"{end:.0f}" for end in ends)
+    told = (
+        f"{row['classifier']}'s first choice is the class that most experts would name in {mean:.0f} % [{lower}, "
+        f"{upper}] ([{least}, {greatest}] if the shape of disagreement is freed)."
+    )
+    return " ".join(filter(None, (told, too_far(row))))

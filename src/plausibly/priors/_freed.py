@@ -71,9 +71,10 @@ def freed_case_prior(
     log_prevalence: Float[Array, " class"],
     labels: Labels | None = None,
     places: Places | None = None,
+    log_kappa: float | Float[Array, ""] = 1.0,
 ) -> None:
     """NumPyro program of :func:`case_prior` with the shape of disagreement freed; plausibilities are summed out."""
-    parameters = shared_parameters(len(log_scores), len(log_prevalence))
+    parameters = shared_parameters(len(log_scores), len(log_prevalence), log_kappa)
     each = dist.Normal(0.0, 0.5).expand([len(log_scores)]).to_event(1)
     parameters["tilt"] = numpyro.sample("tilt", each)
     if labels is None or places is None:
@@ -94,7 +95,12 @@ def _tilted(
 
 
 def accuracies(
-    annotations: Annotations, evidence: Evidence, choice: Int[np.ndarray, "classifier case"], *, seed: int
+    annotations: Annotations,
+    evidence: Evidence,
+    choice: Int[np.ndarray, "classifier case"],
+    *,
+    seed: int,
+    kappa: float | None = None,
 ) -> tuple[Float[np.ndarray, "classifier draw"], Float[np.ndarray, "classifier draw"]]:
     """Draw accuracies against the most plausible class given first choices of annotators, also with the shape freed.
 
@@ -114,10 +120,10 @@ def accuracies(
             np.random.default_rng([int(seed), annotations.n_cases]).choice(annotations.n_cases, most, False)
         )
         annotations, choice = annotations.select(chosen), choice[:, chosen]
-    prior = PredictionsPrior.learn(annotations, evidence, draws=DRAWS, seed=seed)
+    prior = PredictionsPrior.learn(annotations, evidence, draws=DRAWS, seed=seed, kappa=kappa)
     scores, labels = evidence.of_cases(annotations.cases), labels_of(annotations)
     places = Places.of(prior, annotations, choice)
-    given = scores, prior.log_prevalence, labels, places
+    given = scores, prior.log_prevalence, labels, places, np.float32(1.0 if kappa is None else np.log(kappa))
     start = {name: values.mean(0) for name, values in prior.fit.parameters.items()}
     options = {"draws": DRAWS, "seed": seed, "start": start, "proposals": PROPOSALS, "width": 8 * NODES, "exact": False}
     freed = fit(freed_case_prior, *given, **options).parameters

@@ -8,5 +8,6 @@ from plausibly.report._page import render as render
 from plausibly.report._page import report as report
 from plausibly.report._summary import agreement as agreement
 from plausibly.report._summary import choice_of_cases as choice_of_cases
+from plausibly.report._summary import freed_shape as freed_shape
 from plausibly.report._summary import prior_notes as prior_notes
 from plausibly.report._tables import headline as headline

@@ -1,6 +1,6 @@
 """The result in a few sentences that need no statistics to be read, and what to do next."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from plausibly.aggregation import are_shares, learns
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.evaluation._ambiguity import CLEAR
 from plausibly.evaluation._by_group import FEW
+from plausibly.evaluation._freed_shape import METRIC, freed_table, too_far
 from plausibly.evaluation._limits import cautions
 from plausibly.evaluation._verdict import advice, difference, probabilities
 from plausibly.planning import Plan
@@ -29,6 +30,7 @@ from plausibly.report._tables import annotated_cases, headline, headline_metrics
 from plausibly.sweeps import Run, Sweep
 
 _NAMED = 5  # cases in a sentence
+_FREED = "if the shape of disagreement is freed"
 
 
 def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -217,12 +219,14 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
         yield " ".join(agreement(swept, [name])) + why
         return
     choice = "first choice is" if k == 1 else f"first {k} choices include"
-    over = "" if np.isnan(total).any() else f" (94 % interval {_range(*total)} on new cases like these)"
+    freed = freed_shape(swept, run).get(name, {}) if metric == METRIC else {}
+    within = f"; {_range(freed['total_lower'], freed['total_upper'])} {_FREED}" if "total_lower" in freed else ""
+    over = "" if np.isnan(total).any() else f" (94 % interval {_range(*total)} on new cases like these{within})"
     annotated = annotated_cases(swept.annotations)
     cases = f"{_cases(swept.annotations.n_cases)}{annotated}" if annotated else "cases"
     first = f"{_judged_by(run)}, {name}'s {choice} {_truth(run)} in {_percent(mean)} of {cases}{over}"
     yield " ".join([*agreement(swept, [name]), first + (f", the best of {n} classifiers." if n > 1 else ".")])
-    told = []
+    told = list(filter(None, [too_far(freed)])) if freed else []
     if run.results.sizes["draw"] > 1:
         told.append(
             f"The 94 % interval is {_range(lower, upper)} on these cases, where only the labels are uncertain, if "
@@ -258,6 +262,14 @@ def choice_of_cases(swept: Sweep) -> Iterator[str]:
             "random, or by the predictions alone. If they were chosen because they looked hard, or easy, it is wrong, "
             "however narrow its interval."
         )
+
+
+def freed_shape(swept: Sweep, run: Run) -> dict[str, dict[Hashable, Any]]:
+    """Rows of :func:`plausibly.evaluation.freed_shape` by classifier; none if the run does not depend on it."""
+    if swept.freed is None or "evidence" not in run.attrs or METRIC not in run.results:
+        return {}
+    rows, seen = freed_table(run.results, swept.freed).to_dict("records"), checks_failed(swept, "ceiling")
+    return {row["classifier"]: row for row in rows if row["classifier"] not in seen}
 
 
 def agreement(swept: Sweep, classifiers: Sequence[str], n: int = 3) -> Iterator[str]:

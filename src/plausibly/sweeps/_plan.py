@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from jax.typing import ArrayLike
 
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._memory import release_memory
-from plausibly.aggregation import PlannedRun, Variants, aggregate, plan_runs, unjudged
+from plausibly.aggregation import PlannedRun, Variants, aggregate, are_shares, plan_runs, unjudged
 from plausibly.aggregation._on_disk import fingerprint_of
 from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotations._names import _show
@@ -25,11 +26,13 @@ from plausibly.evaluation import (
     check_lengths,
     check_metrics,
     evaluate_by_level,
+    known_predictions,
     metric_names,
     panels,
     read_groups,
 )
 from plausibly.evaluation._evidence_checks import label_checks
+from plausibly.evaluation._freed_shape import METRIC, freed_shifts
 from plausibly.fingerprint import of_thread
 from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_break_ties
@@ -237,7 +240,19 @@ class Plan:
             attrs = (learned or runs[0]).attrs
             options = {name: self.options[name] for name in ("clusters", "break_ties")} | {"fresh": fresh}
             checks = label_checks(self.annotations, self.predictions, attrs, **options, seed=self.seed)
-        return Sweep(self.annotations, tuple(runs), self._voted, found, checks)
+        return Sweep(self.annotations, tuple(runs), self._voted, found, checks, self._freed(runs))
+
+    def _freed(self, runs: Sequence[Run]) -> pd.DataFrame | None:
+        """Free the shape of disagreement if a run depends on it."""
+        run = next(filter(self._depends, runs), None)
+        if self.options["weights"] is not None or run is None:
+            return None
+        options = {"break_ties": self.options["break_ties"], "kappa": run.arguments.get("prior_kappa")}
+        return freed_shifts(self.annotations, self.predictions, **options, seed=self.seed)
+
+    def _depends(self, run: Run) -> bool:
+        known = set(known_predictions(run.attrs)) == set(self.predictions)
+        return known and are_shares(run.attrs) and METRIC in run.results
 
     @property
     def _draws(self) -> list[int]:

@@ -148,6 +148,9 @@ class Sweep:
     checks
         Checks of what accuracies rest on, from :func:`plausibly.evaluation.evidence_checks`, under the first run whose
         prior is learned from labels (and predictions). None without one.
+    freed
+        By how much freeing the shape of disagreement moves the mean top-1 accuracy of each classifier and the ends of
+        its interval (:func:`plausibly.evaluation.freed_shape`). None unless a posterior knows the predictions.
     """
 
     annotations: Annotations
@@ -155,6 +158,7 @@ class Sweep:
     voted: xr.Dataset | None = None
     panels: xr.Dataset | None = None
     checks: pd.DataFrame | None = None
+    freed: pd.DataFrame | None = None
 
     @property
     def metrics(self) -> pd.DataFrame:

@@ -1,0 +1,72 @@
+"""How far accuracies depend on the assumed shape of disagreement: the table, what it refuses, and where it is said."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy.special import softmax
+
+import plausibly as pb
+from plausibly.errors import ArgumentError, PredictionError
+from plausibly.evaluation._freed_shape import freed_table, too_far
+from plausibly.report import freed_shape as freed_of
+from plausibly.report._summary import sentences
+from plausibly.report._tables import lead
+
+
+@pytest.fixture(scope="module")
+def data():
+    random = np.random.default_rng(0)
+    plausibility = random.dirichlet([0.5] * 3, 80)
+    counts = random.multinomial(3, plausibility)
+    logs = np.log(plausibility + 0.01)
+    scores = {name: softmax(logs + 0.7 * random.normal(size=logs.shape), axis=1) for name in "AB"}
+    return pb.Annotations.from_counts(counts), scores
+
+
+@pytest.fixture(scope="module")
+def posterior(data):
+    return pb.aggregate(*data[:1], predictions=data[1], draws=150, chains=2, seed=0, progress=False)
+
+
+def test_the_union_contains_the_usual_interval_and_is_wider(data, posterior):
+    table = pb.evaluation.freed_shape(posterior, data[1], seed=0)
+    accuracy = pb.evaluate(posterior, data[1], k=1, progress=False)["top1_accuracy"]
+    assert table["classifier"].tolist() == ["A", "B"]
+    np.testing.assert_allclose(table["mean"], accuracy.mean("draw"))
+    assert (table["union_lower"] <= table[["lower", "freed_lower"]].min(axis=1) + 1e-12).all()
+    assert (table["union_upper"] >= table[["upper", "freed_upper"]].max(axis=1) - 1e-12).all()
+    widths = table["union_upper"] - table["union_lower"], table["upper"] - table["lower"]
+    assert (widths[0] > widths[1]).all()
+    assert all("if the shape of disagreement is freed" in told for told in table["meaning"])
+
+
+def test_shifts_move_the_mean_and_the_ends():
+    values = np.linspace(0.5, 0.7, 101)
+    results = xr.Dataset({"top1_accuracy": (("classifier", "draw"), values[None])}, coords={"classifier": ["A"]})
+    shifts = pd.DataFrame([[-0.03, -0.1, 0.02]], pd.Index(["A"]), ["mean", "lower", "upper"])
+    row = freed_table(results, shifts).iloc[0]
+    assert row["freed_mean"] == pytest.approx(0.57)
+    assert (row["union_lower"], row["union_upper"]) == pytest.approx((row["lower"] - 0.1, row["upper"] + 0.02))
+    assert "3.0 points lower" in row["meaning"]
+    assert not too_far({"classifier": "A", "mean": 0.6, "freed_mean": 0.619})
+
+
+def test_posteriors_that_do_not_know_the_predictions_are_refused(data, posterior):
+    alone = pb.aggregate(data[0], "dirichlet-categorical", draws=20, chains=2, progress=False)
+    with pytest.raises(ArgumentError, match="knows no predictions"):
+        pb.evaluation.freed_shape(alone, data[1])
+    with pytest.raises(PredictionError, match="A, B"):
+        pb.evaluation.freed_shape(posterior, {"A": data[1]["A"]})
+    with pytest.raises(PredictionError, match="A, B"):
+        pb.evaluation.freed_shape(posterior, data[1] | {"A": data[1]["B"]})
+
+
+def test_a_sweep_says_it_in_the_headline(data):
+    models = {"dirichlet-categorical": {"model": "dirichlet-categorical", "class_prior": "predictions"}}
+    swept = pb.sweep(*data, models, draws=100, chains=2, k=1, replicates=50, progress=False)
+    rows = freed_of(swept, lead(swept))
+    assert set(rows) == {"A", "B"}
+    assert "if the shape of disagreement is freed" in " ".join(sentences(swept, []))
+    alone = pb.sweep(*data, {"dirichlet-categorical": [1]}, draws=20, chains=2, k=1, progress=False)
+    assert (alone.freed, freed_of(alone, lead(alone))) == (None, {})
