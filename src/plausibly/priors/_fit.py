@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
+from math import prod
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ ROUNDS = 4  #: approximations at most, each but the first made from the weighted
 ENOUGH = 200  #: effective size of the weighted proposals below which NUTS samples instead
 _HEAVY = 10.0  # degrees of freedom of the proposals, whose tails are heavier than those of the posterior
 _TOGETHER = 2**22  # numbers in memory at once
+_LARGE = 2**15  # pairs of case and class from which programs that run twice as fast are worth compiling
 
 
 class Fit(NamedTuple):
@@ -107,7 +109,7 @@ def _weighted(
     steps = random.standard_normal((n, len(center)))
     steps *= np.sqrt(_HEAVY / random.chisquare(_HEAVY, (n, 1)))
     proposals = (center + steps @ root.T).astype(np.float32)
-    logs = np.asarray(compiled(of_many)(proposals, *given), np.float64)
+    logs = np.asarray(compiled(of_many, large=prod(given[0].shape[1:]) >= _LARGE)(proposals, *given), np.float64)
     logs += (_HEAVY + len(center)) / 2 * np.log1p((steps**2).sum(1) / _HEAVY)
     weight = np.exp(logs - logs.max())
     return proposals, weight / weight.sum()
@@ -169,9 +171,9 @@ def _of_many(density: Callable[..., Array], together: int) -> Callable[..., Arra
 
 
 @cache
-def compiled(function: Callable[..., Array]) -> Callable[..., Any]:
-    """Compile for a little while: the programs run for a second or less."""
-    return jax.jit(function, compiler_options=compiler_options())
+def compiled(function: Callable[..., Array], *, large: bool = False) -> Callable[..., Any]:
+    """Compile for a little while, as the programs run for a second or less, unless data are large."""
+    return jax.jit(function, compiler_options=compiler_options(repeated=large))
 
 
 _with_gradient = cache(jax.value_and_grad)
