@@ -22,7 +22,7 @@ from plausibly.inference._laplace import laplace
 from plausibly.regression import expected_shares, prior_moments, split
 
 MOVES = 3  #: elliptical slices in each sweep
-WIDER = 1.3  #: standard deviations of the normal distribution, in those of Laplace's approximation
+WIDER = 2.0  #: standard deviations of the normal distribution, in those of Laplace's approximation
 _MOST = 40  # after so many points of a slice, the coefficients stay
 
 _Given = tuple[Any, Any, Any, Any]  # scores, prevalence, mean and standard deviation of the prior
