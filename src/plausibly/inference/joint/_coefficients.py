@@ -25,7 +25,7 @@ MOVES = 3  #: elliptical slices in each sweep
 WIDER = 2.0  #: standard deviations of the normal distribution, in those of Laplace's approximation
 _MOST = 40  # after so many points of a slice, the coefficients stay
 
-_Given = tuple[Any, Any, Any, Any]  # scores, prevalence, mean and standard deviation of the prior
+_Given = tuple[Any, ...]
 
 
 class Coefficients:
