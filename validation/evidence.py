@@ -42,6 +42,7 @@ from plausibly.priors import Evidence, PredictionsPrior, case_prior
 from plausibly.priors._evidence import labels_of
 from plausibly.priors._evidence import log_scores as centred
 from plausibly.priors._fit import fit
+from plausibly.priors._freed import accuracies
 from plausibly.priors._program import prior_shapes
 from validation._ranks import places
 from validation._result import Result, Settings
@@ -317,6 +318,26 @@ def rows_of_checks(worlds: dict[str, World], repetitions: int, seed: int) -> Ite
         yield f"| {what} | {' | '.join(f'{np.mean([one[name] for one in found]):.2f}' for name in CHECKS[1:])} |"
 
 
+def rows_of_freed(worlds: dict[str, World], repetitions: int, seed: int) -> Iterator[str]:
+    """Lines of a table: the first classifier of each world, also with the shape of disagreement freed."""
+    for what, world in worlds.items():
+        found = []
+        for repetition in range(repetitions):
+            data = world(np.random.default_rng([seed, repetition]))
+            annotations, first = Annotations.from_counts(data.counts), first_choices(data)
+            main, freed = accuracies(annotations, Evidence.of(data.scores, annotations), first, seed=repetition)
+            truth = quantities(data.plausibility[None], first)["top-1"][0, 0]
+            ends = np.quantile([main[0], freed[0]], [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=1)
+            for (low, high), mean in zip(
+                [ends[:, 0], (ends[0].min(), ends[1].max())], (main[0], freed[0]), strict=True
+            ):
+                found += [mean.mean() - truth, low - 1e-9 <= truth <= high + 1e-9, high - low]
+        parts = np.reshape(found, (repetitions, 2, 3)).mean(axis=0)
+        cells = [f"{error:+.3f} | {covers:.2f} | {width:.3f}" for error, covers, width in parts]
+        yield f"| {what} | {' | '.join(cells)} |"
+
+
+HEAD_OF_FREED = ("world", "error", "covers", "width", "error, freed", "union covers", "union width")
 CHECKS = ("world", "agreement", "ceiling", "plurality", "fresh")
 HEAD = ("world", "accuracy", "vote", "top-1", "covers", "agreement", "covers", "A less B", "covers")
 HEAD_OF_TWO = ("world", "classifier", "of", "truth", "annotations only", "covers", "evidence", "covers", "width")
@@ -329,6 +350,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="random seed (0)")
     parser.add_argument("--only", default="", metavar="TEXT", help="worlds whose names contain this text")
     parser.add_argument("--checks", action="store_true", help="print how often each check of an accuracy fails instead")
+    parser.add_argument("--freed", action="store_true", help="print accuracies with the shape of disagreement freed")
     given = parser.parse_args(arguments)
     few = {name: world for name, world in HOLDS.items() if "positive" in name}
     of_truth = partial(rows, method=by_true_class)
@@ -340,7 +362,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ("Worlds that break its assumptions", NOT_TRUE_CLASS, HEAD, of_truth),
     )
     checked = ("Shares of data sets in which a check fails", {PACKAGE: HOLDS[PACKAGE]} | FAILS, CHECKS, rows_of_checks)
-    for title, worlds, head, of in (checked,) if given.checks else tables:
+    of_freed = ("Accuracies with the shape of disagreement freed", HOLDS | FAILS, HEAD_OF_FREED, rows_of_freed)
+    if given.checks or given.freed:
+        tables = (checked,) * given.checks + (of_freed,) * given.freed
+    for title, worlds, head, of in tables:
         chosen = {name: world for name, world in worlds.items() if given.only in name}
         if chosen:
             print(f"{title}, {given.repetitions} data sets each:\n\n| {' | '.join(head)} |\n{'|---' * len(head)}|")
