@@ -37,7 +37,7 @@ def test_runs_are_those_of_aggregate_and_evaluate(annotations, swept):
 
 
 @pytest.mark.slow
-def test_posteriors_are_kept_and_reused(annotations, swept, monkeypatch, tmp_path):
+def test_posteriors_are_kept_and_reused(annotations, monkeypatch, tmp_path):
     models = {"prirn": (30, 10), "irn": None}
     words = {
         "risks": [0, 1, 2],
@@ -48,7 +48,7 @@ def test_posteriors_are_kept_and_reused(annotations, swept, monkeypatch, tmp_pat
         "progress": False,
         "out": tmp_path / "made",
     }
-    sampled = []
+    sampled, tables = [], []
     infer = _aggregate.infer_cases
 
     def watched(data, settled, **given):
@@ -69,11 +69,12 @@ def test_posteriors_are_kept_and_reused(annotations, swept, monkeypatch, tmp_pat
         sampled.clear()
         found = pb.sweep(annotations, SCORES, models, **words | changed)
         assert sampled == computed, changed
+        tables.append((found.metrics, found.certainty, found.runs[0].subgroups))
     names = {"posterior-prirn-30.nc", "posterior-prirn-10.nc", "posterior-irn.nc"}
     assert {path.name for path in words["out"].iterdir()} == names
-    pd.testing.assert_frame_equal(found.metrics, swept.metrics, check_exact=True)
-    pd.testing.assert_frame_equal(found.certainty, swept.certainty, check_exact=True)
-    pd.testing.assert_frame_equal(found.runs[0].subgroups, swept.runs[0].subgroups, check_exact=True)
+    for again in (tables[1], tables[-1]):
+        for table, first in zip(again, tables[0], strict=True):
+            pd.testing.assert_frame_equal(table, first, check_exact=True)
 
 
 def test_metrics_stack_the_summaries(swept):
