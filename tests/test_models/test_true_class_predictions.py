@@ -196,6 +196,25 @@ def test_annotators_who_are_alike_need_no_names():
     assert check.replicated.sizes["replicate"] == 40
 
 
+def test_cases_without_labels_have_what_predictions_say():
+    annotations, truth, scores = crowd(n=80, noise=0.3)
+    annotated = annotations.select(range(60))
+    named = {name: pd.DataFrame(one, annotations.cases, annotations.classes) for name, one in scores.items()}
+    found = aggregate(annotated, "common-confusion", predictions=named, extra="include", **SHORT)
+    alone = aggregate(
+        annotated, "common-confusion", predictions={name: one[:60] for name, one in scores.items()}, **SHORT
+    )
+    np.testing.assert_array_equal(found["posterior"]["coefficients"], alone["posterior"]["coefficients"])
+    share = found["posterior"]["plausibility"].values.reshape(-1, 80, 3)
+    labels = LabelledCases.of(annotated.with_cases(annotations.cases[60:]), alike=True)
+    log_prevalence = LabelledCases.of(annotated).with_scores(np.zeros((3, 60, 3), np.float32)).log_prevalence
+    labels = labels.with_scores(np.stack([log_scores(one) for one in scores.values()]), log_prevalence)
+    vectors = found["posterior"]["coefficients"].values.reshape(len(share), -1)
+    for draw in (0, 50):
+        np.testing.assert_allclose(share[draw, 60:], shares_of(vectors[draw], labels)[60:], rtol=1e-4)
+    assert (share[:, 60:].mean(0).argmax(1) == truth[60:]).mean() > 0.8
+
+
 def test_left_out_labels_are_better_predicted_with_predictions():
     annotations, _, scores = crowd(n=90, right=0.7, noise=0.4)
     known = {"model": "common-confusion", "class_prior": "predictions", "predictions": scores}

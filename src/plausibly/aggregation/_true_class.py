@@ -37,7 +37,7 @@ def draw_shared(
     """Sample what all cases share; arguments as of :func:`sample_shared`."""
     settings = {name: settled.arguments[name] for name in ("draws", "chains", "warmup")}
     evidence = settled.evidence
-    labels, names = labels_of_cases(annotations, sampler, evidence), names_of(annotations, evidence)
+    labels, names = labels_of_cases(annotations.annotated, sampler, evidence), names_of(annotations, evidence)
     with Progress(progress) as bars:
         settings |= {"seed": seed, "progress": bars, "scheduler": scheduler, "keeper": keeper}
         found = sample_shared(settled.model, sampler, labels, names, engine=settled.engine, **settings)
