@@ -137,8 +137,6 @@ def test_posteriors_without_evidence_refuse_them(class_prior):
     for model in of_every_prior if class_prior else (None, *of_every_prior, "majority-vote", "dawid-skene"):
         with pytest.raises(AnnotationError, match=REFUSED):
             pb.aggregate(every, model, class_prior=class_prior, progress=False)
-    with pytest.raises(AnnotationError, match=REFUSED):  # whose cases share latent classes
-        pb.aggregate(every, "dawid-skene", predictions=rows(scores, every), progress=False)
 
 
 @pytest.mark.parametrize("model", ["dirichlet-categorical", "prirn", "plackett-luce"])

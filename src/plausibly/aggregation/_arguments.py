@@ -166,7 +166,7 @@ def settle(
         evidence = population.evidence
     elif arguments.get("class_prior") in LEARNED or predictions is not None:
         evidence = _evidence(arguments, given, predictions, annotations)
-    if evidence is None or not evidence.classifiers or known.true_class is not None:
+    if evidence is None or not evidence.classifiers:
         check_annotated(annotations)
     if prior_kappa is not None:
         if evidence is None or isinstance(population, PredictionsPrior) or known.true_class is not None:

@@ -59,7 +59,7 @@ def limits(annotations: Annotations) -> list[str]:
             "as is assumed. Collect a third label for some."
         )
     if n_cases < FEW_CASES:
-        found.append(f"{n_cases} cases are few: accuracies may be some points too low, and intervals are rough.")
+        found.append(f"{n_cases} cases are few: intervals are rough, and accuracies may be a point too low.")
     if not annotations.anonymous:
         own = np.sort(np.bincount(annotations.annotation_annotator))[::-1]
         own = own[own > 0]
