@@ -24,8 +24,7 @@ from plausibly.cli._sets_of_answers import measure_sets
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._evidence_checks import check_fresh
 from plausibly.evaluation._limits import cautions
-from plausibly.report import agreement, choice_of_cases, freed_shape, prior_notes, report
-from plausibly.report._tables import lead
+from plausibly.report import EVIDENCE, agreement, alike, choice_of_cases, freed_shape, lead, prior_notes, report
 from plausibly.sweeps import Folder, Plan, Sweep
 
 OF_MODELS = "ties", "mode", "unranked", "concentration"  #: options after which models are as published
@@ -248,8 +247,10 @@ def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = 
             say(told)
         for row in freed_shape(swept, lead(swept)).values():
             say(row["meaning"])
+        if swept.classifiers and "evidence" in lead(swept).attrs:
+            say(EVIDENCE)
         limiting = cautions(swept.annotations, lead(swept).results, swept.checks) if swept.classifiers else ()
-        for note in (*limiting, *choice_of_cases(swept), *prior_notes(swept.runs)):
+        for note in (*limiting, *choice_of_cases(swept), *prior_notes(alike(swept.runs, lead(swept)))):
             complain(note, "Note")
     where = "" if swept.converged else f" {(out / CERTAINTY).with_suffix(suffix)} lists all of them."
     say(swept.verdict() + where)

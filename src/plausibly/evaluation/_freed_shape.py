@@ -158,8 +158,8 @@ def too_far(row: Mapping[Hashable, Any]) -> str:
     if abs(points) <= 100 * FAR:
         return ""
     return (
-        f"With the shape freed, {row['classifier']}'s accuracy is {abs(points):.1f} points "
-        f"{'lower' if points < 0 else 'higher'}: it depends on an assumption that the labels cannot check."
+        f"If experts disagree in another way than is assumed (shape freed), {row['classifier']}'s accuracy is "
+        f"{abs(points):.1f} points {'lower' if points < 0 else 'higher'}; these labels cannot tell which is right."
     )
 
 

@@ -31,6 +31,10 @@ from plausibly.sweeps import Run, Sweep
 
 _NAMED = 5  # cases in a sentence
 _FREED = "if the shape of disagreement is freed"
+EVIDENCE = (  #: what an accuracy rests on
+    "This takes the predictions as evidence on each case, worth what the labels of all cases show them to be worth. It "
+    "assumes that the classifiers have not seen these labels, and how experts disagree within a case."
+)
 
 
 def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -86,7 +90,7 @@ def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
             "annotators. Check that the conclusion holds for other values (the page “Reliability” of the plausibly "
             "documentation lists the usual ones)."
         )
-    yield from prior_notes([other for other in swept.runs if other is not run])
+    yield from prior_notes([other for other in alike(swept.runs, run) if other is not run])
 
 
 def _rows(swept: Sweep, run: Run) -> list[dict]:
@@ -187,7 +191,7 @@ def prior_notes(runs: Iterable[Run]) -> Iterator[str]:
 
 def _disagreement(swept: Sweep) -> Iterator[str]:
     found = disagreements(swept)
-    if len(found):
+    if len(found) and len(alike(swept.runs, lead(swept))) == len(swept.runs):
         yield f"The aggregation models disagree on the most plausible class of {_listed(found['case'].tolist())}." + (
             " Ask more annotators about them." if any(learns(run.attrs) for run in swept.runs) else ""
         )
@@ -226,13 +230,14 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
     cases = f"{_cases(swept.annotations.n_cases)}{annotated}" if annotated else "cases"
     first = f"{_judged_by(run)}, {name}'s {choice} {_truth(run)} in {_percent(mean)} of {cases}{over}"
     yield " ".join([*agreement(swept, [name]), first + (f", the best of {n} classifiers." if n > 1 else ".")])
-    told = list(filter(None, [too_far(freed)])) if freed else []
+    told = [EVIDENCE] if "evidence" in run.attrs else []
+    told += filter(None, [too_far(freed) if freed else ""])
     if run.results.sizes["draw"] > 1:
         told.append(
             f"The 94 % interval is {_range(lower, upper)} on these cases, where only the labels are uncertain, if "
             f"{run.label} is right."
         )
-    told += _over_settings(swept, name, metric)
+    told += _over_settings(swept, run, name, metric)
     if told:
         yield " ".join(told)
     most = best_attainable(run) if k == 1 and "evidence" not in run.attrs else np.nan
@@ -315,10 +320,19 @@ def _truth(run: Run) -> str:
     return "the class that most experts would name" if are_shares(run.attrs) else "the most plausible class"
 
 
-def _over_settings(swept: Sweep, name: str, metric: str) -> Iterator[str]:
+def alike(runs: Iterable[Run], lead: Run) -> list[Run]:
+    """Choose the runs that know the predictions if the leading one does, and that do not if it does not."""
+    return [run for run in runs if ("evidence" in run.attrs) == ("evidence" in lead.attrs)]
+
+
+def _over_settings(swept: Sweep, lead: Run, name: str, metric: str) -> Iterator[str]:
     """Say between which values the result lies over the models and reliabilities that were run."""
     runs = [run for runs in (sampled(swept) or swept.models).values() for run in runs]
     means = {run.label: float(run.results[metric].sel(classifier=name).mean()) for run in runs}
+    others = [means.pop(run.label) for run in runs if "evidence" in lead.attrs and "evidence" not in run.attrs]
+    if others:
+        values = _percent(others[0]) if len(others) == 1 else _range(min(others), max(others))
+        yield f"By the annotations alone, it would be {values}, too low for a classifier that looks at the case."
     least, most = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
     if len(means) > 1:
         yield (
