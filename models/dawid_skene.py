@@ -32,7 +32,8 @@ def dawid_skene(labels: LabelledCases) -> None:
        z_i \sim \mathrm{Categorical}(\pi), \quad y_{ir} \sim \mathrm{Categorical}(\theta_{r z_i})
 
     The true class :math:`z_i` is summed out; the plausibility of a class is its probability given the labels and the
-    shared parameters. With predictions, :math:`z_i \sim \mathrm{Categorical}(m_i)`, see :func:`draw_prevalence`.
+    shared parameters. With predictions, :math:`z_i \sim \mathrm{Categorical}(m_i)`, see
+    ``plausibly.models.dawid_skene.draw_prevalence``.
 
     Parameters
     ----------

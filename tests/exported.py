@@ -86,6 +86,7 @@ def workload():
     pb.primitives.block_log_prob(jnp.array([0.3, -0.2]), 0.5)
     jax.hessian(pb.primitives.block_log_prob)(jnp.array([0.3, -0.2]), 0.5)
     predictions = {"A": np.random.default_rng(0).random((3, 4))}
+    pb.aggregate(labels, "common-confusion", predictions=predictions, warmup=30, **LITTLE)
     own = {"expected": lambda given, plausibility: given @ plausibility}
     risks = [0, 1, 2, 2]
     for ties in ("order", "random"):

@@ -137,12 +137,12 @@ def test_nuts_draws_from_the_same_posterior(name):
     annotations, _, scores = crowd(n=25)
     given = {"predictions": scores, "progress": False}
     gibbs = aggregate(annotations, name, draws=400, **given)
-    nuts = aggregate(annotations, name, engine="nuts", draws=200, warmup=200, chains=2, **given)
+    nuts = aggregate(annotations, name, engine="nuts", draws=400, warmup=600, chains=2, **given)
     for site in ("coefficients", "prevalence"):
         ours, theirs = (one["posterior"][site] for one in (gibbs, nuts))
         sd = ours.std(("chain", "draw")).values
         gap = (ours.mean(("chain", "draw")) - theirs.mean(("chain", "draw"))).values
-        assert (np.abs(gap) < 0.3 * sd).all(), (site, gap / sd)
+        assert (np.abs(gap) < 0.4 * sd).all(), (site, gap / sd)
 
 
 def test_predictions_correct_accuracies():

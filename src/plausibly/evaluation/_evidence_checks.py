@@ -52,9 +52,9 @@ def evidence_checks(
       how often the posterior expects it. More than expected: the classifier knows more about the cases than the
       annotations do (or has seen them), and its accuracy is underestimated.
     * ``ceiling``: who has not seen the annotations cannot agree with them more often than always naming the most
-      plausible class. This limit, :math:`E \max_k \lambda_k`, is estimated from the annotations alone. Above it, the
-      classifier has seen them, and its accuracy is overestimated; or some labels are errors in cases that have one
-      right answer, for which the estimate is too low.
+      plausible class. How often two annotations of a case agree limits this, whatever the distribution of
+      plausibilities (``most_agreement``). Above the limit, the classifier has seen the annotations, and its accuracy is
+      overestimated.
     * ``plurality``, ``unanimous for`` and ``unanimous against``, for a posterior with predictions, over cases with at
       least three labels: how often the most frequent label of a case is the classifier's choice, and how often all
       labels are, or are one other class. They are expected from other cases with the same predictions, without the
@@ -159,7 +159,7 @@ def label_checks(
         if len(at) > MOST:
             at = np.sort(np.random.default_rng([int(seed), 3]).choice(at, MOST, replace=False))
         some = annotations if len(at) == annotations.n_cases else annotations.select(at)
-        rows += _ceiling(some, list(named), observed[:, at], cluster[at], seed)
+        rows += _ceiling(some, list(named), observed[:, at], cluster[at])
         if known and set(known) <= set(named) - set(unknown):
             evidence = Evidence.of({name: named[name] for name in known}, every)
             rows += _plurality(some, evidence, choice[[list(named).index(name) for name in known]][:, at], seed)
@@ -188,37 +188,49 @@ def _agreement(results: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _ceiling(
-    annotations: Annotations,
-    names: list[str],
-    observed: Float[np.ndarray, "classifier case"],
-    cluster: np.ndarray,
-    seed: int,
+    annotations: Annotations, names: list[str], observed: Float[np.ndarray, "classifier case"], cluster: np.ndarray
 ) -> Iterator[tuple[Any, ...]]:
-    prior = PredictionsPrior.learn(annotations, Evidence.of(None, annotations), draws=DRAWS, seed=seed)
-    slots = prior.lay_out(annotations).slots
-    counts = _counts(annotations, slots)
-    random = np.random.default_rng([int(seed), 1])
-    mean, square, by_draw = np.zeros(annotations.n_cases), np.zeros(annotations.n_cases), np.empty(DRAWS)
-    for number in range(DRAWS):
-        drawn = random.gamma(prior.shapes(annotations, slots, [number])[0] + counts)
-        greatest = np.maximum.reduceat(drawn, slots.start[:-1]) / np.add.reduceat(drawn, slots.start[:-1])
-        mean, square, by_draw[number] = mean + greatest, square + greatest**2, greatest.mean()
-    mean, square = mean / DRAWS, square / DRAWS
-    shared = max(by_draw.var() - (square - mean**2).mean() / annotations.n_cases, 0)  # of parameters of all cases
-    difference, error = paired(observed - mean, cluster)
-    error = np.sqrt(error**2 + shared)
+    level = first_choice_shares(annotations)[1]
+    several = ~np.isnan(level)
+    human = level[several].mean() if several.any() else 0.0
+    if human * annotations.n_classes <= 1:  # less than by chance
+        return
+    limit, slope = most_agreement(float(human), annotations.n_classes)
+    above = slope * np.where(several, level - human, 0) / several.mean()
+    difference, error = paired(observed - limit - above, cluster)
     for at, name in enumerate(names):
         passed = not difference[at] > ERRORS * error[at]
-        limit, found = 100 * mean.mean(), 100 * observed[at].mean()
+        found = 100 * observed[at].mean()
         meaning = f"{name} agrees with annotators in {found:.1f} %"
         meaning += (
-            f", not more often than is expected of somebody who has not seen the annotations ({limit:.1f} %)."
+            f", not more often than is possible for somebody who has not seen the annotations ({100 * limit:.1f} %)."
             if passed
-            else f", but of anyone who has not seen the annotations at most {limit:.1f} % are expected "
-            f"(± {100 * error[at]:.1f}): {name} has seen them and is overrated, or many are errors. Collect fresh ones."
+            else f", but nobody who has not seen the annotations can in more than {100 * limit:.1f} % "
+            f"(± {100 * error[at]:.1f}): {name} has seen them. Its accuracy is overestimated: collect fresh ones."
         )
         p = norm.sf(difference[at] / error[at])
-        yield name, "ceiling", observed[at].mean(), mean.mean(), float(error[at]), p, passed, meaning
+        yield name, "ceiling", observed[at].mean(), limit, float(error[at]), p, passed, meaning
+
+
+def most_agreement(human: float, n_classes: int) -> tuple[float, float]:
+    r"""Compute the most that anyone can agree with fresh annotations, given how often two annotations agree.
+
+    Two annotations of a case agree with probability :math:`h = \sum_k \lambda_k^2`. Given h, the greatest plausibility
+    is at most :math:`\big(1 + \sqrt{(K - 1)(K h - 1)}\big) / K`, where all others are equal. This is concave in h, so
+    it holds for means over cases, too, however plausibilities are distributed.
+
+    Returns
+    -------
+    The limit, and its derivative.
+
+    Examples
+    --------
+    >>> values = 0.8**2 + 3 * (0.2 / 3) ** 2
+    >>> round(most_agreement(values, 4)[0], 6)
+    0.8
+    """
+    root = np.sqrt((n_classes - 1) * max(n_classes * human - 1, 1e-12))
+    return float((1 + root) / n_classes), float((n_classes - 1) / (2 * root))
 
 
 def _plurality(

@@ -98,8 +98,8 @@ def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame
     )
     if seen := failed.get("ceiling"):
         yield (
-            f"{listed(seen)} agree{_s(seen)} with more labels than is expected of anyone who has not seen them. Either "
-            f"{_accuracies(seen)} overestimated, or many labels are errors. Collect fresh labels."
+            f"{listed(seen)} agree{_s(seen)} with more labels than is possible without having seen them: "
+            f"{_accuracies(seen)} overestimated. Collect fresh labels."
         )
     if checks is not None and (fresh := checks[checks["check"] == "fresh"]).size:
         yield _fresh(fresh, failed.get("fresh", []))
