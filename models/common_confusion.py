@@ -15,6 +15,7 @@ from plausibly.models.dawid_skene import (
     SKENE,
     common_shape,
     dirichlet,
+    draw_common,
     draw_prevalence,
     start_common,
     sum_out_truth,
@@ -70,10 +71,8 @@ def move(
     truth: Int[np.ndarray, " class"],
     random: np.random.Generator,
 ) -> dict[str, Any]:
-    """Draw everything shared, given the true classes; a row outside its bounds is not accepted."""
-    proposed = dirichlet(common_shape(len(truth)) + counts.sum(0), random)
-    good = np.diagonal(proposed) >= proposed.max(1)
-    common = np.where(good[:, None], proposed, values["common_confusion"])
+    """Draw everything shared, given the true classes."""
+    common = draw_common(values["common_confusion"], counts.sum(0), random)
     return {"prevalence": dirichlet(1 + truth, random), "common_confusion": common}
 
 

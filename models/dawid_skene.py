@@ -176,9 +176,7 @@ def move(
     tables = draw_tables(concentration[:, None] * centre, counts, random)
     attended = random.binomial(tables, np.minimum(attention * common / centre, 1))
     by_habit = tables - attended
-    proposed = dirichlet(common_shape(len(truth)) + attended.sum(0), random)
-    good = np.diagonal(proposed) >= proposed.max(1)
-    common = np.where(good[:, None], proposed, common)
+    common = draw_common(common, attended.sum(0), random)
     tables = attended.sum((1, 2)), by_habit.sum((1, 2))
     mean, strength = draw_attention(values["mean_attention"], values["attention_strength"], *tables, random)
     attention = random.beta(strength * mean + tables[0], strength * (1 - mean) + tables[1])
@@ -200,6 +198,15 @@ def move(
         "confusion": confusion,
         "accuracy": np.diagonal(confusion, axis1=-2, axis2=-1) @ prevalence,
     }
+
+
+def draw_common(
+    common: Float[np.ndarray, "class named"], counts: Int[np.ndarray, "class named"], random: np.random.Generator
+) -> Float[np.ndarray, "class named"]:
+    """Draw the common confusion given counts of labels; a row in which another class is more probable is refused."""
+    proposed = dirichlet(common_shape(len(counts)) + counts, random)
+    good = np.diagonal(proposed) >= proposed.max(1)
+    return np.where(good[:, None], proposed, common)
 
 
 def draw_attention(

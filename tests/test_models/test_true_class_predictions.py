@@ -146,7 +146,7 @@ def test_nuts_draws_from_the_same_posterior(name):
 
 
 def test_predictions_correct_accuracies():
-    """Of a classifier that looks at the case; of one that knows nothing, nothing is made up."""
+    """Accuracies are right for classifiers that look at the case, and for one that knows nothing."""
     annotations, truth, scores = crowd(n=400, right=0.7, noise=0.6)
     posterior = aggregate(anonymous(annotations), "common-confusion", predictions=scores, **SHORT)
     own = np.array([(one.argmax(1) == truth).mean() for one in scores.values()])

@@ -24,7 +24,7 @@ from plausibly.cli._sets_of_answers import measure_sets
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._evidence_checks import check_fresh
 from plausibly.evaluation._limits import cautions
-from plausibly.report import EVIDENCE, agreement, alike, choice_of_cases, freed_shape, lead, prior_notes, report
+from plausibly.report import agreement, alike, choice_of_cases, freed_shape, lead, prior_notes, report, rests_on
 from plausibly.sweeps import Folder, Plan, Sweep
 
 OF_MODELS = "ties", "mode", "unranked", "concentration"  #: options after which models are as published
@@ -247,8 +247,8 @@ def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = 
             say(told)
         for row in freed_shape(swept, lead(swept)).values():
             say(row["meaning"])
-        if swept.classifiers and "evidence" in lead(swept).attrs:
-            say(EVIDENCE)
+        if swept.classifiers and (told := rests_on(lead(swept))):
+            say(told)
         limiting = cautions(swept.annotations, lead(swept).results, swept.checks) if swept.classifiers else ()
         for note in (*limiting, *choice_of_cases(swept), *prior_notes(alike(swept.runs, lead(swept)))):
             complain(note, "Note")

@@ -118,7 +118,7 @@ def evaluate(
         of the annotations (``annotations.classes``), which cannot be checked: a classifier with another order gets
         wrong results without a warning. A data frame with the class names as columns (and the case names as index or
         as the column "case") is checked and put in order by name. Of two classes, one column is enough: the probability
-        of the class that it is named after, or of the positive one.
+        of the class that is its name, or of the positive one.
     metrics
         Names of metrics, which are then all that are computed: those of lists, such as ``"top3_overlap"``, and those of
         labels (:mod:`plausibly.metrics`), such as ``"auroc"``, ``"sensitivity"``, ``"sensitivity_at_specificity_0.9"``,

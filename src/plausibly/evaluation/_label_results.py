@@ -127,7 +127,7 @@ def values_of_order(
     labels
         What is wanted.
     scores
-        Predictions, as the metrics see them.
+        Predictions of each classifier, by side.
     best
         True class in every draw and at the point estimate, or None.
     truth

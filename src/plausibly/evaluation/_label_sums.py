@@ -55,7 +55,7 @@ class Labels:
         return self.n_classes if self.positive is None else 2
 
     def sides(self, classes: Int[np.ndarray, "*shape"]) -> Int[np.ndarray, "*shape"]:
-        """Classes as metrics see them."""
+        """Return the sides of classes: the classes themselves, or whether they are the positive one."""
         return classes if self.positive is None else (classes == self.positive).astype(np.int8)
 
     def sides_of(self, weights: Float[np.ndarray, "case class"]) -> Float[np.ndarray, "case side"]:
@@ -66,7 +66,7 @@ class Labels:
         return np.stack([weights.sum(axis=1) - own, own], axis=1)
 
     def scores(self, predictions: Float[np.ndarray, "case class"]) -> Float[np.ndarray, "case side"]:
-        """Predictions as metrics see them."""
+        """Return the scores of sides."""
         if self.positive is None:
             return predictions
         own = predictions[:, self.positive]
@@ -157,7 +157,7 @@ class Cases:
     labels
         What is wanted.
     scores, choices
-        Of each classifier, as metrics see them.
+        Scores and choices of each classifier, by side.
     """
 
     def __init__(

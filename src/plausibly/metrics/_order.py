@@ -30,8 +30,8 @@ def auroc(predictions, truth, weights=None):
 
     Returns
     -------
-    A number from 0 to 1 for each class against all others; of two classes, one. Ties count half. NaN if all cases are
-    of the class, or none.
+    A number from 0 to 1 for each class against all others; of two classes, one. Ties count half. NaN if every case
+    is of the class, or no case is.
 
     Raises
     ------
@@ -99,7 +99,7 @@ class _SpecificityAt:
 def sensitivity_at_specificity(specificity: float) -> OrderMetric:
     """Declare the greatest sensitivity at which the specificity is at least so high.
 
-    The threshold is found anew for every truth: in every draw and every replicate.
+    Each draw and each replicate has its own threshold.
 
     Parameters
     ----------

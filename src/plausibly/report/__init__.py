@@ -6,11 +6,11 @@ The function :func:`report` and its folder share a name: ``plausibly.report`` is
 from plausibly.report._judge import judge_report as judge_report
 from plausibly.report._page import render as render
 from plausibly.report._page import report as report
-from plausibly.report._summary import EVIDENCE as EVIDENCE
 from plausibly.report._summary import agreement as agreement
 from plausibly.report._summary import alike as alike
 from plausibly.report._summary import choice_of_cases as choice_of_cases
 from plausibly.report._summary import freed_shape as freed_shape
 from plausibly.report._summary import prior_notes as prior_notes
+from plausibly.report._summary import rests_on as rests_on
 from plausibly.report._tables import headline as headline
 from plausibly.report._tables import lead as lead

@@ -31,10 +31,6 @@ from plausibly.sweeps import Run, Sweep
 
 _NAMED = 5  # cases in a sentence
 _FREED = "if the shape of disagreement is freed"
-EVIDENCE = (  #: what an accuracy rests on
-    "This takes the predictions as evidence on each case, worth what the labels of all cases show them to be worth. It "
-    "assumes that the classifiers have not seen these labels, and how experts disagree within a case."
-)
 
 
 def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -230,8 +226,7 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
     cases = f"{_cases(swept.annotations.n_cases)}{annotated}" if annotated else "cases"
     first = f"{_judged_by(run)}, {name}'s {choice} {_truth(run)} in {_percent(mean)} of {cases}{over}"
     yield " ".join([*agreement(swept, [name]), first + (f", the best of {n} classifiers." if n > 1 else ".")])
-    told = [EVIDENCE] if "evidence" in run.attrs else []
-    told += filter(None, [too_far(freed) if freed else ""])
+    told = list(filter(None, [rests_on(run), too_far(freed) if freed else ""]))
     if run.results.sizes["draw"] > 1:
         told.append(
             f"The 94 % interval is {_range(lower, upper)} on these cases, where only the labels are uncertain, if "
@@ -320,16 +315,29 @@ def _truth(run: Run) -> str:
     return "the class that most experts would name" if are_shares(run.attrs) else "the most plausible class"
 
 
-def alike(runs: Iterable[Run], lead: Run) -> list[Run]:
+def rests_on(run: Run) -> str:
+    """Say what accuracies rest on if predictions are evidence; nothing otherwise."""
+    if "evidence" not in run.attrs:
+        return ""
+    how = "how experts disagree within a case"
+    if "assumes" in run.attrs:
+        how = "that annotators and classifiers err independently of each other"
+    return (
+        "This takes the predictions as evidence on each case, worth what the labels of all cases show them to be "
+        f"worth. It assumes that the classifiers have not seen these labels, and {how}."
+    )
+
+
+def alike(runs: Iterable[Run], leading: Run) -> list[Run]:
     """Choose the runs that know the predictions if the leading one does, and that do not if it does not."""
-    return [run for run in runs if ("evidence" in run.attrs) == ("evidence" in lead.attrs)]
+    return [run for run in runs if ("evidence" in run.attrs) == ("evidence" in leading.attrs)]
 
 
-def _over_settings(swept: Sweep, lead: Run, name: str, metric: str) -> Iterator[str]:
+def _over_settings(swept: Sweep, leading: Run, name: str, metric: str) -> Iterator[str]:
     """Say between which values the result lies over the models and reliabilities that were run."""
     runs = [run for runs in (sampled(swept) or swept.models).values() for run in runs]
     means = {run.label: float(run.results[metric].sel(classifier=name).mean()) for run in runs}
-    others = [means.pop(run.label) for run in runs if "evidence" in lead.attrs and "evidence" not in run.attrs]
+    others = [means.pop(run.label) for run in runs if "evidence" in leading.attrs and "evidence" not in run.attrs]
     if others:
         values = _percent(others[0]) if len(others) == 1 else _range(min(others), max(others))
         yield f"By the annotations alone, it would be {values}, too low for a classifier that looks at the case."
