@@ -189,4 +189,9 @@ def test_a_posterior_that_knows_the_predictions_underrates_none_of_them():
     said = " ".join(sentences(swept, []))
     assert lead(swept).label == "known"
     assert "annotations and predictions, A's first choice is the class that most experts would name" in said
+    assert "how experts disagree within a case" in said
+    assert "By the annotations alone, it would be" in said
+    assert "settings run" not in said
+    one_truth = pb.sweep(annotations, predictions, {"known": models["known"] | {"model": "common-confusion"}}, **FAST)
+    assert "err independently of each other" in " ".join(sentences(one_truth, []))
     assert "scored too low" not in said
