@@ -110,7 +110,7 @@ def data(draw):
         truth = random.multinomial(3, np.ones(k) / k, size=n) / 3
     else:
         truth = np.eye(k)[np.zeros(n, int) if kind == "single" else random.integers(k, size=n)]
-    weights = np.ones(n) if draw(st.booleans()) else random.integers(0, 4, n) + 1e-3 * (np.arange(n) == 0)
+    weights = np.ones(n) if draw(st.booleans()) else random.integers(0, 4, n) + 0.25 * (np.arange(n) == 0)
     return predictions, truth, weights
 
 
@@ -127,6 +127,14 @@ def test_scikit_learn_finds_the_same(name, given_data):
         atol=2e-5,
         rtol=2e-4,
     )
+
+
+def test_a_ratio_to_no_case_is_infinite_whatever_rounding_leaves():
+    predictions, truth = [[2 / 3, 1 / 3], [2 / 3, 1 / 3], [1 / 3, 2 / 3]], [[0, 1], [0, 1], [1, 0]]
+    weights = np.array([0.001, 1, 1])  # in single precision, they do not sum up to what their parts do
+    assert pb.metrics.negative_likelihood_ratio(predictions, truth, weights) == np.inf
+    assert np.isnan(pb.metrics.mcc(predictions[:2], truth[:2], [0.001, 1 / 3]))
+    assert np.isnan(pb.metrics.kappa(predictions[:1] * 3, truth[2:] * 3, [0.001, 1, 1 / 3]))
 
 
 def test_no_metric_is_without_an_oracle():

@@ -14,6 +14,8 @@ from jaxtyping import Array, Float
 
 from plausibly.metrics._declared import SumMetric, label_metric
 
+_ROUNDING = 4 * float(jnp.finfo(jnp.float32).eps)  # of sums of weights, as a share of them
+
 
 class Counts(NamedTuple):
     """Numbers of cases by class.
@@ -45,13 +47,12 @@ def by_class(formula: Formula, bounds: tuple[float, float] = (0.0, 1.0), better:
     """Declare a function of true and false positives, false and true negatives, by class and averaged."""
 
     def of_each(found: Counts, n: Array) -> Float[Array, " class"]:
-        tp, fp, fn = found.both, found.named - found.both, found.true - found.both
-        return formula(tp, fp, fn, n - tp - fp - fn)
+        tp = found.both
+        fp, fn = less(found.named, tp), less(found.true, tp)
+        return formula(tp, fp, fn, less(n, tp + fp + fn))
 
     def micro(found: Counts, n: Array) -> Float[Array, ""]:
-        tp, fp = jnp.sum(found.both), jnp.sum(found.named - found.both)
-        fn = jnp.sum(found.true - found.both)
-        return formula(tp, fp, fn, len(found.true) * n - tp - fp - fn)
+        return of_each(Counts(*(jnp.sum(of) for of in found)), len(found.true) * n)
 
     def weighted(found: Counts, n: Array) -> Float[Array, ""]:
         return _mean_of_known(of_each(found, n), found.true)
@@ -66,6 +67,12 @@ def by_class(formula: Formula, bounds: tuple[float, float] = (0.0, 1.0), better:
         return label_metric(SumMetric(counts, of_each, better, bounds=bounds, by_class=True))(described)
 
     return declare
+
+
+def less(of_all: Any, some: Any) -> Any:
+    """Subtract the number of some cases, without what rounding leaves if they are all."""
+    left = of_all - some
+    return jnp.where(left > _ROUNDING * of_all, left, 0)
 
 
 def _mean_of_known(values: Float[Array, " class"], weights: Float[Array, " class"]) -> Float[Array, ""]:

@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 
-from plausibly.metrics._by_class import Counts, counts
+from plausibly.metrics._by_class import Counts, counts, less
 from plausibly.metrics._declared import SumMetric, label_metric
 
 
@@ -57,7 +57,7 @@ def balanced_accuracy(predictions, truth, weights=None):
 
 def _mcc(found: Counts, n):
     of_both = jnp.sum(found.both) * n - jnp.sum(found.true * found.named)
-    spread = (n * n - jnp.sum(found.true**2)) * (n * n - jnp.sum(found.named**2))
+    spread = less(n * n, jnp.sum(found.true**2)) * less(n * n, jnp.sum(found.named**2))
     return jnp.where(spread > 0, of_both / jnp.sqrt(jnp.where(spread > 0, spread, 1)), jnp.nan)
 
 
@@ -86,7 +86,8 @@ def mcc(predictions, truth, weights=None):
 
 def _kappa(found: Counts, n):
     chance = jnp.sum(found.true / n * found.named / n)
-    return jnp.where(chance < 1, (jnp.sum(found.both) / n - chance) / jnp.where(chance < 1, 1 - chance, 1), jnp.nan)
+    beyond = less(1.0, chance)
+    return jnp.where(beyond > 0, (jnp.sum(found.both) / n - chance) / jnp.where(beyond > 0, beyond, 1), jnp.nan)
 
 
 @label_metric(SumMetric(counts, _kappa, bounds=(-1.0, 1.0)))
