@@ -12,7 +12,7 @@ from plausibly.aggregation import are_shares, learns
 from plausibly.diagnostics._verdict import failures
 from plausibly.report import render
 from plausibly.report._ambiguity import FirstChoices, stay_open
-from plausibly.report._summary import _judged_by, attainable, next_steps, prior_notes, sentences
+from plausibly.report._summary import _judged_by, agreement, attainable, next_steps, prior_notes, sentences
 from plausibly.report._tables import convergence_table, lead
 
 QUIET = {"progress": False}
@@ -179,6 +179,8 @@ def test_the_report_begins_with_what_needs_no_model(settings):
     first = next(sentences(settings, []))
     assert f"A agrees with an expert in {100 * (5 * 2 / 3 + 1 / 2) / 6:.1f} %" in first
     assert f"experts agree with each other in {100 * (5 * 1 / 3 + 0) / 6:.1f} %" in first
+    told = list(agreement(settings, settings.classifiers))
+    assert [one.count("experts agree with each other") for one in told] == [1, 0]
 
 
 def test_a_posterior_that_knows_the_predictions_underrates_none_of_them():

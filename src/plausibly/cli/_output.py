@@ -174,7 +174,7 @@ def main_table(swept: Sweep, width: int) -> Table:
             "annot., sampling: standard deviations due to the annotations and to the sampling of cases\n"
             "point: value at the model's point estimate, which ignores uncertainty\n"
             f">/=/< next: percentage of draws in which the {metric_name(metrics[0])} is better than, equal to and "
-            "worse than that of the next classifier, on these cases and on new cases like these\n"
+            "worse than that of the next classifier; above, on these cases, below, on new cases like these\n"
             "certainty: largest share of draws that agree on which class is the most plausible, mean over cases"
         )
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))

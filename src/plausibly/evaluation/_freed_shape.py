@@ -170,12 +170,12 @@ def _meaning(row: Mapping[Hashable, Any]) -> str:
     --------
     >>> row = {"classifier": "A", "mean": 0.74, "lower": 0.72, "upper": 0.76, "freed_mean": 0.71}
     >>> _meaning(row | {"union_lower": 0.70, "union_upper": 0.76}).split(". ")[0]
-    "A's first choice is the class that most experts would name in 74 % [72, 76] ([70, 76] if the shape of disagreement is freed)"
+    "A's first choice is the class that most experts would name in 74 % [72, 76] of these cases ([70, 76] if the shape of disagreement is freed)"
     """  # noqa: E501 (the sentence is printed in one line)
     mean, *ends = (100 * row[of] for of in ("mean", "lower", "upper", "union_lower", "union_upper"))
     lower, upper, least, greatest = (f"{end:.0f}" for end in ends)
     told = (
         f"{row['classifier']}'s first choice is the class that most experts would name in {mean:.0f} % [{lower}, "
-        f"{upper}] ([{least}, {greatest}] if the shape of disagreement is freed)."
+        f"{upper}] of these cases ([{least}, {greatest}] if the shape of disagreement is freed)."
     )
     return " ".join(filter(None, (told, too_far(row))))

@@ -285,10 +285,11 @@ def agreement(swept: Sweep, classifiers: Sequence[str], n: int = 3) -> Iterator[
         told = f"{name} agrees with an expert in {_percent(float(own['expert_agreement']))} of {of}"
         if "expert_agreement_total" in own and own["expert_agreement_total"].notnull().all():
             told += f" (94 % interval {_range(*interval(own['expert_agreement_total'].values, CI_PROB))})"
-        told += "." if np.isnan(level) else f"; experts agree with each other in {_percent(level)}."
+        first = name == classifiers[0] and not np.isnan(level)
+        told += f"; experts agree with each other in {_percent(level)}." if first else "."
         if n in own["n"]:
             of_panel = float(own["panel_accuracy"].sel(n=n))
-            told += f" Against panels of {n} experts, it is right in {_percent(of_panel)}."
+            told += f" A panel of {n} experts would decide as it does in {_percent(of_panel)}."
         if withheld is not None:
             least, most = (withheld[f"top1_accuracy_{end}_bound"].sel(classifier=name) for end in ("lower", "upper"))
             told += f" Its accuracy may be anything between {_percent(least.item())} and {_percent(most.item())}."
