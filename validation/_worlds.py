@@ -215,6 +215,7 @@ FAILS: dict[str, World] = {
     "half of the cases nearly tied": near_ties,
     "nearly tied, and A knows which is ahead": partial(near_ties, known=True),
     "the same three people on every case": same_people,
+    "419 uneven classes, 4 labels, 400 cases": partial(dirichlet, n=400, k=419, m=4, ratio=0.985),
     "A copies the vote in 25 % of cases": partial(copying, share=0.25),
     "A copies the vote in 50 % of cases": partial(copying, share=0.5),
     "A copies the vote in all cases": partial(copying, share=1.0),
