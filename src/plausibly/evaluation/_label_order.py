@@ -115,8 +115,31 @@ def _exponentials(words, draw, number):
 
 
 def _of_one(metrics, order, end, of_class, weights) -> Float[Array, "metric draw"]:
+    ways = {"cpu": partial(_in_sequence, metrics), "default": partial(_in_parallel, metrics)}
+    return lax.platform_dependent(order, end, of_class, weights, **ways)
+
+
+def _in_parallel(metrics, order, end, of_class, weights):
     true, false = positives(of_class[order], weights[order], end)
     return jnp.stack([jax.vmap(metric.value, (1, 1))(true, false) for metric in metrics])
+
+
+def _in_sequence(metrics, order, end, of_class, weights):
+    """Add up case by case, all draws together, and then compute the metrics draw by draw, in a core's cache."""
+
+    def add(counts, case):
+        true, false = counts
+        counts = true + of_class[case], false + (weights[case] - of_class[case])
+        return counts, counts
+
+    none = jnp.zeros_like(of_class[0])
+    counts = lax.scan(add, (none, none), order)[1]
+
+    def of_draw(counts):
+        true, false = (of[end] for of in counts)
+        return jnp.stack([metric.value(true, false) for metric in metrics])
+
+    return lax.map(of_draw, tuple(of.T for of in counts)).T
 
 
 @partial(jax.jit, static_argnums=0)

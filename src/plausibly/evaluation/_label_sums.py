@@ -22,6 +22,7 @@ from plausibly.metrics._by_class import Counts, counts
 from plausibly.metrics._declared import check_probabilities
 
 _NUMBERS = 2**22  # of a table in memory at once
+_FEW = 8  # classes
 
 
 @dataclass(frozen=True)
@@ -234,6 +235,9 @@ def mean_truth(
     >>> mean_truth(np.array([[0, 1, 1, 1]]), np.ones((1, 1)), 2).tolist()
     [[0.25, 0.75]]
     """
+    if n_sides <= _FEW and weights.shape[1] == 1:  # ten times as fast as by counting numbers
+        found = [np.count_nonzero(best == side, axis=1) for side in range(n_sides)]
+        return np.stack(found, axis=1) * weights / best.shape[1]
     out = np.zeros((len(best), n_sides))
     step = max(1, _NUMBERS // best.shape[1])
     for first in range(0, len(best), step):
