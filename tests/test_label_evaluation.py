@@ -262,6 +262,40 @@ def test_published_distances_to_experts_and_calibration(shared):
         np.testing.assert_allclose(found[metric][:, 0], printed, atol=0.0015)
 
 
+def test_two_halves_of_votes_are_no_further_apart_than_votes_of_the_same_people(shared):
+    """The plug-in distance grows as votes get fewer, because both halves are a few votes; posteriors know that."""
+    data, random, m = np.load(shared / "data/chaosnli/snli.npz"), np.random.default_rng(0), 10
+    half = random.multivariate_hypergeometric
+    one = np.array([half(row, m) for row in data["votes"]])
+    other = np.array([half(row, m) for row in data["votes"] - one])
+    rest = data["votes"] - one - other
+    annotations = pb.Annotations.from_counts(other)
+    given = {"half": one / m, "roberta": data["roberta-base_0"]}
+    options = {"chains": 2, "draws": 250, "seed": 0, "progress": False}
+
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", reliability=1, class_prior="learned", **options)
+    draws = pb.dense(posterior)
+    drawn = draws[random.integers(len(draws), size=len(one)), np.arange(len(one))].astype(float)
+    again = random.multinomial(m, drawn / drawn.sum(axis=1, keepdims=True)) / m
+    ask = {"metrics": ["dist_ce"], "replicates": 0, "progress": False}
+    found = pb.evaluate(posterior, {**given, "again": again}, **ask)["dist_ce"]
+    more = found.sel(classifier="half") - found.sel(classifier="again")
+    low, high = more.quantile([0.03, 0.97])
+    assert low < 0 < high
+    assert high < 0.01
+
+    plug_in = pb.evaluate(annotations, given, **ask, truth="annotator")["dist_ce"].squeeze()
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", reliability=1, predictions=given, **options)
+    found = pb.evaluate(posterior, given, **ask)["dist_ce"].quantile([0.03, 0.97], dim="draw")
+    to_rest = pb.evaluate(pb.Annotations.from_counts(rest), given, **ask, truth="annotator")["dist_ce"].squeeze()
+    # Distances of a half to very many votes are shorter than to 80 as standard errors are: 1/10, not 1/10 + 1/80.
+    truth = to_rest.sel(classifier="half") / np.sqrt(1 + m / rest.sum(axis=1)[0])
+    assert found.sel(classifier="half")[0] < truth < found.sel(classifier="half")[1]
+    assert plug_in.sel(classifier="half") > truth + 0.03
+    assert abs(found.sel(classifier="roberta").mean() - to_rest.sel(classifier="roberta")) < 0.01
+    assert plug_in.sel(classifier="roberta") > to_rest.sel(classifier="roberta") + 0.015
+
+
 def test_one_cluster_has_no_sampling_noise():
     posterior, _, predictions, _, _ = world(2)
     for truth in ("most-plausible", "annotator"):
