@@ -26,6 +26,7 @@ from validation import (
     population,
     rasch,
     reliability,
+    team,
     true_class,
     weighted_reliability,
 )
@@ -50,6 +51,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "planning": planning.check,
     "judge": judge.check,
     "evidence": evidence.check,
+    "team": team.check,
 }
 
 

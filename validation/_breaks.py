@@ -18,7 +18,7 @@ from plausibly.agreement.chance import _annotators
 from plausibly.agreement.reliability import _weighted_reliability
 from plausibly.conformal import _thresholds
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
-from plausibly.evaluation import _panels, _summary
+from plausibly.evaluation import _of_labels, _panels, _summary
 from plausibly.inference import _scheduling
 from plausibly.inference.gibbs import _engine, _ordinal, _sweep, _tied_blocks
 from plausibly.inference.joint import _coefficients, _true_class
@@ -348,6 +348,7 @@ BREAKS = {
         "total intervals forget that cases are sampled", "", "intervals", _summary, "_replicates", _of_these_cases
     ),
     "panels-clusters": Break("clusters are ignored", "", "panels", _panels, "check_clusters", _cases_alone),
+    "team-patients": Break("patients are ignored", "", "team", _of_labels, "check_clusters", _cases_alone),
     "conformal-vote": Break(
         "sets for plausibilities are calibrated on the vote",
         "",
