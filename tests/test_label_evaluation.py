@@ -17,7 +17,8 @@ N, DRAWS, REPLICATES = 25, 6, 12
 NAMES = [
     *("accuracy", "balanced_accuracy", "mcc", "kappa", "sensitivity", "ppv", "f1_macro", "f1_micro", "npv_weighted"),
     *("brier", "log_score", "calibration_error", "mean_absolute_error", "quadratic_kappa", "ranked_probability_score"),
-    *("auroc", "average_precision"),
+    *("auroc", "average_precision", "roc_curve", "precision_recall_curve", "decision_curve", "net_benefit_of_all"),
+    *("calibration_curve", "mean_predicted", "confusion"),
 ]
 POINTS = {
     "sensitivity_at_specificity_0.8": pb.metrics.sensitivity_at_specificity(0.8),
@@ -414,3 +415,65 @@ def test_annotations_are_no_posterior():
     _, annotations, predictions, _, _ = world(2)
     with pytest.raises(ArgumentError, match="posterior"):
         pb.evaluate(annotations, predictions)
+
+
+def test_curves_have_their_axes_and_tables():
+    posterior, annotations, predictions, draws, _ = world(3)
+    options = {"by": {"site": ["x"] * 10 + ["y"] * 15}, "replicates": REPLICATES, "progress": False}
+    found = pb.evaluate(posterior, predictions, metrics=["curves", "specificity", "f1"], **options)
+    assert found["roc_curve"].dims == ("classifier", "class_name", "at_specificity", "draw")
+    assert found["calibration_curve_by_group"].dims == ("group", "classifier", "probability", "draw")
+    assert found["confusion"].dims == ("classifier", "true_class", "named_class", "draw")
+    assert found["true_class"].values.tolist() == found["named_class"].values.tolist() == ["c0", "c1", "c2"]
+    assert found["threshold"].values[[0, -1]].tolist() == [0.01, 0.99]
+    table = pb.evaluation.curve_points(found, "roc_curve")
+    assert table.columns[:3].tolist() == ["classifier", "class_name", "at_specificity"]
+    assert len(table) == 2 * 3 * 101
+    row = table[(table["classifier"] == "B") & (table["class_name"] == "c1") & (table["at_specificity"] == 0.9)]
+    own = found["roc_curve"].sel(classifier="B", class_name="c1", at_specificity=0.9).values
+    total = found["roc_curve_total"].sel(classifier="B", class_name="c1", at_specificity=0.9).values
+    expected = [own.mean(), *np.quantile(own, [0.03, 0.97]), *np.quantile(total, [0.03, 0.97])]
+    np.testing.assert_allclose(row.iloc[0, 3:].astype(float), expected, rtol=1e-5)
+    assert set(summary(found)["metric"]) == {"specificity", "f1"}
+    one = found.sel(class_name="c1", at_specificity=0.9)
+    assert len(by_group(one, "roc_curve")) == 4
+    assert 0 <= comparison.probability_better(one, "roc_curve", "A", "B") <= 1
+    with pytest.raises(ArgumentError, match=r"'confusion' has a value for each true_class: choose one by results\.sel"):
+        by_group(found, "confusion")
+    with pytest.raises(ArgumentError, match=r"there is no metric 'f1' with values along an axis .* roc_curve"):
+        pb.evaluation.curve_points(found, "f1")
+    counts = np.zeros((3, 3))
+    for m in range(DRAWS):
+        np.add.at(counts, (draws[m].argmax(-1), predictions["A"].argmax(-1)), 1 / DRAWS)
+    largest = pb.evaluation.largest_confusions(found, 2)
+    own = largest[largest["classifier"] == "A"]
+    expected = np.sort(counts[~np.eye(3, dtype=bool)])[::-1][:2]
+    np.testing.assert_allclose(own["cases"], expected, rtol=1e-5)
+    first = int(own["true_class"].iloc[0][1]), int(own["named_class"].iloc[0][1])
+    np.testing.assert_allclose(own["share_of_true"].iloc[0], counts[first] / counts[first[0]].sum(), rtol=1e-5)
+    total = found["confusion_total"][0][first].values * N
+    np.testing.assert_allclose(own[["lower", "upper"]].iloc[0], np.quantile(total, [0.03, 0.97]), rtol=1e-5)
+    two = pb.evaluate(annotations, predictions, metrics="confusion", truth="annotator", positive="c2", replicates=0)
+    assert two["named_class"].values.tolist() == ["not c2", "c2"]
+
+
+def test_metrics_with_very_many_values_have_no_replicates(monkeypatch):
+    posterior, _, predictions, _, _ = world(3)
+    options = {"by": {"site": ["x"] * 10 + ["y"] * 15}, "replicates": REPLICATES, "progress": False}
+    whole = pb.evaluate(posterior, predictions, metrics=["confusion", "auroc"], **options)
+    monkeypatch.setattr("plausibly.evaluation._label_sums._MOST", 2 * DRAWS * 9)
+    few = pb.evaluate(posterior, predictions, metrics=["confusion", "auroc"], **options)
+    assert {*whole} - {*few} == {"confusion_total", "confusion_sampling"} | {
+        f"confusion{of}_by_group" for of in ("", "_point", "_total")
+    }
+    xr.testing.assert_identical(few, whole[list(few)])
+
+
+def test_axes_must_have_names_of_their_own():
+    posterior, _, predictions, _, _ = world(2)
+    curve = OrderMetric(lambda tp, fp: tp[:2] / tp[-1], along=("threshold", (1, 2)))
+    found = pb.evaluate(posterior, predictions, metrics={"mine": curve}, progress=False)
+    assert found["mine"].dims == ("classifier", "threshold", "draw")
+    for other in ({"threshold": LABEL_METRICS["f1"]}, {"other": LABEL_METRICS["decision_curve"]}):
+        with pytest.raises(ArgumentError, match="name of its own, but"):
+            pb.evaluate(posterior, predictions, metrics={"mine": curve} | other, progress=False)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
+from sklearn.calibration import calibration_curve
 from sklearn.exceptions import UndefinedMetricWarning
 
 import plausibly as pb
@@ -32,17 +33,22 @@ def scikit(name, predictions, truth, weights):
     if average not in ("macro", "micro", "weighted"):
         base, average = name, None
 
-    def of_class(one, at):  # a ratio of counts of a class against all others
-        y, c = label == at, chosen == at
-        tp, fp, fn, tn = (w[sel].sum() for sel in (y & c, ~y & c, y & ~c, ~y & ~c))
+    def ratios(average):  # of counts of a class against all others
+        y, c = label == classes[:, None], chosen == classes[:, None]
+        counts = np.stack([(w * of).sum(axis=1) for of in (y & c, ~y & c, y & ~c, ~y & ~c)])
+        tp, fp, fn, tn = counts.sum(axis=1) if average == "micro" else counts
         with np.errstate(all="ignore"):
-            ratios = {
-                "specificity": np.divide(tn, tn + fp),
-                "npv": np.divide(tn, tn + fn),
-                "positive_likelihood_ratio": np.divide(tp, tp + fn) * np.divide(fp + tn, fp),
-                "negative_likelihood_ratio": np.divide(fn, tp + fn) * np.divide(fp + tn, tn),
-            }
-        return ratios[one]
+            found = {
+                "specificity": tn / (tn + fp),
+                "npv": tn / (tn + fn),
+                "positive_likelihood_ratio": tp / (tp + fn) * ((fp + tn) / fp),
+                "negative_likelihood_ratio": fn / (tp + fn) * ((fp + tn) / tn),
+            }[base]
+        if average in (None, "micro"):
+            return found
+        known = ~np.isnan(found)
+        weight = (counts[0] + counts[2])[known] if average == "weighted" else np.ones(known.sum())
+        return np.average(found[known], weights=weight) if weight.any() else np.nan
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -53,8 +59,8 @@ def scikit(name, predictions, truth, weights):
             )
             if average == "weighted" and not np.isin(label, chosen).any() and base == "ppv":
                 return np.nan  # no class that occurs has a value; scikit-learn says 0
-        elif base in ("specificity", "npv", "positive_likelihood_ratio", "negative_likelihood_ratio"):
-            found = np.array([of_class(base, at) for at in classes])
+        elif base in RATIOS:
+            found = ratios(average)
         elif name in ("auroc", "average_precision"):
             function = sk.roc_auc_score if name == "auroc" else sk.average_precision_score
             found = np.array(
@@ -89,11 +95,15 @@ def scikit(name, predictions, truth, weights):
     return found[1] if average is None and k == 2 else found
 
 
+RATIOS = ("specificity", "npv", "positive_likelihood_ratio", "negative_likelihood_ratio")
 ORACLES = [
     *("accuracy", "balanced_accuracy", "mcc", "kappa", "quadratic_kappa", "mean_absolute_error", "within_one"),
     *("brier", "log_score", "ranked_probability_score", "auroc", "average_precision"),
-    *(f"{one}{average}" for one in ("sensitivity", "ppv", "f1") for average in ("", "_macro", "_micro", "_weighted")),
-    *("specificity", "npv", "positive_likelihood_ratio", "negative_likelihood_ratio"),
+    *(
+        f"{one}{average}"
+        for one in ("sensitivity", "ppv", "f1", *RATIOS)
+        for average in ("", "_macro", "_micro", "_weighted")
+    ),
 ]
 
 
@@ -139,12 +149,8 @@ def test_a_ratio_to_no_case_is_infinite_whatever_rounding_leaves():
 
 def test_no_metric_is_without_an_oracle():
     parts = {"brier_unavoidable", "brier_excess", "log_score_unavoidable", "log_score_excess"}
-    of_ratios = {
-        f"{one}_{average}"
-        for one in ("specificity", "npv", "positive_likelihood_ratio", "negative_likelihood_ratio")
-        for average in ("macro", "micro", "weighted")
-    }
-    elsewhere = parts | of_ratios | {"dist_ce", "entropy_ce", "calibration_error"}
+    curves = {"roc_curve", "precision_recall_curve", "calibration_curve", "mean_predicted", "decision_curve"}
+    elsewhere = parts | curves | {"dist_ce", "entropy_ce", "calibration_error", "net_benefit_of_all", "confusion"}
     assert set(LABEL_METRICS) == set(ORACLES) | elsewhere
 
 
@@ -185,6 +191,98 @@ def test_net_benefit_has_the_formula_of_its_authors(given_data, threshold):
     expected = (tp - fp * threshold / (1 - threshold)) / weights.sum()
     found = pb.metrics.net_benefit(threshold).on_arrays(predictions, truth, weights)
     np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+SHARES = np.arange(101) / 100
+
+
+def sides(truth, predictions):
+    """Classes for which there is a curve: all, or the second of two."""
+    return [1] if truth.shape[1] == 2 else range(truth.shape[1])
+
+
+@settings(max_examples=100, deadline=None)
+@given(data())
+def test_curves_of_the_order_go_through_the_points_of_scikit_learn(given_data):
+    predictions, truth, weights = given_data
+    p, label, w = weighted_rows(predictions, truth, weights)
+    p, label, w = p[w > 0], label[w > 0], w[w > 0]
+    roc, precisions = (
+        np.reshape(of(*given_data), (-1, 101)) for of in (pb.metrics.roc_curve, pb.metrics.precision_recall_curve)
+    )
+    for at, of_roc, of_precisions in zip(sides(truth, p), roc, precisions, strict=True):
+        y = label == at
+        if not y.any():
+            assert np.isnan(of_precisions).all()
+            assert np.isnan(of_roc).all()
+            continue
+        precision, recall, _ = sk.precision_recall_curve(y, p[:, at], sample_weight=w)
+        highest = [np.flatnonzero(recall[:-1] >= share - 1e-6)[-1] for share in SHARES]
+        np.testing.assert_allclose(of_precisions, precision[highest], atol=1e-5)
+        if y.all():
+            assert np.isnan(of_roc).all()
+            continue
+        fpr, tpr, _ = sk.roc_curve(y, p[:, at], sample_weight=w, drop_intermediate=False)
+        last = np.array([np.flatnonzero(fpr <= 1 - share + 1e-6)[-1] for share in SHARES])
+        following = np.minimum(last + 1, len(fpr) - 1)
+        between = (1 - SHARES - fpr[last]) / np.where(following > last, fpr[following] - fpr[last], 1)
+        expected = tpr[last] + np.clip(between, 0, 1) * (tpr[following] - tpr[last])
+        np.testing.assert_allclose(of_roc, expected, atol=1e-4)
+
+
+def test_areas_under_curves_are_those_of_metrics():
+    random = np.random.default_rng(0)
+    p, truth = random.random(400), random.multinomial(3, [0.6, 0.4], size=400) / 3
+    p = np.stack([1 - p, p], axis=1)
+    curve = np.asarray(pb.metrics.roc_curve(p, truth))
+    np.testing.assert_allclose(np.trapezoid(curve, SHARES), pb.metrics.auroc(p, truth), atol=2e-3)
+    curve = np.asarray(pb.metrics.precision_recall_curve(p, truth))
+    np.testing.assert_allclose(curve.mean(), pb.metrics.average_precision(p, truth), atol=1e-2)
+
+
+@settings(max_examples=50, deadline=None)
+@given(data())
+def test_decision_curves_have_the_formula_of_their_authors(given_data):
+    predictions, truth, weights = given_data
+    found, of_all = (
+        np.reshape(of(*given_data), (-1, 99)) for of in (pb.metrics.decision_curve, pb.metrics.net_benefit_of_all)
+    )
+    for row, at in enumerate(sides(truth, predictions)):
+        for n, threshold in enumerate(SHARES[1:-1]):
+            odds, benefits = threshold / (1 - threshold), []
+            for treated in (predictions[:, at] >= np.float32(threshold), np.ones(len(weights), bool)):
+                tp, fp = ((weights * treated) @ of for of in (truth[:, at], 1 - truth[:, at]))
+                benefits.append((tp - fp * odds) / weights.sum())
+            np.testing.assert_allclose([found[row, n], of_all[row, n]], benefits, atol=2e-4)
+        each = np.ravel(pb.metrics.net_benefit(0.3).on_arrays(*given_data))[row]
+        np.testing.assert_allclose(found[row, 29], each, atol=1e-5)
+
+
+@settings(max_examples=50, deadline=None)
+@given(data())
+def test_the_confusion_matrix_is_that_of_scikit_learn(given_data):
+    p, label, w = weighted_rows(*given_data)
+    expected = sk.confusion_matrix(
+        label, p.argmax(axis=1), labels=np.arange(p.shape[1]), sample_weight=w, normalize="all"
+    )
+    np.testing.assert_allclose(pb.metrics.confusion(*given_data), expected, atol=1e-5)
+
+
+@settings(max_examples=50, deadline=None)
+@given(data())
+def test_the_calibration_curve_is_that_of_scikit_learn(given_data):
+    p, label, w = weighted_rows(*given_data)
+    times = np.rint(12 * w).astype(int)  # scikit-learn takes no weights here
+    np.testing.assert_allclose(times, 12 * w, atol=1e-6)
+    p, label = p[np.repeat(np.arange(len(w)), times)], label[np.repeat(np.arange(len(w)), times)]
+    top = np.ones(len(p), int) if p.shape[1] == 2 else p.argmax(axis=1)
+    score = p[np.arange(len(p)), top].astype(float).round(6)  # single precision is not to decide at limits of bins
+    observed, predicted = calibration_curve((label == top).astype(int), score, n_bins=10, pos_label=1)
+    found, means = pb.metrics.calibration_curve(*given_data), pb.metrics.mean_predicted(*given_data)
+    known = ~np.isnan(found)
+    assert (known == ~np.isnan(means)).all()
+    np.testing.assert_allclose(found[known], observed, atol=1e-5)
+    np.testing.assert_allclose(means[known], predicted, atol=1e-5)
 
 
 @settings(max_examples=30, deadline=None)
@@ -255,6 +353,9 @@ def test_wrong_declarations():
         SumMetric(lambda p, truth: 0.0, better="best")
     with pytest.raises(ArgumentError, match=r"takes must be .* but 'logits' was given"):
         SumMetric(lambda p, truth: 0.0, takes="logits")
+    for along in (("threshold", 0.5), (0.1, 0.2), 3):
+        with pytest.raises(ArgumentError, match="along must be the name of an axis and the values along it, but"):
+            OrderMetric(lambda tp, fp: tp, along=along)
     with pytest.raises(ArgumentError, match="threshold must lie between 0 and 1, but 1 was given"):
         pb.metrics.net_benefit(1)
     with pytest.raises(ArgumentError, match=r"costs must be a square .* the shape is \(1, 2\)"):

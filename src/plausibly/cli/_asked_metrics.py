@@ -105,7 +105,8 @@ def _interval(row: dict[Any, Any]) -> str:
 
 def _tables(results: xr.Dataset, model: str, reliability: float) -> tuple[pd.DataFrame, pd.DataFrame]:
     of_cases = _named(summary(results), 1, model, reliability)
-    found = [str(name).removesuffix("_point" + SUFFIX) for name in results if str(name).endswith("_point" + SUFFIX)]
+    tabulated = dict.fromkeys(of_cases["metric"])
+    found = [name for name in tabulated if f"{name}_point{SUFFIX}" in results]
     tables = []
     for metric in found:
         classes = results["class_name"].values if "class_name" in results[metric].dims else [None]

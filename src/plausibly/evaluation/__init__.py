@@ -6,8 +6,9 @@ those from a cluster's workers, are added in order. ``_metrics`` names the metri
 compute the weight of each case in each draw; ``_evaluate`` has the public function, ``_total`` adds annotation to
 sampling noise, ``_summary`` tabulates, and ``_verdict`` says which of two classifiers is better. ``_panels`` needs no
 posterior: it compares classifiers with the annotations (``_first_choices``) and resamples cases (``_resampled``).
-Metrics of labels are functions of sums (``_label_sums``) or of the order of cases (``_label_order``);
-``_label_results`` names them, for draws and for labels as truth (``_of_labels``, ``_truth``). ``_evidence_checks``
+Metrics of labels are functions of sums (``_label_sums``), of the order of cases (``_label_order``), or confusion
+matrices (``_label_confusion``); ``_label_results`` names them, for draws and for labels as truth (``_of_labels``,
+``_truth``), and ``_curves`` tabulates those with several values. ``_evidence_checks``
 tests what an accuracy rests on, ``_evidence`` has what ``_evaluate`` needs of that, ``_freed_shape`` says how far it
 depends on an assumed shape, and ``_limits`` what annotations cannot tell, in the sentences of the first screen.
 """
@@ -17,6 +18,8 @@ from plausibly.evaluation._by_group import by_group as by_group
 from plausibly.evaluation._by_group import columns_of as columns_of
 from plausibly.evaluation._by_group import group_difference as group_difference
 from plausibly.evaluation._by_group import read_groups as read_groups
+from plausibly.evaluation._curves import curve_points as curve_points
+from plausibly.evaluation._curves import largest_confusions as largest_confusions
 from plausibly.evaluation._evaluate import SIZES as SIZES
 from plausibly.evaluation._evaluate import check_lengths as check_lengths
 from plausibly.evaluation._evaluate import evaluate as evaluate

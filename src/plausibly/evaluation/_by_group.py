@@ -235,6 +235,10 @@ def _variable(results: xr.Dataset, metric: str) -> str:
 
 def _draws(results: xr.Dataset, metric: str) -> tuple[np.ndarray, np.ndarray]:
     variable = _variable(results, metric)
+    if further := [str(name) for name in results[variable].dims[2:-1]]:
+        raise ArgumentError(
+            f"{metric!r} has a value for each {further[0]}: choose one by results.sel({further[0]}=...)."
+        )
     return results[variable].values, results[variable.removesuffix(SUFFIX)].values
 
 

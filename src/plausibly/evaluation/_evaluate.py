@@ -32,7 +32,7 @@ from plausibly.evaluation._evidence import (
     spread,
     unknown_predictions,
 )
-from plausibly.evaluation._label_results import Values, values_of_order, values_of_sums, variables
+from plausibly.evaluation._label_results import Values, values_of_cases, values_of_sums, variables
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
 from plausibly.evaluation._metrics import read_metrics
 from plausibly.evaluation._of_labels import against_labels, described, labels_of, read_labels
@@ -123,7 +123,7 @@ def evaluate(
         Names of metrics, which are then all that are computed: those of lists, such as ``"top3_overlap"``, and those of
         labels (:mod:`plausibly.metrics`), such as ``"auroc"``, ``"sensitivity"``, ``"sensitivity_at_specificity_0.9"``,
         ``"net_benefit_0.2"`` or ``"f1_macro"``; or of groups of metrics: ``"binary"``, ``"classes"``,
-        ``"probability"`` and ``"ordered"``. Or your own metrics by name, besides those of lists:
+        ``"probability"``, ``"curves"`` and ``"ordered"``. Or your own metrics by name, besides those of lists:
         :class:`plausibly.metrics.SumMetric`, :class:`plausibly.metrics.OrderMetric`, or JAX functions of one case's
         scores (class,) and plausibilities (class,) that return a number, also as :class:`plausibly.metrics.Metric`,
         which says whether smaller is better. The latter need the plausibility of every single class and are much slower
@@ -196,8 +196,10 @@ def evaluate(
         A metric of labels has the same variables, but none by case. For each class separately it has the further
         dimension ``class_name`` after ``classifier``. Its attribute ``undefined`` is the number of values that are NaN,
         such as the sensitivity in draws in which no case is positive; NaN takes no part in intervals. Its sampling
-        draws weigh cases with their mean truth over draws, and total noise is added by the derivative of the metric.
-        Against labels there is a single draw, and ``…_total`` is the effect of sampling cases with their annotations.
+        draws weigh cases with their mean truth over draws. A metric with values along further axes, such as
+        ``roc_curve``, has them as dimensions before the draws (``confusion``: ``true_class`` and ``named_class``);
+        ``results.sel(threshold=0.2)`` chooses a value. Against labels there is a single draw, and ``…_total`` is the
+        effect of sampling cases with their annotations.
         The attributes ``truth`` (without a model), ``positive`` and ``threshold`` say what metrics are about.
 
         Without a model, from the annotations alone: ``expert_agreement`` (classifier), how often an annotator of a case
@@ -454,21 +456,22 @@ def evaluate_by_level(
         if labels and named and not withheld:
             members = [np.ones(ranges.n_cases), *(() if grouped is None else grouped.member)]
             values = [_of_sums(asked, found, at) for at in (0, *range(n_levels, len(found.weight)))]
+            small = labels.small(len(named) * ranges.n_draws * (len(members) - 1))
             if best is not None:
                 scores = np.stack([labels.scores(np.array(of)) for of in lined_up])
+                choices = np.stack([labels.choices(*of) for of in zip(choice, map(np.array, lined_up), strict=True)])
                 words = key_words(seed, cluster, Stream.BOOTSTRAP)
-                for group, member in zip(values, members, strict=True):
+                for n, (group, member) in enumerate(zip(values, members, strict=True)):
                     of = np.flatnonzero(member)
                     weighed = np.ones((len(of), 1)) if checked is None else checked[:, of].T
-                    group |= values_of_order(
-                        labels, scores[:, of], best[:, of].T, None, weighed, words[of], n_replicates
-                    )
+                    own = scores[:, of], choices[:, of], best[:, of].T, None, weighed, words[of], n_replicates
+                    group |= values_of_cases(small if n else labels, *own)
             if empty.attrs["clusters"] < 2:
                 values = [{name: one.without_replicates() for name, one in group.items()} for group in values]
             results = results.assign(variables(labels, values[:1], "", grouped=False, drawn=True))
             if grouped is not None:
-                results = results.assign(variables(labels, values[1:], SUFFIX, grouped=True, drawn=True))
-            results = described(results, labels, annotations)
+                results = results.assign(variables(small, values[1:], SUFFIX, grouped=True, drawn=True))
+            results = described(results, labels, annotations, float(found.weight[0, -1]))
         empty = empty.drop_dims("case")
         weights = enumerate(found.weight[1:n_levels, -1], 1)
         return results, [(float(n), empty.assign(by_draw(at, by_case=False))) for at, n in weights]

@@ -1,6 +1,6 @@
 """Metrics of the order of cases: sorted once for every classifier and class, then summed up in every draw."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -28,23 +28,30 @@ class Orders(NamedTuple):
         Last place of those that tie with each.
     side
         Class that is positive.
+    score
+        Descending scores; minus infinity in the last places.
     """
 
     order: Int[np.ndarray, "score place"]
     end: Int[np.ndarray, "score place"]
     side: Int[np.ndarray, " score"]
+    score: Float[np.ndarray, "score place"]
 
     @classmethod
     def of(cls, scores: Float[np.ndarray, "classifier case side"]) -> "Orders":
         """Sort the cases; scores of one classifier follow each other."""
-        found = [(*descending(values), side) for of_one in scores for side, values in scores_to_order(of_one).items()]
-        order, end, side = (np.array(of) for of in zip(*found, strict=True))
+        found = [
+            (*descending(values), side, values) for of_one in scores for side, values in scores_to_order(of_one).items()
+        ]
+        order, end, side, values = (np.array(of) for of in zip(*found, strict=True))
         n_cases = scores.shape[1]
         size = _size(n_cases)
+        ordered = np.full((len(order), size), -np.inf, np.float32)
+        ordered[:, :n_cases] = np.take_along_axis(values, order, axis=1)
         fill = np.broadcast_to(np.arange(n_cases, size), (len(order), size - n_cases))
         order = np.concatenate([order, fill], axis=1).astype(np.int32)
         end = np.concatenate([end, np.full_like(fill, size - 1)], axis=1).astype(np.int32)
-        return cls(order, end, side.astype(np.int32))
+        return cls(order, end, side.astype(np.int32), ordered)
 
 
 def _size(n: int) -> int:
@@ -58,14 +65,14 @@ def order_by_draw(
     orders: Orders,
     best: Int[np.ndarray, "case draw"],
     weights: Float[np.ndarray, "case #draw"],
-) -> Float[np.ndarray, "metric score draw"]:
+) -> list[Float[np.ndarray, "score *along draw"]]:
     """Compute metrics in every draw, in which one class is true of each case."""
-    found = np.empty((len(metrics), len(orders.side), best.shape[1]))
-    for some in _blocks(orders, best.shape[1]):
+
+    def made(some):
         own = weights if weights.shape[1] == 1 else weights[:, some]
-        made = _drawn(metrics, orders, _filled(orders, best[:, some]), _filled(orders, own).astype(np.float32))
-        found[..., some] = made
-    return found
+        return _drawn(metrics, orders, _filled(orders, best[:, some]), _filled(orders, own).astype(np.float32))
+
+    return _joined(orders, best.shape[1], made)
 
 
 def order_of_weights(
@@ -75,28 +82,37 @@ def order_of_weights(
     words: UInt32[np.ndarray, "case 2"] | None = None,
     n_replicates: int = 1,
     n_draws: int = 1,
-) -> Float[np.ndarray, "metric score replicate"]:
+) -> list[Float[np.ndarray, "score *along replicate"]]:
     """Compute metrics for a truth with weights of classes: as it is, or with bootstrap weights by random keys."""
-    found = np.empty((len(metrics), len(orders.side), n_replicates))
     truth = _filled(orders, truth.astype(np.float32))
-    for some in _blocks(orders, n_replicates):
+
+    def made(some):
         number = np.arange(n_replicates)[some]
         if words is None:
             weights = np.ones((len(truth), len(number)), np.float32)
         else:
-            draw = (number % n_draws).astype(np.uint32)
-            weights = _exponentials(_filled(orders, words), draw, (number // n_draws).astype(np.int32))
-        found[..., some] = _weighed(metrics, orders, truth, weights)
+            weights = bootstrap_weights(_filled(orders, words), number, n_draws)
+        return _weighed(metrics, orders, truth, weights)
+
+    return _joined(orders, n_replicates, made)
+
+
+def bootstrap_weights(
+    words: UInt32[np.ndarray, "case 2"], number: Int[np.ndarray, " replicate"], n_draws: int
+) -> Float[Array, "case replicate"]:
+    """Weights of the cases in replicates, of which each belongs to the draw of its number modulo that of draws."""
+    return _exponentials(words, (number % n_draws).astype(np.uint32), (number // n_draws).astype(np.int32))
+
+
+def _joined(orders: Orders, n: int, made: Callable[[slice], Sequence[Array]]) -> list[np.ndarray]:
+    """Put blocks of draws side by side: numbers in double precision, and curves in single precision."""
+    found: list[np.ndarray] = []
+    for some in _blocks(orders, n):
+        for at, one in enumerate(made(some)):
+            if len(found) == at:
+                found.append(np.empty((*one.shape[:-1], n), float if one.ndim == 2 else np.float32))
+            found[at][..., some] = one
     return found
-
-
-def order_slopes(
-    metrics: tuple[OrderMetric, ...], orders: Orders, truth: Float[np.ndarray, "case side"]
-) -> tuple[Float[np.ndarray, "metric score case"], Float[np.ndarray, "metric score case"]]:
-    """Compute by how much a case that is positive, and a case as such, change each metric."""
-    found = _slopes(metrics, orders, _filled(orders, truth.astype(np.float32)))
-    of_class, of_all = (np.nan_to_num(np.asarray(one)[..., : len(truth)]) for one in found)
-    return of_class, of_all
 
 
 def _blocks(orders: Orders, n: int) -> Iterator[slice]:
@@ -114,17 +130,17 @@ def _exponentials(words, draw, number):
     return exponentials(words[:, None], draw[None], number[None])
 
 
-def _of_one(metrics, order, end, of_class, weights) -> Float[Array, "metric draw"]:
+def _of_one(metrics, order, end, scores, of_class, weights) -> tuple[Float[Array, "*along draw"], ...]:
     ways = {"cpu": partial(_in_sequence, metrics), "default": partial(_in_parallel, metrics)}
-    return lax.platform_dependent(order, end, of_class, weights, **ways)
+    return lax.platform_dependent(order, end, scores, of_class, weights, **ways)
 
 
-def _in_parallel(metrics, order, end, of_class, weights):
+def _in_parallel(metrics, order, end, scores, of_class, weights):
     true, false = positives(of_class[order], weights[order], end)
-    return jnp.stack([jax.vmap(metric.value, (1, 1))(true, false) for metric in metrics])
+    return tuple(jax.vmap(metric.at, (1, 1, None), -1)(true, false, scores) for metric in metrics)
 
 
-def _in_sequence(metrics, order, end, of_class, weights):
+def _in_sequence(metrics, order, end, scores, of_class, weights):
     """Add up case by case, all draws together, and then compute the metrics draw by draw, in a core's cache."""
 
     def add(counts, case):
@@ -137,18 +153,19 @@ def _in_sequence(metrics, order, end, of_class, weights):
 
     def of_draw(counts):
         true, false = (of[end] for of in counts)
-        return jnp.stack([metric.value(true, false) for metric in metrics])
+        return tuple(metric.at(true, false, scores) for metric in metrics)
 
-    return lax.map(of_draw, tuple(of.T for of in counts)).T
+    found = lax.map(of_draw, tuple(of.T for of in counts))
+    return tuple(jnp.moveaxis(of, 0, -1) for of in found)
 
 
 @partial(jax.jit, static_argnums=0)
 def _drawn(metrics, orders, best, weights):
     def of_score(given):
-        order, end, side = given
-        return _of_one(metrics, order, end, jnp.where(best == side, weights, 0), weights)
+        order, end, side, scores = given
+        return _of_one(metrics, order, end, scores, jnp.where(best == side, weights, 0), weights)
 
-    return lax.map(of_score, orders).swapaxes(0, 1)
+    return lax.map(of_score, orders)
 
 
 @partial(jax.jit, static_argnums=0)
@@ -156,25 +173,7 @@ def _weighed(metrics, orders, truth, weights):
     every = weights * jnp.sum(truth, axis=1, keepdims=True)
 
     def of_score(given):
-        order, end, side = given
-        return _of_one(metrics, order, end, weights * truth[:, side][:, None], every)
+        order, end, side, scores = given
+        return _of_one(metrics, order, end, scores, weights * truth[:, side][:, None], every)
 
-    return lax.map(of_score, orders).swapaxes(0, 1)
-
-
-@partial(jax.jit, static_argnums=0)
-def _slopes(metrics, orders, truth):
-    every = jnp.sum(truth, axis=1)
-
-    def of_score(given):
-        order, end, side = given
-        found = []
-        for metric in metrics:
-
-            def value(of_class, weights, metric=metric):
-                return metric.value(*positives(of_class[order], weights[order], end))
-
-            found.append(jax.grad(value, (0, 1))(truth[:, side], every))
-        return jax.tree.map(lambda *of: jnp.stack(of), *found)
-
-    return jax.tree.map(lambda of: of.swapaxes(0, 1), lax.map(of_score, orders))
+    return lax.map(of_score, orders)

@@ -1,6 +1,6 @@
-"""Metrics of labels by name, from sums of their rows or from the order of cases: values, replicates and total noise."""
+"""Metrics of labels by name, from sums of their rows or from all cases at once: values, replicates and total noise."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -9,14 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, UInt32
 
-from plausibly.evaluation._label_order import Orders, order_by_draw, order_of_weights, order_slopes
+from plausibly.evaluation._label_confusion import confusion_by_draw, confusion_of_weights
+from plausibly.evaluation._label_order import Orders, order_by_draw, order_of_weights
 from plausibly.evaluation._label_sums import Labels, as_sums, mean_truth
 from plausibly.evaluation._total import total_noise
 from plausibly.metrics import OrderMetric, SumMetric
 
+_NUMBERS = 2**20  # whose total noise is computed at once
+
 
 class Values(NamedTuple):
-    """Values of one metric.
+    """Values of one metric, by class and along its axes.
 
     Attributes
     ----------
@@ -25,12 +28,12 @@ class Values(NamedTuple):
     replicates
         Value with bootstrap weights, None without.
     alone
-        Noise of the draws that is independent between cases; None if there are no draws.
+        Draws whose noise is independent between cases, or changes that it makes; None if there are no draws.
     """
 
-    draws: Float[np.ndarray, "*side classifier draw+1"]
-    replicates: Float[np.ndarray, "*side classifier replicate"] | None
-    alone: Float[np.ndarray, "*side classifier draw"] | None
+    draws: Float[np.ndarray, "*shape classifier draw+1"]
+    replicates: Float[np.ndarray, "*shape classifier replicate"] | None
+    alone: Float[np.ndarray, "*shape classifier draw"] | None
 
     def without_replicates(self) -> "Values":
         """Values of which sampling noise is unknown, as it is with a single cluster."""
@@ -55,20 +58,15 @@ def values_of_sums(
         known = weight[:-1] > 0
         at = sums[..., :-1][..., known].mean(axis=-1), weight[:-1][known].mean()
         alone = _changes(metrics, labels.n_sides, *(np.asarray(of, np.float32) for of in (*at, *signed)))
+    found = draws, replicates, alone
     return {
-        name: Values(_by_side(draws[n]), *(None if of[n] is None else _by_side(of[n]) for of in (replicates, alone)))
+        name: Values(*(None if of[n] is None else np.moveaxis(np.asarray(of[n], float), 0, -2) for of in found))
         for n, name in enumerate(labels.sums)
     }
 
 
-def _by_side(values: Any) -> Float[np.ndarray, "*side classifier n"]:
-    """Sides first, then classifiers."""
-    found = np.asarray(values, float)
-    return found if found.ndim == 2 else np.moveaxis(found, 1, 0)
-
-
 def _values(metrics, n_sides, sums, weight):
-    """Values of all metrics, (classifier, *side, n), padded so that few shapes are compiled."""
+    """Values of all metrics, (classifier, *shape, n), padded so that few shapes are compiled."""
     n = sums.shape[-1]
     size = -(-n // 256) * 256 if n > 1 else 1
     padded = np.pad(sums, ((0, 0), (0, 0), (0, size - n))).astype(np.float32)
@@ -111,23 +109,26 @@ def _own_side(metric: SumMetric, value: Array) -> Array:
     return value[1] if metric.by_class and len(value) == 2 else value
 
 
-def values_of_order(
+def values_of_cases(
     labels: Labels,
     scores: Float[np.ndarray, "classifier case side"],
+    choices: Int[np.ndarray, "classifier case"],
     best: Int[np.ndarray, "case draw+1"] | None,
     truth: Float[np.ndarray, "case side"] | None,
     weights: Float[np.ndarray, "case #draw"],
     words: UInt32[np.ndarray, "case 2"],
     n_replicates: int,
 ) -> dict[str, Values]:
-    """Compute all metrics of the order of some cases.
+    """Compute the metrics of the order of some cases, and confusion matrices.
+
+    Of a metric with very many values there are no replicates.
 
     Parameters
     ----------
     labels
         What is wanted.
-    scores
-        Predictions of each classifier, by side.
+    scores, choices
+        Predictions of each classifier, and what it names, by side.
     best
         True class in every draw and at the point estimate, or None.
     truth
@@ -139,41 +140,65 @@ def values_of_order(
     n_replicates
         Number of bootstrap replicates.
     """
-    metrics, orders = tuple(labels.order.values()), Orders.of(scores)
-    alone, n_draws = None, max(n_replicates, 1)
+    orders = Orders.of(scores) if labels.order else None
+    resampled = labels.small(len(scores) * n_replicates)
+
+    def of_draws(labels: Labels, best: np.ndarray, weights: np.ndarray) -> dict[str, np.ndarray]:
+        found = {} if orders is None else _named(labels, order_by_draw, orders, best, weights)
+        return found | {name: confusion_by_draw(choices, best, weights, labels.n_sides) for name in labels.confusions}
+
+    def of_weights(labels: Labels, truth: np.ndarray, *noise: Any) -> dict[str, np.ndarray]:
+        found = {} if orders is None else _named(labels, order_of_weights, orders, truth, *noise)
+        return found | {name: confusion_of_weights(choices, truth, *noise) for name in labels.confusions}
+
+    alone, replicates, n_draws = {}, {}, max(n_replicates, 1)
     if best is None:
         assert truth is not None
         weighed = truth * weights
-        draws = order_of_weights(metrics, orders, weighed)
+        draws = of_weights(labels, weighed)
     else:
         n_draws = best.shape[1] - 1
         at_point = weights.mean(axis=1, keepdims=True)
         of_all = weights if weights.shape[1] == 1 else np.concatenate([weights, at_point], axis=1)
-        draws = order_by_draw(metrics, orders, best, of_all)
+        draws = of_draws(labels, best, of_all)
         weighed = mean_truth(best[:, :-1], weights, labels.n_sides)
-        if n_replicates:
-            alone = _order_alone(metrics, orders, best[:, :-1], weights, words, weighed)
-    replicates = order_of_weights(metrics, orders, weighed, words, n_replicates, n_draws) if n_replicates else None
+        if n_replicates and resampled.of_cases:
+            shift = words[:, 1] % n_draws
+            alone = of_draws(resampled, *(_shifted(of, shift) for of in (best[:, :-1], weights)))
+    if n_replicates and resampled.of_cases:
+        replicates = of_weights(resampled, weighed, words, n_replicates, n_draws)
+    return {name: Values(of, replicates.get(name), alone.get(name)) for name, of in draws.items()}
+
+
+def _named(labels: Labels, function: Callable[..., list[np.ndarray]], orders: Orders, *given: Any):
+    """Values of the metrics of the order, by name."""
+    metrics = tuple(labels.order.values())
+    n_classifiers = len(orders.side) // max(1, len(np.unique(orders.side)))
+    found = function(metrics, orders, *given) if metrics else []
     return {
-        name: Values(
-            *(None if of is None else _of_classes(metric, of[n], len(scores)) for of in (draws, replicates, alone))
-        )
-        for n, (name, metric) in enumerate(labels.order.items())
+        name: _of_classes(labels.order[name], of, n_classifiers) for name, of in zip(labels.order, found, strict=True)
     }
 
 
-def _order_alone(metrics, orders, best, weights, words, weighed) -> Float[np.ndarray, "metric score draw"]:
-    of_class, of_all = order_slopes(metrics, orders, weighed)
-    sign = (1.0 - 2 * (words[:, 1] & 1))[:, None]
-    found = np.broadcast_to((of_all * sign[:, 0]) @ weights, (*of_all.shape[:2], best.shape[1])).copy()
-    for side in np.unique(orders.side):
-        own = orders.side == side
-        found[:, own] += (of_class[:, own] * sign[:, 0]) @ ((best == side) * weights).astype(np.float32)
-    return found
+def _shifted(values: np.ndarray, shift: Int[np.ndarray, " case"]) -> np.ndarray:
+    """Draws of each cluster, begun at a draw of its own, so that clusters have no noise in common.
+
+    Examples
+    --------
+    >>> _shifted(np.array([[1, 2, 3], [4, 5, 6]]), np.array([0, 2])).tolist()
+    [[1, 2, 3], [6, 4, 5]]
+    """
+    n = values.shape[1]
+    if n == 1:
+        return values
+    twice = np.concatenate([values, values], axis=1)
+    return np.lib.stride_tricks.sliding_window_view(twice, n, axis=1)[np.arange(len(values)), shift]
 
 
-def _of_classes(metric: OrderMetric, values: np.ndarray, n_classifiers: int) -> Float[np.ndarray, "*side classifier n"]:
-    by_side = values.reshape(n_classifiers, -1, values.shape[-1]).swapaxes(0, 1)
+def _of_classes(
+    metric: OrderMetric, values: Float[np.ndarray, "score *along n"], n_classifiers: int
+) -> Float[np.ndarray, "*shape classifier n"]:
+    by_side = np.moveaxis(values.reshape(n_classifiers, -1, *values.shape[1:]), 0, -2)
     if len(by_side) == 1:
         return by_side[0]
     if metric.by_class:
@@ -202,14 +227,13 @@ def variables(
         Whether the truth has draws; else bootstrap weights are all the noise that there is.
     """
     found: dict[str, Any] = {}
-    metrics: Mapping[str, SumMetric | OrderMetric] = {**labels.sums, **labels.order}
-    for name, metric in metrics.items():
-        several = groups[0][name].draws.ndim == 3
+    for name, metric in labels.every.items():
+        axes = ["class_name"] * (len(labels.shape(metric)) > len(metric.along)) + [axis for axis, _ in metric.along]
 
-        def named(last: tuple[str, ...], of: list[np.ndarray], several=several) -> tuple[tuple[str, ...], np.ndarray]:
-            values = np.stack([one.swapaxes(0, 1) if several else one for one in of])
-            dims = ("group", "classifier", *(("class_name",) if several else ()), *last)
-            return (dims, values) if grouped else (dims[1:], values[0])
+        def named(last: tuple[str, ...], of: list[np.ndarray], axes=axes) -> tuple[tuple[str, ...], np.ndarray]:
+            values = [np.moveaxis(one, -2, 0) for one in of]
+            dims = "group", "classifier", *axes, *last
+            return (dims, np.stack(values)) if grouped else (dims[1:], values[0])
 
         own = [group[name] for group in groups]
         draws = [one.draws[..., :-1] if drawn else one.draws for one in own]
@@ -226,18 +250,29 @@ def variables(
     return found
 
 
-def _total(values: Values, bounds: tuple[float, float]) -> Float[np.ndarray, "*side classifier replicate"]:
+def _total(values: Values, bounds: tuple[float, float]) -> Float[np.ndarray, "*shape classifier replicate"]:
     """Total noise; classifiers for which a metric is undefined do not affect the others."""
+    assert values.replicates is not None
+    assert values.alone is not None
     draws, sampling, alone = (
-        np.where(np.isfinite(of), of, np.nan) for of in (values.draws[..., :-1], values.replicates, values.alone)
+        np.where(np.isfinite(of), of, np.nan).reshape(-1, *of.shape[-2:])
+        for of in (values.draws[..., :-1], values.replicates, values.alone)
     )
-    lead = draws.shape[:-2]
-    out = np.full(sampling.shape, np.nan)
-    for at in np.ndindex(*lead):
-        own = np.flatnonzero(~np.isnan(draws[at]).all(axis=-1) & ~np.isnan(sampling[at]).all(axis=-1))
-        if not len(own):
-            continue
-        n_draws = draws.shape[-1]
-        noise = np.nan_to_num(alone[at][own]), np.zeros(n_draws), np.ones(n_draws)
-        out[at][own] = total_noise(draws[at][own], sampling[at][own], noise)
-    return out.clip(*bounds)
+    out = np.full(sampling.shape, np.nan, sampling.dtype)
+    known = ~np.isnan(draws).all(axis=-1) & ~np.isnan(sampling).all(axis=-1)
+    n_draws = draws.shape[-1]
+    step = max(1, _NUMBERS // max(draws[0].size, sampling[0].size))
+    for mask in np.unique(known[known.any(axis=1)], axis=0):
+        alike, own = np.flatnonzero((known == mask).all(axis=1)), np.flatnonzero(mask)
+        for first in range(0, len(alike), step):
+            at = np.ix_(alike[first : first + step], own)
+            noise = _filled(alone[at].astype(float)), np.zeros((len(at[0]), n_draws)), np.ones((len(at[0]), n_draws))
+            out[at] = total_noise(draws[at].astype(float), sampling[at].astype(float), noise)
+    return out.reshape(values.replicates.shape).clip(*bounds)
+
+
+def _filled(values: Float[np.ndarray, "*shape draw"]) -> Float[np.ndarray, "*shape draw"]:
+    """Put the mean of the known draws in place of the others, which so add no noise."""
+    known = ~np.isnan(values)
+    mean = np.where(known, values, 0).sum(axis=-1, keepdims=True) / np.maximum(known.sum(axis=-1, keepdims=True), 1)
+    return np.where(known, values, mean)

@@ -7,8 +7,9 @@ cases.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from math import prod
 from typing import Any
 
 import jax
@@ -23,6 +24,7 @@ from plausibly.metrics._declared import check_probabilities
 
 _NUMBERS = 2**22  # of a table in memory at once
 _FEW = 8  # classes
+_MOST = 2**24  # numbers of a metric with several values
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class Labels:
     ----------
     sums, order
         Metrics by name.
+    confusions
+        Confusion matrices by name: sums whose rows are too many to be kept by case.
     n_classes
         Number of classes of the annotations.
     positive
@@ -46,9 +50,33 @@ class Labels:
     n_classes: int
     positive: int | None = None
     threshold: float | None = None
+    confusions: Mapping[str, SumMetric] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.sums or self.order)
+        return bool(self.every)
+
+    @property
+    def every(self) -> dict[str, SumMetric | OrderMetric]:
+        """All metrics by name."""
+        return {**self.sums, **self.of_cases}
+
+    @property
+    def of_cases(self) -> dict[str, SumMetric | OrderMetric]:
+        """Metrics that are computed of all cases at once."""
+        return {**self.order, **self.confusions}
+
+    def shape(self, metric: SumMetric | OrderMetric) -> tuple[int, ...]:
+        """Numbers of values of a metric: by class, and along its axes."""
+        by_class = (self.n_sides,) if metric.by_class and self.n_sides > 2 else ()
+        return *by_class, *(self.n_sides if of is None else len(of) for _, of in metric.along)
+
+    def small(self, n: int) -> "Labels":
+        """Leave out metrics with so many values that `n` times as many numbers would fill the memory."""
+        order, confusions = (
+            {name: one for name, one in of.items() if not one.along or n * prod(self.shape(one)) <= _MOST}
+            for of in (self.order, self.confusions)
+        )
+        return replace(self, order=order, confusions=confusions)
 
     @property
     def n_sides(self) -> int:
@@ -86,7 +114,7 @@ class Labels:
         """Refuse predictions that are no probabilities, where these are needed."""
         several = self.n_classes != 2
         if (
-            any(metric.takes == "probabilities" for metric in self.sums.values())
+            any(metric.takes == "probabilities" for metric in self.every.values())
             or (several and (self.order or self.positive is not None))
             or self.threshold is not None
         ):

@@ -98,7 +98,7 @@ class Found:
     signed, signed_weight
         The same by draw, with a sign for each case, which is that of its cluster.
     by_case
-        What is known by case, in single precision; cases are last. If there are metrics of their order, ``best``
+        What is known by case, in single precision; cases are last. If metrics need all cases at once, ``best``
         (draw+1, case), the most plausible classes.
     """
 
@@ -160,7 +160,7 @@ def measure(part: Part, asked: Measures) -> Found:
         at = [0, *range(n_groups - plan.n_by, n_groups)]
         for key, values in of_labels.items():
             totals[key][at, :, len(rows) :] = values
-        if asked.labels.order:
+        if asked.labels.of_cases:
             by_case["best"] = best.T
     return Found(by_case=by_case, **totals)
 

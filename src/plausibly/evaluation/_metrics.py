@@ -20,7 +20,7 @@ from plausibly.metrics import (
 )
 from plausibly.metrics._user import Function, as_metric, check_function
 
-_COORDINATES = ("classifier", "draw", "chain", "case", "risk_level", "replicate", "class_name", "group")
+COORDINATES = ("classifier", "draw", "chain", "case", "risk_level", "replicate", "class_name", "group")
 _LIST = re.compile(rf"top(\d+)_({'|'.join(METRICS)})")
 _AT_POINT = {
     "sensitivity_at_specificity": sensitivity_at_specificity,
@@ -39,6 +39,12 @@ GROUPS: dict[str, list[str]] = {
         "auroc_macro",
     ],
     "probability": [*_PARTS, "calibration_error", "dist_ce", "entropy_ce"],
+    "curves": [
+        *("roc_curve", "precision_recall_curve", "calibration_curve", "mean_predicted", "decision_curve"),
+        *("net_benefit_of_all", "confusion"),
+    ],
+    "calibration_curve": ["calibration_curve", "mean_predicted"],
+    "decision_curve": ["decision_curve", "net_benefit_of_all"],
     "ordered": ["mean_absolute_error", "within_one", "quadratic_kappa", "ranked_probability_score"],
 }  #: names for several metrics
 
@@ -211,7 +217,12 @@ def _check_name(name: str) -> None:
             "prior_",
         )
     )
-    if taken or name in ("case_weight", *_COORDINATES) or name.endswith(("_by_case", "_point", "_total", "_sampling")):
+    axes = [axis for metric in LABEL_METRICS.values() for axis, _ in metric.along]
+    if (
+        taken
+        or name in ("case_weight", *COORDINATES, *axes)
+        or name.endswith(("_by_case", "_point", "_total", "_sampling"))
+    ):
         raise ArgumentError(
             f"a metric must have a name of its own, but {name!r} looks like one of the package's: rename it."
         )

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from jaxtyping import Float, UInt32
+from jaxtyping import Float, Int, UInt32
 
 from plausibly.annotations import Annotations
 from plausibly.annotations._names import _show, some
@@ -13,12 +13,13 @@ from plausibly.bootstrap import check_replicates
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._by_group import SUFFIX, read_groups
 from plausibly.evaluation._label_order import _exponentials
-from plausibly.evaluation._label_results import Values, values_of_order, values_of_sums, variables
+from plausibly.evaluation._label_results import Values, values_of_cases, values_of_sums, variables
 from plausibly.evaluation._label_sums import Cases, Labels
-from plausibly.evaluation._metrics import Asked, read_metrics
+from plausibly.evaluation._metrics import COORDINATES, Asked, read_metrics
 from plausibly.evaluation._panels import first_choices
 from plausibly.evaluation._truth import Truth, check_truth, truth_of_labels
 from plausibly.evaluation._weights import check_clusters, check_weights
+from plausibly.metrics._confusion import pairs
 from plausibly.metrics._inputs import check_break_ties, check_share
 from plausibly.predictions import line_up, named_predictions
 from plausibly.random_streams import Stream, key_words, select
@@ -62,7 +63,17 @@ def labels_of(asked: Asked, annotations: Annotations, positive: Any, threshold: 
         for name, metric in asked.sums.items():
             if metric.of_distribution:
                 raise ArgumentError(f"metric {name!r} is about all classes at once: leave out positive.")
-    return Labels(asked.sums, asked.order, len(classes), at, threshold)
+    sums, confusions = ({name: one for name, one in asked.sums.items() if (one.rows is pairs) == of} for of in (0, 1))
+    labels = Labels(sums, asked.order, len(classes), at, threshold, confusions)
+    axes: dict[str, Any] = {}
+    for name, metric in labels.every.items():
+        for axis, values in metric.along:
+            if axis in (*COORDINATES, *labels.every) or axes.setdefault(axis, values) != values:
+                raise ArgumentError(
+                    f"an axis must have a name of its own, but the axis {axis!r} of metric {name!r} has that of a "
+                    "metric, of a dimension, or of an axis with other values: rename it."
+                )
+    return labels
 
 
 def check_asked(
@@ -77,14 +88,22 @@ def check_asked(
     """
     asked = read_metrics(metrics, [], annotations.n_classes, threshold=threshold, drawn=check_truth(truth))
     labels = labels_of(asked, annotations, positive, threshold)
-    every = [*labels.sums.values(), *labels.order.values()]
-    return labels.positive is None and any(metric.by_class for metric in every)
+    return labels.positive is None and any(metric.by_class for metric in labels.every.values() if not metric.along)
 
 
-def described(results: xr.Dataset, labels: Labels, annotations: Annotations) -> xr.Dataset:
-    """Name the classes in results, and what is positive."""
+def described(results: xr.Dataset, labels: Labels, annotations: Annotations, n_cases: float) -> xr.Dataset:
+    """Name the classes in results, what is positive, and of how many cases confusion matrices are."""
+    for name in labels.confusions:
+        results[name].attrs["n_cases"] = n_cases
+    classes = annotations.classes
     if "class_name" in results.dims:
-        results = results.assign_coords(class_name=annotations.classes)
+        results = results.assign_coords(class_name=classes)
+    if labels.positive is not None:
+        own = classes[labels.positive]
+        classes = np.array([classes[1 - labels.positive] if len(classes) == 2 else f"not {own}", own])
+    axes = {axis: values for metric in labels.every.values() for axis, values in metric.along if axis in results.dims}
+    coords = {axis: classes if values is None else np.array(values) for axis, values in axes.items()}
+    results = results.assign_coords(coords)
     if labels.positive is not None and labels:
         results.attrs["positive"] = str(annotations.classes[labels.positive])
     if labels.threshold is not None:
@@ -130,17 +149,20 @@ def against_labels(
     ties = {Stream.PREDICTIONS: key_words(seed, annotations.cases, Stream.PREDICTIONS)}
     sides = labels.sides_of(of_labels)
     found: list[dict[str, Values]] = [{} for _ in members]
+    choices = _choices(labels, lined_up, ties if break_ties == "random" else None)
     if labels.sums and named:
         for group, values in zip(
-            found, _sums(labels, lined_up, sides, members, words, replicates, break_ties, ties), strict=True
+            found, _sums(labels, lined_up, choices, sides, members, words, replicates), strict=True
         ):
             group |= values
-    if labels.order and named:
+    of_groups = labels.small(len(named) * max(replicates, 1) * (len(members) - 1))
+    if labels.of_cases and named:
         scores = np.stack([labels.scores(np.array(values)) for values in lined_up])
-        for group, member in zip(found, members, strict=True):
+        for n, (group, member) in enumerate(zip(found, members, strict=True)):
             own = np.flatnonzero(member)
-            group |= values_of_order(
-                labels, scores[:, own], None, sides[own], np.ones((len(own), 1)), words[own], replicates
+            group |= values_of_cases(
+                of_groups if n else labels,
+                *(scores[:, own], choices[:, own], None, sides[own], np.ones((len(own), 1)), words[own], replicates),
             )
     counted = len(np.unique(cluster[sides.any(axis=1)]))
     coords = {"classifier": np.array(list(named), dtype=str), "draw": [0], "chain": ("draw", [0])}
@@ -154,19 +176,33 @@ def against_labels(
     results = results.assign(variables(labels, found[:1], "", grouped=False, drawn=False))
     if groups is not None:
         results = results.assign_coords(groups.coords)
-        results = results.assign(variables(labels, found[1:], SUFFIX, grouped=True, drawn=False))
-    return described(results, labels, annotations)
+        results = results.assign(variables(of_groups, found[1:], SUFFIX, grouped=True, drawn=False))
+    return described(results, labels, annotations, float(sides.sum()))
+
+
+def _choices(
+    labels: Labels,
+    predictions: Sequence[Float[np.ndarray, "case class"]],
+    ties: Mapping[Stream, UInt32[np.ndarray, "case 2"]] | None,
+) -> Int[np.ndarray, "classifier case"]:
+    """What classifiers name, found for some cases at a time."""
+    found = []
+    for first in range(0, len(predictions[0]) if predictions else 0, _CASES):
+        at = slice(first, first + _CASES)
+        own = [np.array(values[at]) for values in predictions]
+        chosen = first_choices(own, None if ties is None else select(ties, at))
+        found.append(np.stack([labels.choices(one, of) for one, of in zip(chosen, own, strict=True)]))
+    return np.concatenate(found, axis=1) if found else np.empty((len(predictions), 0), int)
 
 
 def _sums(
     labels: Labels,
     predictions: Sequence[Float[np.ndarray, "case class"]],
+    choices: Int[np.ndarray, "classifier case"],
     truth: Float[np.ndarray, "case side"],
     members: Sequence[Float[np.ndarray, " case"]],
     words: UInt32[np.ndarray, "case 2"],
     replicates: int,
-    break_ties: str,
-    ties: Mapping[Stream, UInt32[np.ndarray, "case 2"]],
 ) -> list[dict[str, Values]]:
     """Values of metrics of sums in each group, from sums over some cases at a time."""
     shape = len(members), len(predictions), len(labels.layout)
@@ -175,10 +211,8 @@ def _sums(
     draw, number = np.arange(replicates, dtype=np.uint32), np.zeros(replicates, np.int32)
     for first in range(0, len(truth), _CASES):
         at = slice(first, first + _CASES)
-        own = [np.array(values[at]) for values in predictions]
-        chosen = first_choices(own, select(ties, at) if break_ties == "random" else None)
-        choices = np.stack([labels.choices(one, of) for one, of in zip(chosen, own, strict=True)])
-        rows = Cases(labels, np.stack([labels.scores(of) for of in own]), choices).rows(truth[at])
+        scores = np.stack([labels.scores(np.array(values[at])) for values in predictions])
+        rows = Cases(labels, scores, choices[:, at]).rows(truth[at])
         of_cases = truth[at].sum(axis=1)
         drawn = np.asarray(_exponentials(words[at], draw, number)) if replicates else None
         for n, member in enumerate(members):

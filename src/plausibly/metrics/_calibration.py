@@ -1,4 +1,4 @@
-"""Calibration error of predicted probabilities."""
+"""Calibration of predicted probabilities, in bins."""
 
 import jax.numpy as jnp
 from jax import nn
@@ -12,18 +12,15 @@ def _in_bins(p, truth):
     """Put a case into the bin of its probability: that of the positive class, or the greatest of several."""
     at = 1 if len(p) == 2 else jnp.argmax(p)
     inside = nn.one_hot(jnp.clip(jnp.ceil(p[at] * BINS).astype(int) - 1, 0, BINS - 1), BINS)
-    return inside * (truth[at] - p[at])
+    return inside * truth[at], inside * p[at], inside
 
 
-@label_metric(
-    SumMetric(
-        _in_bins,
-        lambda gaps, n: jnp.sum(jnp.abs(gaps)) / n,
-        better="smaller",
-        takes="probabilities",
-        bounds=(0.0, 1.0),
-    )
-)
+def _error(sums, n):
+    observed, predicted, _ = sums
+    return jnp.sum(jnp.abs(observed - predicted)) / n
+
+
+@label_metric(SumMetric(_in_bins, _error, better="smaller", takes="probabilities", bounds=(0.0, 1.0)))
 def calibration_error(predictions, truth, weights=None):
     """Expected calibration error: mean distance between predicted probabilities and observed frequencies, in ten bins.
 
@@ -43,4 +40,53 @@ def calibration_error(predictions, truth, weights=None):
     --------
     >>> print(f"{calibration_error([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
     0.217
+    """
+
+
+def _mean_in_bins(of):
+    def value(sums, n):
+        weight = sums[2]
+        return jnp.where(weight > 0, sums[of] / jnp.where(weight > 0, weight, 1), jnp.nan)
+
+    centres = tuple((at + 0.5) / BINS for at in range(BINS))
+    return SumMetric(_in_bins, value, takes="probabilities", bounds=(0.0, 1.0), along=("probability", centres))
+
+
+@label_metric(_mean_in_bins(0))
+def calibration_curve(predictions, truth, weights=None):
+    """Calibration curve (reliability diagram): observed frequency in each of ten bins of predicted probabilities.
+
+    Arguments, bins and errors are those of :func:`calibration_error`: of two classes, the frequency of the second; of
+    more, how often the most probable class is the true one. It is drawn above :func:`mean_predicted`.
+
+    Returns
+    -------
+    Numbers from 0 to 1, by bin; NaN in a bin without a case. In results, the centres of bins are the coordinate
+    ``probability``.
+
+    References
+    ----------
+    Niculescu-Mizil & Caruana (2005), Predicting good probabilities with supervised learning, ICML.
+
+    Examples
+    --------
+    >>> curve = calibration_curve([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]])
+    >>> print(*(f"{one:.3f}" for one in curve[2::5]))  # above 0.2 to 0.3, and above 0.7 to 0.8
+    0.000 0.667
+    """
+
+
+@label_metric(_mean_in_bins(1))
+def mean_predicted(predictions, truth, weights=None):
+    """Mean of the predicted probabilities in each of the bins of :func:`calibration_curve`, whose arguments it has.
+
+    Returns
+    -------
+    Numbers from 0 to 1, by bin; NaN in a bin without a case.
+
+    Examples
+    --------
+    >>> curve = mean_predicted([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]])
+    >>> print(*(f"{one:.3f}" for one in curve[2::5]))
+    0.300 0.800
     """

@@ -69,12 +69,12 @@ class _Benefit:
     threshold: float
 
     def __call__(self, p, truth):
-        harm = truth[0] * self.threshold / (1 - self.threshold)
-        return jnp.where(p[1] >= self.threshold, truth[1] - harm, 0)
+        harm = (1 - truth) * self.threshold / (1 - self.threshold)
+        return jnp.where(p >= self.threshold, truth - harm, 0)
 
 
 def net_benefit(threshold: float) -> SumMetric:
-    """Declare the net benefit of treating the cases whose probability of the positive class is at least a threshold.
+    """Declare the net benefit of treating the cases whose probability of a class is at least a threshold.
 
     True positives count 1, and false positives the odds of the threshold: whoever treats from there on holds as many of
     them to be as bad as one case treated is good.
@@ -87,7 +87,8 @@ def net_benefit(threshold: float) -> SumMetric:
     Returns
     -------
     SumMetric
-        For the argument ``metrics`` of :func:`plausibly.evaluate`. There, ``"net_benefit_0.2"`` names it, too.
+        For the argument ``metrics`` of :func:`plausibly.evaluate`. There, ``"net_benefit_0.2"`` names it, too. It has a
+        value for each class against all others; of two classes, for the second.
 
     Raises
     ------
@@ -104,4 +105,5 @@ def net_benefit(threshold: float) -> SumMetric:
     0.0625
     """
     threshold = check_share("threshold", threshold)
-    return SumMetric(_Benefit(threshold), takes="probabilities", bounds=(-threshold / (1 - threshold), 1.0))
+    bounds = -threshold / (1 - threshold), 1.0
+    return SumMetric(_Benefit(threshold), takes="probabilities", bounds=bounds, by_class=True)

@@ -8,10 +8,11 @@ cases :math:`w_i`, and equals the usual metric of N × K rows, one for each case
 * *sums*: :math:`f(\sum_i w_i v_i)`, with numbers :math:`v_i` that follow from the prediction and the truth of a case;
 * *order*: a function of the true and false positives at every threshold of a score.
 
-A metric is not a number where its denominator is 0, such as sensitivity where no case is positive.
+A metric is a number, or numbers along named axes, such as the sensitivity at each of many specificities. It is not a
+number where its denominator is 0, such as sensitivity where no case is positive.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -26,6 +27,7 @@ from plausibly.errors import ArgumentError
 from plausibly.metrics._inputs import as_array, check_predictions
 
 Better = Literal["greater", "smaller"]
+Axes = tuple[tuple[str, tuple[float, ...] | None], ...]
 _ROUNDING = 1e-4  # by which probabilities may fail to sum to one
 
 
@@ -44,8 +46,8 @@ class SumMetric:
         Function of a case's prediction (class,) and of its truth (class,), which sums to one, to numbers: an array, or
         a tuple of arrays, that is summed over cases. Written in JAX.
     value
-        Function of these sums and of the number of cases to a number, or with ``by_class`` to (class,). By default the
-        mean over cases.
+        Function of these sums and of the number of cases to a number, or with ``by_class`` to (class,), followed by
+        the axes of ``along``. By default the mean over cases.
     better
         Whether a ``"greater"`` or a ``"smaller"`` value is better.
     takes
@@ -57,11 +59,14 @@ class SumMetric:
         Whether there is a value for each class; of two classes, that of the positive one is reported.
     of_distribution
         Whether the truth is a distribution over classes, such as the draws of the plausibilities, not a label.
+    along
+        Name of the axis and values along it, such as ``("threshold", (0.1, 0.2))``, if there is a number for each; or
+        several such pairs. Values that are None stand for the classes.
 
     Raises
     ------
     ArgumentError
-        If a function cannot be called, or ``better`` or ``takes`` has another value.
+        If a function cannot be called, or ``better``, ``takes`` or ``along`` has another value.
 
     Examples
     --------
@@ -77,13 +82,10 @@ class SumMetric:
     bounds: tuple[float, float] = (-np.inf, np.inf)
     by_class: bool = False
     of_distribution: bool = False
+    along: Any = ()
 
     def __post_init__(self):
-        _check_declared(self, "rows", "value")
-        if self.takes not in ("choice", "probabilities", "scores"):
-            raise ArgumentError(
-                f'takes must be "choice", "probabilities" or "scores", but {self.takes!r} was given: choose one.'
-            )
+        _check_declared(self, "rows", "value", takes=("choice", "probabilities", "scores"))
 
     def on_arrays(
         self,
@@ -107,18 +109,27 @@ class OrderMetric:
     Attributes
     ----------
     value
-        Function of true positives and of false positives (threshold,) to a number: how many cases of the class, and how
-        many others, have at least the score of each case, in descending order of the scores. Cases that tie have the
-        same counts. The last ones are the numbers of all cases. Written in JAX.
+        Function of true positives and of false positives (threshold,) to a number, or to an array with the axes of
+        ``along``: how many cases of the class, and how many others, have at least the score of each case, in
+        descending order of the scores. Cases that tie have the same counts. The last ones are the numbers of all
+        cases. Written in JAX.
     better
         Whether a ``"greater"`` or a ``"smaller"`` value is better.
     bounds
         Least and greatest value.
+    by_class
+        Whether there is a value for each of more than two classes against all others, or their mean.
+    takes
+        ``"order"``; or ``"probabilities"``, with which these, in descending order, are a third argument of ``value``.
+        Places after the last case have minus infinity.
+    along
+        Name of the axis and values along it, such as ``("threshold", (0.1, 0.2))``, if there is a number for each; or
+        several such pairs. Values that are None stand for the classes.
 
     Raises
     ------
     ArgumentError
-        If ``value`` cannot be called, or ``better`` has another value.
+        If ``value`` cannot be called, or ``better``, ``takes`` or ``along`` has another value.
 
     Examples
     --------
@@ -129,14 +140,19 @@ class OrderMetric:
     0.5
     """
 
-    value: Callable[[Float[Array, " threshold"], Float[Array, " threshold"]], Any]
+    value: Callable[..., Any]
     better: Better = "greater"
     bounds: tuple[float, float] = (0.0, 1.0)
     by_class: bool = True
-    takes: Literal["order"] = "order"
+    takes: Literal["order", "probabilities"] = "order"
+    along: Any = ()
 
     def __post_init__(self):
-        _check_declared(self, "value")
+        _check_declared(self, "value", takes=("order", "probabilities"))
+
+    def at(self, true: Any, false: Any, scores: Any) -> Any:
+        """Value for true and false positives at descending scores."""
+        return self.value(true, false, scores) if self.takes == "probabilities" else self.value(true, false)
 
     def on_arrays(
         self,
@@ -146,8 +162,10 @@ class OrderMetric:
     ) -> Float[Array, "*class"]:
         """Compute the metric of plain arrays; see :func:`auroc` for the arguments."""
         predictions, truth, weights = _checked(predictions, truth, weights)
+        if self.takes == "probabilities":
+            check_probabilities(predictions)
         found = [
-            _value_of_order(self, *descending(scores), truth[:, at], weights)
+            _value_of_order(self, *descending(scores), np.asarray(scores, np.float32), truth[:, at], weights)
             for at, scores in scores_to_order(predictions).items()
         ]
         return found[0] if len(found) == 1 else jnp.stack(found)
@@ -190,8 +208,10 @@ def _value_of_sums(metric: SumMetric, predictions: Array, truth: Array, weights:
 
 
 @partial(jax.jit, static_argnums=0)
-def _value_of_order(metric: OrderMetric, order: Array, end: Array, truth: Array, weights: Array) -> Array:
-    return metric.value(*positives(truth[order] * weights[order], weights[order], end))
+def _value_of_order(
+    metric: OrderMetric, order: Array, end: Array, scores: Array, truth: Array, weights: Array
+) -> Array:
+    return metric.at(*positives(truth[order] * weights[order], weights[order], end), scores[order])
 
 
 def scores_to_order(predictions: Float[np.ndarray, "case class"]) -> dict[int, Float[np.ndarray, " case"]]:
@@ -256,7 +276,7 @@ def check_probabilities(predictions: Float[np.ndarray, "case class"], of: str = 
         )
 
 
-def _check_declared(metric: Any, *functions: str) -> None:
+def _check_declared(metric: Any, *functions: str, takes: Sequence[str]) -> None:
     for name in functions:
         if not callable(function := getattr(metric, name)):
             raise ArgumentError(f"{name} must be a function of arrays, but {function!r} was given: write one in JAX.")
@@ -264,6 +284,22 @@ def _check_declared(metric: Any, *functions: str) -> None:
         raise ArgumentError(
             f'better must be "greater" or "smaller", but {metric.better!r} was given: choose one of the two.'
         )
+    if metric.takes not in takes:
+        known = " or ".join(f'"{one}"' for one in takes)
+        raise ArgumentError(f"takes must be {known}, but {metric.takes!r} was given: choose one.")
+    object.__setattr__(metric, "along", _axes(metric.along))
+
+
+def _axes(along: Any) -> Axes:
+    """Names of axes, each with the values along it, in a form that can be compared."""
+    try:
+        pairs = (along,) if along and isinstance(along[0], str) else along
+        return tuple((str(name), None if of is None else tuple(float(one) for one in of)) for name, of in pairs)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"along must be the name of an axis and the values along it, but {along!r} was given: write for example "
+            '("threshold", (0.1, 0.2)).'
+        ) from None
 
 
 def _checked(predictions: Any, truth: Any, weights: Any) -> tuple[np.ndarray, Array, Array]:
