@@ -244,15 +244,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="random seed (0)")
     given = parser.parse_args(arguments)
     true = population(simulate(np.random.default_rng([given.seed, 2**31]), _LARGE * N_PATIENTS // N_LESIONS, _LARGE))
-    print("| against | intervals | metric | A | B | C | error | covers, A | B | C | width |")
-    print("|---" * 11 + "|")
-    for of, repetitions in ((against_labels, given.repetitions), (against_draws, given.of_draws)):
-        for (truth, over), found in of(repetitions, given.seed, true).items():
+    runs = (against_labels, given.repetitions, "patients ignored"), (against_draws, given.of_draws, "annotations only")
+    for of, repetitions, other in runs:
+        print(f"\n| against | metric | A | B | C | error | covers | least | width | error, {other} | covers |")
+        print("|---" * 11 + "|")
+        found = list(of(repetitions, given.seed, true).items())
+        for ((truth, _), here), (_, there) in zip(found[::2], found[1::2], strict=True):
             for metric in METRICS:
                 values = [f"{true[truth][metric, name]:.3f}" for name in NOISE]
-                covers = [f"{np.mean(found.covers[metric, name]):.3f}" for name in NOISE]
-                width = np.mean([found.width[metric, name] for name in NOISE])
-                cells = [truth, over, metric, *values, f"{found.bias(metric):+.3f}", *covers, f"{width:.3f}"]
+                least = min(np.mean(here.covers[metric, name]) for name in NOISE)
+                width = np.mean([here.width[metric, name] for name in NOISE])
+                cells = [truth, metric, *values, f"{here.bias(metric):+.3f}", f"{here.coverage(metric):.2f}"]
+                cells += [f"{least:.2f}", f"{width:.3f}", f"{there.bias(metric):+.3f}", f"{there.coverage(metric):.2f}"]
                 print(f"| {' | '.join(cells)} |", flush=True)
     return 0
 
