@@ -21,6 +21,11 @@ and lines and rows are labelled directly.
 :func:`metric_histogram`          a metric over draws, one row per classifier
 :func:`better_matrix`             probability that one classifier is better than another
 :func:`panel_curve`               accuracy against panels of experts, by their size
+:func:`roc_curve`                 sensitivity against specificity, with bands
+:func:`precision_recall_curve`    precision against recall, with bands
+:func:`calibration_curve`         observed frequencies against predicted probabilities
+:func:`decision_curve`            net benefit against the threshold, beside treating all and none
+:func:`confusion_matrix`          what a classifier calls the cases of each class
 :func:`plausibilities`            draws of one case's plausibilities, and the point estimate
 :func:`simplex`                   draws of cases with three classes, in a triangle
 :func:`score_density`             predictive density of a case's scores, and the threshold

@@ -15,8 +15,13 @@ from ._certainty import certainty_histogram as certainty_histogram
 from ._chains import rank as rank
 from ._chains import trace as trace
 from ._chains import worst_chains as worst_chains
+from ._confusion import confusion_matrix as confusion_matrix
 from ._convergence import convergence as convergence
 from ._convergence import convergence_overview as convergence_overview
+from ._curves import calibration_curve as calibration_curve
+from ._curves import decision_curve as decision_curve
+from ._curves import precision_recall_curve as precision_recall_curve
+from ._curves import roc_curve as roc_curve
 from ._discrepancy import discrepancy_by_threshold as discrepancy_by_threshold
 from ._discrepancy import discrepancy_curves as discrepancy_curves
 from ._discrepancy import discrepancy_ratios as discrepancy_ratios

@@ -1,0 +1,187 @@
+"""Curves of a score: ROC, precision and recall, calibration, net benefit."""
+
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from plausibly.bootstrap import CI_PROB
+from plausibly.errors import ArgumentError
+from plausibly.evaluation._curves import along_axes, intervals, mean_known
+from plausibly.plots._style import COLOURS, GREY, colour, grid, marker, new_axes, plain
+
+_ALPHA = 0.13, 0.25  # of total and annotation intervals
+
+
+class _Curve(NamedTuple):
+    name: str
+    place: int
+    mean: np.ndarray
+    total: np.ndarray | None
+    annotation: np.ndarray | None
+
+
+def roc_curve(
+    results: xr.Dataset, class_name: str | None = None, ci_prob: float = CI_PROB, *, ax: Axes | None = None
+) -> Axes:
+    """Draw the ROC curve of every classifier: sensitivity against one minus specificity.
+
+    Lines are means over draws; light bands are total intervals, for new cases like these, and dark bands annotation
+    intervals, for these cases. Both hold for each specificity by itself. If the results have ``auroc``, too, the legend
+    has its mean.
+
+    Parameters
+    ----------
+    results
+        Results of :func:`plausibly.evaluate` with the metric ``"roc_curve"``.
+    class_name
+        Class against all others, if there are more than two classes. By default every class of a single classifier.
+    ci_prob
+        Probability of the intervals.
+    """
+    ax = new_axes(ax, 5.0, 5.0)
+    ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=(0, (2, 3)), zorder=1)
+    x = 1 - results["at_specificity"].values if "at_specificity" in results else np.empty(0)
+    for curve in _curves(results, "roc_curve", class_name, ci_prob):
+        _band(ax, x, curve)
+        label = _with_area(results, "auroc", curve.name, class_name)
+        ax.plot([*x, 0], [*curve.mean, 0], color=colour(curve.place), lw=2, label=label)
+    ax.set(xlabel="1 − specificity", ylabel="sensitivity")
+    return _square(ax, "lower right", class_name)
+
+
+def precision_recall_curve(
+    results: xr.Dataset, class_name: str | None = None, ci_prob: float = CI_PROB, *, ax: Axes | None = None
+) -> Axes:
+    """Draw precision (positive predictive value) against recall (sensitivity) for every classifier.
+
+    Lines, bands and arguments are those of :func:`roc_curve`, with the metric ``"precision_recall_curve"``; the legend
+    has the mean of ``average_precision``.
+    """
+    ax = new_axes(ax, 5.0, 5.0)
+    for curve in _curves(results, "precision_recall_curve", class_name, ci_prob):
+        x = results["recall"].values
+        _band(ax, x, curve)
+        label = _with_area(results, "average_precision", curve.name, class_name)
+        ax.plot(x, curve.mean, color=colour(curve.place), lw=2, label=label)
+    ax.set(xlabel="recall (sensitivity)", ylabel="precision (positive predictive value)")
+    return _square(ax, "lower left", class_name)
+
+
+def calibration_curve(results: xr.Dataset, ci_prob: float = CI_PROB, *, ax: Axes | None = None) -> Axes:
+    """Draw observed frequencies against predicted probabilities, in ten bins, for every classifier.
+
+    Of two classes, the frequency of the positive one; of more, how often the most probable class is the true one. Above
+    the diagonal, probabilities are too low. Thin, light bars are total intervals, for new cases like these, and thick,
+    dark bars annotation intervals, for these cases.
+
+    Parameters
+    ----------
+    results
+        Results of :func:`plausibly.evaluate` with the metric ``"calibration_curve"``, or the group ``"curves"``.
+    ci_prob
+        Probability of the intervals.
+    """
+    ax = new_axes(ax, 5.0, 5.0)
+    ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=(0, (2, 3)), zorder=1)
+    for curve in _curves(results, "calibration_curve", None, ci_prob):
+        x = np.broadcast_to(results["probability"].values, curve.mean.shape)
+        if "mean_predicted" in results:
+            x = mean_known(results["mean_predicted"].sel(classifier=curve.name).values)
+        there, shade = ~np.isnan(curve.mean), colour(curve.place)
+        for ends, width, alpha in ((curve.total, 2, 0.35), (curve.annotation, 5, 0.45)):
+            if ends is not None:
+                ax.vlines(x[there], *ends[:, there], color=shade, lw=width, alpha=alpha)
+        style = {"color": shade, "marker": marker(curve.place), "ms": 6, "mec": "white", "mew": 0.7}
+        ax.plot(x[there], curve.mean[there], lw=1.5, label=plain(curve.name, 24), **style)
+    ax.set(xlabel="predicted probability", ylabel="observed frequency")
+    return _square(ax, "upper left")
+
+
+def decision_curve(
+    results: xr.Dataset, class_name: str | None = None, ci_prob: float = CI_PROB, *, ax: Axes | None = None
+) -> Axes:
+    """Draw the net benefit of treating by each classifier against the threshold, beside treating all and none.
+
+    Lines, bands and arguments are those of :func:`roc_curve`, with the metric ``"decision_curve"``.
+    """
+    ax = new_axes(ax)
+    top = 0.01
+    curves = _curves(results, "decision_curve", class_name, ci_prob)
+    if "net_benefit_of_all" in results:
+        of_all = np.unique([one.mean for one in _curves(results, "net_benefit_of_all", class_name, ci_prob)], axis=0)
+        for at, values in enumerate(of_all):
+            style = {"color": GREY, "lw": 1.2, "ls": "--"}
+            ax.plot(results["threshold"].values, values, label="treat all" if at == 0 else None, **style)
+    for curve in curves:
+        x = results["threshold"].values
+        _band(ax, x, curve)
+        ax.plot(x, curve.mean, color=colour(curve.place), lw=2, label=plain(curve.name, 24))
+        upper = curve.mean if curve.total is None else curve.total[1]
+        top = max(top, float(np.nanmax(upper)))
+    ax.axhline(0, color="black", lw=1, label="treat none")
+    ax.set(xlabel="threshold probability", ylabel="net benefit", title=_title(class_name))
+    ax.set(xlim=(0, 1), ylim=(-0.15 * top, 1.05 * top))
+    ax.legend(loc="upper right", frameon=False)
+    grid(ax, "y")
+    return ax
+
+
+def _curves(results: xr.Dataset, metric: str, class_name: str | None, ci_prob: float) -> list[_Curve]:
+    """Curves of the classifiers or, of a single one, of the classes."""
+    variable = along_axes(results, metric)
+    names = [str(name) for name in results["classifier"].values]
+    chosen: list[dict[str, str]] = [{"classifier": name} for name in names]
+    if "class_name" in variable.dims:
+        classes = [str(name) for name in results["class_name"].values]
+        if class_name is None and (len(names) > 1 or len(classes) > len(COLOURS)):
+            raise ArgumentError(
+                f"there are {len(names)} classifiers and {len(classes)} classes, but no class was chosen: pass "
+                f"class_name, one of {', '.join(classes[:9])}."
+            )
+        if class_name is not None and class_name not in classes:
+            raise ArgumentError(
+                f"there is no class {class_name!r} in these results: choose from {', '.join(classes[:9])}."
+            )
+        of = classes if class_name is None else [class_name]
+        chosen = [one | {"class_name": name} for one in chosen for name in of]
+    found = []
+    for place, one in enumerate(chosen):
+        name = one["classifier"] if class_name or len(one) == 1 else one["class_name"]
+        ends = []
+        for values in (results.get(f"{metric}_total"), variable):
+            known = None if values is None or values.shape[-1] < 2 else values.sel(one).values
+            ends.append(None if known is None else intervals(known, ci_prob))
+        found.append(_Curve(name, place, mean_known(variable.sel(one).values), *ends))
+    return found
+
+
+def _band(ax: Axes, x: np.ndarray, curve: _Curve) -> None:
+    for ends, alpha in zip((curve.total, curve.annotation), _ALPHA, strict=True):
+        if ends is not None:
+            ax.fill_between(x, *ends, color=colour(curve.place), alpha=alpha, lw=0)
+
+
+def _with_area(results: xr.Dataset, metric: str, name: str, class_name: str | None) -> str:
+    """Name of a curve, with the mean of the area below it if that is known."""
+    if metric not in results:
+        return plain(name, 24)
+    area = results[metric]
+    if "class_name" in area.dims:
+        own = {"classifier": name, "class_name": class_name} if class_name else {"class_name": name}
+        area = area.sel(own)
+    else:
+        area = area.sel(classifier=name)
+    return f"{plain(name, 24)} ({float(area.mean()):.2f})"
+
+
+def _title(class_name: str | None) -> str:
+    return "" if class_name is None else f"{plain(class_name)} against all others"
+
+
+def _square(ax: Axes, place: str, class_name: str | None = None) -> Axes:
+    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal", title=_title(class_name))
+    ax.legend(loc=place, frameon=False)
+    grid(ax, "both")
+    return ax

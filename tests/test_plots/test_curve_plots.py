@@ -1,0 +1,142 @@
+"""Curves and confusion matrices: what the artists hold is what was measured."""
+
+import numpy as np
+import pytest
+
+import plausibly as pb
+from plausibly import plots
+from plausibly.errors import ArgumentError
+
+N = 60
+CURVES = {
+    "roc_curve": lambda results: 1 - results["at_specificity"].values,
+    "precision_recall_curve": lambda results: results["recall"].values,
+    "decision_curve": lambda results: results["threshold"].values,
+}
+
+
+def evaluated(n_classes, truth="most-plausible", names=("A", "$B$"), replicates=30):
+    random = np.random.default_rng(n_classes)
+    classes = [f"c{k}" for k in range(n_classes)]
+    annotations = pb.Annotations.from_labels(random.choice(classes, (N, 3)).tolist(), classes=classes)
+    predictions = {name: random.dirichlet(np.ones(n_classes), size=N) for name in names}
+    posterior = annotations
+    if truth == "most-plausible":
+        posterior = pb.aggregate(annotations, "dirichlet-categorical", chains=1, draws=20, progress=False)
+    metrics = ["curves", "auroc"]
+    return pb.evaluate(posterior, predictions, metrics=metrics, truth=truth, replicates=replicates, progress=False)
+
+
+@pytest.fixture(scope="module")
+def two():
+    return evaluated(2)
+
+
+@pytest.fixture(scope="module")
+def three():
+    return evaluated(3)
+
+
+def lines(ax, of):
+    return [one for one in ax.lines if len(one.get_xdata()) >= of]
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_lines_are_means_and_bands_are_intervals(ax, two, name):
+    assert getattr(plots, name)(two, ax=ax) is ax
+    x, drawn = CURVES[name](two), [one for one in lines(ax, 99) if one.get_linestyle() == "-"]
+    bands = [one.get_paths()[0].vertices[:, 1] for one in ax.collections]
+    for at, line in enumerate(drawn):
+        np.testing.assert_array_equal(line.get_xdata()[: len(x)], x)
+        np.testing.assert_allclose(line.get_ydata()[: len(x)], two[name][at].mean("draw"))
+        for band, of in zip(bands[2 * at : 2 * at + 2], (two[f"{name}_total"], two[name]), strict=True):
+            lower, upper = np.quantile(of[at].values, [0.03, 0.97], axis=-1)
+            assert {*lower.round(5)} | {*upper.round(5)} <= {*band.round(5)}
+    assert len(drawn) == 2
+    said = [text.get_text() for text in ax.get_legend().get_texts()]
+    if name == "roc_curve":
+        assert said == [f"{one} ({two['auroc'][at].mean():.2f})" for at, one in enumerate(("A", r"\$B\$"))]
+    if name == "decision_curve":
+        assert said == ["treat all", "A", r"\$B\$", "treat none"]
+        of_all = next(one for one in ax.lines if one.get_label() == "treat all")
+        np.testing.assert_allclose(of_all.get_ydata(), two["net_benefit_of_all"][0].mean("draw"), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_one_class_is_chosen_of_several(ax, three, name):
+    draw = getattr(plots, name)
+    draw(three, "c1", ax=ax)
+    assert ax.get_title() == "c1 against all others"
+    drawn = [one for one in lines(ax, 99) if one.get_linestyle() == "-"]
+    expected = three[name].sel(class_name="c1").mean("draw")
+    for line, values in zip(drawn, expected, strict=True):
+        np.testing.assert_allclose(line.get_ydata()[: len(values)], values)
+    with pytest.raises(ArgumentError, match="2 classifiers and 3 classes, but no class was chosen: pass class_name"):
+        draw(three, ax=ax)
+    with pytest.raises(ArgumentError, match="there is no class 'c9' in these results: choose from c0, c1, c2"):
+        draw(three, "c9", ax=ax)
+
+
+def test_every_class_of_a_single_classifier(ax, three):
+    plots.roc_curve(three.isel(classifier=[0]), ax=ax)
+    assert [text.get_text()[:2] for text in ax.get_legend().get_texts()] == ["c0", "c1", "c2"]
+
+
+@pytest.mark.parametrize("truth", ["most-plausible", "annotator"])
+def test_calibration_stands_above_mean_predictions(ax, truth):
+    results = evaluated(2, truth)
+    plots.calibration_curve(results, ax=ax)
+    drawn = [one for one in ax.lines if one.get_label() in ("A", r"\$B\$")]
+    for at, line in enumerate(drawn):
+        observed, predicted = (
+            results[name][at].mean("draw").values for name in ("calibration_curve", "mean_predicted")
+        )
+        known = ~np.isnan(observed)
+        np.testing.assert_allclose(line.get_xdata(), predicted[known], rtol=1e-5)
+        np.testing.assert_allclose(line.get_ydata(), observed[known], rtol=1e-5)
+    assert len(drawn) == 2
+    assert len(ax.collections) == (4 if truth == "most-plausible" else 2)  # without draws there are total intervals
+
+
+def test_without_replicates_there_are_annotation_bands(ax):
+    plots.roc_curve(evaluated(2, replicates=0), ax=ax)
+    assert len(ax.collections) == 2
+
+
+def test_a_confusion_matrix_has_shares_of_rows_and_counts(ax, three):
+    plots.confusion_matrix(three, "A", ax=ax)
+    counts = three["confusion"][0].mean("draw").values * N
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(ax.images[0].get_array(), shares, rtol=1e-5)
+    first = ax.texts[1].get_text().split("\n")
+    assert first == [f"{100 * shares[0, 1]:.0f} %", f"{counts[0, 1]:.1f}"]
+    assert [one.get_text() for one in ax.get_yticklabels()] == ["c0", "c1", "c2"]
+    assert ax.get_title() == "A"
+    with pytest.raises(ArgumentError, match=r"no classifier was chosen: choose from A, \$B\$"):
+        plots.confusion_matrix(three, ax=ax)
+    with pytest.raises(ArgumentError, match="there is no classifier 'C' here"):
+        plots.confusion_matrix(three, "C", ax=ax)
+
+
+def test_of_many_classes_the_most_confused_are_shown(ax):
+    results = evaluated(9, "annotator", names=("A",))
+    plots.confusion_matrix(results, most=4, ax=ax)
+    counts = results["confusion"][0, ..., 0].values * N
+    names = [one.get_text() for one in ax.get_yticklabels()]
+    assert names[-1] == "6 others"
+    chosen = [int(name[1]) for name in names[:-1]]
+    np.fill_diagonal(wrong := counts.copy(), 0)
+    assert {*np.unravel_index(wrong.argmax(), wrong.shape)} <= {*chosen}
+    shares = np.asarray(ax.images[0].get_array())
+    np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(shares[0, 1], counts[chosen[0], chosen[1]] / counts[chosen[0]].sum(), rtol=1e-5)
+
+
+def test_other_results_have_no_curves(ax):
+    annotations = pb.Annotations.from_labels([["a", "b"], ["b", "b"]])
+    results = pb.evaluate(annotations, {"A": np.array([0.2, 0.7])}, metrics="brier", truth="annotator")
+    for name in (*CURVES, "calibration_curve"):
+        with pytest.raises(ArgumentError, match=f'"{name}"' + r"\] to evaluate"):
+            getattr(plots, name)(results, ax=ax)
+    with pytest.raises(ArgumentError, match="there is no metric 'confusion'"):
+        plots.confusion_matrix(results, ax=ax)
