@@ -137,7 +137,7 @@ def test_the_report_has_worst_groups_a_figure_and_a_table_by_column(data):
     assert wide.set_index("group").loc["west", "B"] == f"{row['mean']:.2f} [{row['lower']:.2f}, {row['upper']:.2f}]"
     every = run.groups()
     assert set(every["metric"]) == set(run.metrics()["metric"])
-    own = every[every["metric"] == "top1_accuracy"].drop(columns=["model", "reliability", "metric"])
+    own = every[every["metric"] == "top1_accuracy"].drop(columns=["model", "reliability", "metric", "class"])
     pd.testing.assert_frame_equal(own.reset_index(drop=True), by_group(found, "top1_accuracy"))
 
 

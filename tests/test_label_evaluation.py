@@ -135,9 +135,59 @@ def test_accuracy_is_that_of_lists():
         np.testing.assert_allclose(found[f"accuracy{kind}"], found[f"top1_accuracy{kind}"], atol=2e-6)
 
 
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("probabilities", ["sensitivity", "specificity", "ppv", "npv", "brier", "auroc"]),
+        ("logits", ["sensitivity", "specificity", "ppv", "npv", "auroc"]),
+        ("hard labels", ["sensitivity", "specificity", "ppv", "npv"]),
+    ],
+)
+def test_two_classes_have_the_metrics_that_suit_their_predictions(kind, expected):
+    posterior, annotations, predictions, _, _ = world(2)
+    given = (
+        predictions
+        | {
+            "probabilities": {},
+            "logits": {"B": np.log(predictions["B"] / predictions["B"].sum(0))},
+            "hard labels": {"B": np.eye(2)[predictions["B"].argmax(axis=1)]},
+        }[kind]
+    )
+    found = pb.evaluate(posterior, given, replicates=REPLICATES, progress=False)
+    assert list(dict.fromkeys(summary(found)["metric"])) == ["top1_accuracy", *expected]
+    named = pb.evaluate(posterior, given, metrics=expected, replicates=REPLICATES, progress=False)
+    assert list(dict.fromkeys(summary(named)["metric"])) == expected
+    for name in expected:
+        np.testing.assert_array_equal(found[name], named[name])
+    against = pb.evaluate(annotations, given, truth="annotator", replicates=REPLICATES)
+    assert list(dict.fromkeys(summary(against)["metric"])) == ["accuracy", *expected]
+
+
+def test_agreement_is_expected_whichever_metrics_are_named():
+    posterior, _, predictions, draws, _ = world(2)
+    several, _, of_several, _, _ = world(3)
+    for metrics in (None, ["brier"], {}):
+        found = pb.evaluate(posterior, predictions, metrics=metrics, replicates=0, progress=False)
+        chosen = np.eye(2)[np.stack([p.argmax(axis=1) for p in predictions.values()])]
+        expected = np.einsum("jik,mik->ji", chosen, draws) / DRAWS
+        np.testing.assert_allclose(found["expected_agreement"], expected.mean(axis=1), atol=1e-6)
+        assert "top1_coverage" not in found
+    assert "top1_coverage" in pb.evaluate(several, of_several, replicates=0, progress=False)
+
+
+@pytest.mark.parametrize(("n_classes", "by_class"), [(3, True), (40, False)])
+def test_several_classes_have_metrics_by_class_if_they_are_few(n_classes, by_class):
+    posterior, annotations, predictions, _, _ = world(n_classes)
+    found = pb.evaluate(posterior, predictions, k=1, replicates=REPLICATES, progress=False)
+    assert "balanced_accuracy" in found
+    assert ("sensitivity" in found, "ppv" in found, "class_name" in found.dims) == (by_class,) * 3
+    against = pb.evaluate(annotations, predictions, truth="annotator", replicates=REPLICATES)
+    assert ("sensitivity" in against) is by_class
+
+
 def test_default_metrics_do_not_depend_on_others():
     posterior, _, predictions, _, _ = world(3)
-    plain = pb.evaluate(posterior, predictions, replicates=REPLICATES, progress=False)
+    plain = pb.evaluate(posterior, predictions, metrics={}, replicates=REPLICATES, progress=False)
     more = pb.evaluate(
         posterior, predictions, metrics={"mine": LABEL_METRICS["mcc"]}, replicates=REPLICATES, progress=False
     )

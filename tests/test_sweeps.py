@@ -80,10 +80,10 @@ def test_posteriors_are_kept_and_reused(annotations, monkeypatch, tmp_path):
 def test_metrics_stack_the_summaries(swept):
     table = swept.metrics
     assert list(table.columns) == [
-        "classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point",
-        "total_lower", "total_upper", "sampling_sd",
+        "classifier", "model", "reliability", "metric", "class", "mean", "sd", "lower", "upper", "best", "worst",
+        "point", "total_lower", "total_upper", "sampling_sd",
     ]  # fmt: skip
-    assert len(table) == 3 * 2 * 14
+    assert len(table) == 3 * 2 * (14 + 1 + 2 * 3)
     one = table[(table["model"] == "prirn") & (table["reliability"] == 10)].reset_index(drop=True)
     expected = pb.summary(swept.runs[1].results)
     pd.testing.assert_frame_equal(one.drop(columns=["model", "reliability"]), expected)
@@ -92,9 +92,9 @@ def test_metrics_stack_the_summaries(swept):
 
 def test_the_arrays_hold_the_table_and_end_in_the_point_estimates(swept):
     arrays, table = swept.dataset, swept.metrics
-    assert dict(arrays.sizes) == {"model": 2, "reliability": 3, "classifier": 2, "metric": 14}
+    assert dict(arrays.sizes) == {"model": 2, "reliability": 3, "classifier": 2, "metric": 15}
     assert arrays["reliability"].values.tolist() == [10, 30, np.inf]
-    for row in table.itertuples():
+    for row in table[table["class"] == ""].itertuples():
         at = {"classifier": row.classifier, "model": row.model, "metric": row.metric}
         if row.model == "prirn":
             own = arrays.sel(reliability=row.reliability, **at)
@@ -177,8 +177,24 @@ def test_usual_reliabilities(annotations):
 def test_lists_are_shorter_than_there_are_classes_unless_asked_for():
     annotations = pb.Annotations.from_labels([["a", "b"]])
     for k, found in ((None, {"top1"}), ((1, 2), {"top1", "top2"})):
-        swept = pb.sweep(annotations, {"A": [[0.1, 0.9]]}, {"majority-vote": None}, k=k, progress=False)
+        swept = pb.sweep(annotations, {"A": [[0.1, 0.9]]}, {"majority-vote": None}, k=k, metrics={}, progress=False)
         assert {name.split("_")[0] for name in swept.metrics["metric"]} == found
+
+
+def test_named_metrics_are_beside_those_of_lists():
+    annotations = pb.Annotations.from_labels([["a", "b"], ["a"], ["b", "b"]])
+    scores = {"A": [[0.1, 0.9], [0.6, 0.4], [0.3, 0.7]]}
+    models = {"dirichlet-categorical": (1,)}
+    options = {"metrics": ["auroc", "ppv"], "positive": "a", "threshold": 0.35, "replicates": 0, "progress": False}
+    swept = pb.sweep(annotations, scores, models, **options)
+    assert swept.metrics["metric"].tolist() == ["top1_accuracy", "ppv", "auroc"]
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", reliability=1, seed=0, progress=False)
+    expected = pb.evaluate(posterior, scores, **options)
+    for name in ("auroc", "ppv"):
+        np.testing.assert_array_equal(swept.runs[0].results[name], expected[name])
+    assert swept.rankings("auroc")["ranking"].tolist() == ["A", "A"]
+    with pytest.raises(ArgumentError, match="no metric 'aurok'"):
+        pb.sweep(annotations, scores, models, metrics=["aurok"], progress=False)
 
 
 @pytest.mark.parametrize(

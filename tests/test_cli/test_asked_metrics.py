@@ -74,6 +74,19 @@ def test_draws_and_a_threshold(files, tmp_path):
     assert "top1_accuracy" in table.index
 
 
+def test_what_clinicians_read_is_there_without_being_named(files, tmp_path):
+    shown = run(files, tmp_path, "--by", "site").output
+    table = pd.read_csv(tmp_path / "metrics.csv")
+    names = ["top1_accuracy", "sensitivity", "specificity", "ppv", "npv", "brier", "auroc"]
+    assert table["metric"].tolist() == names
+    assert set(pd.read_csv(tmp_path / "groups.csv")["metric"]) == set(names)
+    head, rows = shown.split("Metrics against what most experts would name")[1].split("auroc")
+    assert "positive: malignant" in " ".join(head.split())
+    assert [line.split()[0] for line in head.splitlines() if "–" in line] == names[1:-1]
+    value = table.set_index("metric").loc["auroc"]
+    assert f"{value['mean']:.3f} ({value['total_lower']:.3f}–{value['total_upper']:.3f})" in rows.splitlines()[0]
+
+
 def test_unknown_metrics_are_refused_before_anything_is_computed(files, tmp_path):
     found = run(files, tmp_path, "--metrics", "aurok", status=2)
     assert "there is no metric 'aurok'" in " ".join(found.output.split())

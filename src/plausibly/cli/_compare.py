@@ -70,7 +70,7 @@ def compare(
             raise ArgumentError(f"--metric must be one of {', '.join(known)}, but {metric!r} was given: choose one.")
         weights = None if risk is None else risk_weights(draws, str(risks), risk, **given)
         given |= {"clusters": read_column(clusters), "replicates": REPLICATES if replicates is None else replicates}
-        results = evaluate(draws, named, k=lengths, weights=weights, **given, progress=not quiet)
+        results = evaluate(draws, named, metrics={}, k=lengths, weights=weights, **given, progress=not quiet)
     tables = {
         DIFFERENCES: differences(results, metric, ci_prob),
         RANKINGS: rankings(results, metric),

@@ -15,7 +15,7 @@ from plausibly.annotations._usual_models import one_truth_model, recommended_mod
 from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
-from plausibly.cli._asked_metrics import AskedMetrics
+from plausibly.cli._asked_metrics import of_labels, show, tables_of_labels, with_class
 from plausibly.cli._further_labels import plan_labels
 from plausibly.cli._groups import read_by, read_column
 from plausibly.cli._model_names import EvaluatedModelNames
@@ -95,8 +95,8 @@ def evaluate(
     Writes report.html, metrics.csv (one row per classifier, model, reliability and metric), certainty.csv (one row per
     case, model and reliability), and posterior-….nc for each model and reliability. Models that assume one true class
     add annotators.csv and confusions.csv; population priors add shifts.csv; --by adds groups.csv (every metric by group
-    of cases). --metrics adds rows to both, one for each class where a metric has a value for each; without a model,
-    their model is annotator or panel. With --format parquet, tables are .parquet files. Other files in FOLDER are left
+    of cases). A metric that has a value for every class has a row for each; without a model (--truth), the model is
+    annotator or panel. With --format parquet, tables are .parquet files. Other files in FOLDER are left
     alone.
 
     Each option under Models applies to every model that accepts it.
@@ -165,11 +165,12 @@ def run(
             models = models[:1]
     asked = options.MetricOptions() if asked is None else asked
     of_scores = isinstance(read, annotated.Scores)
-    threshold = None if of_scores or not asked else given.pop("threshold", None)
+    names = None if asked.metrics is None else [name.strip() for name in asked.metrics.split(",")]
     plan = Plan.of(
         read,
         predictions,
         parse_variants(models),
+        metrics=names if asked.truth == "most-plausible" else {},
         positive=asked.positive,
         risks=None if risks is None else str(risks),
         clusters=read_column(clusters, annotations),
@@ -186,7 +187,7 @@ def run(
     out = folder.path
     make_folder(out)
 
-    wanted = AskedMetrics(asked, plan, threshold)
+    by_labels = of_labels(asked, plan, names, None if of_scores else given.get("threshold"))
     labels = read.split(given["threshold"]) if of_scores else read
     annotated_cases = np.flatnonzero(plan.annotations.per_case)
     of_annotated = {name: scores[annotated_cases] for name, scores in plan.predictions.items()}
@@ -198,22 +199,21 @@ def run(
         if not runs:
             with writing(out / REPORT):
                 (out / REPORT).unlink(missing_ok=True)  # the report of an earlier run does not belong to these tables
-        added, in_groups = wanted.of_run(done, folder) if wanted and wanted.of_draws else (None, None)
-        if wanted and not wanted.of_draws and not runs:
-            added, in_groups = wanted.of_labels()
-        tables = [wanted.in_columns(table) for table in (done.metrics(), added) if table is not None]
-        write_table(pd.concat(tables, ignore_index=True), (out / METRICS).with_suffix(suffix), append=bool(runs))
+        tables = [(done.metrics(), done.groups())]
+        if by_labels is not None and not runs:
+            tables.append(tables_of_labels(by_labels))
+        of_cases, of_groups = (pd.concat(map(with_class, one), ignore_index=True) for one in zip(*tables, strict=True))
+        write_table(of_cases, (out / METRICS).with_suffix(suffix), append=bool(runs))
         write_table(done.certainty(), (out / CERTAINTY).with_suffix(suffix), append=bool(runs))
         if by is not None:
-            tables = [wanted.in_columns(table) for table in (done.groups(), in_groups) if table is not None]
-            write_table(pd.concat(tables, ignore_index=True), (out / GROUPS).with_suffix(suffix), append=bool(runs))
+            write_table(of_groups, (out / GROUPS).with_suffix(suffix), append=bool(runs))
         for name, table in done.shared.items():
             path = (out / name).with_suffix(suffix)
             write_table(table.assign(model=done.label), path, append=any(name in run.shared for run in runs))
         runs.append(done)
-    if wanted and not quiet:
-        wanted.show()
     swept = plan.sweep(runs, fresh)
+    if not quiet and plan.predictions:
+        show(lead(swept).results if by_labels is None else by_labels)
     if not quiet:
         say("Writing the report", stderr=True)
     sources = {"annotations": str(annotations), "classes": classes, "risks": risks, "fresh labels": fresh_labels}

@@ -168,7 +168,7 @@ class ScoreOptions:
         float | None,
         modelling(
             help="Score that separates the two classes; where annotations are no scores, probability from which on "
-            "classifiers name the positive class (--metrics)."
+            "classifiers name the positive class."
         ),
     ] = None
     prior: Annotated[
@@ -213,15 +213,15 @@ class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
 
 @dataclass
 class MetricOptions:
-    """Metrics of labels, besides those that are always computed."""
+    """Metrics of labels, besides those of lists."""
 
     metrics: Annotated[
         str | None,
         measure(
             "--metrics",
             metavar="NAME,…",
-            help="Further metrics, such as auroc, sensitivity, sensitivity_at_specificity_0.9, brier or "
-            "net_benefit_0.2; or groups of them: binary, classes, probability, ordered.",
+            help="Metrics, such as auroc, sensitivity, sensitivity_at_specificity_0.9, brier or net_benefit_0.2; or "
+            "groups of them: binary, classes, probability, ordered. By default those that suit the data.",
         ),
     ] = None
     truth: Annotated[
@@ -242,9 +242,6 @@ class MetricOptions:
             "is the probability. By default the second of two.",
         ),
     ] = None
-
-    def __bool__(self) -> bool:
-        return self.metrics is not None or self.truth != "most-plausible"
 
 
 @dataclass

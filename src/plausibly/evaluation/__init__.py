@@ -20,7 +20,6 @@ from plausibly.evaluation._by_group import group_difference as group_difference
 from plausibly.evaluation._by_group import read_groups as read_groups
 from plausibly.evaluation._curves import curve_points as curve_points
 from plausibly.evaluation._curves import largest_confusions as largest_confusions
-from plausibly.evaluation._evaluate import SIZES as SIZES
 from plausibly.evaluation._evaluate import check_lengths as check_lengths
 from plausibly.evaluation._evaluate import evaluate as evaluate
 from plausibly.evaluation._evaluate import evaluate_by_level as evaluate_by_level
@@ -29,9 +28,9 @@ from plausibly.evaluation._evidence import knows_more as knows_more
 from plausibly.evaluation._evidence_checks import evidence_checks as evidence_checks
 from plausibly.evaluation._freed_shape import freed_shape as freed_shape
 from plausibly.evaluation._limits import limits as limits
+from plausibly.evaluation._metrics import SIZES as SIZES
 from plausibly.evaluation._metrics import check_metrics as check_metrics
 from plausibly.evaluation._metrics import metric_names as metric_names
-from plausibly.evaluation._of_labels import check_asked as check_asked
 from plausibly.evaluation._panels import panels as panels
 from plausibly.evaluation._subgroups import class_weights as class_weights
 from plausibly.evaluation._subgroups import risk_weights as risk_weights

@@ -181,14 +181,20 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
                 difference = of_groups[at] - whole[place]
                 difference = difference[~np.isnan(difference)]
                 n_cases = int(results["group_n_cases"].values[group])
-                mean = np.nanmean(results[metric + SUFFIX].values[group, place])
+                mean = _mean(results[metric + SUFFIX].values[group, place])
                 row = {"column": column, "group": str(results["group_value"].values[group])}
                 row |= {"classifier": str(classifier), "n_cases": n_cases, "mean": mean}
                 row["lower"], row["upper"] = interval(known, ci_prob)
-                row["difference"] = mean - np.nanmean(results[metric].values[place])
+                row["difference"] = mean - _mean(results[metric].values[place])
                 row["difference_lower"], row["difference_upper"] = interval(difference, ci_prob)
                 rows.append(row | {"p_worst": worst[at], "few": bool(few[at])})
     return pd.DataFrame(rows)
+
+
+def _mean(values: Float[np.ndarray, " draw"]) -> float:
+    """Mean over the draws in which a metric is defined, if there are any."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else np.nan
 
 
 def group_difference(results: xr.Dataset, metric: str, first: str, second: str) -> xr.DataArray:

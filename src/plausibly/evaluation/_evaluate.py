@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from typing import Any, Literal
@@ -34,8 +34,8 @@ from plausibly.evaluation._evidence import (
 )
 from plausibly.evaluation._label_results import Values, values_of_cases, values_of_sums, variables
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
-from plausibly.evaluation._metrics import read_metrics
-from plausibly.evaluation._of_labels import against_labels, described, labels_of, read_labels
+from plausibly.evaluation._metrics import read_metrics, usual_lengths
+from plausibly.evaluation._of_labels import against_labels, check_positive, described, labels_of
 from plausibly.evaluation._panels import agreement, first_choices
 from plausibly.evaluation._ranges import CASES, Ranges, ahead
 from plausibly.evaluation._resampled import Average, averages
@@ -51,7 +51,6 @@ from plausibly.posterior import REMAINDER_NAME, annotations_of, opened, reading
 from plausibly.predictions import line_up, named_predictions
 from plausibly.random_streams import Stream, key_words
 
-SIZES = (1, 2, 3)  #: of lists, and of the sets whose annotation certainty is reported, unless others are asked for
 _KEPT = ("model", "reliability", "assumes", "declaration", "evidence")  # attributes of the posterior
 
 
@@ -123,11 +122,14 @@ def evaluate(
         Names of metrics, which are then all that are computed: those of lists, such as ``"top3_overlap"``, and those of
         labels (:mod:`plausibly.metrics`), such as ``"auroc"``, ``"sensitivity"``, ``"sensitivity_at_specificity_0.9"``,
         ``"net_benefit_0.2"`` or ``"f1_macro"``; or of groups of metrics: ``"binary"``, ``"classes"``,
-        ``"probability"``, ``"curves"`` and ``"ordered"``. Or your own metrics by name, besides those of lists:
-        :class:`plausibly.metrics.SumMetric`, :class:`plausibly.metrics.OrderMetric`, or JAX functions of one case's
-        scores (class,) and plausibilities (class,) that return a number, also as :class:`plausibly.metrics.Metric`,
-        which says whether smaller is better. The latter need the plausibility of every single class and are much slower
-        than the built-in metrics. By default all metrics of lists.
+        ``"probability"``, ``"curves"``, ``"ordered"`` and ``"lists"``. Or your own metrics by name, besides those of
+        lists: :class:`plausibly.metrics.SumMetric`, :class:`plausibly.metrics.OrderMetric`, or JAX functions of one
+        case's scores (class,) and plausibilities (class,) that return a number, also as
+        :class:`plausibly.metrics.Metric`, which says whether smaller is better. The latter need the plausibility of
+        every single class and are much slower than the built-in metrics. By default what suits the data. Of two
+        classes: ``"top1_accuracy"``, sensitivity, specificity, PPV and NPV; AUROC, unless a classifier gives hard
+        labels (ones and zeros); and the Brier score, if all give probabilities. Of more: all metrics of lists and the
+        balanced accuracy; of at most 30 classes, also sensitivity and PPV of each.
     truth
         What labels are compared with: the most plausible class of each case in every draw (``"most-plausible"``); or,
         without a model, what one expert would say, each by the share of a case's annotations that name it first
@@ -143,7 +145,8 @@ def evaluate(
         score. (The threshold of ``"net_benefit"``, too, which is 0.5 by default.)
     k
         Values of k for the top-k metrics, each at most the number of classes. By default 1, 2 and 3, leaving out values
-        that are not below the number of classes: if all classes are listed, accuracy is always 1.
+        that are not below the number of classes: if all classes are listed, accuracy is always 1. Of two classes, the
+        only metric of lists is then ``top1_accuracy``: the others are equal to it, or one minus it.
     sizes
         Sizes of the sets of classes whose annotation certainty is reported. Defaults and limits are those of ``k``.
     risks
@@ -295,8 +298,8 @@ def evaluate(
     options |= {"intersections": intersections, "break_ties": break_ties, "extra": extra, "seed": seed}
     if not check_truth(truth):
         annotations = _annotations_of(posterior)
-        labels = read_labels(metrics, annotations, positive, threshold)
-        return against_labels(annotations, predictions, labels, truth, panel=panel, **options)
+        options |= {"metrics": metrics, "positive": positive, "threshold": threshold, "panel": panel}
+        return against_labels(annotations, predictions, truth, **options)
     options |= {"metrics": metrics, "positive": positive, "threshold": threshold, "progress": progress}
     options |= {"k": k, "sizes": sizes, "risks": risks, "scheduler": scheduler}
     results = evaluate_by_level(posterior, predictions, by_level=False, **options)[0]
@@ -350,10 +353,17 @@ def evaluate_by_level(
         check_break_ties(break_ties)
         check_replicates(replicates, least=0)
         grouped = None if by is None else read_groups(by, annotations.cases, intersections=intersections)
-        wanted = read_metrics(metrics, check_lengths("k", k, n_classes), n_classes, threshold=threshold)
+        positive = check_positive(annotations.classes, positive)
+        lined_up = [line_up(given, annotations, extra, positive) for given in named.values()]
+        ks = None if k is None else check_lengths("k", k, n_classes)
+        wanted = read_metrics(metrics, ks, n_classes, predictions=lined_up, threshold=threshold)
         labels = labels_of(wanted, annotations, positive, threshold)
+        shares = are_shares(source.attrs)
+        withheld = bool(named) and spread(source.attrs) == "unknown" and shares
+        expects = bool(named) and shares and not known_predictions(source.attrs)  # agreement, which is compared
+        hidden = () if "top1_coverage" in wanted.lists or (withheld and wanted.lists) else ("top1_coverage",)
         asked = Measures(
-            wanted.lists,
+            wanted.lists | ({"top1_coverage": ("coverage", 1)} if expects or withheld else {}),
             check_lengths("sizes", sizes, n_classes),
             wanted.own,
             break_ties,
@@ -368,8 +378,6 @@ def evaluate_by_level(
         cluster = check_clusters(clusters, annotations.cases)
         group_words = None if clusters is None else key_words(seed, cluster, Stream.BOOTSTRAP)
         choice = np.empty((len(named), ranges.n_cases), np.int64)
-        named_class = None if labels.positive is None else str(annotations.classes[labels.positive])
-        lined_up = [line_up(given, annotations, extra, named_class) for given in named.values()]
         unknown = unknown_predictions(source.attrs, dict(zip(named, lined_up, strict=True)), annotations)
         for sentence in unknown.values():
             if not annotations.per_case.all():
@@ -400,16 +408,16 @@ def evaluate_by_level(
         top = found.by_case["top_class"].astype(int)
         del by_case["top_class"]
         top_class = np.where(top == UNNAMED, REMAINDER_NAME, annotations.classes[top])
-        if not are_shares(source.attrs):
+        if not shares:
             del by_case[DISAGREEMENT]
         constants = source["constant_data"]
         if "score_certainty" in constants:
             by_case["score_certainty"] = "case", constants["score_certainty"].values
-        shares = np.full(ranges.n_cases, np.nan, np.float32)
+        of_prior = np.full(ranges.n_cases, np.nan, np.float32)
         if "prior_share" in constants:
             by_slot = constants["prior_share"].values
-            shares = np.bincount(constants["case_index"].values, by_slot).astype(np.float32)
-        by_case["prior_share"] = "case", shares
+            of_prior = np.bincount(constants["case_index"].values, by_slot).astype(np.float32)
+        by_case["prior_share"] = "case", of_prior
         by_case["annotator_agreement"] = "case", _agreement(annotations)
         empty = xr.Dataset(
             coords={
@@ -432,21 +440,15 @@ def evaluate_by_level(
         case_weight = None if checked is None else checked.mean(axis=0, dtype=float)
         of_cases = agreement(annotations, choice, case_weight)
         agreed = averages(of_cases, cluster, seed, n_replicates, ranges.n_draws)
-        if (
-            "top1_coverage" in asked.lists
-            and ranges.n_draws > 1
-            and are_shares(source.attrs)
-            and not known_predictions(source.attrs)
-        ):
+        if expects and ranges.n_draws > 1:
             agreed |= _expected(asked, found, of_cases["expert_agreement"], cluster)
-        withheld = bool(named) and spread(source.attrs) == "unknown" and are_shares(source.attrs)
         empty.attrs |= {"spread": spread(source.attrs)} | ({"withheld": WITHHELD} if withheld else {})
         empty.attrs |= {"outside": json.dumps(list(unknown))} if unknown else {}
         if withheld:
             bounds = accuracy_bounds(agreed["expert_agreement"][1], n_classes)
             names = ("top1_accuracy_lower_bound", "top1_accuracy_upper_bound")
             agreed |= {name: ("classifier", bound) for name, bound in zip(names, bounds, strict=True)}
-        by_draw = partial(_by_draw, asked, found, linear=withheld)
+        by_draw = partial(_by_draw, asked, found, hidden, linear=withheld)
         results = empty.assign(by_draw(0) | by_case | agreed).assign_coords(top_class=("case", top_class))
         n_levels = len(found.weight) - asked.n_by
         if grouped is not None:
@@ -480,6 +482,7 @@ def evaluate_by_level(
 def _by_draw(
     asked: Measures,
     found: Found,
+    hidden: Collection[str],
     group: int | slice,
     *,
     by_case: bool = True,
@@ -488,14 +491,14 @@ def _by_draw(
 ) -> dict[str, Any]:
     """Divide the sums of all cases, or of a subgroup, or of several, which come first; with the means by case.
 
-    With ``linear``, of the metrics of lists only those that are linear in the plausibilities.
+    Without `hidden` ones; with ``linear``, of the metrics of lists only those that are linear in the plausibilities.
     """
     rows, variables = all_rows(asked.lists.values(), asked.own), {}
     dims = ("classifier",) if isinstance(group, int) else ("group", "classifier")
     weight, signed_weight = found.weight[group], found.signed_weight[group]
     with np.errstate(invalid="ignore"):  # draws in which nothing has weight
         for number, (name, (metric, k)) in enumerate(asked.names.items()):
-            if linear and k and not METRICS[metric].of_masses:
+            if name in hidden or (linear and k and not METRICS[metric].of_masses):
                 continue
             better = (METRICS[metric] if k else asked.own[name]).better
             values = metric_sums(found.sums[group], rows, metric, k) / weight[..., None, :]
@@ -562,7 +565,7 @@ def check_lengths(name: str, given: int | Sequence[int] | None, n_classes: int) 
     ([1, 2], [3], [1])
     """
     if given is None:
-        return [size for size in SIZES if size < max(n_classes, 2)]
+        return usual_lengths(n_classes)
     found = [check_size(name, size, n_classes) for size in ([given] if np.ndim(given) == 0 else list(given))]
     if name == "k" and not found:
         raise ArgumentError("k must name the length of a list, but none was given: choose some, such as (1, 3).")

@@ -106,7 +106,7 @@ def freed_shape(
         )
     own = {name: named[name] for name in known}
     options: dict[str, Any] = {"break_ties": break_ties, "seed": seed}
-    results = evaluate(posterior, own, k=1, sizes=1, replicates=0, progress=False, **options)
+    results = evaluate(posterior, own, metrics=METRIC, sizes=1, replicates=0, progress=False, **options)
     kappa = json.loads(attrs["arguments"]).get("prior_kappa")
     return freed_table(results, freed_shifts(annotations, own, **options, kappa=kappa))
 

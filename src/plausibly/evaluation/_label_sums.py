@@ -79,6 +79,12 @@ class Labels:
         return replace(self, order=order, confusions=confusions)
 
     @property
+    def single(self) -> list[str]:
+        """Names of the metrics with one value for a classifier, instead of one for every class."""
+        alone = {name: self.n_sides == 2 or not metric.by_class for name, metric in self.every.items()}
+        return [name for name, metric in self.every.items() if alone[name] and not metric.along]
+
+    @property
     def n_sides(self) -> int:
         """Number of classes that metrics see: two, if one is against all others."""
         return self.n_classes if self.positive is None else 2

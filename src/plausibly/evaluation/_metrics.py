@@ -6,6 +6,9 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+import numpy as np
+from jaxtyping import Float
+
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
 from plausibly.metrics import (
@@ -18,6 +21,7 @@ from plausibly.metrics import (
     sensitivity_at_specificity,
     specificity_at_sensitivity,
 )
+from plausibly.metrics._declared import improper
 from plausibly.metrics._user import Function, as_metric, check_function
 
 COORDINATES = ("classifier", "draw", "chain", "case", "risk_level", "replicate", "class_name", "group")
@@ -47,6 +51,9 @@ GROUPS: dict[str, list[str]] = {
     "decision_curve": ["decision_curve", "net_benefit_of_all"],
     "ordered": ["mean_absolute_error", "within_one", "quadratic_kappa", "ranked_probability_score"],
 }  #: names for several metrics
+SIZES = (1, 2, 3)  #: of lists, and of the sets whose annotation certainty is reported, unless others are asked for
+LISTS = "lists"  #: name for all metrics of ranked lists, of the lengths ``k``
+_BY_CLASS = 30  # classes up to which metrics of every class are computed without being named
 
 
 class Asked(NamedTuple):
@@ -79,8 +86,37 @@ def metric_names(ks: Sequence[int], own: Iterable[str] = ()) -> dict[str, tuple[
     return {f"top{k}_{name}": (name, k) for k in ks for name in METRICS} | {name: (name, 0) for name in own}
 
 
+def usual_metrics(n_classes: int, predictions: Sequence[Float[np.ndarray, "case class"]]) -> list[str]:
+    """Name the metrics of labels that suit the data.
+
+    Of two classes, those that clinicians read. Order needs scores, not hard labels (ones and zeros), and the Brier
+    score needs probabilities, of every classifier. Of more classes, metrics of choices, by class if these are few.
+
+    Examples
+    --------
+    >>> usual_metrics(2, [np.array([[0.2, 0.8], [0.6, 0.4]])])
+    ['sensitivity', 'specificity', 'ppv', 'npv', 'brier', 'auroc']
+    >>> usual_metrics(2, [np.array([[0, 1], [1, 0]])])
+    ['sensitivity', 'specificity', 'ppv', 'npv']
+    >>> usual_metrics(2, [np.array([[-1.5, 2.5], [1.0, -1.0]])])[4:], usual_metrics(419, [])
+    (['auroc'], ['balanced_accuracy'])
+    """
+    if n_classes != 2:
+        return ["balanced_accuracy", *(("sensitivity", "ppv") if n_classes <= _BY_CLASS else ())]
+    names = ["sensitivity", "specificity", "ppv", "npv"]
+    if any(((given == 0) | (given == 1)).all() for given in predictions):
+        return names
+    return [*names, *(() if any(improper(given) is not None for given in predictions) else ("brier",)), "auroc"]
+
+
 def read_metrics(
-    metrics: Any, ks: Sequence[int], n_classes: int, *, threshold: float | None = None, drawn: bool = True
+    metrics: Any,
+    ks: Sequence[int] | None,
+    n_classes: int,
+    *,
+    predictions: Sequence[Float[np.ndarray, "case class"]] = (),
+    threshold: float | None = None,
+    drawn: bool = True,
 ) -> Asked:
     """Read which metrics are wanted.
 
@@ -88,11 +124,14 @@ def read_metrics(
     ----------
     metrics
         Names of metrics, or of groups of them; or metrics of the user's own by name, besides those of lists; or None
-        for the latter alone.
+        for the latter and :func:`usual_metrics`.
     ks
-        Lengths of the lists, where metrics of lists are not named.
+        Lengths of the lists, where metrics of lists are not named. By default 1, 2 and 3, if below the number of
+        classes; of two classes, the accuracy is then the only metric of lists.
     n_classes
         Number of classes.
+    predictions
+        Predictions of every classifier, which are needed where no metrics are named.
     threshold
         Threshold of the net benefit that is named without one.
     drawn
@@ -110,10 +149,15 @@ def read_metrics(
     (['auroc'], {'top1_accuracy': ('accuracy', 1)}, ['net_benefit_0.2'])
     """
     given: dict[str, Any]
-    if metrics is None or isinstance(metrics, Mapping):
-        lists = metric_names(ks) if drawn else {}
+    of_lists = usual_lists(ks, n_classes)
+    if metrics is None:
+        lists = of_lists if drawn else {}
+        names = [*(() if drawn else ("accuracy",)), *usual_metrics(n_classes, predictions)]
+        given = {name: LABEL_METRICS[name] for name in names}
+    elif isinstance(metrics, Mapping):
+        lists = of_lists if drawn else {}
         given = {}
-        for name, metric in (metrics or {}).items():
+        for name, metric in metrics.items():
             if str(name) in given:
                 raise ArgumentError(f"two metrics have the name {str(name)!r}: give each a name of its own.")
             given[str(name)] = metric
@@ -126,6 +170,9 @@ def read_metrics(
                 'for example ["auroc", "sensitivity"] or {"mine": function}.'
             )
         for name in (one for asked in names for one in GROUPS.get(str(asked), [asked])):
+            if name == LISTS and drawn:
+                lists |= of_lists
+                continue
             found = _named(name, n_classes, threshold, drawn)
             if isinstance(found, tuple):
                 lists[str(name)] = found
@@ -181,6 +228,30 @@ def _named(name: Any, n_classes: int, threshold: float | None, drawn: bool) -> A
     known = [*LABEL_METRICS, *metric_names([1, 2, 3]), *GROUPS, *(f"{point}_0.9" for point in _AT_POINT)]
     near = get_close_matches(text, known, 3) or [*GROUPS, "auroc", "sensitivity", "brier", "top1_accuracy"]
     raise ArgumentError(f"there is no metric {_show(name)}: choose for example from {', '.join(near)}.")
+
+
+def usual_lists(ks: Sequence[int] | None, n_classes: int) -> dict[str, tuple[str, int]]:
+    """Metrics and lengths of lists that are computed where none are named.
+
+    Examples
+    --------
+    >>> usual_lists(None, 2), len(usual_lists(None, 3))
+    ({'top1_accuracy': ('accuracy', 1)}, 14)
+    """
+    if ks is None and n_classes <= 2:  # of which the others are equal to it, or one minus it
+        return {"top1_accuracy": ("accuracy", 1)}
+    return metric_names(usual_lengths(n_classes) if ks is None else ks)
+
+
+def usual_lengths(n_classes: int) -> list[int]:
+    """Lengths of lists, and sizes of sets, that are reported unless others are named; those of all classes are trivial.
+
+    Examples
+    --------
+    >>> usual_lengths(3), usual_lengths(1)
+    ([1, 2], [1])
+    """
+    return [size for size in SIZES if size < max(n_classes, 2)]
 
 
 def check_metrics(metrics: Mapping[str, Metric | Function], n_classes: int) -> dict[str, Metric]:

@@ -17,7 +17,7 @@ from plausibly.evaluation._label_results import Values, values_of_cases, values_
 from plausibly.evaluation._label_sums import Cases, Labels
 from plausibly.evaluation._metrics import COORDINATES, Asked, read_metrics
 from plausibly.evaluation._panels import first_choices
-from plausibly.evaluation._truth import Truth, check_truth, truth_of_labels
+from plausibly.evaluation._truth import Truth, truth_of_labels
 from plausibly.evaluation._weights import check_clusters, check_weights
 from plausibly.metrics._confusion import pairs
 from plausibly.metrics._inputs import check_break_ties, check_share
@@ -25,17 +25,6 @@ from plausibly.predictions import line_up, named_predictions
 from plausibly.random_streams import Stream, key_words, select
 
 _CASES = 2000  # whose rows are in memory at once
-
-
-DEFAULT = "accuracy", "balanced_accuracy", "sensitivity", "ppv"  #: metrics against labels, if none are named
-
-
-def read_labels(metrics: Any, annotations: Annotations, positive: Any, threshold: float | None) -> Labels:
-    """Read which metrics are wanted against labels."""
-    n_classes = annotations.n_classes
-    wanted = DEFAULT if metrics is None else metrics
-    asked = read_metrics(wanted, [], n_classes, threshold=threshold, drawn=False)
-    return labels_of(asked, annotations, positive, threshold)
 
 
 def labels_of(asked: Asked, annotations: Annotations, positive: Any, threshold: float | None) -> Labels:
@@ -48,11 +37,7 @@ def labels_of(asked: Asked, annotations: Annotations, positive: Any, threshold: 
         whole distributions is asked of one class against all others.
     """
     classes = annotations.classes.tolist()
-    if positive is not None and str(positive) not in classes:
-        raise ArgumentError(
-            f"positive must be a class, but {_show(positive)} was given: choose from {some(np.array(classes))}."
-        )
-    at = classes.index(str(positive)) if positive is not None else 1 if len(classes) == 2 else None
+    at = classes.index(check_positive(classes, positive)) if positive is not None else 1 if len(classes) == 2 else None
     if threshold is not None:
         check_share("threshold", threshold)
         if at is None:
@@ -76,19 +61,13 @@ def labels_of(asked: Asked, annotations: Annotations, positive: Any, threshold: 
     return labels
 
 
-def check_asked(
-    metrics: Any, annotations: Annotations, *, truth: str, positive: Any = None, threshold: float | None = None
-) -> bool:
-    """Refuse metrics that cannot be computed; say whether one of them has a value for every class.
-
-    Raises
-    ------
-    ArgumentError
-        As :func:`plausibly.evaluate` does.
-    """
-    asked = read_metrics(metrics, [], annotations.n_classes, threshold=threshold, drawn=check_truth(truth))
-    labels = labels_of(asked, annotations, positive, threshold)
-    return labels.positive is None and any(metric.by_class for metric in labels.every.values() if not metric.along)
+def check_positive(classes: Sequence[str], positive: Any) -> str | None:
+    """Refuse a positive class that there is not."""
+    if positive is not None and str(positive) not in classes:
+        raise ArgumentError(
+            f"positive must be a class, but {_show(positive)} was given: choose from {some(np.array(classes))}."
+        )
+    return None if positive is None else str(positive)
 
 
 def described(results: xr.Dataset, labels: Labels, annotations: Annotations, n_cases: float) -> xr.Dataset:
@@ -114,9 +93,11 @@ def described(results: xr.Dataset, labels: Labels, annotations: Annotations, n_c
 def against_labels(
     annotations: Annotations,
     predictions: Mapping[str, Any],
-    labels: Labels,
     truth: Truth,
     *,
+    metrics: Any,
+    positive: Any,
+    threshold: float | None,
     panel: int,
     weights: Any,
     clusters: Sequence[Hashable] | Mapping[str, Hashable] | None,
@@ -141,8 +122,10 @@ def against_labels(
         of_labels *= check_weights(weights, 1, annotations.cases).T
     groups = None if by is None else read_groups(by, annotations.cases, intersections=intersections)
     members = [np.ones(annotations.n_cases), *(() if groups is None else groups.member)]
-    positive = None if labels.positive is None else str(annotations.classes[labels.positive])
+    positive = check_positive(annotations.classes, positive)
     lined_up = [line_up(given, annotations, extra, positive) for given in named.values()]
+    options: dict[str, Any] = {"predictions": lined_up, "threshold": threshold, "drawn": False}
+    labels = labels_of(read_metrics(metrics, [], annotations.n_classes, **options), annotations, positive, threshold)
     for name, values in zip(named, lined_up, strict=True):
         labels.check(name, values, annotations.cases)
     words = key_words(seed, cluster, Stream.BOOTSTRAP)

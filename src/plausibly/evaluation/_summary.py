@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from plausibly.bootstrap import CI_PROB, interval
 
-_DIMS = ("classifier", "draw"), ("classifier", "class_name", "draw")
+DIMS = ("classifier", "draw"), ("classifier", "class_name", "draw")
 
 
 def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
@@ -49,7 +49,7 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
     metrics = {metric: variables[metric] for metric in results.data_vars}
     for position, classifier in enumerate(results["classifier"].values):
         for metric, variable in metrics.items():
-            if variable.dims not in _DIMS:
+            if variable.dims not in DIMS:
                 continue
             for class_name, of_class in _by_class(results, variable.dims):
                 place = (position, *of_class)

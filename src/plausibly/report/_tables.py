@@ -26,8 +26,8 @@ LEVELS = ("low", "medium", "high")  #: of risk
 
 def sizes(run: Run) -> list[int]:
     """List lengths that a run was evaluated with."""
-    found = (re.fullmatch(r"top(\d+)_coverage_point", str(name)) for name in run.results.data_vars)
-    return [int(name[1]) for name in found if name]
+    found = (re.fullmatch(r"top(\d+)_(accuracy|coverage)_point", str(name)) for name in run.results.data_vars)
+    return list(dict.fromkeys(int(name[1]) for name in found if name))
 
 
 def headline_metrics(swept: Sweep) -> list[str]:
@@ -78,7 +78,8 @@ def headline(swept: Sweep, runs: Sequence[Run] = ()) -> pd.DataFrame:
             rows.append({"run": run.label, "certainty": certainty})
             continue
         metrics = headline_metrics(swept)
-        table = run.metrics().set_index(["classifier", "metric"])
+        table = run.metrics()
+        table = table[table["metric"].isin(metrics)].set_index(["classifier", "metric"])
         means = [table.loc[(name, metrics[0]), "mean"] for name in swept.classifiers]
         order = [swept.classifiers[at] for at in np.argsort(np.negative(means), kind="stable")]
         for name, following in zip(order, [*order[1:], None], strict=True):

@@ -24,19 +24,17 @@ from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
 from plausibly.evaluation import (
     check_clusters,
     check_lengths,
-    check_metrics,
     evaluate_by_level,
     known_predictions,
-    metric_names,
     panels,
     read_groups,
 )
 from plausibly.evaluation._evidence_checks import label_checks
 from plausibly.evaluation._freed_shape import METRIC, freed_shifts
+from plausibly.evaluation._metrics import LISTS, read_metrics
+from plausibly.evaluation._of_labels import labels_of
 from plausibly.fingerprint import of_thread
-from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_break_ties
-from plausibly.metrics._user import Function
 from plausibly.models import MODELS
 from plausibly.posterior import difference, opened, read_fingerprint, remove_store
 from plausibly.predictions import line_up, named_predictions, with_predicted
@@ -79,6 +77,7 @@ class Plan:
     steps: Sequence[PlannedRun]
     options: Mapping[str, Any]  #: of evaluate
     seed: int
+    metrics: Sequence[str]  #: names of those with one value for a classifier
 
     @classmethod
     def of(
@@ -90,7 +89,7 @@ class Plan:
         k: int | Sequence[int] | None = None,
         sizes: int | Sequence[int] | None = None,
         risks: Any = None,
-        metrics: Mapping[str, Metric | Function] | None = None,
+        metrics: Any = None,
         weights: ArrayLike | None = None,
         clusters: Any = None,
         replicates: int = REPLICATES,
@@ -99,6 +98,7 @@ class Plan:
         break_ties: str = "order",
         extra: str = "refuse",
         positive: str | None = None,
+        threshold: float | None = None,
         seed: int = 0,
         **given: Any,
     ) -> "Plan":
@@ -112,11 +112,15 @@ class Plan:
             observed, extra = with_predicted(observed, named), "refuse"
         if isinstance(observed, Annotations):
             named = {name: line_up(source, observed, extra, positive) for name, source in named.items()}
+        if isinstance(observed, Scores):
+            given, threshold = {**given, "threshold": threshold}, None
         steps = plan_runs(observed, models, given, predictions=named, seed=seed)
         if not steps:
             raise ArgumentError(f"a sweep needs a model, but none was given: choose from {', '.join(MODELS)}.")
-        threshold = steps[0].settled.arguments.get("threshold")
-        annotations = observed.split(threshold) if isinstance(observed, Scores) else observed
+        annotations = observed
+        if isinstance(observed, Scores):
+            annotations = observed.split(steps[0].settled.arguments.get("threshold"))
+            named = {name: line_up(source, annotations, extra, positive) for name, source in named.items()}
         check_break_ties(break_ties)
         sizes = check_lengths("sizes", sizes, annotations.n_classes)
         if not sizes:
@@ -129,25 +133,28 @@ class Plan:
         check_replicates(replicates, least=0)
         if by is not None and not named:
             raise ArgumentError("by reports metrics of classifiers by group, but there are no predictions: give some.")
+        ks = None if k is None else check_lengths("k", k, annotations.n_classes)
+        if not (metrics is None or isinstance(metrics, Mapping)):
+            metrics = [LISTS, *([metrics] if isinstance(metrics, str) else metrics)]
+        options = {"predictions": list(named.values()), "threshold": threshold}
+        asked = read_metrics(metrics, ks, annotations.n_classes, **options)
+        labels = labels_of(asked, annotations, positive, threshold)
+        if isinstance(metrics, Mapping):
+            metrics = {**asked.own, **asked.sums, **asked.order}
         evaluated = {
-            "k": check_lengths("k", k, annotations.n_classes),
+            "k": ks,
             "sizes": sizes,
             "risks": None if risks is None else read_risks(risks, annotations.classes),
-            "metrics": check_metrics({} if metrics is None else metrics, annotations.n_classes),
+            "metrics": metrics,
+            "positive": positive,
+            "threshold": threshold,
             "weights": weights,
             "clusters": None if clusters is None else check_clusters(clusters, annotations.cases),
             "replicates": replicates,
             "by": None if by is None else read_groups(by, annotations.cases, intersections=intersections),
             "break_ties": break_ties,
         }
-        if isinstance(observed, Scores):
-            named = {name: line_up(source, annotations, extra, positive) for name, source in named.items()}
-        return cls(annotations, observed, named, steps, evaluated, seed)
-
-    @property
-    def metrics(self) -> list[str]:
-        """Names of all metrics; user-defined metrics come last."""
-        return list(metric_names(self.options["k"], self.options["metrics"]))
+        return cls(annotations, observed, named, steps, evaluated, seed, (*asked.lists, *asked.own, *labels.single))
 
     @property
     def labels(self) -> list[str]:
@@ -272,20 +279,19 @@ class Plan:
         options = {
             **self.options,
             **of_cases,
-            "metrics": {},
             "by": None,
             "seed": self.seed,
             "progress": False,
             "scheduler": None,
         }
-        alike = not self.options["metrics"] and self.options["by"] is None
+        alike = not isinstance(self.options["metrics"], Mapping) and self.options["by"] is None
         fits = alike and draws * annotations.n_cases <= _FEW
         if fits:  # as many equal draws as a run has
             groups = to_groups(posterior)
             groups["posterior"] = groups["posterior"].isel(draw=np.zeros(draws, int))
             posterior = from_groups(groups, posterior.attrs)
         else:
-            options |= {"risks": None, "sizes": 1, "replicates": 0}
+            options |= {"metrics": {}, "risks": None, "sizes": 1, "replicates": 0}
         found, _ = evaluate_by_level(posterior, predictions, **options, by_level=fits)
         return found.isel(draw=[0])
 

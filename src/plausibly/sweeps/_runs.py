@@ -16,6 +16,7 @@ from plausibly.annotations import Annotations
 from plausibly.diagnostics._verdict import population_verdict, verdict
 from plausibly.evaluation import by_group, summary
 from plausibly.evaluation._by_group import SUFFIX
+from plausibly.evaluation._summary import DIMS
 from plausibly.evaluation.comparison import rankings
 
 STATISTICS = ("r_hat", "ess_bulk", "ess_tail", "n_diverging")
@@ -88,25 +89,15 @@ class Run:
 
     @cached_property
     def _metrics(self) -> pd.DataFrame:
-        table = summary(self.results)
-        for place, (name, value) in enumerate(self._names.items(), 1):
-            table.insert(place, name, value)
-        return table
+        return metric_table(self.results, self._names)
 
     def groups(self) -> pd.DataFrame:
         """Tabulate every metric by group, see :func:`plausibly.evaluation.by_group`; empty without groups."""
-        found = [str(name).removesuffix(SUFFIX) for name in self.results if str(name).endswith("_point" + SUFFIX)]
-        tables = []
-        for metric in (name.removesuffix("_point") for name in found):
-            table = by_group(self.results, metric)
-            for place, (name, value) in enumerate(self._names.items(), 3):
-                table.insert(place, name, value)
-            table.insert(5, "metric", metric)
-            tables.append(table)
-        return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+        return group_table(self.results, self._names)
 
     @property
     def _names(self) -> dict[str, Any]:
+        """Columns of every table."""
         return {"model": self.model, "reliability": self.reliability}
 
     def certainty(self) -> pd.DataFrame:
@@ -162,7 +153,7 @@ class Sweep:
 
     @property
     def metrics(self) -> pd.DataFrame:
-        """One row per classifier, model, reliability and metric; see :func:`plausibly.summary` for the columns."""
+        """One row per classifier, model, reliability, metric and class; :func:`plausibly.summary` has the columns."""
         return self._metrics.copy()
 
     @cached_property
@@ -171,12 +162,14 @@ class Sweep:
 
     @property
     def dataset(self) -> xr.Dataset:
-        """The table ``metrics`` as arrays over (model, reliability, classifier, metric).
+        """The table ``metrics``, without those of a class, as arrays over (model, reliability, classifier, metric).
 
         The reliability ``inf`` stands for the limit, the value at the point estimate, which has no spread. Combinations
         that were not run are NaN.
         """
         table = self.metrics
+        if "class" in table:
+            table = table[table["class"] == ""].drop(columns="class")
         limits = []
         for model, runs in self.models.items():
             last = max(runs, key=lambda run: -np.inf if np.isnan(run.reliability) else run.reliability)
@@ -270,6 +263,30 @@ class Sweep:
         of_cases = verdict({run.label: run.convergence for run in self.runs}, most)
         of_populations = dict.fromkeys(population_verdict(run.shared_convergence) for run in self.runs)
         return " ".join([of_cases, *filter(None, of_populations)])
+
+
+def metric_table(results: xr.Dataset, names: Mapping[str, Any]) -> pd.DataFrame:
+    """Tabulate :func:`plausibly.summary` with columns of constants after that of the classifiers."""
+    table = summary(results)
+    for place, (name, value) in enumerate(names.items(), 1):
+        table.insert(place, name, value)
+    return table
+
+
+def group_table(results: xr.Dataset, names: Mapping[str, Any]) -> pd.DataFrame:
+    """Tabulate every metric by group, and by class where it has a value for each; empty without groups."""
+    found = [str(name) for name, of in results.items() if of.dims in DIMS and f"{name}{SUFFIX}" in results]
+    tables = []
+    for metric in found:
+        classes = results["class_name"].values if "class_name" in results[metric].dims else [None]
+        for class_name in classes:
+            own = results if class_name is None else results.sel(class_name=class_name)
+            table = by_group(own, metric)
+            of_class = {"class": "" if class_name is None else class_name} if "class_name" in results.dims else {}
+            for place, (name, value) in enumerate((names | {"metric": metric} | of_class).items(), 3):
+                table.insert(place, name, value)
+            tables.append(table)
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
 def posterior_name(label: str, *, in_shards: bool = False) -> str:

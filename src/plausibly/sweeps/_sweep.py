@@ -13,7 +13,7 @@ from plausibly.aggregation._on_disk import check_shard
 from plausibly.annotations import Annotations, Scores
 from plausibly.bootstrap import REPLICATES
 from plausibly.errors import FileError, reason, renamed
-from plausibly.metrics import Metric
+from plausibly.metrics import Metric, OrderMetric, SumMetric
 from plausibly.metrics._user import Function
 from plausibly.posterior import check_path
 from plausibly.sweeps._plan import Folder, Plan
@@ -29,7 +29,8 @@ def sweep(
     k: int | Sequence[int] | None = None,
     sizes: int | Sequence[int] | None = None,
     risks: Any = None,
-    metrics: Mapping[str, Metric | Function] | None = None,
+    metrics: str | Sequence[str] | Mapping[str, Metric | SumMetric | OrderMetric | Function] | None = None,
+    positive: str | None = None,
     weights: ArrayLike | None = None,
     clusters: Sequence[Hashable] | Mapping[str, Hashable] | None = None,
     replicates: int = REPLICATES,
@@ -68,12 +69,16 @@ def sweep(
         reliabilities of a model, or for a model without any. A model is a name, a :class:`plausibly.Model` or a NumPyro
         program. Alternatively, arguments of :func:`plausibly.aggregate` by label, such as
         ``{"sharp": {"model": "plackett-luce", "reliability": (1, 3), "mode": "temper"}}``.
-    k, sizes, risks, metrics, weights, clusters, replicates, by, intersections, break_ties, extra
-        Arguments of :func:`plausibly.evaluate`. Weights must be one per case, (case,), since runs differ in their
-        draws. With ``extra="include"``, cases that have predictions and no annotations are evaluated, too, see
-        :func:`plausibly.aggregate`; every model then needs ``class_prior="predictions"``.
-    ties, mode, unranked, concentration, threshold, prior, draws, chains, warmup
+    k, sizes, risks, metrics, positive, weights, clusters, replicates, by, intersections, break_ties, extra
+        Arguments of :func:`plausibly.evaluate`. Metrics that are named are computed besides those of lists. Weights
+        must be one per case, (case,), since runs differ in their draws. With ``extra="include"``, cases that have
+        predictions and no annotations are evaluated, too, see :func:`plausibly.aggregate`; every model then needs
+        ``class_prior="predictions"``.
+    ties, mode, unranked, concentration, prior, draws, chains, warmup
         Arguments of :func:`plausibly.aggregate`, each passed to the models that accept it.
+    threshold
+        Score that separates the two classes, as for :func:`plausibly.aggregate`; of annotations that are no scores, the
+        argument of :func:`plausibly.evaluate`.
     seed
         Random seed, the same for all runs.
     progress
@@ -125,10 +130,10 @@ def sweep(
     (['prirn@10', 'prirn@100', 'irn'], ['classifier', 'model', 'reliability', 'metric'])
     """
     given = {"ties": ties, "mode": mode, "unranked": unranked, "concentration": concentration}
-    given |= {"threshold": threshold, "prior": prior, "draws": draws, "chains": chains, "warmup": warmup}
+    given |= {"prior": prior, "draws": draws, "chains": chains, "warmup": warmup}
     asked = {"k": k, "sizes": sizes, "risks": risks, "metrics": metrics, "weights": weights, "break_ties": break_ties}
     asked |= {"clusters": clusters, "replicates": replicates, "by": by, "intersections": intersections}
-    asked |= {"extra": extra}
+    asked |= {"extra": extra, "positive": positive, "threshold": threshold}
     plan = Plan.of(annotations, predictions, models, **asked, seed=seed, **given)
     folder = None
     if out is not None:

@@ -221,7 +221,7 @@ def _abilities(posterior: Posterior) -> Float[np.ndarray, "draw annotator"]:
 def _right(posterior: Posterior, said: np.ndarray, model: str) -> Float[np.ndarray, "draw case"]:
     """Probability in every draw that what a model says first is true, or the most plausible."""
     if model == RANKED:
-        found = evaluate(posterior, {"m": said}, k=1, sizes=1, break_ties="random", progress=False)
+        found = evaluate(posterior, {"m": said}, metrics="top1_accuracy", sizes=1, break_ties="random", progress=False)
         by_case = found["top1_accuracy_by_case"].values[0]
         return np.repeat(by_case[None], found.sizes["draw"], axis=0).astype(float)
     drawn = dense_draws(posterior, said.shape)
