@@ -87,6 +87,37 @@ def test_what_clinicians_read_is_there_without_being_named(files, tmp_path):
     assert f"{value['mean']:.3f} ({value['total_lower']:.3f}–{value['total_upper']:.3f})" in rows.splitlines()[0]
 
 
+def test_thresholds_are_chosen_on_other_cases(files, tmp_path):
+    table, random = pd.read_csv(files / "labels.csv"), np.random.default_rng(1)
+    scores = pd.read_csv(files / "a.csv")
+    other = table.assign(case="o" + table["case"])
+    other.to_csv(tmp_path / "other.csv", index=False)
+    more = pd.DataFrame({"case": other["case"].unique(), "score": random.random(N)})
+    pd.concat([more, scores]).to_csv(tmp_path / "both.csv", index=False)
+    given = ["--predictions", f"B={tmp_path / 'both.csv'}", "--truth", "annotator", "--metrics", "sensitivity"]
+    given += ["--prevalence", "0.02", "--threshold-from", tmp_path / "other.csv", "--threshold-at", "sensitivity=0.7"]
+    shown = plausibly("evaluate", files / "labels.csv", *given, "--model", "majority-vote", "--out", tmp_path / "out")
+    assert shown.exit_code == 0, shown.output
+    annotations = pb.read_annotations(tmp_path / "other.csv")
+    chosen = pb.evaluation.choose_threshold(
+        annotations, {"B": more.set_index("case")["score"]}, sensitivity=0.7, truth="annotator"
+    )
+    found = pd.read_csv(tmp_path / "out" / "metrics.csv").set_index(["model", "metric"])["mean"]["annotator"]
+    expected = pb.evaluate(
+        pb.read_annotations(files / "labels.csv"),
+        {"B": files / "a.csv"},
+        metrics=["sensitivity"],
+        prevalence=0.02,
+        truth="annotator",
+        threshold=chosen,
+    )
+    for name in ("sensitivity", "ppv_at_prevalence_0.02", "npv_at_prevalence_0.02"):
+        assert found[name] == pytest.approx(expected[name].item(), abs=1e-6)
+    assert f"from a probability of {chosen['B']:.3g} B on (sensitivity=0.7 on" in " ".join(shown.output.split())
+    wrong = run(files, tmp_path / "w", "--threshold-from", files / "labels.csv", status=2)
+    assert "--threshold-from must have other cases" in " ".join(wrong.output.split())
+
+
 def test_unknown_metrics_are_refused_before_anything_is_computed(files, tmp_path):
     found = run(files, tmp_path, "--metrics", "aurok", status=2)
     assert "there is no metric 'aurok'" in " ".join(found.output.split())

@@ -22,8 +22,8 @@ COMMANDS = (
     "plan",
     *("diagnose", "agreement", "discrepancy", "judge", "reliability", "convert", "simulate", "model"),
 )
-METRICS = ["classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]
-METRICS += ["total_lower", "total_upper", "sampling_sd"]
+METRICS = ["classifier", "model", "reliability", "metric", "class", "mean", "sd", "lower", "upper", "best", "worst"]
+METRICS += ["point", "total_lower", "total_upper", "sampling_sd"]
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from plausibly.annotations._usual_models import one_truth_model, recommended_mod
 from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
-from plausibly.cli._asked_metrics import of_labels, show, tables_of_labels, with_class
+from plausibly.cli._asked_metrics import chosen_thresholds, of_labels, show, tables_of_labels, with_class
 from plausibly.cli._further_labels import plan_labels
 from plausibly.cli._groups import read_by, read_column
 from plausibly.cli._model_names import EvaluatedModelNames
@@ -165,6 +165,11 @@ def run(
             models = models[:1]
     asked = options.MetricOptions() if asked is None else asked
     of_scores = isinstance(read, annotated.Scores)
+    if asked.threshold_from is not None:
+        if given.get("threshold") is not None:
+            raise ArgumentError("--threshold and --threshold-from were given, but each names a threshold: keep one.")
+        other = annotated.read_annotations(asked.threshold_from, classes, choices=choices, progress=not quiet)
+        given |= {"threshold": chosen_thresholds(asked, other, read, predictions), "extra": "ignore"}
     names = None if asked.metrics is None else [name.strip() for name in asked.metrics.split(",")]
     plan = Plan.of(
         read,
@@ -172,6 +177,7 @@ def run(
         parse_variants(models),
         metrics=names if asked.truth == "most-plausible" else {},
         positive=asked.positive,
+        prevalence=asked.prevalence,
         risks=None if risks is None else str(risks),
         clusters=read_column(clusters, annotations),
         by=read_by(by, annotations),
@@ -213,7 +219,8 @@ def run(
         runs.append(done)
     swept = plan.sweep(runs, fresh)
     if not quiet and plan.predictions:
-        show(lead(swept).results if by_labels is None else by_labels)
+        chosen = f"{asked.threshold_at} on {asked.threshold_from}" if asked.threshold_from is not None else ""
+        show(lead(swept).results if by_labels is None else by_labels, chosen)
     if not quiet:
         say("Writing the report", stderr=True)
     sources = {"annotations": str(annotations), "classes": classes, "risks": risks, "fresh labels": fresh_labels}

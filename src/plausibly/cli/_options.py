@@ -242,6 +242,27 @@ class MetricOptions:
             "is the probability. By default the second of two.",
         ),
     ] = None
+    threshold_from: Annotated[
+        Path | None,
+        measure(
+            "--threshold-from",
+            metavar="FILE",
+            help="Annotations of other cases, with rows in the same predictions, on which the threshold of each "
+            "classifier is chosen, against what one expert would say (or --truth panel).",
+        ),
+    ] = None
+    threshold_at: Annotated[
+        str,
+        measure(
+            "--threshold-at",
+            metavar="NAME=VALUE",
+            help="What the threshold of --threshold-from has there: specificity, sensitivity or net_benefit.",
+        ),
+    ] = "specificity=0.9"
+    prevalence: Annotated[
+        float | None,
+        measure("--prevalence", metavar="SHARE", help="Prevalence elsewhere, at which PPV and NPV are reported, too."),
+    ] = None
 
 
 @dataclass

@@ -35,11 +35,12 @@ from plausibly.evaluation._evidence import (
 from plausibly.evaluation._label_results import Values, values_of_cases, values_of_sums, variables
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
 from plausibly.evaluation._metrics import read_metrics, usual_lengths
-from plausibly.evaluation._of_labels import against_labels, check_positive, described, labels_of
+from plausibly.evaluation._of_labels import against_labels, described, labels_of
 from plausibly.evaluation._panels import agreement, first_choices
 from plausibly.evaluation._ranges import CASES, Ranges, ahead
 from plausibly.evaluation._resampled import Average, averages
 from plausibly.evaluation._rows import all_rows, metric_sums
+from plausibly.evaluation._thresholds import check_positive, check_thresholds, labels_of_posterior
 from plausibly.evaluation._total import total_noise
 from plausibly.evaluation._truth import Truth, check_truth
 from plausibly.evaluation._weights import check_clusters, check_weights
@@ -63,7 +64,8 @@ def evaluate(
     truth: Truth = "most-plausible",
     panel: int = 3,
     positive: str | None = None,
-    threshold: float | None = None,
+    threshold: float | Mapping[str, float] | None = None,
+    prevalence: float | None = None,
     k: int | Sequence[int] | None = None,
     sizes: int | Sequence[int] | None = None,
     risks: Any = None,
@@ -142,7 +144,11 @@ def evaluate(
         has its own value.
     threshold
         Probability from which on a classifier names the positive class. By default it names the class with the highest
-        score. (The threshold of ``"net_benefit"``, too, which is 0.5 by default.)
+        score. A mapping has one for each classifier, see :func:`plausibly.evaluation.choose_threshold`. (A number is
+        the threshold of ``"net_benefit"``, too, which is 0.5 by default.)
+    prevalence
+        Prevalence elsewhere, between 0 and 1, at which PPV and NPV are computed, too, as ``ppv_at_prevalence_0.02`` and
+        ``npv_at_prevalence_0.02``, from sensitivity and specificity by Bayes' rule in every draw.
     k
         Values of k for the top-k metrics, each at most the number of classes. By default 1, 2 and 3, leaving out values
         that are not below the number of classes: if all classes are listed, accuracy is always 1. Of two classes, the
@@ -294,10 +300,11 @@ def evaluate(
     >>> round(results["brier"].item(), 3)
     0.14
     """
-    options = {"weights": weights, "clusters": clusters, "replicates": replicates, "by": by}
+    options: dict[str, Any] = {"weights": weights, "clusters": clusters, "replicates": replicates, "by": by}
+    options |= {"prevalence": prevalence}
     options |= {"intersections": intersections, "break_ties": break_ties, "extra": extra, "seed": seed}
     if not check_truth(truth):
-        annotations = _annotations_of(posterior)
+        annotations = labels_of_posterior(posterior)
         options |= {"metrics": metrics, "positive": positive, "threshold": threshold, "panel": panel}
         return against_labels(annotations, predictions, truth, **options)
     options |= {"metrics": metrics, "positive": positive, "threshold": threshold, "progress": progress}
@@ -306,14 +313,6 @@ def evaluate(
     for sentence in filter(None, (results.attrs.get("withheld"), *knows_more(results).values())):
         warnings.warn(sentence, PlausiblyWarning, stacklevel=3)
     return results
-
-
-def _annotations_of(source: Any) -> Annotations:
-    """Annotations, or those that a posterior, or its file, is of."""
-    if isinstance(source, Annotations):
-        return source
-    with opened(source) if isinstance(source, str | PathLike) else reading(source) as posterior:
-        return annotations_of(posterior, every=False)
 
 
 def evaluate_by_level(
@@ -334,6 +333,7 @@ def evaluate_by_level(
     by_level,
     positive=None,
     threshold=None,
+    prevalence=None,
     by=None,
     intersections=False,
     extra="refuse",
@@ -356,8 +356,9 @@ def evaluate_by_level(
         positive = check_positive(annotations.classes, positive)
         lined_up = [line_up(given, annotations, extra, positive) for given in named.values()]
         ks = None if k is None else check_lengths("k", k, n_classes)
-        wanted = read_metrics(metrics, ks, n_classes, predictions=lined_up, threshold=threshold)
-        labels = labels_of(wanted, annotations, positive, threshold)
+        about: dict[str, Any] = {"predictions": lined_up, "threshold": threshold, "prevalence": prevalence}
+        wanted = read_metrics(metrics, ks, n_classes, **about)
+        labels = labels_of(wanted, annotations, positive, check_thresholds(threshold, list(named)))
         shares = are_shares(source.attrs)
         withheld = bool(named) and spread(source.attrs) == "unknown" and shares
         expects = bool(named) and shares and not known_predictions(source.attrs)  # agreement, which is compared
@@ -461,7 +462,7 @@ def evaluate_by_level(
             small = labels.small(len(named) * ranges.n_draws * (len(members) - 1))
             if best is not None:
                 scores = np.stack([labels.scores(np.array(of)) for of in lined_up])
-                choices = np.stack([labels.choices(*of) for of in zip(choice, map(np.array, lined_up), strict=True)])
+                choices = labels.choices(list(choice), lined_up)
                 words = key_words(seed, cluster, Stream.BOOTSTRAP)
                 for n, (group, member) in enumerate(zip(values, members, strict=True)):
                     of = np.flatnonzero(member)
@@ -473,7 +474,7 @@ def evaluate_by_level(
             results = results.assign(variables(labels, values[:1], "", grouped=False, drawn=True))
             if grouped is not None:
                 results = results.assign(variables(small, values[1:], SUFFIX, grouped=True, drawn=True))
-            results = described(results, labels, annotations, float(found.weight[0, -1]))
+            results = described(results, labels, annotations, float(found.weight[0, -1]), threshold)
         empty = empty.drop_dims("case")
         weights = enumerate(found.weight[1:n_levels, -1], 1)
         return results, [(float(n), empty.assign(by_draw(at, by_case=False))) for at, n in weights]

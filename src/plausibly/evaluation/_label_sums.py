@@ -41,15 +41,15 @@ class Labels:
         Number of classes of the annotations.
     positive
         The class that all others are taken together against; None for every class by itself.
-    threshold
-        Probability from which on a classifier names the positive class; None if it names the most probable class.
+    thresholds
+        Probability from which on each classifier names the positive class; None if they name the most probable class.
     """
 
     sums: Mapping[str, SumMetric]
     order: Mapping[str, OrderMetric]
     n_classes: int
     positive: int | None = None
-    threshold: float | None = None
+    thresholds: tuple[float, ...] | None = None
     confusions: Mapping[str, SumMetric] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -109,12 +109,13 @@ class Labels:
         return np.stack([others, own], axis=1)
 
     def choices(
-        self, first: Int[np.ndarray, " case"], predictions: Float[np.ndarray, "case class"]
-    ) -> Int[np.ndarray, " case"]:
-        """What a classifier names, given its first choice."""
-        if self.threshold is None or self.positive is None:
-            return self.sides(first)
-        return (predictions[:, self.positive] >= self.threshold).astype(np.int8)
+        self, first: Sequence[Int[np.ndarray, " case"]], predictions: Sequence[Float[np.ndarray, "case class"]]
+    ) -> Int[np.ndarray, "classifier case"]:
+        """What classifiers name, given their first choices."""
+        if self.thresholds is None or self.positive is None:
+            return self.sides(np.stack(first))
+        scores = [np.asarray(values[:, self.positive]) for values in predictions]
+        return np.stack([of >= at for of, at in zip(scores, self.thresholds, strict=True)]).astype(np.int8)
 
     def check(self, name: str, predictions: Float[np.ndarray, "case class"], cases: np.ndarray) -> None:
         """Refuse predictions that are no probabilities, where these are needed."""
@@ -122,7 +123,7 @@ class Labels:
         if (
             any(metric.takes == "probabilities" for metric in self.every.values())
             or (several and (self.order or self.positive is not None))
-            or self.threshold is not None
+            or self.thresholds is not None
         ):
             check_probabilities(predictions, f" of {name!r}", cases)
 

@@ -271,8 +271,7 @@ class _Given:
     def as_labels(self, labels: Labels) -> Cases:
         """Predictions as metrics of labels see them."""
         scores = np.stack([labels.scores(values) for values in self._predictions])
-        choices = [labels.choices(first, of) for first, of in zip(self._first, self._predictions, strict=True)]
-        return Cases(labels, scores, np.stack(choices))
+        return Cases(labels, scores, labels.choices(self._first, self._predictions))
 
     def of(self, block: Block) -> dict[str, np.ndarray]:
         """Arrays of a block's cases, see :func:`measure_block`."""

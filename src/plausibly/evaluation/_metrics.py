@@ -18,10 +18,13 @@ from plausibly.metrics import (
     OrderMetric,
     SumMetric,
     net_benefit,
+    npv_at_prevalence,
+    ppv_at_prevalence,
     sensitivity_at_specificity,
     specificity_at_sensitivity,
 )
 from plausibly.metrics._declared import improper
+from plausibly.metrics._inputs import check_share
 from plausibly.metrics._user import Function, as_metric, check_function
 
 COORDINATES = ("classifier", "draw", "chain", "case", "risk_level", "replicate", "class_name", "group")
@@ -30,6 +33,8 @@ _AT_POINT = {
     "sensitivity_at_specificity": sensitivity_at_specificity,
     "specificity_at_sensitivity": specificity_at_sensitivity,
     "net_benefit": net_benefit,
+    "ppv_at_prevalence": ppv_at_prevalence,
+    "npv_at_prevalence": npv_at_prevalence,
 }
 _NAMED_POINT = re.compile(rf"({'|'.join(_AT_POINT)})_(0?\.\d+)")
 _PARTS = [f"{score}{part}" for score in ("brier", "log_score") for part in ("", "_unavoidable", "_excess")]
@@ -115,7 +120,8 @@ def read_metrics(
     n_classes: int,
     *,
     predictions: Sequence[Float[np.ndarray, "case class"]] = (),
-    threshold: float | None = None,
+    threshold: float | Mapping[str, float] | None = None,
+    prevalence: float | None = None,
     drawn: bool = True,
 ) -> Asked:
     """Read which metrics are wanted.
@@ -134,6 +140,8 @@ def read_metrics(
         Predictions of every classifier, which are needed where no metrics are named.
     threshold
         Threshold of the net benefit that is named without one.
+    prevalence
+        Prevalence at which predictive values are wanted besides.
     drawn
         Whether the truth has draws, which metrics of lists and of plausibilities need.
 
@@ -178,6 +186,10 @@ def read_metrics(
                 lists[str(name)] = found
             else:
                 given[str(name)] = found
+    if prevalence is not None:
+        share = np.format_float_positional(check_share("prevalence", prevalence), trim="-")
+        names = [f"{value}_at_prevalence_{share}" for value in ("ppv", "npv")]
+        given |= {name: _named(name, n_classes, threshold, drawn) for name in names}
     plain = {
         name: Metric(metric.rows, metric.better) if _is_of_draws(metric, drawn) else metric
         for name, metric in given.items()
@@ -206,7 +218,7 @@ def _is_of_draws(metric: Any, drawn: bool) -> bool:
     return drawn and isinstance(metric, SumMetric) and metric.of_distribution
 
 
-def _named(name: Any, n_classes: int, threshold: float | None, drawn: bool) -> Any:
+def _named(name: Any, n_classes: int, threshold: Any, drawn: bool) -> Any:
     """Find a metric by its name: the metric, or for lists their metric and length."""
     text = str(name)
     if text in LABEL_METRICS:
@@ -221,6 +233,10 @@ def _named(name: Any, n_classes: int, threshold: float | None, drawn: bool) -> A
     if found := _NAMED_POINT.fullmatch(text):
         return _AT_POINT[found[1]](float(found[2]))
     if text == "net_benefit":
+        if isinstance(threshold, Mapping):
+            raise ArgumentError(
+                "net_benefit needs one threshold, but each classifier has its own: name net_benefit_0.2."
+            )
         return net_benefit(0.5 if threshold is None else threshold)
     of_all, average = text.rpartition("_")[::2]
     if average == "macro" and isinstance(metric := LABEL_METRICS.get(of_all), OrderMetric):

@@ -1,5 +1,6 @@
 """Classifiers against the labels of experts: what one of them would say, or a panel decide, without a model."""
 
+import json
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -8,7 +9,6 @@ import xarray as xr
 from jaxtyping import Float, Int, UInt32
 
 from plausibly.annotations import Annotations
-from plausibly.annotations._names import _show, some
 from plausibly.bootstrap import check_replicates
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._by_group import SUFFIX, read_groups
@@ -17,39 +17,35 @@ from plausibly.evaluation._label_results import Values, values_of_cases, values_
 from plausibly.evaluation._label_sums import Cases, Labels
 from plausibly.evaluation._metrics import COORDINATES, Asked, read_metrics
 from plausibly.evaluation._panels import first_choices
+from plausibly.evaluation._thresholds import check_positive, check_thresholds, positive_index
 from plausibly.evaluation._truth import Truth, truth_of_labels
 from plausibly.evaluation._weights import check_clusters, check_weights
 from plausibly.metrics._confusion import pairs
-from plausibly.metrics._inputs import check_break_ties, check_share
+from plausibly.metrics._inputs import check_break_ties
 from plausibly.predictions import line_up, named_predictions
 from plausibly.random_streams import Stream, key_words, select
 
 _CASES = 2000  # whose rows are in memory at once
 
 
-def labels_of(asked: Asked, annotations: Annotations, positive: Any, threshold: float | None) -> Labels:
+def labels_of(asked: Asked, annotations: Annotations, positive: Any, thresholds: tuple[float, ...] | None) -> Labels:
     """Say what metrics of labels are about: of two classes, the second is positive unless another is named.
 
     Raises
     ------
     ArgumentError
-        If there is no such class, a threshold is out of range or there is no positive class for it, or a metric of
+        If there is no such class, there is no positive class for a threshold, or a metric of
         whole distributions is asked of one class against all others.
     """
-    classes = annotations.classes.tolist()
-    at = classes.index(check_positive(classes, positive)) if positive is not None else 1 if len(classes) == 2 else None
-    if threshold is not None:
-        check_share("threshold", threshold)
-        if at is None:
-            raise ArgumentError(
-                f"a threshold needs a positive class, but there are {len(classes)} classes: name it with positive=."
-            )
+    classes = annotations.classes
+    about_one = positive is not None or thresholds is not None or len(classes) == 2
+    at = positive_index(classes, positive) if about_one else None
     if positive is not None and len(classes) > 2:
         for name, metric in asked.sums.items():
             if metric.of_distribution:
                 raise ArgumentError(f"metric {name!r} is about all classes at once: leave out positive.")
     sums, confusions = ({name: one for name, one in asked.sums.items() if (one.rows is pairs) == of} for of in (0, 1))
-    labels = Labels(sums, asked.order, len(classes), at, threshold, confusions)
+    labels = Labels(sums, asked.order, len(classes), at, thresholds, confusions)
     axes: dict[str, Any] = {}
     for name, metric in labels.every.items():
         for axis, values in metric.along:
@@ -61,16 +57,9 @@ def labels_of(asked: Asked, annotations: Annotations, positive: Any, threshold: 
     return labels
 
 
-def check_positive(classes: Sequence[str], positive: Any) -> str | None:
-    """Refuse a positive class that there is not."""
-    if positive is not None and str(positive) not in classes:
-        raise ArgumentError(
-            f"positive must be a class, but {_show(positive)} was given: choose from {some(np.array(classes))}."
-        )
-    return None if positive is None else str(positive)
-
-
-def described(results: xr.Dataset, labels: Labels, annotations: Annotations, n_cases: float) -> xr.Dataset:
+def described(
+    results: xr.Dataset, labels: Labels, annotations: Annotations, n_cases: float, threshold: Any
+) -> xr.Dataset:
     """Name the classes in results, what is positive, and of how many cases confusion matrices are."""
     for name in labels.confusions:
         results[name].attrs["n_cases"] = n_cases
@@ -85,8 +74,8 @@ def described(results: xr.Dataset, labels: Labels, annotations: Annotations, n_c
     results = results.assign_coords(coords)
     if labels.positive is not None and labels:
         results.attrs["positive"] = str(annotations.classes[labels.positive])
-    if labels.threshold is not None:
-        results.attrs["threshold"] = labels.threshold
+    if threshold is not None:
+        results.attrs["threshold"] = json.dumps(dict(threshold)) if isinstance(threshold, Mapping) else threshold
     return results
 
 
@@ -97,7 +86,8 @@ def against_labels(
     *,
     metrics: Any,
     positive: Any,
-    threshold: float | None,
+    threshold: Any,
+    prevalence: float | None,
     panel: int,
     weights: Any,
     clusters: Sequence[Hashable] | Mapping[str, Hashable] | None,
@@ -124,8 +114,9 @@ def against_labels(
     members = [np.ones(annotations.n_cases), *(() if groups is None else groups.member)]
     positive = check_positive(annotations.classes, positive)
     lined_up = [line_up(given, annotations, extra, positive) for given in named.values()]
-    options: dict[str, Any] = {"predictions": lined_up, "threshold": threshold, "drawn": False}
-    labels = labels_of(read_metrics(metrics, [], annotations.n_classes, **options), annotations, positive, threshold)
+    options: dict[str, Any] = {"predictions": lined_up, "threshold": threshold, "prevalence": prevalence}
+    asked = read_metrics(metrics, [], annotations.n_classes, **options, drawn=False)
+    labels = labels_of(asked, annotations, positive, check_thresholds(threshold, list(named)))
     for name, values in zip(named, lined_up, strict=True):
         labels.check(name, values, annotations.cases)
     words = key_words(seed, cluster, Stream.BOOTSTRAP)
@@ -160,7 +151,7 @@ def against_labels(
     if groups is not None:
         results = results.assign_coords(groups.coords)
         results = results.assign(variables(of_groups, found[1:], SUFFIX, grouped=True, drawn=False))
-    return described(results, labels, annotations, float(sides.sum()))
+    return described(results, labels, annotations, float(sides.sum()), threshold)
 
 
 def _choices(
@@ -174,7 +165,7 @@ def _choices(
         at = slice(first, first + _CASES)
         own = [np.array(values[at]) for values in predictions]
         chosen = first_choices(own, None if ties is None else select(ties, at))
-        found.append(np.stack([labels.choices(one, of) for one, of in zip(chosen, own, strict=True)]))
+        found.append(labels.choices(list(chosen), own))
     return np.concatenate(found, axis=1) if found else np.empty((len(predictions), 0), int)
 
 

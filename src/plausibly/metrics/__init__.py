@@ -57,7 +57,9 @@ from plausibly.metrics._by_class import f1 as f1
 from plausibly.metrics._by_class import negative_likelihood_ratio as negative_likelihood_ratio
 from plausibly.metrics._by_class import npv as npv
 from plausibly.metrics._by_class import positive_likelihood_ratio as positive_likelihood_ratio
+from plausibly.metrics._by_class import npv_at_prevalence as npv_at_prevalence
 from plausibly.metrics._by_class import ppv as ppv
+from plausibly.metrics._by_class import ppv_at_prevalence as ppv_at_prevalence
 from plausibly.metrics._by_class import sensitivity as sensitivity
 from plausibly.metrics._by_class import specificity as specificity
 from plausibly.metrics._of_all_classes import accuracy as accuracy

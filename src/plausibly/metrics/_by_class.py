@@ -6,6 +6,7 @@ the mean over the classes for which the metric is defined; ``_weighted``, the sa
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -13,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from plausibly.metrics._declared import SumMetric, label_metric
+from plausibly.metrics._inputs import check_share
 
 _ROUNDING = 4 * float(jnp.finfo(jnp.float32).eps)  # of sums of weights, as a share of them
 
@@ -230,3 +232,69 @@ def negative_likelihood_ratio(predictions, truth, weights=None):
     >>> print(f"{negative_likelihood_ratio([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
     0.000
     """
+
+
+@dataclass(frozen=True)
+class _AtPrevalence:
+    """Predictive value at a prevalence, from sensitivity and specificity."""
+
+    prevalence: float
+    positive: bool
+
+    def __call__(self, found: Counts, n: Array) -> Float[Array, " class"]:
+        sensitivity = found.both / found.true
+        others = less(n, found.true)
+        specificity = 1 - less(found.named, found.both) / others
+        share = self.prevalence
+        if self.positive:
+            right, wrong = sensitivity * share, (1 - specificity) * (1 - share)
+        else:
+            right, wrong = specificity * (1 - share), (1 - sensitivity) * share
+        return right / (right + wrong)
+
+
+def ppv_at_prevalence(prevalence: float) -> SumMetric:
+    """Declare the positive predictive value at another prevalence, by Bayes' rule from sensitivity and specificity.
+
+    These are taken to be the same there.
+
+    Parameters
+    ----------
+    prevalence
+        Share of the cases that are of the class, between 0 and 1.
+
+    Returns
+    -------
+    SumMetric
+        For the argument ``metrics`` of :func:`plausibly.evaluate`. There, ``"ppv_at_prevalence_0.02"`` names it, too.
+
+    Raises
+    ------
+    ArgumentError
+        If the prevalence is not between 0 and 1.
+
+    References
+    ----------
+    Altman & Bland (1994), Diagnostic tests 2: predictive values, BMJ 309.
+
+    Examples
+    --------
+    Sensitivity is 1 and specificity 3/4.
+
+    >>> metric = ppv_at_prevalence(0.02)
+    >>> print(f"{metric.on_arrays([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.4f}")
+    0.0755
+    """
+    return SumMetric(counts, _AtPrevalence(check_share("prevalence", prevalence), True), bounds=(0, 1), by_class=True)
+
+
+def npv_at_prevalence(prevalence: float) -> SumMetric:
+    """Declare the negative predictive value at another prevalence; see :func:`ppv_at_prevalence`.
+
+    Examples
+    --------
+    >>> metric = npv_at_prevalence(0.02)
+    >>> metric.on_arrays([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]).tolist()
+    1.0
+    """
+    return SumMetric(counts, _AtPrevalence(check_share("prevalence", prevalence), False), bounds=(0, 1), by_class=True)

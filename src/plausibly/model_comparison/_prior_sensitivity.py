@@ -129,7 +129,7 @@ def prior_sensitivity(
 
         def planned(variant=variant, own=own, **choice: Any) -> Plan:
             changed = replace(variant, arguments={**variant.arguments, **choice})
-            return Plan.of(annotations, predictions, [changed], k=k, seed=seed, replicates=0, **own)
+            return Plan.of(annotations, predictions, [changed], metrics={}, k=k, seed=seed, replicates=0, **own)
 
         plans.append((BASELINE, "", planned()))
         baselines |= dict.fromkeys(plans[-1][2].labels, base)

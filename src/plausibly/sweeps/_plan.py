@@ -24,6 +24,7 @@ from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
 from plausibly.evaluation import (
     check_clusters,
     check_lengths,
+    check_thresholds,
     evaluate_by_level,
     known_predictions,
     panels,
@@ -98,7 +99,8 @@ class Plan:
         break_ties: str = "order",
         extra: str = "refuse",
         positive: str | None = None,
-        threshold: float | None = None,
+        threshold: float | Mapping[str, float] | None = None,
+        prevalence: float | None = None,
         seed: int = 0,
         **given: Any,
     ) -> "Plan":
@@ -136,9 +138,9 @@ class Plan:
         ks = None if k is None else check_lengths("k", k, annotations.n_classes)
         if not (metrics is None or isinstance(metrics, Mapping)):
             metrics = [LISTS, *([metrics] if isinstance(metrics, str) else metrics)]
-        options = {"predictions": list(named.values()), "threshold": threshold}
+        options = {"predictions": list(named.values()), "threshold": threshold, "prevalence": prevalence}
         asked = read_metrics(metrics, ks, annotations.n_classes, **options)
-        labels = labels_of(asked, annotations, positive, threshold)
+        labels = labels_of(asked, annotations, positive, check_thresholds(threshold, list(named)))
         if isinstance(metrics, Mapping):
             metrics = {**asked.own, **asked.sums, **asked.order}
         evaluated = {
@@ -148,6 +150,7 @@ class Plan:
             "metrics": metrics,
             "positive": positive,
             "threshold": threshold,
+            "prevalence": prevalence,
             "weights": weights,
             "clusters": None if clusters is None else check_clusters(clusters, annotations.cases),
             "replicates": replicates,
