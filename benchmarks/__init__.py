@@ -8,7 +8,8 @@ so that peak memory is its own; compilation is timed separately.
 * ``plackett-luce``: the probability of tied blocks and its gradient by size, against enumerating all their orders, and
   against that of the two methods, recursion and quadrature, which is not chosen; NUTS and Gibbs over a whole data set;
   NUTS against NumPyro's under ``vmap`` on cases of one shape; time per case, for 100 to 100,000 cases;
-* ``metrics``: evaluating classifiers, against an array of draws × cases × classes;
+* ``metrics``: evaluating classifiers, against an array of draws × cases × classes; and all metrics of labels, against
+  top-1 accuracy alone and a loop of scikit-learn over draws and replicates;
 * ``discrepancy``: the discrepancy ratio of a million labels with its bootstrap, against a loop over pairs in
   every replicate;
 * ``agreement``: distances, KS and sigma of all pairs of boxes and of categories, against loops over pairs;

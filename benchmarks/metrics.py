@@ -7,6 +7,7 @@ timed apart. Kendall's distance, which would take classes × classes pairs, it i
 
 import time
 
+from benchmarks import label_metrics
 from benchmarks._data import annotations as load
 from benchmarks._process import Timed, apart, peak_above
 from benchmarks._table import Row
@@ -41,7 +42,7 @@ def measure(quick: bool = False) -> list[Row]:
     for what in LINEAR:
         half = ours["half"][what]
         rows.append(Row(f"  half the {what}", half, "s", remark=f"{half / seconds:.2f} of the time"))
-    return rows
+    return rows + label_metrics.measure(quick)
 
 
 def _setting(quick: bool):
