@@ -86,7 +86,7 @@ def test_forms_of_groups(data, form, tmp_path):
     table[["case", "site"]].to_csv(tmp_path / "groups.csv", index=False)
     given = {"index": table.set_index("case")[["site"]], "mapping": by_case.to_dict(), "series": by_case,
              "nested": {"site": by_case.to_dict()}, "path": tmp_path / "groups.csv"}[form]  # fmt: skip
-    from plausibly.evaluation._by_group import read_groups
+    from plausibly.groups import read_groups
 
     found = read_groups(given, table["case"].to_numpy(str))
     assert found.value.tolist() == ["north", "south", "west"]

@@ -67,8 +67,19 @@ def test_cases_without_annotations_are_asked_for():
 
 
 #: Functions that are right for cases without annotations; all others of the reference refuse these.
-ACCEPT = {"aggregate", "annotations_of", "as_weighted_rows", "build_posterior", "case_draws", "class_weights", "dense"}
-ACCEPT |= {"diagnose", "evaluate", "evidence_checks", "limits", "panels", "plausibilities", "rank", "read_predictions"}
+ACCEPT = {"aggregate", "annotations_of", "as_weighted_rows", "build_posterior", "case_draws", "choose_threshold"}
+ACCEPT |= {
+    "class_weights",
+    "dense",
+    "diagnose",
+    "evaluate",
+    "evidence_checks",
+    "limits",
+    "panels",
+    "plausibilities",
+    "rank",
+    "read_predictions",
+}
 ACCEPT |= {"risk_weights", "save", "simplex", "sweep", "top_classes", "trace", "truth_of_labels", "worst_chains"}
 #: Functions of something else by the same name, or that need a posterior of another kind.
 OTHERS = {"alpha", "annotator_accuracies", "annotator_confusions", "annotator_reliabilities", "case_prior"}

@@ -6,10 +6,8 @@ import pytest
 
 import plausibly as pb
 from plausibly.annotations._matching import by_name
-from plausibly.conformal._groups import as_column
 from plausibly.errors import ArgumentError, PlausiblyError, PredictionError
-from plausibly.evaluation._by_group import read_groups
-from plausibly.evaluation._weights import check_clusters, check_weights
+from plausibly.groups import check_clusters, check_weights, read_groups
 from plausibly.planning._annotators import _cost_by_case
 from plausibly.predictions import read_predictions
 from tests.test_cli.run import plausibly
@@ -76,10 +74,9 @@ def test_files_on_the_command_line(annotations, scores, tmp_path):
         lambda column: check_clusters(column, CASES),
         lambda column: check_weights(column, 5, CASES)[0],
         lambda column: read_groups(column.to_frame("site"), CASES).value[read_groups(column, CASES).member.argmax(0)],
-        lambda column: as_column(column, CASES, "groups must have"),
         lambda column: by_name(column, CASES, "value"),
     ],
-    ids=["clusters", "weights", "by", "groups", "any"],
+    ids=["clusters", "weights", "by", "any"],
 )
 def test_columns_of_numbered_cases(read):
     wanted = TRUTH + 1

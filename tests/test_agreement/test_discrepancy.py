@@ -452,7 +452,7 @@ BAD = [
     (LABELS, {}, {}, PredictionError, "there are no predictions; give those of one model"),
     (LABELS, {"p": 1}, {}, PredictionError, "name the model: {model: {case: label}}"),
     (LABELS, A, {"clusters": "patient"}, AnnotationError, "no column 'patient'"),
-    (LABELS, A, {"clusters": {"p": 1}}, AnnotationError, "there is no cluster for case 'q'"),
+    (LABELS, A, {"clusters": {"p": 1}}, ArgumentError, "there is no cluster for case 'q'"),
     (LABELS, A, {"clusters": 3}, ArgumentError, "a cluster is the name of a column, or a"),
     (TWO_CLUSTERS, A, {"clusters": "patient"}, AnnotationError, "case 'p' has two values in column 'patient', 'x' and"),
 ]

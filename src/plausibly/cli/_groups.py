@@ -12,7 +12,7 @@ from plausibly.annotations.io._files import naming
 from plausibly.annotations.io._long_table import COLUMNS
 from plausibly.annotations.io._table_files import header_of, read_columns
 from plausibly.errors import ArgumentError, PlausiblyError
-from plausibly.evaluation import columns_of
+from plausibly.groups import columns_of
 
 _TABLES = ".csv", ".tsv", ".parquet"
 

@@ -13,10 +13,10 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from plausibly.annotations import Annotations, read_risks
-from plausibly.annotations._matching import by_name
-from plausibly.annotations._names import _show, some
+from plausibly.annotations._names import some
 from plausibly.conformal._scores import check_probabilities, softmax
 from plausibly.errors import ArgumentError
+from plausibly.groups import check_clusters
 
 ALL = "all"
 RISK_NAMES = ("low", "medium", "high")
@@ -90,9 +90,7 @@ class Grouping:
 
     def _called(self, values: Float[np.ndarray, "case class"]) -> np.ndarray:
         assert self.function is not None
-        return as_column(
-            self.function(np.asarray(values)), np.arange(len(values)).astype(str), "the function by must return"
-        )
+        return check_clusters(self.function(np.asarray(values)), np.arange(len(values)).astype(str), "group")
 
 
 def parse_groups(
@@ -124,40 +122,13 @@ def parse_groups(
         return Grouping(by, tuple(RISK_NAMES[level] for level in sorted(set(risks.tolist()))), risks), None
     if callable(by):
         found = [
-            as_column(by(np.asarray(values)), np.arange(len(values)).astype(str), "the function by must return")
+            check_clusters(by(np.asarray(values)), np.arange(len(values)).astype(str), "group")
             for values in predictions
         ]
-        names = sorted({name for column in found for name in column})
+        names = sorted({name for column in found for name in column.tolist()})
         return Grouping("function", tuple(names), function=by), None
-    column = as_column(by, annotations.cases, "by must have")
-    return Grouping("column", tuple(dict.fromkeys(sorted(column)))), column
-
-
-def as_column(groups: Any, cases: np.ndarray, must: str) -> np.ndarray:
-    """Take groups as text, one for each case, by name where they have names.
-
-    Raises
-    ------
-    ArgumentError
-        If their number is another, or one is missing.
-
-    Examples
-    --------
-    >>> as_column(pd.Series([1, 2], ["q", "p"]), np.array(["p", "q"]), "by must have").tolist()
-    ['2', '1']
-    """
-    groups = by_name(groups, cases, "group")
-    n_cases = len(cases)
-    try:
-        values = np.asarray(groups, object)
-    except (TypeError, ValueError):
-        values = np.zeros((), object)
-    if values.ndim != 1 or len(values) != n_cases:
-        what = f"{len(values)} were given" if values.ndim == 1 else f"{_show(groups)} was given"
-        raise ArgumentError(f"{must} one value for each of the {n_cases} cases, but {what}: give as many as cases.")
-    for row in np.flatnonzero(pd.isna(values))[:1]:
-        raise ArgumentError(f"{must} a value for each case, but row {row + 1} has none: name its group.")
-    return np.array([str(value) for value in values], object)
+    column = check_clusters(by, annotations.cases, "group")
+    return Grouping("column", tuple(sorted(set(column.tolist())))), column
 
 
 def parse_risks(risks: Any, annotations: Annotations) -> Int[np.ndarray, " class"] | None:

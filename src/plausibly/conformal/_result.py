@@ -11,11 +11,12 @@ import xarray as xr
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.conformal._calibrate import shares_of
 from plausibly.conformal._curve import Curve
-from plausibly.conformal._groups import ALL, Grouping, as_column
+from plausibly.conformal._groups import ALL, Grouping
 from plausibly.conformal._new_cases import read_new
 from plausibly.conformal._prior import Prior
 from plausibly.conformal._scores import Score
 from plausibly.errors import ArgumentError
+from plausibly.groups import check_clusters
 from plausibly.random_streams import Stream
 
 if TYPE_CHECKING:
@@ -281,7 +282,7 @@ class Conformal:
                 raise ArgumentError(
                     "calibration cases had groups given as a column, so new cases need theirs: pass by=…."
                 )
-            column = as_column(by, cases, "by must have")
+            column = check_clusters(by, cases, "group")
         scored, found = {}, {}
         for name, values in read.items():
             score = self.scores[name]

@@ -2,8 +2,8 @@
 
 Draws are read in ranges of neighbouring cases (``_ranges``). ``_measure`` runs a compiled program (``_program``) over
 blocks of these cases, which turns draws into sums (``_rows``) and means by case; the sums of all ranges, including
-those from a cluster's workers, are added in order. ``_metrics`` names the metrics; ``_weights`` and ``_subgroups``
-compute the weight of each case in each draw; ``_evaluate`` has the public function, ``_total`` adds annotation to
+those from a cluster's workers, are added in order. ``_metrics`` names the metrics; ``_subgroups``
+computes the weight of each case in each draw; ``_evaluate`` has the public function, ``_total`` adds annotation to
 sampling noise, ``_summary`` tabulates, and ``_verdict`` says which of two classifiers is better. ``_panels`` needs no
 posterior: it compares classifiers with the annotations (``_first_choices``) and resamples cases (``_resampled``).
 Metrics of labels are functions of sums (``_label_sums``), of the order of cases (``_label_order``), or confusion
@@ -15,9 +15,7 @@ depends on an assumed shape, and ``_limits`` what annotations cannot tell, in th
 
 from plausibly.evaluation import comparison as comparison
 from plausibly.evaluation._by_group import by_group as by_group
-from plausibly.evaluation._by_group import columns_of as columns_of
 from plausibly.evaluation._by_group import group_difference as group_difference
-from plausibly.evaluation._by_group import read_groups as read_groups
 from plausibly.evaluation._curves import curve_points as curve_points
 from plausibly.evaluation._curves import largest_confusions as largest_confusions
 from plausibly.evaluation._evaluate import check_lengths as check_lengths
@@ -35,9 +33,7 @@ from plausibly.evaluation._panels import panels as panels
 from plausibly.evaluation._subgroups import class_weights as class_weights
 from plausibly.evaluation._subgroups import risk_weights as risk_weights
 from plausibly.evaluation._summary import summary as summary
-from plausibly.evaluation._thresholds import check_thresholds as check_thresholds
 from plausibly.evaluation._thresholds import choose_threshold as choose_threshold
 from plausibly.evaluation._total import total_noise as total_noise
 from plausibly.evaluation._truth import truth_of_labels as truth_of_labels
 from plausibly.evaluation._verdict import verdict as verdict
-from plausibly.evaluation._weights import check_clusters as check_clusters

@@ -22,7 +22,7 @@ from plausibly.bootstrap import REPLICATES, check_replicates
 from plausibly.cluster import in_order, map_on
 from plausibly.errors import ArgumentError, PlausiblyWarning, renamed
 from plausibly.evaluation._ambiguity import DISAGREEMENT, UNNAMED
-from plausibly.evaluation._by_group import SUFFIX, read_groups
+from plausibly.evaluation._by_group import SUFFIX
 from plausibly.evaluation._evidence import (
     WITHHELD,
     accuracy_bounds,
@@ -43,7 +43,7 @@ from plausibly.evaluation._rows import all_rows, metric_sums
 from plausibly.evaluation._thresholds import check_positive, check_thresholds, labels_of_posterior
 from plausibly.evaluation._total import total_noise
 from plausibly.evaluation._truth import Truth, check_truth
-from plausibly.evaluation._weights import check_clusters, check_weights
+from plausibly.groups import check_clusters, check_weights, read_groups
 from plausibly.metrics import METRICS, Metric, OrderMetric, SumMetric
 from plausibly.metrics._inputs import check_break_ties, check_size
 from plausibly.metrics._risk import N_LEVELS

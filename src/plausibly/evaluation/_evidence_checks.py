@@ -16,7 +16,7 @@ from plausibly.evaluation._evaluate import evaluate_by_level
 from plausibly.evaluation._evidence import ERRORS, POINTS, known_predictions, knows_more, paired, unknown_predictions
 from plausibly.evaluation._first_choices import check_labels, first_choice_shares
 from plausibly.evaluation._panels import agreement, first_choices
-from plausibly.evaluation._weights import check_clusters
+from plausibly.groups import check_clusters
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.posterior import annotations_of
 from plausibly.predictions import named_predictions, read_predictions

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int, UInt32
 from plausibly.annotations import Annotations
 from plausibly.bootstrap import check_replicates
 from plausibly.errors import ArgumentError
-from plausibly.evaluation._by_group import SUFFIX, read_groups
+from plausibly.evaluation._by_group import SUFFIX
 from plausibly.evaluation._label_order import _exponentials
 from plausibly.evaluation._label_results import Values, values_of_cases, values_of_sums, variables
 from plausibly.evaluation._label_sums import Cases, Labels
@@ -19,7 +19,7 @@ from plausibly.evaluation._metrics import COORDINATES, Asked, read_metrics
 from plausibly.evaluation._panels import first_choices
 from plausibly.evaluation._thresholds import check_positive, check_thresholds, positive_index
 from plausibly.evaluation._truth import Truth, truth_of_labels
-from plausibly.evaluation._weights import check_clusters, check_weights
+from plausibly.groups import check_clusters, check_weights, read_groups
 from plausibly.metrics._confusion import pairs
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.predictions import line_up, named_predictions

@@ -13,7 +13,7 @@ from plausibly.errors import ArgumentError
 from plausibly.evaluation._first_choices import ByClass, check_labels, drawn_labels, first_choice_shares
 from plausibly.evaluation._measure import _predicted_lists
 from plausibly.evaluation._resampled import Average, averages
-from plausibly.evaluation._weights import check_clusters
+from plausibly.groups import check_clusters
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.metrics._panels import check_panel, panel_shares_of_entries
 from plausibly.predictions import line_up, named_predictions

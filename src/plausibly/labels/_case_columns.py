@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from plausibly.annotations._names import _show, some
+from plausibly.annotations._names import _show
 from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.groups import check_clusters
 from plausibly.labels._container import Labels
 
 
@@ -38,9 +39,9 @@ def by_case(given: str | Mapping | None, labels: Labels, what: str) -> tuple[np.
     Raises
     ------
     AnnotationError
-        If a case has two values, or none.
+        If a case has two values.
     ArgumentError
-        If ``given`` is neither.
+        If ``given`` is neither, or a case has no value.
 
     Examples
     --------
@@ -66,9 +67,7 @@ def by_case(given: str | Mapping | None, labels: Labels, what: str) -> tuple[np.
         raise ArgumentError(
             f"a {what} is the name of a column, or a mapping from case to {what}, but {_show(given)} was given."
         )
-    found = {str(case): str(value) for case, value in given.items()}
-    absent = [case for case in labels.cases[there].tolist() if case not in found]
-    if absent:
-        raise AnnotationError(f"there is no {what} for case {some(absent)}; give every case one")
-    names, code[there] = np.unique([found[case] for case in labels.cases[there].tolist()], return_inverse=True)
+    cases = labels.cases[there]
+    found = {str(case): value for case, value in given.items() if str(case) in set(cases.tolist())}
+    names, code[there] = np.unique(check_clusters(found, cases, what), return_inverse=True)
     return names, code

@@ -8,7 +8,8 @@ import pandas as pd
 from matplotlib import pyplot
 
 from plausibly.evaluation import by_group
-from plausibly.evaluation._by_group import FEW, TIMES
+from plausibly.evaluation._by_group import FEW
+from plausibly.groups import TIMES
 from plausibly.plots import metric_by_group
 from plausibly.plots._words import capitalised, metric_name
 from plausibly.report._svg import SVG

@@ -22,19 +22,18 @@ from plausibly.annotations._names import _show
 from plausibly.bootstrap import REPLICATES, check_replicates
 from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
 from plausibly.evaluation import (
-    check_clusters,
     check_lengths,
-    check_thresholds,
     evaluate_by_level,
     known_predictions,
     panels,
-    read_groups,
 )
 from plausibly.evaluation._evidence_checks import label_checks
 from plausibly.evaluation._freed_shape import METRIC, freed_shifts
 from plausibly.evaluation._metrics import LISTS, read_metrics
 from plausibly.evaluation._of_labels import labels_of
+from plausibly.evaluation._thresholds import check_thresholds
 from plausibly.fingerprint import of_thread
+from plausibly.groups import check_clusters, read_groups
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.models import MODELS
 from plausibly.posterior import difference, opened, read_fingerprint, remove_store

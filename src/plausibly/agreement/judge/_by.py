@@ -13,7 +13,8 @@ from plausibly.agreement.judge._judgement import Judgement
 from plausibly.annotations._names import _show
 from plausibly.bootstrap import interval, resampled_sums
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.evaluation._by_group import FEW, crossed, probability_greatest
+from plausibly.evaluation._by_group import FEW, probability_greatest
+from plausibly.groups import crossed
 from plausibly.labels._case_columns import by_case
 from plausibly.labels._container import Labels
 
