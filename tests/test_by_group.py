@@ -8,6 +8,7 @@ import plausibly as pb
 from plausibly.errors import ArgumentError, PlausiblyError
 from plausibly.evaluation import _ranges, by_group, group_difference
 from plausibly.report._by_group import results_by_group
+from plausibly.report._tables import value_and_interval
 from plausibly.sweeps import Run, Sweep
 
 N, CLASSES = 120, list("abcd")
@@ -134,7 +135,7 @@ def test_the_report_has_worst_groups_a_figure_and_a_table_by_column(data):
     wide = shown[3][captions[1]]
     assert wide.columns.tolist() == ["group", "cases", "A", "B"]
     row = table.loc[("site", "west", "B")]
-    assert wide.set_index("group").loc["west", "B"] == f"{row['mean']:.2f} [{row['lower']:.2f}, {row['upper']:.2f}]"
+    assert wide.set_index("group").loc["west", "B"] == value_and_interval(*row[["mean", "lower", "upper"]], digits=2)
     every = run.groups()
     assert set(every["metric"]) == set(run.metrics()["metric"])
     own = every[every["metric"] == "top1_accuracy"].drop(columns=["model", "reliability", "metric", "class"])

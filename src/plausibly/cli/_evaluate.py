@@ -225,14 +225,15 @@ def run(
         say("Writing the report", stderr=True)
     sources = {"annotations": str(annotations), "classes": classes, "risks": risks, "fresh labels": fresh_labels}
     sources |= {f"predictions of {name}": path for name, path in predictions.items()}
+    if asked.threshold_from is not None:
+        sources |= {f"threshold at {asked.threshold_at} of": asked.threshold_from}
     named = {what: str(path) for what, path in sources.items() if path is not None}
+    linked = {"audit": audited, "certainty": Path(CERTAINTY).with_suffix(suffix).name}
     with ThreadPoolExecutor(1) as pool:  # while figures are drawn
         sets, further = (
             pool.submit(make, plan, swept, folder, progress=not quiet) for make in (measure_sets, plan_labels)
         )
-        report(
-            swept, out / REPORT, named, audit=audited, conformal=sets.result, plan=further.result, progress=not quiet
-        )
+        report(swept, out / REPORT, named, **linked, conformal=sets.result, plan=further.result, progress=not quiet)
     return swept
 
 

@@ -1,14 +1,18 @@
 """The truth of labels without a model: what one expert would say, and what a panel of experts would decide."""
 
-from typing import Literal, get_args
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
 
+from plausibly.aggregation import are_shares
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._first_choices import check_labels, drawn_labels, first_choice_shares
 from plausibly.metrics._panels import check_panel, panel_shares_of_entries
+
+_NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
 
 Truth = Literal["most-plausible", "annotator", "panel"]
 
@@ -19,6 +23,24 @@ def check_truth(truth: object) -> bool:
         named = ", ".join(map(repr, get_args(Truth)))
         raise ArgumentError(f"truth must be one of {named}, but {truth!r} was given: choose one.")
     return truth == "most-plausible"
+
+
+def truth_in_words(attrs: Mapping[str, Any]) -> str:
+    """Say what labels are compared with, given the attributes of results.
+
+    Examples
+    --------
+    >>> truth_in_words({"truth": "panel", "panel": 3}), truth_in_words({"assumes": "one true class"})
+    ('what three experts would decide', 'the true class')
+    """
+    truth = attrs.get("truth", "most-plausible")
+    if truth == "annotator":
+        return "what one expert would say"
+    if truth == "panel":
+        return f"what {_NUMBERS.get(attrs['panel'], attrs['panel'])} experts would decide"
+    if "assumes" in attrs:
+        return "the true class"
+    return "what most experts would name" if are_shares(attrs) else "the most plausible class"
 
 
 def truth_of_labels(

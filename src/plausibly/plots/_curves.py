@@ -119,7 +119,7 @@ def decision_curve(
         _band(ax, x, curve)
         ax.plot(x, curve.mean, color=colour(curve.place), lw=2, label=plain(curve.name, 24))
         upper = curve.mean if curve.total is None else curve.total[1]
-        top = max(top, float(np.nanmax(upper)))
+        top = float(np.nanmax([top, *curve.mean, *upper]))  # of a single cluster, the interval is unknown
     ax.axhline(0, color="black", lw=1, label="treat none")
     ax.set(xlabel="threshold probability", ylabel="net benefit", title=_title(class_name))
     ax.set(xlim=(0, 1), ylim=(-0.15 * top, 1.05 * top))

@@ -12,8 +12,9 @@ from plausibly.evaluation._by_group import FEW
 from plausibly.groups import TIMES
 from plausibly.plots import metric_by_group
 from plausibly.plots._words import capitalised, metric_name
+from plausibly.report._label_metrics import groups_of_classes
 from plausibly.report._svg import SVG
-from plausibly.report._tables import headline_metrics, lead
+from plausibly.report._tables import headline_metrics, lead, value_and_interval
 from plausibly.sweeps import Sweep
 
 MOST_FIGURES = 6  #: columns of groups that are drawn
@@ -46,6 +47,7 @@ def results_by_group(swept: Sweep) -> tuple[str, list[Any]]:
             pyplot.close(drawn.get_figure(root=True))
             shown.append({f"{capitalised(words)} by {column}; hollow: few cases; dotted: all cases": drawn})
         shown.append({f"{capitalised(words)} by {column}": _wide(own)})
+        shown += filter(None, [groups_of_classes(swept, column)])
     single = [column for column in columns if TIMES not in column]
     return f"Results by {', '.join(single[:3])}{' and others' if len(single) > 3 else ''}", shown
 
@@ -61,9 +63,9 @@ def _worst(table: pd.DataFrame) -> pd.DataFrame:
             "classifier": rows["classifier"],
             "worst group": rows["group"],
             "cases": rows["n_cases"],
-            "value": [_cell(*ends) for ends in rows[["mean", "lower", "upper"]].to_numpy()],
+            "value": [value_and_interval(*ends, digits=2) for ends in rows[["mean", "lower", "upper"]].to_numpy()],
             "probability": rows["p_worst"].round(2),
-            "difference": [_cell(*ends, sign="+") for ends in rows[_DIFFERENCE].to_numpy()],
+            "difference": [value_and_interval(*ends, digits=2, sign="+") for ends in rows[_DIFFERENCE].to_numpy()],
         }
     ).reset_index(drop=True)
 
@@ -74,19 +76,7 @@ def _wide(table: pd.DataFrame) -> pd.DataFrame:
     found = pd.DataFrame({"cases": [f"{n:,}{' (few)' if few else ''}" for n, few in first.to_numpy()]}, first.index)
     for classifier, own in table.groupby("classifier", sort=False):
         own = own.set_index("group").loc[first.index]
-        found[str(classifier)] = [_cell(*ends) for ends in own[["mean", "lower", "upper"]].to_numpy()]
+        found[str(classifier)] = [
+            value_and_interval(*ends, digits=2) for ends in own[["mean", "lower", "upper"]].to_numpy()
+        ]
     return found.reset_index()
-
-
-def _cell(mean: float, lower: float, upper: float, sign: str = "") -> str:
-    """Write a value with its interval.
-
-    Examples
-    --------
-    >>> _cell(0.5, 0.25, 0.75), _cell(0.5, 0.25, 0.75, "+")
-    ('0.50 [0.25, 0.75]', '+0.50 [+0.25, +0.75]')
-    """
-    if np.isnan(mean):
-        return ""
-    mean, lower, upper = (f"{value:{sign}z.2f}" for value in (mean, lower, upper))
-    return f"{mean} [{lower}, {upper}]"

@@ -12,17 +12,44 @@ from matplotlib.figure import Figure
 from plausibly import plots
 from plausibly._progress import Progress
 from plausibly.aggregation import learns
+from plausibly.evaluation._truth import truth_in_words
 from plausibly.plots._convergence import shown_statistics
 from plausibly.plots._words import capitalised, metric_name
 from plausibly.posterior import case_names
+from plausibly.report._label_metrics import best_classifiers, truths
 from plausibly.report._svg import PANEL, fill, to_uri
 from plausibly.report._tables import distinct_metrics, headline_metrics, lead, representative, sampled, sizes
 from plausibly.sweeps import Sweep
 
-SECTIONS = ("certainty", "cases", "reliability", "better", "noise", "chains")
+SECTIONS = ("classes", "certainty", "cases", "reliability", "better", "noise", "chains")
 MANY = 8  #: classifiers, beyond which figures take the whole width
 _PANEL = 4.8  # inches; two panels fill a page
 _MOST_RUNS = 3  # whose chains are shown
+
+_BANDS = "Light bands and bars are 94 % total intervals, for new cases like these; dark ones, for these cases."
+#: metrics that are curves, with a description of their figure and its caption
+_CURVES = {
+    "roc_curve": (
+        "ROC curve of each classifier for {}",
+        f"Sensitivity for {{}} at every specificity, and the AUROC in brackets. {_BANDS} The title says what "
+        "classifiers are compared with.",
+    ),
+    "precision_recall_curve": (
+        "Precision and recall of each classifier for {}",
+        f"Precision (PPV) for {{}} at every recall (sensitivity). {_BANDS}",
+    ),
+    "calibration_curve": (
+        "Calibration of each classifier",
+        "How often {} is the truth, by the predicted probability. On the dotted line, probabilities are right; below "
+        f"it, they are too high. {_BANDS}",
+    ),
+    "decision_curve": (
+        "Net benefit of each classifier for {}",
+        "Net benefit of treating the cases whose probability of {} is at least the threshold, per case: true "
+        "positives, less false positives times the odds of the threshold. A classifier helps at thresholds where it "
+        f"lies above treating all and treating none. {_BANDS}",
+    ),
+}
 
 Panel = tuple[str, Callable]  # a title, which may be empty, and a function that draws into ``ax``
 
@@ -80,6 +107,7 @@ def pictures(swept: Sweep, bars: Progress) -> Iterator[Picture]:
 
 
 def _sketches(swept: Sweep) -> Iterator[_Sketch]:
+    yield from _of_classes(swept)
     yield from _certainty(swept)
     if swept.classifiers:
         yield from _by_reliability(swept)
@@ -87,6 +115,35 @@ def _sketches(swept: Sweep) -> Iterator[_Sketch]:
         yield from _by_draw(swept)
     yield from _plausibilities(swept)
     yield from _chains(swept)
+
+
+def _of_classes(swept: Sweep) -> Iterator[_Sketch]:
+    """Confusion matrices and curves of the best classifiers, against every truth."""
+    found = [results.sel(classifier=best_classifiers(swept)) for results in truths(swept)]
+    if not found:
+        return
+    first = found[0]
+    if "positive" not in first.attrs:
+        yield _Sketch(
+            "classes",
+            [("", partial(plots.confusion_matrix, first, str(name))) for name in first["classifier"].values],
+            4.6,
+            f"Confusion matrix of each classifier, against {truth_in_words(first.attrs)}",
+            f"Rows are classes by {truth_in_words(first.attrs)}, columns what the classifier names: percentages of the "
+            "row, and expected numbers of cases. Off the diagonal are mistakes.",
+        )
+    positive = first.attrs.get("positive", "")
+    for metric, (alt, caption) in _CURVES.items():
+        if metric in first:
+            draw = getattr(plots, metric)
+            yield _Sketch(
+                "classes",
+                [(capitalised(truth_in_words(results.attrs)), partial(draw, results)) for results in found],
+                4.4,
+                alt.format(positive),
+                caption.format(positive or "a case's most probable class"),
+                folded=metric == "precision_recall_curve",
+            )
 
 
 def _certainty(swept: Sweep) -> Iterator[_Sketch]:

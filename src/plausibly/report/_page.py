@@ -29,10 +29,12 @@ from plausibly.report._ambiguity import (
 )
 from plausibly.report._by_group import results_by_group
 from plausibly.report._cases import undecided
+from plausibly.report._clear_cases import clear_cases
 from plausibly.report._extras import extras
 from plausibly.report._figures import MANY, SECTIONS, pictures
 from plausibly.report._first_figure import first_figure
 from plausibly.report._further_labels import further_labels
+from plausibly.report._label_metrics import of_classes
 from plausibly.report._references import references
 from plausibly.report._sets import sets_of_answers
 from plausibly.report._shared import what_cases_share
@@ -72,6 +74,7 @@ def render(
     conformal: Any = None,
     plan: Any = None,
     audit: pd.DataFrame | None = None,
+    certainty: str = "",
     progress: bool = False,
 ) -> str:
     """Return a sweep as the text of one self-contained HTML file; equal sweeps give equal text. See :func:`report`.
@@ -102,6 +105,7 @@ def render(
     failed = not_converged_table(swept.runs)
     by, grouped = results_by_group(swept)
     subgroups = subgroup_table(swept)
+    of_labels, class_by_class = of_classes(swept)
     ambiguous = most_ambiguous(lead(swept)).head(MOST)
     shown = {
         "style": (Path(__file__).parent / "style.css").read_text(encoding="utf-8"),
@@ -141,6 +145,9 @@ def render(
         "references": references(swept),
         "few": FEW,
         "audit": audited,
+        "of_labels": of_labels,
+        "class_by_class": extras(class_by_class),
+        "clear": extras(clear_cases(swept, certainty)),
     }
     template = environment.get_template("report.html.j2")
     conformal, plan = (given() if callable(given) else given for given in (conformal, plan))
@@ -170,6 +177,7 @@ def report(
     conformal: Any = None,
     plan: Any = None,
     audit: pd.DataFrame | None = None,
+    certainty: str = "",
     progress: bool = True,
 ) -> None:
     """Write a sweep as one self-contained HTML file.
@@ -190,6 +198,9 @@ def report(
     audit
         Result of :func:`plausibly.audit`: a table with the columns ``check``, ``count``, ``of``, ``examples``,
         ``meaning``.
+    certainty
+        Name of a file beside the report, such as ``"certainty.csv"``, with the table :attr:`Sweep.certainty`, to which
+        the report links.
     progress
         Whether to show a bar while figures are drawn.
 
@@ -214,6 +225,7 @@ def report(
         "conformal": conformal,
         "plan": plan,
         "audit": audit,
+        "certainty": certainty,
     }
     text = render(swept, sources, **further, progress=progress)
     try:

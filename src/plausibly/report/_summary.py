@@ -26,6 +26,7 @@ from plausibly.report._ambiguity import (
     of_prior,
     stay_open,
 )
+from plausibly.report._label_metrics import in_words_of_two
 from plausibly.report._tables import annotated_cases, headline, headline_metrics, lead, sampled
 from plausibly.sweeps import Run, Sweep
 
@@ -51,6 +52,7 @@ def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[
     if rows:
         first, *further = _accuracy(rows[0], headline_metrics(swept)[0], swept, run)
         yield from (first, *cautions(swept.annotations, run.results, swept.checks), *further)
+        yield from in_words_of_two(swept, rows[0]["classifier"])
     yield from choice_of_cases(swept)
     yield from prior_notes([run])
     if len(rows) > 1:

@@ -15,6 +15,7 @@ from plausibly.diagnostics._verdict import failures, r_hat_limits
 from plausibly.evaluation.comparison import better_equal_worse
 from plausibly.metrics import METRICS
 from plausibly.sweeps import STATISTICS, Run, Sweep
+from plausibly.sweeps._runs import usual_position
 
 CERTAINTIES = ("annotation_certainty", "score_certainty", "risk_certainty", "risk_level_certainty")
 COLUMNS = ("mean", "total_lower", "total_upper", "lower", "upper", "sd", "sampling_sd", "point")
@@ -98,9 +99,8 @@ def headline(swept: Sweep, runs: Sequence[Run] = ()) -> pd.DataFrame:
 
 def representative(runs: Sequence[Run]) -> Run:
     """Choose the run that stands for its model: at the default reliability, or else the middle one."""
-    ordered = sorted(runs, key=lambda run: run.reliability)
     usual = json.loads(runs[0].attrs.get("declaration", "{}")).get("reliability")
-    return next((run for run in ordered if run.reliability == usual), ordered[(len(ordered) - 1) // 2])
+    return runs[usual_position([run.reliability for run in runs], usual)]
 
 
 def sampled(swept: Sweep) -> dict[str, list[Run]]:
@@ -131,6 +131,20 @@ def voted(swept: Sweep, classifier: str, metric: str) -> float:
     if swept.voted is None or metric not in swept.voted:
         return np.nan
     return float(swept.voted[metric].sel(classifier=classifier).values[0])
+
+
+def value_and_interval(mean: float, lower: float, upper: float, *, digits: int = 3, sign: str = "") -> str:
+    r"""Write a value with its interval, which stays in one line; nothing for what is undefined.
+
+    Examples
+    --------
+    >>> value_and_interval(1234.5, 1000, np.inf, digits=1), value_and_interval(0.5, np.nan, np.nan, sign="+")
+    ('1,234.5 [1,000.0,\xa0inf]', '+0.500')
+    """
+    if np.isnan(mean):
+        return ""
+    shown, *ends = (f"{value:{sign}z,.{digits}f}" for value in (mean, lower, upper))
+    return shown if np.isnan(lower) else f"{shown} [{ends[0]},\xa0{ends[1]}]"
 
 
 def subgroup_table(swept: Sweep) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from plausibly.evaluation import evaluate_by_level, summary
 from plausibly.metrics._lists import ranked_classes
 from plausibly.posterior import build_posterior, case_names, slots_of
 from plausibly.priors.population import CLASS_SHIFTS, largest_shifts
+from plausibly.sweeps._label_results import against_most_plausible
 from plausibly.sweeps._runs import Run
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def make_run(plan: "Plan", number: int, posterior: Posterior, progress: bool, sc
         subgroups=_subgroups(levels) if levels else None,
         shared=_shared(posterior),
         shared_convergence=shared_convergence(posterior),
+        of_labels=against_most_plausible(plan, posterior, scheduler) if number == plan.leading else None,
     )
 
 

@@ -38,8 +38,9 @@ from plausibly.metrics._inputs import check_break_ties
 from plausibly.models import MODELS
 from plausibly.posterior import difference, opened, read_fingerprint, remove_store
 from plausibly.predictions import line_up, named_predictions, with_predicted
+from plausibly.sweeps._label_results import against_an_expert, named_classes
 from plausibly.sweeps._make import make_run
-from plausibly.sweeps._runs import Run, Sweep, posterior_name
+from plausibly.sweeps._runs import Run, Sweep, posterior_name, usual_position
 
 VOTE = next(model for model in MODELS.values() if model.baseline)  #: classifiers are compared with its labels, too
 _FEW = 2**17  # pairs of a case and a draw that are evaluated faster than another program is compiled
@@ -249,7 +250,9 @@ class Plan:
             attrs = (learned or runs[0]).attrs
             options = {name: self.options[name] for name in ("clusters", "break_ties")} | {"fresh": fresh}
             checks = label_checks(self.annotations, self.predictions, attrs, **options, seed=self.seed)
-        return Sweep(self.annotations, tuple(runs), self._voted, found, checks, self._freed(runs))
+        withheld = any("withheld" in run.results.attrs for run in runs)
+        of_labels = against_an_expert(self, by_group=withheld), named_classes(self)
+        return Sweep(self.annotations, tuple(runs), self._voted, found, checks, self._freed(runs), *of_labels)
 
     def _freed(self, runs: Sequence[Run]) -> pd.DataFrame | None:
         """Free the shape of disagreement if a run depends on it."""
@@ -262,6 +265,15 @@ class Plan:
     def _depends(self, run: Run) -> bool:
         known = set(known_predictions(run.attrs)) == set(self.predictions)
         return known and are_shares(run.attrs) and METRIC in run.results
+
+    @cached_property
+    def leading(self) -> int:
+        """Number of the run that stands for all: of the first model with draws, at its usual reliability."""
+        models = [step.variant for step in self.steps]
+        drawn = [model for model, draws in zip(models, self._draws, strict=True) if draws > 1]
+        own = [at for at, model in enumerate(models) if model == (drawn or models)[0]]
+        usual = self.steps[own[0]].settled.model.reliability
+        return own[usual_position([self.steps[at].reliability for at in own], usual)]
 
     @property
     def _draws(self) -> list[int]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -58,6 +58,10 @@ class Run:
     shared_convergence
         Convergence of the quantities that all cases share, from :func:`plausibly.diagnostics.shared_convergence`; None
         if nothing was sampled.
+    of_labels
+        Metrics of labels for the report, against the most plausible class of every draw, from
+        :func:`plausibly.evaluate`: of the run that stands for the sweep, unless there are no classifiers or more than
+        30 classes; else None.
     """
 
     label: str
@@ -72,6 +76,7 @@ class Run:
     subgroups: pd.DataFrame | None = None
     shared: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     shared_convergence: xr.Dataset | None = None
+    of_labels: xr.Dataset | None = None
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -142,6 +147,13 @@ class Sweep:
     freed
         By how much freeing the shape of disagreement moves the mean top-1 accuracy of each classifier and the ends of
         its interval (:func:`plausibly.evaluation.freed_shape`). None unless a posterior knows the predictions.
+    of_labels
+        Metrics of labels for the report, against what one expert would say, from :func:`plausibly.evaluate`. None
+        without classifiers.
+    named
+        Index of the class that each classifier names in every case, and its ``score``; ``first``, the index of the
+        class with the highest score, which is another only with a threshold. All (classifier, case). None without
+        classifiers.
     """
 
     annotations: Annotations
@@ -150,6 +162,8 @@ class Sweep:
     panels: xr.Dataset | None = None
     checks: pd.DataFrame | None = None
     freed: pd.DataFrame | None = None
+    of_labels: xr.Dataset | None = None
+    named: xr.Dataset | None = None
 
     @property
     def metrics(self) -> pd.DataFrame:
@@ -287,6 +301,18 @@ def group_table(results: xr.Dataset, names: Mapping[str, Any]) -> pd.DataFrame:
                 table.insert(place, name, value)
             tables.append(table)
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+
+def usual_position(reliabilities: Sequence[float], usual: float | None) -> int:
+    """Position of the reliability that stands for a model: its default, or else the middle one.
+
+    Examples
+    --------
+    >>> usual_position([10, 1, 3], 10), usual_position([10, 1, 3], 2)
+    (0, 2)
+    """
+    ordered = sorted(range(len(reliabilities)), key=reliabilities.__getitem__)
+    return next((at for at in ordered if reliabilities[at] == usual), ordered[(len(ordered) - 1) // 2])
 
 
 def posterior_name(label: str, *, in_shards: bool = False) -> str:

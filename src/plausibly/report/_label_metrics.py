@@ -1,0 +1,240 @@
+"""What classifiers name, class by class: the page of two classes, which clinicians know, and that of several."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from jaxtyping import Float
+
+from plausibly.bootstrap import CI_PROB, interval
+from plausibly.evaluation import by_group, largest_confusions, summary
+from plausibly.evaluation._by_group import SUFFIX
+from plausibly.evaluation._truth import truth_in_words
+from plausibly.plots._words import capitalised, metric_name
+from plausibly.report._tables import headline, lead, value_and_interval
+from plausibly.sweeps import Sweep
+
+MOST_CLASSIFIERS = 4  #: shown class by class, the best first
+MOST_CLASSES = 15  #: in the table by class, the most frequent first
+MOST_IN_MATRIX = 12  #: classes of a confusion matrix; of more, the largest confusions say most
+_IN_WORDS = 3  # confusions of each classifier
+_OF_TWO = "auroc", "sensitivity", "specificity", "ppv", "npv", "brier", "log_score"
+_OF_MORE = "balanced_accuracy", "f1_macro", "brier", "log_score", "calibration_error"
+_BY_CLASS = "sensitivity", "ppv", "f1"
+_AT_PREVALENCE = re.compile(r"(ppv|npv)_at_prevalence_[\d.]+$")
+_NEW = "94 % interval for new cases like these"
+_ONE_EXPERT = (
+    "What one expert would say needs no model: a case on which experts disagree counts for each class by the share of "
+    "its labels, so that no classifier can be right in all of them."
+)
+
+
+def truths(swept: Sweep) -> list[xr.Dataset]:
+    """Metrics of labels against everything that classifiers are compared with; the first is what the page is about."""
+    run = lead(swept)
+    known = [None if "withheld" in run.results.attrs else run.of_labels, swept.of_labels]
+    return [results for results in known if results is not None]
+
+
+def of_classes(swept: Sweep) -> tuple[str, list[Any]]:
+    """Title of the section, and its content."""
+    found = truths(swept)
+    if not found:
+        return "", []
+    first, best = found[0], best_classifiers(swept)
+    of_all: list[Any] = [{_caption(swept, results): _of_all(swept, results)} for results in found]
+    of_all += [_ONE_EXPERT] if len(found) > 1 else []
+    shown: list[Any] = list(_introduction(swept, first))
+    if "positive" in first.attrs:
+        table = pd.concat([_two_by_two(first, name) for name in best], ignore_index=True)
+        caption = f"Expected numbers of cases, by {truth_in_words(first.attrs)} [{_as_many(first)}]"
+        return "Sensitivity, specificity and AUROC", [*shown, *of_all, {caption: table}]
+    shown.append(f"The largest confusions, by {truth_in_words(first.attrs)}:")
+    shown += [sentence for name in best if (sentence := confusions_in_words(first, name))]
+    for name in best:
+        if first.sizes["true_class"] <= MOST_IN_MATRIX:
+            shown.append({f"{name}: expected numbers of cases, by {truth_in_words(first.attrs)}": _matrix(first, name)})
+        shown.append({_class_caption(first, name): _by_class(first, name)})
+    return "Which classes are confused?", [*shown, *of_all]
+
+
+def groups_of_classes(swept: Sweep, column: str) -> dict[str, pd.DataFrame]:
+    """Tabulate the metrics of two classes by the groups of a column: a row for each group and classifier."""
+    found = truths(swept)
+    if not found or "positive" not in found[0].attrs:
+        return {}
+    grouped = found[0] if "truth" in found[0].attrs else lead(swept).results
+    names = [name for name in _OF_TWO if name + SUFFIX in grouped]
+    if not names:
+        return {}
+    results = grouped.isel(group=np.flatnonzero(grouped["group_column"].values == column))
+    tables = {name: by_group(results, name) for name in names}
+    first = tables[names[0]]
+    few = np.where(first["few"], " (few)", "")
+    shown = {"Group": first["group"], "Cases": [f"{n:,}{flag}" for n, flag in zip(first["n_cases"], few, strict=True)]}
+    shown |= {"Classifier": first["classifier"]} if len(swept.classifiers) > 1 else {}
+    for name, table in tables.items():
+        shown[_heading(name)] = [_value(row, ("mean", "lower", "upper")) for row in table.to_dict("records")]
+    ordered = pd.DataFrame(shown).sort_values("Group", kind="stable", ignore_index=True)
+    return {f"By {column}, against {truth_in_words(found[0].attrs)} [{_NEW}]": ordered}
+
+
+def in_words_of_two(swept: Sweep, classifier: str) -> Iterator[str]:
+    """Say how well a classifier tells two classes apart."""
+    found = truths(swept)
+    if not found or "positive" not in found[0].attrs:
+        return
+    results = found[0].sel(classifier=[classifier])
+    table = summary(results).set_index("metric")
+    told = [
+        f"{metric_name(name)} {row['mean']:.2f}" + ("" if np.isnan(row["total_lower"]) else f" ({_ends(row)})")
+        for name, row in table.loc[[name for name in _OF_TWO[:3] if name in table.index]].iterrows()
+    ]
+    yield (
+        f"Against {truth_in_words(results.attrs)}, {classifier} has {', '.join(told[:-1])} and {told[-1]} for "
+        f"{results.attrs['positive']}{_at_threshold(results)}."
+    )
+
+
+def best_classifiers(swept: Sweep) -> list[str]:
+    """Name the classifiers that are shown class by class, the best first."""
+    return headline(swept, [lead(swept)])["classifier"].head(MOST_CLASSIFIERS).tolist()
+
+
+def confusions_in_words(results: xr.Dataset, classifier: str) -> str:
+    """Say which classes a classifier confuses most often; nothing if it confuses none."""
+    table = largest_confusions(results.sel(classifier=[classifier]), _IN_WORDS)
+    told = [
+        f"{row['named_class']} instead of {row['true_class']} in {_value(row, ('cases', 'lower', 'upper'), 1)} cases "
+        f"({100 * row['share_of_true']:.0f} % of those of {row['true_class']})"
+        for row in table.to_dict("records")
+    ]
+    return f"{classifier} most often names {'; '.join(told)}." if told else ""
+
+
+def _introduction(swept: Sweep, results: xr.Dataset) -> Iterator[str]:
+    withheld = lead(swept).results.attrs.get("withheld")
+    if withheld:
+        yield f"{withheld} So classifiers are compared with {truth_in_words(results.attrs)} here."
+    if "positive" in results.attrs:
+        yield (
+            f"Positive is {results.attrs['positive']}: sensitivity, specificity, PPV and NPV are about who names it"
+            f"{_at_threshold(results)}. PPV and NPV are those at the prevalence of these cases, {_prevalence(results)}."
+        )
+    more = len(swept.classifiers) - MOST_CLASSIFIERS
+    if more > 0:
+        yield f"Class by class, the best {MOST_CLASSIFIERS} classifiers are shown; {more} more are left out."
+
+
+def _at_threshold(results: xr.Dataset) -> str:
+    """Say from which probability on classifiers name the positive class; nothing if it only has to be the greater."""
+    threshold = results.attrs.get("threshold")
+    if threshold is None:
+        return ""
+    own = json.loads(threshold) if isinstance(threshold, str) else {"": threshold}
+    shown = [f"{at:.3g}{f' ({name})' if name else ''}" for name, at in own.items() if name in ("", *_names(results))]
+    return f" from a probability of {', '.join(shown)} on"
+
+
+def _prevalence(results: xr.Dataset) -> str:
+    shares = results["confusion"].isel(classifier=0, true_class=1).sum("named_class")
+    return f"{100 * float(shares.mean()):.0f} %"
+
+
+def _names(results: xr.Dataset) -> list[str]:
+    return [str(name) for name in results["classifier"].values]
+
+
+def _caption(swept: Sweep, results: xr.Dataset) -> str:
+    under = "" if "truth" in results.attrs else f", under {lead(swept).label}"
+    return f"Against {truth_in_words(results.attrs)}{under} [{_NEW}]"
+
+
+def _class_caption(results: xr.Dataset, name: str) -> str:
+    n = len(results["true_class"])
+    which = f", the {MOST_CLASSES} most frequent of {n} classes" if n > MOST_CLASSES else ""
+    return f"{name}: by class, against {truth_in_words(results.attrs)}{which} [{_NEW}]"
+
+
+def _as_many(results: xr.Dataset) -> str:
+    return f"94 % interval for {results['confusion'].attrs['n_cases']:,.0f} new cases like these"
+
+
+def _of_all(swept: Sweep, results: xr.Dataset) -> pd.DataFrame:
+    """Tabulate the metrics with one value for a classifier: a row per classifier, the best first."""
+    table = summary(results)
+    rows = table[table["class"] == ""] if "class" in table else table
+    rows = rows.set_index(["metric", "classifier"])
+    names = headline(swept, [lead(swept)])["classifier"]
+    shown = {"Classifier": names}
+    elsewhere = [str(name) for name in results if str(name) in rows.index and _AT_PREVALENCE.match(str(name))]
+    wanted = [*_OF_TWO, *elsewhere] if "positive" in results.attrs else _OF_MORE
+    for metric in (metric for metric in wanted if metric in rows.index):
+        own = rows.loc[metric].loc[names].to_dict("records")
+        shown[_heading(metric)] = [_value(row, ("mean", "total_lower", "total_upper")) for row in own]
+    return pd.DataFrame(shown)
+
+
+def _two_by_two(results: xr.Dataset, name: str) -> pd.DataFrame:
+    """Tabulate what a classifier names (rows) by what is true (columns)."""
+    numbers, noise = _numbers(results, name)
+    other, positive = results["true_class"].values.tolist()
+    rows = []
+    for named, label in ((1, positive), (0, other)):
+        cells = [_expected(numbers[true, named], noise[true, named]) for true in (1, 0)]
+        rows.append([name, label, *cells, _expected(numbers[:, named].sum(0), noise[:, named].sum(0))])
+    columns = ["Classifier", "It names", f"Truth: {positive}", f"Truth: {other}", "All"]
+    totals = [_expected(numbers[true].sum(0), noise[true].sum(0)) for true in (1, 0)]
+    return pd.DataFrame(
+        [*rows, [name, "all", *totals, f"{results['confusion'].attrs['n_cases']:,.0f}"]], columns=columns
+    )
+
+
+def _matrix(results: xr.Dataset, name: str) -> pd.DataFrame:
+    """Tabulate expected numbers of cases: true classes are rows, and named classes columns."""
+    numbers = _numbers(results, name)[0].mean(axis=-1)
+    classes = results["true_class"].values.tolist()
+    shown = {f"Named {label}": [f"{n:,.1f}" for n in numbers[:, at]] for at, label in enumerate(classes)}
+    return pd.DataFrame({"Truth": classes} | shown | {"All": [f"{n:,.1f}" for n in numbers.sum(axis=1)]})
+
+
+def _by_class(results: xr.Dataset, name: str) -> pd.DataFrame:
+    """Tabulate the metrics of each class, the most frequent first."""
+    numbers, noise = (of.sum(axis=1) for of in _numbers(results, name))
+    table = summary(results.sel(classifier=[name])).set_index(["metric", "class"])
+    classes = results["true_class"].values
+    order = np.argsort(-numbers.mean(axis=-1), kind="stable")[:MOST_CLASSES]
+    shown = {"Class": classes[order], "Expected cases": [_expected(numbers[at], noise[at]) for at in order]}
+    for metric in _BY_CLASS:
+        rows = table.loc[metric].loc[classes[order]].to_dict("records")
+        shown[_heading(metric)] = [_value(row, ("mean", "total_lower", "total_upper")) for row in rows]
+    return pd.DataFrame(shown)
+
+
+def _numbers(
+    results: xr.Dataset, name: str
+) -> tuple[Float[np.ndarray, "true named draw"], Float[np.ndarray, "true named replicate"]]:
+    """Numbers of cases in every draw, and in every replicate if there are any."""
+    own, n_cases = results.sel(classifier=name), results["confusion"].attrs["n_cases"]
+    return own["confusion"].values * n_cases, own.get("confusion_total", own["confusion"]).values * n_cases
+
+
+def _expected(draws: Float[np.ndarray, " draw"], noise: Float[np.ndarray, " replicate"]) -> str:
+    lower, upper = interval(noise, CI_PROB) if len(noise) > 1 else (np.nan, np.nan)
+    return value_and_interval(draws.mean(), lower, upper, digits=1)
+
+
+def _heading(metric: str) -> str:
+    return capitalised(metric_name(metric))
+
+
+def _ends(row: Mapping[Any, Any]) -> str:
+    return f"94 % interval {row['total_lower']:.2f} to {row['total_upper']:.2f}"
+
+
+def _value(row: Mapping[Any, Any], names: tuple[str, str, str], digits: int = 3) -> str:
+    return value_and_interval(*(row[name] for name in names), digits=digits)

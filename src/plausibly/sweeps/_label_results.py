@@ -1,0 +1,103 @@
+"""Metrics of labels for the report: of classes, of order and of probabilities, as far as the data allow."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Float
+
+from plausibly._arviz import Posterior
+from plausibly.evaluation import evaluate, evaluate_by_level
+from plausibly.evaluation._panels import first_choices
+from plausibly.evaluation._thresholds import check_thresholds, positive_index
+from plausibly.metrics._declared import improper
+from plausibly.random_streams import Stream, key_words
+
+if TYPE_CHECKING:
+    from plausibly.sweeps._plan import Plan
+
+MOST_CLASSES = 30  #: classes up to which metrics are compared with the most plausible class, too
+
+_OF_TWO = ("sensitivity", "specificity", "ppv", "npv", "confusion")
+_OF_MORE = ("balanced_accuracy", "f1_macro", "sensitivity", "ppv", "f1", "confusion")
+_OF_ORDER = ("auroc", "roc_curve", "precision_recall_curve")
+_OF_PROBABILITIES = ("brier", "log_score", "calibration_error", "calibration_curve", "mean_predicted")
+
+
+def label_metrics(two: bool, predictions: Sequence[Float[np.ndarray, "case class"]]) -> list[str]:
+    """Name the metrics of labels in the report.
+
+    Parameters
+    ----------
+    two
+        Whether one class is against all others, so that there is an order of the cases and a decision.
+    predictions
+        Predictions of every classifier: hard labels (ones and zeros) have no order, and scores no calibration.
+
+    Examples
+    --------
+    >>> label_metrics(False, [np.array([[0, 1.0], [1, 0]])])
+    ['balanced_accuracy', 'f1_macro', 'sensitivity', 'ppv', 'f1', 'confusion']
+    >>> label_metrics(True, [np.array([[-1.5, 2.5]])])[-4:]
+    ['confusion', 'auroc', 'roc_curve', 'precision_recall_curve']
+    """
+    names = [*(_OF_TWO if two else _OF_MORE)]
+    if any(((given == 0) | (given == 1)).all() for given in predictions):
+        return names
+    probable = all(improper(given) is None for given in predictions)
+    if two and (probable or predictions[0].shape[1] == 2):
+        names += _OF_ORDER
+    if probable:
+        names += _OF_PROBABILITIES
+        names += ("decision_curve", "net_benefit_of_all") if two else ()
+    return names
+
+
+def against_most_plausible(plan: "Plan", posterior: Posterior, scheduler: Any) -> xr.Dataset | None:
+    """Evaluate classifiers against the most plausible class of every draw; None if classes are many."""
+    if not plan.predictions or not (_two(plan) or plan.annotations.n_classes <= MOST_CLASSES):
+        return None
+    options = {**_options(plan), "k": None, "sizes": 1, "risks": None, "progress": False, "scheduler": scheduler}
+    results, _ = evaluate_by_level(posterior, plan.predictions, **options, by_level=False)
+    return results.drop_dims("case")
+
+
+def against_an_expert(plan: "Plan", *, by_group: bool) -> xr.Dataset:
+    """Evaluate classifiers against what one expert would say, without a model; on request, by group, too."""
+    by = plan.options["by"] if by_group else None
+    return evaluate(plan.annotations, plan.predictions, truth="annotator", by=by, **_options(plan))
+
+
+def _two(plan: "Plan") -> bool:
+    return plan.annotations.n_classes == 2 or plan.options["positive"] is not None
+
+
+def _options(plan: "Plan") -> dict[str, Any]:
+    names = ("weights", "clusters", "replicates", "break_ties", "positive", "threshold")
+    options = {name: plan.options[name] for name in names} | {"seed": plan.seed}
+    options["metrics"] = label_metrics(_two(plan), list(plan.predictions.values()))
+    return options | {"prevalence": plan.options["prevalence"] if _two(plan) else None}
+
+
+def named_classes(plan: "Plan") -> xr.Dataset:
+    """Find what each classifier names in every case, and with which score.
+
+    Returns
+    -------
+    ``named`` and ``first``, the indices of the class that is named and of the first choice, which differ only with a
+    threshold, and ``score``, that of the former; each (classifier, case).
+    """
+    annotations, given = plan.annotations, list(plan.predictions.values())
+    words = {Stream.PREDICTIONS: key_words(plan.seed, annotations.cases, Stream.PREDICTIONS)}
+    first = named = first_choices(given, words if plan.options["break_ties"] == "random" else None)
+    thresholds = check_thresholds(plan.options["threshold"], list(plan.predictions))
+    if thresholds is not None and annotations.n_classes == 2:
+        at = positive_index(annotations.classes, plan.options["positive"])
+        own = zip(given, thresholds, strict=True)
+        named = np.stack([np.where(scores[:, at] >= threshold, at, 1 - at) for scores, threshold in own])
+    cases = np.arange(annotations.n_cases)
+    scores = np.stack([of[cases, own] for of, own in zip(given, named, strict=True)])
+    dims = ("classifier", "case")
+    coords = {"classifier": list(plan.predictions), "case": annotations.cases}
+    return xr.Dataset({"named": (dims, named), "first": (dims, first), "score": (dims, scores)}, coords)

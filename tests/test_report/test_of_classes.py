@@ -1,0 +1,214 @@
+"""Metrics of labels in the report: its numbers are those of an evaluation, and it says what they compare with."""
+
+import re
+from html import unescape
+
+import numpy as np
+import pytest
+
+import plausibly as pb
+from plausibly.report import render
+from plausibly.report._clear_cases import UNSURE, clear_cases
+from plausibly.report._label_metrics import confusions_in_words, truths
+from plausibly.report._tables import value_and_interval
+from tests.test_report.test_report import EVIL, Page
+
+MODEL = {"model": "dirichlet-categorical", "reliability": 1, "class_prior": "predictions", "draws": 50}
+TWO = {"AUROC": "auroc", "PPV": "ppv", "NPV": "npv", "Brier score": "brier", "Log score": "log_score"}
+TWO |= {"Sensitivity": "sensitivity", "Specificity": "specificity"}
+
+
+def labelled(n_classes, n_labels=3, n_cases=60, seed=0):
+    """Cases of readers who see them through noise, and two classifiers who see them through more."""
+    rng = np.random.default_rng(seed)
+    logits = 1.5 * rng.normal(size=(n_cases, n_classes)) + np.linspace(1, 0, n_classes)
+    shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    classes = [EVIL, "b & c", "d"][:n_classes]
+    labels = [rng.choice(classes, n_labels, p=of).tolist() for of in shares]
+    annotations = pb.Annotations.from_labels(labels, classes)
+    noisy = [np.exp(logits + rng.normal(size=logits.shape) * noise) for noise in (0.5, 1.5)]
+    return annotations, {name: of / of.sum(axis=1, keepdims=True) for name, of in zip("AB", noisy, strict=True)}
+
+
+def pages(annotations, predictions, **options):
+    swept = pb.sweep(annotations, predictions, {"rec": MODEL}, progress=False, **options)
+    text = render(swept)
+    return swept, text, Page(text)
+
+
+@pytest.fixture(scope="module")
+def two():
+    annotations, predictions = labelled(2)
+    patient = np.arange(60) // 2
+    swept, text, page = pages(annotations, predictions, clusters=patient)
+    posterior = pb.aggregate(annotations, **MODEL, predictions=predictions, seed=0, progress=False)
+    options = {"metrics": [*TWO.values(), "confusion"], "clusters": patient, "progress": False}
+    results = [pb.evaluate(posterior, predictions, **options)]
+    results.append(pb.evaluate(annotations, predictions, truth="annotator", **options))
+    return swept, text, page, results
+
+
+@pytest.fixture(scope="module")
+def three():
+    annotations, predictions = labelled(3)
+    swept, text, page = pages(annotations, predictions)
+    posterior = pb.aggregate(annotations, **MODEL, predictions=predictions, seed=0, progress=False)
+    metrics = ["confusion", "sensitivity", "ppv", "f1"]
+    return swept, text, page, pb.evaluate(posterior, predictions, metrics=metrics, progress=False)
+
+
+def captions(text):
+    """Identifiers of tables by their captions."""
+    found = re.findall(r'<table id="([^"]*)">\s*<caption>(.*?)</caption>', text, flags=re.DOTALL)
+    return {unescape(words): name for name, words in found}
+
+
+def test_metrics_of_two_classes_are_those_of_the_evaluation(two):
+    _, text, page, results = two
+    starts = "Against what most experts would name, under rec [94 %", "Against what one expert would say [94 %"
+    names = [next(name for words, name in captions(text).items() if words.startswith(start)) for start in starts]
+    for name, found in zip(names, results, strict=True):
+        heading, *rows = page.tables[name]
+        table = pb.summary(found).set_index(["classifier", "metric"])
+        assert sorted(heading[1:]) == sorted(TWO)
+        assert [row[0] for row in rows] == ["A", "B"]
+        for cells in rows:
+            for words, cell in zip(heading[1:], cells[1:], strict=True):
+                row = table.loc[cells[0], TWO[words]]
+                assert cell == value_and_interval(row["mean"], row["total_lower"], row["total_upper"])
+
+
+def test_the_four_numbers_of_a_table_of_two_classes(two):
+    _, text, page, (results, _) = two
+    heading, *rows = page.tables[
+        captions(text)[
+            "Expected numbers of cases, by what most experts would name [94 % interval for 60 new cases like these]"
+        ]
+    ]
+    assert heading == ["Classifier", "It names", "Truth: b & c", f"Truth: {EVIL}", "All"]
+    for cells in rows:
+        if "all" in cells[1:2]:
+            continue
+        own = results.sel(classifier=cells[0], named_class=cells[1])
+        for true, cell in (("b & c", cells[2]), (EVIL, cells[3])):
+            lower, upper = own["confusion_total"].sel(true_class=true).quantile([0.03, 0.97]).values * 60
+            expected = own["confusion"].sel(true_class=true).mean().item() * 60
+            assert cell == value_and_interval(expected, lower, upper, digits=1)
+    of_a = [float(cells[2].split()[0]) for cells in rows if cells[0] == "A"]
+    assert of_a[0] + of_a[1] == pytest.approx(of_a[2], abs=0.11)
+
+
+def test_two_classes_have_curves_against_both_truths(two):
+    _, _, page, _ = two
+    alts = [attrs["alt"] for tag, attrs in page.tags if tag == "img"]
+    for words in ("ROC curve", "Calibration", "Net benefit", "Precision and recall"):
+        assert [alt.endswith(f"({n} of 2)") for n, alt in enumerate((a for a in alts if a.startswith(words)), 1)] == [
+            True
+        ] * 2
+
+
+def test_the_first_screen_says_the_auroc(two):
+    _, text, _, (results, _) = two
+    table = pb.summary(results).set_index(["classifier", "metric"])
+    row = table.loc["A", "auroc"]
+    said = f"A has AUROC {row['mean']:.2f} (94 % interval {row['total_lower']:.2f} to {row['total_upper']:.2f})"
+    assert f"Against what most experts would name, {said}, sensitivity" in unescape(text).split('id="details"')[0]
+
+
+def test_metrics_of_three_classes_are_those_of_the_evaluation(three):
+    _, text, page, results = three
+    table = pb.summary(results).set_index(["classifier", "metric", "class"])
+    for name in "AB":
+        start = f"{name}: by class, against what most experts would name [94 %"
+        heading, *rows = page.tables[next(found for words, found in captions(text).items() if words.startswith(start))]
+        assert heading == ["Class", "Expected cases", "Sensitivity", "PPV", "F1"]
+        expected = results["confusion"].sel(classifier=name).mean("draw").sum("named_class") * 60
+        assert [cells[0] for cells in rows] == expected["true_class"].values[np.argsort(-expected.values)].tolist()
+        for cells in rows:
+            assert float(cells[1].split()[0]) == pytest.approx(expected.sel(true_class=cells[0]).item(), abs=0.06)
+            for cell, metric in zip(cells[2:], ("sensitivity", "ppv", "f1"), strict=True):
+                row = table.loc[name, metric, cells[0]]
+                assert cell == value_and_interval(row["mean"], row["total_lower"], row["total_upper"])
+        matrix = page.tables[captions(text)[f"{name}: expected numbers of cases, by what most experts would name"]]
+        assert matrix[0] == ["Truth", f"Named {EVIL}", "Named b & c", "Named d", "All"]
+        of_true = results["confusion"].sel(classifier=name, true_class="b & c").mean("draw").values * 60
+        assert matrix[2] == ["b & c", *(f"{n:.1f}" for n in of_true), f"{of_true.sum():.1f}"]
+
+
+def test_the_largest_confusions_are_named(three):
+    swept, text, _, results = three
+    row = pb.evaluation.largest_confusions(results.sel(classifier=["B"])).iloc[0]
+    said = f"B most often names {row['named_class']} instead of {row['true_class']} in {row['cases']:.1f} ["
+    assert said in unescape(text)
+    assert confusions_in_words(truths(swept)[0], "B").startswith(said)
+    assert "The largest confusions, by what most experts would name:" in text
+    assert "<script" not in text
+
+
+def test_hard_labels_have_neither_order_nor_calibration():
+    annotations, predictions = labelled(2)
+    hard = {"A": np.eye(2)[predictions["A"].argmax(axis=1)]}
+    _, text, page = pages(annotations, hard)
+    name = next(found for words, found in captions(text).items() if words.startswith("Against what one expert"))
+    assert page.tables[name][0] == ["Classifier", "Sensitivity", "Specificity", "PPV", "NPV"]
+    assert not any(attrs["alt"].startswith(("ROC", "Calibration")) for tag, attrs in page.tags if tag == "img")
+
+
+def test_scores_that_are_no_probabilities_have_an_order_but_no_calibration():
+    annotations, predictions = labelled(2)
+    _, text, page = pages(annotations, {"A": np.log(predictions["A"])})
+    name = next(found for words, found in captions(text).items() if words.startswith("Against what one expert"))
+    assert page.tables[name][0] == ["Classifier", "AUROC", "Sensitivity", "Specificity", "PPV", "NPV"]
+
+
+def test_where_accuracies_are_withheld_the_page_says_so_and_compares_with_one_expert():
+    annotations, predictions = labelled(2, n_labels=1)
+    swept, text, _ = pages(annotations, predictions, by={"site": ["x", "y"] * 30})
+    assert [results.attrs["truth"] for results in truths(swept)] == ["annotator"]
+    assert "cannot be known" in text
+    assert "So classifiers are compared with what one expert would say here." in text
+    assert "Against what most experts would name" not in text
+    assert any(words.startswith("By site, against what one expert would say") for words in captions(text))
+
+
+def test_nothing_of_classes_without_classifiers():
+    annotations, _ = labelled(3)
+    text = render(pb.sweep(annotations, {}, {"irn": None}, progress=False))
+    assert 'id="classes"' not in text
+    assert 'id="clear"' not in text
+
+
+def test_of_many_classes_the_page_has_the_most_frequent_ones():
+    rng = np.random.default_rng(0)
+    classes = [f"class {n}" for n in range(60)]
+    labels = [[classes[min(int(of), 59)] for of in rng.exponential(9, 3)] for _ in range(80)]
+    annotations = pb.Annotations.from_labels(labels, classes)
+    scores = rng.dirichlet(np.ones(60), 80)
+    swept = pb.sweep(annotations, {"A": scores}, {"dirichlet-categorical": [1]}, draws=20, progress=False)
+    page = Page(text := render(swept))
+    start = "A: by class, against what one expert would say, the 15 most frequent of 60 classes"
+    rows = page.tables[next(found for words, found in captions(text).items() if words.startswith(start))][1:]
+    assert len(rows) == 15
+    counts = {name: sum(names.count(name) for names in labels) / 3 for name in classes}
+    assert rows[0][1].split()[0] == f"{max(counts.values()):.1f}"
+    assert [f"{counts[cells[0]]:.1f}" for cells in rows] == [cells[1].split()[0] for cells in rows]
+    assert not any(words.startswith("A: expected numbers") for words in captions(text))
+
+
+def test_clear_mistakes_and_unclear_cases(two):
+    swept, _, _, _ = two
+    results = swept.runs[0].results
+    shown = clear_cases(swept, "a&b.csv")
+    tables = {words: table for one in shown if isinstance(one, dict) for words, table in one.items()}
+    wrong = next(table for words, table in tables.items() if words.startswith("Classifier probably wrong"))
+    unsure = next(table for words, table in tables.items() if words.startswith("Experts unsure"))
+    assert shown[-1] == 'All cases are in <a href="a&amp;b.csv">a&amp;b.csv</a>.'
+    for table in (wrong, unsure):
+        assert table["Classifier"].value_counts().max() <= 5
+        for row in table.to_dict("records"):
+            own = results.sel(classifier=row["Classifier"], case=row["Case"])
+            assert row["Probability that it is right"] == f"{100 * own['top1_accuracy_by_case'].item():.0f} %"
+            assert row["Certainty"] == f"{own['annotation_certainty_1'].item():.2f}"
+    assert (wrong["It names"] != wrong["Most plausible"]).all()
+    assert (wrong["Certainty"].astype(float) >= 0.95).all()
+    assert (unsure["Certainty"].astype(float) <= UNSURE).all()
