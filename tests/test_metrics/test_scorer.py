@@ -69,6 +69,34 @@ def test_greater_is_better_and_grids_are_searched(data):
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
+@pytest.mark.parametrize(
+    ("metric", "options"),
+    [("brier", {}), ("ppv", {"positive": "wart", "threshold": 0.3}), ("auroc_macro", {"truth": "annotator"})],
+)
+def test_metrics_of_labels_score_the_cases_that_are_held_out(data, metric, options):
+    posterior, X, vote = data
+    model = LogisticRegression().fit(X, vote)
+    held_out = X.index[::2]
+    predicted = pd.DataFrame(model.predict_proba(X), X.index, CLASSES)
+    found = scorer(posterior, metric, **options)(model, X.loc[held_out])
+    weights = X.index.isin(held_out).astype(float)
+    options = {"metrics": [metric], "weights": weights, "replicates": 0, "progress": False} | options
+    expected = pb.evaluate(posterior, {"A": predicted}, **options)[metric].mean().item()
+    assert found == pytest.approx(-expected if metric == "brier" else expected, abs=1e-6)
+
+
+def test_what_one_label_cannot_tell_is_refused():
+    cases = [f"p{i}" for i in range(20)]
+    annotations = pb.Annotations.from_labels([["a"] if i % 3 else ["b"] for i in range(20)], cases=cases)
+    posterior = pb.aggregate(annotations, class_prior="learned", draws=20, chains=1, seed=0, progress=False)
+    X = pd.DataFrame({"x": np.arange(20.0)}, index=cases)
+    model = LogisticRegression().fit(X, ["a"] * 10 + ["b"] * 10)
+    for metric in ("top1_accuracy", "auroc"):
+        with pytest.raises(ArgumentError, match="one label"), pytest.warns(pb.PlausiblyWarning):
+            scorer(posterior, metric)(model, X)
+    assert np.isfinite(scorer(posterior, "auroc", truth="annotator")(model, X))
+
+
 def test_a_class_that_a_fold_lacks_scores_nothing(data):
     posterior, X, vote = data
     some = vote != "nevus"
@@ -80,9 +108,11 @@ def test_refuses_what_does_not_fit(data):
     posterior, X, vote = data
     model = LogisticRegression().fit(X, vote)
     score = scorer(posterior)
-    for wrong in ("accuracy", "top9_accuracy", "top1_nothing"):
-        with pytest.raises(ArgumentError, match="there is no metric"):
+    for wrong, words in (("acuracy", "there is no metric"), ("top9_accuracy", "there are 3 classes")):
+        with pytest.raises(ArgumentError, match=words):
             scorer(posterior, wrong)
+    with pytest.raises(ArgumentError, match="a scorer needs a metric with one value, but 'ppv' has several"):
+        scorer(posterior, "ppv")
     with pytest.raises(ArgumentError, match="rows must name their cases"):
         score(model, X.to_numpy(), vote.to_numpy())
     with pytest.raises(ArgumentError, match="no case '0'"):

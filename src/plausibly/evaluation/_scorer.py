@@ -1,6 +1,5 @@
 """Scores for scikit-learn's model selection, against a posterior instead of against one label."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,15 +12,25 @@ from plausibly.annotations import Annotations
 from plausibly.annotations._names import _show, some
 from plausibly.errors import ArgumentError, PredictionError
 from plausibly.evaluation._evaluate import evaluate
-from plausibly.metrics import METRICS, Metric
+from plausibly.evaluation._evidence import WITHHELD
+from plausibly.evaluation._metrics import read_metrics
+from plausibly.evaluation._of_labels import labels_of
+from plausibly.evaluation._thresholds import check_thresholds
+from plausibly.evaluation._truth import Truth, check_truth
+from plausibly.metrics import Metric, OrderMetric, SumMetric
 from plausibly.metrics._user import Function
 from plausibly.posterior import annotations_of
 
-_NAME = re.compile(r"top(\d+)_(\w+)")
-
 
 def scorer(
-    posterior: Posterior, metric: str | Metric | Function = "top1_accuracy", *, seed: int = 0
+    posterior: Posterior,
+    metric: str | Metric | SumMetric | OrderMetric | Function = "top1_accuracy",
+    *,
+    truth: Truth = "most-plausible",
+    panel: int = 3,
+    positive: str | None = None,
+    threshold: float | None = None,
+    seed: int = 0,
 ) -> Callable[..., float]:
     """Make a scorer for ``cross_val_score`` and model selection in scikit-learn, in which rows are cases.
 
@@ -35,21 +44,25 @@ def scorer(
         Posterior of the cases, from :func:`plausibly.aggregate`.
     metric
         Name of a metric in the results of :func:`plausibly.evaluate`, such as ``"top1_accuracy"`` or
-        ``"top3_coverage"``; or a metric of your own, as for its argument ``metrics``.
+        ``"auroc"``, with one value for a classifier; or a metric of your own, as for its argument ``metrics``.
+    truth, panel, positive, threshold
+        Arguments of :func:`plausibly.evaluate`.
     seed
         Random seed, see :func:`plausibly.evaluate`.
 
     Returns
     -------
     callable
-        ``scorer(estimator, X, y=None)``: the mean over cases and draws, with its sign changed if smaller values are
-        better. It calls ``predict_proba``, whose columns are the classes in ``classes_``: names of classes, or indices,
+        ``scorer(estimator, X, y=None)``: the mean over draws of the metric on these cases, with its sign changed if
+        smaller values are better. It calls ``predict_proba``, whose columns are the classes in ``classes_``: names of
+        classes, or indices,
         unless a class has that number as its name. Classes that the estimator does not know have the score 0.
 
     Raises
     ------
     ArgumentError
-        If there is no such metric, or (on scoring) rows are not indexed by cases.
+        If there is no such metric, it has a value for every class, or (on scoring) rows are not indexed by cases, or
+        the metric is withheld, because most cases have one label.
     PredictionError
         On scoring: if the estimator has no ``predict_proba`` or ``classes_``, or knows a class that the posterior
         lacks.
@@ -67,31 +80,30 @@ def scorer(
     0.5
     """
     annotations = annotations_of(posterior)
-    name, options, sign = _read(metric, annotations.n_classes)
+    metrics: Any = [metric] if isinstance(metric, str) else {"own": metric}
+    options: dict[str, Any] = {"threshold": threshold, "drawn": check_truth(truth)}
+    asked = read_metrics(metrics, [1], annotations.n_classes, **options)
+    labels = labels_of(asked, annotations, positive, check_thresholds(threshold, ["m"]))
+    name = metric if isinstance(metric, str) else "own"
+    if name not in (*asked.lists, *asked.own, *labels.single):
+        raise ArgumentError(
+            f"a scorer needs a metric with one value, but {name!r} has several: name an average, such as f1_macro, or "
+            "a class with positive=."
+        )
+    about = {"metrics": metrics, "truth": truth, "panel": panel, "positive": positive, "threshold": threshold}
 
     def score(estimator: Any, X: Any, y: Any = None) -> float:
         position = np.array([annotations.position(case) for case in _cases(X, y, annotations)])
-        values = np.zeros((annotations.n_cases, annotations.n_classes))
+        values = np.full((annotations.n_cases, annotations.n_classes), 1 / annotations.n_classes)
         values[position] = _predicted(estimator, X, annotations)
         weights = np.bincount(position, minlength=annotations.n_cases).astype(float)
-        found = evaluate(posterior, {"m": values}, weights=weights, sizes=1, seed=seed, progress=False, **options)
-        return sign * float(found[name].mean())
+        options = {"weights": weights, "replicates": 0, "sizes": 1, "seed": seed, "progress": False}
+        found = evaluate(posterior, {"m": values}, **about, **options)
+        if name not in found:
+            raise ArgumentError(WITHHELD)
+        return (-1 if found[name].attrs["better"] == "smaller" else 1) * float(found[name].mean())
 
     return score
-
-
-def _read(metric: Any, n_classes: int) -> tuple[str, dict[str, Any], int]:
-    """Name of the result, arguments of `evaluate`, and the sign by which greater is better."""
-    if not isinstance(metric, str):
-        better = metric.better if isinstance(metric, Metric) else "greater"
-        return "own", {"metrics": {"own": metric}, "k": 1}, -1 if better == "smaller" else 1
-    found = _NAME.fullmatch(metric)
-    if not found or found[2] not in METRICS or not 1 <= int(found[1]) <= n_classes:
-        raise ArgumentError(
-            f"there is no metric {metric!r} of {n_classes} classes: choose top1_ to top{n_classes}_ with one of "
-            f"{', '.join(METRICS)}."
-        )
-    return metric, {"k": int(found[1])}, -1 if METRICS[found[2]].better == "smaller" else 1
 
 
 def _cases(X: Any, y: Any, annotations: Annotations) -> list[str]:
