@@ -111,7 +111,7 @@ def test_the_first_screen_says_the_auroc(two):
     _, text, _, (results, _) = two
     table = pb.summary(results).set_index(["classifier", "metric"])
     row = table.loc["A", "auroc"]
-    said = f"A has AUROC {row['mean']:.2f} (94 % interval {row['total_lower']:.2f} to {row['total_upper']:.2f})"
+    said = f"A has AUROC {row['mean']:.2f} ({row['total_lower']:.2f} to {row['total_upper']:.2f})"
     assert f"Against what most experts would name, {said}, sensitivity" in unescape(text).split('id="details"')[0]
 
 

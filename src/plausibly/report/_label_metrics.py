@@ -92,12 +92,16 @@ def in_words_of_two(swept: Sweep, classifier: str) -> Iterator[str]:
     table = summary(results).set_index("metric")
     told = [
         f"{metric_name(name)} {row['mean']:.2f}" + ("" if np.isnan(row["total_lower"]) else f" ({_ends(row)})")
-        for name, row in table.loc[[name for name in _OF_TWO[:3] if name in table.index]].iterrows()
+        for name, row in table.loc[[name for name in _OF_TWO[:3] if name in table.index]]
+        .dropna(subset="mean")
+        .iterrows()
     ]
-    yield (
-        f"Against {truth_in_words(results.attrs)}, {classifier} has {', '.join(told[:-1])} and {told[-1]} for "
-        f"{results.attrs['positive']}{_at_threshold(results)}."
-    )
+    if told:
+        listed = f"{', '.join(told[:-1])} and {told[-1]}" if len(told) > 1 else told[0]
+        yield (
+            f"Against {truth_in_words(results.attrs)}, {classifier} has {listed} for "
+            f"{results.attrs['positive']}{_at_threshold(results)} (94 % intervals)."
+        )
 
 
 def best_classifiers(swept: Sweep) -> list[str]:
@@ -233,7 +237,7 @@ def _heading(metric: str) -> str:
 
 
 def _ends(row: Mapping[Any, Any]) -> str:
-    return f"94 % interval {row['total_lower']:.2f} to {row['total_upper']:.2f}"
+    return f"{row['total_lower']:.2f} to {row['total_upper']:.2f}"
 
 
 def _value(row: Mapping[Any, Any], names: tuple[str, str, str], digits: int = 3) -> str:

@@ -51,8 +51,8 @@ def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[
     rows = _rows(swept, run)
     if rows:
         first, *further = _accuracy(rows[0], headline_metrics(swept)[0], swept, run)
-        yield from (first, *cautions(swept.annotations, run.results, swept.checks), *further)
-        yield from in_words_of_two(swept, rows[0]["classifier"])
+        yield from (first, *in_words_of_two(swept, rows[0]["classifier"]))
+        yield from (*cautions(swept.annotations, run.results, swept.checks), *further)
     yield from choice_of_cases(swept)
     yield from prior_notes([run])
     if len(rows) > 1:
