@@ -24,6 +24,7 @@ from plausibly.sweeps import Sweep
 SECTIONS = ("classes", "certainty", "cases", "reliability", "better", "noise", "chains")
 MANY = 8  #: classifiers, beyond which figures take the whole width
 _PANEL = 4.8  # inches; two panels fill a page
+_FEW_CLASSES = 6  # of which two confusion matrices stand side by side
 _MOST_RUNS = 3  # whose chains are shown
 
 _BANDS = "Light bands and bars are 94 % total intervals, for new cases like these; dark ones, for these cases."
@@ -124,13 +125,15 @@ def _of_classes(swept: Sweep) -> Iterator[_Sketch]:
         return
     first = found[0]
     if "positive" not in first.attrs:
+        many = first.sizes["true_class"] > _FEW_CLASSES
         yield _Sketch(
             "classes",
             [("", partial(plots.confusion_matrix, first, str(name))) for name in first["classifier"].values],
-            4.6,
+            6.2 if many else 4.6,
             f"Confusion matrix of each classifier, against {truth_in_words(first.attrs)}",
             f"Rows are classes by {truth_in_words(first.attrs)}, columns what the classifier names: percentages of the "
             "row, and expected numbers of cases. Off the diagonal are mistakes.",
+            wide=many,
         )
     positive = first.attrs.get("positive", "")
     for metric, (alt, caption) in _CURVES.items():
