@@ -81,10 +81,10 @@ def with_class(table: pd.DataFrame) -> pd.DataFrame:
 def show(results: xr.Dataset, chosen: str = "") -> None:
     """Print the metrics of labels: a row for each, and a column for each classifier; and how a threshold was chosen."""
     table = with_class(summary(results))
-    table = table[~table["metric"].map(_LISTS.fullmatch).astype(bool)]
+    table = table.loc[~table["metric"].map(_LISTS.fullmatch).astype(bool)]
     columns = ["metric", "class"]
     if len(table[columns].drop_duplicates()) > _ROWS:
-        table = table[table["class"] == ""]
+        table = table.loc[table["class"] == ""]
     if not len(table):
         return
     said = _truth(results, "what one expert would say", "what {panel} experts would decide")

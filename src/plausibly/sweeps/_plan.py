@@ -119,9 +119,10 @@ class Plan:
         steps = plan_runs(observed, models, given, predictions=named, seed=seed)
         if not steps:
             raise ArgumentError(f"a sweep needs a model, but none was given: choose from {', '.join(MODELS)}.")
-        annotations = observed
+        annotations = (
+            observed.split(steps[0].settled.arguments.get("threshold")) if isinstance(observed, Scores) else observed
+        )
         if isinstance(observed, Scores):
-            annotations = observed.split(steps[0].settled.arguments.get("threshold"))
             named = {name: line_up(source, annotations, extra, positive) for name, source in named.items()}
         check_break_ties(break_ties)
         sizes = check_lengths("sizes", sizes, annotations.n_classes)

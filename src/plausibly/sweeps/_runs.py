@@ -183,11 +183,11 @@ class Sweep:
         """
         table = self.metrics
         if "class" in table:
-            table = table[table["class"] == ""].drop(columns="class")
+            table = table.loc[table["class"] == ""].drop(columns="class")
         limits = []
         for model, runs in self.models.items():
             last = max(runs, key=lambda run: -np.inf if np.isnan(run.reliability) else run.reliability)
-            own = table[(table["model"] == model) & (table["reliability"].eq(last.reliability) | (len(runs) == 1))]
+            own = table.loc[(table["model"] == model) & (table["reliability"].eq(last.reliability) | (len(runs) == 1))]
             at_point = {name: own["point"] for name in ("mean", "lower", "upper", "best", "worst")}
             at_point |= dict.fromkeys(("total_lower", "total_upper", "sampling_sd"), np.nan)
             limits.append(own.assign(reliability=np.inf, sd=0.0, **at_point))
