@@ -250,12 +250,37 @@ def test_shards_are_parts_of_the_whole(tmp_path):
         )
 
 
+def test_nuts_and_exact_draws_agree_given_the_same_prior():
+    """The prior has four draws of its parameters, which both engines take in turn."""
+    _, annotations, scores = world(n=6, k=3)
+    annotations = annotations.with_cases([*annotations.cases, "unlabelled"])
+    scores = {name: np.vstack([values, [[0.7, 0.2, 0.1]]]) for name, values in scores.items()}
+    prior = PredictionsPrior.learn(annotations, Evidence.of(scores, annotations), draws=4, seed=0)
+    given = {"class_prior": prior, "seed": 0, "progress": False}
+    exact = pb.dense(pb.aggregate(annotations, "dirichlet-categorical", draws=5000, **given))
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", engine="nuts", draws=1000, **given)
+    assert posterior.attrs["converged"] == "7 of 7 cases"
+    assert posterior["sample_stats"]["n_steps"].values[..., :6].min() > 0
+    draws = pb.dense(posterior)
+    np.testing.assert_allclose(draws.mean((0, 1)), exact.mean((0, 1)), atol=0.03)
+    np.testing.assert_allclose(draws.std((0, 1)), exact.std((0, 1)), atol=0.03)
+
+
+def test_predictions_inform_annotators_who_choose_by_a_power():
+    _, annotations, scores = world(n=12, noise=0.2)
+    given = {"mode": "temper", "reliability": 2.0, "seed": 0, "progress": False, **FEW}
+    alone = pb.aggregate(annotations, "plackett-luce", unranked="exact", **given)
+    informed = pb.aggregate(annotations, "plackett-luce", predictions=scores, **given)
+    assert informed.attrs["engine"] == "nuts" and "evidence" in informed.attrs
+    assert accuracies(informed, scores).mean() > accuracies(alone, scores).mean() + 0.1
+
+
 REFUSED = [
     ({"class_prior": "predictions"}, ArgumentError, "there are no predictions"),
     ({"class_prior": "population", "predictions": {"A": 0}}, ArgumentError, "predictions are for class_prior"),
     ({"predictions": {"A": 0}, "concentration": 2.0}, ArgumentError, "class_prior='predictions' infers"),
     ({"predictions": {"A": 0}, "shared": "estimated"}, ArgumentError, "shared='estimated' is for"),
-    ({"predictions": {"A": 0}, "engine": "nuts"}, ArgumentError, "needs an exact posterior or the Gibbs sampler"),
+    ({"class_prior": "population", "engine": "nuts"}, ArgumentError, "needs an exact posterior or the Gibbs sampler"),
     ({"predictions": {"A": [[0.5, 0.5, 0, 0]]}}, PredictionError, "1 rows for 12 cases"),
     ({"model": "irn", "predictions": {"A": 0}}, ArgumentError, "does not accept class_prior"),
 ]

@@ -259,7 +259,7 @@ def _check_borrowing(
             f"class_prior={class_prior!r} has a share for every unnamed class, but "
             f"unranked={given['unranked']!r} was given: leave it out, or write 'exact'."
         )
-    if engine == "nuts":
+    if engine == "nuts" and class_prior not in LEARNED:
         why = "the reliability is not a whole number of at most 10, or NUTS was asked for"
         if power is not None:
             why = f"here annotators choose by the power {power:g} of the plausibilities"

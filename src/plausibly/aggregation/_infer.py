@@ -49,6 +49,7 @@ from plausibly.priors.population import PopulationPrior
 from plausibly.random_streams import case_keys, take
 
 _TOGETHER = 2000  # cases without annotations that are drawn at a time
+_OF_NUTS = {"thinning": list(THINNING), "max_tree_depth": MAX_TREE_DEPTH}
 AT_THRESHOLD = 0.05  #: share of scores equal to the threshold from which on a model of numbers misleads
 
 
@@ -230,16 +231,22 @@ def _partly(work: _Work, draw: Callable[[_Work], _Drawn], annotated: Bool[np.nda
     assert mixture is not None
     slots, core, sampled = mixture.priors.slots, annotated[work.slots.case], draw is not _exact
     plausibility = np.empty((chains, n_draws, len(slots)), np.float32)
-    statistics = {"lp": np.zeros((chains, n_draws, len(annotated)), np.float32)} if sampled else {}
-    attrs: dict[str, Any] = {"thinning": sweeps_per_draw(work.model.count(work.arguments))} if sampled else {}
+    statistics: dict[str, np.ndarray] = {}
+    attrs: dict[str, Any] = {}
     if annotated.any():
         which, some = np.flatnonzero(annotated), mixture.select(annotated)
         own = {"observed": some.annotations, "labels": some.annotations, "slots": work.slots.select(annotated)}
         own |= {"prior": work.prior[core], "exact": work.exact[annotated], "keys": take(work.keys, which)}
         drawn = draw(replace(work, mixture=some, **own))
         plausibility[..., annotated[slots.case]] = drawn.plausibility
+        attrs = drawn.attrs
         for name, values in (drawn.statistics or {}).items():
+            statistics[name] = np.full((chains, n_draws, len(annotated)), name == "acceptance_rate", values.dtype)
             statistics[name][..., annotated] = values
+    elif sampled:  # a shard without annotations has the statistics of the others
+        shape = chains, n_draws, len(annotated)
+        statistics = no_trajectories(shape) if draw is _nuts else {"lp": np.zeros(shape, np.float32)}
+        attrs = dict(_OF_NUTS) if draw is _nuts else {"thinning": sweeps_per_draw(work.model.count(work.arguments))}
     numbers = np.tile(mixture.numbers(n_draws), chains) if sampled else None
     for cases in np.split(np.flatnonzero(~annotated), np.arange(_TOGETHER, (~annotated).sum(), _TOGETHER)):
         which = np.isin(np.arange(len(annotated)), cases)
@@ -313,7 +320,6 @@ def _independence(work: _Work) -> _Drawn:
 def _nuts(work: _Work) -> _Drawn:
     model, arguments, slots = work.model, work.arguments, work.slots
     settings = work.settings(*SETTINGS) | {"progress": work.bars}
-    attrs = {"thinning": list(THINNING), "max_tree_depth": MAX_TREE_DEPTH}
     if model.of_scores:
         threshold, bounds = arguments["threshold"], None
         if work.categories is not None:
@@ -324,15 +330,23 @@ def _nuts(work: _Work) -> _Drawn:
             work.labels, slots, work.program, work.numbers, ones, work.keys, buckets=buckets, **settings
         )
         certainty = plausibility.mean((0, 1)).reshape(-1, 2).max(axis=1)
-        return _Drawn(plausibility, statistics, attrs, certainty=certainty)
-    power = model.choice_power(arguments)
+        return _Drawn(plausibility, statistics, dict(_OF_NUTS), certainty=certainty)
+    how = {"pooled": model.gibbs, "gaps": model.choice_power(arguments) is not None, **work.plan}
+    if work.mixture is not None:
+        settings["warmup"] = work.mixture.warmup(settings["warmup"])
+
+        def by_head(heads: Heads, draws: int, keys: Key[Array, " case"]):
+            numbers = settings | {"draws": draws}
+            found, more = nuts(work.labels, slots, work.program, work.numbers, heads.shape[0], keys, **how, **numbers)
+            return found, more | {"head": np.zeros((*found.shape[:2], len(keys)), np.int32)}
+
+        return _Drawn(*sample_by_head(work.mixture, by_head, work.keys, settings["draws"]), dict(_OF_NUTS))
 
     def sample(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
-        how = {"pooled": model.gibbs, "gaps": power is not None, **work.plan}
         return nuts(part, own, work.program, work.numbers, shape, take(work.keys, which), **how, **settings)
 
     drawn = _by_part(work, sample, no_trajectories)
-    drawn.attrs |= attrs
+    drawn.attrs |= _OF_NUTS
     return drawn
 
 

@@ -166,7 +166,7 @@ def draw_exactly(
     """
     words, slots = stream_words(keys)[Stream.POPULATION], mixture.priors.slots
     if isinstance(mixture.whole, PredictionsPrior):
-        numbers = np.arange(chains * draws) if numbers is None else numbers
+        numbers = np.arange(chains * draws) % mixture.whole.n_draws if numbers is None else numbers
         shape = mixture.whole.shapes(mixture.annotations, mixture.priors.slots, numbers)
         shape += mixture.priors.on_slots(counts).astype(np.float32)
         _draw_in_place(shape, slots, words)
