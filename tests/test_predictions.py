@@ -148,6 +148,11 @@ def test_one_column_for_two_classes(source):
     np.testing.assert_array_equal(read_predictions(source, TWO), [[0.75, 0.25], [0.25, 0.75], [0.5, 0.5]])
 
 
+def test_a_file_of_one_column(tmp_path):
+    np.save(tmp_path / "a.npy", [0.25, 0.75, 0.5])
+    test_one_column_for_two_classes(tmp_path / "a.npy")
+
+
 def test_one_column_is_a_probability_of_two_classes():
     with pytest.raises(PredictionError, match=r"row 2: one column for two classes is the probability of 'yes'.* 1.5"):
         read_predictions(np.array([0.5, 1.5, 0.5]), TWO)

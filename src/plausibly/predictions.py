@@ -17,7 +17,7 @@ from plausibly.annotations import Annotations
 from plausibly.annotations._matching import names_in
 from plausibly.annotations._names import some, unknown_class
 from plausibly.annotations.io._answers import CASE
-from plausibly.annotations.io._files import naming
+from plausibly.annotations.io._files import naming, read_npy
 from plausibly.annotations.io._matrix import Matrix, read_matrix
 from plausibly.errors import ArgumentError, PlausiblyWarning, PredictionError
 
@@ -189,7 +189,10 @@ def check_finite(values: Num[np.ndarray, "case class"], cases: np.ndarray, class
 
 
 def _as_column(source: Any) -> Any:
-    """Take a vector, or a Series, as the one column of a matrix."""
+    """Take a vector, a Series or a file with a vector as the one column of a matrix."""
+    if isinstance(source, str | os.PathLike) and Path(source).suffix.lower() == ".npy":
+        values = read_npy(Path(source))
+        source = values if values.ndim == 1 else source
     if isinstance(source, pd.Series):
         return source.to_frame(_ONE[0] if source.name is None else source.name)
     if isinstance(source, np.ndarray) and source.ndim == 1 and source.dtype.kind in "biuf":

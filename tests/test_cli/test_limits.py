@@ -111,3 +111,16 @@ def test_a_flat_prior_that_outweighs_three_labels_of_ten_classes_is_named(folder
     for text in (found.stderr, screen):
         assert f"in {N} of {N} cases, the prior counts as much as the annotations, or more" in text
         assert "class_prior=learned" in text
+
+
+def test_scores_are_labels_where_predictions_inform_the_posterior(folder, monkeypatch):
+    three = pd.read_csv(folder / "three.csv")
+    scores = three.assign(score=three["label"].map({"a": 1.0, "b": 2.0, "c": 3.0})).drop(columns="label")
+    scores.to_csv(folder / "scores.csv", index=False)
+    np.save(folder / "P.npy", np.random.default_rng(0).random(N))
+    found, screen, out = evaluated(folder, "scores", monkeypatch, "--threshold", 1, classifiers="P")
+    assert "Scores are labels, ≤ 1 and > 1" in found.stderr
+    assert set(pd.read_csv(out / "metrics.csv")["model"]) == {
+        "dirichlet-categorical",
+        "dirichlet-categorical:class_prior=predictions",
+    }

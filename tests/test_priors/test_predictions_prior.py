@@ -6,6 +6,7 @@ import tracemalloc
 import jax
 import numpy as np
 import numpyro.distributions as dist
+import pandas as pd
 import pytest
 from scipy.special import gammaln, softmax
 
@@ -273,6 +274,22 @@ def test_predictions_inform_annotators_who_choose_by_a_power():
     informed = pb.aggregate(annotations, "plackett-luce", predictions=scores, **given)
     assert informed.attrs["engine"] == "nuts" and "evidence" in informed.attrs
     assert accuracies(informed, scores).mean() > accuracies(alone, scores).mean() + 0.1
+
+
+def test_scores_with_predictions_are_labels_unless_a_model_is_named():
+    random = np.random.default_rng(0)
+    level = random.normal(3, 1.5, 60)
+    rows = [(f"c{i}", f"r{j}", round(level[i] + random.normal(), 1)) for i in range(60) for j in range(3)]
+    scores = pb.Annotations.from_scores(pd.DataFrame(rows, columns=["case", "annotator", "score"]))
+    predictions = {"A": 1 / (1 + np.exp(3 - level))}
+    given = {"threshold": 3, "seed": 0, "progress": False, **FEW}
+    informed = pb.aggregate(scores, predictions=predictions, **given)
+    by_hand = pb.aggregate(scores.split(3), predictions=predictions, **{**given, "threshold": None})
+    np.testing.assert_array_equal(pb.dense(informed), pb.dense(by_hand))
+    with pytest.raises(ArgumentError, match="does not accept class_prior"):
+        pb.aggregate(scores, "normal-scores", predictions=predictions, **given)
+    with pytest.raises(ArgumentError, match="threshold must be a finite number"):
+        pb.aggregate(scores, predictions=predictions, progress=False)
 
 
 REFUSED = [

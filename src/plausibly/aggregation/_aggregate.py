@@ -76,7 +76,8 @@ def aggregate(
         Aggregation model. A model that is named has the defaults of its source. Without a name and without any option
         of a model, labels are aggregated by ``"dirichlet-categorical"`` and rankings by ``"plackett-luce"`` as we
         recommend: every annotation counts once (reliability 1), and the prior is learned, from the ``predictions`` if
-        there are any, else from all annotations. The models are ``"plackett-luce"``, ``"prirn"`` and
+        there are any, else from all annotations. With ``predictions``, scores become labels, up to the ``threshold`` or
+        above it. The models are ``"plackett-luce"``, ``"prirn"`` and
         ``"staged-plackett-luce"`` (first choices and later ranks modelled separately) for rankings,
         ``"dirichlet-categorical"`` for single labels, and the point estimates ``"irn"``, ``"plackett-luce-ml"`` and
         ``"majority-vote"``; ``"dawid-skene"`` and ``"one-coin"`` (single labels by named annotators, one true class per
@@ -243,6 +244,10 @@ def aggregate(
     given |= {"class_prior": class_prior, "shared": shared, "difficulty": difficulty, "predictions": predictions}
     given["prior_kappa"] = prior_kappa
     given |= {"threshold": threshold, "prior": prior, "draws": draws, "chains": chains, "warmup": warmup} | options
+    of_model = {name for name, value in given.items() if value is not None} - _OF_EVERY_MODEL
+    recommended = model is None and reliability is None and engine == "auto" and not of_model - {"threshold"}
+    if recommended and predictions and isinstance(annotations, Scores):  # models of scores have no such prior
+        annotations, given["threshold"] = annotations.split(threshold), None
     if extra == "include":
         annotations = with_predicted(annotations, named_predictions(predictions or {}))
     elif extra != "refuse" and predictions:
@@ -262,8 +267,7 @@ def aggregate(
     given["reliability"] = reliability
     if model is None:
         model = usual_model(annotations)
-        named = any(given[name] is not None for name in given.keys() - _OF_EVERY_MODEL) or engine != "auto"
-        if not named and isinstance(annotations, Annotations):  # as recommended, not as published
+        if recommended and given["threshold"] is None and isinstance(annotations, Annotations):
             given |= {"reliability": 1.0, "class_prior": "learned" if predictions is None else "predictions"}
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
     if version is not None and is_built_in(settled.model):

@@ -150,7 +150,7 @@ def run(
 ) -> Sweep:
     """Run a sweep from files to files, and write each file as soon as its contents are known."""
     read = annotated.read_annotations(annotations, classes, choices=choices, progress=not quiet)
-    evidence = bool(predictions) and not annotations_only
+    evidence, split = bool(predictions) and not annotations_only, given.get("threshold")
     if one_truth:
         if models:
             raise ArgumentError(f"--one-truth chooses the model, but --model {models[0]} was given: leave one out.")
@@ -160,6 +160,10 @@ def run(
             say(f"One true class in each case: {name.partition(':')[0]}, because {why}", stderr=True)
     elif not models:
         published = any(given.get(name) is not None for name in OF_MODELS)
+        if isinstance(read, annotated.Scores) and evidence and not published and given.get("prior") is None:
+            read, given["threshold"] = read.split(split), None
+            if not quiet:
+                say(f"Scores are labels, {' and '.join(map(str, read.classes))}: models of scores know no predictions", stderr=True)
         models = usual_models(read) if published else recommended_models(read, predictions=evidence)
         if given["extra"] == "include":  # of which nothing is known but by evidence
             models = models[:1]
@@ -188,13 +192,13 @@ def run(
         if not predictions:
             raise ArgumentError("--fresh-labels checks classifiers, but no --predictions were given: add some.")
         fresh = annotated.read_annotations(fresh_labels, classes, choices=choices, progress=not quiet)
-        fresh = fresh.split(given["threshold"]) if isinstance(fresh, annotated.Scores) else fresh
+        fresh = fresh.split(split) if isinstance(fresh, annotated.Scores) else fresh
         check_fresh(fresh, plan.annotations)
     out = folder.path
     make_folder(out)
 
     by_labels = of_labels(asked, plan, names, None if of_scores else given.get("threshold"))
-    labels = read.split(given["threshold"]) if of_scores else read
+    labels = read.split(split) if of_scores else read
     annotated_cases = np.flatnonzero(plan.annotations.per_case)
     of_annotated = {name: scores[annotated_cases] for name, scores in plan.predictions.items()}
     audited = audit(labels, of_annotated)
