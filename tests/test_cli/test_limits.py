@@ -118,7 +118,7 @@ def test_scores_are_labels_where_predictions_inform_the_posterior(folder, monkey
     scores = three.assign(score=three["label"].map({"a": 1.0, "b": 2.0, "c": 3.0})).drop(columns="label")
     scores.to_csv(folder / "scores.csv", index=False)
     np.save(folder / "P.npy", np.random.default_rng(0).random(N))
-    found, screen, out = evaluated(folder, "scores", monkeypatch, "--threshold", 1, classifiers="P")
+    found, _, out = evaluated(folder, "scores", monkeypatch, "--threshold", 1, classifiers="P")
     assert "Scores are labels, ≤ 1 and > 1" in found.stderr
     assert set(pd.read_csv(out / "metrics.csv")["model"]) == {
         "dirichlet-categorical",

@@ -272,7 +272,8 @@ def test_predictions_inform_annotators_who_choose_by_a_power():
     given = {"mode": "temper", "reliability": 2.0, "seed": 0, "progress": False, **FEW}
     alone = pb.aggregate(annotations, "plackett-luce", unranked="exact", **given)
     informed = pb.aggregate(annotations, "plackett-luce", predictions=scores, **given)
-    assert informed.attrs["engine"] == "nuts" and "evidence" in informed.attrs
+    assert informed.attrs["engine"] == "nuts"
+    assert "evidence" in informed.attrs
     assert accuracies(informed, scores).mean() > accuracies(alone, scores).mean() + 0.1
 
 
