@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 import xarray as xr
+from scipy import stats
+from sklearn.metrics import roc_auc_score
 
 import plausibly as pb
 from plausibly.annotations import Slots
 from plausibly.errors import ArgumentError
 from plausibly.evaluation import by_group, comparison, summary
+from plausibly.evaluation._label_order import Orders, order_of_weights
 from plausibly.evaluation._truth import truth_of_labels
 from plausibly.metrics import LABEL_METRICS, OrderMetric, SumMetric
 from plausibly.posterior import build_posterior
@@ -108,10 +111,64 @@ def test_labels_as_truth(truth, n_classes):
             one = found.isel(classifier=at)
             np.testing.assert_allclose(one[name].values[..., 0], on_arrays(name, p, weights), atol=2e-5, err_msg=name)
             expected = [on_arrays(name, p, weights, boot[:, r]) for r in range(REPLICATES)]
-            np.testing.assert_allclose(one[f"{name}_total"], np.stack(expected, axis=-1), atol=5e-5, err_msg=name)
+            np.testing.assert_allclose(one[f"{name}_sampling"], np.stack(expected, axis=-1), atol=5e-5, err_msg=name)
             inside = site == "y"
             of_group = one[f"{name}_by_group"].sel(group="site: y").values[..., 0]
             np.testing.assert_allclose(of_group, on_arrays(name, p[inside], weights[inside]), atol=2e-5, err_msg=name)
+
+
+def test_a_share_of_few_cases_is_uncertain_at_one():
+    """Five of five positive cases are found: the interval is that of Jeffreys' prior, and half as many weigh the same."""
+    labels = [["yes", "yes"]] * 5 + [["no", "no"]] * 40
+    annotations = pb.Annotations.from_labels(labels, classes=["no", "yes"])
+    p = np.where(np.arange(45) < 7, 0.9, 0.1)
+    for weights in (None, np.full(45, 0.01)):
+        ask = {"metrics": ["sensitivity", "ppv"], "truth": "annotator", "replicates": 20_000, "weights": weights}
+        found = pb.evaluate(annotations, {"A": p}, **ask)
+        assert found["sensitivity"].item() == 1
+        for name, law in (("sensitivity", stats.beta(5.5, 0.5)), ("ppv", stats.beta(5.5, 2.5))):
+            ends = found[f"{name}_total"].quantile([0.03, 0.97], "replicate").values.ravel()
+            np.testing.assert_allclose(ends, law.ppf([0.03, 0.97]), atol=0.02)
+
+
+def test_classes_of_few_draws_do_not_move_means_over_classes():
+    """Eight classes have a case each that is theirs in one draw of twenty; "A" names none of these."""
+    random, n, k = np.random.default_rng(0), 80, 11
+    sure = random.integers(0, 3, n)
+    draws = np.tile(np.eye(k)[sure] * 0.9 + 0.1 / k, (1, 100, 1, 1))
+    for rare in range(8):
+        draws[0, rare::20, rare] = np.eye(k)[3 + rare]
+    annotations = pb.Annotations.from_labels([[f"c{c:02}"] for c in sure], classes=[f"c{c:02}" for c in range(k)])
+    slots = Slots.of_every_class(n, k)
+    flat = draws.astype(np.float32).reshape(1, 100, -1)
+    posterior = build_posterior(flat, annotations, slots, point=flat.mean((0, 1)), concentration=1.0)
+    p = np.eye(k)[np.where(random.random(n) < 0.9, sure, 0)]
+    names = ["balanced_accuracy", "f1_macro", "accuracy"]
+    found = pb.evaluate(posterior, {"A": p}, metrics=names, replicates=500, progress=False)
+    for name in names:
+        mean = found[name].mean().item()
+        low, high = found[f"{name}_total"].quantile([0.03, 0.97], "replicate").values.ravel()
+        assert low < mean < high
+        assert found[f"{name}_total"].mean().item() == pytest.approx(mean, abs=0.01)
+
+
+def test_sums_of_many_fractions_are_exact():
+    random, n = np.random.default_rng(0), 200_000
+    share = random.integers(0, 4, n) / 3
+    score = np.round(np.clip(share + 0.4 * random.normal(size=n), 0, 1), 4)
+    orders = Orders.of(np.stack([1 - score, score], axis=1)[None])
+    found = order_of_weights((LABEL_METRICS["auroc"],), orders, np.stack([1 - share, share], axis=1))[0].item()
+    weight, label = np.concatenate([1 - share, share]), np.repeat([0, 1], n)
+    assert found == pytest.approx(roc_auc_score(label, np.tile(score, 2), sample_weight=weight), abs=1e-6)
+
+
+def test_a_threshold_is_the_same_for_all_metrics():
+    """The probability is 1 - 0.8, which is a little less than 0.2 in double precision."""
+    annotations = pb.Annotations.from_labels([["yes"], ["no"]], classes=["no", "yes"])
+    predictions = {"A": np.array([[0.8, 1 - 0.8], [0.9, 1 - 0.9]])}
+    ask = {"metrics": ["sensitivity", "net_benefit_0.2"], "threshold": 0.2, "truth": "annotator", "replicates": 0}
+    found = pb.evaluate(annotations, predictions, **ask)
+    assert (found["sensitivity"].item(), found["net_benefit_0.2"].item()) == (1, 0.5)
 
 
 def test_shares_of_annotators_and_panels_are_those_of_panels():

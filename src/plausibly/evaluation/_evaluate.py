@@ -458,7 +458,10 @@ def evaluate_by_level(
             results = results.assign_coords(grouped.coords).assign(of_groups)
         if labels and named and not withheld:
             members = [np.ones(ranges.n_cases), *(() if grouped is None else grouped.member)]
-            values = [_of_sums(asked, found, at) for at in (0, *range(n_levels, len(found.weight)))]
+            weighed = np.ones(ranges.n_cases, bool) if checked is None else checked.any(axis=0)
+            counted = [np.count_nonzero(weighed[np.flatnonzero(member)]) for member in members]
+            at_groups = (0, *range(n_levels, len(found.weight)))
+            values = [_of_sums(asked, found, at, n) for at, n in zip(at_groups, counted, strict=True)]
             small = labels.small(len(named) * ranges.n_draws * (len(members) - 1))
             if best is not None:
                 scores = np.stack([labels.scores(np.array(of)) for of in lined_up])
@@ -518,7 +521,7 @@ def _by_draw(
     return variables
 
 
-def _of_sums(asked: Measures, found: Found, group: int) -> dict[str, Values]:
+def _of_sums(asked: Measures, found: Found, group: int, n_cases: int) -> dict[str, Values]:
     """Values of the metrics of labels that are functions of sums, for one group of cases."""
     first = len(all_rows(asked.lists.values(), asked.own))
     assert asked.labels is not None
@@ -526,7 +529,8 @@ def _of_sums(asked: Measures, found: Found, group: int) -> dict[str, Values]:
         return {}
     sums, sampling, signed = (of[group][:, first:] for of in (found.sums, found.sampling, found.signed))
     noise = (sampling, found.sampling_weight[group]), (signed, found.signed_weight[group])
-    return values_of_sums(asked.labels, sums, found.weight[group], *(noise if asked.replicates else (None, None)))
+    noise = noise if asked.replicates else (None, None)
+    return values_of_sums(asked.labels, sums, found.weight[group], *noise, n_cases, group)
 
 
 def _expected(asked: Measures, found: Found, observed: Average, cluster: np.ndarray) -> dict[str, Any]:

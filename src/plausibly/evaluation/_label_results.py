@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, UInt32
+from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from plausibly.evaluation._label_confusion import confusion_by_draw, confusion_of_weights
 from plausibly.evaluation._label_order import Orders, order_by_draw, order_of_weights
 from plausibly.evaluation._label_sums import Labels, as_sums, mean_truth
 from plausibly.evaluation._total import total_noise
 from plausibly.metrics import OrderMetric, SumMetric
+from plausibly.metrics._by_class import counts
 
 _NUMBERS = 2**20  # whose total noise is computed at once
 
@@ -29,16 +30,19 @@ class Values(NamedTuple):
         Value with bootstrap weights, None without.
     alone
         Draws whose noise is independent between cases, or changes that it makes; None if there are no draws.
+    around
+        Replicates around the mean of the draws, for intervals; None where they are the replicates.
     """
 
     draws: Float[np.ndarray, "*shape classifier draw+1"]
     replicates: Float[np.ndarray, "*shape classifier replicate"] | None
     alone: Float[np.ndarray, "*shape classifier draw"] | None
+    around: Float[np.ndarray, "*shape classifier replicate"] | None = None
 
     def without_replicates(self) -> "Values":
         """Values of which sampling noise is unknown, as it is with a single cluster."""
         unknown = None if self.replicates is None else np.full_like(self.replicates, np.nan)
-        return self._replace(replicates=unknown)
+        return self._replace(replicates=unknown, around=None)
 
 
 def values_of_sums(
@@ -47,22 +51,88 @@ def values_of_sums(
     weight: Float[np.ndarray, " draw+1"],
     sampling: tuple[Float[np.ndarray, "classifier row replicate"], Float[np.ndarray, " replicate"]] | None,
     signed: tuple[Float[np.ndarray, "classifier row draw"], Float[np.ndarray, " draw"]] | None,
+    n_cases: float,
+    group: int = 0,
 ) -> dict[str, Values]:
-    """Compute all metrics of sums for one group of cases, from the sums of the rows and of the weights."""
-    metrics = tuple((metric, *labels.layout.place[name]) for name, metric in labels.sums.items())
-    one = partial(_values, metrics, labels.n_sides)
-    draws = one(sums, weight)
-    replicates = [None] * len(metrics) if sampling is None else one(*sampling)
-    alone: list[Any] = [None] * len(metrics)
-    if signed is not None and sampling is not None:
+    """Compute all metrics of sums for one group of cases, from the sums of the rows and of the weights.
+
+    Replicates are functions of sums that are expected over draws. In these, classes that occur in fewer than half of
+    the draws do not, where a metric is a mean over classes; and shares of few cases keep the uncertainty that they
+    have at 0 and 1, see :func:`_with_half_a_case`. Intervals are moved to the mean over draws.
+    """
+    places = {name: (metric, *labels.layout.place[name]) for name, metric in labels.sums.items()}
+
+    def of(named: list[str], sums: np.ndarray, weight: np.ndarray) -> dict[str, np.ndarray]:
+        found = _values(tuple(places[name] for name in named), labels.n_sides, sums, weight) if named else []
+        return {name: np.moveaxis(np.asarray(one, float), 0, -2) for name, one in zip(named, found, strict=True)}
+
+    names = list(labels.sums)
+    draws = of(names, sums, weight)
+    if sampling is None:
+        return {name: Values(draws[name], None, None) for name in names}
+    shares = [name for name in names if labels.sums[name].rows is counts and labels.sums[name].by_class]
+    others = [name for name in names if name not in shares]
+    rare = _rare(labels, sums[..., :-1]) if signed is not None else np.zeros(len(labels.layout), bool)
+    often = np.where(rare[:, None], 0, 1)
+    replicates = of(shares, *sampling) | of(others, sampling[0] * often, sampling[1])
+    around = dict(replicates)
+    if shares:
+        unit = weight.mean() / n_cases if n_cases else 0.0
+        safe = of(shares, *_with_half_a_case(labels, *sampling, unit, group))
+        around |= {name: np.where(np.isnan(replicates[name]), np.nan, safe[name]) for name in shares}
+    alone: dict[str, Any] = dict.fromkeys(names)
+    if signed is not None:
         known = weight[:-1] > 0
         at = sums[..., :-1][..., known].mean(axis=-1), weight[:-1][known].mean()
-        alone = _changes(metrics, labels.n_sides, *(np.asarray(of, np.float32) for of in (*at, *signed)))
-    found = draws, replicates, alone
-    return {
-        name: Values(*(None if of[n] is None else np.moveaxis(np.asarray(of[n], float), 0, -2) for of in found))
-        for n, name in enumerate(labels.sums)
-    }
+        given = [np.asarray(one, np.float32) for one in (*at, *signed)]
+        changes = _changes(tuple(places.values()), labels.n_sides, *given)
+        alone = {name: np.moveaxis(np.asarray(one, float), 0, -2) for name, one in zip(names, changes, strict=True)}
+        mean = at[0][..., None], np.array([at[1]])
+        centre = of(shares, *mean) | of(others, mean[0] * often, mean[1])
+        around = {name: one + _to_draws(draws[name], centre[name]) for name, one in around.items()}
+    return {name: Values(draws[name], replicates[name], alone[name], around[name]) for name in names}
+
+
+def _to_draws(
+    draws: Float[np.ndarray, "*shape draw+1"], centre: Float[np.ndarray, "*shape 1"]
+) -> Float[np.ndarray, "*shape 1"]:
+    """By how much the mean over draws is above the value at what is expected over draws; 0 where one is unknown."""
+    known = np.isfinite(draws[..., :-1])
+    total = np.where(known, draws[..., :-1], 0).sum(axis=-1, keepdims=True)
+    above = total / np.maximum(known.sum(axis=-1, keepdims=True), 1) - centre
+    return np.where(np.isfinite(above) & known.any(axis=-1, keepdims=True), above, 0)
+
+
+def _rare(labels: Labels, sums: Float[np.ndarray, "classifier row draw"]) -> Bool[np.ndarray, " row"]:
+    """Rows of counts of true cases, also of those found, of classes that occur in fewer than half of the draws."""
+    layout, out = labels.layout, np.zeros(len(labels.layout), bool)
+    both, true, _ = np.split(layout.n_numbers + np.arange(3 * layout.n_counts), 3)
+    out[true] = out[both] = (sums[:1, true] > 0).mean(axis=-1).max(axis=0, initial=0) < 0.5
+    return out
+
+
+def _with_half_a_case(
+    labels: Labels,
+    sums: Float[np.ndarray, "classifier row replicate"],
+    weight: Float[np.ndarray, " replicate"],
+    unit: float,
+    group: int,
+) -> tuple[Float[np.ndarray, "classifier row replicate"], Float[np.ndarray, " replicate"]]:
+    """Add half a case to each cell of the 2 x 2 table of every class, with bootstrap weights: Jeffreys' prior.
+
+    Without it, a classifier that finds five of five cases would have a sensitivity of exactly 1; its replicates are
+    now those of Beta(5.5, 0.5).
+
+    References
+    ----------
+    Brown, Cai & DasGupta (2001), Interval estimation for a binomial proportion, Statistical Science 16.
+    """
+    k, n = labels.layout.n_counts, sums.shape[-1]
+    random = np.random.default_rng([k, n, group])
+    more = unit * random.standard_gamma(2.0, n)
+    found, missed, wrong, _ = np.moveaxis(random.dirichlet(np.full(4, 0.5), (k, n)), -1, 0) * more
+    added = np.concatenate([found, found + missed, found + wrong])
+    return np.concatenate([sums[:, : -3 * k], sums[:, -3 * k :] + added], axis=1), weight + more
 
 
 def _values(metrics, n_sides, sums, weight):
@@ -167,7 +237,11 @@ def values_of_cases(
             alone = of_draws(resampled, *(_shifted(of, shift) for of in (best[:, :-1], weights)))
     if n_replicates and resampled.of_cases:
         replicates = of_weights(resampled, weighed, words, n_replicates, n_draws)
-    return {name: Values(of, replicates.get(name), alone.get(name)) for name, of in draws.items()}
+    around: dict[str, np.ndarray] = {}
+    if alone:
+        centre = of_weights(resampled, weighed)
+        around = {name: of + _to_draws(draws[name], centre[name]) for name, of in replicates.items()}
+    return {name: Values(of, *(one.get(name) for one in (replicates, alone, around))) for name, of in draws.items()}
 
 
 def _named(labels: Labels, function: Callable[..., list[np.ndarray]], orders: Orders, *given: Any):
@@ -243,7 +317,7 @@ def variables(
         dims, values = named(("draw",), [one.draws[..., -1:] for one in own])
         found[f"{name}_point{suffix}"] = dims[:-1], values[..., 0]
         if own[0].replicates is not None:
-            total = [one.replicates if not drawn else _total(one, metric.bounds) for one in own]
+            total = [_around(one) if not drawn else _total(one, metric.bounds) for one in own]
             found[f"{name}_total{suffix}"] = named(("replicate",), total)
             if not grouped:
                 found[f"{name}_sampling"] = named(("replicate",), [one.replicates for one in own])
@@ -252,11 +326,10 @@ def variables(
 
 def _total(values: Values, bounds: tuple[float, float]) -> Float[np.ndarray, "*shape classifier replicate"]:
     """Total noise; classifiers for which a metric is undefined do not affect the others."""
-    assert values.replicates is not None
     assert values.alone is not None
     draws, sampling, alone = (
         np.where(np.isfinite(of), of, np.nan).reshape(-1, *of.shape[-2:])
-        for of in (values.draws[..., :-1], values.replicates, values.alone)
+        for of in (values.draws[..., :-1], _around(values), values.alone)
     )
     out = np.full(sampling.shape, np.nan, sampling.dtype)
     known = ~np.isnan(draws).all(axis=-1) & ~np.isnan(sampling).all(axis=-1)
@@ -268,7 +341,14 @@ def _total(values: Values, bounds: tuple[float, float]) -> Float[np.ndarray, "*s
             at = np.ix_(alike[first : first + step], own)
             noise = _filled(alone[at].astype(float)), np.zeros((len(at[0]), n_draws)), np.ones((len(at[0]), n_draws))
             out[at] = total_noise(draws[at].astype(float), sampling[at].astype(float), noise)
-    return out.reshape(values.replicates.shape).clip(*bounds)
+    return out.reshape(_around(values).shape).clip(*bounds)
+
+
+def _around(values: Values) -> Float[np.ndarray, "*shape classifier replicate"]:
+    """Replicates that intervals are made of."""
+    found = values.replicates if values.around is None else values.around
+    assert found is not None
+    return found
 
 
 def _filled(values: Float[np.ndarray, "*shape draw"]) -> Float[np.ndarray, "*shape draw"]:

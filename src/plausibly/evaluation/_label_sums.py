@@ -114,8 +114,10 @@ class Labels:
         """What classifiers name, given their first choices."""
         if self.thresholds is None or self.positive is None:
             return self.sides(np.stack(first))
-        scores = [np.asarray(values[:, self.positive]) for values in predictions]
-        return np.stack([of >= at for of, at in zip(scores, self.thresholds, strict=True)]).astype(np.int8)
+        # In single precision, as metrics compute, so that 1 - 0.8 reaches a threshold of 0.2 in all of them.
+        scores = [np.asarray(values[:, self.positive], np.float32) for values in predictions]
+        named = [of >= np.float32(at) for of, at in zip(scores, self.thresholds, strict=True)]
+        return np.stack(named).astype(np.int8)
 
     def check(self, name: str, predictions: Float[np.ndarray, "case class"], cases: np.ndarray) -> None:
         """Refuse predictions that are no probabilities, where these are needed."""

@@ -182,6 +182,7 @@ def _sums(
     shape = len(members), len(predictions), len(labels.layout)
     sums, weight = np.zeros((*shape, 1)), np.zeros((len(members), 1))
     sampling, of_sampling = np.zeros((*shape, replicates)), np.zeros((len(members), replicates))
+    n_cases = [np.count_nonzero(truth[np.flatnonzero(member)].any(axis=1)) for member in members]
     draw, number = np.arange(replicates, dtype=np.uint32), np.zeros(replicates, np.int32)
     for first in range(0, len(truth), _CASES):
         at = slice(first, first + _CASES)
@@ -197,6 +198,6 @@ def _sums(
                 sampling[n] += rows[..., inside] @ drawn[inside]
                 of_sampling[n] += of_cases[inside] @ drawn[inside]
     return [
-        values_of_sums(labels, sums[n], weight[n], (sampling[n], of_sampling[n]) if replicates else None, None)
-        for n in range(len(members))
+        values_of_sums(labels, sums[n], weight[n], (sampling[n], of_sampling[n]) if replicates else None, None, count, n)
+        for n, count in enumerate(n_cases)
     ]
