@@ -24,7 +24,7 @@ from plausibly.annotations import (
 )
 from plausibly.cli._groups import read_column
 from plausibly.errors import AnnotationError, FileError, PlausiblyError, PredictionError
-from plausibly.evaluation import columns_of
+from plausibly.groups import columns_of
 from plausibly.predictions import read_predictions
 
 A, F, P = AnnotationError, FileError, PredictionError

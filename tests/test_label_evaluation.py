@@ -118,7 +118,7 @@ def test_labels_as_truth(truth, n_classes):
 
 
 def test_a_share_of_few_cases_is_uncertain_at_one():
-    """Five of five positive cases are found: the interval is that of Jeffreys' prior, and half as many weigh the same."""
+    """Five of five positive cases are found: the interval is that of Jeffreys' prior, whatever a case weighs."""
     labels = [["yes", "yes"]] * 5 + [["no", "no"]] * 40
     annotations = pb.Annotations.from_labels(labels, classes=["no", "yes"])
     p = np.where(np.arange(45) < 7, 0.9, 0.1)

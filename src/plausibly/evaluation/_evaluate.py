@@ -23,7 +23,9 @@ from plausibly.cluster import in_order, map_on
 from plausibly.errors import ArgumentError, PlausiblyWarning, renamed
 from plausibly.evaluation._ambiguity import DISAGREEMENT, UNNAMED
 from plausibly.evaluation._by_group import SUFFIX
+from plausibly.evaluation._ceiling import above_ceiling
 from plausibly.evaluation._evidence import (
+    SEEN,
     WITHHELD,
     accuracy_bounds,
     known_predictions,
@@ -33,6 +35,7 @@ from plausibly.evaluation._evidence import (
     unknown_predictions,
 )
 from plausibly.evaluation._label_results import Values, values_of_cases, values_of_sums, variables
+from plausibly.evaluation._limits import listed
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
 from plausibly.evaluation._metrics import read_metrics, usual_lengths
 from plausibly.evaluation._of_labels import against_labels, described, labels_of
@@ -251,7 +254,10 @@ def evaluate(
         and ``top1_accuracy_lower_bound`` and ``top1_accuracy_upper_bound`` (classifier) bound top-1 accuracy, sharply
         given ``expert_agreement``. With ``prior_kappa`` of :func:`plausibly.aggregate`, the metrics are there; the
         attribute ``spread``, what says how far experts agree in a case (``"labels"``, ``"assumed"`` or ``"unknown"``),
-        is ``"assumed"``. Your own metrics are always there; only those that are linear can be known.
+        is ``"assumed"``. Your own metrics are always there; only those that are linear can be known. The same holds
+        where the posterior knows the predictions of a classifier that agrees with more labels than is possible without
+        having seen them (:func:`plausibly.evaluation.evidence_checks`, ``ceiling``), whose bounds are NaN: taken as
+        evidence, they spoil the accuracies of all classifiers.
 
         The metric ``coverage`` splits the
         remainder at random among the classes that any of the classifiers lists. Adding a classifier therefore changes
@@ -359,8 +365,15 @@ def evaluate_by_level(
         about: dict[str, Any] = {"predictions": lined_up, "threshold": threshold, "prevalence": prevalence}
         wanted = read_metrics(metrics, ks, n_classes, **about)
         labels = labels_of(wanted, annotations, positive, check_thresholds(threshold, list(named)))
-        shares = are_shares(source.attrs)
-        withheld = bool(named) and spread(source.attrs) == "unknown" and shares
+        shares, cluster = are_shares(source.attrs), check_clusters(clusters, annotations.cases)
+        withheld, seen = "", []
+        if named and shares and (known := known_predictions(source.attrs)):
+            at = [number for number, name in enumerate(named) if name in known]
+            given = [list(named)[number] for number in at], [lined_up[number] for number in at]
+            seen = above_ceiling(annotations, *given, cluster, break_ties=break_ties, seed=seed) if at else []
+            withheld = SEEN.format(listed(seen)) if seen else ""
+        if named and shares and spread(source.attrs) == "unknown":
+            withheld = WITHHELD
         expects = bool(named) and shares and not known_predictions(source.attrs)  # agreement, which is compared
         hidden = () if "top1_coverage" in wanted.lists or (withheld and wanted.lists) else ("top1_coverage",)
         asked = Measures(
@@ -376,7 +389,6 @@ def evaluate_by_level(
         )
         ranges = Ranges(source, seed, annotations.cases)
         checked = None if weights is None else check_weights(weights, ranges.n_draws, annotations.cases)
-        cluster = check_clusters(clusters, annotations.cases)
         group_words = None if clusters is None else key_words(seed, cluster, Stream.BOOTSTRAP)
         choice = np.empty((len(named), ranges.n_cases), np.int64)
         unknown = unknown_predictions(source.attrs, dict(zip(named, lined_up, strict=True)), annotations)
@@ -443,13 +455,14 @@ def evaluate_by_level(
         agreed = averages(of_cases, cluster, seed, n_replicates, ranges.n_draws)
         if expects and ranges.n_draws > 1:
             agreed |= _expected(asked, found, of_cases["expert_agreement"], cluster)
-        empty.attrs |= {"spread": spread(source.attrs)} | ({"withheld": WITHHELD} if withheld else {})
+        empty.attrs |= {"spread": spread(source.attrs)} | ({"withheld": withheld} if withheld else {})
         empty.attrs |= {"outside": json.dumps(list(unknown))} if unknown else {}
         if withheld:
-            bounds = accuracy_bounds(agreed["expert_agreement"][1], n_classes)
+            of_unseen = np.where(np.isin(list(named), seen), np.nan, agreed["expert_agreement"][1])
+            bounds = accuracy_bounds(of_unseen, n_classes)
             names = ("top1_accuracy_lower_bound", "top1_accuracy_upper_bound")
             agreed |= {name: ("classifier", bound) for name, bound in zip(names, bounds, strict=True)}
-        by_draw = partial(_by_draw, asked, found, hidden, linear=withheld)
+        by_draw = partial(_by_draw, asked, found, hidden, linear=bool(withheld))
         results = empty.assign(by_draw(0) | by_case | agreed).assign_coords(top_class=("case", top_class))
         n_levels = len(found.weight) - asked.n_by
         if grouped is not None:

@@ -16,6 +16,11 @@ WITHHELD = (
     "many cases there are. Agreement with an expert can, and bounds of the accuracy. To assume how far experts agree, "
     "aggregate with prior_kappa= (--prior-kappa)."
 )
+SEEN = (
+    "The agreement of {0} with the labels is not possible without having seen them. The posterior takes the "
+    "predictions of {0} as evidence, so no accuracy is stated, of {0} or of others: leave {0} out, or collect fresh "
+    "labels."
+)
 ERRORS = 2  #: standard errors from which a difference of means over cases counts
 POINTS = 0.01  #: excess of agreement over what is expected that is too small to matter
 

@@ -12,6 +12,7 @@ from plausibly._arviz import Posterior
 from plausibly.aggregation import are_shares
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import AnnotationError
+from plausibly.evaluation._ceiling import ceiling, some_cases
 from plausibly.evaluation._evaluate import evaluate_by_level
 from plausibly.evaluation._evidence import ERRORS, POINTS, known_predictions, knows_more, paired, unknown_predictions
 from plausibly.evaluation._first_choices import check_labels, first_choice_shares
@@ -25,7 +26,6 @@ from plausibly.random_streams import Stream, key_words
 
 COLUMNS = "classifier", "check", "observed", "expected", "standard_error", "p_value", "passed", "meaning"
 DRAWS = 200  #: of the shared parameters, each with one replicate of the labels
-MOST = 20_000  #: cases of which ceiling and shares of labels are computed; of more, these are drawn at random
 LIKELY = 0.05  #: p-value below which observed shares contradict the posterior
 _FEWEST = 3  # labels of a case of which a most frequent one says something
 _SHARES = {
@@ -155,11 +155,8 @@ def label_checks(
             meaning = unknown.get(name, f"The posterior knows the predictions of {name}.")
             rows.append((name, "evidence", np.nan, np.nan, np.nan, np.nan, name not in unknown, meaning))
     if are_shares(attrs):
-        at = np.arange(annotations.n_cases)
-        if len(at) > MOST:
-            at = np.sort(np.random.default_rng([int(seed), 3]).choice(at, MOST, replace=False))
-        some = annotations if len(at) == annotations.n_cases else annotations.select(at)
-        rows += _ceiling(some, list(named), observed[:, at], cluster[at])
+        some, at = some_cases(annotations, seed)
+        rows += ceiling(some, list(named), observed[:, at], cluster[at])
         if known and set(known) <= set(named) - set(unknown):
             evidence = Evidence.of({name: named[name] for name in known}, every)
             rows += _plurality(some, evidence, choice[[list(named).index(name) for name in known]][:, at], seed)
@@ -185,52 +182,6 @@ def _agreement(results: Any) -> Iterator[tuple[Any, ...]]:
         )
         p = norm.sf((observed - expected) / error)
         yield str(name), "agreement", observed, expected, error, p, str(name) not in more, meaning
-
-
-def _ceiling(
-    annotations: Annotations, names: list[str], observed: Float[np.ndarray, "classifier case"], cluster: np.ndarray
-) -> Iterator[tuple[Any, ...]]:
-    level = first_choice_shares(annotations)[1]
-    several = ~np.isnan(level)
-    human = level[several].mean() if several.any() else 0.0
-    if human * annotations.n_classes <= 1:  # less than by chance
-        return
-    limit, slope = most_agreement(float(human), annotations.n_classes)
-    above = slope * np.where(several, level - human, 0) / several.mean()
-    difference, error = paired(observed - limit - above, cluster)
-    for at, name in enumerate(names):
-        passed = not difference[at] > ERRORS * error[at]
-        found = 100 * observed[at].mean()
-        meaning = f"{name} agrees with annotators in {found:.1f} %"
-        meaning += (
-            f", not more often than is possible for somebody who has not seen the annotations ({100 * limit:.1f} %)."
-            if passed
-            else f", but nobody who has not seen the annotations can in more than {100 * limit:.1f} % "
-            f"(± {100 * error[at]:.1f}): {name} has seen them. Its accuracy is overestimated: collect fresh ones."
-        )
-        p = norm.sf(difference[at] / error[at])
-        yield name, "ceiling", observed[at].mean(), limit, float(error[at]), p, passed, meaning
-
-
-def most_agreement(human: float, n_classes: int) -> tuple[float, float]:
-    r"""Compute the most that anyone can agree with fresh annotations, given how often two annotations agree.
-
-    Two annotations of a case agree with probability :math:`h = \sum_k \lambda_k^2`. Given h, the greatest plausibility
-    is at most :math:`\big(1 + \sqrt{(K - 1)(K h - 1)}\big) / K`, where all others are equal. This is concave in h, so
-    it holds for means over cases, too, however plausibilities are distributed.
-
-    Returns
-    -------
-    The limit, and its derivative.
-
-    Examples
-    --------
-    >>> values = 0.8**2 + 3 * (0.2 / 3) ** 2
-    >>> round(most_agreement(values, 4)[0], 6)
-    0.8
-    """
-    root = np.sqrt((n_classes - 1) * max(n_classes * human - 1, 1e-12))
-    return float((1 + root) / n_classes), float((n_classes - 1) / (2 * root))
 
 
 def _plurality(

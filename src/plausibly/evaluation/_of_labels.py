@@ -198,6 +198,8 @@ def _sums(
                 sampling[n] += rows[..., inside] @ drawn[inside]
                 of_sampling[n] += of_cases[inside] @ drawn[inside]
     return [
-        values_of_sums(labels, sums[n], weight[n], (sampling[n], of_sampling[n]) if replicates else None, None, count, n)
+        values_of_sums(
+            labels, sums[n], weight[n], (sampling[n], of_sampling[n]) if replicates else None, None, count, n
+        )
         for n, count in enumerate(n_cases)
     ]
