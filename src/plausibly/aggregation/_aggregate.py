@@ -112,7 +112,8 @@ def aggregate(
         :class:`plausibly.priors.PredictionsPrior`). With a learned
         prior, the concentration is inferred as well, and unnamed classes that are likely are modelled one by one. A
         population prior pulls rare classes towards common ones: if rare classes matter, check
-        :func:`plausibly.priors.population.shifts`. NUTS accepts each of them but ``"population"``.
+        :func:`plausibly.priors.population.shifts`. NUTS accepts each of them but ``"population"``, and so do your own
+        programs and models with a concentration, if they use it.
         Models of one true class accept ``"uniform"`` and ``"predictions"``, under which each class has its own
         probability of being true in each case, before its labels are known.
     predictions

@@ -247,8 +247,8 @@ def _check_borrowing(
     annotations: Annotations | Scores,
 ) -> None:
     """Refuse what does not go with a prior that is learned; take the concentration out, which it has of its own."""
-    arguments.setdefault("shared", "estimated")
     class_prior = arguments["class_prior"].partition(" ")[0]
+    arguments.setdefault("shared", "sampled" if class_prior in LEARNED else "estimated")
     if given.get("concentration") is not None:
         raise ArgumentError(
             f"class_prior={class_prior!r} infers the concentration from all cases, but "
