@@ -20,6 +20,7 @@ from plausibly.aggregation._registry import AnyModel, is_built_in
 from plausibly.aggregation._staged import learn_stages
 from plausibly.aggregation._with_population import learn_prior
 from plausibly.annotations import Annotations, Scores
+from plausibly.annotations._names import _show
 from plausibly.annotations._usual_models import usual_model
 from plausibly.errors import ArgumentError
 from plausibly.posterior import check_path, load
@@ -259,10 +260,15 @@ def aggregate(
         check_inferable(model, mode)
         given |= {"engine": None if engine == "auto" else engine, "out": out, "scheduler": scheduler}
         given = {key: value for key, value in given.items() if value is not None and key != "mode"}
+        if "predictions" in given:
+            raise ArgumentError(
+                "reliability='infer' does not take predictions yet, but predictions="
+                f"{_show(list(given['predictions']))} were given: leave one of the two out."
+            )
         for key in given.keys() - _INFERRED:
             raise ArgumentError(
-                f"reliability='infer' fits one model to all cases, which does not accept {key}={given[key]!r}: leave "
-                "it out, and save the posterior afterwards if needed."
+                f"reliability='infer' fits one model to all cases, which does not accept {key}={_show(given[key])}: "
+                "leave it out, and save the posterior afterwards if needed."
             )
         return unjudged(infer_reliability)(annotations, model, **given, seed=seed, progress=progress)
     given["reliability"] = reliability
