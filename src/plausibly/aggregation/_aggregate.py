@@ -242,6 +242,7 @@ def aggregate(
     >>> posterior["posterior"]["plausibility"].mean(("chain", "draw")).astype(float).values.round(1).tolist()
     [0.6, 0.4, 0.8, 0.2]
     """
+    predictions = None if predictions is None else named_predictions(predictions)
     given: dict[str, Any] = {"mode": mode, "unranked": unranked, "ties": ties, "concentration": concentration}
     given |= {"class_prior": class_prior, "shared": shared, "difficulty": difficulty, "predictions": predictions}
     given["prior_kappa"] = prior_kappa
@@ -251,10 +252,9 @@ def aggregate(
     if recommended and predictions and isinstance(annotations, Scores):  # models of scores have no such prior
         annotations, given["threshold"] = annotations.split(threshold), None
     if extra == "include":
-        annotations = with_predicted(annotations, named_predictions(predictions or {}))
+        annotations = with_predicted(annotations, predictions or {})
     elif extra != "refuse" and predictions:
-        named = named_predictions(predictions).items()
-        given["predictions"] = {name: line_up(source, annotations, extra) for name, source in named}
+        given["predictions"] = {name: line_up(source, annotations, extra) for name, source in predictions.items()}
     if isinstance(reliability, str) and reliability == "infer":
         model = "plackett-luce" if model is None else model
         check_inferable(model, mode)
