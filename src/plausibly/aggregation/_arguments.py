@@ -219,7 +219,7 @@ def _evidence(
     if class_prior == "predictions" and not predictions:
         raise ArgumentError(
             "class_prior='predictions' learns the prior of each case from what classifiers say of it, but there are no "
-            "predictions: add predictions={'A': scores}, or leave class_prior out."
+            "predictions: add predictions={'A': scores} (--predictions A=a.csv), or leave class_prior out."
         )
     if class_prior != "predictions" and predictions:
         raise ArgumentError(
