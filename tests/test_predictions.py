@@ -182,3 +182,61 @@ def test_predictions_of_more_cases(tmp_path):
     done = plausibly(*words, "--out", tmp_path / "out", "--extra", "ignore")
     assert done.exit_code == 0, done.output
     assert "a.csv: ignored 1 rows of predictions" in " ".join(done.output.split())
+
+
+CHOSEN = ["a", "c", "b"]  # of cases q, p, r
+ONE_HOT = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]])  # classes b, a, c
+BY_NAME = pd.DataFrame({"case": ["r", "q", "p"], "prediction": ["b", "a", "c"]})
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        CHOSEN,
+        tuple(CHOSEN),
+        np.array(CHOSEN),
+        np.array(CHOSEN, object),
+        pd.Categorical(CHOSEN),
+        pd.Series(CHOSEN, name="A"),
+        pd.Series(["b", "a", "c"], index=["r", "q", "p"], dtype="category"),
+        pd.DataFrame({"predicted": CHOSEN}),
+        BY_NAME,
+        BY_NAME.rename(columns={"prediction": "label"}).set_index("case"),
+        pl.DataFrame(BY_NAME.to_dict("list")).rename({"prediction": "class"}),
+    ],
+)
+def test_names_of_classes(source):
+    np.testing.assert_array_equal(read_predictions(source, ANNOTATIONS), ONE_HOT)
+
+
+def test_files_with_names_of_classes(tmp_path):
+    BY_NAME.to_csv(tmp_path / "a.csv", index=False)
+    BY_NAME.rename(columns={"prediction": "class"}).to_parquet(tmp_path / "a.parquet")
+    (tmp_path / "a.txt").write_text("label\na\nc\nb\n")
+    np.save(tmp_path / "a.npy", np.array(CHOSEN))
+    for path in tmp_path.iterdir():
+        np.testing.assert_array_equal(read_predictions(path, ANNOTATIONS), ONE_HOT)
+
+
+def test_names_of_classes_that_look_like_numbers():
+    annotations = Annotations.from_labels([["1"], ["2"], ["10"]], classes=["1", "2", "10"])
+    expected = np.eye(3)[[2, 0, 1]]
+    for source in (["10", "1", "2"], pd.DataFrame({"prediction": [10, 1, 2]})):
+        np.testing.assert_array_equal(read_predictions(source, annotations), expected)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (["a", "melanoma", "b"], "row 2: the class 'melanoma' is not among the 3 classes"),
+        (BY_NAME.replace("c", "C"), "case 'p': the class 'C' is not among the 3 classes"),
+        (["a", None, "b"], "row 2: the cell in column 'prediction' is missing; name a class"),
+        (["a", "c"], "there are 2 rows for 3 cases"),
+        (BY_NAME.rename(columns={"prediction": "b"}), "the column 'b' holds names of classes; call it 'prediction'"),
+        (pd.DataFrame({"prediction": [0.1, 0.2, 0.3]}), "the class 'prediction' is not among the 3 classes"),
+        ([0, 1, 2], "two dimensions is needed"),
+    ],
+)
+def test_names_of_classes_that_cannot_be_read(source, message):
+    with pytest.raises(PredictionError, match=message):
+        read_predictions(source, ANNOTATIONS)

@@ -306,6 +306,8 @@ def test_positions_are_not_people(monkeypatch):
         ({"mode": "power"}, "not a probability of the annotations"),
         ({"ties": "full"}, "does not accept ties='full'"),
         ({"engine": "nuts"}, "does not accept engine='nuts'"),
+        ({"predictions": {"A": np.ones((200, 200))}}, r"does not take predictions yet, but predictions=\['A'\] were"),
+        ({"prior_kappa": "1234567890" * 20}, r"does not accept prior_kappa='1234567890\w*\.\.\.: leave"),
     ],
 )
 def test_refused_by_aggregate(arguments, message):

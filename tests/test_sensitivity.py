@@ -50,6 +50,30 @@ def test_shifts_are_from_the_baseline_of_the_model(found):
     assert found.table["converged"].all()
 
 
+@pytest.mark.parametrize(
+    ("given", "tried", "medians"),
+    [
+        ({"class_prior": "predictions"}, None, ["2.72", "0.272", "27.2"]),
+        ({"class_prior": "learned", "prior_kappa": 2.0}, (1.0, 2.0), ["2", "1"]),
+    ],
+)
+def test_a_learned_prior_has_a_median_of_its_concentration_to_choose(data, given, tried, medians):
+    variant = {"model": "prirn", "reliability": 30, **given}
+    found = pb.prior_sensitivity(*data, {"own": variant}, k=1, prior_kappa=tried, draws=10, progress=False)
+    assert found.baselines["own"] == {"prior_kappa": medians[0], "ties": "split"}
+    rows = found.table[["choice", "value"]].drop_duplicates()
+    expected = [["baseline", ""], *(["prior_kappa", value] for value in medians[1:]), ["ties", "full"]]
+    assert rows.values.tolist() == expected
+    changed = found.table.query("choice == 'prior_kappa' and metric == 'top1_accuracy'")["shift"]
+    assert (changed != 0).any()
+
+
+def test_a_population_prior_has_no_concentration_to_choose(data):
+    variants = {"own": {"model": "prirn", "reliability": 30, "class_prior": "population"}}
+    found = pb.prior_sensitivity(*data, variants, k=1, draws=10, progress=False)
+    assert set(found.table["choice"]) == {"baseline", "ties"}
+
+
 def test_without_classifiers_certainties_are_left(data):
     found = pb.prior_sensitivity(data[0], {}, {"irn": None, "prirn": (30,)}, concentration=(0.5,), progress=False)
     assert all(metric.startswith("annotation_certainty") for metric in found.metrics)
@@ -65,6 +89,7 @@ def test_without_classifiers_certainties_are_left(data):
         ({"prirn": (30,)}, {"ties": "full"}, "ties must list the values to try, but 'full' was given"),
         ({"prirn": (30,)}, {"concentration": 1.0}, "concentration must list the values to try"),
         ({"prirn": (30,)}, {"concentration": (-1.0,)}, "concentration must be 0 or positive"),
+        ({"prirn": {"class_prior": "learned"}}, {"prior_kappa": (0.0,)}, "prior_kappa must be positive"),
         ({"prirn": (30,)}, {"ties": ("half",)}, "ties must be one of split, full"),
         ({}, {}, "none of the models has a choice to make, but none was given"),
     ],

@@ -31,6 +31,9 @@ BORROWING = {
     "difficulty": ("same", "by-case"),
 }
 
+#: options of any other model with a concentration, whose prior NUTS can take from labels and predictions of all cases
+INFORMED = {"class_prior": ("uniform", "learned", "predictions")}
+
 #: options of models of one true class: whether predictions tell how probable each class is in a case
 OF_TRUE_CLASS = {"class_prior": ("uniform", "predictions")}
 
@@ -90,9 +93,10 @@ class Model:
 
     :func:`plausibly.aggregate` checks this on a few cases when a model of your own is first used with its arguments;
     the program is compared with ``exact`` if its only latent site is the plausibility. A prior that all cases determine
-    is not part of a model: it is ``class_prior="learned"`` or ``"population"``, options of models that declare them
-    (``plausibly.model.BORROWING``), which learn how common classes are. The exceptions are ``joint`` and models with a
-    ``true_class``, whose programs describe all cases.
+    is not part of a model: it is ``class_prior="learned"`` or ``"predictions"``, which every model of rankings or
+    labels with a ``concentration`` and draws of its own accepts, or ``"population"``, an option of models that declare
+    it (``plausibly.model.BORROWING``). The exceptions are ``joint`` and models with a ``true_class``, whose programs
+    describe all cases.
 
     Parameters
     ----------
@@ -108,7 +112,7 @@ class Model:
         Default reliability :math:`\gamma`; None for a model without one.
     concentration
         Default prior concentration :math:`\alpha` of each class, which the program receives as ``case.concentration``;
-        None for a model without one.
+        None for a model without one. Under a prior that is learned, ``case.concentration`` differs between slots.
     options
         Allowed values of each further argument by name, the default first. ``unranked``, ``class_prior``, ``shared``
         and ``difficulty`` are not passed to the program, because they determine the slots of a case and their prior.
@@ -226,6 +230,9 @@ class Model:
             raise ArgumentError(
                 f"the Model {self.name} is deterministic, so it needs a point_estimate or an update: declare one."
             )
+        alone = self.deterministic or self.of_scores or self.true_class is not None or self.staged is not None
+        if self.concentration is not None and not alone and "class_prior" not in self.options:
+            object.__setattr__(self, "options", {**self.options, **INFORMED})
 
     @property
     def of_scores(self) -> bool:

@@ -18,11 +18,12 @@ from plausibly.annotations._matching import names_in
 from plausibly.annotations._names import some, unknown_class
 from plausibly.annotations.io._answers import CASE
 from plausibly.annotations.io._files import naming, read_npy
-from plausibly.annotations.io._matrix import Matrix, read_matrix
+from plausibly.annotations.io._matrix import NAMED, Matrix, read_matrix
 from plausibly.errors import ArgumentError, PlausiblyWarning, PredictionError
 
 _ONE = ("probability", "score", "positive")  # names of a single column that no class has
 _NUMBERS = 2**20  # that are looked at together
+_VECTORS = (list, tuple, np.ndarray, pd.Series, pd.Index, pd.Categorical)
 
 
 def named_predictions(predictions: Mapping[Hashable, Any]) -> dict[str, Any]:
@@ -74,7 +75,9 @@ def read_predictions(source: Any, annotations: Annotations, extra: str = "refuse
         "case", a pandas index with a name, or one that holds the cases' names; else by order. An index 0, 1, … without
         a name is refused if cases have these names in another order. Of two classes, one column is enough: the
         probability of the class that it is named after, or of the second class if it has no name, or the name
-        "probability", "score" or "positive"; a vector or a Series is such a column.
+        "probability", "score" or "positive"; a vector or a Series is such a column. Of a classifier that says one class
+        and no scores, give the names of these classes, as a vector, a Series, or a single column with the name
+        "prediction", "predicted", "label" or "class": the named class has the score 1, the others 0.
     annotations
         Annotations with the names of the N cases and the K classes.
     extra
@@ -167,7 +170,7 @@ def line_up(
 def _matrix(source: Any, annotations: Annotations) -> Matrix:
     """Read a matrix with the names of its rows, if it has any."""
     source = _with_cases(_as_column(source), annotations.cases)
-    matrix = read_matrix(source, PredictionError, annotations.classes, annotations.n_cases)
+    matrix = read_matrix(source, PredictionError, annotations.classes, annotations.n_cases, labels=True)
     if matrix.cases is None and (index := _range_of(source)) is not None:
         names = names_in(index, annotations.cases, error=PredictionError)
         matrix = matrix if names is None else replace(matrix, cases=names.to_numpy(str))
@@ -189,15 +192,26 @@ def check_finite(values: Num[np.ndarray, "case class"], cases: np.ndarray, class
 
 
 def _as_column(source: Any) -> Any:
-    """Take a vector, a Series or a file with a vector as the one column of a matrix."""
+    """Take a vector, a Series or a file with a vector as the one column of a matrix, named if it holds text."""
     if isinstance(source, str | os.PathLike) and Path(source).suffix.lower() == ".npy":
         values = read_npy(Path(source))
         source = values if values.ndim == 1 else source
+    if isinstance(source, _VECTORS) and _holds_text(source):
+        return pd.Series(source, dtype=object).to_frame(NAMED[0])
     if isinstance(source, pd.Series):
         return source.to_frame(_ONE[0] if source.name is None else source.name)
     if isinstance(source, np.ndarray) and source.ndim == 1 and source.dtype.kind in "biuf":
         return source[:, None]
     return source
+
+
+def _holds_text(vector: Any) -> bool:
+    """Whether any element is a text, as in a vector of names."""
+    if isinstance(vector, np.ndarray) and (vector.ndim != 1 or vector.dtype.kind not in "OUT"):
+        return False
+    if isinstance(vector, pd.Series | pd.Index) and vector.dtype.kind in "biufcmM":
+        return False
+    return any(isinstance(value, str) for value in vector)
 
 
 def _of_two_classes(matrix: Matrix, classes: np.ndarray, positive: str | None) -> Matrix:

@@ -87,9 +87,29 @@ def test_compare_models_writes_what_the_library_computes(data, tmp_path):
     assert plausibly(*words, "--quiet").stdout.count("\n") == 1
 
 
+def test_compare_models_reads_predictions(data, predictions):
+    words = ["--model", "prirn@30", "--model", "prirn@30:class_prior=predictions", "--quiet"]
+    result = plausibly("compare-models", data / "annotations.json", *words, *predictions)
+    assert result.exit_code == 0, result.output
+    informed = {"model": "prirn", "class_prior": "predictions", "reliability": 30}
+    expected = pb.compare(
+        pb.read_annotations(data / "annotations.json"),
+        {"prirn": (30,), "prirn@30:class_prior=predictions": informed},
+        predictions={name: str(data / f"predictions-{name}.csv") for name in "AB"},
+        progress=False,
+    )
+    assert result.stdout.splitlines() == [expected.verdict()]
+
+
 @pytest.mark.parametrize(
     ("command", "source", "words", "sentence"),
     [
+        (
+            "compare-models",
+            "annotations.json",
+            ["--model", "prirn@3", "--model", "prirn@3:class_prior=predictions"],
+            "there are no predictions: add predictions={'A': scores} (--predictions A=a.csv)",
+        ),
         ("compare-models", "annotations.json", ["--model", "prirn@3"], "a comparison needs two models, but 1 was"),
         ("compare-models", "annotations.json", ["--folds", "0", "--model", "prirn"], "folds must be a whole number"),
         ("compare-models", "annotations.json", ["--model", "prirn", "--observation", "ranking"], "of whole rankings"),

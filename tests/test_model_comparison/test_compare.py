@@ -371,6 +371,22 @@ def test_of_a_single_case_nothing_is_said():
     assert impossible.verdict().startswith("No model can be preferred")
 
 
+def test_predictions_inform_the_models_that_ask_for_them():
+    annotations, truth = labels(), np.random.default_rng(0).dirichlet(np.full(4, 0.5), 40)
+    scores = {"A": truth + 0.02}
+    evidence = {"model": "dirichlet-categorical", "class_prior": "predictions"}
+    models = {"dirichlet-categorical": None, "irn": None}
+    informed = pb.compare(annotations, models | {"evidence": evidence}, predictions=scores, progress=False)
+    alone = pb.compare(annotations, models, progress=False)
+    for label in alone.table.index:
+        np.testing.assert_array_equal(by_model(informed, label), by_model(alone, label))
+    gain = by_model(informed, "evidence") - by_model(informed, "dirichlet-categorical@1")
+    assert gain.mean() > 0.05
+    useless = {"A": np.random.default_rng(1).random((40, 4))}
+    found = pb.compare(annotations, {"irn": None, "evidence": evidence}, predictions=useless, progress=False)
+    assert by_model(found, "evidence").mean() < by_model(informed, "evidence").mean() - 0.05
+
+
 def test_stacking_maximises_the_score_of_the_mixture():
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.ones(4), (2, 50))[..., 0]
@@ -406,6 +422,9 @@ def normal_scores(case):
         ({"prirn": (3, 30)}, {"folds": True}, "folds must be a whole number"),
         ({"prirn": (3, 30)}, {"seed": -1}, "seed must be a whole number"),
         ({"prirn": (3, 30)}, {"mode": "temper"}, "none of the models accepts mode='temper'"),
+        ({"prirn": (3, 30)}, {"predictions": {"A": np.ones((4, 5))}}, "of A are for models with class_prior='predic"),
+        ({"prirn": (3, 30)}, {"predictions": np.ones((4, 5))}, "predictions must be a mapping"),
+        ({"prirn": {"class_prior": "predictions"}, "irn": None}, {}, "there are no predictions: add predictions="),
         ({"prirn": (3, 30), "x": {"model": "irn", "seed": 3}}, {}, "seed belongs to all runs"),
         ({"prirn": (3, 30), "x": {"model": "irn", "reliability": 3}}, {}, "irn .* does not accept reliability=3"),
     ],

@@ -293,6 +293,13 @@ def test_scores_with_predictions_are_labels_unless_a_model_is_named():
         pb.aggregate(scores, predictions=predictions, progress=False)
 
 
+@pytest.mark.parametrize("model", [None, "plackett-luce"])
+def test_predictions_of_a_single_class_are_refused(model):
+    annotations = pb.Annotations.from_labels([["a", "a"], ["a"]])
+    with pytest.raises(AnnotationError, match="have the one class 'a': leave predictions out"):
+        pb.aggregate(annotations, model, predictions={"A": [[1.0], [1.0]]}, progress=False)
+
+
 REFUSED = [
     ({"class_prior": "predictions"}, ArgumentError, "there are no predictions"),
     ({"class_prior": "population", "predictions": {"A": 0}}, ArgumentError, "predictions are for class_prior"),
@@ -300,6 +307,8 @@ REFUSED = [
     ({"predictions": {"A": 0}, "shared": "estimated"}, ArgumentError, "shared='estimated' is for"),
     ({"class_prior": "population", "engine": "nuts"}, ArgumentError, "needs an exact posterior or the Gibbs sampler"),
     ({"predictions": {"A": [[0.5, 0.5, 0, 0]]}}, PredictionError, "1 rows for 12 cases"),
+    ({"predictions": np.full((12, 4), 0.25)}, ArgumentError, "must be a mapping .* of type ndarray was given"),
+    ({"predictions": np.ones((12, 4)), "extra": "ignore"}, ArgumentError, "must be a mapping .* of type ndarray"),
     ({"model": "irn", "predictions": {"A": 0}}, ArgumentError, "does not accept class_prior"),
 ]
 
@@ -307,7 +316,7 @@ REFUSED = [
 @pytest.mark.parametrize(("given", "kind", "match"), REFUSED)
 def test_refusals(given, kind, match):
     _, annotations, scores = world(n=12)
-    if given.get("predictions") == {"A": 0}:
+    if isinstance(given.get("predictions"), dict) and given["predictions"] == {"A": 0}:
         given = given | {"predictions": scores}
     with pytest.raises(kind, match=match):
         pb.aggregate(annotations, **{"model": "dirichlet-categorical", "progress": False} | given)

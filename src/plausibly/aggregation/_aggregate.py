@@ -20,6 +20,7 @@ from plausibly.aggregation._registry import AnyModel, is_built_in
 from plausibly.aggregation._staged import learn_stages
 from plausibly.aggregation._with_population import learn_prior
 from plausibly.annotations import Annotations, Scores
+from plausibly.annotations._names import _show
 from plausibly.annotations._usual_models import usual_model
 from plausibly.errors import ArgumentError
 from plausibly.posterior import check_path, load
@@ -112,7 +113,8 @@ def aggregate(
         :class:`plausibly.priors.PredictionsPrior`). With a learned
         prior, the concentration is inferred as well, and unnamed classes that are likely are modelled one by one. A
         population prior pulls rare classes towards common ones: if rare classes matter, check
-        :func:`plausibly.priors.population.shifts`. NUTS accepts each of them but ``"population"``.
+        :func:`plausibly.priors.population.shifts`. NUTS accepts each of them but ``"population"``, and so do your own
+        programs and models with a concentration, if they use it.
         Models of one true class accept ``"uniform"`` and ``"predictions"``, under which each class has its own
         probability of being true in each case, before its labels are known.
     predictions
@@ -240,6 +242,7 @@ def aggregate(
     >>> posterior["posterior"]["plausibility"].mean(("chain", "draw")).astype(float).values.round(1).tolist()
     [0.6, 0.4, 0.8, 0.2]
     """
+    predictions = None if predictions is None else named_predictions(predictions)
     given: dict[str, Any] = {"mode": mode, "unranked": unranked, "ties": ties, "concentration": concentration}
     given |= {"class_prior": class_prior, "shared": shared, "difficulty": difficulty, "predictions": predictions}
     given["prior_kappa"] = prior_kappa
@@ -249,19 +252,23 @@ def aggregate(
     if recommended and predictions and isinstance(annotations, Scores):  # models of scores have no such prior
         annotations, given["threshold"] = annotations.split(threshold), None
     if extra == "include":
-        annotations = with_predicted(annotations, named_predictions(predictions or {}))
+        annotations = with_predicted(annotations, predictions or {})
     elif extra != "refuse" and predictions:
-        named = named_predictions(predictions).items()
-        given["predictions"] = {name: line_up(source, annotations, extra) for name, source in named}
+        given["predictions"] = {name: line_up(source, annotations, extra) for name, source in predictions.items()}
     if isinstance(reliability, str) and reliability == "infer":
         model = "plackett-luce" if model is None else model
         check_inferable(model, mode)
         given |= {"engine": None if engine == "auto" else engine, "out": out, "scheduler": scheduler}
         given = {key: value for key, value in given.items() if value is not None and key != "mode"}
+        if "predictions" in given:
+            raise ArgumentError(
+                "reliability='infer' does not take predictions yet, but predictions="
+                f"{_show(list(given['predictions']))} were given: leave one of the two out."
+            )
         for key in given.keys() - _INFERRED:
             raise ArgumentError(
-                f"reliability='infer' fits one model to all cases, which does not accept {key}={given[key]!r}: leave "
-                "it out, and save the posterior afterwards if needed."
+                f"reliability='infer' fits one model to all cases, which does not accept {key}={_show(given[key])}: "
+                "leave it out, and save the posterior afterwards if needed."
             )
         return unjudged(infer_reliability)(annotations, model, **given, seed=seed, progress=progress)
     given["reliability"] = reliability

@@ -23,6 +23,7 @@ from plausibly.inference import check_repeats, nested_cases
 from plausibly.model import Model, TrueClass
 from plausibly.models import MODELS
 from plausibly.posterior import REMAINDER_NAME
+from plausibly.predictions import named_predictions
 from plausibly.priors import Evidence, PredictionsPrior
 from plausibly.priors.population import Population
 from plausibly.seed import check_seed
@@ -149,6 +150,7 @@ def settle(
     used = known.engines[0] if engine == "auto" else engine
     population, evidence = given.get("class_prior"), None
     predictions, prior_kappa = (given.pop(name, None) for name in ("predictions", "prior_kappa"))
+    predictions = None if predictions is None else named_predictions(predictions)
     if known.true_class is not None and isinstance(population, Population | PredictionsPrior):
         raise ArgumentError(
             f"{known.name} has one true class in each case and no prior of plausibilities, but a "
@@ -217,11 +219,17 @@ def _evidence(
     if class_prior == "predictions" and not predictions:
         raise ArgumentError(
             "class_prior='predictions' learns the prior of each case from what classifiers say of it, but there are no "
-            "predictions: add predictions={'A': scores}, or leave class_prior out."
+            "predictions: add predictions={'A': scores} (--predictions A=a.csv), or leave class_prior out."
         )
     if class_prior != "predictions" and predictions:
         raise ArgumentError(
             f"predictions are for class_prior='predictions', but class_prior={class_prior!r} was given: leave one out."
+        )
+    if predictions and annotations.n_classes < 2:
+        raise AnnotationError(
+            "predictions tell how plausible each of several classes is, but the annotations have the one class "
+            f"{str(annotations.classes[0])!r}: leave predictions out, or read the annotations with all classes "
+            "(classes=, --classes)."
         )
     for name, only in (("shared", "sampled"), ("difficulty", "same")):
         if given.get(name) not in (None, only):
@@ -247,8 +255,8 @@ def _check_borrowing(
     annotations: Annotations | Scores,
 ) -> None:
     """Refuse what does not go with a prior that is learned; take the concentration out, which it has of its own."""
-    arguments.setdefault("shared", "estimated")
     class_prior = arguments["class_prior"].partition(" ")[0]
+    arguments.setdefault("shared", "sampled" if class_prior in LEARNED else "estimated")
     if given.get("concentration") is not None:
         raise ArgumentError(
             f"class_prior={class_prior!r} infers the concentration from all cases, but "

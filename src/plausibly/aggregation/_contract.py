@@ -5,6 +5,7 @@ model declares must treat every case by itself, add the prior concentration that
 its program; otherwise results would depend on how they are computed.
 """
 
+import math
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -23,7 +24,7 @@ from plausibly.distributions import log_ratios
 from plausibly.errors import ArgumentError
 from plausibly.fingerprint import data_digest, identity
 from plausibly.inference import Program, bucket_cases
-from plausibly.inference._program import PLAUSIBILITY, case_inputs
+from plausibly.inference._program import PLAUSIBILITY, CaseData, case_inputs
 from plausibly.model import Model
 
 _TOGETHER, _ALONE = 100, 3  # cases that are computed at once, and those of them that are computed alone, too
@@ -40,7 +41,7 @@ def check_contract(observed: Annotations | Scores, settled: Settled) -> None:
     ------
     ArgumentError
         If ``exact``, ``evidence`` or ``point_estimate`` let cases depend on each other, or ``exact`` does not add the
-        concentration, or is not the posterior of the program.
+        concentration, or is not the posterior of the program, or if the program ignores a prior that is learned.
     """
     model, arguments = settled.model, settled.arguments
     key = identity(model), data_digest(arguments)  # pyright: ignore[reportArgumentType]
@@ -54,9 +55,12 @@ def check_contract(observed: Annotations | Scores, settled: Settled) -> None:
             of_all = _by_case(model, name, together, arguments)
             for at in which:
                 _check_alone(model, name, together.select([at]), arguments, of_all[at])
-    if model.exact is not None and isinstance(together, Annotations):
+    if isinstance(together, Annotations):
         for at in which:
-            _check_exact(model, together.select([at]), arguments)
+            if model.exact is not None:
+                _check_exact(model, together.select([at]), arguments)
+            if settled.borrows and settled.engine == "nuts":
+                _check_takes_prior(model, together.select([at]), arguments)
     _kept.add(key)
 
 
@@ -124,6 +128,36 @@ def _check_exact(model: Model, alone: Annotations, arguments: Mapping[str, Any])
         )
 
 
+def _check_takes_prior(model: Model, alone: Annotations, arguments: Mapping[str, Any]) -> None:
+    """Refuse a program on which another concentration has no effect, so that a prior that is learned has none."""
+    slots, prior = _layout(alone, arguments)
+    if len(slots) < 2:
+        return
+    program, data = _called(model, alone, slots, prior, arguments)
+    _, other = _called(model, alone, slots, 2 * prior, arguments)
+    shapes = program.latent(data)
+    at = jnp.asarray(np.random.default_rng(0).normal(size=sum(map(math.prod, shapes.values()))), jnp.float32)
+    if program.potential(at, data, shapes) == program.potential(at, other, shapes):
+        raise ArgumentError(
+            f"class_prior={str(arguments['class_prior']).partition(' ')[0]!r} gives a program its prior as "
+            f"case.concentration, but {model.name} does not use it: write for example numpyro.sample('plausibility', "
+            "dist.Dirichlet(case.concentration)), or leave class_prior and predictions out."
+        )
+
+
+def _called(
+    model: Model,
+    alone: Annotations,
+    slots: Slots,
+    prior: Float[np.ndarray, " slot"],
+    arguments: Mapping[str, Any],
+) -> tuple[Program, CaseData]:
+    """Program of a model, and what it is called with for a case."""
+    program = Program(model.program, tuple(model.static(arguments).items()))
+    (bucket,) = bucket_cases(alone, slots, prior)
+    return program, jax.tree.map(lambda a: a[..., 0], case_inputs(model.numeric(arguments))(bucket, np.zeros(1, int)))
+
+
 def _gap_to_program(
     model: Model,
     alone: Annotations,
@@ -133,9 +167,7 @@ def _gap_to_program(
     arguments: Mapping[str, Any],
 ) -> float:
     """By how much the difference of two log densities varies; 0 where the program has latent sites to sum out."""
-    program = Program(model.program, tuple(model.static(arguments).items()))
-    (bucket,) = bucket_cases(alone, slots, prior)
-    data = jax.tree.map(lambda a: a[..., 0], case_inputs(model.numeric(arguments))(bucket, np.zeros(1, int)))
+    program, data = _called(model, alone, slots, prior, arguments)
     n = len(slots)
     latent = set(program.latent(data)) if n > 1 else set()
     if latent not in ({PLAUSIBILITY}, {"log_ratio"}):

@@ -33,8 +33,9 @@ def unknown_model(name: str, other: str = "") -> str:
 def find_model(model: AnyModel, of_scores: bool = False) -> Model:
     """Look up a model by its name, or describe a NumPyro program (for scores or not) by its signature.
 
-    A program without a declaration has concentration 1, ``unranked="lumped"``, and those of ``reliability`` (1 unless
-    it has a default), ``mode`` and ``ties`` that are in its signature. Its first argument must be a case, and all
+    A program without a declaration has concentration 1, ``unranked="lumped"``, a prior that may be learned from labels
+    or predictions (``class_prior``), and those of ``reliability`` (1 unless it has a default), ``mode`` and ``ties``
+    that are in its signature. Its first argument must be a case, and all
     others need defaults. It is sampled by NUTS, its point estimate is the mean of the draws, it has no log likelihood,
     and annotators make their first choice in proportion to the plausibilities or, with ``mode="temper"``, to a power of
     them.

@@ -30,6 +30,7 @@ def compare_models(
     annotations: options.ClassAnnotationsFile,
     classes: options.ClassesFile = None,
     choices: options.Choices = None,
+    predictions: options.PredictionFiles = None,
     model: ComparedModelNames = None,
     observation: Annotated[
         Literal["first", "ranking"],
@@ -58,12 +59,13 @@ def compare_models(
     """Compare aggregation models by how well they predict left-out annotations.
 
     Each annotation is left out in turn and predicted from the others. The best model gives the left-out annotations the
-    highest probability. With --out, also writes models.csv, left-out.csv (one row per model and annotation) and
+    highest probability. Models named with class_prior=predictions learn from --predictions, which others ignore. With
+    --out, also writes models.csv, left-out.csv (one row per model and annotation) and
     models.png.
     """
     read = read_annotations(annotations, classes, choices=choices, progress=not quiet)
     given = {"observation": observation, "folds": folds, "method": method, "seed": seed}
-    given |= vars(modelling) | vars(sampling)
+    given |= vars(modelling) | vars(sampling) | {"predictions": options.parse_files(predictions) or None}
     plan = ComparisonPlan.of(read, parse_variants(model or OF_RANKINGS), **given)
     if out is not None:
         make_folder(out)

@@ -60,8 +60,8 @@ PredictionFiles = Annotated[
     data(
         "--predictions",
         metavar="NAME=FILE",
-        help="Name of a classifier and file of its predictions, cases × classes (.npy, .csv, .txt, .parquet). Repeat "
-        "for each classifier.",
+        help="Name of a classifier and file of its predictions, cases × classes, or names of classes in one column "
+        "called prediction (.npy, .csv, .txt, .parquet). Repeat for each classifier.",
     ),
 ]
 Extra = Annotated[

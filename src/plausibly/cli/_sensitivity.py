@@ -38,6 +38,14 @@ def sensitivity(
             metavar="A1,A2", help="Prior concentrations to try. By default one tenth and ten times the model's."
         ),
     ] = None,
+    prior_kappa: Annotated[
+        str | None,
+        options.modelling(
+            metavar="K1,K2",
+            help="Prior medians to try for the concentration of a learned prior (class_prior learned or predictions). "
+            "By default one tenth and ten times 2.72.",
+        ),
+    ] = None,
     metric: Annotated[str, typer.Option(metavar="METRIC", help="Metric to print.")] = "top1_accuracy",
     k: options.Lengths = None,
     *,
@@ -49,20 +57,23 @@ def sensitivity(
 ) -> None:
     """Evaluate again under other priors and conventions, changing one choice at a time.
 
-    The choices are the prior concentration, the treatment of unranked classes and the weight of ties. With --out, also
-    writes sensitivity.csv and sensitivity.svg.
+    The choices are the prior concentration, or the prior of the concentration where it is learned, the treatment of
+    unranked classes and the weight of ties. With --out, also writes sensitivity.csv and sensitivity.svg.
     """
     read = annotated.read_annotations(annotations, classes, choices=choices, progress=not quiet)
-    tried = None
-    if concentration is not None:
-        tried = options.parse_numbers(concentration, "--concentration", "0.1,1,10")
+    texts = {"concentration": concentration, "prior_kappa": prior_kappa}
+    tried = {
+        name: options.parse_numbers(text, f"--{name.replace('_', '-')}", "0.1,1,10")
+        for name, text in texts.items()
+        if text is not None
+    }
     if out is not None:
         make_folder(out)
     found = prior_sensitivity(
         read,
         options.parse_files(predictions),
         parse_variants(model or usual_models(read)),
-        concentration=tried,
+        **tried,
         k=options.parse_lengths(k),
         **vars(sampling),
         seed=seed,

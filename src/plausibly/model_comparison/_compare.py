@@ -1,6 +1,6 @@
 """Aggregation models ranked by how well they predict annotations that are left out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from plausibly.model_comparison._left_out import leave_out
 from plausibly.model_comparison._left_out_of_all import leave_out_of_all
 from plausibly.model_comparison._summary import Comparison
 from plausibly.models import MODELS
+from plausibly.predictions import named_predictions
 from plausibly.seed import check_seed
 
 
@@ -20,6 +21,7 @@ def compare(
     annotations: Annotations,
     models: Variants,
     *,
+    predictions: Mapping[Hashable, Any] | None = None,
     observation: Literal["first", "ranking"] = "first",
     folds: int | None = None,
     method: Literal["auto", "refit"] = "auto",
@@ -49,14 +51,18 @@ def compare(
         :func:`plausibly.sweep`; several reliabilities of one model are compared like separate models. Alternatively,
         arguments of :func:`plausibly.aggregate` by label, such as ``{"sparse": {"model": "plackett-luce",
         "concentration": 0.1}}``.
+    predictions
+        Predictions of each classifier by name, as for :func:`plausibly.aggregate`. Models with
+        ``class_prior="predictions"`` learn their prior from them, such as ``{"evidence": {"model":
+        "dirichlet-categorical", "class_prior": "predictions"}}``; other models ignore them.
     observation
         Part of an annotation to predict. ``"first"``: the first block. ``"ranking"``: the whole partial ranking, given
         the sizes of its blocks; for Plackett-Luce (also staged) and Dirichlet-categorical only.
     folds
         Number K ≥ 2 of folds to split the annotations of every case into; each fold is predicted from the others. With
         None, one annotation is left out at a time. For models that learn from other cases
-        (``class_prior="population"``), cases are also split into five folds, so that an annotation is predicted with
-        shared parameters that were estimated without its case.
+        (any ``class_prior`` but ``"uniform"``), cases are also split into five folds, so that an annotation is
+        predicted with shared parameters that were estimated without its case.
     method
         Method for models whose posterior is sampled, such as Plackett-Luce. ``"auto"`` reweights draws by
         Pareto-smoothed importance sampling, and samples again where k-hat is above 0.7 or where the left-out annotation
@@ -86,10 +92,12 @@ def compare(
     Raises
     ------
     ArgumentError
-        If fewer than two models are given, a model is given twice or has no probability for ``observation``, or an
-        argument is out of range or not accepted by any model.
+        If fewer than two models are given, a model is given twice or has no probability for ``observation``, an
+        argument is out of range or not accepted by any model, or there are predictions that no model uses.
     AnnotationError
         If a model does not accept this kind of annotations.
+    PredictionError
+        If predictions do not match the cases or classes.
 
     Notes
     -----
@@ -140,9 +148,8 @@ def compare(
     """
     given = {"ties": ties, "mode": mode, "unranked": unranked, "concentration": concentration}
     given |= {"draws": draws, "chains": chains, "warmup": warmup}
-    plan = ComparisonPlan.of(
-        annotations, models, observation=observation, folds=folds, method=method, seed=seed, **given
-    )
+    given |= {"observation": observation, "folds": folds, "method": method, "seed": seed}
+    plan = ComparisonPlan.of(annotations, models, predictions=predictions, **given)
     return plan.run(progress=progress)
 
 
@@ -163,6 +170,7 @@ class ComparisonPlan:
         annotations: Annotations,
         models: Variants,
         *,
+        predictions: Mapping[Hashable, Any] | None = None,
         observation: str = "first",
         folds: int | None = None,
         method: str = "auto",
@@ -179,11 +187,19 @@ class ComparisonPlan:
                 "models are compared by partial rankings, but scores were given: turn them into labels with "
                 "Scores.split(threshold)."
             )
-        runs = plan_runs(annotations, models, given, seed=seed)
+        named = None if predictions is None else named_predictions(predictions)
+        runs = plan_runs(annotations, models, given, predictions=named, seed=seed)
+        if named and runs and not any(run.settled.evidence and run.settled.evidence.classifiers for run in runs):
+            raise ArgumentError(
+                f"predictions of {', '.join(named)} are for models with class_prior='predictions', but "
+                f"{', '.join(run.label for run in runs)} have another: add one, such as {{'evidence': {{'model': "
+                "'dirichlet-categorical', 'class_prior': 'predictions'}} (--model "
+                "dirichlet-categorical:class_prior=predictions), or leave predictions out."
+            )
         for run in runs:
             if observation == "ranking" and run.settled.borrows and run.settled.model.staged is None:
                 raise ArgumentError(
-                    f"{run.label} has a population prior, under which first choices are compared, but "
+                    f"{run.label} has a prior that is learned, under which first choices are compared, but "
                     "observation='ranking' was given: leave it out."
                 )
             if observation == "ranking" and run.settled.model.replicate != "rankings":

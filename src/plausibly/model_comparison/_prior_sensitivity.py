@@ -14,10 +14,12 @@ from plausibly.aggregation import Variants, accepted, find_model, read_variants
 from plausibly.annotations import Annotations
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
+from plausibly.priors import KAPPA
 from plausibly.sweeps import Plan, Run
 
 BASELINE = "baseline"
-FACTORS = (0.1, 10.0)  #: of the usual concentration, unless others are asked for
+FACTORS = (0.1, 10.0)  #: of the usual concentration, or of the usual median of one that is learned
+OF_UNIFORM = ("concentration", "unranked")  #: choices that a prior has no more once it is learned
 DEFAULT: Variants = {"plackett-luce": (3,), "prirn": (30,)}
 
 
@@ -29,9 +31,10 @@ class Sensitivity:
     ----------
     table
         One row per model, choice, classifier and metric: ``model`` (with its reliability), ``choice`` (``"baseline"``,
-        ``"concentration"``, ``"unranked"`` or ``"ties"``), its ``value`` as text, ``classifier`` (empty for certainties
-        of the annotations), ``metric``, ``mean``, ``sd``, ``lower`` and ``upper``, the ends of the 94 % interval over
-        draws (NaN for certainties), ``point``, ``shift``, the mean's difference from the baseline's, and ``converged``.
+        ``"concentration"``, ``"prior_kappa"``, ``"unranked"`` or ``"ties"``), its ``value`` as text, ``classifier``
+        (empty for certainties of the annotations), ``metric``, ``mean``, ``sd``, ``lower`` and ``upper``, the ends of
+        the 94 % interval over draws (NaN for certainties), ``point``, ``shift``, the mean's difference from the
+        baseline's, and ``converged``.
     baselines
         By model, the value of each choice in the baseline.
     """
@@ -68,6 +71,7 @@ def prior_sensitivity(
     models: Variants | None = None,
     *,
     concentration: Sequence[float] | None = None,
+    prior_kappa: Sequence[float] | None = None,
     unranked: Sequence[str] = ("lumped", "exact", "ignore"),
     ties: Sequence[str] = ("split", "full"),
     k: int | Sequence[int] | None = None,
@@ -89,9 +93,14 @@ def prior_sensitivity(
         Models, as for :func:`plausibly.sweep`. By default Plackett-Luce at 3 and PrIRN at 30. The baseline of each
         model has the default of every argument.
     concentration
-        Prior concentrations to try. By default one tenth and ten times the model's default.
+        Prior concentrations to try. By default one tenth and ten times the model's default. A prior that is learned
+        (``class_prior``) has none to try: its concentration is inferred.
+    prior_kappa
+        Prior medians of the concentration to try, for models with ``class_prior="learned"`` or ``"predictions"``. By
+        default one tenth and ten times the model's, which is e unless it has another. Where labels say how far experts
+        agree, results hardly depend on it.
     unranked
-        Treatments of unnamed classes to try, for Plackett-Luce.
+        Treatments of unnamed classes to try, for Plackett-Luce whose prior is not learned.
     ties
         Weights of tied classes to try, for PrIRN and IRN.
     k, draws, chains, warmup, seed, progress
@@ -125,17 +134,23 @@ def prior_sensitivity(
     for variant in variants:
         taken = accepted(find_model(variant.model)) | dict(variant.arguments)
         own = {name: value for name, value in settings.items() if value is not None and name in taken}
-        base = {name: _text(taken[name]) for name in ("concentration", "unranked", "ties") if name in taken}
 
         def planned(variant=variant, own=own, **choice: Any) -> Plan:
             changed = replace(variant, arguments={**variant.arguments, **choice})
             return Plan.of(annotations, predictions, [changed], metrics={}, k=k, seed=seed, replicates=0, **own)
 
         plans.append((BASELINE, "", planned()))
+        settled = plans[-1][2].steps[0].settled
+        if settled.borrows:
+            taken = {name: value for name, value in taken.items() if name not in OF_UNIFORM}
+            if settled.evidence is not None:
+                taken["prior_kappa"] = settled.arguments.get("prior_kappa", float(f"{KAPPA:.3g}"))
+        base = {name: _text(taken[name]) for name in (*OF_UNIFORM, "prior_kappa", "ties") if name in taken}
         baselines |= dict.fromkeys(plans[-1][2].labels, base)
-        tried = {"concentration": concentration, "unranked": unranked, "ties": ties}
-        if concentration is None and "concentration" in taken:
-            tried["concentration"] = [float(f"{factor * taken['concentration']:.12g}") for factor in FACTORS]
+        tried = {"concentration": concentration, "prior_kappa": prior_kappa, "unranked": unranked, "ties": ties}
+        for name in {"concentration", "prior_kappa"} & base.keys():
+            if tried[name] is None:
+                tried[name] = [float(f"{factor * taken[name]:.12g}") for factor in FACTORS]
         for name in base:
             for value in _values(name, tried[name]):
                 if _text(value) != base[name]:

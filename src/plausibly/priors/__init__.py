@@ -21,5 +21,6 @@ experts disagree.
 from plausibly.priors import population as population
 from plausibly.priors._case_priors import CasePriors as CasePriors
 from plausibly.priors._evidence import Evidence as Evidence
+from plausibly.priors._predictions import KAPPA as KAPPA
 from plausibly.priors._predictions import PredictionsPrior as PredictionsPrior
 from plausibly.priors._program import case_prior as case_prior

@@ -25,6 +25,7 @@ ENOUGH_CASES, ENOUGH_NUMBERS = 2000, 400_000  #: cases to learn from at most, or
 EVERY_CLASS = 32  #: number of classes up to which each class of every case has a slot
 LIKELY = 0.01  #: expected plausibility from which an unnamed class gets a slot, where there are more classes
 LIKELIEST = 8  #: number of such classes at most, besides the first choices of the classifiers
+KAPPA = math.e  #: prior median of the concentration of a case, unless another is given
 _BLOCK = 2**22  # numbers in memory at once
 
 
@@ -66,7 +67,7 @@ class PredictionsPrior:
             chosen = np.random.default_rng([int(seed), annotations.n_cases]).choice(annotations.n_cases, most, False)
             annotations = annotations.select(np.sort(chosen))
         spread = "labels" if not mostly_single(annotations) else "unknown" if kappa is None else "assumed"
-        scores, log_kappa = evidence.of_cases(annotations.cases), 1.0 if kappa is None else math.log(kappa)
+        scores, log_kappa = evidence.of_cases(annotations.cases), math.log(KAPPA if kappa is None else kappa)
         given = scores, logs, labels_of(annotations), np.float32(log_kappa)
         return cls(annotations.classes, evidence, logs, fit(case_prior, *given, draws=draws, seed=seed), spread)
 

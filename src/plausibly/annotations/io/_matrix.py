@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ from plausibly.annotations.io._table_files import header_of, read_batches, refus
 from plausibly.errors import AnnotationError, PlausiblyError
 
 SUFFIXES = (".npy", ".csv", ".tsv", ".txt", ".parquet")
+NAMED = ("prediction", "predicted", "label", "class")  #: names of a column that holds the class of each row
+_LOOKED_AT = 100  # rows by which names of classes are known from numbers
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,12 @@ class Matrix:
 
 
 def read_matrix(
-    source: object, error: type[PlausiblyError], classes: np.ndarray | None = None, n_rows: int | None = None
+    source: object,
+    error: type[PlausiblyError],
+    classes: np.ndarray | None = None,
+    n_rows: int | None = None,
+    *,
+    labels: bool = False,
 ) -> Matrix:
     """Read a matrix from a file, a data frame or an array.
 
@@ -91,6 +99,9 @@ def read_matrix(
         Class names. A class named "case" keeps its column.
     n_rows
         The number of rows expected.
+    labels
+        Whether a single column with one of the names :data:`NAMED` may hold the class of each row, by name: that class
+        then has 1, and the others have 0.
 
     Raises
     ------
@@ -100,7 +111,7 @@ def read_matrix(
         If it does not hold a matrix of numbers.
     """
     if not isinstance(source, str | os.PathLike):
-        return matrix_of(source, error, classes)
+        return matrix_of(source, error, classes, labels)
     path = Path(source)
     if suffix_of(path, SUFFIXES) == ".npy":
         return from_array(read_npy(path), error)
@@ -115,20 +126,20 @@ def read_matrix(
             raise error(f"column {number} has no name in the header; name it 'case' or after a class, or remove it")
     if set(names) <= set(_ids(names, classes)):
         raise error("there is no column of numbers; give a column per class")
-    return _joined(read_batches(path), error, classes)
+    return _joined(read_batches(path), error, classes, labels=labels)
 
 
-def matrix_of(source: object, error: type[PlausiblyError], classes: np.ndarray | None) -> Matrix:
+def matrix_of(source: object, error: type[PlausiblyError], classes: np.ndarray | None, labels: bool = False) -> Matrix:
     """Take a data frame or an array as a matrix."""
-    return from_frame(source, error, classes) if is_frame(source) else from_array(source, error)
+    return from_frame(source, error, classes, labels) if is_frame(source) else from_array(source, error)
 
 
-def from_frame(frame: Any, error: type[PlausiblyError], classes: np.ndarray | None) -> Matrix:
+def from_frame(frame: Any, error: type[PlausiblyError], classes: np.ndarray | None, labels: bool = False) -> Matrix:
     """Take a data frame as a matrix; pandas' 0, 1, … for unnamed columns is not a header, unless of classes."""
-    matrix = _joined([frame_columns(with_index(frame), error)], error, classes)
-    labels = [] if isinstance(frame, pa.Table) else list(frame.columns)
-    unnamed = labels == list(range(len(labels))) and (classes is None or set(map(str, labels)) != set(classes))
-    return replace(matrix, columns=None) if unnamed and labels else matrix
+    matrix = _joined([frame_columns(with_index(frame), error)], error, classes, labels=labels)
+    names = [] if isinstance(frame, pa.Table) else list(frame.columns)
+    unnamed = names == list(range(len(names))) and (classes is None or set(map(str, names)) != set(classes))
+    return replace(matrix, columns=None) if unnamed and names else matrix
 
 
 def from_array(array: object, error: type[PlausiblyError]) -> Matrix:
@@ -159,12 +170,17 @@ def _ids(names: Iterable[str], classes: np.ndarray | None) -> list[str]:
 
 
 def _joined(
-    batches: Iterable[Columns], error: type[PlausiblyError], classes: np.ndarray | None, named: bool = True
+    batches: Iterable[Columns],
+    error: type[PlausiblyError],
+    classes: np.ndarray | None,
+    named: bool = True,
+    labels: bool = False,
 ) -> Matrix:
     """Join batches of rows to a matrix; a column of :data:`CASE`, unless a class has its name, names the rows."""
     blocks: list[np.ndarray] = []
     cases: list[np.ndarray] = []
     n_rows, names = 0, []
+    of_classes: bool | None = None if labels and classes is not None else False  # None until the first rows tell
     for columns in batches:
         ids = _ids(columns, classes)
         if ids:
@@ -177,8 +193,15 @@ def _joined(
         names = list(columns)
         if not names:
             raise error("there is no column of numbers; give a column per class")
-        where = [f"class {name!r}" for name in names] if named else [f"column {i + 1}" for i in range(len(names))]
         rows = cases[-1] if cases else n_rows
+        if of_classes is None:
+            of_classes = _names_classes(columns, classes, error)
+        if of_classes:
+            blocks.append(_one_hot(*columns.popitem(), classes, rows, error))
+            n_rows += len(blocks[-1])
+            names = list(map(str, classes))
+            continue
+        where = [f"class {name!r}" for name in names] if named else [f"column {i + 1}" for i in range(len(names))]
         block = [_numbers(columns[name], what, rows, error) for name, what in zip(names, where, strict=True)]
         blocks.append(np.column_stack(block))
         n_rows += len(blocks[-1])
@@ -192,6 +215,46 @@ def _joined(
             values[n_rows - len(block) : n_rows] = block
             n_rows -= len(block)
     return Matrix(values, np.concatenate(cases) if cases else None, names if named else None)
+
+
+def _names_classes(columns: Columns, classes: Any, error: type[PlausiblyError]) -> bool:
+    """Whether there is one column, which names a class in each row; refuse one that does and has no such header."""
+    if len(columns) != 1:
+        return False
+    ((header, column),) = columns.items()
+    first = column.slice(0, _LOOKED_AT)
+    texts = [str(cell(first, row)) for row in np.setdiff1d(np.arange(len(first)), missing(first))]
+    if pa.types.is_floating(column.type) or all(is_number(text) and text not in classes for text in texts):
+        return False
+    if header not in NAMED and any(text in classes for text in texts):
+        raise error(f"the column {header!r} holds names of classes; call it {NAMED[0]!r}")
+    return header in NAMED
+
+
+def _one_hot(
+    header: str,
+    column: pa.ChunkedArray,
+    classes: Any,
+    rows: np.ndarray | int,
+    error: type[PlausiblyError],
+) -> Num[np.ndarray, "row class"]:
+    """Give the class that a row names 1, and the others 0; `rows` as for :func:`_numbers`."""
+    for row in missing(column)[:1]:
+        raise error(f"{_place(rows, row)}: the cell in column {header!r} is missing; name a class")
+    out = np.zeros((len(column), len(classes)), np.float32)
+    if not len(column):
+        return out
+    names, code = to_codes(column, header, error)
+    known = {str(name): index for index, name in enumerate(classes)}
+    at = np.array([known.get(str(name), -1) for name in names])[code]
+    for row in np.flatnonzero(at < 0)[:1]:
+        raise error(f"{_place(rows, row)}: {unknown_class(str(names[code[row]]), classes)}")
+    out[np.arange(len(out)), at] = 1
+    return out
+
+
+def _place(rows: np.ndarray | int, row: int) -> str:
+    return f"row {rows + row + 1}" if isinstance(rows, int) else f"case {str(rows[row])!r}"
 
 
 def _fix(text: str) -> str:
@@ -211,10 +274,7 @@ def _numbers(
     column: pa.ChunkedArray, where: str, rows: np.ndarray | int, error: type[PlausiblyError]
 ) -> Num[np.ndarray, " row"]:
     """Read a column; `rows` are the names of its cases, or the number of rows before it."""
-
-    def place(row: int) -> str:
-        return f"row {rows + row + 1}" if isinstance(rows, int) else f"case {str(rows[row])!r}"
-
+    place = partial(_place, rows)
     single = column.type in (pa.float16(), pa.float32())
     if pa.types.is_floating(column.type) and not column.null_count:
         return column.to_numpy().astype(np.float32 if single else np.float64, copy=False)
