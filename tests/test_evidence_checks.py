@@ -8,9 +8,9 @@ from scipy.optimize import linprog
 
 import plausibly as pb
 from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning
+from plausibly.evaluation import _ceiling as limiting
 from plausibly.evaluation import _evidence_checks as checks
 from plausibly.evaluation import evidence_checks, knows_more, limits
-from plausibly.evaluation._ceiling import ceiling, most_agreement
 from plausibly.evaluation._evidence import accuracy_bounds
 from plausibly.evaluation._limits import cautions
 from plausibly.evaluation._panels import agreement
@@ -46,7 +46,7 @@ def posterior_of(counts, scores=None):
 def ceiling(counts, scores):
     annotations, choice = pb.Annotations.from_counts(counts), scores.argmax(1)[None]
     observed = agreement(annotations, choice)["expert_agreement"].values
-    (row,) = ceiling(annotations, ["A"], observed, annotations.cases)
+    (row,) = limiting.ceiling(annotations, ["A"], observed, annotations.cases)
     return dict(zip(checks.COLUMNS, row, strict=True))
 
 
@@ -110,17 +110,19 @@ def test_the_ceiling_holds_however_plausibilities_are_distributed():
     random = np.random.default_rng(0)
     for k in (2, 3, 10):
         for share in random.dirichlet(np.full(k, random.uniform(0.05, 3)), 200):
-            limit, slope = most_agreement((share**2).sum(), k)
+            limit, slope = limiting.most_agreement((share**2).sum(), k)
             assert share.max() <= limit + 1e-9
-            assert slope == pytest.approx((most_agreement((share**2).sum() + 1e-7, k)[0] - limit) / 1e-7, rel=0.02)
+            assert slope == pytest.approx(
+                (limiting.most_agreement((share**2).sum() + 1e-7, k)[0] - limit) / 1e-7, rel=0.02
+            )
         greatest = random.uniform(1 / k, 1)
         even = greatest**2 + (1 - greatest) ** 2 / (k - 1)
-        assert most_agreement(even, k)[0] == pytest.approx(greatest)
+        assert limiting.most_agreement(even, k)[0] == pytest.approx(greatest)
 
 
 def test_annotations_that_agree_less_than_by_chance_have_no_ceiling():
     counts, observed = np.array([[1, 1]] * 20), np.ones((1, 20))
-    assert list(ceiling(pb.Annotations.from_counts(counts), ["A"], observed, np.arange(20))) == []
+    assert list(limiting.ceiling(pb.Annotations.from_counts(counts), ["A"], observed, np.arange(20))) == []
 
 
 def test_labels_of_shares_pass_and_labels_with_errors_do_not():
