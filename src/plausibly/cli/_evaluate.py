@@ -163,7 +163,10 @@ def run(
         if isinstance(read, annotated.Scores) and evidence and not published and given.get("prior") is None:
             read, given["threshold"] = read.split(split), None
             if not quiet:
-                say(f"Scores are labels, {' and '.join(map(str, read.classes))}: models of scores know no predictions", stderr=True)
+                say(
+                    f"Scores are labels, {' and '.join(map(str, read.classes))}: models of scores know no predictions",
+                    stderr=True,
+                )
         models = usual_models(read) if published else recommended_models(read, predictions=evidence)
         if given["extra"] == "include":  # of which nothing is known but by evidence
             models = models[:1]
