@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,9 @@ import plausibly as pb
 from plausibly.errors import ArgumentError, PlausiblyWarning
 from plausibly.planning._allocate import allocate
 from plausibly.planning._annotators import parse_annotators
+from plausibly.planning._plan import _learned_from
 from plausibly.planning._worth import best_annotator
+from plausibly.posterior import annotations_of
 from tests.test_planning.conftest import COUNTS, labels_of
 
 
@@ -66,6 +69,49 @@ def test_the_forecast_is_the_mean_over_brute_force(plan):
     before = sum(removed_by(counts, 0) for counts in COUNTS)
     width = plan.forecast[(plan.forecast["classifier"] == "A") & (plan.forecast["versus"] == "")]["width"]
     assert width.iloc[-1] / width.iloc[0] == pytest.approx(np.sqrt(left / before), rel=0.02)
+
+
+@pytest.fixture(scope="module")
+def shared():
+    """Plan for as many labels as there are, under a posterior whose cases share parameters learned from them."""
+    random = np.random.default_rng(0)
+    truth = random.dirichlet(np.full(4, 0.4), 150)
+    counts = random.multinomial(3, truth)
+    scores = {
+        name: np.log(truth + 0.01) + sd * random.normal(size=truth.shape) for name, sd in (("A", 0.7), ("B", 1.2))
+    }
+    scores = {name: np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True) for name, logits in scores.items()}
+
+    def fit(counts):
+        annotations = pb.Annotations.from_counts(counts)
+        return pb.aggregate(annotations, predictions=scores, draws=300, seed=0, progress=False)
+
+    posterior = fit(counts)
+    plan = pb.plan(posterior, scores, budget=450, progress=False)
+    chosen = np.bincount(np.array(plan.sequence, int), minlength=150)
+    again = fit(counts + random.multinomial(chosen, truth))
+    return SimpleNamespace(posterior=posterior, plan=plan, again=again, scores=scores)
+
+
+def test_labels_inform_the_parameters_that_cases_share(shared):
+    results = pb.evaluate(shared.again, shared.scores, k=1, progress=False)["top1_accuracy"]
+    ends = results.quantile([0.03, 0.97], "draw").values
+    rows = shared.plan.forecast[shared.plan.forecast["versus"] == ""]
+    last = rows[rows["labels"] == 450]
+    np.testing.assert_allclose(last["width"], ends[1] - ends[0], rtol=0.2)
+    assert (last["width"] < last["width_at_random"]).all()
+    assert "ask for" in shared.plan.advice[0]
+    assert (shared.plan.table["value"] > 0).all()
+
+
+def test_labels_do_not_inform_a_prior_that_is_not_learned_from_them(shared, two):
+    annotations = annotations_of(shared.posterior)
+    assert _learned_from(shared.posterior, annotations) == 450
+    spread = json.dumps({"spread": "unknown"})
+    for changed in ({"prior_from": "given"}, {"shared": "estimated"}, {"evidence": spread}):
+        other = SimpleNamespace(attrs=shared.posterior.attrs | changed)
+        assert _learned_from(other, annotations) == np.inf
+    assert _learned_from(two.posterior, two.annotations) == np.inf
 
 
 def test_advice_says_what_to_do_and_the_report_takes_it(plan):

@@ -9,7 +9,8 @@ are those of the weighted draws, and **the value of a label is the variance that
     Δ_i = Var(g_i) − Σ_y p_y Var_{w_y}(g_i)  =  Σ_y p_y (E_{w_y} g_i − E g_i)²     (labels that count once)
 
 Cases are independent, so the variance of M is the sum of theirs, and labels with the largest ``Δ_i`` per cost are the
-best for a budget. *Information*, ``H(E λ_i) − E H(λ_i)``, is another goal: it favours the labels that reveal most about
+best for a budget. Parameters that cases share add a covariance; where they are learned from the L annotations of these
+cases, n more leave ``L / (L + n)`` of it, so that every label also removes an equal part of it. *Information*, ``H(E λ_i) − E H(λ_i)``, is another goal: it favours the labels that reveal most about
 the plausibilities, whether or not a metric depends on them. Tables and files show ``Δ_i`` as the percentage by which
 the label is expected to narrow the interval for M, ``1 − √(1 − Δ_i / Σ_j Var(g_j))``.
 

@@ -26,7 +26,9 @@ class Now:
     variance
         Variance over draws of the metric of each row, and of the differences.
     shared
-        Part of it that cases share, which labels of single cases leave as it is.
+        Part of it that cases share, through sampled parameters.
+    learned_from
+        Number of annotations that these parameters are learned from; infinite if more labels say nothing of them.
     mean
         Mean of each row.
     per_sd
@@ -37,6 +39,11 @@ class Now:
     shared: Float[np.ndarray, " row"]
     mean: Float[np.ndarray, " row"]
     per_sd: Float[np.ndarray, " row"]
+    learned_from: float
+
+    def removed(self, n_labels: int) -> Float[np.ndarray, " row"]:
+        """Shared variance that so many labels remove, where it falls as 1 / (number of annotations); see `plan`."""
+        return self.shared * n_labels / (self.learned_from + n_labels)
 
     @property
     def width(self) -> Float[np.ndarray, " row"]:
@@ -56,7 +63,13 @@ def points_of(n_labels: int) -> Int[np.ndarray, " point"]:
 
 
 def what_is_known(
-    values: Values, rows: Float[np.ndarray, "row draw"], n_cases: int, ci_prob: float, *, shared: bool
+    values: Values,
+    rows: Float[np.ndarray, "row draw"],
+    n_cases: int,
+    ci_prob: float,
+    *,
+    shared: bool,
+    learned_from: float,
 ) -> Now:
     """Collect the variances of all rows; ``shared`` says whether draws of different cases belong together."""
     own = values.variance.sum(axis=1, dtype=float) / n_cases**2
@@ -71,7 +84,7 @@ def what_is_known(
     variance = own + common
     with np.errstate(invalid="ignore", divide="ignore"):  # so that the width is that of the draws
         per_sd = np.where(variance * spread > 0, per_sd * np.sqrt(spread / variance), per_sd)
-    return Now(variance, common, rows.mean(axis=1), per_sd)
+    return Now(variance, common, rows.mean(axis=1), per_sd, learned_from)
 
 
 def forecast(
@@ -101,7 +114,7 @@ def forecast(
     points
         Numbers of labels.
     at_random
-        Variance that so many labels of cases taken at random are expected to remove.
+        Variance of single cases that so many labels of cases taken at random are expected to remove.
     level
         Probability at which a pair counts as decided.
     seed
@@ -112,6 +125,7 @@ def forecast(
     replicate = random.integers(bank.mean.shape[2], size=(REPLICATES, len(bank.cases)), dtype=np.uint8)
     mean = np.broadcast_to(now.mean, (REPLICATES, len(now.mean))).copy()
     variance = np.broadcast_to(now.variance, mean.shape).copy()
+    common = random.standard_normal(mean.shape)  # by which what is learned of shared parameters moves the means
     before = np.zeros(len(bank.cases), int)
     tables = []
     for upto, removed in zip(points.tolist(), at_random, strict=True):
@@ -123,8 +137,10 @@ def forecast(
                 mean += sign * m / n_cases
                 variance += sign * v / n_cases**2
         before = given
-        tables.append(_summarised(upto, order, mean, np.maximum(variance, 0), now, labels, level))
-        tables[-1]["width_at_random"] = now.per_sd * np.sqrt(np.maximum(now.variance - removed, 0))
+        shared = now.removed(upto)
+        moved = mean + np.sqrt(shared) * common
+        tables.append(_summarised(upto, order, moved, np.maximum(variance - shared, 0), now, labels, level))
+        tables[-1]["width_at_random"] = now.per_sd * np.sqrt(np.maximum(now.variance - removed - shared, 0))
     table = pd.concat(tables, ignore_index=True)
     return table[[*(name for name in table if not name.startswith("decided")), *_DECIDED]]
 

@@ -1,5 +1,6 @@
 """``plan``: the front door."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,6 +17,7 @@ from plausibly.annotations import Annotations
 from plausibly.annotations._names import _show
 from plausibly.bootstrap import CI_PROB, check_probability
 from plausibly.errors import ArgumentError
+from plausibly.evaluation._evidence import spread
 from plausibly.metrics import Metric
 from plausibly.metrics._user import Function
 from plausibly.planning._advice import advise, noise_of
@@ -25,7 +27,15 @@ from plausibly.planning._dirichlet import Dirichlets, with_closed_forms
 from plausibly.planning._forecast import forecast, points_of, what_is_known
 from plausibly.planning._result import Plan
 from plausibly.planning._values import Bank, Source, Values, ask, simulate, value
-from plausibly.planning._worth import best_annotator, removed_at_random, rows_by_draw, score, table_of, totals
+from plausibly.planning._worth import (
+    best_annotator,
+    goal_rows,
+    removed_at_random,
+    rows_by_draw,
+    score,
+    table_of,
+    totals,
+)
 from plausibly.posterior import annotations_of, model_of, opened, reading
 from plausibly.random_streams import check_seed
 
@@ -138,10 +148,16 @@ def plan(
     table. Expected information is the mutual information of the next label and the plausibilities,
     :math:`H(E \lambda_i) - E H(\lambda_i)`, in nats.
 
-    Cases are assumed to be independent. If they share sampled parameters, the variance that these explain is assumed to
-    stay as it is. Three things are simulated: the second and later labels of a case, rankings, and the forecasts. One
-    draw is taken as the truth, annotations are drawn from it, and all draws are reweighted. This is done for the most
-    valuable cases only (at most 20,000), and for at most eight labels per case.
+    Cases are assumed to be independent. If they share sampled parameters that were learned from their own L annotations
+    (``class_prior="learned"``, ``"predictions"``, or ``"population"`` with ``shared="sampled"``), the variance that
+    these explain is assumed to be :math:`L / (L + n)` of it after n more labels, wherever they go: posterior variance
+    falls in inverse proportion to the number of observations (Bernstein–von Mises). If they were learned from other
+    cases, if labels do not say how far annotators agree (one per case), or if reliabilities are inferred, it is assumed
+    to stay as it is.
+
+    Three things are simulated: the second and later labels of a case, rankings, and the forecasts. One draw is taken as
+    the truth, annotations are drawn from it, and all draws are reweighted. This is done for the most valuable cases
+    only (at most 20,000), and for at most eight labels per case.
 
     A forecast is only as good as the prior. If cases have few annotations, use ``class_prior="population"`` in
     :func:`plausibly.aggregate`, which learns from all cases how common and how ambiguous classes are. If a uniform
@@ -218,25 +234,27 @@ def _plan(
     exact = Dirichlets.of(posterior, annotations)
     values = with_closed_forms(source, values, exact)
     scores = score(values, goal, source)
-    best, case_cost = best_annotator(scores, asked)
+    rows = rows_by_draw(source, values)
+    learned_from = _learned_from(posterior, annotations)
+    known = what_is_known(values, rows, source.n_cases, ci_prob, shared=_shares(posterior), learned_from=learned_from)
+    common = 0.0 if goal == "information" else float(known.removed(1)[goal_rows(source, goal)].mean())
+    best, case_cost = best_annotator(scores + common, asked)
     if (best[offered] < 0).all():
         raise ArgumentError(
             "every case that may be annotated has been annotated by all of the annotators: name other annotators or "
             "cases."
         )
     bank, order = _chosen(
-        source, values, exact, goal, scores, asked, best, case_cost, offered, budget, progress=progress
+        source, values, exact, goal, scores, common, asked, best, case_cost, offered, budget, progress=progress
     )
     n_cases = source.n_cases
-    rows = rows_by_draw(source, values)
-    known = what_is_known(values, rows, n_cases, ci_prob, shared=_shares(posterior))
     points = points_of(len(order.case))
     if source.names:
         at_random = removed_at_random(values, best, asked, offered, points)
         told = forecast(values, bank, order, known, source.labels, points, at_random, level=level, seed=seed)
     else:
         told = _information_forecast(order, points)
-    table = table_of(source, values, goal, scores, asked, best, case_cost, offered, bank, order, known.variance)
+    table = table_of(source, values, goal, scores, common, asked, best, case_cost, offered, bank, order, known.variance)
     noise = noise_of(source, values, rows, seed) if source.names else None
     result = Plan(
         table=table,
@@ -323,23 +341,38 @@ def _shares(posterior: Posterior) -> bool:
     return posterior.attrs.get("shared") == "sampled" or "reliability" in posterior["posterior"]
 
 
+def _learned_from(posterior: Posterior, annotations: Annotations) -> float:
+    """Number of annotations from which the parameters that cases share are learned; infinite if further ones add none.
+
+    Of very many cases, a sample is learned from (:class:`plausibly.priors.PredictionsPrior`); of the labels now and of
+    those to come, it has the same share, so that the ratio of the two is that of all cases.
+    """
+    attrs = posterior.attrs
+    own = attrs.get("prior_from") == "cases" and attrs.get("shared") == "sampled" and spread(attrs) == "labels"
+    return float(annotations.n_annotations) if own and "reliability" not in posterior["posterior"] else math.inf
+
+
 def _chosen(
-    source, values, exact, goal, scores, asked, best, cost, offered, budget, *, progress
+    source, values, exact, goal, scores, common, asked, best, cost, offered, budget, *, progress
 ) -> tuple[Bank, Order]:  # fmt: skip
-    """Simulate annotations of the cases of largest value, and choose labels until the budget is spent."""
+    """Simulate annotations of the cases of largest value, and choose labels until the budget is spent.
+
+    Each label also removes ``common``, of the variance that cases share.
+    """
     own = np.where(best >= 0, scores[asked.setting[best], np.arange(source.n_cases)], 0.0)
     offered = offered[best[offered] >= 0]
     n_labels = int(min(budget / cost[offered].min(initial=np.inf), 10**9)) if len(offered) else 0
     ranked = source.question.length > 1
     wanted = len(offered) if ranked else min(len(offered), max(50, 2 * n_labels))
-    cases = offered[np.argsort(-own[offered] / cost[offered], kind="stable")][: min(wanted, _SIMULATED)]
+    cases = offered[np.argsort(-(own[offered] + common) / cost[offered], kind="stable")][: min(wanted, _SIMULATED)]
     of_value = int((own[offered] > 0).sum())
     most = 1 if asked.names is not None else int(np.clip(2 * n_labels // max(of_value, 1) + 2, 2, _AT_ONCE))
     most = min(most, max(n_labels, 1))
     replicates = _REPLICATES if len(cases) <= 5000 else _REPLICATES // 2
     setting = asked.setting[np.maximum(best, 0)][cases]
     bank = simulate(source, cases, setting, most, replicates, progress=progress)
-    return bank, allocate(totals(source, values, goal, own, bank, exact), cost[cases], budget)
+    total = totals(source, values, goal, own, bank, exact) + common * np.arange(1, most + 1)
+    return bank, allocate(total, cost[cases], budget)
 
 
 def _information_forecast(order: Order, points: Int[np.ndarray, " point"]) -> pd.DataFrame:

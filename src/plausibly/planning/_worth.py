@@ -111,7 +111,7 @@ def narrowing(removed: Float[np.ndarray, " case"], variance: float) -> Float[np.
     return 100 * share / (1 + np.sqrt(1 - share))
 
 
-def table_of(source, values, goal, scores, asked, best, cost, offered, bank, order, variance) -> pd.DataFrame:
+def table_of(source, values, goal, scores, common, asked, best, cost, offered, bank, order, variance) -> pd.DataFrame:
     """Cases in the order of their value; the labels to ask for; where reweighting cannot be trusted."""
     setting = asked.setting[np.maximum(best, 0)]
     at = np.arange(source.n_cases)
@@ -125,6 +125,7 @@ def table_of(source, values, goal, scores, asked, best, cost, offered, bank, ord
         own[bank.cases], information = brought[:, 0], information.copy()
         information[bank.cases], effective = bank.information[:, 0], effective.copy()
         effective[bank.cases] = bank.effective[:, 0]
+    own = own + np.where(best >= 0, common, 0.0)
     table = pd.DataFrame(
         {
             "case": source.annotations.cases.astype(object),
