@@ -12,7 +12,8 @@ Cases are independent, so the variance of M is the sum of theirs, and labels wit
 best for a budget. Parameters that cases share add a covariance; where they are learned from the L annotations of these
 cases, n more leave ``L / (L + n)`` of it, so that every label also removes an equal part of it. *Information*,
 ``H(E λ_i) − E H(λ_i)``, is another goal: it favours the labels that reveal most about the plausibilities, whether or
-not a metric depends on them. Tables and files show ``Δ_i`` as the percentage by which the label is expected to narrow the interval for M, ``1 − √(1 − Δ_i / Σ_j Var(g_j))``.
+not a metric depends on them. Tables and files show ``Δ_i`` as the percentage by which the label
+is expected to narrow the interval for M, ``1 − √(1 − Δ_i / Σ_j Var(g_j))``.
 
 ``_program`` has the compiled programs, one for the next label and one that simulates several annotations or rankings;
 ``_values`` runs them over ranges of cases; ``_annotators`` determines who may be asked; ``_allocate`` spends the
