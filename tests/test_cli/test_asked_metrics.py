@@ -1,5 +1,8 @@
 """``plausibly evaluate --metrics``: rows of metrics.csv and groups.csv equal what ``evaluate`` finds."""
 
+import re
+from html import unescape
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,6 +25,7 @@ def files(tmp_path_factory):
     ]
     pd.DataFrame(rows).to_csv(folder / "labels.csv", index=False)
     pd.DataFrame({"case": cases, "score": random.random(N)}).to_csv(folder / "a.csv", index=False)
+    pd.DataFrame({"case": cases, "score": random.random(N)}).to_csv(folder / "b.csv", index=False)
     return folder
 
 
@@ -31,29 +35,134 @@ def no_report(monkeypatch):
     monkeypatch.setattr(evaluating, "report", lambda *given, **options: None)
 
 
-def run(files, out, *options, status=0):
+def run(files, out, *options, status=0, model=("--model", "dirichlet-categorical@1", "--draws", 20, "--chains", 2)):
     given = ["evaluate", files / "labels.csv", "--predictions", f"A={files / 'a.csv'}", "--out", out]
-    given += ["--model", "dirichlet-categorical@1", "--draws", 20, "--chains", 2, "--replicates", 40, *options]
-    found = plausibly(*given)
+    found = plausibly(*given, *model, "--replicates", 40, *options)
     assert found.exit_code == status, found.output
     return found
 
 
+def of_labels(files, out, *options, status=0):
+    return run(files, out, "--positive", "malignant", *options, status=status, model=())
+
+
+def words(text):
+    return " ".join(unescape(text).split())
+
+
 def test_labels_need_no_model(files, tmp_path):
     names = "auroc,sensitivity_at_specificity_0.9"
-    shown = run(files, tmp_path, "--metrics", names, "--truth", "annotator", "--positive", "malignant", "--by", "site")
+    more = ["--predictions", f"B={files / 'b.csv'}", "--by", "site", "--truth", "annotator", "--metrics", names]
+    shown = words(of_labels(files, tmp_path, *more).output)
+    assert {path.name for path in tmp_path.iterdir()} == {"metrics.csv", "groups.csv", "report.html"}
     table = pd.read_csv(tmp_path / "metrics.csv")
-    of_labels = table[table["model"] == "annotator"].set_index("metric")
-    annotations = pb.read_annotations(files / "labels.csv")
+    assert set(table["model"]) == {"annotator"}
+    found = table.set_index(["classifier", "metric"])
     options = {"metrics": names.split(","), "truth": "annotator", "replicates": 40, "positive": "malignant"}
-    expected = pb.evaluate(annotations, {"A": files / "a.csv"}, **options)
-    assert list(of_labels.index) == names.split(",")
+    site = {"site": ["xy"[i % 2] for i in range(N)]}
+    predictions = {"A": files / "a.csv", "B": files / "b.csv"}
+    expected = pb.evaluate(pb.read_annotations(files / "labels.csv"), predictions, by=site, **options)
     for name in names.split(","):
-        np.testing.assert_allclose(of_labels.loc[name, "mean"], expected[name].item(), atol=1e-6)
-    assert "Metrics against what one expert would say" in shown.output
-    assert "positive: malignant" in " ".join(shown.output.split())
+        np.testing.assert_allclose(found.loc[("A", name), "mean"], expected[name].values[0, 0], atol=1e-6)
+    better = pb.comparison.probability_better(expected, "auroc", "A", "B")
+    page = words((tmp_path / "report.html").read_text())
+    for text in (shown, page):
+        assert "Against what one expert would say, " in text
+        assert "sensitivity at 90 % specificity" in text
+        assert re.search(r"experts agree with each other in \d", text)
+        assert "have not seen these labels" in text
+        assert re.search(r"12, \d+ malignant \(few\)", text)
+        assert f"{found.loc[('A', 'auroc'), 'mean']:.3f}" in text
+        for value in expected["auroc_by_group"].values[:, 0, 0]:
+            assert f"{value:.3f}" in text
+    assert f"{max(better, 1 - better):.2f}" in shown
+    assert "what most experts would name" not in page
     groups = pd.read_csv(tmp_path / "groups.csv")
-    assert set(groups.loc[groups["model"] == "annotator", "group"]) == {"x", "y"}
+    assert set(groups["group"]) == {"x", "y"}
+    assert groups["few"].all()
+
+
+def test_panels_and_a_threshold_without_a_model(files, tmp_path):
+    of_labels(files, tmp_path, "--truth", "panel", "--threshold", 0.3, "--prevalence", 0.02)
+    table = pd.read_csv(tmp_path / "metrics.csv").set_index("metric")
+    annotations, options = pb.read_annotations(files / "labels.csv"), {"threshold": 0.3, "positive": "malignant"}
+    expected = pb.evaluate(
+        annotations, {"A": files / "a.csv"}, metrics=["sensitivity", "confusion"], truth="panel", **options
+    )
+    assert table.loc["sensitivity", "mean"] == pytest.approx(expected["sensitivity"].item(), abs=1e-6)
+    page = words((tmp_path / "report.html").read_text())
+    for said in (
+        "what three experts would decide",
+        "from a probability of 0.3 on",
+        "ROC curve",
+        "PPV at a prevalence of 2 %",
+    ):
+        assert said in page
+    confusion = pd.read_csv(tmp_path / "confusion.csv")
+    np.testing.assert_allclose(confusion["cases"], N * expected["confusion"].values.ravel(), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [["--model", "irn"], ["--annotations-only"], ["--one-truth"], ["--risks", "r.txt"], ["--k", 1], ["--draws", 9]],
+)
+def test_options_of_models_are_refused_without_a_model(files, tmp_path, option):
+    found = words(of_labels(files, tmp_path, "--truth", "annotator", *option, status=2).output)
+    assert f"--truth annotator fits no model, but {option[0]} was given" in found
+
+
+@pytest.mark.parametrize("truth", ["annotator", "most-plausible"])
+def test_curves_and_confusion_matrices_have_tables(files, tmp_path, truth):
+    model = () if truth == "annotator" else ("--model", "dirichlet-categorical@1", "--draws", 20, "--chains", 2)
+    shown = run(files, tmp_path, "--metrics", "curves", "--truth", truth, model=model)
+    assert "curves.csv" in shown.output
+    curves = pd.read_csv(tmp_path / "curves.csv")
+    assert {"roc_curve", "decision_curve", "calibration_curve"} <= set(curves["metric"])
+    roc = curves[curves["metric"] == "roc_curve"]
+    assert set(roc["axis"]) == {"at_specificity"}
+    assert roc["mean"].between(0, 1).all()
+    assert pd.read_csv(tmp_path / "confusion.csv")["cases"].sum() == pytest.approx(N)
+
+
+@pytest.mark.parametrize("truth", ["annotator", "panel", "most-plausible"])
+def test_own_metrics_beside_others(files, tmp_path, truth):
+    (tmp_path / "squared.py").write_text(
+        "import plausibly as pb\n"
+        "metric = pb.metrics.SumMetric(lambda p, t: (p @ p - 2 * p @ t + 1) / 2, takes='probabilities')\n"
+    )
+    (tmp_path / "share.py").write_text("def metric(scores, truth):\n    return scores @ truth\n")
+    model = () if truth != "most-plausible" else ("--model", "dirichlet-categorical@1", "--draws", 20, "--chains", 2)
+    own = ["--metric", tmp_path / "squared.py", "--metric", tmp_path / "share.py", "--metrics", "brier"]
+    run(files, tmp_path / "out", *own, "--truth", truth, model=model)
+    table = pd.read_csv(tmp_path / "out" / "metrics.csv").set_index("metric")["mean"]
+    assert table["squared"] == pytest.approx(table["brier"], abs=1e-5)
+    if truth == "annotator":
+        annotations = pb.read_annotations(files / "labels.csv")
+        scores = pd.read_csv(files / "a.csv")["score"].to_numpy()
+        shares = pb.evaluation.truth_of_labels(annotations, "annotator")
+        assert table["share"] == pytest.approx((np.stack([1 - scores, scores], 1) * shares).sum(1).mean(), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("metric = 3", "must end with its metric"),
+        ("1 / 0", "cannot be run"),
+        ("metric = lambda a: a", "cannot be comp"),
+    ],
+)
+def test_errors_of_own_metrics_name_the_file(files, tmp_path, text, said):
+    (tmp_path / "mine.py").write_text(text)
+    found = words(of_labels(files, tmp_path, "--truth", "annotator", "--metric", tmp_path / "mine.py", status=2).output)
+    assert "mine.py" in found
+    assert said in found
+
+
+def test_models_of_one_truth_say_so(files, tmp_path):
+    shown = words(run(files, tmp_path, "--one-truth", "--draws", 20, "--chains", 2, "--warmup", 20, model=()).output)
+    assert "Metrics against the true class" in shown
+    assert "what most experts would name" not in shown
+    assert re.search(r"A's first choice is the true class in \d+\.\d % of cases", shown)
 
 
 def test_draws_and_a_threshold(files, tmp_path):
@@ -80,9 +189,15 @@ def test_what_clinicians_read_is_there_without_being_named(files, tmp_path):
     names = ["top1_accuracy", "sensitivity", "specificity", "ppv", "npv", "brier", "auroc"]
     assert table["metric"].tolist() == names
     assert set(pd.read_csv(tmp_path / "groups.csv")["metric"]) == set(names)
-    head, rows = shown.split("Metrics against what most experts would name")[1].split("auroc")
+    head, rows = shown.split("Metrics against what most experts would name")[1].split("AUROC", 1)
     assert "positive: malignant" in " ".join(head.split())
-    assert [line.split()[0] for line in head.splitlines() if "–" in line] == names[1:-1]
+    assert [line.split()[0] for line in head.splitlines() if "–" in line] == [
+        "sensitivity",
+        "specificity",
+        "PPV",
+        "NPV",
+        "Brier",
+    ]
     value = table.set_index("metric").loc["auroc"]
     assert f"{value['mean']:.3f} ({value['total_lower']:.3f}–{value['total_upper']:.3f})" in rows.splitlines()[0]
 
@@ -96,7 +211,7 @@ def test_thresholds_are_chosen_on_other_cases(files, tmp_path):
     pd.concat([more, scores]).to_csv(tmp_path / "both.csv", index=False)
     given = ["--predictions", f"B={tmp_path / 'both.csv'}", "--truth", "annotator", "--metrics", "sensitivity"]
     given += ["--prevalence", "0.02", "--threshold-from", tmp_path / "other.csv", "--threshold-at", "sensitivity=0.7"]
-    shown = plausibly("evaluate", files / "labels.csv", *given, "--model", "majority-vote", "--out", tmp_path / "out")
+    shown = plausibly("evaluate", files / "labels.csv", *given, "--out", tmp_path / "out")
     assert shown.exit_code == 0, shown.output
     annotations = pb.read_annotations(tmp_path / "other.csv")
     chosen = pb.evaluation.choose_threshold(
@@ -113,7 +228,10 @@ def test_thresholds_are_chosen_on_other_cases(files, tmp_path):
     )
     for name in ("sensitivity", "ppv_at_prevalence_0.02", "npv_at_prevalence_0.02"):
         assert found[name] == pytest.approx(expected[name].item(), abs=1e-6)
-    assert f"from a probability of {chosen['B']:.3g} B on (sensitivity=0.7 on" in " ".join(shown.output.split())
+    assert f"from a probability of {chosen['B']:.3g} (B) on (chosen on" in words(shown.output)
+    page = words((tmp_path / "out" / "report.html").read_text())
+    for text in (words(shown.output), page):
+        assert "other.csv for a sensitivity of 0.7 against what one expert would say" in text
     wrong = run(files, tmp_path / "w", "--threshold-from", files / "labels.csv", status=2)
     assert "--threshold-from must have other cases" in " ".join(wrong.output.split())
 

@@ -1,8 +1,9 @@
-"""Metrics of labels in ``plausibly evaluate``: a table on the screen; and, without a model, their values."""
+"""Metrics of labels in ``plausibly evaluate``: those of the user's own, thresholds, and a table on the screen."""
 
-import json
 import re
+import runpy
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,26 +14,61 @@ from plausibly.annotations import Annotations, Scores
 from plausibly.annotations._names import some
 from plausibly.bootstrap import CI_PROB
 from plausibly.cli._options import MetricOptions, parse_numbers, percent
-from plausibly.cli._output import print_table, say
-from plausibly.errors import ArgumentError
-from plausibly.evaluation import choose_threshold, evaluate, summary
-from plausibly.sweeps import Plan
-from plausibly.sweeps._runs import group_table, metric_table
+from plausibly.cli._output import print_table, say, write_table
+from plausibly.errors import ArgumentError, FileError
+from plausibly.evaluation import choose_threshold, curve_points, summary
+from plausibly.evaluation._truth import truth_in_words
+from plausibly.metrics import Metric, OrderMetric, SumMetric
+from plausibly.report import about_few, at_threshold, by_group_table, metric_rows
 
+CURVES, CONFUSION = "curves.csv", "confusion.csv"
 _ROWS = 24  #: of the table on the terminal; where there would be more, metrics of single classes are left out
+_ROWS_OF_GROUPS = 40
 RULES = "specificity", "sensitivity", "net_benefit"  #: by which a threshold is chosen
-_LISTS = re.compile(r"top\d+_\w+")  # which the main table has
+_LISTS = re.compile(r"(top\d+_|expert_|human_)\w+")  # which the main table has
+_COORDINATES = "classifier", "class_name", "mean", "lower", "upper", "total_lower", "total_upper"
 
 
-def of_labels(options: MetricOptions, plan: Plan, names: Any, threshold: Any) -> xr.Dataset | None:
-    """Evaluate classifiers against the labels themselves; None if the truth has draws, or there are no classifiers."""
-    if options.truth == "most-plausible" or not plan.predictions:
-        return None
-    kept = ("clusters", "replicates", "by", "weights", "break_ties")
-    given: dict[str, Any] = {name: plan.options[name] for name in kept}
-    given |= {"metrics": names, "truth": options.truth, "panel": options.panel, "positive": options.positive}
-    given["prevalence"] = options.prevalence
-    return evaluate(plan.annotations, plan.predictions, **given, threshold=threshold, seed=plan.seed, progress=False)
+def own_metrics(files: Sequence[Path] | None, n_classes: int, *, drawn: bool) -> dict[str, Any]:
+    """Run Python files, and return the ``metric`` of each by the name of its file.
+
+    Without draws, the truth of a function of one case are the shares of labels, or of panels, that name each class.
+
+    Raises
+    ------
+    FileError
+        If a file cannot be run, or has no metric that works.
+    """
+    found: dict[str, Any] = {}
+    for path in files or ():
+        if path.stem in found:
+            raise ArgumentError(f"two files of --metric have the name {path.stem!r}: rename one.")
+        try:
+            metric = runpy.run_path(str(path), run_name=f"plausibly_metric_{path.stem}").get("metric")
+        except Exception as error:
+            raise FileError(
+                f"{path} cannot be run as a Python file with a metric ({type(error).__name__}: {error}): fix the file "
+                "or the path, and try again."
+            ) from error
+        if not (callable(metric) or isinstance(metric, Metric | SumMetric | OrderMetric)):
+            raise FileError(
+                f"{path} must end with its metric, but has {'no' if metric is None else 'another'} 'metric': add "
+                "metric = pb.metrics.SumMetric(…), or a function of a case's scores and truth."
+            )
+        of_labels = metric if isinstance(metric, SumMetric | OrderMetric) else _of_cases(metric)
+        uniform = np.full((2, n_classes), 1 / n_classes)
+        try:
+            of_labels.on_arrays(uniform, np.eye(n_classes)[[0, -1]])
+        except Exception as error:
+            told = str(error).splitlines()[:1] or [type(error).__name__]
+            raise FileError(f"the metric of {path} cannot be computed ({told[0]}): fix it.") from error
+        found[path.stem] = metric if drawn else of_labels
+    return found
+
+
+def _of_cases(metric: Any) -> SumMetric:
+    function, better = (metric.function, metric.better) if isinstance(metric, Metric) else (metric, "greater")
+    return SumMetric(function, better=better, takes="scores")
 
 
 def chosen_thresholds(
@@ -45,13 +81,7 @@ def chosen_thresholds(
     ArgumentError
         If there is no such rule, annotations are scores, or a case is among those that are evaluated.
     """
-    rule, _, value = options.threshold_at.partition("=")
-    if rule not in RULES:
-        raise ArgumentError(
-            f"--threshold-at must be {', '.join(RULES)} with a value, but {options.threshold_at!r} was given: write "
-            "for example specificity=0.9."
-        )
-    (share,) = parse_numbers(value, f"the value of --threshold-at {rule}", "0.9")[:1]
+    rule, share = _rule(options)
     if isinstance(other, Scores) or isinstance(read, Scores):
         raise ArgumentError("--threshold-from chooses on labels, but annotations are scores: give --threshold.")
     both = np.intersect1d(other.cases, read.cases)
@@ -60,15 +90,34 @@ def chosen_thresholds(
             f"--threshold-from must have other cases than those that are evaluated, but both have case {some(both)}: "
             "leave them out of one."
         )
-    truth = "annotator" if options.truth == "most-plausible" else options.truth
-    about: dict[str, Any] = {rule: share, "truth": truth, "panel": options.panel, "positive": options.positive}
+    about: dict[str, Any] = {rule: share, **_truth_of_threshold(options), "positive": options.positive}
     return choose_threshold(other, predictions, **about, extra="ignore")
 
 
-def tables_of_labels(results: xr.Dataset) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Tabulate metrics against labels, whose model is the truth, and the same by group."""
-    names = {"model": _truth(results, "annotator", "panel of {panel}"), "reliability": np.nan}
-    return metric_table(results, names), group_table(results, names)
+def how_chosen(options: MetricOptions) -> str:
+    """Say where thresholds were chosen, for what, and against what; empty if they were not."""
+    if options.threshold_from is None:
+        return ""
+    rule, share = _rule(options)
+    wanted = "the greatest net benefit at a risk" if rule == "net_benefit" else f"a {rule}"
+    truth = truth_in_words(_truth_of_threshold(options))
+    return f"chosen on {options.threshold_from} for {wanted} of {share:g} against {truth}"
+
+
+def _rule(options: MetricOptions) -> tuple[str, float]:
+    rule, _, value = options.threshold_at.partition("=")
+    if rule not in RULES:
+        raise ArgumentError(
+            f"--threshold-at must be {', '.join(RULES)} with a value, but {options.threshold_at!r} was given: write "
+            "for example specificity=0.9."
+        )
+    return rule, parse_numbers(value, f"the value of --threshold-at {rule}", "0.9")[0]
+
+
+def _truth_of_threshold(options: MetricOptions) -> dict[str, Any]:
+    """Truth that thresholds are chosen against, which has no model."""
+    truth = "annotator" if options.truth == "most-plausible" else options.truth
+    return {"truth": truth, "panel": options.panel}
 
 
 def with_class(table: pd.DataFrame) -> pd.DataFrame:
@@ -78,46 +127,73 @@ def with_class(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def show(results: xr.Dataset, chosen: str = "") -> None:
-    """Print the metrics of labels: a row for each, and a column for each classifier; and how a threshold was chosen."""
-    table = with_class(summary(results))
-    table = table.loc[~table["metric"].map(_LISTS.fullmatch).astype(bool)]
-    columns = ["metric", "class"]
-    if len(table[columns].drop_duplicates()) > _ROWS:
-        table = table.loc[table["class"] == ""]
+def write_curves(results: xr.Dataset, names: Mapping[str, Any], out: Path, suffix: str, *, append: bool) -> list[str]:
+    """Write the points of curves, and confusion matrices, if there are any; return the names of the files."""
+    tables: dict[str, list[pd.DataFrame]] = {CURVES: [], CONFUSION: []}
+    plain = {"classifier", "class_name", "draw"}
+    for metric in [str(name) for name, of in results.items() if of.dims[-1:] == ("draw",) and {*of.dims} - plain]:
+        if "group" in results[metric].dims:
+            continue
+        table = curve_points(results, metric)
+        if metric == "confusion":
+            numbers = [name for name in table if name not in ("classifier", "true_class", "named_class")]
+            table[numbers] *= results[metric].attrs["n_cases"]
+            tables[CONFUSION].append(table.rename(columns={"mean": "cases"}))
+            continue
+        axes = [name for name in table if name not in _COORDINATES]
+        at = table[axes[0]] if len(axes) == 1 else table[axes].astype(str).agg(" × ".join, axis=1)
+        classes = table.get("class_name", "")
+        shown = table[["classifier"]].assign(metric=metric, **{"class": classes}, axis=" × ".join(axes), at=at)
+        tables[CURVES].append(shown.join(table[[name for name in _COORDINATES[2:]]]))
+    written = []
+    for name, found in tables.items():
+        if found:
+            table = pd.concat(found, ignore_index=True)
+            for place, (column, value) in enumerate(names.items(), 1):
+                table.insert(place, column, value)
+            path = (out / name).with_suffix(suffix)
+            write_table(table, path, append=append)
+            written.append(path.name)
+    return written
+
+
+def show(results: xr.Dataset) -> None:
+    """Print the metrics of labels: a row for each, a column for each classifier, and how probably one is better."""
+    table = metric_rows(_without_lists(results), cell)
+    if len(table) > _ROWS and "class" in table:
+        table = table.loc[table["class"] == ""].drop(columns="class")
     if not len(table):
         return
-    said = _truth(results, "what one expert would say", "what {panel} experts would decide")
-    title = f"Metrics against {said or 'what most experts would name (the most plausible class)'}"
-    if table["total_lower"].notna().any():
+    title = f"Metrics against {truth_in_words(results.attrs)}"
+    if summary(results)["total_lower"].notna().any():
         title += f", with {percent(CI_PROB)} intervals for new cases like these"
     if "positive" in results.attrs:
-        title += f"; positive: {results.attrs['positive']}"
-    if (threshold := results.attrs.get("threshold")) is not None:
-        of_each = json.loads(threshold) if isinstance(threshold, str) else {"": threshold}
-        title += f", from a probability of {', '.join(f'{at:.3g} {name}'.strip() for name, at in of_each.items())} on"
-        title += f" ({chosen})" if chosen else ""
-    columns = columns if table["class"].any() else columns[:1]
-    classifiers = list(dict.fromkeys(table["classifier"]))
-    rows = [[*_names(keys), *_cells(own, classifiers)] for keys, own in table.groupby(columns, sort=False)]
+        title += f"; positive: {results.attrs['positive']}{at_threshold(results)}"
     say(title)
-    print_table("", [*columns, *classifiers], rows, left=columns)
+    print_table("", table.columns, table.to_numpy().tolist(), left=("metric", "class"))
 
 
-def _truth(results: xr.Dataset, of_one: str, of_panel: str) -> str:
-    """Words for the truth of labels; none where it has draws."""
-    return {"annotator": of_one, "panel": of_panel}.get(results.attrs.get("truth", ""), "").format(**results.attrs)
+def show_groups(results: xr.Dataset) -> None:
+    """Print the metrics of labels by group: a row for each metric and group; of too many, the first."""
+    for column in dict.fromkeys(results["group_column"].values.tolist()) if "group" in results.coords else ():
+        table = by_group_table(_without_lists(results), column, cell)
+        if len(table) > _ROWS_OF_GROUPS and "class" in table:
+            table = table.loc[table["class"] == ""].drop(columns="class")
+        if not len(table):
+            return
+        say(f"By {column}. {about_few(results)}")
+        shown, left = table.head(_ROWS_OF_GROUPS), len(table) - _ROWS_OF_GROUPS
+        print_table("", table.columns, shown.to_numpy().tolist(), left=("metric", "class", "group"))
+        if left > 0:
+            say(f"{left} more rows are in groups.csv.")
 
 
-def _names(keys: Sequence[str]) -> list[str]:
-    return [str(name).replace("_", " ") if at == 0 else str(name) for at, name in enumerate(keys)]
+def _without_lists(results: xr.Dataset) -> xr.Dataset:
+    names = [str(name) for name in results.data_vars if not _LISTS.fullmatch(str(name))]
+    return results[names].assign_attrs(results.attrs)
 
 
-def _cells(table: pd.DataFrame, classifiers: Sequence[str]) -> list[str]:
-    rows: Mapping[str, Any] = {row["classifier"]: row for row in table.to_dict("records")}
-    return [_cell(rows[name]) for name in classifiers]
-
-
-def _cell(row: Mapping[str, float]) -> str:
-    interval = "" if np.isnan(row["total_lower"]) else f" ({row['total_lower']:.3f}–{row['total_upper']:.3f})"
-    return "" if np.isnan(row["mean"]) else f"{row['mean']:.3f}{interval}"
+def cell(mean: float, lower: float, upper: float) -> str:
+    """Write a value with its interval."""
+    interval = "" if np.isnan(lower) else f" ({lower:z.3f}–{upper:z.3f})"
+    return "" if np.isnan(mean) else f"{mean:z.3f}{interval}"

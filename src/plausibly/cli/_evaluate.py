@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import pandas as pd
 import typer
 
 from plausibly import annotations as annotated
@@ -14,8 +13,17 @@ from plausibly.aggregation import parse_variants
 from plausibly.annotations._usual_models import one_truth_model, recommended_models, usual_models
 from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
+from plausibly.cli._against_labels import against_labels, refuse_model
 from plausibly.cli._app import NOT_CONVERGED, example
-from plausibly.cli._asked_metrics import chosen_thresholds, of_labels, show, tables_of_labels, with_class
+from plausibly.cli._asked_metrics import (
+    chosen_thresholds,
+    how_chosen,
+    own_metrics,
+    show,
+    show_groups,
+    with_class,
+    write_curves,
+)
 from plausibly.cli._further_labels import plan_labels
 from plausibly.cli._groups import read_by, read_column
 from plausibly.cli._model_names import EvaluatedModelNames
@@ -24,10 +32,22 @@ from plausibly.cli._sets_of_answers import measure_sets
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._evidence_checks import check_fresh
 from plausibly.evaluation._limits import cautions
-from plausibly.report import agreement, alike, choice_of_cases, freed_shape, lead, prior_notes, report, rests_on
+from plausibly.report import (
+    accuracies,
+    agreement,
+    alike,
+    choice_of_cases,
+    freed_shape,
+    lead,
+    prior_notes,
+    report,
+    rests_on,
+)
+from plausibly.report._label_metrics import truths
 from plausibly.sweeps import Folder, Plan, Sweep
 
 OF_MODELS = "ties", "mode", "unranked", "concentration"  #: options after which models are as published
+OF_SAMPLES = "prior_kappa", "prior", "draws", "chains", "warmup", "k"  #: further options that only models have
 METRICS, CERTAINTY, GROUPS, REPORT = "metrics.csv", "certainty.csv", "groups.csv", "report.html"
 
 
@@ -95,9 +115,12 @@ def evaluate(
     Writes report.html, metrics.csv (one row per classifier, model, reliability and metric), certainty.csv (one row per
     case, model and reliability), and posterior-….nc for each model and reliability. Models that assume one true class
     add annotators.csv and confusions.csv; population priors add shifts.csv; --by adds groups.csv (every metric by group
-    of cases). A metric that has a value for every class has a row for each; without a model (--truth), the model is
-    annotator or panel. With --format parquet, tables are .parquet files. Other files in FOLDER are left
-    alone.
+    of cases), and metrics that are curves or confusion matrices add curves.csv and confusion.csv. A metric that has a
+    value for every class has a row for each. With --format parquet, tables are .parquet files. Other files in FOLDER
+    are left alone.
+
+    With --truth annotator or panel, no model is fitted: report.html, metrics.csv and the tables that --by, curves and
+    confusion matrices add are about the metrics that are named, against the labels themselves.
 
     Each option under Models applies to every model that accepts it.
 
@@ -105,6 +128,29 @@ def evaluate(
     more cases than fit in one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues
     where it stopped. A posterior that an earlier run left in the other format (.nc or .zarr) is removed.
     """
+    if asked.truth != "most-plausible":
+        of_models: dict[str, Any] = {"--model": model, "--annotations-only": annotations_only, "--risks": risks}
+        of_models |= {"--one-truth": one_truth, "--fresh-labels": fresh_labels, "--dask": dask}
+        of_models |= {"--resume": store.resume, "--fresh": store.fresh, "--extra include": given.extra == "include"}
+        names = (*OF_MODELS, *OF_SAMPLES)
+        of_models |= {f"--{name.replace('_', '-')}": getattr(given, name) for name in names}
+        refuse_model(asked.truth, of_models)
+        options_of_labels = ("threshold", "extra", "break_ties", "replicates", "seed")
+        against_labels(
+            annotations,
+            classes,
+            options.parse_files(predictions),
+            asked,
+            out,
+            choices=choices,
+            clusters=clusters,
+            by=by,
+            intersections=intersections,
+            suffix=f".{format}",
+            quiet=quiet,
+            **{name: value for name, value in given.arguments().items() if name in options_of_labels},
+        )
+        return
     swept = run(
         annotations,
         classes,
@@ -169,7 +215,6 @@ def run(
         if given["extra"] == "include":  # of which nothing is known but by evidence
             models = models[:1]
     asked = options.MetricOptions() if asked is None else asked
-    of_scores = isinstance(read, annotated.Scores)
     if asked.threshold_from is not None:
         if given.get("threshold") is not None:
             raise ArgumentError("--threshold and --threshold-from were given, but each names a threshold: keep one.")
@@ -180,7 +225,8 @@ def run(
         read,
         predictions,
         parse_variants(models),
-        metrics=names if asked.truth == "most-plausible" else {},
+        metrics=names,
+        own=own_metrics(asked.metric, 2 if isinstance(read, annotated.Scores) else read.n_classes, drawn=True),
         positive=asked.positive,
         prevalence=asked.prevalence,
         risks=None if risks is None else str(risks),
@@ -198,34 +244,36 @@ def run(
     out = folder.path
     make_folder(out)
 
-    by_labels = of_labels(asked, plan, names, None if of_scores else given.get("threshold"))
-    labels = read.split(split) if of_scores else read
+    labels = read.split(split) if isinstance(read, annotated.Scores) else read
     annotated_cases = np.flatnonzero(plan.annotations.per_case)
     of_annotated = {name: scores[annotated_cases] for name, scores in plan.predictions.items()}
     audited = audit(labels, of_annotated)
     if not quiet and (grave := serious(audited)):
         complain(f"the data have {', '.join(grave)}: see the report, or run plausibly audit.", "Note")
-    runs = []
+    runs, curves, chosen = [], [], how_chosen(asked)
     for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
         if not runs:
             with writing(out / REPORT):
                 (out / REPORT).unlink(missing_ok=True)  # the report of an earlier run does not belong to these tables
-        tables = [(done.metrics(), done.groups())]
-        if by_labels is not None and not runs:
-            tables.append(tables_of_labels(by_labels))
-        of_cases, of_groups = (pd.concat(map(with_class, one), ignore_index=True) for one in zip(*tables, strict=True))
-        write_table(of_cases, (out / METRICS).with_suffix(suffix), append=bool(runs))
+        if chosen:
+            done.results.attrs["threshold_from"] = chosen
+        write_table(with_class(done.metrics()), (out / METRICS).with_suffix(suffix), append=bool(runs))
         write_table(done.certainty(), (out / CERTAINTY).with_suffix(suffix), append=bool(runs))
         if by is not None:
-            write_table(of_groups, (out / GROUPS).with_suffix(suffix), append=bool(runs))
+            write_table(with_class(done.groups()), (out / GROUPS).with_suffix(suffix), append=bool(runs))
+        curves = write_curves(done.results, done.names, out, suffix, append=bool(runs))
         for name, table in done.shared.items():
             path = (out / name).with_suffix(suffix)
             write_table(table.assign(model=done.label), path, append=any(name in run.shared for run in runs))
         runs.append(done)
     swept = plan.sweep(runs, fresh)
+    for results in truths(swept) if chosen else ():
+        results.attrs["threshold_from"] = chosen
     if not quiet and plan.predictions:
-        chosen = f"{asked.threshold_at} on {asked.threshold_from}" if asked.threshold_from is not None else ""
-        show(lead(swept).results if by_labels is None else by_labels, chosen)
+        show(lead(swept).results)
+        show_groups(lead(swept).results)
+        if curves:
+            say(f"Curves and confusion matrices are in {' and '.join(curves)}")
     if not quiet:
         say("Writing the report", stderr=True)
     sources = {"annotations": str(annotations), "classes": classes, "risks": risks, "fresh labels": fresh_labels}
@@ -258,8 +306,9 @@ def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = 
                 say(f"{run.label} assumes {run.attrs['assumes']} in every case")
         for told in agreement(swept, swept.classifiers):
             say(told)
-        for row in freed_shape(swept, lead(swept)).values():
-            say(row["meaning"])
+        freed = freed_shape(swept, lead(swept))
+        for told in [row["meaning"] for row in freed.values()] or accuracies(swept):
+            say(told)
         if swept.classifiers and (told := rests_on(lead(swept))):
             say(told)
         limiting = cautions(swept.annotations, lead(swept).results, swept.checks) if swept.classifiers else ()

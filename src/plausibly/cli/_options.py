@@ -224,12 +224,22 @@ class MetricOptions:
             "groups of them: binary, classes, probability, ordered. By default those that suit the data.",
         ),
     ] = None
+    metric: Annotated[
+        list[Path] | None,
+        measure(
+            "--metric",
+            metavar="FILE",
+            help="Python file of a metric of your own, which ends with metric = pb.metrics.SumMetric(…) or "
+            "pb.metrics.OrderMetric(…), or a function of a case's scores and truth; it is named after the file. Repeat "
+            "for each.",
+        ),
+    ] = None
     truth: Annotated[
         Literal["most-plausible", "annotator", "panel"],
         measure(
             "--truth",
-            help="What --metrics compare with: the most plausible class of every draw, what one expert would say "
-            "(annotator), or what several would decide (panel); the latter two need no model.",
+            help="What classifiers are compared with: the most plausible class of every draw, what one expert would "
+            "say (annotator), or what several would decide (panel). With the latter two, no model is fitted.",
         ),
     ] = "most-plausible"
     panel: Annotated[int, measure("--panel", min=1, metavar="N", help="Number of experts of --truth panel.")] = 3

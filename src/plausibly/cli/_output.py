@@ -209,7 +209,7 @@ def main_table(swept: Sweep, width: int) -> Table:
 
 def _mean_and_interval(row: dict[str, float], metric: str) -> str:
     mean, lower, upper = (row[f"{metric}_{column}"] for column in ("mean", "total_lower", "total_upper"))
-    return f"{mean:.3f}" if math.isnan(lower) else f"{mean:.3f} ({lower:.3f}–{upper:.3f})"
+    return f"{mean:z.3f}" if math.isnan(lower) else f"{mean:z.3f} ({lower:z.3f}–{upper:z.3f})"
 
 
 def _number(value: float, digits: int = 3) -> str:

@@ -11,7 +11,7 @@ Three kinds of noise affect a difference, and they should not be confused:
 
 :func:`variance_split` reports all three. By default, the results of the other functions hold *on these cases* and
 include annotation noise only; with ``noise="total"`` they hold *on new cases like these* and include sampling noise,
-too.
+too. Results against labels (``truth="annotator"`` or ``"panel"``) have no draws: there, total noise is the default.
 """
 
 from typing import Literal, get_args
@@ -33,7 +33,7 @@ _COLUMNS += ["probability_better", "better", "equal", "worse", "total_lower", "t
 _COLUMNS += ["total_probability_better", "total_better", "total_equal", "total_worse"]
 
 
-def probability_better(results: xr.Dataset, metric: str, a: str, b: str, *, noise: Noise = "annotation") -> float:
+def probability_better(results: xr.Dataset, metric: str, a: str, b: str, *, noise: Noise | None = None) -> float:
     """Compute the probability that classifier ``a`` is better than ``b``.
 
     This is the share of draws in which ``a`` is better; ties count half, see :func:`better_equal_worse` for their
@@ -50,7 +50,8 @@ def probability_better(results: xr.Dataset, metric: str, a: str, b: str, *, nois
         Names of two classifiers.
     noise
         Uncertainty to include: that of the annotations (``"annotation"``: better on these cases), also that of
-        sampling cases (``"total"``: better on new cases like these), or the latter alone (``"sampling"``).
+        sampling cases (``"total"``: better on new cases like these), or the latter alone (``"sampling"``). By default
+        that of the annotations, or total noise where the truth has no draws (``truth="annotator"`` or ``"panel"``).
 
     Returns
     -------
@@ -79,7 +80,7 @@ def probability_better(results: xr.Dataset, metric: str, a: str, b: str, *, nois
 
 
 def better_equal_worse(
-    results: xr.Dataset, metric: str, a: str, b: str, *, noise: Noise = "annotation"
+    results: xr.Dataset, metric: str, a: str, b: str, *, noise: Noise | None = None
 ) -> dict[str, float]:
     """Compute the probabilities that classifier ``a`` is better than ``b``, equal, or worse.
 
@@ -104,7 +105,7 @@ def better_equal_worse(
     return _shares(values[names.index(a)] - values[names.index(b)])
 
 
-def probabilities_better(results: xr.Dataset, metric: str, *, noise: Noise = "annotation") -> xr.DataArray:
+def probabilities_better(results: xr.Dataset, metric: str, *, noise: Noise | None = None) -> xr.DataArray:
     """Compute :func:`probability_better` for every pair of classifiers.
 
     Arguments and errors are those of :func:`probability_better`.
@@ -184,7 +185,7 @@ def differences(results: xr.Dataset, metric: str, ci_prob: float = CI_PROB) -> p
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def rankings(results: xr.Dataset, metric: str, *, noise: Noise = "annotation") -> pd.DataFrame:
+def rankings(results: xr.Dataset, metric: str, *, noise: Noise | None = None) -> pd.DataFrame:
     """Tabulate the posterior probability of each ranking of the classifiers.
 
     Arguments and errors are those of :func:`probability_better`.
@@ -223,7 +224,7 @@ def rankings(results: xr.Dataset, metric: str, *, noise: Noise = "annotation") -
     return table.sort_values("probability", ascending=False, kind="stable", ignore_index=True)
 
 
-def rank_probabilities(results: xr.Dataset, metric: str, *, noise: Noise = "annotation") -> xr.DataArray:
+def rank_probabilities(results: xr.Dataset, metric: str, *, noise: Noise | None = None) -> xr.DataArray:
     """Compute the probability of each place for each classifier.
 
     Arguments and errors are those of :func:`probability_better`.
@@ -353,10 +354,12 @@ def metric_by_draw(results: xr.Dataset, metric: str) -> xr.DataArray:
 
 
 def _goodness(
-    results: xr.Dataset, metric: str, noise: str = "annotation"
+    results: xr.Dataset, metric: str, noise: str | None = None
 ) -> tuple[Float[np.ndarray, "classifier n"], list[str], int]:
     """Values oriented so that more is better, names of the classifiers, and the sign that restores the metric."""
     variable = metric_by_draw(results, metric)
+    if noise is None:
+        noise = "annotation" if results.attrs.get("truth", "most-plausible") == "most-plausible" else "total"
     if noise not in get_args(Noise):
         raise ArgumentError(f"noise must be one of {', '.join(get_args(Noise))}, but {noise!r} was given: choose one.")
     sign = -1 if variable.attrs.get("better") == "smaller" else 1

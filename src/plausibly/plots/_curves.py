@@ -29,7 +29,7 @@ def roc_curve(
 
     Lines are means over draws; light bands are total intervals, for new cases like these, and dark bands annotation
     intervals, for these cases. Both hold for each specificity by itself. If the results have ``auroc``, too, the legend
-    has its mean.
+    has its mean; if they have a threshold, ``sensitivity`` and ``specificity``, a marker shows this operating point.
 
     Parameters
     ----------
@@ -47,6 +47,12 @@ def roc_curve(
         _band(ax, x, curve)
         label = _with_area(results, "auroc", curve.name, class_name)
         ax.plot([*x, 0], [*curve.mean, 0], color=colour(curve.place), lw=2, label=label)
+    point = ("specificity", "sensitivity")
+    if "threshold" in results.attrs and {*point} <= {*results}:
+        for place, name in enumerate(results["classifier"].values):
+            at = [mean_known(results[metric].sel(classifier=name).values) for metric in point]
+            style = {"marker": marker(place), "ms": 8, "mec": "white", "mew": 0.8, "ls": "", "zorder": 5}
+            ax.plot([1 - at[0]], [at[1]], color=colour(place), **style)
     ax.set(xlabel="1 − specificity", ylabel="sensitivity")
     return _square(ax, "lower right", class_name)
 

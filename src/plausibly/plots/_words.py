@@ -1,6 +1,10 @@
 """Names of metrics in words, without Matplotlib."""
 
+import re
+
 _NAMES = {name: name.upper() for name in ("auroc", "ppv", "npv", "f1", "mcc")} | {"brier": "Brier score"}
+_AT_SHARE = re.compile(r"(.+?)_(?:at_)?(specificity|sensitivity|prevalence|)_?(0?\.\d+)")
+_SHARES = {"prevalence": "{} at a prevalence of {}", "": "{} at a threshold of {}"}
 
 
 def metric_name(metric: str) -> str:
@@ -12,7 +16,13 @@ def metric_name(metric: str) -> str:
     ('top-3 average overlap', "top-2 Kendall's tau", 'top-1 annotation certainty')
     >>> metric_name("auroc_macro"), metric_name("f1"), metric_name("brier")
     ('AUROC macro', 'F1', 'Brier score')
+    >>> metric_name("sensitivity_at_specificity_0.9"), metric_name("net_benefit_0.2")
+    ('sensitivity at 90 % specificity', 'net benefit at a threshold of 20 %')
     """
+    if found := _AT_SHARE.fullmatch(metric):
+        name, of, share = found.groups()
+        percent = f"{100 * float(share):g} %"
+        return _SHARES.get(of, f"{{}} at {{}} {of}").format(metric_name(name), percent)
     words = metric.split("_")
     if words[-1].isdigit():
         words = [f"top-{words[-1]}", *words[:-1]]

@@ -1,54 +1,66 @@
 """The figures of the report, each with a caption that says how to read it."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import matplotlib
 import numpy as np
+import xarray as xr
 from matplotlib.figure import Figure
 
 from plausibly import plots
 from plausibly._progress import Progress
-from plausibly.aggregation import learns
+from plausibly.aggregation import are_shares, learns
+from plausibly.evaluation._freed_shape import METRIC
 from plausibly.evaluation._truth import truth_in_words
 from plausibly.plots._convergence import shown_statistics
 from plausibly.plots._words import capitalised, metric_name
 from plausibly.posterior import case_names
 from plausibly.report._label_metrics import best_classifiers, truths
 from plausibly.report._svg import PANEL, fill, to_uri
-from plausibly.report._tables import distinct_metrics, headline_metrics, lead, representative, sampled, sizes
+from plausibly.report._tables import (
+    checks_failed,
+    distinct_metrics,
+    headline_metrics,
+    lead,
+    representative,
+    sampled,
+    sizes,
+)
 from plausibly.sweeps import Sweep
 
-SECTIONS = ("classes", "certainty", "cases", "reliability", "better", "noise", "chains")
+SECTIONS = ("classes", "panels", "certainty", "cases", "reliability", "better", "noise", "chains")
 MANY = 8  #: classifiers, beyond which figures take the whole width
 _PANEL = 4.8  # inches; two panels fill a page
 _FEW_CLASSES = 6  # of which two confusion matrices stand side by side
+_MOST_CURVES = 7  # of classes in one figure
 _MOST_RUNS = 3  # whose chains are shown
 
+_NEW = "Bands and bars are 94 % intervals for new cases like these."
 _BANDS = "Light bands and bars are 94 % total intervals, for new cases like these; dark ones, for these cases."
 #: metrics that are curves, with a description of their figure and its caption
 _CURVES = {
     "roc_curve": (
         "ROC curve of each classifier for {}",
-        f"Sensitivity for {{}} at every specificity, and the AUROC in brackets. {_BANDS} The title says what "
-        "classifiers are compared with.",
+        "Sensitivity for {} at every specificity, and the AUROC in brackets; a marker is the operating point at a "
+        "given threshold. {bands} The title says what classifiers are compared with.",
     ),
     "precision_recall_curve": (
         "Precision and recall of each classifier for {}",
-        f"Precision (PPV) for {{}} at every recall (sensitivity). {_BANDS}",
+        "Precision (PPV) for {} at every recall (sensitivity). {bands}",
     ),
     "calibration_curve": (
         "Calibration of each classifier",
         "How often {} is the truth, by the predicted probability. On the dotted line, probabilities are right; below "
-        f"it, they are too high. {_BANDS}",
+        "it, they are too high. {bands}",
     ),
     "decision_curve": (
         "Net benefit of each classifier for {}",
         "Net benefit of treating the cases whose probability of {} is at least the threshold, per case: true "
         "positives, less false positives times the odds of the threshold. A classifier helps at thresholds where it "
-        f"lies above treating all and treating none. {_BANDS}",
+        "lies above treating all and treating none. {bands}",
     ),
 }
 
@@ -102,13 +114,21 @@ class _Sketch:
 
 def pictures(swept: Sweep, bars: Progress) -> Iterator[Picture]:
     """Draw all figures of a report, in order."""
-    sketches = list(_sketches(swept))
+    return drawn(_sketches(swept), bars)
+
+
+def drawn(sketches: Iterable[_Sketch], bars: Progress) -> Iterator[Picture]:
+    """Draw figures in order."""
+    sketches = list(sketches)
     advance = bars.task("Drawing", sum(len(sketch.panels) for sketch in sketches), "figures")
     return (sketch.draw(advance) for sketch in sketches)
 
 
 def _sketches(swept: Sweep) -> Iterator[_Sketch]:
-    yield from _of_classes(swept)
+    if swept.classifiers:
+        best = best_classifiers(swept)
+        yield from of_labels([results.sel(classifier=best) for results in truths(swept)])
+        yield from _panels(swept)
     yield from _certainty(swept)
     if swept.classifiers:
         yield from _by_reliability(swept)
@@ -118,13 +138,41 @@ def _sketches(swept: Sweep) -> Iterator[_Sketch]:
     yield from _chains(swept)
 
 
-def _of_classes(swept: Sweep) -> Iterator[_Sketch]:
-    """Confusion matrices and curves of the best classifiers, against every truth."""
-    found = [results.sel(classifier=best_classifiers(swept)) for results in truths(swept)]
+def _panels(swept: Sweep) -> Iterator[_Sketch]:
+    """Accuracy against panels, and as its limit under the model, unless it is unknown or the truth is no plurality."""
+    run = lead(swept)
+    drawn = run.results.sizes["draw"] > 1 and are_shares(run.attrs)
+    if swept.panels is not None:
+        limit = run.results if drawn and METRIC in run.results else None
+        yield from of_panels(swept.panels, limit, best_classifiers(swept))
+
+
+def of_panels(panels: xr.Dataset, limit: xr.Dataset | None, classifiers: Sequence[str]) -> Iterator[_Sketch]:
+    """Accuracy of classifiers against panels of experts, of every size; nothing if no case has several labels."""
+    n_cases = panels["panel_accuracy"].attrs["n_cases"]
+    if panels.sizes["n"] > 1:
+        yield _Sketch(
+            "panels",
+            [("", partial(plots.panel_curve, panels.sel(classifier=list(classifiers)), limit))],
+            4.0,
+            "Agreement of each classifier with panels of experts, by their size",
+            f"How often a classifier names what most of a panel of n experts say, on the {n_cases:,} cases with enough "
+            "labels; dashed: how often a further expert does. A panel of one is an expert. "
+            + (
+                ""
+                if limit is None
+                else "On the right: accuracy under the model, against what most experts would name. "
+            )
+            + _NEW,
+        )
+
+
+def of_labels(found: Sequence[xr.Dataset]) -> Iterator[_Sketch]:
+    """Confusion matrices and curves against every truth; the matrices against the first."""
     if not found:
         return
     first = found[0]
-    if "positive" not in first.attrs:
+    if "positive" not in first.attrs and "confusion" in first:
         many = first.sizes["true_class"] > _FEW_CLASSES
         yield _Sketch(
             "classes",
@@ -136,15 +184,22 @@ def _of_classes(swept: Sweep) -> Iterator[_Sketch]:
             wide=many,
         )
     positive = first.attrs.get("positive", "")
+    bands = _BANDS if any(results.sizes["draw"] > 1 for results in found) else _NEW
     for metric, (alt, caption) in _CURVES.items():
         if metric in first:
             draw = getattr(plots, metric)
+            panels = [(capitalised(truth_in_words(results.attrs)), partial(draw, results)) for results in found]
+            if "class_name" in first[metric].dims:  # curves of all classes of one classifier each
+                names = first["classifier"].values if first.sizes["class_name"] <= _MOST_CURVES else ()
+                panels = [(str(name), partial(draw, first.sel(classifier=[name]))) for name in names]
+            if not panels:
+                continue
             yield _Sketch(
                 "classes",
-                [(capitalised(truth_in_words(results.attrs)), partial(draw, results)) for results in found],
+                panels,
                 4.4,
-                alt.format(positive),
-                caption.format(positive or "a case's most probable class"),
+                alt.format(positive or "each class"),
+                caption.format(positive or "a case's most probable class", bands=bands),
                 folded=metric == "precision_recall_curve",
             )
 
@@ -232,7 +287,7 @@ def _by_reliability(swept: Sweep) -> Iterator[_Sketch]:
 
 def _rankings(swept: Sweep) -> Iterator[_Sketch]:
     models = [name for name, runs in sampled(swept).items() if not np.isnan(runs[0].reliability)]
-    if not models or len(swept.classifiers) < 2:
+    if not models or len(swept.classifiers) < 2 or checks_failed(swept, "ceiling"):
         return
     for metric in headline_metrics(swept):
         words = metric_name(metric)
@@ -263,7 +318,7 @@ def _by_draw(swept: Sweep) -> Iterator[_Sketch]:
             f"of the {words} on these cases (bars). The line below the bars shows the 94 % total interval, "
             f"for new cases like these. Diamonds show the values at the point estimate.{overlap if n > 1 else ''}",
         )
-        if n < 2:
+        if n < 2 or checks_failed(swept, "ceiling"):
             continue
         yield _Sketch(
             "better",

@@ -2,10 +2,8 @@
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-import jinja2
 import matplotlib
 import pandas as pd
 from matplotlib import pyplot
@@ -14,10 +12,10 @@ from matplotlib.axes import Axes
 import plausibly
 from plausibly.agreement import Judgement
 from plausibly.agreement.judge._judgement import QUESTIONS
-from plausibly.errors import FileError
 from plausibly.evaluation._by_group import FEW
 from plausibly.plots import judgement_by_group
 from plausibly.plots._judgement import judgement_question
+from plausibly.report._environment import style, template, write_page
 from plausibly.report._svg import SVG, to_uri
 
 ASSUMED = (
@@ -42,18 +40,11 @@ SOURCES = (
 
 def render_judgement(result: Judgement, sources: Mapping[str, str] | None = None) -> str:
     """Write a judgement as the text of one self-contained HTML page, the same for the same judgement."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("plausibly", "report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     compared = result.test.comparison
     labels = compared.labels
     models = [_model(result, name) for name in result.models]
-    return environment.get_template("judge.html.j2").render(
-        style=(Path(__file__).parent / "style.css").read_text(encoding="utf-8"),
+    return template("judge.html.j2").render(
+        style=style(),
         models=models,
         questions=list(QUESTIONS.values()),
         facts={
@@ -94,11 +85,7 @@ def judge_report(result: Judgement, path: str | os.PathLike, sources: Mapping[st
     FileError
         If the file cannot be written.
     """
-    text = render_judgement(result, sources)
-    try:
-        Path(path).write_text(text, encoding="utf-8", newline="\n", errors="replace")
-    except OSError as error:
-        raise FileError(f"{path}: the file cannot be written ({error.strerror}); choose another place") from error
+    write_page(render_judgement(result, sources), path)
 
 
 def _model(result: Judgement, name: str) -> dict[str, Any]:

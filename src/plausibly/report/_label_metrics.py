@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,12 @@ from plausibly.sweeps import Sweep
 MOST_CLASSIFIERS = 4  #: shown class by class, the best first
 MOST_CLASSES = 15  #: in the table by class, the most frequent first
 MOST_IN_MATRIX = 12  #: classes of a confusion matrix; of more, the largest confusions say most
+_ROUNDING = 0.05  # cases, which are printed with one decimal
 _IN_WORDS = 3  # confusions of each classifier
-_OF_TWO = "auroc", "sensitivity", "specificity", "ppv", "npv", "brier", "log_score"
+OF_TWO = "auroc", "sensitivity", "specificity", "ppv", "npv", "brier", "log_score"
 _OF_MORE = "balanced_accuracy", "f1_macro", "brier", "log_score", "calibration_error"
 _BY_CLASS = "sensitivity", "ppv", "f1"
+_OF_LISTS = re.compile(r"top\d+_|expert_|human_")
 _AT_PREVALENCE = re.compile(r"(ppv|npv)_at_prevalence_[\d.]+$")
 _NEW = "94 % interval for new cases like these"
 _ONE_EXPERT = (
@@ -50,25 +53,25 @@ def of_classes(swept: Sweep) -> tuple[str, list[Any]]:
     of_all += [_ONE_EXPERT] if len(found) > 1 else []
     shown: list[Any] = list(_introduction(swept, first))
     if "positive" in first.attrs:
-        table = pd.concat([_two_by_two(first, name) for name in best], ignore_index=True)
+        table = pd.concat([two_by_two(first, name) for name in best], ignore_index=True)
         caption = f"Expected numbers of cases, by {truth_in_words(first.attrs)} [{_as_many(first)}]"
         return "Sensitivity, specificity and AUROC", [*shown, *of_all, {caption: table}]
     shown.append(f"The largest confusions, by {truth_in_words(first.attrs)}:")
     shown += [sentence for name in best if (sentence := confusions_in_words(first, name))]
     for name in best:
         if first.sizes["true_class"] <= MOST_IN_MATRIX:
-            shown.append({f"{name}: expected numbers of cases, by {truth_in_words(first.attrs)}": _matrix(first, name)})
+            shown.append({f"{name}: expected numbers of cases, by {truth_in_words(first.attrs)}": matrix(first, name)})
         shown.append({_class_caption(first, name): _by_class(first, name)})
     return "Which classes are confused?", [*shown, *of_all]
 
 
 def groups_of_classes(swept: Sweep, column: str) -> dict[str, pd.DataFrame]:
-    """Tabulate the metrics of two classes by the groups of a column: a row for each group and classifier."""
+    """Tabulate metrics of labels by the groups of a column: a row for each group and classifier."""
     found = truths(swept)
-    if not found or "positive" not in found[0].attrs:
+    if not found:
         return {}
     grouped = found[0] if "truth" in found[0].attrs else lead(swept).results
-    names = [name for name in _OF_TWO if name + SUFFIX in grouped]
+    names = [name for name in plain_metrics(grouped) if name + SUFFIX in grouped]
     if not names:
         return {}
     results = grouped.isel(group=np.flatnonzero(grouped["group_column"].values == column))
@@ -83,6 +86,12 @@ def groups_of_classes(swept: Sweep, column: str) -> dict[str, pd.DataFrame]:
     return {f"By {column}, against {truth_in_words(found[0].attrs)} [{_NEW}]": ordered}
 
 
+def plain_metrics(results: xr.Dataset) -> list[str]:
+    """Name the metrics of labels that have one value for a classifier."""
+    plain = [str(name) for name, of in results.items() if of.dims == ("classifier", "draw")]
+    return [name for name in plain if not _OF_LISTS.match(name)]
+
+
 def in_words_of_two(swept: Sweep, classifier: str) -> Iterator[str]:
     """Say how well a classifier tells two classes apart."""
     found = truths(swept)
@@ -92,7 +101,7 @@ def in_words_of_two(swept: Sweep, classifier: str) -> Iterator[str]:
     table = summary(results).set_index("metric")
     told = [
         f"{metric_name(name)} {row['mean']:.2f}" + ("" if np.isnan(row["total_lower"]) else f" ({_ends(row)})")
-        for name, row in table.loc[[name for name in _OF_TWO[:3] if name in table.index]]
+        for name, row in table.loc[[name for name in OF_TWO[:3] if name in table.index]]
         .dropna(subset="mean")
         .iterrows()
     ]
@@ -100,7 +109,7 @@ def in_words_of_two(swept: Sweep, classifier: str) -> Iterator[str]:
         listed = f"{', '.join(told[:-1])} and {told[-1]}" if len(told) > 1 else told[0]
         yield (
             f"Against {truth_in_words(results.attrs)}, {classifier} has {listed} for "
-            f"{results.attrs['positive']}{_at_threshold(results)} (94 % intervals)."
+            f"{results.attrs['positive']}{at_threshold(results)} (94 % intervals)."
         )
 
 
@@ -127,30 +136,36 @@ def _introduction(swept: Sweep, results: xr.Dataset) -> Iterator[str]:
     if "positive" in results.attrs:
         yield (
             f"Positive is {results.attrs['positive']}: sensitivity, specificity, PPV and NPV are about who names it"
-            f"{_at_threshold(results)}. PPV and NPV are those at the prevalence of these cases, {_prevalence(results)}."
+            f"{at_threshold(results)}. PPV and NPV are those at the prevalence of these cases, {_prevalence(results)}."
         )
     more = len(swept.classifiers) - MOST_CLASSIFIERS
     if more > 0:
         yield f"Class by class, the best {MOST_CLASSIFIERS} classifiers are shown; {more} more are left out."
 
 
-def _at_threshold(results: xr.Dataset) -> str:
-    """Say from which probability on classifiers name the positive class; nothing if it only has to be the greater."""
+def at_threshold(results: xr.Dataset) -> str:
+    """Say from which probability on classifiers name the positive class; nothing if it only has to be the greater.
+
+    The attribute ``threshold_from`` says where it comes from.
+
+    Examples
+    --------
+    >>> at_threshold(xr.Dataset(attrs={"threshold": 0.25, "threshold_from": "chosen on tune.csv"}))
+    ' from a probability of 0.25 on (chosen on tune.csv)'
+    """
     threshold = results.attrs.get("threshold")
     if threshold is None:
         return ""
     own = json.loads(threshold) if isinstance(threshold, str) else {"": threshold}
-    shown = [f"{at:.3g}{f' ({name})' if name else ''}" for name, at in own.items() if name in ("", *_names(results))]
-    return f" from a probability of {', '.join(shown)} on"
+    names = ["", *results["classifier"].values.tolist()] if "classifier" in results.coords else [""]
+    shown = [f"{at:.3g}{f' ({name})' if name else ''}" for name, at in own.items() if name in names]
+    chosen = f" ({results.attrs['threshold_from']})" if "threshold_from" in results.attrs else ""
+    return f" from a probability of {', '.join(shown)} on{chosen}"
 
 
 def _prevalence(results: xr.Dataset) -> str:
     shares = results["confusion"].isel(classifier=0, true_class=1).sum("named_class")
     return f"{100 * float(shares.mean()):.0f} %"
-
-
-def _names(results: xr.Dataset) -> list[str]:
-    return [str(name) for name in results["classifier"].values]
 
 
 def _caption(swept: Sweep, results: xr.Dataset) -> str:
@@ -176,29 +191,29 @@ def _of_all(swept: Sweep, results: xr.Dataset) -> pd.DataFrame:
     names = headline(swept, [lead(swept)])["classifier"]
     shown = {"Classifier": names}
     elsewhere = [str(name) for name in results if str(name) in rows.index and _AT_PREVALENCE.match(str(name))]
-    wanted = [*_OF_TWO, *elsewhere] if "positive" in results.attrs else _OF_MORE
+    wanted = [*OF_TWO, *elsewhere] if "positive" in results.attrs else _OF_MORE
     for metric in (metric for metric in wanted if metric in rows.index):
         own = rows.loc[metric].loc[names].to_dict("records")
         shown[_heading(metric)] = [_value(row, ("mean", "total_lower", "total_upper")) for row in own]
     return pd.DataFrame(shown)
 
 
-def _two_by_two(results: xr.Dataset, name: str) -> pd.DataFrame:
+def two_by_two(results: xr.Dataset, name: str) -> pd.DataFrame:
     """Tabulate what a classifier names (rows) by what is true (columns)."""
     numbers, noise = _numbers(results, name)
+    n_cases = results["confusion"].attrs["n_cases"]
+    expected = partial(_expected, n_cases=n_cases)
     other, positive = results["true_class"].values.tolist()
     rows = []
     for named, label in ((1, positive), (0, other)):
-        cells = [_expected(numbers[true, named], noise[true, named]) for true in (1, 0)]
-        rows.append([name, label, *cells, _expected(numbers[:, named].sum(0), noise[:, named].sum(0))])
+        cells = [expected(numbers[true, named], noise[true, named]) for true in (1, 0)]
+        rows.append([name, label, *cells, expected(numbers[:, named].sum(0), noise[:, named].sum(0))])
     columns = ["Classifier", "It names", f"Truth: {positive}", f"Truth: {other}", "All"]
-    totals = [_expected(numbers[true].sum(0), noise[true].sum(0)) for true in (1, 0)]
-    return pd.DataFrame(
-        [*rows, [name, "all", *totals, f"{results['confusion'].attrs['n_cases']:,.0f}"]], columns=columns
-    )
+    totals = [expected(numbers[true].sum(0), noise[true].sum(0)) for true in (1, 0)]
+    return pd.DataFrame([*rows, [name, "all", *totals, f"{n_cases:,.0f}"]], columns=columns)
 
 
-def _matrix(results: xr.Dataset, name: str) -> pd.DataFrame:
+def matrix(results: xr.Dataset, name: str) -> pd.DataFrame:
     """Tabulate expected numbers of cases: true classes are rows, and named classes columns."""
     numbers = _numbers(results, name)[0].mean(axis=-1)
     classes = results["true_class"].values.tolist()
@@ -209,10 +224,11 @@ def _matrix(results: xr.Dataset, name: str) -> pd.DataFrame:
 def _by_class(results: xr.Dataset, name: str) -> pd.DataFrame:
     """Tabulate the metrics of each class, the most frequent first."""
     numbers, noise = (of.sum(axis=1) for of in _numbers(results, name))
+    expected = partial(_expected, n_cases=results["confusion"].attrs["n_cases"])
     table = summary(results.sel(classifier=[name])).set_index(["metric", "class"])
     classes = results["true_class"].values
     order = np.argsort(-numbers.mean(axis=-1), kind="stable")[:MOST_CLASSES]
-    shown = {"Class": classes[order], "Expected cases": [_expected(numbers[at], noise[at]) for at in order]}
+    shown = {"Class": classes[order], "Expected cases": [expected(numbers[at], noise[at]) for at in order]}
     for metric in _BY_CLASS:
         rows = table.loc[metric].loc[classes[order]].to_dict("records")
         shown[_heading(metric)] = [_value(row, ("mean", "total_lower", "total_upper")) for row in rows]
@@ -227,8 +243,21 @@ def _numbers(
     return own["confusion"].values * n_cases, own.get("confusion_total", own["confusion"]).values * n_cases
 
 
-def _expected(draws: Float[np.ndarray, " draw"], noise: Float[np.ndarray, " replicate"]) -> str:
-    lower, upper = interval(noise, CI_PROB) if len(noise) > 1 else (np.nan, np.nan)
+def _expected(
+    draws: Float[np.ndarray, " draw"], noise: Float[np.ndarray, " replicate"], n_cases: float = np.inf
+) -> str:
+    """Write a number of cases with its interval, which a constant has not, and which ends at the number of all.
+
+    Examples
+    --------
+    >>> _expected(np.array([3.0, 3.0]), np.array([2.0, 6.0]), 4).split()
+    ['3.0', '[2.1,', '3.9]']
+    >>> _expected(np.array([4.0]), np.array([4.0, 4.2]), 4)
+    '4.0'
+    """
+    lower, upper = interval(noise.clip(0, n_cases), CI_PROB) if len(noise) > 1 else (np.nan, np.nan)
+    if abs(upper - lower) < _ROUNDING:
+        lower = upper = np.nan
     return value_and_interval(draws.mean(), lower, upper, digits=1)
 
 

@@ -2,22 +2,19 @@
 
 import json
 import os
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jinja2
 import numpy as np
 import pandas as pd
 
 from plausibly import diagnostics
 from plausibly._progress import Progress
 from plausibly.aggregation import are_shares, learns
-from plausibly.errors import ArgumentError, FileError
+from plausibly.annotations import Annotations
+from plausibly.errors import ArgumentError
 from plausibly.evaluation._by_group import FEW
-from plausibly.evaluation._verdict import short_shares
 from plausibly.planning import Plan
-from plausibly.plots._words import capitalised, metric_name
 from plausibly.report._ambiguity import (
     MOST,
     OPEN,
@@ -30,7 +27,8 @@ from plausibly.report._ambiguity import (
 from plausibly.report._by_group import results_by_group
 from plausibly.report._cases import undecided
 from plausibly.report._clear_cases import clear_cases
-from plausibly.report._extras import extras
+from plausibly.report._environment import style, template, write_page
+from plausibly.report._extras import Extra, extras
 from plausibly.report._figures import MANY, SECTIONS, pictures
 from plausibly.report._first_figure import first_figure
 from plausibly.report._further_labels import further_labels
@@ -49,6 +47,7 @@ from plausibly.report._tables import (
     headline_metrics,
     lead,
     not_converged_table,
+    panel_table,
     strata_table,
     subgroup_table,
 )
@@ -83,21 +82,6 @@ def render(
     compute them in the meantime.
     """
     audited = _audit(audit)
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("plausibly", "report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "number": _number,
-        "metric": metric_name,
-        "capitalised": capitalised,
-        "percent": _percent,
-        "shares": short_shares,
-        "case": _case,
-    }
     figures: dict[str, list] = {section: [] for section in SECTIONS}
     with Progress(progress) as bars:
         for picture in pictures(swept, bars):
@@ -108,10 +92,10 @@ def render(
     of_labels, class_by_class = of_classes(swept)
     ambiguous = most_ambiguous(lead(swept)).head(MOST)
     shown = {
-        "style": (Path(__file__).parent / "style.css").read_text(encoding="utf-8"),
+        "style": style(),
         "swept": swept,
         "many": MANY,
-        "data": _data(swept),
+        "data": data_facts(swept.annotations, swept.classifiers),
         "annotated": annotated_cases(swept.annotations),
         "sources": dict(sources or {}),
         "settings": _settings(swept),
@@ -146,10 +130,10 @@ def render(
         "few": FEW,
         "audit": audited,
         "of_labels": of_labels,
+        "panels": _panels(swept),
         "class_by_class": extras(class_by_class),
         "clear": extras(clear_cases(swept, certainty)),
     }
-    template = environment.get_template("report.html.j2")
     conformal, plan = (given() if callable(given) else given for given in (conformal, plan))
     title, planned = further_labels(plan)
     others = [
@@ -163,7 +147,7 @@ def render(
     ]
     shown["steps"] = list(next_steps(swept, plan if isinstance(plan, Plan) else None))
     shown["others"] = [(name, words, found) for name, words, found in others if found]
-    return template.render(shown)
+    return template("report.html.j2", number=_number, percent=_percent, case=_case).render(shown)
 
 
 def report(
@@ -227,11 +211,14 @@ def report(
         "audit": audit,
         "certainty": certainty,
     }
-    text = render(swept, sources, **further, progress=progress)
-    try:
-        Path(path).write_text(text, encoding="utf-8", newline="\n", errors="replace")
-    except OSError as error:
-        raise FileError(f"{path}: the file cannot be written ({error.strerror}); choose another place") from error
+    write_page(render(swept, sources, **further, progress=progress), path)
+
+
+def _panels(swept: Sweep) -> Extra | None:
+    """Tabulate accuracy against panels of all sizes."""
+    if swept.panels is None:
+        return None
+    return extras({"Panels of n experts [94 % interval]": panel_table(swept.panels, swept.classifiers)})[0]
 
 
 def _audit(audit: pd.DataFrame | None) -> dict[str, list[dict[str, Any]]]:
@@ -254,8 +241,8 @@ def _audit(audit: pd.DataFrame | None) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def _data(swept: Sweep) -> dict[str, str]:
-    annotations = swept.annotations
+def data_facts(annotations: Annotations, classifiers: Sequence[str]) -> dict[str, str]:
+    """Describe the data in a table."""
     per_case = annotations.annotated.per_case
     blocks = annotations.block_sizes
     named = len(np.unique(annotations.entry_class))
@@ -270,7 +257,7 @@ def _data(swept: Sweep) -> dict[str, str]:
         "classes": f"{annotations.n_classes:,}, of which annotators name {named:,}",
         "tied blocks": f"{int((blocks > 1).sum()):,} of {len(blocks):,}"
         + (f"; the largest has {blocks.max()} classes" if blocks.max() > 1 else ""),
-        "classifiers": ", ".join(swept.classifiers) or "none",
+        "classifiers": ", ".join(classifiers) or "none",
     }
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
 from plausibly.aggregation import are_shares, learns
 from plausibly.bootstrap import CI_PROB, interval
@@ -27,7 +28,7 @@ from plausibly.report._ambiguity import (
     stay_open,
 )
 from plausibly.report._label_metrics import in_words_of_two
-from plausibly.report._tables import annotated_cases, headline, headline_metrics, lead, sampled
+from plausibly.report._tables import annotated_cases, checks_failed, headline, headline_metrics, lead, sampled
 from plausibly.sweeps import Run, Sweep
 
 _NAMED = 5  # cases in a sentence
@@ -76,7 +77,8 @@ def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
             "Make the chains converge, as the line at the top advises, before you use results that depend on the cases "
             "where they did not."
         )
-    if plan is None and len(rows) > 1 and run.results.sizes["draw"] > 1:
+    known = not checks_failed(swept, "ceiling")
+    if known and plan is None and len(rows) > 1 and run.results.sizes["draw"] > 1:
         first, second = rows[0]["classifier"], rows[1]["classifier"]
         if said := advice(difference(run.results, headline_metrics(swept)[0], first, second), learns(run.attrs)):
             yield f"Is {first} better than {second}? {said}"
@@ -212,21 +214,16 @@ def attainable(swept: Sweep, run: Run) -> str:
 
 def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
     """State the headline, then what limits it, and the value against the majority vote."""
-    name, k, n = best["classifier"], int(metric[3:].split("_")[0]), len(swept.classifiers)
+    name, k, n = best["classifier"], _length(metric), len(swept.classifiers)
     mean, lower, upper, voted = (best[f"{metric}_{column}"] for column in ("mean", "lower", "upper", "voted"))
-    total = [best[f"{metric}_total_{end}"] for end in ("lower", "upper")]
     seen = checks_failed(swept, "ceiling")
     if metric.endswith("coverage") or name in seen:
         why = f" Its accuracy is not stated: {name} may have seen these labels." if name in seen else ""
         yield " ".join(agreement(swept, [name])) + why
         return
-    choice = "first choice is" if k == 1 else f"first {k} choices include"
-    freed = freed_shape(swept, run).get(name, {}) if metric == METRIC else {}
-    within = f"; {_range(freed['total_lower'], freed['total_upper'])} {_FREED}" if "total_lower" in freed else ""
-    over = "" if np.isnan(total).any() else f" (94 % interval {_range(*total)} on new cases like these{within})"
     annotated = annotated_cases(swept.annotations)
-    cases = f"{_cases(swept.annotations.n_cases)}{annotated}" if annotated else "cases"
-    first = f"{_judged_by(run)}, {name}'s {choice} {_truth(run)} in {_percent(mean)} of {cases}{over}"
+    freed = freed_shape(swept, run).get(name, {}) if metric == METRIC else {}
+    first = accuracy_in_words(swept, best, metric, run)
     yield " ".join([*agreement(swept, [name]), first + (f", the best of {n} classifiers." if n > 1 else ".")])
     told = list(filter(None, [rests_on(run), too_far(freed) if freed else ""]))
     if run.results.sizes["draw"] > 1:
@@ -256,6 +253,32 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
     yield from _noise(best, metric)
 
 
+def _length(metric: str) -> int:
+    return int(metric[3:].split("_")[0])
+
+
+def accuracy_in_words(swept: Sweep, row: Mapping[str, Any], metric: str, run: Run) -> str:
+    """State an accuracy, from a row of the main table, without the full stop."""
+    name, k, total = row["classifier"], _length(metric), [row[f"{metric}_total_{end}"] for end in ("lower", "upper")]
+    choice = "first choice is" if k == 1 else f"first {k} choices include"
+    freed = freed_shape(swept, run).get(name, {}) if metric == METRIC else {}
+    within = f"; {_range(freed['total_lower'], freed['total_upper'])} {_FREED}" if "total_lower" in freed else ""
+    over = "" if np.isnan(total).any() else f" (94 % interval {_range(*total)} on new cases like these{within})"
+    annotated = annotated_cases(swept.annotations)
+    cases = f"{_cases(swept.annotations.n_cases)}{annotated}" if annotated else "cases"
+    return f"{_judged_by(run)}, {name}'s {choice} {_truth(run)} in {_percent(row[f'{metric}_mean'])} of {cases}{over}"
+
+
+def accuracies(swept: Sweep) -> Iterator[str]:
+    """State the accuracy of every classifier under the run that represents all, where it is known."""
+    run, seen = lead(swept), checks_failed(swept, "ceiling")
+    metric = headline_metrics(swept)[0] if swept.classifiers else ""
+    if metric.endswith("accuracy"):
+        for row in _rows(swept, run):
+            if row["classifier"] not in seen:
+                yield f"{accuracy_in_words(swept, row, metric, run)}."
+
+
 def choice_of_cases(swept: Sweep) -> Iterator[str]:
     """Say what accuracy over all cases assumes where only some are annotated."""
     if annotated := annotated_cases(swept.annotations):
@@ -276,14 +299,23 @@ def freed_shape(swept: Sweep, run: Run) -> dict[str, dict[Hashable, Any]]:
 
 def agreement(swept: Sweep, classifiers: Sequence[str], n: int = 3) -> Iterator[str]:
     """State how often classifiers agree with experts and with panels of n of them, which needs no model."""
-    found = swept.panels
-    if found is None:
+    if swept.panels is None:
         return
-    level = float(found["human_level"])
-    withheld = next((run.results for run in swept.runs if "withheld" in run.results.attrs), None)
+    of = "annotated cases" if annotated_cases(swept.annotations) else "cases"
+    bounds = ("top1_accuracy_lower_bound", "top1_accuracy_upper_bound")
+    withheld = next((run.results for run in swept.runs if bounds[0] in run.results), None)
+    for told, name in zip(agreement_in_words(swept.panels, classifiers, of, n), classifiers, strict=True):
+        if withheld is not None:
+            least, most = (withheld[end].sel(classifier=name) for end in bounds)
+            told += f" Its accuracy may be anything between {_percent(least.item())} and {_percent(most.item())}."
+        yield told
+
+
+def agreement_in_words(panels: xr.Dataset, classifiers: Sequence[str], of: str = "cases", n: int = 3) -> Iterator[str]:
+    """State how often classifiers agree with experts and with panels of n of them, a sentence for each."""
+    level = float(panels["human_level"])
     for name in classifiers:
-        own = found.sel(classifier=name)
-        of = "annotated cases" if annotated_cases(swept.annotations) else "cases"
+        own = panels.sel(classifier=name)
         told = f"{name} agrees with an expert in {_percent(float(own['expert_agreement']))} of {of}"
         if "expert_agreement_total" in own and own["expert_agreement_total"].notnull().all():
             told += f" (94 % interval {_range(*interval(own['expert_agreement_total'].values, CI_PROB))})"
@@ -292,15 +324,7 @@ def agreement(swept: Sweep, classifiers: Sequence[str], n: int = 3) -> Iterator[
         if n in own["n"]:
             of_panel = float(own["panel_accuracy"].sel(n=n))
             told += f" A panel of {n} experts would decide as it does in {_percent(of_panel)}."
-        if withheld is not None:
-            least, most = (withheld[f"top1_accuracy_{end}_bound"].sel(classifier=name) for end in ("lower", "upper"))
-            told += f" Its accuracy may be anything between {_percent(least.item())} and {_percent(most.item())}."
         yield told
-
-
-def checks_failed(swept: Sweep, check: str) -> set[str]:
-    """Classifiers that fail a check."""
-    return set() if swept.checks is None else set(swept.checks.query("check == @check and not passed")["classifier"])
 
 
 def _judged_by(run: Run) -> str:
@@ -332,8 +356,12 @@ def rests_on(run: Run) -> str:
 
 
 def alike(runs: Iterable[Run], leading: Run) -> list[Run]:
-    """Choose the runs that know the predictions if the leading one does, and that do not if it does not."""
-    return [run for run in runs if ("evidence" in run.attrs) == ("evidence" in leading.attrs)]
+    """Choose the runs whose prior is from the same source as that of the leading one: given, labels or predictions."""
+    return [run for run in runs if _prior(run) == _prior(leading)]
+
+
+def _prior(run: Run) -> str:
+    return "predictions" if "evidence" in run.attrs else str(run.attrs.get("class_prior", "uniform"))
 
 
 def _over_settings(swept: Sweep, leading: Run, name: str, metric: str) -> Iterator[str]:
@@ -368,6 +396,8 @@ def _order(swept: Sweep, run: Run, rows: list[dict]) -> str:
     metric, told = headline_metrics(swept)[0], []
     if run.results.sizes["draw"] > 1:
         pair = rows[0]["classifier"], rows[1]["classifier"]
+        if checks_failed(swept, "ceiling") & set(pair):
+            return ""
         told.append(probabilities(difference(run.results, metric, *pair), *pair))
     if len(swept.runs) > 1:
         rankings = swept.rankings(metric)

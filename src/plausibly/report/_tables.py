@@ -11,6 +11,7 @@ import xarray as xr
 from jaxtyping import Float
 
 from plausibly.annotations import Annotations
+from plausibly.bootstrap import CI_PROB, interval
 from plausibly.diagnostics._verdict import failures, r_hat_limits
 from plausibly.evaluation.comparison import better_equal_worse
 from plausibly.metrics import METRICS
@@ -60,8 +61,8 @@ def headline(swept: Sweep, runs: Sequence[Run] = ()) -> pd.DataFrame:
         interval and standard deviation from annotation noise; ``_sampling_sd``; ``_point`` and ``_voted`` (the value
         against the majority vote, NaN if unknown). ``better``, ``equal`` and ``worse``, and the same with ``total_``,
         are the shares of draws in which the classifier is better than the next one by the first metric, equal and
-        worse, on these cases and on new cases like these (NaN for the last classifier and for a point estimate).
-        Without classifiers, one row per run.
+        worse, on these cases and on new cases like these (NaN for the last classifier, for a point estimate, and where
+        one of the two must have seen the labels). Without classifiers, one row per run.
 
     Examples
     --------
@@ -72,6 +73,7 @@ def headline(swept: Sweep, runs: Sequence[Run] = ()) -> pd.DataFrame:
     [['B', 1.0, nan], ['A', 0.0, nan]]
     """
     rows: list[dict[str, Any]] = []
+    seen = checks_failed(swept, "ceiling")
     for run in runs or swept.runs:
         first = next(name for name in run.results.data_vars if str(name).startswith("annotation_certainty_"))
         certainty = float(run.results[first].mean())
@@ -91,8 +93,9 @@ def headline(swept: Sweep, runs: Sequence[Run] = ()) -> pd.DataFrame:
                 row[f"{metric}_voted"] = voted(swept, name, metric)
             for prefix, noise in (("", "annotation"), ("total_", "total")):
                 pair = run.results, metrics[0], name, following or name
+                unknown = not following or bool(seen & {name, following})
                 shares = better_equal_worse(*pair, noise=noise)
-                row |= {f"{prefix}{what}": share if following else np.nan for what, share in shares.items()}
+                row |= {f"{prefix}{what}": np.nan if unknown else share for what, share in shares.items()}
             rows.append(row)
     return pd.DataFrame(rows)
 
@@ -124,6 +127,11 @@ def annotated_cases(annotations: Annotations) -> str:
     """
     n = int((annotations.per_case > 0).sum())
     return "" if n == annotations.n_cases else f", of which {n:,} {'is' if n == 1 else 'are'} annotated"
+
+
+def checks_failed(swept: Sweep, check: str) -> set[str]:
+    """Classifiers that fail a check."""
+    return set() if swept.checks is None else set(swept.checks.query("check == @check and not passed")["classifier"])
 
 
 def voted(swept: Sweep, classifier: str, metric: str) -> float:
@@ -260,6 +268,20 @@ def not_converged_table(runs: Sequence[Run]) -> pd.DataFrame:
             columns |= {name: found[name].values for name in STATISTICS} | {"failed": failures(found)}
             tables.append(pd.DataFrame(columns)[~found["converged"].values])
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+
+def panel_table(panels: xr.Dataset, classifiers: Sequence[str]) -> pd.DataFrame:
+    """Tabulate accuracy against panels of every size: a row per classifier, and one for a further expert."""
+    rows = [(name, panels.sel(classifier=name), "panel_accuracy") for name in classifiers]
+    shown = {}
+    for name, own, metric in [*rows, ("A further expert", panels, "human_panel")]:
+        values = own[metric].values
+        ends = np.full((2, len(values)), np.nan)
+        if f"{metric}_total" in own:
+            ends = interval(own[f"{metric}_total"].transpose("replicate", "n").values, CI_PROB)
+        shown[name] = [value_and_interval(*one) for one in zip(values, *ends, strict=True)]
+    table = pd.DataFrame(shown, index=[f"n = {n}" for n in panels["n"].values]).T
+    return table.rename_axis("Names what most of n experts say").reset_index()
 
 
 def distinct_metrics(found: Sequence[int]) -> list[str]:

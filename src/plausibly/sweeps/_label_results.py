@@ -1,6 +1,6 @@
 """Metrics of labels for the report: of classes, of order and of probabilities, as far as the data allow."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,7 +8,9 @@ import xarray as xr
 from jaxtyping import Float
 
 from plausibly._arviz import Posterior
+from plausibly.errors import ArgumentError
 from plausibly.evaluation import evaluate, evaluate_by_level
+from plausibly.evaluation._metrics import read_metrics, usual_lists
 from plausibly.evaluation._panels import first_choices
 from plausibly.evaluation._thresholds import check_thresholds, positive_index
 from plausibly.metrics._declared import improper
@@ -52,6 +54,34 @@ def label_metrics(two: bool, predictions: Sequence[Float[np.ndarray, "case class
         names += _OF_PROBABILITIES
         names += ("decision_curve", "net_benefit_of_all") if two else ()
     return names
+
+
+def with_own(
+    metrics: Any,
+    own: Mapping[str, Any],
+    ks: Sequence[int] | None,
+    n_classes: int,
+    predictions: Sequence[Float[np.ndarray, "case class"]],
+    *,
+    threshold: Any = None,
+    drawn: bool = True,
+) -> Any:
+    """Join metrics of the user's own, by name, with those that are named, or else with the usual ones.
+
+    Raises
+    ------
+    ArgumentError
+        If a name is taken, or a metric of lists of another length is named, which takes ``k``.
+    """
+    if not own:
+        return metrics
+    found = read_metrics(metrics, ks, n_classes, predictions=predictions, threshold=threshold, drawn=drawn)
+    for name in found.lists.keys() - usual_lists(ks, n_classes).keys():
+        raise ArgumentError(f"beside metrics of your own, lists have the lengths k, but {name!r} was named: give k.")
+    named = {**found.own, **found.sums, **found.order}
+    for name in own.keys() & named.keys():
+        raise ArgumentError(f"two metrics have the name {name!r}: rename your own.")
+    return named | dict(own)
 
 
 def against_most_plausible(plan: "Plan", posterior: Posterior, scheduler: Any) -> xr.Dataset | None:

@@ -38,7 +38,7 @@ from plausibly.metrics._inputs import check_break_ties
 from plausibly.models import MODELS
 from plausibly.posterior import difference, opened, read_fingerprint, remove_store
 from plausibly.predictions import line_up, named_predictions, with_predicted
-from plausibly.sweeps._label_results import against_an_expert, named_classes
+from plausibly.sweeps._label_results import against_an_expert, named_classes, with_own
 from plausibly.sweeps._make import make_run
 from plausibly.sweeps._runs import Run, Sweep, posterior_name, usual_position
 
@@ -91,6 +91,7 @@ class Plan:
         sizes: int | Sequence[int] | None = None,
         risks: Any = None,
         metrics: Any = None,
+        own: Mapping[str, Any] | None = None,
         weights: ArrayLike | None = None,
         clusters: Any = None,
         replicates: int = REPLICATES,
@@ -104,7 +105,7 @@ class Plan:
         seed: int = 0,
         **given: Any,
     ) -> "Plan":
-        """Read and check all arguments; see :func:`sweep`."""
+        """Read and check all arguments; see :func:`sweep`. Metrics of the user's ``own`` are beside the others."""
         if not isinstance(observed, Annotations | Scores):
             raise ArgumentError(
                 f"a sweep needs Annotations, but {_show(observed)} was given: read them with read_annotations."
@@ -139,6 +140,7 @@ class Plan:
         ks = None if k is None else check_lengths("k", k, annotations.n_classes)
         if not (metrics is None or isinstance(metrics, Mapping)):
             metrics = [LISTS, *([metrics] if isinstance(metrics, str) else metrics)]
+        metrics = with_own(metrics, own or {}, ks, annotations.n_classes, list(named.values()), threshold=threshold)
         options = {"predictions": list(named.values()), "threshold": threshold, "prevalence": prevalence}
         asked = read_metrics(metrics, ks, annotations.n_classes, **options)
         labels = labels_of(asked, annotations, positive, check_thresholds(threshold, list(named)))

@@ -94,21 +94,21 @@ class Run:
 
     @cached_property
     def _metrics(self) -> pd.DataFrame:
-        return metric_table(self.results, self._names)
+        return metric_table(self.results, self.names)
 
     def groups(self) -> pd.DataFrame:
         """Tabulate every metric by group, see :func:`plausibly.evaluation.by_group`; empty without groups."""
-        return group_table(self.results, self._names)
+        return group_table(self.results, self.names)
 
     @property
-    def _names(self) -> dict[str, Any]:
+    def names(self) -> dict[str, Any]:
         """Columns of every table."""
         return {"model": self.model, "reliability": self.reliability}
 
     def certainty(self) -> pd.DataFrame:
         """Tabulate for each case how certain the annotations are and whether the chains converged."""
         columns: dict[str, Any] = {"case": self.results["case"].values}
-        columns |= self._names
+        columns |= self.names
         for name, variable in self.results.data_vars.items():
             if variable.dims == ("case",):
                 columns[str(name)] = variable.values

@@ -1,0 +1,143 @@
+"""``plausibly evaluate --truth annotator|panel``: classifiers against the labels themselves, without a model."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from plausibly import annotations as annotated
+from plausibly.audit import audit, serious
+from plausibly.bootstrap import REPLICATES
+from plausibly.cli._asked_metrics import (
+    chosen_thresholds,
+    how_chosen,
+    own_metrics,
+    show,
+    show_groups,
+    with_class,
+    write_curves,
+)
+from plausibly.cli._groups import read_by, read_column
+from plausibly.cli._options import MetricOptions
+from plausibly.cli._output import complain, make_folder, say, write_table
+from plausibly.errors import ArgumentError
+from plausibly.evaluation import evaluate, panels, truth_of_labels
+from plausibly.evaluation._metrics import usual_metrics
+from plausibly.groups import read_groups
+from plausibly.predictions import line_up, named_predictions
+from plausibly.report import agreement_in_words, headline_of_labels, labels_report
+from plausibly.report._of_labels import RESTS_ON, few_cases
+from plausibly.sweeps._label_results import label_metrics, with_own
+from plausibly.sweeps._runs import group_table, metric_table
+
+METRICS, GROUPS, REPORT = "metrics.csv", "groups.csv", "report.html"
+
+
+def refuse_model(truth: str, given: Mapping[str, Any]) -> None:
+    """Refuse options, by name, that only a model uses.
+
+    Raises
+    ------
+    ArgumentError
+        If one was given.
+    """
+    for option, value in given.items():
+        if value not in (None, False):
+            raise ArgumentError(
+                f"--truth {truth} fits no model, but {option} was given, which needs one: leave one of them out."
+            )
+
+
+def against_labels(
+    annotations: Path,
+    classes: Path | None,
+    predictions: Mapping[str, str],
+    asked: MetricOptions,
+    out: Path,
+    *,
+    choices: str | None,
+    clusters: str | None,
+    by: str | None,
+    intersections: bool,
+    threshold: float | None,
+    extra: str,
+    break_ties: str,
+    replicates: int = REPLICATES,
+    seed: int,
+    suffix: str,
+    quiet: bool,
+) -> None:
+    """Evaluate classifiers against what experts would say; write tables and a report, and print the numbers."""
+    if not predictions:
+        raise ArgumentError(f"--truth {asked.truth} is about classifiers, but there are no --predictions: give some.")
+    read = annotated.read_annotations(annotations, classes, choices=choices, progress=not quiet)
+    at: Any = threshold
+    if asked.threshold_from is not None:
+        other = annotated.read_annotations(asked.threshold_from, classes, choices=choices, progress=not quiet)
+        at = chosen_thresholds(asked, other, read, predictions)
+        extra = "ignore"
+    if isinstance(read, annotated.Scores):
+        read, at = read.split(threshold), None
+    lined_up = {
+        name: np.asarray(line_up(given, read, extra, asked.positive))
+        for name, given in named_predictions(predictions).items()
+    }
+    names = None if asked.metrics is None else [name.strip() for name in asked.metrics.split(",")]
+    if names is None:
+        two = read.n_classes == 2 or asked.positive is not None
+        names = ["accuracy", *usual_metrics(2 if two else read.n_classes, list(lined_up.values()))]
+        names += [name for name in label_metrics(two, list(lined_up.values())) if name not in names]
+    own = own_metrics(asked.metric, read.n_classes, drawn=False)
+    metrics = with_own(names, own, None, read.n_classes, list(lined_up.values()), threshold=at, drawn=False)
+    groups = None if by is None else read_groups(read_by(by, annotations), read.cases, intersections=intersections)
+    options: dict[str, Any] = {"clusters": read_column(clusters, annotations), "replicates": replicates}
+    options |= {"break_ties": break_ties, "seed": seed}
+    make_folder(out)
+    results = evaluate(
+        read,
+        lined_up,
+        metrics=metrics,
+        truth=asked.truth,
+        panel=asked.panel,
+        positive=asked.positive,
+        threshold=at,
+        prevalence=asked.prevalence,
+        by=groups,
+        **options,
+    )
+    results.attrs |= {"threshold_from": chosen} if (chosen := how_chosen(asked)) else {}
+    if groups is not None:
+        weights = truth_of_labels(read, asked.truth, asked.panel, seed)
+        counts = {"group_n_labelled": weights.sum(axis=1)}
+        if "positive" in results.attrs:
+            counts["group_n_positive"] = weights[:, read.classes.tolist().index(results.attrs["positive"])]
+        results = results.assign_coords({name: ("group", groups.member @ of) for name, of in counts.items()})
+    of_panels = panels(read, lined_up, **options)
+
+    model = {"model": {"panel": f"panel of {asked.panel}"}.get(asked.truth, asked.truth), "reliability": np.nan}
+    written = [Path(METRICS).with_suffix(suffix).name]
+    write_table(with_class(metric_table(results, model)), out / written[0])
+    if groups is not None:
+        table = with_class(group_table(results, model))
+        few = pd.Series(few_cases(results), results["group"].values)
+        if len(table):
+            table["few"] = few.loc[table["column"] + ": " + table["group"]].to_numpy()
+        written.append(Path(GROUPS).with_suffix(suffix).name)
+        write_table(table, out / written[-1])
+    written += write_curves(results, model, out, suffix, append=False)
+    sources = {"annotations": annotations, "classes": classes, "thresholds": asked.threshold_from}
+    sources |= {f"predictions of {name}": path for name, path in predictions.items()}
+    named = {what: str(path) for what, path in sources.items() if path is not None}
+    labels_report(results, of_panels, read, out / REPORT, named, progress=not quiet)
+    if not quiet:
+        if grave := serious(audit(read, lined_up)):
+            complain(f"the data have {', '.join(grave)}: run plausibly audit.", "Note")
+        show(results)
+        show_groups(results)
+        for told in agreement_in_words(of_panels, results["classifier"].values.tolist()):
+            say(told)
+        say(RESTS_ON)
+        say(f"Wrote {', '.join([*written, REPORT])} to {out}")
+    say(headline_of_labels(results))

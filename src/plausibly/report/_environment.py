@@ -1,0 +1,43 @@
+"""Templates of pages, and the files that pages are written to."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from plausibly.errors import FileError
+from plausibly.evaluation._verdict import short_shares
+from plausibly.plots._words import capitalised, metric_name
+
+
+def template(name: str, **filters: Any) -> jinja2.Template:
+    """Return the template of a page, with further filters."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("plausibly", "report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"metric": metric_name, "capitalised": capitalised, "shares": short_shares, **filters}
+    return environment.get_template(name)
+
+
+def style() -> str:
+    """Return the style sheet of all pages."""
+    return (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
+
+
+def write_page(text: str, path: str | os.PathLike) -> None:
+    """Write a page into a file, which is replaced.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written.
+    """
+    try:
+        Path(path).write_text(text, encoding="utf-8", newline="\n", errors="replace")
+    except OSError as error:
+        raise FileError(f"{path}: the file cannot be written ({error.strerror}); choose another place") from error

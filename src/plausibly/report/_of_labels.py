@@ -1,0 +1,312 @@
+"""Classifiers against what experts would say, on one page and without a model: the metrics that are asked for."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import xarray as xr
+from matplotlib import pyplot
+
+import plausibly
+from plausibly._progress import Progress
+from plausibly.annotations import Annotations
+from plausibly.bootstrap import CI_PROB, interval
+from plausibly.evaluation import summary
+from plausibly.evaluation._by_group import FEW, SUFFIX
+from plausibly.evaluation._limits import listed
+from plausibly.evaluation._truth import truth_in_words
+from plausibly.evaluation.comparison import probability_better
+from plausibly.metrics import LABEL_METRICS, SumMetric
+from plausibly.plots import metric_by_group
+from plausibly.plots._words import capitalised, metric_name
+from plausibly.report._environment import style, template, write_page
+from plausibly.report._extras import extras
+from plausibly.report._figures import drawn, of_labels, of_panels
+from plausibly.report._label_metrics import (
+    MOST_CLASSIFIERS,
+    MOST_IN_MATRIX,
+    OF_TWO,
+    at_threshold,
+    confusions_in_words,
+    matrix,
+    plain_metrics,
+    two_by_two,
+)
+from plausibly.report._page import data_facts
+from plausibly.report._summary import agreement_in_words
+from plausibly.report._svg import SVG
+from plausibly.report._tables import panel_table, value_and_interval
+from plausibly.sweeps._runs import group_table
+
+FEW_OF_A_CLASS = 10  #: positive cases, or others, below which a group is marked
+RESTS_ON = (
+    "This rests on these annotators, and on classifiers that have not seen these labels: if they have, their numbers "
+    "are too good."
+)
+_IN_WORDS = 3  # metrics of the headline
+_NEW = "94 % interval for new cases like these, with new annotations"
+_SOURCES = (
+    "Bayesian bootstrap over cases, or clusters of them: Rubin (1981), The Bayesian bootstrap, Annals of Statistics 9.",
+    "Experts\u2019 annotations as draws from plausibilities: Stutz et al. (2025), Evaluating medical AI systems in "
+    "dermatology under uncertain ground truth, arXiv 2307.02191.",
+)
+
+
+def headline_of_labels(results: xr.Dataset) -> str:
+    """State the first metrics of the best classifiers, and how probably one is better than the next.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "a"], ["a", "b"], ["b", "b"]])
+    >>> results = pb.evaluate(annotations, {"A": [0.1, 0.6, 0.9]}, metrics="auroc", truth="annotator", replicates=0)
+    >>> headline_of_labels(results)
+    'Against what one expert would say, A has AUROC 0.89.'
+    """
+    best, metrics = best_first(results), _first_metrics(results)
+    if not metrics:
+        return f"{listed(best)} against {truth_in_words(results.attrs)}."
+    table = summary(results).set_index(["metric", "classifier"])
+    told = []
+    for name in best[:MOST_CLASSIFIERS]:
+        of_each = [f"{metric_name(one)} {_with_interval(table.loc[(one, name)], 2)}" for one in metrics[:_IN_WORDS]]
+        told.append(f"{name} has {listed(of_each)}")
+    said = f"Against {truth_in_words(results.attrs)}, {'; '.join(told)}."
+    for first, second in pairwise(best[:MOST_CLASSIFIERS]):
+        if share := better(results, metrics[0], first, second):
+            share = share.replace(">", "more than ").replace("<", "less than ")
+            said += f" {first} is better than {second} by {metric_name(metrics[0])} with probability {share}."
+    return said
+
+
+def _first_metrics(results: xr.Dataset) -> list[str]:
+    """Order the metrics that have a value: those of two classes that clinicians read come first."""
+    known = [name for name in plain_metrics(results) if results[name].notnull().any()]
+    return sorted(known, key=lambda name: OF_TWO.index(name) if name in OF_TWO else len(OF_TWO))
+
+
+def best_first(results: xr.Dataset) -> list[str]:
+    """Order the classifiers by their first metric, the best first."""
+    names = [str(name) for name in results["classifier"].values]
+    for metric in _first_metrics(results)[:1]:
+        values = results[metric].mean("draw").values * (-1 if results[metric].attrs["better"] == "smaller" else 1)
+        names = [names[at] for at in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
+    return names
+
+
+def better(results: xr.Dataset, metric: str, first: str, second: str) -> str:
+    """Write the probability that a classifier is better than another on new cases; empty if it is unknown."""
+    noise = "total" if f"{metric}_total" in results else None
+    of_both = results[metric].sel(classifier=[first, second])
+    share = np.nan if of_both.isnull().any() else probability_better(results, metric, first, second, noise=noise)
+    if np.isnan(share):
+        return ""
+    return ">0.99" if share >= 0.995 else "<0.01" if share < 0.005 else f"{share:.2f}"
+
+
+def metric_rows(results: xr.Dataset, write: Callable[[float, float, float], str]) -> pd.DataFrame:
+    """Tabulate all metrics: a row each, and one per class; columns of classifiers and of which is better.
+
+    `write` turns a value and its interval into text.
+    """
+    table, best = summary(results), best_first(results)
+    if "class" not in table:
+        table["class"] = ""
+    rows = []
+    for (metric, class_name), own in table.groupby(["metric", "class"], sort=False):
+        values = own.set_index("classifier")
+        row = {"metric": metric_name(str(metric)), "class": class_name}
+        row |= {name: write(*values.loc[name, ["mean", "total_lower", "total_upper"]]) for name in best}
+        of_class = results.sel(class_name=class_name, drop=True) if class_name else results
+        for first, second in pairwise(best):
+            row[f"P({first} better than {second})"] = better(of_class, str(metric), first, second)
+        rows.append(row)
+    found = pd.DataFrame(rows)
+    return found if len(found) and found["class"].any() else found.drop(columns="class", errors="ignore")
+
+
+def by_group_table(results: xr.Dataset, column: str, write: Callable[[float, float, float], str]) -> pd.DataFrame:
+    """Tabulate all metrics by the groups of a column: a row per metric, class and group, a column per classifier.
+
+    Groups of few cases, or few positive or negative ones, are marked.
+    """
+    inside = np.flatnonzero(results["group_column"].values == column)
+    own = results.isel(group=inside)
+    sizes = {str(group): _size(own, at) for at, group in enumerate(own["group_value"].values)}
+    table, best, rows = group_table(own, {}), best_first(results), []
+    if "class" not in table:
+        table["class"] = ""
+    for (metric, class_name, group), of in table.groupby(["metric", "class", "group"], sort=False):
+        values = of.set_index("classifier")
+        row = {"metric": metric_name(str(metric)), "class": class_name, "group": group, "cases": sizes[str(group)]}
+        rows.append(row | {name: write(*values.loc[name, ["mean", "lower", "upper"]]) for name in best})
+    found = pd.DataFrame(rows)
+    return found if len(found) and found["class"].any() else found.drop(columns="class", errors="ignore")
+
+
+def few_cases(results: xr.Dataset) -> np.ndarray:
+    """Say which groups have too few cases, of either class, for their intervals to be trusted."""
+    labelled = _n_labelled(results)
+    few = labelled < FEW
+    if "group_n_positive" in results.coords:
+        positive = results["group_n_positive"].values
+        few = few | (np.minimum(positive, labelled - positive) < FEW_OF_A_CLASS)
+    return few
+
+
+def _n_labelled(results: xr.Dataset) -> np.ndarray:
+    return results.get("group_n_labelled", results["group_n_cases"]).values
+
+
+def _size(results: xr.Dataset, at: int) -> str:
+    n = f"{_n_labelled(results)[at]:,.0f}"
+    if "group_n_positive" in results.coords:
+        n += f", {results['group_n_positive'].values[at]:,.0f} {results.attrs['positive']}"
+    return f"{n} (few)" if few_cases(results)[at] else n
+
+
+def about_few(results: xr.Dataset) -> str:
+    """Say which groups are marked."""
+    more = f", or fewer than {FEW_OF_A_CLASS} that are {results.attrs['positive']} or that are not,"
+    more = more if "group_n_positive" in results.coords else ""
+    return f"Groups of fewer than {FEW} cases{more} are marked (few): their intervals can be too narrow."
+
+
+def operating_point(results: xr.Dataset) -> str:
+    """Say from which score on classifiers name a class; empty if no metric depends on it."""
+    names = [str(name) for name in results.data_vars]
+    declared = [LABEL_METRICS.get(name) for name in names]
+    if not any(isinstance(metric, SumMetric) and metric.takes == "choice" for metric in declared):
+        return ""
+    if told := at_threshold(results):
+        return f"A classifier names {results.attrs['positive']}{told}."
+    return "No threshold was given: a classifier names the class with the highest score."
+
+
+def labels_report(
+    results: xr.Dataset,
+    panels: xr.Dataset,
+    annotations: Annotations,
+    path: str | os.PathLike,
+    sources: Mapping[str, str] | None = None,
+    *,
+    progress: bool = True,
+) -> None:
+    """Write metrics against what experts would say as one self-contained HTML page.
+
+    Parameters
+    ----------
+    results
+        Result of :func:`plausibly.evaluate` with the truth ``"annotator"`` or ``"panel"``.
+    panels
+        Result of :func:`plausibly.evaluation.panels` for the same classifiers.
+    annotations
+        Annotations that the results are of.
+    path
+        Path of the file; an existing file is replaced.
+    sources
+        Files the data come from.
+    progress
+        Whether to show a bar while figures are drawn.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written.
+    """
+    best = best_first(results)
+    shown, truth = results.sel(classifier=best[:MOST_CLASSIFIERS]), truth_in_words(results.attrs)
+    with Progress(progress) as bars:
+        sketches = [*of_labels([shown]), *of_panels(panels, None, best[:MOST_CLASSIFIERS])]
+        figures = list(drawn(sketches, bars))
+    facts = data_facts(annotations, best)
+    if (clusters := results.attrs["clusters"]) != annotations.n_cases:
+        facts["clusters of cases"] = f"{clusters:,}"
+    facts |= {f"file of {what}": str(file) for what, file in (sources or {}).items()}
+    page = template("labels.html.j2").render(
+        style=style(),
+        title=f"{listed(best)} against {truth}",
+        headline=headline_of_labels(results),
+        sentences=_sentences(results, panels, annotations, best),
+        metrics=extras({f"Against {truth} [{_NEW}]": _titled(metric_rows(results, value_and_interval))}),
+        agreement=extras({f"Agreement with an expert, by first choices [{_NEW}]": _agreement(panels, best)}),
+        groups=extras(_groups(results)),
+        confusion=extras(_confusion(shown)),
+        figures=[figure for figure in figures if figure.section != "panels"],
+        panels=[figure for figure in figures if figure.section == "panels"],
+        all_panels=extras({"Panels of n experts": panel_table(panels, best)}),
+        facts=facts | {"seed": results.attrs["seed"], "plausibly": plausibly.__version__},
+        references=_SOURCES,
+    )
+    write_page(page, path)
+
+
+def _sentences(results: xr.Dataset, panels: xr.Dataset, annotations: Annotations, best: Sequence[str]) -> list[str]:
+    per_case = annotations.annotated.per_case
+    clusters = results.attrs["clusters"]
+    over = f", in {clusters:,} clusters that are resampled whole" if clusters != annotations.n_cases else ""
+    if results.attrs["truth"] == "annotator":
+        how = "a case on which experts disagree counts for each class by the share of its labels"
+    else:
+        n = results.attrs["panel"]
+        how = f"the most frequent class of {n} of its labels, over the {(per_case >= n).sum():,} cases that have {n}"
+    told = [
+        f"The truth is {truth_in_words(results.attrs)}: {how}. No model is needed. Where experts disagree, no "
+        "classifier can be right about every label.",
+        f"These are {annotations.n_cases:,} cases{over}, with {per_case.min()} to {per_case.max()} experts each, "
+        f"{per_case.mean():.1f} on average.",
+        *agreement_in_words(panels, best[:MOST_CLASSIFIERS]),
+        operating_point(results),
+        RESTS_ON,
+    ]
+    return list(filter(None, told))
+
+
+def _agreement(panels: xr.Dataset, best: Sequence[str]) -> pd.DataFrame:
+    rows = [(name, panels.sel(classifier=name), "expert_agreement") for name in best]
+    shown = []
+    for name, own, metric in [*rows, ("Another expert", panels, "human_level")]:
+        noise = own.get(f"{metric}_total")
+        ends = (np.nan, np.nan) if noise is None else interval(noise.values, CI_PROB)
+        shown.append((name, value_and_interval(float(own[metric]), *ends)))
+    return pd.DataFrame(shown, columns=["Classifier", "Agreement with an expert"])
+
+
+def _groups(results: xr.Dataset) -> list[Any]:
+    """Tables by group, and a figure of the first metric."""
+    if "group" not in results.coords:
+        return []
+    found: list[Any] = [about_few(results)]
+    for column in dict.fromkeys(results["group_column"].values.tolist()):
+        for metric in [name for name in _first_metrics(results) if name + SUFFIX in results][:1]:
+            inside = results.isel(group=np.flatnonzero(results["group_column"].values == column))
+            with matplotlib.rc_context(SVG):
+                axes = metric_by_group(inside, metric)
+            pyplot.close(axes.get_figure(root=True))
+            found.append({f"{capitalised(metric_name(metric))} by {column}; dotted: all cases": axes})
+        found.append({f"By {column} [{_NEW}]": _titled(by_group_table(results, column, value_and_interval))})
+    return found
+
+
+def _confusion(results: xr.Dataset) -> list[Any]:
+    if "confusion" not in results:
+        return []
+    names, truth = results["classifier"].values.tolist(), truth_in_words(results.attrs)
+    if "positive" in results.attrs:
+        table = pd.concat([two_by_two(results, name) for name in names], ignore_index=True)
+        return [{f"Expected numbers of cases, by {truth} [{_NEW}]": table}]
+    found: list[Any] = [said for name in names if (said := confusions_in_words(results, name))]
+    if results.sizes["true_class"] <= MOST_IN_MATRIX:
+        found += [{f"{name}: expected numbers of cases, by {truth}": matrix(results, name)} for name in names]
+    return found
+
+
+def _titled(table: pd.DataFrame) -> pd.DataFrame:
+    return table.rename(columns={name: name.capitalize() for name in ("metric", "class", "group", "cases")})
+
+
+def _with_interval(row: Any, digits: int) -> str:
+    return value_and_interval(row["mean"], row["total_lower"], row["total_upper"], digits=digits)
