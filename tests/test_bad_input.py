@@ -193,7 +193,7 @@ PREDICTION_FILES = [
     ("b.csv", HEADER + "p,1,2,3\nq,1,nan,3\n", P, "case 'q', class 'Psoriasis': the score is nan; write a finite"),
     ("b.npy", npy(np.array([[0, -np.inf, 1], [0, 1, 2]])), P, "case 'p', class 'Psoriasis': the score is -inf; write"),
     ("b.npy", npy(np.ones((2, 2))), P, "there are 2 columns for 3 classes; give a column per class, or a header"),
-    ("b.npy", npy(np.array([0, 2])), P, "two dimensions is needed, got shape (2,); give a row per case"),
+    ("b.npy", npy(np.array([0, 2])), P, "there are 1 columns for 3 classes; give a column per class"),
     ("b.npy", npy(np.ones((5, 2, 3))), P, "two dimensions is needed, got shape (5, 2, 3)"),
     ("b.npy", npy(np.ones((2, 3), complex)), P, "an array of numbers is needed, got complex128"),
     ("b.npy", npy(np.array([[{}]], dtype=object), allow_pickle=True), F, "pickled Python objects, never read here"),

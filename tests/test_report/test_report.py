@@ -230,9 +230,9 @@ def test_headings_skip_no_level_and_tables_name_their_headers(page):
 
 def test_every_figure_has_a_caption_and_an_alternative(page):
     tags = [tag for tag, _ in page.tags]
-    # Confusion matrices, ambiguity, certainty of 2 sizes, 2 metrics and all others by reliability, 2 rankings,
+    # Panels, confusion matrices, ambiguity, certainty of 2 sizes, 2 metrics and all others by reliability, 2 rankings,
     # 2 histograms, 2 comparisons, cases.
-    assert tags.count("figure") == tags.count("figcaption") == 1 + 3 + 3 + 2 + 2 + 2 + 1
+    assert tags.count("figure") == tags.count("figcaption") == 1 + 1 + 3 + 3 + 2 + 2 + 2 + 1
     assert all(attrs["alt"] for tag, attrs in page.tags if tag == "img")
 
 

@@ -189,8 +189,7 @@ def show_groups(results: xr.Dataset) -> None:
 
 
 def _without_lists(results: xr.Dataset) -> xr.Dataset:
-    names = [str(name) for name in results.data_vars if not _LISTS.fullmatch(str(name))]
-    return results[names].assign_attrs(results.attrs)
+    return results.drop_vars([name for name in results.data_vars if _LISTS.fullmatch(str(name))])
 
 
 def cell(mean: float, lower: float, upper: float) -> str:
