@@ -316,3 +316,22 @@ def test_without_replicates_sampling_noise_is_unknown():
 def test_what_is_no_result_is_refused(compare):
     with pytest.raises(ArgumentError, match=r"results of plausibly\.evaluate are needed, but a NoneType was given"):
         compare(None, "top1_accuracy")
+
+
+@pytest.mark.parametrize("truth", ["annotator", "panel"])
+def test_truths_without_draws_are_compared_by_their_noise(truth):
+    random = np.random.default_rng(0)
+    shares = random.beta(1, 1, size=60)
+    labels = np.where(random.random((60, 3)) < shares[:, None], "b", "a").tolist()
+    found = pb.evaluate(
+        pb.Annotations.from_labels(labels, classes=["a", "b"]),
+        {"A": shares, "B": (shares + random.random(60)) / 2},
+        metrics=["auroc"],
+        truth=truth,
+    )
+    shares_of_draws = better_equal_worse(found, "auroc", "A", "B")
+    assert sum(shares_of_draws.values()) == pytest.approx(1)
+    assert shares_of_draws == better_equal_worse(found, "auroc", "A", "B", noise="total")
+    assert probabilities_better(found, "auroc").notnull().all()
+    assert rankings(found, "auroc")["ranking"].iloc[0] == "A > B"
+    assert np.isnan(probability_better(found, "auroc", "A", "B", noise="annotation"))

@@ -62,6 +62,17 @@ def test_lines_are_means_and_bands_are_intervals(ax, two, name):
         np.testing.assert_allclose(of_all.get_ydata(), two["net_benefit_of_all"][0].mean("draw"), rtol=1e-5)
 
 
+def test_the_operating_point_is_marked(ax):
+    annotations = pb.Annotations.from_labels([["a", "b"], ["b", "b"], ["a", "a"], ["b", "a"]], classes=["a", "b"])
+    metrics, scores = ["roc_curve", "sensitivity", "specificity"], {"A": np.array([0.3, 0.8, 0.1, 0.6])}
+    options = {"metrics": metrics, "truth": "annotator", "threshold": 0.5, "replicates": 0}
+    found = pb.evaluate(annotations, scores, **options)
+    plots.roc_curve(found, ax=ax)
+    (point,) = [line for line in ax.lines if len(line.get_xdata()) == 1]
+    expected = 1 - found["specificity"].item(), found["sensitivity"].item()
+    assert (point.get_xdata()[0], point.get_ydata()[0]) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("name", CURVES)
 def test_one_class_is_chosen_of_several(ax, three, name):
     draw = getattr(plots, name)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import plausibly as pb
-from plausibly.report import render
+from plausibly.report import accuracies, headline, prior_notes, render
 from plausibly.report._clear_cases import UNSURE, clear_cases
 from plausibly.report._label_metrics import confusions_in_words, truths
 from plausibly.report._tables import value_and_interval
@@ -143,6 +143,55 @@ def test_the_largest_confusions_are_named(three):
     assert confusions_in_words(truths(swept)[0], "B").startswith(said)
     assert "The largest confusions, by what most experts would name:" in text
     assert "<script" not in text
+
+
+def test_classifiers_that_saw_the_labels_have_no_accuracy_and_no_rank():
+    annotations, predictions = labelled(2, n_cases=200)
+    votes = pb.evaluation.truth_of_labels(annotations, "annotator")
+    predictions = {"A": predictions["A"], "S": 0.9 * votes + 0.05}
+    site = {"site": np.arange(200) % 2}
+    models = {"rec": MODEL, "plain": MODEL | {"class_prior": "uniform"}}
+    swept = pb.sweep(annotations, predictions, models, by=site, progress=False)
+    assert "withheld" in swept.runs[0].results.attrs
+    text = unescape(render(swept))
+    assert "S agrees with more labels than is possible" in text
+    assert "nan %" not in text
+    assert "is better than" not in text.split('id="details"')[0]
+    rows = headline(swept)
+    assert rows["run"].unique().tolist() == ["rec"]
+    assert rows["classifier"].tolist() == ["A", "S"]
+    assert rows["better"].isna().all()
+    assert list(accuracies(swept)) == []
+
+
+def test_intervals_of_numbers_of_cases_end_at_all_cases(two):
+    _, text, _, _ = two
+    for all_cases in re.findall(r"60\.0 \[[^\]]*\]", unescape(text)):
+        assert float(all_cases.rstrip("]").split()[-1]) <= 60
+
+
+def test_groups_have_the_metrics_of_several_classes_too():
+    annotations, predictions = labelled(3)
+    swept, text, page = pages(annotations, predictions, by={"site": np.arange(60) % 2})
+    name = next(found for words, found in captions(text).items() if words.startswith("By site, against what most"))
+    heading, *rows = page.tables[name]
+    assert "Balanced accuracy" in heading
+    assert len(rows) == 4
+    assert swept.panels.sizes["n"] == 3
+    panels = page.tables[captions(text)["Panels of n experts [94 % interval]"]]
+    assert [row[0] for row in panels[1:]] == ["A", "B", "A further expert"]
+    shown = panels[1][3].split(" ")[0]
+    assert float(shown) == pytest.approx(swept.panels["panel_accuracy"].sel(classifier="A", n=3).item(), abs=6e-4)
+
+
+def test_the_prior_of_a_recommended_run_is_not_to_be_learned_again():
+    annotations = pb.Annotations.from_labels([["a", "b"], ["a"], ["b", "b"]] * 20)
+    learned = {"model": "dirichlet-categorical", "reliability": 1, "class_prior": "learned", "draws": 50}
+    models = {"rec": learned, "plain": learned | {"class_prior": "uniform"}}
+    predictions = {"A": np.random.default_rng(0).dirichlet([1, 1], 60)}
+    swept = pb.sweep(annotations, predictions, models, progress=False)
+    assert list(prior_notes([swept.runs[1]])) != []
+    assert "Learn the prior from all cases" not in render(swept)
 
 
 def test_hard_labels_have_neither_order_nor_calibration():

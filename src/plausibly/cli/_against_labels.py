@@ -110,10 +110,11 @@ def against_labels(
     results.attrs |= {"threshold_from": chosen} if (chosen := how_chosen(asked)) else {}
     if groups is not None:
         weights = truth_of_labels(read, asked.truth, asked.panel, seed)
-        counts = {"group_n_labelled": weights.sum(axis=1)}
+        n_cases = (groups.member @ weights.sum(axis=1)).round().astype(int)  # those that have the labels of a panel
+        results = results.assign_coords(group_n_cases=("group", n_cases))
         if "positive" in results.attrs:
-            counts["group_n_positive"] = weights[:, read.classes.tolist().index(results.attrs["positive"])]
-        results = results.assign_coords({name: ("group", groups.member @ of) for name, of in counts.items()})
+            positive = weights[:, read.classes.tolist().index(results.attrs["positive"])]
+            results = results.assign_coords(group_n_positive=("group", groups.member @ positive))
     of_panels = panels(read, lined_up, **options)
 
     model = {"model": {"panel": f"panel of {asked.panel}"}.get(asked.truth, asked.truth), "reliability": np.nan}

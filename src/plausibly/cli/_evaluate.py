@@ -44,6 +44,7 @@ from plausibly.report import (
     rests_on,
 )
 from plausibly.report._label_metrics import truths
+from plausibly.report._tables import checks_failed
 from plausibly.sweeps import Folder, Plan, Sweep
 
 OF_MODELS = "ties", "mode", "unranked", "concentration"  #: options after which models are as published
@@ -250,7 +251,7 @@ def run(
     audited = audit(labels, of_annotated)
     if not quiet and (grave := serious(audited)):
         complain(f"the data have {', '.join(grave)}: see the report, or run plausibly audit.", "Note")
-    runs, curves, chosen = [], [], how_chosen(asked)
+    runs, curves, chosen = [], {}, how_chosen(asked)
     for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
         if not runs:
             with writing(out / REPORT):
@@ -261,7 +262,7 @@ def run(
         write_table(done.certainty(), (out / CERTAINTY).with_suffix(suffix), append=bool(runs))
         if by is not None:
             write_table(with_class(done.groups()), (out / GROUPS).with_suffix(suffix), append=bool(runs))
-        curves = write_curves(done.results, done.names, out, suffix, append=bool(runs))
+        curves |= dict.fromkeys(write_curves(done.results, done.names, out, suffix, append=bool(curves)))
         for name, table in done.shared.items():
             path = (out / name).with_suffix(suffix)
             write_table(table.assign(model=done.label), path, append=any(name in run.shared for run in runs))
@@ -270,8 +271,11 @@ def run(
     for results in truths(swept) if chosen else ():
         results.attrs["threshold_from"] = chosen
     if not quiet and plan.predictions:
-        show(lead(swept).results)
-        show_groups(lead(swept).results)
+        shown = truths(swept)[0] if "withheld" in lead(swept).results.attrs else lead(swept).results
+        seen = checks_failed(swept, "ceiling")  # whose numbers say nothing
+        shown = shown.sel(classifier=[name for name in swept.classifiers if name not in seen])
+        for print_numbers in (show, show_groups) if shown.sizes["classifier"] else ():
+            print_numbers(shown)
         if curves:
             say(f"Curves and confusion matrices are in {' and '.join(curves)}")
     if not quiet:

@@ -93,7 +93,7 @@ def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame
         if checks is None
         else {
             str(check): own["classifier"].tolist()
-            for check, own in checks[~checks["passed"]].groupby("check", sort=False)
+            for check, own in checks[~checks["passed"].astype(bool)].groupby("check", sort=False)
         }
     )
     if seen := failed.get("ceiling"):

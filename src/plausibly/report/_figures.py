@@ -28,6 +28,7 @@ from plausibly.report._tables import (
     representative,
     sampled,
     sizes,
+    with_headline,
 )
 from plausibly.sweeps import Sweep
 
@@ -260,7 +261,7 @@ def _by_reliability(swept: Sweep) -> Iterator[_Sketch]:
         words = capitalised(metric_name(metric))
         yield _Sketch(
             "reliability",
-            [("", partial(plots.metric_by_reliability, own, metric, model)) for model in models],
+            [("", partial(plots.metric_by_reliability, own, metric, one)) for one in models if one in {*own["model"]}],
             max(3.4, 1 + 0.2 * len(swept.classifiers)),
             f"{words} of each classifier by reliability",
             f"{words} of each classifier: mean over draws, 94 % total interval for new cases like these (light band), "
@@ -304,7 +305,7 @@ def _rankings(swept: Sweep) -> Iterator[_Sketch]:
 
 def _by_draw(swept: Sweep) -> Iterator[_Sketch]:
     """Histograms of the metrics, and which classifier is better."""
-    runs = [representative(found) for found in sampled(swept).values()]
+    runs = with_headline(swept, [representative(found) for found in sampled(swept).values()])
     n = len(swept.classifiers)
     overlap = " Histograms may overlap even if one classifier is better in nearly every draw: see the figures above."
     for metric in headline_metrics(swept) if runs else ():

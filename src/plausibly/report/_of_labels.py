@@ -62,9 +62,10 @@ def headline_of_labels(results: xr.Dataset) -> str:
     Examples
     --------
     >>> annotations = pb.Annotations.from_labels([["a", "a"], ["a", "b"], ["b", "b"]])
-    >>> results = pb.evaluate(annotations, {"A": [0.1, 0.6, 0.9]}, metrics="auroc", truth="annotator", replicates=0)
+    >>> predictions = {"A": np.array([0.1, 0.6, 0.9])}
+    >>> results = pb.evaluate(annotations, predictions, metrics="auroc", truth="annotator", replicates=0)
     >>> headline_of_labels(results)
-    'Against what one expert would say, A has AUROC 0.89.'
+    'Against what one expert would say, A has AUROC 0.94.'
     """
     best, metrics = best_first(results), _first_metrics(results)
     if not metrics:
@@ -137,6 +138,8 @@ def by_group_table(results: xr.Dataset, column: str, write: Callable[[float, flo
     own = results.isel(group=inside)
     sizes = {str(group): _size(own, at) for at, group in enumerate(own["group_value"].values)}
     table, best, rows = group_table(own, {}), best_first(results), []
+    if not len(table):
+        return table
     if "class" not in table:
         table["class"] = ""
     for (metric, class_name, group), of in table.groupby(["metric", "class", "group"], sort=False):
@@ -149,20 +152,16 @@ def by_group_table(results: xr.Dataset, column: str, write: Callable[[float, flo
 
 def few_cases(results: xr.Dataset) -> np.ndarray:
     """Say which groups have too few cases, of either class, for their intervals to be trusted."""
-    labelled = _n_labelled(results)
-    few = labelled < FEW
+    n_cases = results["group_n_cases"].values
+    few = n_cases < FEW
     if "group_n_positive" in results.coords:
         positive = results["group_n_positive"].values
-        few = few | (np.minimum(positive, labelled - positive) < FEW_OF_A_CLASS)
+        few = few | (np.minimum(positive, n_cases - positive) < FEW_OF_A_CLASS)
     return few
 
 
-def _n_labelled(results: xr.Dataset) -> np.ndarray:
-    return results.get("group_n_labelled", results["group_n_cases"]).values
-
-
 def _size(results: xr.Dataset, at: int) -> str:
-    n = f"{_n_labelled(results)[at]:,.0f}"
+    n = f"{results['group_n_cases'].values[at]:,}"
     if "group_n_positive" in results.coords:
         n += f", {results['group_n_positive'].values[at]:,.0f} {results.attrs['positive']}"
     return f"{n} (few)" if few_cases(results)[at] else n
@@ -245,18 +244,17 @@ def labels_report(
 
 
 def _sentences(results: xr.Dataset, panels: xr.Dataset, annotations: Annotations, best: Sequence[str]) -> list[str]:
-    per_case = annotations.annotated.per_case
-    clusters = results.attrs["clusters"]
-    over = f", in {clusters:,} clusters that are resampled whole" if clusters != annotations.n_cases else ""
+    panel, clusters = results.attrs.get("panel", 1), results.attrs["clusters"]
+    per_case = annotations.per_case[annotations.per_case >= panel]
+    n_cases = len(per_case)
+    over = f", in {clusters:,} clusters that are resampled whole" if clusters != n_cases else ""
+    how = f"the most frequent class of {panel} of its labels, over the cases that have {panel}"
     if results.attrs["truth"] == "annotator":
         how = "a case on which experts disagree counts for each class by the share of its labels"
-    else:
-        n = results.attrs["panel"]
-        how = f"the most frequent class of {n} of its labels, over the {(per_case >= n).sum():,} cases that have {n}"
     told = [
         f"The truth is {truth_in_words(results.attrs)}: {how}. No model is needed. Where experts disagree, no "
         "classifier can be right about every label.",
-        f"These are {annotations.n_cases:,} cases{over}, with {per_case.min()} to {per_case.max()} experts each, "
+        f"These are {n_cases:,} cases{over}, with {per_case.min()} to {per_case.max()} experts each, "
         f"{per_case.mean():.1f} on average.",
         *agreement_in_words(panels, best[:MOST_CLASSIFIERS]),
         operating_point(results),

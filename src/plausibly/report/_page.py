@@ -42,6 +42,7 @@ from plausibly.report._tables import (
     SAME_AS_ACCURACY,
     annotated_cases,
     certainty_table,
+    checks_failed,
     convergence_table,
     headline,
     headline_metrics,
@@ -108,7 +109,7 @@ def render(
         "headline": [_records(rows) for _, rows in headline(swept).groupby("run", sort=False)],
         "headline_metrics": headline_metrics(swept),
         "certainty": _records(certainty_table(swept.runs)),
-        "metrics": _records(swept.metrics[~swept.metrics["metric"].isin(SAME_AS_ACCURACY)]),
+        "metrics": _records(_metrics(swept)),
         "figures": figures,
         "ambiguous": _records(ambiguous),
         "n_of_prior": int(of_prior(ambiguous["prior_share"]).sum()),
@@ -212,6 +213,14 @@ def report(
         "certainty": certainty,
     }
     write_page(render(swept, sources, **further, progress=progress), path)
+
+
+def _metrics(swept: Sweep) -> pd.DataFrame:
+    """Metrics that differ, without the accuracies of classifiers that must have seen the labels."""
+    table = swept.metrics
+    same = table["metric"].isin(SAME_AS_ACCURACY)
+    seen = table["classifier"].isin(checks_failed(swept, "ceiling")) & ~table["metric"].str.endswith("coverage")
+    return table.loc[~(same | seen)]
 
 
 def _panels(swept: Sweep) -> Extra | None:

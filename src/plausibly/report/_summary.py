@@ -12,7 +12,7 @@ from plausibly.bootstrap import CI_PROB, interval
 from plausibly.evaluation._ambiguity import CLEAR
 from plausibly.evaluation._by_group import FEW
 from plausibly.evaluation._freed_shape import METRIC, freed_table, too_far
-from plausibly.evaluation._limits import cautions
+from plausibly.evaluation._limits import cautions, listed
 from plausibly.evaluation._verdict import advice, difference, probabilities
 from plausibly.planning import Plan
 from plausibly.planning._advice import in_short
@@ -218,7 +218,7 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
     mean, lower, upper, voted = (best[f"{metric}_{column}"] for column in ("mean", "lower", "upper", "voted"))
     seen = checks_failed(swept, "ceiling")
     if metric.endswith("coverage") or name in seen:
-        why = f" Its accuracy is not stated: {name} may have seen these labels." if name in seen else ""
+        why = f" Its accuracy is not stated: {listed(sorted(seen))} may have seen these labels." if seen else ""
         yield " ".join(agreement(swept, [name])) + why
         return
     annotated = annotated_cases(swept.annotations)
@@ -305,9 +305,9 @@ def agreement(swept: Sweep, classifiers: Sequence[str], n: int = 3) -> Iterator[
     bounds = ("top1_accuracy_lower_bound", "top1_accuracy_upper_bound")
     withheld = next((run.results for run in swept.runs if bounds[0] in run.results), None)
     for told, name in zip(agreement_in_words(swept.panels, classifiers, of, n), classifiers, strict=True):
-        if withheld is not None:
-            least, most = (withheld[end].sel(classifier=name) for end in bounds)
-            told += f" Its accuracy may be anything between {_percent(least.item())} and {_percent(most.item())}."
+        least, most = (np.nan if withheld is None else withheld[end].sel(classifier=name) for end in bounds)
+        if not np.isnan(least):
+            told += f" Its accuracy may be anything between {_percent(float(least))} and {_percent(float(most))}."
         yield told
 
 

@@ -43,15 +43,22 @@ def headline_metrics(swept: Sweep) -> list[str]:
     return [f"top{size}_{what}" for size in dict.fromkeys([min(found), longest])]
 
 
+def with_headline(swept: Sweep, runs: Sequence[Run]) -> list[Run]:
+    """Choose the runs that have the metrics of the main table, which others lack where accuracies are withheld."""
+    return [run for run in runs if not swept.classifiers or headline_metrics(swept)[0] in run.results]
+
+
 def headline(swept: Sweep, runs: Sequence[Run] = ()) -> pd.DataFrame:
     """Tabulate the main result: the classifiers of every run, sorted by its first metric, best first.
+
+    Classifiers that must have seen the labels come last.
 
     Parameters
     ----------
     swept
         Results of :func:`plausibly.sweep`.
     runs
-        Runs to tabulate; by default all.
+        Runs to tabulate; by default all that have these metrics.
 
     Returns
     -------
@@ -74,7 +81,7 @@ def headline(swept: Sweep, runs: Sequence[Run] = ()) -> pd.DataFrame:
     """
     rows: list[dict[str, Any]] = []
     seen = checks_failed(swept, "ceiling")
-    for run in runs or swept.runs:
+    for run in runs or with_headline(swept, swept.runs):
         first = next(name for name in run.results.data_vars if str(name).startswith("annotation_certainty_"))
         certainty = float(run.results[first].mean())
         if not swept.classifiers:
@@ -85,6 +92,7 @@ def headline(swept: Sweep, runs: Sequence[Run] = ()) -> pd.DataFrame:
         table = table[table["metric"].isin(metrics)].set_index(["classifier", "metric"])
         means = [table.loc[(name, metrics[0]), "mean"] for name in swept.classifiers]
         order = [swept.classifiers[at] for at in np.argsort(np.negative(means), kind="stable")]
+        order.sort(key=seen.__contains__)
         for name, following in zip(order, [*order[1:], None], strict=True):
             row: dict[str, Any] = {"run": run.label, "certainty": certainty, "classifier": name}
             for metric in metrics:
@@ -112,8 +120,13 @@ def sampled(swept: Sweep) -> dict[str, list[Run]]:
 
 
 def lead(swept: Sweep) -> Run:
-    """Choose the run that stands for the sweep: of the first model with draws, if there is one."""
-    return representative(next(iter((sampled(swept) or swept.models).values())))
+    """Choose the run that stands for the sweep: of the first model with draws, if there is one.
+
+    Where a run withholds accuracies, it stands for all, since no other can know them either.
+    """
+    models = list((sampled(swept) or swept.models).values())
+    withheld = [runs for runs in models if "withheld" in representative(runs).results.attrs]
+    return representative((withheld or models)[0])
 
 
 def annotated_cases(annotations: Annotations) -> str:
@@ -162,7 +175,7 @@ def subgroup_table(swept: Sweep) -> list[dict[str, Any]]:
     with mean and interval for every level and metric. Empty without risks.
     """
     tables = []
-    for run in (representative(runs) for runs in swept.models.values()):
+    for run in with_headline(swept, [representative(runs) for runs in swept.models.values()]):
         if run.subgroups is None:
             continue
         metrics = headline_metrics(swept)
