@@ -102,6 +102,28 @@ def test_panels_and_a_threshold_without_a_model(files, tmp_path):
     np.testing.assert_allclose(confusion["cases"], N * expected["confusion"].values.ravel(), atol=1e-4)
 
 
+def test_several_classes_without_a_model(tmp_path):
+    random = np.random.default_rng(0)
+    rows = [
+        {"case": f"p{i}", "annotator": f"r{j}", "class": random.choice(["x", "y", "z"]), "site": "ns"[i % 2]}
+        for i in range(N)
+        for j in range(3)
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "labels.csv", index=False)
+    scores = pd.DataFrame(random.dirichlet(np.ones(3), N), columns=["x", "y", "z"])
+    scores.assign(case=[f"p{i}" for i in range(N)]).to_csv(tmp_path / "a.csv", index=False)
+    given = ["evaluate", tmp_path / "labels.csv", "--predictions", f"A={tmp_path / 'a.csv'}", "--by", "site"]
+    shown = plausibly(*given, "--truth", "annotator", "--replicates", 40, "--out", tmp_path / "out")
+    assert shown.exit_code == 0, shown.output
+    assert "By site. Groups of fewer than 30 cases are marked" in words(shown.output)
+    table = pd.read_csv(tmp_path / "out" / "metrics.csv")
+    assert set(table.loc[table["metric"] == "sensitivity", "class"]) == {"x", "y", "z"}
+    page = words((tmp_path / "out" / "report.html").read_text())
+    assert "A: expected numbers of cases" in page
+    for group in pd.read_csv(tmp_path / "out" / "groups.csv").query("metric == 'balanced_accuracy'")["mean"]:
+        assert f"{group:.3f}" in page
+
+
 @pytest.mark.parametrize(
     "option",
     [["--model", "irn"], ["--annotations-only"], ["--one-truth"], ["--risks", "r.txt"], ["--k", 1], ["--draws", 9]],

@@ -190,7 +190,9 @@ def of_labels(found: Sequence[xr.Dataset]) -> Iterator[_Sketch]:
         if metric in first:
             draw = getattr(plots, metric)
             panels = [(capitalised(truth_in_words(results.attrs)), partial(draw, results)) for results in found]
+            of_which = "a case's most probable class"
             if "class_name" in first[metric].dims:  # curves of all classes of one classifier each
+                of_which = "each class"
                 names = first["classifier"].values if first.sizes["class_name"] <= _MOST_CURVES else ()
                 panels = [(str(name), partial(draw, first.sel(classifier=[name]))) for name in names]
             if not panels:
@@ -200,7 +202,7 @@ def of_labels(found: Sequence[xr.Dataset]) -> Iterator[_Sketch]:
                 panels,
                 4.4,
                 alt.format(positive or "each class"),
-                caption.format(positive or "a case's most probable class", bands=bands),
+                caption.format(positive or of_which, bands=bands),
                 folded=metric == "precision_recall_curve",
             )
 

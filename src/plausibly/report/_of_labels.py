@@ -84,8 +84,10 @@ def headline_of_labels(results: xr.Dataset) -> str:
 
 
 def _first_metrics(results: xr.Dataset) -> list[str]:
-    """Order the metrics that have a value: those of two classes that clinicians read come first."""
+    """Order the metrics that have a value: of two classes, those that clinicians read come first."""
     known = [name for name in plain_metrics(results) if results[name].notnull().any()]
+    if "positive" not in results.attrs:
+        return known
     return sorted(known, key=lambda name: OF_TWO.index(name) if name in OF_TWO else len(OF_TWO))
 
 
@@ -169,8 +171,9 @@ def _size(results: xr.Dataset, at: int) -> str:
 
 def about_few(results: xr.Dataset) -> str:
     """Say which groups are marked."""
-    more = f", or fewer than {FEW_OF_A_CLASS} that are {results.attrs['positive']} or that are not,"
-    more = more if "group_n_positive" in results.coords else ""
+    more = ""
+    if "group_n_positive" in results.coords:
+        more = f", or fewer than {FEW_OF_A_CLASS} that are {results.attrs['positive']} or that are not,"
     return f"Groups of fewer than {FEW} cases{more} are marked (few): their intervals can be too narrow."
 
 
@@ -246,7 +249,7 @@ def labels_report(
 def _sentences(results: xr.Dataset, panels: xr.Dataset, annotations: Annotations, best: Sequence[str]) -> list[str]:
     panel, clusters = results.attrs.get("panel", 1), results.attrs["clusters"]
     per_case = annotations.per_case[annotations.per_case >= panel]
-    n_cases = len(per_case)
+    n_cases, experts = len(per_case), " to ".join(f"{n}" for n in dict.fromkeys((per_case.min(), per_case.max())))
     over = f", in {clusters:,} clusters that are resampled whole" if clusters != n_cases else ""
     how = f"the most frequent class of {panel} of its labels, over the cases that have {panel}"
     if results.attrs["truth"] == "annotator":
@@ -254,8 +257,7 @@ def _sentences(results: xr.Dataset, panels: xr.Dataset, annotations: Annotations
     told = [
         f"The truth is {truth_in_words(results.attrs)}: {how}. No model is needed. Where experts disagree, no "
         "classifier can be right about every label.",
-        f"These are {n_cases:,} cases{over}, with {per_case.min()} to {per_case.max()} experts each, "
-        f"{per_case.mean():.1f} on average.",
+        f"These are {n_cases:,} cases{over}, with {experts} experts each, {per_case.mean():.1f} on average.",
         *agreement_in_words(panels, best[:MOST_CLASSIFIERS]),
         operating_point(results),
         RESTS_ON,
