@@ -62,7 +62,8 @@ def headline_of_labels(results: xr.Dataset) -> str:
     Examples
     --------
     >>> annotations = pb.Annotations.from_labels([["a", "a"], ["a", "b"], ["b", "b"]])
-    >>> results = pb.evaluate(annotations, {"A": [0.1, 0.6, 0.9]}, metrics="auroc", truth="annotator", replicates=0)
+    >>> predictions = {"A": np.array([0.1, 0.6, 0.9])}
+    >>> results = pb.evaluate(annotations, predictions, metrics="auroc", truth="annotator", replicates=0)
     >>> headline_of_labels(results)
     'Against what one expert would say, A has AUROC 0.89.'
     """
@@ -170,8 +171,9 @@ def _size(results: xr.Dataset, at: int) -> str:
 
 def about_few(results: xr.Dataset) -> str:
     """Say which groups are marked."""
-    more = f", or fewer than {FEW_OF_A_CLASS} that are {results.attrs['positive']} or that are not,"
-    more = more if "group_n_positive" in results.coords else ""
+    more = ""
+    if "group_n_positive" in results.coords:
+        more = f", or fewer than {FEW_OF_A_CLASS} that are {results.attrs['positive']} or that are not,"
     return f"Groups of fewer than {FEW} cases{more} are marked (few): their intervals can be too narrow."
 
 
