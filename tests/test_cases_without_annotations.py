@@ -81,9 +81,17 @@ ACCEPT |= {
     "read_predictions",
 }
 ACCEPT |= {"risk_weights", "save", "simplex", "sweep", "top_classes", "trace", "truth_of_labels", "worst_chains"}
-#: Functions of something else by the same name, or that need a posterior of another kind.
+#: Functions of something else by the same name, or that need results or a posterior of another kind.
 OTHERS = {"alpha", "annotator_accuracies", "annotator_confusions", "annotator_reliabilities", "case_prior"}
-OTHERS |= {"corrupt_labels", "judgement", "ks", "largest_shifts", "measures_of_distances", "pathologies"}
+OTHERS |= {
+    "corrupt_labels",
+    "judgement",
+    "ks",
+    "labels_report",
+    "largest_shifts",
+    "measures_of_distances",
+    "pathologies",
+}
 OTHERS |= {"read_annotations", "read_labels", "read_metadata", "read_risks", "sample_shared", "sigma"}
 
 

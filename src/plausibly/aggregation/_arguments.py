@@ -225,7 +225,7 @@ def _evidence(
         raise ArgumentError(
             f"predictions are for class_prior='predictions', but class_prior={class_prior!r} was given: leave one out."
         )
-    if predictions and annotations.n_classes < 2:
+    if predictions and isinstance(annotations, Annotations) and annotations.n_classes < 2:
         raise AnnotationError(
             "predictions tell how plausible each of several classes is, but the annotations have the one class "
             f"{str(annotations.classes[0])!r}: leave predictions out, or read the annotations with all classes "
