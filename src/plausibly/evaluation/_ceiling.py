@@ -11,7 +11,7 @@ from plausibly.annotations import Annotations
 from plausibly.evaluation._evidence import ERRORS, paired
 from plausibly.evaluation._first_choices import first_choice_shares
 from plausibly.evaluation._panels import agreement, first_choices
-from plausibly.random_streams import Stream, key_words, select
+from plausibly.random_streams import Stream, key_words
 
 MOST = 20_000  #: cases of which the ceiling is computed; of more, these are drawn at random
 
@@ -37,8 +37,10 @@ def above_ceiling(
     """Name the classifiers that agree with more annotations than is possible without having seen them."""
     annotations, at = some_cases(every.annotated, seed)
     at = np.flatnonzero(every.per_case)[at]
-    words = select({Stream.PREDICTIONS: key_words(seed, every.cases, Stream.PREDICTIONS)}, at)
-    choice = first_choices([np.array(of[at]) for of in predictions], words if break_ties == "random" else None)
+    words = None
+    if break_ties == "random":
+        words = {Stream.PREDICTIONS: key_words(seed, annotations.cases, Stream.PREDICTIONS)}
+    choice = first_choices([np.array(of[at]) for of in predictions], words)
     observed = agreement(annotations, choice)["expert_agreement"].values
     return [row[0] for row in ceiling(annotations, list(names), observed, cluster[at]) if not row[6]]
 
