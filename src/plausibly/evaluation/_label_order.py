@@ -1,7 +1,9 @@
 """Metrics of the order of cases: sorted once for every classifier and class, then summed up in every draw."""
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from os import cpu_count
 from typing import NamedTuple
 
 import jax
@@ -107,11 +109,15 @@ def bootstrap_weights(
 def _joined(orders: Orders, n: int, made: Callable[[slice], Sequence[Array]]) -> list[np.ndarray]:
     """Put blocks of draws side by side: numbers in double precision, and curves in single precision."""
     found: list[np.ndarray] = []
-    for some in _blocks(orders, n):
-        for at, one in enumerate(made(some)):
-            if len(found) == at:
-                found.append(np.empty((*one.shape[:-1], n), float if one.ndim == 2 else np.float32))
-            found[at][..., some] = one
+    blocks = list(_blocks(orders, n))
+    with ThreadPoolExecutor(cpu_count() or 1) as pool:  # a program for one block runs on one core
+        for some, block in zip(
+            blocks, pool.map(lambda some: [np.asarray(one) for one in made(some)], blocks), strict=True
+        ):
+            for at, one in enumerate(block):
+                if len(found) == at:
+                    found.append(np.empty((*one.shape[:-1], n), float if one.ndim == 2 else np.float32))
+                found[at][..., some] = one
     return found
 
 

@@ -114,7 +114,7 @@ def gibbs(
         by_case if heads is None else partial(with_heads, by_case, heads),
         bucket_cases(annotations, slots, concentration, pooled=True, fit="merged", shapes=shapes),
         keys,
-        name=("gibbs", chains, draws, heads is not None, optimised),
+        name=("gibbs", chains, draws, None if heads is None else len(heads.shape), optimised),
         progress=progress,
         doing="Sampling by Gibbs",
         repeated=optimised,
