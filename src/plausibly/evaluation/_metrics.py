@@ -255,7 +255,7 @@ def public_name(given: Any) -> str | None:
     """
     if isinstance(given, str):
         return str(given)
-    if not callable(given):
+    if isinstance(given, SumMetric | OrderMetric):
         return next((name for name, metric in LABEL_METRICS.items() if metric == given), None)
     return next((name for name, of in vars(plausibly.metrics).items() if of is given), None)
 
