@@ -1,6 +1,5 @@
 """Every function takes metrics in the same forms: names, groups, functions, metrics of one's own, and mixtures."""
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -15,7 +14,7 @@ N = 24
 LABELS = RANDOM.choice(["x", "y"], (N, 3))
 ANNOTATIONS = pb.Annotations.from_labels(LABELS.tolist(), classes=["x", "y"])
 PREDICTIONS = {name: RANDOM.dirichlet((1, 1), N) for name in "AB"}
-OWN = SumMetric(lambda p, truth: jnp.sum((p - truth) ** 2) / 2, better="smaller", takes="probabilities")
+OWN = SumMetric(lambda p, truth: (p @ p - 2 * p @ truth + 1) / 2, better="smaller", takes="probabilities")
 
 
 def evaluated(metrics, **options):
@@ -115,7 +114,7 @@ def test_metrics_of_plans_are_those_of_evaluations():
 def test_sweeps_scorers_and_comparisons_take_functions():
     options = {"draws": 20, "chains": 2, "replicates": 0, "progress": False}
     mixed = [pb.metrics.auroc, {"mine": OWN}]
-    swept = pb.sweep(ANNOTATIONS, PREDICTIONS, {"dirichlet-categorical": 1}, metrics=mixed, **options)
+    swept = pb.sweep(ANNOTATIONS, PREDICTIONS, {"dirichlet-categorical": (1,)}, metrics=mixed, **options)
     assert list(dict.fromkeys(swept.metrics["metric"])) == ["top1_accuracy", "mine", "auroc"]
     results = evaluated(["auroc", "brier"])
     for compare in (pb.comparison.rankings, pb.comparison.differences, pb.comparison.variance_split):

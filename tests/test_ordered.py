@@ -59,7 +59,7 @@ def test_scores_that_are_no_grades_are_refused(scores, values, words):
         PREDICTED.tolist(),
         PREDICTED.astype(str).tolist(),
         pd.Series(PREDICTED.astype(float), index=CASES, name="prediction"),
-        pd.DataFrame({"case": CASES[::-1], "pain": PREDICTED[::-1]}),
+        pd.DataFrame({"case": CASES[::-1], "label": PREDICTED[::-1]}),
         np.eye(5)[PREDICTED - 1],
     ],
 )
@@ -114,7 +114,7 @@ def test_numbers_in_another_order_are_not_ordered():
 
 def test_a_sweep_takes_scores_as_grades():
     swept = pb.sweep(
-        SCORES, {"A": PREDICTED}, {"dirichlet-categorical": 1}, ordered=True, draws=20, chains=2, replicates=0,
+        SCORES, {"A": PREDICTED}, {"dirichlet-categorical": (1,)}, ordered=True, draws=20, chains=2, replicates=0,
         progress=False,
     )  # fmt: skip
     assert list(dict.fromkeys(swept.metrics["metric"])) == ["top1_accuracy", *ORDERED, "ranked_probability_score"]

@@ -172,14 +172,15 @@ def read_metrics(
     if isinstance(metrics, Asked):
         return metrics
     named = partial(_named, n_classes=n_classes, threshold=threshold, risks=risks, drawn=drawn)
-    of_lists = list(usual_lists(ks, n_classes)) if drawn else []
-    first = [] if drawn and not ordered else ["top1_accuracy" if drawn else "accuracy"]
+    of_lists = usual_lists(ks, n_classes) if drawn else {}
     usual = usual_metrics(n_classes, predictions, ordered=ordered)
-    groups = {**GROUPS, USUAL: [*([] if ordered else of_lists), *first, *usual]}
-    if drawn:
-        groups |= {LISTS: of_lists}
-        groups |= {name: [of for of in of_lists if of.endswith(f"_{name}")] for name in METRICS if name != "accuracy"}
-        groups["top_k_accuracy"] = [of for of in of_lists if _LIST.fullmatch(of)[2] == "accuracy"]  # type: ignore[index]
+    first = ["accuracy"] if not drawn else ["top1_accuracy"] if ordered else of_lists
+    groups: dict[str, Sequence[str]] = GROUPS | {USUAL: [*first, *usual]}
+    if drawn:  # by the names of their functions, too
+        groups[LISTS] = list(of_lists)
+        for name in METRICS:
+            function = "top_k_accuracy" if name == "accuracy" else name
+            groups[function] = [of for of, (metric, _) in of_lists.items() if metric == name]
     found: dict[str, Any] = {}
     own: set[str] = set()
     for name, given, mine in _entries(metrics, groups):
