@@ -89,7 +89,8 @@ def against_labels(
     }
     two, scores = read.n_classes == 2 or asked.positive is not None, list(lined_up.values())
     usual = ["accuracy", *usual_metrics(2 if two else read.n_classes, scores, ordered=asked.ordered)]
-    usual += [name for name in label_metrics(two, scores) if name not in usual]
+    of_classes = ["confusion"] if asked.ordered and not two else label_metrics(two, scores)
+    usual += [name for name in of_classes if name not in usual]
     metrics = parse_metrics(asked, read.n_classes, drawn=False, usual=usual)
     groups = None if by is None else read_groups(read_by(by, annotations), read.cases, intersections=intersections)
     options: dict[str, Any] = {"clusters": read_column(clusters, annotations), "replicates": replicates}
