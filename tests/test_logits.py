@@ -90,6 +90,24 @@ def test_plans_and_thresholds_of_logits_are_those_of_their_probabilities():
     assert chosen == pytest.approx(pb.evaluation.choose_threshold(BINARY, {"A": expit(column)}, **options))
 
 
+def test_other_commands_take_logits(tmp_path):
+    posterior = pb.aggregate(ANNOTATIONS, "dirichlet-categorical", draws=50, chains=2, progress=False)
+    pb.save(posterior, tmp_path / "posterior.nc")
+    np.save(tmp_path / "a.npy", LOGITS)
+    np.save(tmp_path / "b.npy", OTHER)
+    files = [word for name in "AB" for word in ("--predictions", f"{name.upper()}={tmp_path / name.lower()}.npy")]
+    given = [tmp_path / "posterior.nc", *files, "--metric", "brier", "--out", tmp_path]
+    for command in ("plan", "compare"):
+        assert plausibly(command, *given).exit_code == 2
+        found = plausibly(command, *given, "--logits", "A", *(("--budget", 3) if command == "plan" else ()))
+        assert found.exit_code == 0, found.output
+    predictions = {"A": softmax(LOGITS, axis=1), "B": OTHER}
+    results = pb.evaluate(posterior, predictions, metrics="brier", progress=False)
+    expected = pb.comparison.differences(results, "brier")
+    written = pd.read_csv(tmp_path / "differences.csv")
+    np.testing.assert_allclose(written[["mean", "lower", "better"]], expected[["mean", "lower", "better"]], atol=1e-6)
+
+
 @pytest.mark.parametrize("mark", ["all", "A"])
 def test_the_command_takes_logits(tmp_path, mark):
     ANNOTATIONS.to_table().to_csv(tmp_path / "labels.csv", index=False)

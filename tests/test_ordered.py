@@ -66,6 +66,7 @@ def test_scores_that_are_no_grades_are_refused(scores, values, words):
 def test_predictions_name_grades_by_their_values(source):
     found = pb.evaluate(SCORES.grades(), {"A": source}, ordered=True, truth="annotator")
     truth, predicted = rows(PREDICTED)
+    assert found.equals(pb.evaluate(SCORES, {"A": source}, ordered=True, truth="annotator"))
     assert found["accuracy"].item() == pytest.approx(sk.accuracy_score(truth, predicted))
     assert found["mean_absolute_error"].item() == pytest.approx(sk.mean_absolute_error(truth, predicted))
     assert found["within_one"].item() == pytest.approx((np.abs(truth - predicted) <= 1).mean())
@@ -145,7 +146,9 @@ def test_the_command_grades_scores_without_a_threshold(files, scale):
 
 def test_the_command_grades_scores_under_a_model(files, monkeypatch):
     monkeypatch.setattr(evaluating, "report", lambda *given, **options: None)
-    shown = run(files, "--ordered", "--model", "dirichlet-categorical@1", "--draws", 20, "--chains", 2)
+    TABLE.query("score < 5").head(12).to_csv(files / "fresh.csv", index=False)  # has the same scale all the same
+    given = ["--model", "dirichlet-categorical@1", "--draws", 20, "--chains", 2, "--fresh-labels", files / "fresh.csv"]
+    shown = run(files, "--ordered", *given)
     assert shown.exit_code == 0, shown.output
     table = pd.read_csv(files / "out" / "metrics.csv")
     assert set(table["metric"]) >= {"top1_accuracy", *ORDERED}

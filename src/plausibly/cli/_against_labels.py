@@ -78,7 +78,8 @@ def against_labels(
     read = graded(annotations, classes, asked, choices=choices, threshold=threshold, progress=not quiet)
     at: Any = threshold
     if asked.threshold_from is not None:
-        other = annotated.read_annotations(asked.threshold_from, classes, choices=choices, progress=not quiet)
+        scale = None if isinstance(read, annotated.Scores) else read.classes
+        other = graded(asked.threshold_from, classes, asked, choices=choices, scale=scale, progress=not quiet)
         at = chosen_thresholds(asked, other, read, predictions, logits)
         extra = "ignore"
     if isinstance(read, annotated.Scores):

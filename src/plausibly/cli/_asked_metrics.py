@@ -38,10 +38,13 @@ def graded(
     asked: MetricOptions,
     *,
     choices: str | None,
-    threshold: float | None,
     progress: bool,
+    threshold: float | None = None,
+    scale: Sequence[str] | None = None,
 ) -> Annotations | Scores:
     """Read annotations; with --ordered, scores as grades, of the scale in a file of classes if there is one.
+
+    Further annotations have the ``scale`` of the first.
 
     Raises
     ------
@@ -66,7 +69,7 @@ def graded(
         return read
     if threshold is not None:
         raise ArgumentError(f"--ordered takes scores as grades, but --threshold {threshold:g} was given: keep one.")
-    return read.grades(None if classes is None else read_classes(classes))
+    return read.grades(scale if classes is None else read_classes(classes))
 
 
 def parse_metrics(options: MetricOptions, n_classes: int, *, drawn: bool, usual: Sequence[str] = (USUAL,)) -> Any:

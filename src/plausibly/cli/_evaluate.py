@@ -203,6 +203,7 @@ def run(
     asked = options.MetricOptions() if asked is None else asked
     evidence, split = bool(predictions) and not annotations_only, given.get("threshold")
     read = graded(annotations, classes, asked, choices=choices, threshold=split, progress=not quiet)
+    scale = None if isinstance(read, annotated.Scores) else read.classes
     if one_truth:
         if models:
             raise ArgumentError(f"--one-truth chooses the model, but --model {models[0]} was given: leave one out.")
@@ -223,7 +224,7 @@ def run(
     if asked.threshold_from is not None:
         if given.get("threshold") is not None:
             raise ArgumentError("--threshold and --threshold-from were given, but each names a threshold: keep one.")
-        other = annotated.read_annotations(asked.threshold_from, classes, choices=choices, progress=not quiet)
+        other = graded(asked.threshold_from, classes, asked, choices=choices, scale=scale, progress=not quiet)
         given |= {
             "threshold": chosen_thresholds(asked, other, read, predictions, given.get("logits", False)),
             "extra": "ignore",
@@ -245,7 +246,7 @@ def run(
     if fresh_labels is not None:
         if not predictions:
             raise ArgumentError("--fresh-labels checks classifiers, but no --predictions were given: add some.")
-        fresh = annotated.read_annotations(fresh_labels, classes, choices=choices, progress=not quiet)
+        fresh = graded(fresh_labels, classes, asked, choices=choices, scale=scale, progress=not quiet)
         fresh = fresh.split(split) if isinstance(fresh, annotated.Scores) else fresh
         check_fresh(fresh, plan.annotations)
     out = folder.path

@@ -16,7 +16,7 @@ from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
 from plausibly.aggregation import are_shares
-from plausibly.annotations import Annotations, read_risks
+from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotators import annotator_agreement
 from plausibly.bootstrap import REPLICATES, check_replicates
 from plausibly.cluster import in_order, map_on
@@ -59,7 +59,7 @@ _KEPT = ("model", "reliability", "assumes", "declaration", "evidence")  # attrib
 
 @renamed(groups="clusters")
 def evaluate(
-    posterior: Posterior | Annotations | str | PathLike,
+    posterior: Posterior | Annotations | Scores | str | PathLike,
     predictions: Mapping[str, Any],
     *,
     metrics: Metrics = None,
@@ -115,8 +115,8 @@ def evaluate(
     ----------
     posterior
         Posterior from :func:`plausibly.aggregate` or :func:`plausibly.load`, or the name of its file; for a truth of
-        labels, annotations are enough. If it has cases without annotations, metrics are over all cases; agreement and
-        truths of labels are over the annotated ones.
+        labels, annotations are enough (scores, if they are ``ordered``). If it has cases without annotations, metrics
+        are over all cases; agreement and truths of labels are over the annotated ones.
     predictions
         Predictions of each classifier by name: an array (case, class), a data frame, or a path that
         :func:`plausibly.read_predictions` understands. May be empty. The columns of an array must be in the class order
@@ -323,6 +323,7 @@ def evaluate(
     options |= {"prevalence": prevalence}
     options |= {"intersections": intersections, "break_ties": break_ties, "extra": extra, "seed": seed}
     options |= {"logits": logits, "ordered": ordered, "risks": risks}
+    posterior = posterior.grades() if ordered and isinstance(posterior, Scores) else posterior
     if not check_truth(truth):
         annotations = labels_of_posterior(posterior)
         options |= {"metrics": metrics, "positive": positive, "threshold": threshold, "panel": panel}
