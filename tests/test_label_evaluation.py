@@ -488,7 +488,7 @@ def test_logits_are_no_probabilities():
     logits = np.random.default_rng(0).normal(size=(N, 2))
     for truth in ("most-plausible", "annotator"):
         with pytest.raises(
-            ArgumentError, match=r"those of 'A' of case 'p0' are from .* turn logits into probabilities"
+            ArgumentError, match=r"those of 'A' of case 'p0' are from .* mark logits as such .logits=True, --logits."
         ):
             pb.evaluate(posterior, {"A": logits}, metrics=["brier"], truth=truth, progress=False)
         found = pb.evaluate(posterior, {"A": logits}, metrics=["auroc"], truth=truth, progress=False)

@@ -234,7 +234,7 @@ def test_names_of_classes_that_look_like_numbers():
         (["a", "c"], "there are 2 rows for 3 cases"),
         (BY_NAME.rename(columns={"prediction": "b"}), "the column 'b' holds names of classes; call it 'prediction'"),
         (pd.DataFrame({"prediction": [0.1, 0.2, 0.3]}), "the class 'prediction' is not among the 3 classes"),
-        ([0, 1, 2], "two dimensions is needed"),
+        ([0, 1, 2], "there are 1 columns for 3 classes"),
     ],
 )
 def test_names_of_classes_that_cannot_be_read(source, message):

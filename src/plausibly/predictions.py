@@ -2,8 +2,9 @@
 
 import os
 import warnings
-from collections.abc import Hashable, Mapping
-from dataclasses import replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -12,28 +13,39 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 from jaxtyping import Float, Int, Num
+from scipy.special import softmax
 
 from plausibly.annotations import Annotations
 from plausibly.annotations._matching import names_in
-from plausibly.annotations._names import some, unknown_class
+from plausibly.annotations._names import _show, some, unknown_class
 from plausibly.annotations.io._answers import CASE
+from plausibly.annotations.io._columns import is_number
 from plausibly.annotations.io._files import naming, read_npy
 from plausibly.annotations.io._matrix import NAMED, Matrix, read_matrix
 from plausibly.errors import ArgumentError, PlausiblyWarning, PredictionError
+from plausibly.metrics._declared import improper
 
 _ONE = ("probability", "score", "positive")  # names of a single column that no class has
 _NUMBERS = 2**20  # that are looked at together
 _VECTORS = (list, tuple, np.ndarray, pd.Series, pd.Index, pd.Categorical)
+Marked = bool | str | Sequence[str]  #: whose predictions are logits: all, none, or those of some classifiers
 
 
-def named_predictions(predictions: Mapping[Hashable, Any]) -> dict[str, Any]:
-    """Name classifiers by text, each by another.
+@dataclass(frozen=True)
+class Logits:
+    """Predictions that were marked as logits, which :func:`line_up` turns into probabilities."""
+
+    source: Any
+
+
+def named_predictions(predictions: Mapping[Hashable, Any], logits: Marked = False) -> dict[str, Any]:
+    """Name classifiers by text, each by another, and mark the predictions that are logits.
 
     Raises
     ------
     ArgumentError
         If they are no mapping, two names are the same text, or one is blank or would be mistaken in a ranking such as
-        "A > B = C".
+        "A > B = C"; or if ``logits`` names a classifier that there is not.
 
     Examples
     --------
@@ -59,13 +71,35 @@ def named_predictions(predictions: Mapping[Hashable, Any]) -> dict[str, Any]:
         if text in named:
             raise ArgumentError(f"two classifiers have the name {text!r}: give each a name of its own.")
         named[text] = source
-    return named
+    marked = _marked(logits, list(named))
+    return {name: Logits(source) if name in marked else source for name, source in named.items()}
 
 
-def read_predictions(source: Any, annotations: Annotations, extra: str = "refuse") -> Float[np.ndarray, "case class"]:
+def _marked(logits: Any, names: list[str]) -> list[str]:
+    """Classifiers whose predictions are logits."""
+    if isinstance(logits, bool | np.bool_):
+        return names if logits else []
+    if not isinstance(logits, str | list | tuple | set):
+        raise ArgumentError(
+            f"logits must be True or names of classifiers, but {_show(logits)} was given: write for example "
+            'logits=["A"].'
+        )
+    marked = [logits] if isinstance(logits, str) else [str(name) for name in logits]
+    for name in marked:
+        if name not in names:
+            raise ArgumentError(
+                f"logits names the classifier {name!r}, which has no predictions: choose from {some(names)}."
+            )
+    return marked
+
+
+def read_predictions(
+    source: Any, annotations: Annotations, extra: str = "refuse", *, logits: bool = False
+) -> Float[np.ndarray, "case class"]:
     """Read a classifier's scores and put them in the order of the annotations' cases and classes.
 
-    The built-in metrics use only the order of the scores within a case, so probabilities, logits and votes all work.
+    The metrics of lists use only the order of the scores within a case, so probabilities, logits and votes all work.
+    Metrics of probabilities need probabilities.
 
     Parameters
     ----------
@@ -77,17 +111,22 @@ def read_predictions(source: Any, annotations: Annotations, extra: str = "refuse
         probability of the class that it is named after, or of the second class if it has no name, or the name
         "probability", "score" or "positive"; a vector or a Series is such a column. Of a classifier that says one class
         and no scores, give the names of these classes, as a vector, a Series, or a single column with the name
-        "prediction", "predicted", "label" or "class": the named class has the score 1, the others 0.
+        "prediction", "predicted", "label" or "class": the named class has the score 1, the others 0. If classes are
+        numbers, such as grades, a single column of numbers may name them, too.
     annotations
         Annotations with the names of the N cases and the K classes.
     extra
         ``"ignore"`` leaves out rows for cases that are not annotated, and warns of their number; ``"refuse"`` does not
         accept them.
+    logits
+        Whether the scores are logits, which become probabilities by a softmax over classes; a single column, that of
+        one class of two, by a sigmoid.
 
     Returns
     -------
     numpy.ndarray
-        (N, K) scores; float32 if the input is float32 or float16, else float64, so that rounding causes no ties. An
+        (N, K) scores; float32 if the input is float32 or float16, else float64, so that rounding causes no ties, as
+        are probabilities from logits. An
         array in a ``.npy`` file is mapped to memory and read when needed: do not change the file meanwhile. Text and
         Parquet files are decoded a few rows at a time.
 
@@ -96,7 +135,8 @@ def read_predictions(source: Any, annotations: Annotations, extra: str = "refuse
     FileError
         If the file cannot be read.
     PredictionError
-        If a case or a class is missing, unknown or repeated, the shape does not match, or a score is not finite.
+        If a case or a class is missing, unknown or repeated, the shape does not match, a score is not finite, or
+        logits are probabilities already.
 
     Examples
     --------
@@ -105,8 +145,11 @@ def read_predictions(source: Any, annotations: Annotations, extra: str = "refuse
     >>> read_predictions(pd.DataFrame({"case": ["q", "p"], "b": [0.9, 0.2], "a": [0.1, 0.8]}), annotations)
     array([[0.8, 0.2],
            [0.1, 0.9]])
+    >>> read_predictions(np.array([[0.0, 2.0], [1.0, 1.0]]), annotations, logits=True).round(2)
+    array([[0.12, 0.88],
+           [0.5 , 0.5 ]])
     """
-    values = line_up(source, annotations, extra)
+    values = line_up(Logits(source) if logits else source, annotations, extra)
     wanted = np.result_type(values, np.float32)
     return values.astype(wanted, copy=not isinstance(source, str | os.PathLike))
 
@@ -133,7 +176,8 @@ def with_predicted(annotations: Annotations, predictions: Mapping[str, Any]) -> 
         what = "there are none" if isinstance(annotations, Annotations) else "of scores, there can be none"
         raise ArgumentError(f'extra="include" adds the cases of predictions, but {what}: leave it out.')
     names = []
-    for name, source in predictions.items():
+    for name, given in predictions.items():
+        source = given.source if isinstance(given, Logits) else given
         with naming(source if isinstance(source, str | os.PathLike) else f"predictions of {name}"):
             found = _matrix(source, annotations).cases
             if found is None:
@@ -150,12 +194,17 @@ def line_up(
 ) -> Float[np.ndarray, "case class"]:
     """As :func:`read_predictions`, but what is in order is not copied, nor float16 widened; it is to be read only.
 
-    One column without the name of a class is the probability of `positive`, by default the second class.
+    :class:`Logits` become probabilities. One column without the name of a class is the probability of `positive`, by
+    default the second class.
     """
     if extra not in ("refuse", "ignore"):
         raise ArgumentError(f'extra must be "refuse" or "ignore", but {extra!r} was given: choose one of the two.')
+    logits = isinstance(source, Logits)
+    source = source.source if isinstance(source, Logits) else source
     with naming(source if isinstance(source, str | os.PathLike) else "predictions"):
-        matrix = _of_two_classes(_matrix(source, annotations), annotations.classes, positive)
+        matrix = _matrix(source, annotations)
+        matrix = matrix if logits else _named_by_number(matrix, annotations.classes)
+        matrix = _of_two_classes(matrix, annotations.classes, positive, logits)
         values = matrix.by_class(annotations.classes, PredictionError)
         rows = _rows(matrix, annotations.cases, extra)
         if (left_out := len(values) - annotations.n_cases) > 0:
@@ -164,6 +213,8 @@ def line_up(
             warnings.warn(words, PlausiblyWarning, stacklevel=3)
         values = values if rows is None else values[rows]
         check_finite(values, annotations.cases, annotations.classes)
+        if logits:
+            return _probabilities(values)
     return values if values.dtype in (np.float16, np.float32) else values.astype(np.float64, copy=False)
 
 
@@ -200,6 +251,8 @@ def _as_column(source: Any) -> Any:
         return pd.Series(source, dtype=object).to_frame(NAMED[0])
     if isinstance(source, pd.Series):
         return source.to_frame(_ONE[0] if source.name is None else source.name)
+    if isinstance(source, list | tuple) and source and all(isinstance(value, Real) for value in source):
+        source = np.array(source)
     if isinstance(source, np.ndarray) and source.ndim == 1 and source.dtype.kind in "biuf":
         return source[:, None]
     return source
@@ -214,8 +267,42 @@ def _holds_text(vector: Any) -> bool:
     return any(isinstance(value, str) for value in vector)
 
 
-def _of_two_classes(matrix: Matrix, classes: np.ndarray, positive: str | None) -> Matrix:
-    """Complete one column, the probability of one of two classes, by that of the other."""
+def _probabilities(logits: Float[np.ndarray, "case class"]) -> Float[np.ndarray, "case class"]:
+    """Turn logits into probabilities; refuse what cannot be logits."""
+    if improper(logits) is None:
+        raise PredictionError(
+            "they were marked as logits, but are probabilities already: they sum to one in every case; do not mark them"
+        )
+    return softmax(logits.astype(np.float64), axis=1)
+
+
+def _named_by_number(matrix: Matrix, classes: np.ndarray) -> Matrix:
+    """Take one column of numbers as the names of classes, which are numbers, such as grades.
+
+    Of two classes, numbers from 0 to 1 are probabilities unless the column has a name of :data:`NAMED`.
+    """
+    name = None if matrix.columns is None else matrix.columns[0]
+    if matrix.values.shape[1] != 1 or len(classes) < 2 or name in classes or not all(map(is_number, classes)):
+        return matrix
+    value, grades = matrix.values[:, 0].astype(float), classes.astype(float)
+    of_one = len(classes) == 2 and name not in NAMED
+    if of_one and ((value >= 0) & (value <= 1)).all():
+        return matrix
+    if not np.isfinite(grades).all():
+        return matrix
+    same = np.isclose(value[:, None], grades, rtol=1e-6, atol=0)
+    for row in np.flatnonzero(~same.any(axis=1))[:1]:
+        if of_one:
+            return matrix
+        raise PredictionError(
+            f"row {row + 1}: {value[row]:g} is none of the classes {', '.join(classes)}; name a class in every row, or "
+            "give a column for each class"
+        )
+    return replace(matrix, values=same.astype(np.float32), columns=None)
+
+
+def _of_two_classes(matrix: Matrix, classes: np.ndarray, positive: str | None, logits: bool) -> Matrix:
+    """Complete one column, the probability or logit of one of two classes, by that of the other."""
     if len(classes) != 2 or matrix.values.shape[1] != 1:
         return matrix
     name = None if matrix.columns is None else matrix.columns[0]
@@ -224,10 +311,20 @@ def _of_two_classes(matrix: Matrix, classes: np.ndarray, positive: str | None) -
     named = name if name in classes else positive
     known = 1 if named is None else classes.tolist().index(named)
     value = matrix.values[:, 0]
-    for row in np.flatnonzero(~((value >= 0) & (value <= 1)))[:1]:
+    inside = (value >= 0) & (value <= 1)
+    if logits:
+        if inside.all():
+            raise PredictionError(
+                "they were marked as logits, but all lie between 0 and 1, as probabilities do; do not mark them or, if "
+                "they are logits, give a column for each class"
+            )
+        other = np.zeros_like(value, dtype=float)
+        return replace(matrix, values=np.stack([value, other] if known == 0 else [other, value], 1), columns=None)
+    for row in np.flatnonzero(~inside)[:1]:
         raise PredictionError(
             f"row {row + 1}: one column for two classes is the probability of {str(classes[known])!r}, 0 to 1, but "
-            f"{value[row]} was given; write a probability, or give a column for each class"
+            f"{value[row]} was given; write a probability, mark logits as such (logits=True, --logits), or give a "
+            "column for each class"
         )
     return replace(matrix, values=np.stack([value, 1 - value] if known == 0 else [1 - value, value], 1), columns=None)
 

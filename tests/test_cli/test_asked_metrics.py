@@ -165,6 +165,14 @@ def test_own_metrics_beside_others(files, tmp_path, truth):
         assert table["share"] == pytest.approx((np.stack([1 - scores, scores], 1) * shares).sum(1).mean(), abs=1e-5)
 
 
+def test_files_and_usual_metrics_mix(files, tmp_path):
+    (tmp_path / "mine.py").write_text("import plausibly as pb\nmetric = pb.metrics.auroc\n")
+    of_labels(files, tmp_path, "--truth", "annotator", "--metric", tmp_path / "mine.py", "--metrics", "usual,kappa")
+    table = pd.read_csv(tmp_path / "metrics.csv").set_index("metric")["mean"]
+    assert {"accuracy", "sensitivity", "kappa", "mine"} <= set(table.index)
+    assert table["mine"] == table["auroc"]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

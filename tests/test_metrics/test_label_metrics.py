@@ -336,7 +336,10 @@ def test_metrics_of_different_points_are_different_programs():
         ({"truth": [[1.0, 0.5]]}, "truth must sum to one in every case, but that of case 0 sums to 1.5"),
         ({"truth": [1.0, 0.0]}, r"truth must be weights \(case, class\), but the shape is \(2,\)"),
         ({"predictions": [[2.0, -1.0]]}, "predictions must be probabilities.* case 0 are from -1 to 2"),
-        ({"predictions": [[2.0, 1.0]]}, "predictions must be probabilities that sum to one.*sum to 3: turn logits"),
+        (
+            {"predictions": [[2.0, 1.0]]},
+            "predictions must be probabilities that sum to one.*sum to 3: mark logits as such",
+        ),
         ({"weights": [1.0, 1.0]}, r"weights must have the shape \(case,\), \(1,\), but the shape is \(2,\)"),
     ],
 )

@@ -237,7 +237,7 @@ def test_a_model_that_does_not_learn_is_said_to_do_so(two):
         ({"budget": 0}, "budget must be a positive number"),
         ({"budget": "many"}, "budget must be a positive number"),
         ({"level": 0.4}, "level must be above 0.5"),
-        ({"metric": "accuracy"}, "there is no metric 'accuracy'"),
+        ({"metric": "acuracy"}, "there is no metric 'acuracy'"),
         ({"compare": ["A"]}, "compare must name two"),
         ({"compare": ["A", "C"]}, "no classifier 'C'"),
         ({"predictions": None}, "needs the predictions"),

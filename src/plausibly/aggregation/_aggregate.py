@@ -24,7 +24,7 @@ from plausibly.annotations._names import _show
 from plausibly.annotations._usual_models import usual_model
 from plausibly.errors import ArgumentError
 from plausibly.posterior import check_path, load
-from plausibly.predictions import line_up, named_predictions, with_predicted
+from plausibly.predictions import Marked, line_up, named_predictions, with_predicted
 from plausibly.priors import PredictionsPrior
 from plausibly.priors.population import Population
 
@@ -47,6 +47,7 @@ def aggregate(
     | PredictionsPrior
     | None = None,
     predictions: Mapping[Hashable, Any] | None = None,
+    logits: Marked = False,
     extra: Literal["refuse", "ignore", "include"] = "refuse",
     prior_kappa: float | None = None,
     shared: Literal["estimated", "sampled"] | None = None,
@@ -121,6 +122,9 @@ def aggregate(
         Scores of classifiers as evidence on the plausibilities: a mapping from their names to arrays (case, class) or
         files, as for :func:`plausibly.evaluate`. Give every classifier that will be evaluated: one that is left out is
         underrated. The classifiers must not have seen these annotations.
+    logits
+        Classifiers whose predictions are logits, by name, or True for all, as for :func:`plausibly.evaluate`. (Scores
+        of which any is negative count as logits, too.)
     extra
         What to do with predictions of cases that are not annotated: refuse or ignore them, or include these cases in
         the posterior (``"include"``). Their plausibilities follow from the predictions alone, so the annotated cases
@@ -242,7 +246,9 @@ def aggregate(
     >>> posterior["posterior"]["plausibility"].mean(("chain", "draw")).astype(float).values.round(1).tolist()
     [0.6, 0.4, 0.8, 0.2]
     """
-    predictions = None if predictions is None else named_predictions(predictions)
+    if predictions is None and logits:
+        raise ArgumentError("logits marks predictions, but none were given: leave it out, or give predictions.")
+    predictions = None if predictions is None else named_predictions(predictions, logits)
     given: dict[str, Any] = {"mode": mode, "unranked": unranked, "ties": ties, "concentration": concentration}
     given |= {"class_prior": class_prior, "shared": shared, "difficulty": difficulty, "predictions": predictions}
     given["prior_kappa"] = prior_kappa

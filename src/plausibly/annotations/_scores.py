@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,13 +18,15 @@ from plausibly.annotations.io._scores import arrange_scores
 from plausibly.errors import AnnotationError, ArgumentError
 
 GREATEST = 1e15  #: size of a score; squares of larger ones leave single precision
+MOST_GRADES = 20  #: values of scores up to which each may be a class
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scores(ByCase):
     """Numbers that annotators give to cases, such as toxicity from −2 to 2, or a size in millimetres.
 
-    Ordinal scores are stored as numbers, too. A threshold turns scores into two classes, see :meth:`split`. Build
+    Ordinal scores are stored as numbers, too. A threshold turns scores into two classes, see :meth:`split`; scores of
+    few values become ordered classes, see :meth:`grades`. Build
     scores with :meth:`plausibly.Annotations.from_scores` or :func:`plausibly.read_annotations`; the columns passed here
     are checked, not sorted.
 
@@ -130,6 +133,10 @@ class Scores(ByCase):
         """
         threshold = check_threshold(threshold)
         names = (f"≤ {threshold:.15g}", f"> {threshold:.15g}") if self.classes is None else self.classes
+        return self._labels(self.score > threshold, names)
+
+    def _labels(self, class_index: np.ndarray, names: Iterable[str]) -> Annotations:
+        """Labels that name a class for every score."""
         return Annotations(
             cases=self.cases,
             classes=np.asarray(names, dtype=str),
@@ -138,9 +145,51 @@ class Scores(ByCase):
             annotation_case=self.annotation_case,
             annotation_annotator=self.annotation_annotator,
             entry_annotation=np.arange(self.n_annotations, dtype=np.int32),
-            entry_class=(self.score > threshold).astype(np.int32),
+            entry_class=class_index.astype(np.int32),
             entry_block=np.zeros(self.n_annotations, np.int16),
         )
+
+    def grades(self, values: Iterable[float | str] | None = None) -> Annotations:
+        """Return single labels of as many classes as there are values, in ascending order; no threshold is needed.
+
+        Parameters
+        ----------
+        values
+            Values of the scale, such as ``range(1, 6)``; by default those that occur. Name them if some never occur:
+            classifiers may say them, and metrics of ordered classes count how many of them lie between two.
+
+        Returns
+        -------
+        Annotations
+            Labels of classes that are named after the values, such as "1" and "2.5".
+
+        Raises
+        ------
+        ArgumentError
+            If values are not distinct finite numbers, there are fewer than 2 or more than 20 of them, or a score is
+            none of them.
+
+        Examples
+        --------
+        >>> table = pd.DataFrame({"case": [1, 1, 2], "annotator": ["ann", "bob", "ann"], "score": [4, 2, 1]})
+        >>> graded = Annotations.from_scores(table).grades(range(1, 5))
+        >>> graded.classes.tolist(), graded.rankings("1")
+        (['1', '2', '3', '4'], {'ann': [['4']], 'bob': [['2']]})
+        """
+        scale = _scale(self.score if values is None else values)
+        if not 2 <= len(scale) <= MOST_GRADES:
+            raise ArgumentError(
+                f"grades are from 2 to {MOST_GRADES} values, but the scores have {len(scale)} ({_show(scale.tolist())})"
+                ": split them at a threshold instead, with threshold= (--threshold)."
+            )
+        at = np.searchsorted(scale, self.score).clip(max=len(scale) - 1)
+        for row in np.flatnonzero(scale[at] != self.score)[:1].tolist():
+            raise ArgumentError(
+                f"case {str(self.cases[self.annotation_case[row]])!r}, annotator "
+                f"{str(self.annotators[self.annotation_annotator[row]])!r}: the score {self.score[row]:g} is none of "
+                f"the grades {', '.join(f'{value:g}' for value in scale)}: name every value of the scale."
+            )
+        return self._labels(at, [f"{value:.15g}" for value in scale])
 
     def to_table(self) -> pd.DataFrame:
         """Return a table with one row per score: ``case``, ``annotator``, ``score``."""
@@ -167,6 +216,17 @@ def check_threshold(threshold: object) -> float:
             "given: write for example threshold=0."
         )
     return float(threshold)  # type: ignore[arg-type]
+
+
+def _scale(values: Iterable[Any]) -> Float[np.ndarray, " grade"]:
+    """Values in ascending order, each once."""
+    try:
+        given = np.array([float(value) for value in values])
+    except (TypeError, ValueError):
+        given = np.array([np.nan])
+    if not np.isfinite(given).all():
+        raise ArgumentError(f"grades must be numbers, but {_show(values)} was given: write for example range(1, 6).")
+    return np.unique(given)
 
 
 def _two_classes(classes: Iterable[str]) -> np.ndarray:

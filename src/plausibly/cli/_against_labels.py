@@ -12,8 +12,9 @@ from plausibly.audit import audit, serious
 from plausibly.bootstrap import REPLICATES
 from plausibly.cli._asked_metrics import (
     chosen_thresholds,
+    graded,
     how_chosen,
-    own_metrics,
+    parse_metrics,
     show,
     show_groups,
     with_class,
@@ -29,7 +30,7 @@ from plausibly.groups import read_groups
 from plausibly.predictions import line_up, named_predictions
 from plausibly.report import agreement_in_words, headline_of_labels, labels_report
 from plausibly.report._of_labels import RESTS_ON, few_cases
-from plausibly.sweeps._label_results import label_metrics, with_own
+from plausibly.sweeps._label_results import label_metrics
 from plausibly.sweeps._runs import group_table, metric_table
 
 METRICS, GROUPS, REPORT = "metrics.csv", "groups.csv", "report.html"
@@ -62,6 +63,8 @@ def against_labels(
     by: str | None,
     intersections: bool,
     threshold: float | None,
+    risks: Path | None,
+    logits: bool | list[str],
     extra: str,
     break_ties: str,
     replicates: int = REPLICATES,
@@ -72,25 +75,24 @@ def against_labels(
     """Evaluate classifiers against what experts would say; write tables and a report, and print the numbers."""
     if not predictions:
         raise ArgumentError(f"--truth {asked.truth} is about classifiers, but there are no --predictions: give some.")
-    read = annotated.read_annotations(annotations, classes, choices=choices, progress=not quiet)
+    read = graded(annotations, classes, asked, choices=choices, threshold=threshold, progress=not quiet)
     at: Any = threshold
     if asked.threshold_from is not None:
-        other = annotated.read_annotations(asked.threshold_from, classes, choices=choices, progress=not quiet)
-        at = chosen_thresholds(asked, other, read, predictions)
+        scale = None if isinstance(read, annotated.Scores) else read.classes
+        other = graded(asked.threshold_from, classes, asked, choices=choices, scale=scale, progress=not quiet)
+        at = chosen_thresholds(asked, other, read, predictions, logits)
         extra = "ignore"
     if isinstance(read, annotated.Scores):
         read, at = read.split(threshold), None
     lined_up = {
         name: np.asarray(line_up(given, read, extra, asked.positive))
-        for name, given in named_predictions(predictions).items()
+        for name, given in named_predictions(predictions, logits).items()
     }
-    names = None if asked.metrics is None else [name.strip() for name in asked.metrics.split(",")]
-    if names is None:
-        two = read.n_classes == 2 or asked.positive is not None
-        names = ["accuracy", *usual_metrics(2 if two else read.n_classes, list(lined_up.values()))]
-        names += [name for name in label_metrics(two, list(lined_up.values())) if name not in names]
-    own = own_metrics(asked.metric, read.n_classes, drawn=False)
-    metrics = with_own(names, own, None, read.n_classes, list(lined_up.values()), threshold=at, drawn=False)
+    two, scores = read.n_classes == 2 or asked.positive is not None, list(lined_up.values())
+    usual = ["accuracy", *usual_metrics(2 if two else read.n_classes, scores, ordered=asked.ordered)]
+    of_classes = ["confusion"] if asked.ordered and not two else label_metrics(two, scores)
+    usual += [name for name in of_classes if name not in usual]
+    metrics = parse_metrics(asked, read.n_classes, drawn=False, usual=usual)
     groups = None if by is None else read_groups(read_by(by, annotations), read.cases, intersections=intersections)
     options: dict[str, Any] = {"clusters": read_column(clusters, annotations), "replicates": replicates}
     options |= {"break_ties": break_ties, "seed": seed}
@@ -99,6 +101,8 @@ def against_labels(
         read,
         lined_up,
         metrics=metrics,
+        ordered=asked.ordered,
+        risks=None if risks is None else str(risks),
         truth=asked.truth,
         panel=asked.panel,
         positive=asked.positive,
@@ -128,7 +132,7 @@ def against_labels(
         written.append(Path(GROUPS).with_suffix(suffix).name)
         write_table(table, out / written[-1])
     written += write_curves(results, model, out, suffix, append=False)
-    sources = {"annotations": annotations, "classes": classes, "thresholds": asked.threshold_from}
+    sources = {"annotations": annotations, "classes": classes, "risks": risks, "thresholds": asked.threshold_from}
     sources |= {f"predictions of {name}": path for name, path in predictions.items()}
     named = {what: str(path) for what, path in sources.items() if path is not None}
     labels_report(results, of_panels, read, out / REPORT, named, progress=not quiet)

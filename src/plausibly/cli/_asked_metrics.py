@@ -3,6 +3,7 @@
 import re
 import runpy
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,15 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from plausibly.annotations import Annotations, Scores
+from plausibly.annotations import Annotations, Scores, read_annotations, read_classes
 from plausibly.annotations._names import some
+from plausibly.annotations.io._columns import is_number
 from plausibly.bootstrap import CI_PROB
 from plausibly.cli._options import MetricOptions, parse_numbers, percent
 from plausibly.cli._output import print_table, say, write_table
-from plausibly.errors import ArgumentError, FileError
+from plausibly.errors import AnnotationError, ArgumentError, FileError
 from plausibly.evaluation import choose_threshold, curve_points, summary
+from plausibly.evaluation._metrics import USUAL, public_name
 from plausibly.evaluation._truth import truth_in_words
 from plausibly.metrics import Metric, OrderMetric, SumMetric
 from plausibly.report import about_few, at_threshold, by_group_table, metric_rows
@@ -27,6 +30,55 @@ _ROWS_OF_GROUPS = 40
 RULES = "specificity", "sensitivity", "net_benefit"  #: by which a threshold is chosen
 _LISTS = re.compile(r"(top\d+_|expert_|human_)\w+")  # which the main table has
 _COORDINATES = "classifier", "class_name", "mean", "lower", "upper", "total_lower", "total_upper"
+
+
+def graded(
+    path: Path,
+    classes: Path | None,
+    asked: MetricOptions,
+    *,
+    choices: str | None,
+    progress: bool,
+    threshold: float | None = None,
+    scale: Sequence[str] | None = None,
+) -> Annotations | Scores:
+    """Read annotations; with --ordered, scores as grades, of the scale in a file of classes if there is one.
+
+    Further annotations have the ``scale`` of the first.
+
+    Raises
+    ------
+    ArgumentError
+        If classes are ordered, but their order is unknown, or a threshold is given, which grades have not.
+    """
+    read_file = partial(read_annotations, path, choices=choices, progress=progress)
+    if not asked.ordered:
+        return read_file(classes)
+    try:
+        read = read_file(classes)
+    except AnnotationError:  # a scale of scores is no pair of classes
+        read = read_file()
+        if not isinstance(read, Scores):
+            raise
+    if not isinstance(read, Scores):
+        if classes is None and not all(map(is_number, read.classes)):
+            raise ArgumentError(
+                f"--ordered needs the order of the classes, such as {some(read.classes)}, but no --classes were given: "
+                "write a file with a class per line, the lowest grade first."
+            )
+        return read
+    if threshold is not None:
+        raise ArgumentError(f"--ordered takes scores as grades, but --threshold {threshold:g} was given: keep one.")
+    return read.grades(scale if classes is None else read_classes(classes))
+
+
+def parse_metrics(options: MetricOptions, n_classes: int, *, drawn: bool, usual: Sequence[str] = (USUAL,)) -> Any:
+    """Read the metrics that are named, or else the usual ones, and besides those of files; None for the usual ones."""
+    own = own_metrics(options.metric, n_classes, drawn=drawn)
+    if options.metrics is None and not own and usual == (USUAL,):
+        return None
+    names = usual if options.metrics is None else [name.strip() for name in options.metrics.split(",")]
+    return [*names, *([own] if own else [])]
 
 
 def own_metrics(files: Sequence[Path] | None, n_classes: int, *, drawn: bool) -> dict[str, Any]:
@@ -55,6 +107,9 @@ def own_metrics(files: Sequence[Path] | None, n_classes: int, *, drawn: bool) ->
                 f"{path} must end with its metric, but has {'no' if metric is None else 'another'} 'metric': add "
                 "metric = pb.metrics.SumMetric(…), or a function of a case's scores and truth."
             )
+        if public_name(metric) is not None:
+            found[path.stem] = metric
+            continue
         of_labels = metric if isinstance(metric, SumMetric | OrderMetric) else _of_cases(metric)
         uniform = np.full((2, n_classes), 1 / n_classes)
         try:
@@ -72,7 +127,11 @@ def _of_cases(metric: Any) -> SumMetric:
 
 
 def chosen_thresholds(
-    options: MetricOptions, other: Annotations | Scores, read: Annotations | Scores, predictions: Mapping[str, str]
+    options: MetricOptions,
+    other: Annotations | Scores,
+    read: Annotations | Scores,
+    predictions: Mapping[str, str],
+    logits: bool | list[str] = False,
 ) -> dict[str, float]:
     """Choose a threshold for each classifier on other cases than those that are evaluated.
 
@@ -91,7 +150,7 @@ def chosen_thresholds(
             "leave them out of one."
         )
     about: dict[str, Any] = {rule: share, **_truth_of_threshold(options), "positive": options.positive}
-    return choose_threshold(other, predictions, **about, extra="ignore")
+    return choose_threshold(other, predictions, **about, extra="ignore", logits=logits)
 
 
 def how_chosen(options: MetricOptions) -> str:

@@ -6,15 +6,17 @@ import numpy as np
 import pandas as pd
 import typer
 
+from plausibly.annotations import read_risks
 from plausibly.bootstrap import REPLICATES
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._groups import read_column
 from plausibly.cli._output import make_folder, print_table, say, write_table
 from plausibly.errors import ArgumentError
-from plausibly.evaluation import evaluate, metric_names, risk_weights, verdict
+from plausibly.evaluation import evaluate, risk_weights, verdict
+from plausibly.evaluation._metrics import LISTS, read_metrics
 from plausibly.evaluation.comparison import differences, rankings, variance_split
-from plausibly.posterior import opened
+from plausibly.posterior import annotations_of, opened
 
 DIFFERENCES, RANKINGS, VARIANCES = "differences.csv", "rankings.csv", "variances.csv"
 _MOST = 10  # rankings to print
@@ -30,8 +32,9 @@ _MOST = 10  # rankings to print
 def compare(
     posterior: options.PosteriorFile,
     predictions: options.PredictionFiles = None,
+    logits: options.LogitsOption = None,
     metric: Annotated[
-        str, typer.Option(metavar="METRIC", help="Metric to compare by, such as top3_average_overlap.")
+        str, typer.Option(metavar="METRIC", help="Metric to compare by, such as top3_average_overlap or auroc.")
     ] = "top1_accuracy",
     k: options.Lengths = None,
     risks: options.RisksFile = None,
@@ -66,11 +69,13 @@ def compare(
     given = {"break_ties": break_ties, "seed": seed}
     with opened(posterior) as draws:
         lengths = options.parse_lengths(k) or [n for n in (1, 2, 3) if n <= int(draws.attrs["n_classes"])]
-        if metric not in (known := metric_names(lengths)):
-            raise ArgumentError(f"--metric must be one of {', '.join(known)}, but {metric!r} was given: choose one.")
+        classes = annotations_of(draws, every=False).classes
+        of_classes = None if risks is None else read_risks(str(risks), classes)
+        asked = read_metrics([LISTS, metric], lengths, len(classes), risks=of_classes)
         weights = None if risk is None else risk_weights(draws, str(risks), risk, **given)
         given |= {"clusters": read_column(clusters), "replicates": REPLICATES if replicates is None else replicates}
-        results = evaluate(draws, named, metrics={}, k=lengths, weights=weights, **given, progress=not quiet)
+        given |= {"logits": options.parse_logits(logits)}
+        results = evaluate(draws, named, metrics=asked, weights=weights, **given, progress=not quiet)
     tables = {
         DIFFERENCES: differences(results, metric, ci_prob),
         RANKINGS: rankings(results, metric),

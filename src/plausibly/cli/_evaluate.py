@@ -17,8 +17,9 @@ from plausibly.cli._against_labels import against_labels, refuse_model
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._asked_metrics import (
     chosen_thresholds,
+    graded,
     how_chosen,
-    own_metrics,
+    parse_metrics,
     show,
     show_groups,
     with_class,
@@ -130,13 +131,15 @@ def evaluate(
     where it stopped. A posterior that an earlier run left in the other format (.nc or .zarr) is removed.
     """
     if asked.truth != "most-plausible":
-        of_models: dict[str, Any] = {"--model": model, "--annotations-only": annotations_only, "--risks": risks}
+        of_models: dict[str, Any] = {"--model": model, "--annotations-only": annotations_only}
+        if "expected_cost" not in (asked.metrics or ""):
+            of_models["--risks"] = risks
         of_models |= {"--one-truth": one_truth, "--fresh-labels": fresh_labels, "--dask": dask}
         of_models |= {"--resume": store.resume, "--fresh": store.fresh, "--extra include": given.extra == "include"}
         names = (*OF_MODELS, *OF_SAMPLES)
         of_models |= {f"--{name.replace('_', '-')}": getattr(given, name) for name in names}
         refuse_model(asked.truth, of_models)
-        options_of_labels = ("threshold", "extra", "break_ties", "replicates", "seed")
+        options_of_labels = ("threshold", "logits", "extra", "break_ties", "replicates", "seed")
         against_labels(
             annotations,
             classes,
@@ -144,6 +147,7 @@ def evaluate(
             asked,
             out,
             choices=choices,
+            risks=risks,
             clusters=clusters,
             by=by,
             intersections=intersections,
@@ -196,8 +200,10 @@ def run(
     **given: Any,
 ) -> Sweep:
     """Run a sweep from files to files, and write each file as soon as its contents are known."""
-    read = annotated.read_annotations(annotations, classes, choices=choices, progress=not quiet)
+    asked = options.MetricOptions() if asked is None else asked
     evidence, split = bool(predictions) and not annotations_only, given.get("threshold")
+    read = graded(annotations, classes, asked, choices=choices, threshold=split, progress=not quiet)
+    scale = None if isinstance(read, annotated.Scores) else read.classes
     if one_truth:
         if models:
             raise ArgumentError(f"--one-truth chooses the model, but --model {models[0]} was given: leave one out.")
@@ -215,19 +221,20 @@ def run(
         models = usual_models(read) if published else recommended_models(read, predictions=evidence)
         if given["extra"] == "include":  # of which nothing is known but by evidence
             models = models[:1]
-    asked = options.MetricOptions() if asked is None else asked
     if asked.threshold_from is not None:
         if given.get("threshold") is not None:
             raise ArgumentError("--threshold and --threshold-from were given, but each names a threshold: keep one.")
-        other = annotated.read_annotations(asked.threshold_from, classes, choices=choices, progress=not quiet)
-        given |= {"threshold": chosen_thresholds(asked, other, read, predictions), "extra": "ignore"}
-    names = None if asked.metrics is None else [name.strip() for name in asked.metrics.split(",")]
+        other = graded(asked.threshold_from, classes, asked, choices=choices, scale=scale, progress=not quiet)
+        given |= {
+            "threshold": chosen_thresholds(asked, other, read, predictions, given.get("logits", False)),
+            "extra": "ignore",
+        }
     plan = Plan.of(
         read,
         predictions,
         parse_variants(models),
-        metrics=names,
-        own=own_metrics(asked.metric, 2 if isinstance(read, annotated.Scores) else read.n_classes, drawn=True),
+        metrics=parse_metrics(asked, 2 if isinstance(read, annotated.Scores) else read.n_classes, drawn=True),
+        ordered=asked.ordered,
         positive=asked.positive,
         prevalence=asked.prevalence,
         risks=None if risks is None else str(risks),
@@ -239,7 +246,7 @@ def run(
     if fresh_labels is not None:
         if not predictions:
             raise ArgumentError("--fresh-labels checks classifiers, but no --predictions were given: add some.")
-        fresh = annotated.read_annotations(fresh_labels, classes, choices=choices, progress=not quiet)
+        fresh = graded(fresh_labels, classes, asked, choices=choices, scale=scale, progress=not quiet)
         fresh = fresh.split(split) if isinstance(fresh, annotated.Scores) else fresh
         check_fresh(fresh, plan.annotations)
     out = folder.path

@@ -64,6 +64,15 @@ PredictionFiles = Annotated[
         "called prediction (.npy, .csv, .txt, .parquet). Repeat for each classifier.",
     ),
 ]
+LogitsOption = Annotated[
+    list[str] | None,
+    data(
+        "--logits",
+        metavar="NAME",
+        help="Classifier whose predictions are logits, or all; they become probabilities by a softmax over classes (a "
+        "single column by a sigmoid) before anything else. Repeat for each.",
+    ),
+]
 Extra = Annotated[
     Literal["refuse", "ignore", "include"],
     data(
@@ -200,6 +209,7 @@ class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
     """Options that `evaluate` and `sweep` pass to :class:`plausibly.sweeps.Plan`."""
 
     k: Lengths = None
+    logits: LogitsOption = None
     extra: Extra = "refuse"
     break_ties: BreakTiesOption = "order"
     replicates: Replicates = None
@@ -208,6 +218,7 @@ class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the plan."""
         given = vars(self) | {"k": parse_lengths(self.k), "prior": parse_prior(self.prior)}
+        given["logits"] = parse_logits(self.logits)
         return {name: value for name, value in given.items() if (name, value) != ("replicates", None)}
 
 
@@ -221,7 +232,7 @@ class MetricOptions:
             "--metrics",
             metavar="NAME,…",
             help="Metrics, such as auroc, sensitivity, sensitivity_at_specificity_0.9, brier or net_benefit_0.2; or "
-            "groups of them: binary, classes, probability, ordered. By default those that suit the data.",
+            "groups of them: binary, classes, probability, ordered; usual, the default, is what suits the data.",
         ),
     ] = None
     metric: Annotated[
@@ -234,6 +245,14 @@ class MetricOptions:
             "for each.",
         ),
     ] = None
+    ordered: Annotated[
+        bool,
+        measure(
+            "--ordered",
+            help="Classes are grades, in the order of --classes, or numbers; scores of few values become grades, no "
+            "threshold. Metrics then say by how many grades a classifier is wrong, unless others are named.",
+        ),
+    ] = False
     truth: Annotated[
         Literal["most-plausible", "annotator", "panel"],
         measure(
@@ -380,6 +399,17 @@ def parse_numbers(text: str, what: str, such_as: str, kind: type[float] | type[i
 def parse_prior(text: str | None) -> list[float] | None:
     """Read the prior of scores."""
     return None if text is None else parse_numbers(text, "--prior", "0,1,2,1")
+
+
+def parse_logits(names: Sequence[str] | None) -> bool | list[str]:
+    """Read the classifiers whose predictions are logits.
+
+    Examples
+    --------
+    >>> parse_logits(None), parse_logits(["all"]), parse_logits(["A", "B"])
+    (False, True, ['A', 'B'])
+    """
+    return names == ["all"] or list(names or ()) or False
 
 
 def parse_lengths(text: str | None) -> list[int] | None:

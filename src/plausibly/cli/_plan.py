@@ -29,10 +29,12 @@ _MOST = 10  # cases to print
 def plan(
     posterior: options.PosteriorFile,
     predictions: options.PredictionFiles = None,
+    logits: options.LogitsOption = None,
     metric: Annotated[
         str,
         typer.Option(
-            metavar="METRIC", help="Metric whose uncertainty the labels should reduce, such as top3_coverage."
+            metavar="METRIC",
+            help="Metric whose uncertainty the labels should reduce, a mean over cases such as top3_coverage or brier.",
         ),
     ] = "top1_accuracy",
     goal: Annotated[
@@ -104,6 +106,7 @@ def plan(
         posterior,
         named or None,
         metric=metric,
+        logits=options.parse_logits(logits),
         goal=goal or ("width" if named else "information"),
         compare=None if compare is None else compare.split(","),
         budget=budget,

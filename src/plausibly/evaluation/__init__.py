@@ -27,8 +27,8 @@ from plausibly.evaluation._evidence_checks import evidence_checks as evidence_ch
 from plausibly.evaluation._freed_shape import freed_shape as freed_shape
 from plausibly.evaluation._limits import limits as limits
 from plausibly.evaluation._metrics import SIZES as SIZES
-from plausibly.evaluation._metrics import check_metrics as check_metrics
-from plausibly.evaluation._metrics import metric_names as metric_names
+from plausibly.evaluation._metrics import public_name as public_name
+from plausibly.evaluation._metrics import read_metrics as read_metrics
 from plausibly.evaluation._panels import panels as panels
 from plausibly.evaluation._subgroups import class_weights as class_weights
 from plausibly.evaluation._subgroups import risk_weights as risk_weights

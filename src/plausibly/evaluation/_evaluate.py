@@ -16,7 +16,7 @@ from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
 from plausibly.aggregation import are_shares
-from plausibly.annotations import Annotations, read_risks
+from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotators import annotator_agreement
 from plausibly.bootstrap import REPLICATES, check_replicates
 from plausibly.cluster import in_order, map_on
@@ -37,8 +37,8 @@ from plausibly.evaluation._evidence import (
 from plausibly.evaluation._label_results import Values, values_of_cases, values_of_sums, variables
 from plausibly.evaluation._limits import listed
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
-from plausibly.evaluation._metrics import read_metrics, usual_lengths
-from plausibly.evaluation._of_labels import against_labels, described, labels_of
+from plausibly.evaluation._metrics import Metrics, read_metrics, usual_lengths
+from plausibly.evaluation._of_labels import against_labels, check_ordered, described, labels_of
 from plausibly.evaluation._panels import agreement, first_choices
 from plausibly.evaluation._ranges import CASES, Ranges, ahead
 from plausibly.evaluation._resampled import Average, averages
@@ -47,12 +47,11 @@ from plausibly.evaluation._thresholds import check_positive, check_thresholds, l
 from plausibly.evaluation._total import total_noise
 from plausibly.evaluation._truth import Truth, check_truth
 from plausibly.groups import check_clusters, check_weights, read_groups
-from plausibly.metrics import METRICS, Metric, OrderMetric, SumMetric
+from plausibly.metrics import METRICS
 from plausibly.metrics._inputs import check_break_ties, check_size
 from plausibly.metrics._risk import N_LEVELS
-from plausibly.metrics._user import Function
 from plausibly.posterior import REMAINDER_NAME, annotations_of, opened, reading
-from plausibly.predictions import line_up, named_predictions
+from plausibly.predictions import Marked, line_up, named_predictions
 from plausibly.random_streams import Stream, key_words
 
 _KEPT = ("model", "reliability", "assumes", "declaration", "evidence")  # attributes of the posterior
@@ -60,10 +59,12 @@ _KEPT = ("model", "reliability", "assumes", "declaration", "evidence")  # attrib
 
 @renamed(groups="clusters")
 def evaluate(
-    posterior: Posterior | Annotations | str | PathLike,
+    posterior: Posterior | Annotations | Scores | str | PathLike,
     predictions: Mapping[str, Any],
     *,
-    metrics: str | Sequence[str] | Mapping[str, Metric | SumMetric | OrderMetric | Function] | None = None,
+    metrics: Metrics = None,
+    logits: Marked = False,
+    ordered: bool = False,
     truth: Truth = "most-plausible",
     panel: int = 3,
     positive: str | None = None,
@@ -114,8 +115,8 @@ def evaluate(
     ----------
     posterior
         Posterior from :func:`plausibly.aggregate` or :func:`plausibly.load`, or the name of its file; for a truth of
-        labels, annotations are enough. If it has cases without annotations, metrics are over all cases; agreement and
-        truths of labels are over the annotated ones.
+        labels, annotations are enough (scores, if they are ``ordered``). If it has cases without annotations, metrics
+        are over all cases; agreement and truths of labels are over the annotated ones.
     predictions
         Predictions of each classifier by name: an array (case, class), a data frame, or a path that
         :func:`plausibly.read_predictions` understands. May be empty. The columns of an array must be in the class order
@@ -127,14 +128,23 @@ def evaluate(
         Names of metrics, which are then all that are computed: those of lists, such as ``"top3_overlap"``, and those of
         labels (:mod:`plausibly.metrics`), such as ``"auroc"``, ``"sensitivity"``, ``"sensitivity_at_specificity_0.9"``,
         ``"net_benefit_0.2"`` or ``"f1_macro"``; or of groups of metrics: ``"binary"``, ``"classes"``,
-        ``"probability"``, ``"curves"``, ``"ordered"`` and ``"lists"``. Or your own metrics by name, besides those of
-        lists: :class:`plausibly.metrics.SumMetric`, :class:`plausibly.metrics.OrderMetric`, or JAX functions of one
-        case's scores (class,) and plausibilities (class,) that return a number, also as
+        ``"probability"``, ``"curves"``, ``"ordered"``, ``"lists"`` and ``"usual"`` (what is computed where none are
+        named). The functions of :mod:`plausibly.metrics` stand for their names. Or a mapping from names to your own
+        metrics, besides those of lists: :class:`plausibly.metrics.SumMetric`, :class:`plausibly.metrics.OrderMetric`,
+        or JAX functions of one case's scores (class,) and plausibilities (class,) that return a number, also as
         :class:`plausibly.metrics.Metric`, which says whether smaller is better. The latter need the plausibility of
-        every single class and are much slower than the built-in metrics. By default what suits the data. Of two
+        every single class and are much slower than the built-in metrics. A list may hold names and mappings, such as
+        ``["auroc", {"mine": metric}]``. By default what suits the data. Of two
         classes: ``"top1_accuracy"``, sensitivity, specificity, PPV and NPV; AUROC, unless a classifier gives hard
         labels (ones and zeros); and the Brier score, if all give probabilities. Of more: all metrics of lists and the
         balanced accuracy; of at most 30 classes, also sensitivity and PPV of each.
+    logits
+        Classifiers whose predictions are logits, by name, or True for all: they become probabilities by a softmax over
+        classes (a single column by a sigmoid) before anything else.
+    ordered
+        Whether the classes are grades, in their order. Where no metrics are named, these are then the accuracy and
+        the group ``"ordered"`` (of which the last needs probabilities): mean absolute error, share within one grade,
+        quadratic kappa, and ranked probability score.
     truth
         What labels are compared with: the most plausible class of each case in every draw (``"most-plausible"``); or,
         without a model, what one expert would say, each by the share of a case's annotations that name it first
@@ -160,6 +170,9 @@ def evaluate(
         Sizes of the sets of classes whose annotation certainty is reported. Defaults and limits are those of ``k``.
     risks
         Risk level of each class, 0 (low), 1 or 2 (high), in any form that :func:`plausibly.read_risks` understands.
+        They are also what the metric ``"expected_cost"`` needs, in which naming a class of another level than the true
+        one costs the difference between the levels, whichever is higher, and naming one of the same level nothing. If
+        missing a high risk is worse than a false alarm, declare :func:`plausibly.metrics.expected_cost` with a matrix.
     weights
         Weight of each case, (case,), or of each case in each draw, (draw, case); not negative. A pandas Series indexed
         by case, or an xarray DataArray with a coordinate "case", is matched by name. To get the results of a subgroup,
@@ -309,12 +322,14 @@ def evaluate(
     options: dict[str, Any] = {"weights": weights, "clusters": clusters, "replicates": replicates, "by": by}
     options |= {"prevalence": prevalence}
     options |= {"intersections": intersections, "break_ties": break_ties, "extra": extra, "seed": seed}
+    options |= {"logits": logits, "ordered": ordered, "risks": risks}
+    posterior = posterior.grades() if ordered and isinstance(posterior, Scores) else posterior
     if not check_truth(truth):
         annotations = labels_of_posterior(posterior)
         options |= {"metrics": metrics, "positive": positive, "threshold": threshold, "panel": panel}
         return against_labels(annotations, predictions, truth, **options)
     options |= {"metrics": metrics, "positive": positive, "threshold": threshold, "progress": progress}
-    options |= {"k": k, "sizes": sizes, "risks": risks, "scheduler": scheduler}
+    options |= {"k": k, "sizes": sizes, "scheduler": scheduler}
     results = evaluate_by_level(posterior, predictions, by_level=False, **options)[0]
     for sentence in filter(None, (results.attrs.get("withheld"), *knows_more(results).values())):
         warnings.warn(sentence, PlausiblyWarning, stacklevel=3)
@@ -343,6 +358,8 @@ def evaluate_by_level(
     by=None,
     intersections=False,
     extra="refuse",
+    logits=False,
+    ordered=False,
 ) -> tuple[xr.Dataset, list[tuple[float, xr.Dataset]]]:
     """Evaluate all cases and, in the same pass over the draws, the subgroup of each risk level; see :func:`evaluate`.
 
@@ -351,7 +368,7 @@ def evaluate_by_level(
     The results, and for each level the mean number of cases in it (the sum of their weights) with their metrics by draw
     and at the point estimate.
     """
-    named = named_predictions(predictions)
+    named = named_predictions(predictions, logits)
     from_file = isinstance(posterior, str | PathLike)
     with opened(posterior) if from_file else reading(posterior) as source, Progress(progress) as bars:
         annotations = annotations_of(source, every=False)
@@ -362,7 +379,9 @@ def evaluate_by_level(
         positive = check_positive(annotations.classes, positive)
         lined_up = [line_up(given, annotations, extra, positive) for given in named.values()]
         ks = None if k is None else check_lengths("k", k, n_classes)
+        risks = None if risks is None else np.asarray(read_risks(risks, annotations.classes))
         about: dict[str, Any] = {"predictions": lined_up, "threshold": threshold, "prevalence": prevalence}
+        about |= {"risks": risks, "ordered": check_ordered(ordered, annotations.classes)}
         wanted = read_metrics(metrics, ks, n_classes, **about)
         labels = labels_of(wanted, annotations, positive, check_thresholds(threshold, list(named)))
         shares, cluster = are_shares(source.attrs), check_clusters(clusters, annotations.cases)
@@ -381,7 +400,7 @@ def evaluate_by_level(
             check_lengths("sizes", sizes, n_classes),
             wanted.own,
             break_ties,
-            None if risks is None else np.asarray(read_risks(risks, annotations.classes)),
+            risks,
             by_level,
             int(replicates),
             0 if grouped is None else len(grouped),

@@ -1,14 +1,16 @@
 """Metrics by their names in results, and which names are left for those of the user's own."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
+import plausibly.metrics
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
 from plausibly.metrics import (
@@ -17,6 +19,7 @@ from plausibly.metrics import (
     Metric,
     OrderMetric,
     SumMetric,
+    expected_cost,
     net_benefit,
     npv_at_prevalence,
     ppv_at_prevalence,
@@ -58,6 +61,9 @@ GROUPS: dict[str, list[str]] = {
 }  #: names for several metrics
 SIZES = (1, 2, 3)  #: of lists, and of the sets whose annotation certainty is reported, unless others are asked for
 LISTS = "lists"  #: name for all metrics of ranked lists, of the lengths ``k``
+USUAL = "usual"  #: name for the metrics that are computed where none are named
+Given = Metric | SumMetric | OrderMetric | Function
+Metrics = str | Given | Sequence[str | Given | Mapping[str, str | Given]] | Mapping[str, str | Given] | None
 _BY_CLASS = 30  # classes up to which metrics of every class are computed without being named
 
 
@@ -80,22 +86,14 @@ class Asked(NamedTuple):
     order: dict[str, OrderMetric]
 
 
-def metric_names(ks: Sequence[int], own: Iterable[str] = ()) -> dict[str, tuple[str, int]]:
-    """List metrics and lengths by their names in results; user-defined metrics come last, with length 0.
-
-    Examples
-    --------
-    >>> metric_names([3], ["mine"])["top3_overlap"], metric_names([3], ["mine"])["mine"]
-    (('overlap', 3), ('mine', 0))
-    """
-    return {f"top{k}_{name}": (name, k) for k in ks for name in METRICS} | {name: (name, 0) for name in own}
-
-
-def usual_metrics(n_classes: int, predictions: Sequence[Float[np.ndarray, "case class"]]) -> list[str]:
+def usual_metrics(
+    n_classes: int, predictions: Sequence[Float[np.ndarray, "case class"]], *, ordered: bool = False
+) -> list[str]:
     """Name the metrics of labels that suit the data.
 
     Of two classes, those that clinicians read. Order needs scores, not hard labels (ones and zeros), and the Brier
-    score needs probabilities, of every classifier. Of more classes, metrics of choices, by class if these are few.
+    score needs probabilities, of every classifier. Of more classes, metrics of choices, by class if these are few. Of
+    ordered classes, those of the group ``"ordered"``, of which the last needs probabilities.
 
     Examples
     --------
@@ -105,13 +103,18 @@ def usual_metrics(n_classes: int, predictions: Sequence[Float[np.ndarray, "case 
     ['sensitivity', 'specificity', 'ppv', 'npv']
     >>> usual_metrics(2, [np.array([[-1.5, 2.5], [1.0, -1.0]])])[4:], usual_metrics(419, [])
     (['auroc'], ['balanced_accuracy'])
+    >>> usual_metrics(5, [], ordered=True)
+    ['mean_absolute_error', 'within_one', 'quadratic_kappa', 'ranked_probability_score']
     """
+    probable = all(improper(given) is None for given in predictions)
+    if ordered:
+        return [name for name in GROUPS["ordered"] if probable or LABEL_METRICS[name].takes != "probabilities"]
     if n_classes != 2:
         return ["balanced_accuracy", *(("sensitivity", "ppv") if n_classes <= _BY_CLASS else ())]
     names = ["sensitivity", "specificity", "ppv", "npv"]
     if any(((given == 0) | (given == 1)).all() for given in predictions):
         return names
-    return [*names, *(() if any(improper(given) is not None for given in predictions) else ("brier",)), "auroc"]
+    return [*names, *(("brier",) if probable else ()), "auroc"]
 
 
 def read_metrics(
@@ -122,15 +125,18 @@ def read_metrics(
     predictions: Sequence[Float[np.ndarray, "case class"]] = (),
     threshold: float | Mapping[str, float] | None = None,
     prevalence: float | None = None,
+    risks: Int[np.ndarray, " class"] | None = None,
+    ordered: bool = False,
     drawn: bool = True,
 ) -> Asked:
-    """Read which metrics are wanted.
+    """Read which metrics are wanted: the only place that does.
 
     Parameters
     ----------
     metrics
-        Names of metrics, or of groups of them; or metrics of the user's own by name, besides those of lists; or None
-        for the latter and :func:`usual_metrics`.
+        Names of metrics, or of groups of them; functions of :mod:`plausibly.metrics`; mappings from names to these or
+        to metrics of the user's own; or a list of any of them. A mapping by itself is besides metrics of lists; None is
+        for :func:`usual_metrics`, besides those of lists. What was read already is returned.
     ks
         Lengths of the lists, where metrics of lists are not named. By default 1, 2 and 3, if below the number of
         classes; of two classes, the accuracy is then the only metric of lists.
@@ -142,6 +148,10 @@ def read_metrics(
         Threshold of the net benefit that is named without one.
     prevalence
         Prevalence at which predictive values are wanted besides.
+    risks
+        Risk levels of the classes, from which the expected cost follows.
+    ordered
+        Whether classes are ordered, whose usual metrics are others.
     drawn
         Whether the truth has draws, which metrics of lists and of plausibilities need.
 
@@ -155,72 +165,111 @@ def read_metrics(
     >>> asked = read_metrics(["auroc", "top1_accuracy", "net_benefit_0.2"], [1, 2], 3)
     >>> list(asked.order), asked.lists, list(asked.sums)
     (['auroc'], {'top1_accuracy': ('accuracy', 1)}, ['net_benefit_0.2'])
+    >>> mine = SumMetric(lambda choice, truth: choice @ truth)
+    >>> list(read_metrics([plausibly.metrics.brier, {"mine": mine}], None, 3).sums)
+    ['brier', 'mine']
     """
-    given: dict[str, Any]
-    of_lists = usual_lists(ks, n_classes)
-    if metrics is None:
-        lists = of_lists if drawn else {}
-        names = [*(() if drawn else ("accuracy",)), *usual_metrics(n_classes, predictions)]
-        given = {name: LABEL_METRICS[name] for name in names}
-    elif isinstance(metrics, Mapping):
-        lists = of_lists if drawn else {}
-        given = {}
-        for name, metric in metrics.items():
-            if str(name) in given:
-                raise ArgumentError(f"two metrics have the name {str(name)!r}: give each a name of its own.")
-            given[str(name)] = metric
-    else:
-        lists, given = {}, {}
-        names = [metrics] if isinstance(metrics, str) else list(metrics) if isinstance(metrics, Sequence) else None
-        if not names:
-            raise ArgumentError(
-                f"metrics must be names, or a mapping from names to functions, but {_show(metrics)} was given: write "
-                'for example ["auroc", "sensitivity"] or {"mine": function}.'
-            )
-        for name in (one for asked in names for one in GROUPS.get(str(asked), [asked])):
-            if name == LISTS and drawn:
-                lists |= of_lists
-                continue
-            found = _named(name, n_classes, threshold, drawn)
-            if isinstance(found, tuple):
-                lists[str(name)] = found
-            else:
-                given[str(name)] = found
+    if isinstance(metrics, Asked):
+        return metrics
+    named = partial(_named, n_classes=n_classes, threshold=threshold, risks=risks, drawn=drawn)
+    of_lists = usual_lists(ks, n_classes) if drawn else {}
+    usual = usual_metrics(n_classes, predictions, ordered=ordered)
+    first = ["accuracy"] if not drawn else ["top1_accuracy"] if ordered else of_lists
+    groups: dict[str, Sequence[str]] = GROUPS | {USUAL: [*first, *usual]}
+    if drawn:  # by the names of their functions, too
+        groups[LISTS] = list(of_lists)
+        for name in METRICS:
+            function = "top_k_accuracy" if name == "accuracy" else name
+            groups[function] = [of for of, (metric, _) in of_lists.items() if metric == name]
+    found: dict[str, Any] = {}
+    own: set[str] = set()
+    for name, given, mine in _entries(metrics, groups):
+        metric = named(given) if isinstance(given, str) else given
+        if mine and given != name:
+            _check_name(name)
+        if isinstance(metric, SumMetric) and drawn and metric.of_distribution:  # a mean over cases in every draw
+            metric = Metric(metric.rows, metric.better)
+        if not isinstance(metric, tuple | SumMetric | OrderMetric):
+            if not drawn:
+                raise ArgumentError(
+                    f"metric {name!r} needs draws of the plausibilities, which annotators and panels have not: pass "
+                    'truth="most-plausible", or declare it as plausibly.metrics.SumMetric.'
+                )
+            if not isinstance(given, str):
+                metric = as_metric(metric)
+                check_function(metric.function, n_classes, f"metric {name!r}")
+        if name in found and (mine or name in own):
+            raise ArgumentError(f"two metrics have the name {name!r}: give each a name of its own.")
+        own |= {name} if mine else set()
+        found[name] = metric
     if prevalence is not None:
         share = np.format_float_positional(check_share("prevalence", prevalence), trim="-")
-        names = [f"{value}_at_prevalence_{share}" for value in ("ppv", "npv")]
-        given |= {name: _named(name, n_classes, threshold, drawn) for name in names}
-    plain = {
-        name: Metric(metric.rows, metric.better) if _is_of_draws(metric, drawn) else metric
-        for name, metric in given.items()
-    }
-    labels = {name: metric for name, metric in plain.items() if isinstance(metric, SumMetric | OrderMetric)}
-    if isinstance(metrics, Mapping):
-        for name in labels:
-            _check_name(name)
-    own = {name: metric for name, metric in plain.items() if name not in labels}
-    if own and not drawn:
-        raise ArgumentError(
-            f"metric {next(iter(own))!r} needs draws of the plausibilities, which annotators and panels have not: pass "
-            'truth="most-plausible", or declare it as plausibly.metrics.SumMetric.'
-        )
-    checked = check_metrics(own, n_classes) if isinstance(metrics, Mapping) else own
-    return Asked(
-        lists,
-        checked,
-        {name: metric for name, metric in labels.items() if isinstance(metric, SumMetric)},
-        {name: metric for name, metric in labels.items() if isinstance(metric, OrderMetric)},
+        found |= {name: named(name) for name in (f"{value}_at_prevalence_{share}" for value in ("ppv", "npv"))}
+
+    def of(kind: Any) -> dict[str, Any]:
+        return {name: metric for name, metric in found.items() if isinstance(metric, kind)}
+
+    return Asked(of(tuple), of(Metric), of(SumMetric), of(OrderMetric))
+
+
+def _entries(metrics: Any, groups: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Any, bool]]:
+    """Yield metrics by the names of their results: as a name or as given, and whether the user gave the name."""
+    if metrics is None:
+        entries: Any = [USUAL]
+    elif isinstance(metrics, Mapping):
+        entries = [LISTS, metrics] if LISTS in groups else [metrics]
+    else:
+        entries = metrics if isinstance(metrics, list | tuple) else [metrics]
+    if not len(entries):
+        raise _unknown(metrics)
+    for entry in entries:
+        if isinstance(entry, Mapping):
+            for name, given in entry.items():
+                own = public_name(given)
+                several = () if own in LABEL_METRICS else groups.get(own, ())
+                if len(several) > 1:
+                    raise ArgumentError(
+                        f"metric {str(name)!r} must be one metric, but {own!r} names {len(several)}: name one of them, "
+                        f"such as {several[0]!r}."
+                    )
+                own = several[0] if several else own
+                yield str(name), given if own is None else own, True
+            continue
+        name = public_name(entry)
+        if name is None:
+            if callable(entry) or isinstance(entry, SumMetric | OrderMetric):
+                raise ArgumentError(
+                    f"a metric of your own needs a name, but {_show(entry)} was given without one: write for example "
+                    '{"mine": metric}.'
+                )
+            raise _unknown(entry)
+        yield from ((one, one, False) for one in groups.get(name, [name]))
+
+
+def public_name(given: Any) -> str | None:
+    """Name of a metric of this package, given as its name or as its public function; None for anything else.
+
+    Examples
+    --------
+    >>> public_name(plausibly.metrics.auroc), public_name("auroc"), public_name(max)
+    ('auroc', 'auroc', None)
+    """
+    if isinstance(given, str):
+        return str(given)
+    if isinstance(given, SumMetric | OrderMetric):
+        return next((name for name, metric in LABEL_METRICS.items() if metric == given), None)
+    return next((name for name, of in vars(plausibly.metrics).items() if of is given), None)
+
+
+def _unknown(given: Any) -> ArgumentError:
+    return ArgumentError(
+        f"metrics must be names, or a mapping from names to functions, but {_show(given)} was given: write for example "
+        '["auroc", "sensitivity"] or {"mine": function}.'
     )
 
 
-def _is_of_draws(metric: Any, drawn: bool) -> bool:
-    """Say whether a metric is a mean over cases of a function of the plausibilities in every draw."""
-    return drawn and isinstance(metric, SumMetric) and metric.of_distribution
-
-
-def _named(name: Any, n_classes: int, threshold: Any, drawn: bool) -> Any:
+def _named(text: str, *, n_classes: int, threshold: Any, risks: Any, drawn: bool) -> Any:
     """Find a metric by its name: the metric, or for lists their metric and length."""
-    text = str(name)
     if text in LABEL_METRICS:
         return LABEL_METRICS[text]
     if found := _LIST.fullmatch(text):
@@ -238,12 +287,29 @@ def _named(name: Any, n_classes: int, threshold: Any, drawn: bool) -> Any:
                 "net_benefit needs one threshold, but each classifier has its own: name net_benefit_0.2."
             )
         return net_benefit(0.5 if threshold is None else threshold)
+    if text == "expected_cost":
+        if risks is None:
+            raise ArgumentError(
+                "expected_cost needs the risk levels of the classes, which say what it costs to confuse them: give "
+                'risks= (--risks), or your own costs by metrics={"cost": pb.metrics.expected_cost(matrix)}.'
+            )
+        levels = np.asarray(risks, int)
+        return expected_cost(np.abs(levels[:, None] - levels))
+    if text in _AT_POINT:
+        raise ArgumentError(f"metric {text!r} needs a value: name for example {text}_0.9.")
     of_all, average = text.rpartition("_")[::2]
     if average == "macro" and isinstance(metric := LABEL_METRICS.get(of_all), OrderMetric):
         return replace(metric, by_class=False)
-    known = [*LABEL_METRICS, *metric_names([1, 2, 3]), *GROUPS, *(f"{point}_0.9" for point in _AT_POINT)]
+    known = [
+        *LABEL_METRICS,
+        *usual_lists([1, 2, 3], 4),
+        *GROUPS,
+        LISTS,
+        USUAL,
+        *(f"{point}_0.9" for point in _AT_POINT),
+    ]
     near = get_close_matches(text, known, 3) or [*GROUPS, "auroc", "sensitivity", "brier", "top1_accuracy"]
-    raise ArgumentError(f"there is no metric {_show(name)}: choose for example from {', '.join(near)}.")
+    raise ArgumentError(f"there is no metric {_show(text)}: choose for example from {', '.join(near)}.")
 
 
 def usual_lists(ks: Sequence[int] | None, n_classes: int) -> dict[str, tuple[str, int]]:
@@ -256,7 +322,7 @@ def usual_lists(ks: Sequence[int] | None, n_classes: int) -> dict[str, tuple[str
     """
     if ks is None and n_classes <= 2:  # of which the others are equal to it, or one minus it
         return {"top1_accuracy": ("accuracy", 1)}
-    return metric_names(usual_lengths(n_classes) if ks is None else ks)
+    return {f"top{k}_{name}": (name, k) for k in (usual_lengths(n_classes) if ks is None else ks) for name in METRICS}
 
 
 def usual_lengths(n_classes: int) -> list[int]:
@@ -268,24 +334,6 @@ def usual_lengths(n_classes: int) -> list[int]:
     ([1, 2], [1])
     """
     return [size for size in SIZES if size < max(n_classes, 2)]
-
-
-def check_metrics(metrics: Mapping[str, Metric | Function], n_classes: int) -> dict[str, Metric]:
-    """Refuse user-defined metrics that are not metrics or whose names are taken."""
-    if not isinstance(metrics, Mapping):
-        raise ArgumentError(
-            f"metrics must be a mapping from names, but {_show(metrics)} was given: write for example "
-            '{"mine": function}.'
-        )
-    found = {}
-    for name, given in metrics.items():
-        name = str(name)
-        if name in found:
-            raise ArgumentError(f"two metrics have the name {name!r}: give each a name of its own.")
-        _check_name(name)
-        found[name] = as_metric(given)
-        check_function(found[name].function, n_classes, f"metric {name!r}")
-    return found
 
 
 def _check_name(name: str) -> None:

@@ -8,7 +8,9 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float, Int, UInt32
 
-from plausibly.annotations import Annotations
+from plausibly.annotations import Annotations, read_risks
+from plausibly.annotations._names import some
+from plausibly.annotations.io._columns import is_number
 from plausibly.bootstrap import check_replicates
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._by_group import SUFFIX
@@ -21,6 +23,7 @@ from plausibly.evaluation._thresholds import check_positive, check_thresholds, p
 from plausibly.evaluation._truth import Truth, truth_of_labels
 from plausibly.groups import check_clusters, check_weights, read_groups
 from plausibly.metrics._confusion import pairs
+from plausibly.metrics._decisions import Cost
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.predictions import line_up, named_predictions
 from plausibly.random_streams import Stream, key_words, select
@@ -44,6 +47,13 @@ def labels_of(asked: Asked, annotations: Annotations, positive: Any, thresholds:
         for name, metric in asked.sums.items():
             if metric.of_distribution:
                 raise ArgumentError(f"metric {name!r} is about all classes at once: leave out positive.")
+    n_sides = len(classes) if positive is None else 2
+    for name, metric in asked.sums.items():
+        if isinstance(metric.rows, Cost) and len(metric.rows.rows) != n_sides:
+            raise ArgumentError(
+                f"metric {name!r} has costs of {len(metric.rows.rows)} classes, but there are {n_sides}"
+                f"{'' if positive is None else ' with positive='}: give costs of as many."
+            )
     sums, confusions = ({name: one for name, one in asked.sums.items() if (one.rows is pairs) == of} for of in (0, 1))
     labels = Labels(sums, asked.order, len(classes), at, thresholds, confusions)
     axes: dict[str, Any] = {}
@@ -55,6 +65,16 @@ def labels_of(asked: Asked, annotations: Annotations, positive: Any, thresholds:
                     "metric, of a dimension, or of an axis with other values: rename it."
                 )
     return labels
+
+
+def check_ordered(ordered: Any, classes: np.ndarray) -> bool:
+    """Refuse ordered classes that are numbers in another order than theirs."""
+    if ordered and all(map(is_number, classes)) and not (np.diff(classes.astype(float)) > 0).all():
+        raise ArgumentError(
+            f"ordered classes must be in their order, but the classes are {some(classes)}: name them in ascending "
+            "order when annotations are read, with classes= (--classes)."
+        )
+    return bool(ordered)
 
 
 def described(
@@ -85,6 +105,9 @@ def against_labels(
     truth: Truth,
     *,
     metrics: Any,
+    logits: Any,
+    ordered: bool,
+    risks: Any,
     positive: Any,
     threshold: Any,
     prevalence: float | None,
@@ -103,7 +126,7 @@ def against_labels(
     The truth has no draws, so results have a single one, and bootstrap weights are all their noise: cases come with
     their annotations. Replicates are those of :func:`plausibly.evaluation.panels` with the same seed.
     """
-    named = named_predictions(predictions)
+    named = named_predictions(predictions, logits)
     check_break_ties(break_ties)
     check_replicates(replicates, least=0)
     cluster = check_clusters(clusters, annotations.cases)
@@ -115,6 +138,8 @@ def against_labels(
     positive = check_positive(annotations.classes, positive)
     lined_up = [line_up(given, annotations, extra, positive) for given in named.values()]
     options: dict[str, Any] = {"predictions": lined_up, "threshold": threshold, "prevalence": prevalence}
+    options["risks"] = None if risks is None else read_risks(risks, annotations.classes)
+    options["ordered"] = check_ordered(ordered, annotations.classes)
     asked = read_metrics(metrics, [], annotations.n_classes, **options, drawn=False)
     labels = labels_of(asked, annotations, positive, check_thresholds(threshold, list(named)))
     for name, values in zip(named, lined_up, strict=True):

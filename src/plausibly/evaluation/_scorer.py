@@ -13,18 +13,16 @@ from plausibly.annotations._names import _show, some
 from plausibly.errors import ArgumentError, PredictionError
 from plausibly.evaluation._evaluate import evaluate
 from plausibly.evaluation._evidence import WITHHELD
-from plausibly.evaluation._metrics import read_metrics
+from plausibly.evaluation._metrics import Given, public_name, read_metrics
 from plausibly.evaluation._of_labels import labels_of
 from plausibly.evaluation._thresholds import check_thresholds
 from plausibly.evaluation._truth import Truth, check_truth
-from plausibly.metrics import Metric, OrderMetric, SumMetric
-from plausibly.metrics._user import Function
 from plausibly.posterior import annotations_of
 
 
 def scorer(
     posterior: Posterior,
-    metric: str | Metric | SumMetric | OrderMetric | Function = "top1_accuracy",
+    metric: str | Given = "top1_accuracy",
     *,
     truth: Truth = "most-plausible",
     panel: int = 3,
@@ -44,7 +42,8 @@ def scorer(
         Posterior of the cases, from :func:`plausibly.aggregate`.
     metric
         Name of a metric in the results of :func:`plausibly.evaluate`, such as ``"top1_accuracy"`` or
-        ``"auroc"``, with one value for a classifier; or a metric of your own, as for its argument ``metrics``.
+        ``"auroc"``, or its function, with one value for a classifier; or a metric of your own, as for its argument
+        ``metrics``.
     truth, panel, positive, threshold
         Arguments of :func:`plausibly.evaluate`.
     seed
@@ -80,11 +79,11 @@ def scorer(
     0.5
     """
     annotations = annotations_of(posterior)
-    metrics: Any = [metric] if isinstance(metric, str) else {"own": metric}
+    name = public_name(metric) or "own"
+    metrics: Any = [metric if name != "own" else {"own": metric}]
     options: dict[str, Any] = {"threshold": threshold, "drawn": check_truth(truth)}
     asked = read_metrics(metrics, [1], annotations.n_classes, **options)
     labels = labels_of(asked, annotations, positive, check_thresholds(threshold, ["m"]))
-    name = metric if isinstance(metric, str) else "own"
     if name not in (*asked.lists, *asked.own, *labels.single):
         raise ArgumentError(
             f"a scorer needs a metric with one value, but {name!r} has several: name an average, such as f1_macro, or "

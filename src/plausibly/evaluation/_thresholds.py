@@ -17,7 +17,7 @@ from plausibly.evaluation._truth import Truth, check_truth, truth_of_labels
 from plausibly.metrics._declared import check_probabilities, descending
 from plausibly.metrics._inputs import check_share
 from plausibly.posterior import annotations_of, as_weighted_rows, opened, reading
-from plausibly.predictions import line_up, named_predictions
+from plausibly.predictions import Marked, line_up, named_predictions
 
 _ROUNDING = 1e-6  # of shares
 
@@ -33,6 +33,7 @@ def choose_threshold(
     panel: int = 3,
     positive: str | None = None,
     extra: str = "refuse",
+    logits: Marked = False,
     seed: int = 0,
 ) -> dict[str, float]:
     """Choose the threshold from which on each classifier names the positive class.
@@ -41,7 +42,7 @@ def choose_threshold(
 
     Parameters
     ----------
-    posterior, predictions, truth, panel, positive, extra, seed
+    posterior, predictions, truth, panel, positive, extra, logits, seed
         Arguments of :func:`plausibly.evaluate`, for the other cases. Predictions must be probabilities.
     specificity
         Least specificity; the threshold is the lowest that has it, which has the greatest sensitivity.
@@ -93,7 +94,7 @@ def choose_threshold(
         weights = truth_of_labels(annotations, truth, panel, seed)
     at = positive_index(annotations.classes, positive)
     found = {}
-    for name, given in named_predictions(predictions).items():
+    for name, given in named_predictions(predictions, logits).items():
         values = np.asarray(line_up(given, annotations, extra, positive))
         check_probabilities(values, f" of {name!r}", annotations.cases)
         found[name] = _chosen(values[:, at], weights[:, at], weights.sum(axis=1), *next(iter(rules.items())), name)

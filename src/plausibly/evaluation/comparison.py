@@ -14,7 +14,7 @@ include annotation noise only; with ``noise="total"`` they hold *on new cases li
 too. Results against labels (``truth="annotator"`` or ``"panel"``) have no draws: there, total noise is the default.
 """
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ from jaxtyping import Float
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.diagnostics import ess_of_mean
 from plausibly.errors import ArgumentError
+from plausibly.evaluation._metrics import public_name
 
 Noise = Literal["annotation", "sampling", "total"]
 
@@ -33,7 +34,7 @@ _COLUMNS += ["probability_better", "better", "equal", "worse", "total_lower", "t
 _COLUMNS += ["total_probability_better", "total_better", "total_equal", "total_worse"]
 
 
-def probability_better(results: xr.Dataset, metric: str, a: str, b: str, *, noise: Noise | None = None) -> float:
+def probability_better(results: xr.Dataset, metric: Any, a: str, b: str, *, noise: Noise | None = None) -> float:
     """Compute the probability that classifier ``a`` is better than ``b``.
 
     This is the share of draws in which ``a`` is better; ties count half, see :func:`better_equal_worse` for their
@@ -45,7 +46,7 @@ def probability_better(results: xr.Dataset, metric: str, a: str, b: str, *, nois
     results
         Results of :func:`plausibly.evaluate`.
     metric
-        Name of a metric by draw, such as ``"top3_accuracy"``.
+        Name of a metric by draw, such as ``"top3_accuracy"``, or its function, such as ``plausibly.metrics.auroc``.
     a, b
         Names of two classifiers.
     noise
@@ -80,7 +81,7 @@ def probability_better(results: xr.Dataset, metric: str, a: str, b: str, *, nois
 
 
 def better_equal_worse(
-    results: xr.Dataset, metric: str, a: str, b: str, *, noise: Noise | None = None
+    results: xr.Dataset, metric: Any, a: str, b: str, *, noise: Noise | None = None
 ) -> dict[str, float]:
     """Compute the probabilities that classifier ``a`` is better than ``b``, equal, or worse.
 
@@ -105,7 +106,7 @@ def better_equal_worse(
     return _shares(values[names.index(a)] - values[names.index(b)])
 
 
-def probabilities_better(results: xr.Dataset, metric: str, *, noise: Noise | None = None) -> xr.DataArray:
+def probabilities_better(results: xr.Dataset, metric: Any, *, noise: Noise | None = None) -> xr.DataArray:
     """Compute :func:`probability_better` for every pair of classifiers.
 
     Arguments and errors are those of :func:`probability_better`.
@@ -126,10 +127,10 @@ def probabilities_better(results: xr.Dataset, metric: str, *, noise: Noise | Non
     shares = [_shares(a - b) for a in values for b in values]
     matrix = np.array([pair["better"] + pair["equal"] / 2 for pair in shares]).reshape(len(values), len(values))
     coords = {"classifier": names, "versus": names}
-    return xr.DataArray(matrix, coords, dims=tuple(coords), name=metric)
+    return xr.DataArray(matrix, coords, dims=tuple(coords), name=public_name(metric))
 
 
-def differences(results: xr.Dataset, metric: str, ci_prob: float = CI_PROB) -> pd.DataFrame:
+def differences(results: xr.Dataset, metric: Any, ci_prob: float = CI_PROB) -> pd.DataFrame:
     """Tabulate the differences between classifiers.
 
     Parameters
@@ -166,7 +167,7 @@ def differences(results: xr.Dataset, metric: str, ci_prob: float = CI_PROB) -> p
     """
     (values, names, sign), *replicates = (_goodness(results, metric, noise) for noise in get_args(Noise))
     sampling, total = (found for found, *_ in replicates)
-    point = f"{metric}_point"
+    point = f"{public_name(metric)}_point"
     points = results[point].values if point in results else np.full(len(names), np.nan)
     rows = []
     for i, j in _pairs(names):
@@ -185,7 +186,7 @@ def differences(results: xr.Dataset, metric: str, ci_prob: float = CI_PROB) -> p
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def rankings(results: xr.Dataset, metric: str, *, noise: Noise | None = None) -> pd.DataFrame:
+def rankings(results: xr.Dataset, metric: Any, *, noise: Noise | None = None) -> pd.DataFrame:
     """Tabulate the posterior probability of each ranking of the classifiers.
 
     Arguments and errors are those of :func:`probability_better`.
@@ -224,7 +225,7 @@ def rankings(results: xr.Dataset, metric: str, *, noise: Noise | None = None) ->
     return table.sort_values("probability", ascending=False, kind="stable", ignore_index=True)
 
 
-def rank_probabilities(results: xr.Dataset, metric: str, *, noise: Noise | None = None) -> xr.DataArray:
+def rank_probabilities(results: xr.Dataset, metric: Any, *, noise: Noise | None = None) -> xr.DataArray:
     """Compute the probability of each place for each classifier.
 
     Arguments and errors are those of :func:`probability_better`.
@@ -251,10 +252,10 @@ def rank_probabilities(results: xr.Dataset, metric: str, *, noise: Noise | None 
         for place in range(n):
             shares[i, place] = np.mean(((better <= place) & (place < better + equal)) / equal)
     coords = {"classifier": names, "place": np.arange(1, n + 1)}
-    return xr.DataArray(shares, coords, dims=tuple(coords), name=metric)
+    return xr.DataArray(shares, coords, dims=tuple(coords), name=public_name(metric))
 
 
-def variance_split(results: xr.Dataset, metric: str) -> pd.DataFrame:
+def variance_split(results: xr.Dataset, metric: Any) -> pd.DataFrame:
     """Split the uncertainty of a metric, and of differences in it, into annotation, Monte Carlo and sampling noise.
 
     Parameters
@@ -310,9 +311,9 @@ def _sd(values: Float[np.ndarray, " n"]) -> float:
     return float(known.std(ddof=1)) if len(known) > 1 else np.nan
 
 
-def _replicates(results: xr.Dataset, metric: str, noise: str) -> Float[np.ndarray, "classifier replicate"]:
+def _replicates(results: xr.Dataset, metric: Any, noise: str) -> Float[np.ndarray, "classifier replicate"]:
     """Values with bootstrap noise; a single NaN for each classifier if they are unknown."""
-    name = f"{metric}_{noise}"
+    name = f"{public_name(metric)}_{noise}"
     if name not in results or np.isnan(results[name].values).all():
         return np.full((results.sizes["classifier"], 1), np.nan)
     values = results[name].transpose("classifier", "replicate").values
@@ -329,7 +330,7 @@ def _effective(draws: Float[np.ndarray, " draw"], chains: np.ndarray) -> float:
     return float(min(ess_of_mean(draws.reshape(len(counts), -1, 1))[0], len(draws)))
 
 
-def metric_by_draw(results: xr.Dataset, metric: str) -> xr.DataArray:
+def metric_by_draw(results: xr.Dataset, metric: Any) -> xr.DataArray:
     """Return a metric of results (classifier, draw).
 
     Raises
@@ -341,6 +342,7 @@ def metric_by_draw(results: xr.Dataset, metric: str) -> xr.DataArray:
         raise ArgumentError(
             f"results of plausibly.evaluate are needed, but a {type(results).__name__} was given: evaluate first."
         )
+    metric = public_name(metric) or metric
     if metric not in results or set(results[metric].dims) != {"classifier", "draw"}:
         known = [name for name, variable in results.data_vars.items() if set(variable.dims) == {"classifier", "draw"}]
         raise ArgumentError(
@@ -354,7 +356,7 @@ def metric_by_draw(results: xr.Dataset, metric: str) -> xr.DataArray:
 
 
 def _goodness(
-    results: xr.Dataset, metric: str, noise: str | None = None
+    results: xr.Dataset, metric: Any, noise: str | None = None
 ) -> tuple[Float[np.ndarray, "classifier n"], list[str], int]:
     """Values oriented so that more is better, names of the classifiers, and the sign that restores the metric."""
     variable = metric_by_draw(results, metric)

@@ -49,11 +49,11 @@ def expected_cost(costs: Float[ArrayLike, "true named"]) -> SumMetric:
             f"{matrix.shape}: give the cost of naming each class (column) for a case of each class (row)."
         )
     bounds = float(matrix.min()), float(matrix.max())
-    return SumMetric(_Cost(tuple(map(tuple, matrix.tolist()))), better="smaller", bounds=bounds)
+    return SumMetric(Cost(tuple(map(tuple, matrix.tolist()))), better="smaller", bounds=bounds)
 
 
 @dataclass(frozen=True)
-class _Cost:
+class Cost:
     """Cost of a case; equal matrices are equal functions, which are compiled once."""
 
     rows: tuple[tuple[float, ...], ...]

@@ -18,13 +18,13 @@ from plausibly.annotations._names import _show
 from plausibly.bootstrap import CI_PROB, check_probability
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._evidence import spread
-from plausibly.metrics import Metric
-from plausibly.metrics._user import Function
+from plausibly.evaluation._metrics import Metrics
 from plausibly.planning._advice import advise, noise_of
 from plausibly.planning._allocate import Order, allocate
 from plausibly.planning._annotators import parse_annotators, usual_length
 from plausibly.planning._dirichlet import Dirichlets, with_closed_forms
 from plausibly.planning._forecast import forecast, points_of, what_is_known
+from plausibly.planning._metric import read_metric
 from plausibly.planning._result import Plan
 from plausibly.planning._values import Bank, Source, Values, ask, simulate, value
 from plausibly.planning._worth import (
@@ -37,6 +37,7 @@ from plausibly.planning._worth import (
     totals,
 )
 from plausibly.posterior import annotations_of, model_of, opened, reading
+from plausibly.predictions import Marked
 from plausibly.random_streams import check_seed
 
 GOALS = ("width", "better", "information")
@@ -49,7 +50,7 @@ def plan(
     posterior: Posterior | str | PathLike,
     predictions: Mapping[str, Any] | None = None,
     *,
-    metric: str = "top1_accuracy",
+    metric: Any = None,
     goal: Literal["width", "better", "information"] = "width",
     compare: Sequence[str] | None = None,
     budget: float = 100,
@@ -57,7 +58,8 @@ def plan(
     annotators: Any = None,
     candidates: Iterable[str] | None = None,
     annotation: Literal["label", "ranking"] | None = None,
-    metrics: Mapping[str, Metric | Function] | None = None,
+    metrics: Metrics = None,
+    logits: Marked = False,
     level: float = 0.95,
     ci_prob: float = CI_PROB,
     break_ties: Literal["order", "random"] = "order",
@@ -77,7 +79,9 @@ def plan(
         Predictions of each classifier by name, as for :func:`plausibly.evaluate`. Not needed for the goal
         ``"information"``.
     metric
-        Metric of :func:`plausibly.evaluate`, such as ``"top3_coverage"``, or the name of one of ``metrics``.
+        Name, or function, of a metric of :func:`plausibly.evaluate` that is a mean over cases, such as
+        ``"top3_coverage"`` or ``"brier"`` (against the most plausible class of every draw), or the name of one of
+        ``metrics``. By default the only one of ``metrics``, or ``"top1_accuracy"``.
     goal
         What the labels should achieve. ``"width"``: a narrower interval for the metric, on average over classifiers.
         ``"better"``: a decision on which of two classifiers is better. ``"information"``: more information about the
@@ -101,7 +105,9 @@ def plan(
         Form of the next annotations, ``"label"`` or ``"ranking"``. By default the form of most annotations so far;
         planned rankings have as many blocks as the median annotation so far.
     metrics
-        Metrics of your own by name, as for :func:`plausibly.evaluate`.
+        Metrics, also your own, as for :func:`plausibly.evaluate`.
+    logits
+        Classifiers whose predictions are logits, as for :func:`plausibly.evaluate`.
     level
         Probability at which the better classifier counts as known.
     ci_prob
@@ -207,6 +213,7 @@ def plan(
             candidates=candidates,
             annotation=annotation,
             metrics=metrics,
+            logits=logits,
             level=level,
             ci_prob=ci_prob,
             break_ties=break_ties,
@@ -216,15 +223,16 @@ def plan(
 
 
 def _plan(
-    posterior, predictions, *, metric, goal, compare, budget, cost, annotators, candidates, annotation, metrics, level,
-    ci_prob, break_ties, seed, progress,
+    posterior, predictions, *, metric, goal, compare, budget, cost, annotators, candidates, annotation, metrics, logits,
+    level, ci_prob, break_ties, seed, progress,
 ) -> Plan:  # fmt: skip
     annotations = annotations_of(posterior)
     asked = parse_annotators(posterior, annotations, annotators, cost)
     offered = _candidates(candidates, annotations)
     length = usual_length(annotations, annotation)
     pairs = partial(_pairs, compare=compare, goal=goal)
-    source = ask(posterior, predictions, metric, metrics, pairs, asked.settings, length, seed, break_ties)
+    metric = read_metric(metric, metrics, annotations.n_classes).name
+    source = ask(posterior, predictions, metric, metrics, pairs, asked.settings, length, seed, break_ties, logits)
     if goal != "information" and not source.names:
         raise ArgumentError(
             f"the goal {goal!r} needs the predictions of classifiers, but none were given: add predictions, or choose "

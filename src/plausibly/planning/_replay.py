@@ -17,16 +17,16 @@ from plausibly.annotations._names import _show
 from plausibly.annotations._usual_models import usual_model
 from plausibly.bootstrap import CI_PROB
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.metrics import Metric
-from plausibly.metrics._user import Function
+from plausibly.evaluation._metrics import Metrics
 from plausibly.planning._annotators import how_annotators_answer
 from plausibly.planning._hidden import Hidden
+from plausibly.planning._metric import read_metric
 from plausibly.planning._plan import _best_pair, _check, _pairs
 from plausibly.planning._strategies import Seen, Strategy, parse_strategies
 from plausibly.planning._truth import metric_of_truth
 from plausibly.planning._values import Source, ask, value
 from plausibly.planning._worth import score
-from plausibly.predictions import line_up, named_predictions
+from plausibly.predictions import Marked, line_up, named_predictions
 from plausibly.seed import check_seed
 
 if TYPE_CHECKING:
@@ -119,13 +119,14 @@ def replay(
     start: int = 2,
     budget: int | None = None,
     step: int | None = None,
-    metric: str = "top1_accuracy",
+    metric: Any = None,
     goal: Literal["width", "better", "information"] = "width",
     compare: Sequence[str] | None = None,
     model: AnyModel | None = None,
     truth: Any = None,
     repetitions: int = 10,
-    metrics: Mapping[str, Metric | Function] | None = None,
+    metrics: Metrics = None,
+    logits: Marked = False,
     ci_prob: float = CI_PROB,
     seed: int = 0,
     progress: bool = True,
@@ -154,7 +155,7 @@ def replay(
         Number of annotations to reveal; by default half of those hidden.
     step
         Number of annotations to ask for at a time, each for a different case; by default a tenth of the budget.
-    metric, goal, compare, metrics
+    metric, goal, compare, metrics, logits
         As for :func:`plausibly.plan`.
     model
         Aggregation model; by default dirichlet-categorical for labels and plackett-luce for rankings.
@@ -227,6 +228,8 @@ def replay(
         arguments["class_prior"] = learn_prior(settled, begun, seed=seed, progress=False).prior
     budget = min(budget or max(1, hidden.n_hidden // 2), hidden.n_hidden)
     step = step or max(1, budget // 10)
+    metric = read_metric(metric, metrics, annotations.n_classes).name
+    predictions = named_predictions(predictions, logits)
     world = _World(hidden, predictions, metric, goal, compare, known, metrics, arguments, seed, truth)
     rows = []
     with Progress(progress) as bars:

@@ -1,6 +1,6 @@
 """The metric of classifiers where the plausibilities are known."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,10 +8,10 @@ from jaxtyping import Float
 
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
-from plausibly.evaluation import check_metrics, metric_names
 from plausibly.metrics import METRICS
 from plausibly.metrics._lists import ranked_classes
 from plausibly.metrics._user import per_draw
+from plausibly.planning._metric import read_metric
 
 
 def metric_of_truth(
@@ -19,7 +19,7 @@ def metric_of_truth(
     predictions: Sequence[Float[np.ndarray, "case class"]],
     annotations: Annotations,
     metric: str,
-    metrics: Mapping[str, Any] | None = None,
+    metrics: Any = None,
 ) -> Float[np.ndarray, " classifier"]:
     """Mean over cases of a metric of each classifier at true plausibilities, which `truth` has by case and class.
 
@@ -35,11 +35,10 @@ def metric_of_truth(
             f"truth must have the shape ({annotations.n_cases}, {annotations.n_classes}), of cases and classes, but "
             f"has {values.shape}."
         )
-    own = check_metrics(metrics or {}, annotations.n_classes)
-    name, k = metric_names(range(1, annotations.n_classes + 1), own)[metric]
-    if not k:
-        return np.array([float(per_draw(own[name], given, values[None]).mean()) for given in predictions])
-    declared = METRICS[name]
+    _, of_list, k, function, *_ = read_metric(metric, metrics, annotations.n_classes)
+    if function is not None:
+        return np.array([float(per_draw(function, given, values[None]).mean()) for given in predictions])
+    declared = METRICS[of_list]
     found = []
     for given in predictions:
         listed = ranked_classes(np.asarray(given), k)

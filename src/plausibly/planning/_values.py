@@ -13,15 +13,16 @@ from plausibly._memory import release_memory
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
-from plausibly.evaluation import check_metrics, metric_names
 from plausibly.evaluation._measure import _predicted_lists
 from plausibly.evaluation._ranges import Range, Ranges, ahead
 from plausibly.metrics import METRICS
+from plausibly.metrics._declared import check_probabilities
+from plausibly.planning._metric import read_metric
 from plausibly.planning._program import Question, several_block, value_block
 from plausibly.posterior import annotations_of
 from plausibly.posterior._blocks import Part, run
 from plausibly.posterior._gamma import coefficients
-from plausibly.predictions import line_up, named_predictions
+from plausibly.predictions import Marked, line_up, named_predictions
 from plausibly.random_streams import Stream
 
 
@@ -119,13 +120,14 @@ class Bank:
 def ask(
     posterior: Posterior,
     predictions: Mapping[str, Any] | None,
-    metric: str,
-    metrics: Mapping[str, Any] | None,
+    metric: Any,
+    metrics: Any,
     pairs: Any,
     annotators: tuple[tuple[float, float], ...],
     length: int,
     seed: int,
     break_ties: str = "order",
+    logits: Marked = False,
 ) -> Source:
     """Check a posterior, predictions and the metric, and put the question.
 
@@ -133,26 +135,21 @@ def ask(
     """
     annotations = annotations_of(posterior)
     n_classes = annotations.n_classes
-    named = named_predictions({} if predictions is None else predictions)
+    named = named_predictions({} if predictions is None else predictions, logits)
     lined_up = tuple(line_up(given, annotations) for given in named.values())
-    own = check_metrics({} if metrics is None else metrics, n_classes)
-    known = metric_names(range(1, n_classes + 1), own)
-    if metric not in known:
-        raise ArgumentError(
-            f"there is no metric {metric!r}: choose one of plausibly.evaluate, such as top1_accuracy or "
-            f"top{min(3, n_classes)}_coverage, or give your own by metrics={{{metric!r}: function}}."
-        )
-    name, k = known[metric]
-    better = (METRICS[name] if k else own[metric]).better
+    planned = read_metric(metric, metrics, n_classes)
+    if planned.takes == "probabilities":
+        for name, values in zip(named, lined_up, strict=True):
+            check_probabilities(values, f" of {name!r}", annotations.cases)
     names = tuple(named)
     question = Question(
-        metric=name if names else "",
-        k=k,
-        function=None if k else own[metric].function,
+        metric=(planned.of_list or planned.name) if names else "",
+        k=planned.k,
+        function=planned.function,
         break_ties=break_ties,
         n_classes=n_classes,
         pairs=tuple(pairs(names)) if names else (),
-        sign=-1 if better == "smaller" else 1,
+        sign=-1 if planned.better == "smaller" else 1,
         annotators=annotators,
         length=length,
     )

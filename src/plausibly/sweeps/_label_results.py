@@ -1,6 +1,6 @@
 """Metrics of labels for the report: of classes, of order and of probabilities, as far as the data allow."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,9 +8,8 @@ import xarray as xr
 from jaxtyping import Float
 
 from plausibly._arviz import Posterior
-from plausibly.errors import ArgumentError
 from plausibly.evaluation import evaluate, evaluate_by_level
-from plausibly.evaluation._metrics import read_metrics, usual_lists
+from plausibly.evaluation._metrics import usual_metrics
 from plausibly.evaluation._panels import first_choices
 from plausibly.evaluation._thresholds import check_thresholds, positive_index
 from plausibly.metrics._declared import improper
@@ -27,7 +26,9 @@ _OF_ORDER = ("auroc", "roc_curve", "precision_recall_curve")
 _OF_PROBABILITIES = ("brier", "log_score", "calibration_error", "calibration_curve", "mean_predicted")
 
 
-def label_metrics(two: bool, predictions: Sequence[Float[np.ndarray, "case class"]]) -> list[str]:
+def label_metrics(
+    two: bool, predictions: Sequence[Float[np.ndarray, "case class"]], *, ordered: bool = False
+) -> list[str]:
     """Name the metrics of labels in the report.
 
     Parameters
@@ -36,6 +37,8 @@ def label_metrics(two: bool, predictions: Sequence[Float[np.ndarray, "case class
         Whether one class is against all others, so that there is an order of the cases and a decision.
     predictions
         Predictions of every classifier: hard labels (ones and zeros) have no order, and scores no calibration.
+    ordered
+        Whether classes are grades, by how many of which classifiers are wrong.
 
     Examples
     --------
@@ -45,6 +48,7 @@ def label_metrics(two: bool, predictions: Sequence[Float[np.ndarray, "case class
     ['confusion', 'auroc', 'roc_curve', 'precision_recall_curve']
     """
     names = [*(_OF_TWO if two else _OF_MORE)]
+    names += usual_metrics(predictions[0].shape[1], predictions, ordered=True) if ordered else []
     if any(((given == 0) | (given == 1)).all() for given in predictions):
         return names
     probable = all(improper(given) is None for given in predictions)
@@ -54,34 +58,6 @@ def label_metrics(two: bool, predictions: Sequence[Float[np.ndarray, "case class
         names += _OF_PROBABILITIES
         names += ("decision_curve", "net_benefit_of_all") if two else ()
     return names
-
-
-def with_own(
-    metrics: Any,
-    own: Mapping[str, Any],
-    ks: Sequence[int] | None,
-    n_classes: int,
-    predictions: Sequence[Float[np.ndarray, "case class"]],
-    *,
-    threshold: Any = None,
-    drawn: bool = True,
-) -> Any:
-    """Join metrics of the user's own, by name, with those that are named, or else with the usual ones.
-
-    Raises
-    ------
-    ArgumentError
-        If a name is taken, or a metric of lists of another length is named, which takes ``k``.
-    """
-    if not own:
-        return metrics
-    found = read_metrics(metrics, ks, n_classes, predictions=predictions, threshold=threshold, drawn=drawn)
-    for name in found.lists.keys() - usual_lists(ks, n_classes).keys():
-        raise ArgumentError(f"beside metrics of your own, lists have the lengths k, but {name!r} was named: give k.")
-    named = {**found.own, **found.sums, **found.order}
-    for name in own.keys() & named.keys():
-        raise ArgumentError(f"two metrics have the name {name!r}: rename your own.")
-    return named | dict(own)
 
 
 def against_most_plausible(plan: "Plan", posterior: Posterior, scheduler: Any) -> xr.Dataset | None:
@@ -106,7 +82,7 @@ def _two(plan: "Plan") -> bool:
 def _options(plan: "Plan") -> dict[str, Any]:
     names = ("weights", "clusters", "replicates", "break_ties", "positive", "threshold")
     options = {name: plan.options[name] for name in names} | {"seed": plan.seed}
-    options["metrics"] = label_metrics(_two(plan), list(plan.predictions.values()))
+    options["metrics"] = label_metrics(_two(plan), list(plan.predictions.values()), ordered=plan.options["ordered"])
     return options | {"prevalence": plan.options["prevalence"] if _two(plan) else None}
 
 

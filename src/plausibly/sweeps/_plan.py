@@ -30,15 +30,15 @@ from plausibly.evaluation import (
 from plausibly.evaluation._evidence_checks import label_checks
 from plausibly.evaluation._freed_shape import METRIC, freed_shifts
 from plausibly.evaluation._metrics import LISTS, read_metrics
-from plausibly.evaluation._of_labels import labels_of
+from plausibly.evaluation._of_labels import check_ordered, labels_of
 from plausibly.evaluation._thresholds import check_thresholds
 from plausibly.fingerprint import of_thread
 from plausibly.groups import check_clusters, read_groups
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.models import MODELS
 from plausibly.posterior import difference, opened, read_fingerprint, remove_store
-from plausibly.predictions import line_up, named_predictions, with_predicted
-from plausibly.sweeps._label_results import against_an_expert, named_classes, with_own
+from plausibly.predictions import Marked, line_up, named_predictions, with_predicted
+from plausibly.sweeps._label_results import against_an_expert, named_classes
 from plausibly.sweeps._make import make_run
 from plausibly.sweeps._runs import Run, Sweep, posterior_name, usual_position
 
@@ -91,7 +91,8 @@ class Plan:
         sizes: int | Sequence[int] | None = None,
         risks: Any = None,
         metrics: Any = None,
-        own: Mapping[str, Any] | None = None,
+        logits: Marked = False,
+        ordered: bool = False,
         weights: ArrayLike | None = None,
         clusters: Any = None,
         replicates: int = REPLICATES,
@@ -105,12 +106,14 @@ class Plan:
         seed: int = 0,
         **given: Any,
     ) -> "Plan":
-        """Read and check all arguments; see :func:`sweep`. Metrics of the user's ``own`` are beside the others."""
+        """Read and check all arguments; see :func:`sweep`."""
         if not isinstance(observed, Annotations | Scores):
             raise ArgumentError(
                 f"a sweep needs Annotations, but {_show(observed)} was given: read them with read_annotations."
             )
-        named = named_predictions(predictions)
+        if ordered and isinstance(observed, Scores):
+            observed = observed.grades()
+        named = named_predictions(predictions, logits)
         if extra == "include":
             observed, extra = with_predicted(observed, named), "refuse"
         if isinstance(observed, Annotations):
@@ -139,18 +142,18 @@ class Plan:
             raise ArgumentError("by reports metrics of classifiers by group, but there are no predictions: give some.")
         ks = None if k is None else check_lengths("k", k, annotations.n_classes)
         if not (metrics is None or isinstance(metrics, Mapping)):
-            metrics = [LISTS, *([metrics] if isinstance(metrics, str) else metrics)]
-        metrics = with_own(metrics, own or {}, ks, annotations.n_classes, list(named.values()), threshold=threshold)
+            metrics = [LISTS, *(metrics if isinstance(metrics, list | tuple) else [metrics])]
+        risks = None if risks is None else read_risks(risks, annotations.classes)
         options = {"predictions": list(named.values()), "threshold": threshold, "prevalence": prevalence}
+        options |= {"risks": risks, "ordered": check_ordered(ordered, annotations.classes)}
         asked = read_metrics(metrics, ks, annotations.n_classes, **options)
         labels = labels_of(asked, annotations, positive, check_thresholds(threshold, list(named)))
-        if isinstance(metrics, Mapping):
-            metrics = {**asked.own, **asked.sums, **asked.order}
         evaluated = {
             "k": ks,
             "sizes": sizes,
-            "risks": None if risks is None else read_risks(risks, annotations.classes),
-            "metrics": metrics,
+            "risks": risks,
+            "metrics": asked,
+            "ordered": ordered,
             "positive": positive,
             "threshold": threshold,
             "prevalence": prevalence,
@@ -301,7 +304,7 @@ class Plan:
             "progress": False,
             "scheduler": None,
         }
-        alike = not isinstance(self.options["metrics"], Mapping) and self.options["by"] is None
+        alike = not self.options["metrics"].own and self.options["by"] is None
         fits = alike and draws * annotations.n_cases <= _FEW
         if fits:  # as many equal draws as a run has
             groups = to_groups(posterior)

@@ -13,9 +13,9 @@ from plausibly.aggregation._on_disk import check_shard
 from plausibly.annotations import Annotations, Scores
 from plausibly.bootstrap import REPLICATES
 from plausibly.errors import FileError, reason, renamed
-from plausibly.metrics import Metric, OrderMetric, SumMetric
-from plausibly.metrics._user import Function
+from plausibly.evaluation._metrics import Metrics
 from plausibly.posterior import check_path
+from plausibly.predictions import Marked
 from plausibly.sweeps._plan import Folder, Plan
 from plausibly.sweeps._runs import Sweep
 
@@ -29,7 +29,9 @@ def sweep(
     k: int | Sequence[int] | None = None,
     sizes: int | Sequence[int] | None = None,
     risks: Any = None,
-    metrics: str | Sequence[str] | Mapping[str, Metric | SumMetric | OrderMetric | Function] | None = None,
+    metrics: Metrics = None,
+    logits: Marked = False,
+    ordered: bool = False,
     positive: str | None = None,
     weights: ArrayLike | None = None,
     clusters: Sequence[Hashable] | Mapping[str, Hashable] | None = None,
@@ -69,9 +71,12 @@ def sweep(
         reliabilities of a model, or for a model without any. A model is a name, a :class:`plausibly.Model` or a NumPyro
         program. Alternatively, arguments of :func:`plausibly.aggregate` by label, such as
         ``{"sharp": {"model": "plackett-luce", "reliability": (1, 3), "mode": "temper"}}``.
-    k, sizes, risks, metrics, positive, weights, clusters, replicates, by, intersections, break_ties, extra
-        Arguments of :func:`plausibly.evaluate`. Metrics that are named are computed besides those of lists. Weights
-        must be one per case, (case,), since runs differ in their draws. With ``extra="include"``, cases that have
+    k, sizes, risks, metrics, logits, ordered, positive, weights, clusters, replicates, by, intersections, break_ties
+        Arguments of :func:`plausibly.evaluate`. Metrics that are named are computed besides those of lists. Scores of
+        ordered classes become grades, see :meth:`plausibly.annotations.Scores.grades`, and need no threshold. Weights
+        must be one per case, (case,), since runs differ in their draws.
+    extra
+        Argument of :func:`plausibly.evaluate`. With ``extra="include"``, cases that have
         predictions and no annotations are evaluated, too, see :func:`plausibly.aggregate`; every model then needs
         ``class_prior="predictions"``.
     ties, mode, unranked, concentration, prior, draws, chains, warmup
@@ -133,7 +138,7 @@ def sweep(
     given |= {"prior": prior, "draws": draws, "chains": chains, "warmup": warmup}
     asked = {"k": k, "sizes": sizes, "risks": risks, "metrics": metrics, "weights": weights, "break_ties": break_ties}
     asked |= {"clusters": clusters, "replicates": replicates, "by": by, "intersections": intersections}
-    asked |= {"extra": extra, "positive": positive, "threshold": threshold}
+    asked |= {"extra": extra, "positive": positive, "threshold": threshold, "logits": logits, "ordered": ordered}
     plan = Plan.of(annotations, predictions, models, **asked, seed=seed, **given)
     folder = None
     if out is not None:

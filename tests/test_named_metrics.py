@@ -1,0 +1,125 @@
+"""Every function takes metrics in the same forms: names, groups, functions, metrics of one's own, and mixtures."""
+
+import numpy as np
+import pytest
+
+import plausibly as pb
+from plausibly.errors import ArgumentError
+from plausibly.metrics import LABEL_METRICS, SumMetric
+from plausibly.planning._metric import read_metric
+from plausibly.planning._truth import metric_of_truth
+
+RANDOM = np.random.default_rng(0)
+N = 24
+LABELS = RANDOM.choice(["x", "y"], (N, 3))
+ANNOTATIONS = pb.Annotations.from_labels(LABELS.tolist(), classes=["x", "y"])
+PREDICTIONS = {name: RANDOM.dirichlet((1, 1), N) for name in "AB"}
+OWN = SumMetric(lambda p, truth: (p @ p - 2 * p @ truth + 1) / 2, better="smaller", takes="probabilities")
+
+
+def evaluated(metrics, **options):
+    options = {"truth": "annotator", "replicates": 10} | options
+    return pb.evaluate(options.pop("posterior", ANNOTATIONS), PREDICTIONS, metrics=metrics, progress=False, **options)
+
+
+def names_of(results):
+    return list(dict.fromkeys(pb.evaluation.summary(results)["metric"]))
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    return pb.aggregate(ANNOTATIONS, "dirichlet-categorical", draws=100, chains=2, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "expected"),
+    [
+        (pb.metrics.auroc, ["auroc"]),
+        ([pb.metrics.auroc, "ppv"], ["ppv", "auroc"]),
+        (["auroc", {"mine": OWN}], ["mine", "auroc"]),
+        ([{"mine": OWN}, {"other": OWN}], ["mine", "other"]),
+        ({"mine": OWN, "brier": "brier", "rank": pb.metrics.auroc}, ["mine", "brier", "rank"]),
+        ({"benefit": pb.metrics.net_benefit(0.2), "auroc": pb.metrics.auroc}, ["benefit", "auroc"]),
+        ([LABEL_METRICS["brier"], "ordered"], ["brier", "mean_absolute_error", "within_one", "quadratic_kappa"]),
+        (["usual", {"mine": OWN}], ["accuracy", "sensitivity", "specificity", "ppv", "npv", "brier", "mine", "auroc"]),
+    ],
+)
+def test_metrics_may_be_mixed(metrics, expected):
+    found = evaluated(metrics)
+    assert names_of(found)[: len(expected)] == expected
+    literal = evaluated(["brier", "auroc"])
+    for name, same in {"mine": "brier", "rank": "auroc", "brier": "brier"}.items():
+        if name in found:
+            np.testing.assert_allclose(found[name], literal[same], atol=1e-6)
+
+
+def test_functions_of_lists_stand_for_all_lengths(posterior):
+    found = evaluated([pb.metrics.overlap, "coverage", {"mine": OWN}], posterior=posterior, truth="most-plausible", k=2)
+    assert names_of(found) == ["top2_overlap", "top2_coverage", "mine"]
+    own = {"first": "top1_accuracy", "mine": OWN, "listed": pb.metrics.coverage}
+    found = evaluated(own, posterior=posterior, truth="most-plausible", k=1)
+    np.testing.assert_array_equal(found["first"], found["top1_accuracy"])
+    np.testing.assert_array_equal(found["listed"], found["top1_coverage"])
+
+
+@pytest.mark.parametrize(
+    ("metrics", "words"),
+    [
+        ([OWN], "a metric of your own needs a name"),
+        ([lambda scores, truth: scores @ truth], "a metric of your own needs a name"),
+        (["auroc", {"auroc": OWN}], "two metrics have the name 'auroc'"),
+        ([{"auroc": OWN}, "auroc"], "two metrics have the name 'auroc'"),
+        ({"several": "binary"}, "metric 'several' must be one metric, but 'binary' names 10"),
+        ({"mine": "aurok"}, "there is no metric 'aurok'"),
+        ([pb.metrics.certainty], "there is no metric 'certainty'"),
+        (["sensitivity_at_specificity"], "'sensitivity_at_specificity' needs a value"),
+        ([3], "metrics must be names"),
+        (np.ones(2), "metrics must be names"),
+        ([], "metrics must be names"),
+    ],
+)
+def test_what_is_no_metric_is_refused(metrics, words):
+    with pytest.raises(ArgumentError, match=words):
+        evaluated(metrics)
+
+
+def test_plans_take_the_same_metrics(posterior):
+    one = {"A": PREDICTIONS["A"]}
+    options = {"budget": 3, "progress": False}
+    named = pb.plan(posterior, one, metrics=["brier"], **options)
+    assert named.metric == "brier"
+    function = pb.plan(posterior, one, metric=pb.metrics.brier, **options)
+    own = pb.plan(posterior, one, metric="mine", metrics=["auroc", {"mine": OWN}], **options)
+    for other in (function, own):
+        np.testing.assert_allclose(named.table["value"], other.table["value"], rtol=1e-3)
+    choice = pb.plan(posterior, one, metric="accuracy", **options)
+    same = pb.plan(posterior, one, **options)
+    assert (choice.metric, same.metric) == ("top1_accuracy", "top1_accuracy")
+    with pytest.raises(ArgumentError, match="a plan needs a metric that is a mean over cases, which 'auroc' is not"):
+        pb.plan(posterior, one, metrics=["auroc"], **options)
+    with pytest.raises(ArgumentError, match=r"those of 'A' of case '0' are from .* mark logits as such"):
+        pb.plan(posterior, {"A": 9 * PREDICTIONS["A"]}, metrics=["brier"], **options)
+
+
+def test_metrics_of_plans_are_those_of_evaluations():
+    truth = RANDOM.dirichlet((1, 1), N)
+    best = np.eye(2)[truth.argmax(axis=1)]
+    for name in ("brier", "log_score", "within_one", "ranked_probability_score", "net_benefit_0.3"):
+        found = metric_of_truth(truth, [PREDICTIONS["A"]], ANNOTATIONS, name)
+        of_labels = pb.metrics.net_benefit(0.3) if "benefit" in name else LABEL_METRICS[name]
+        np.testing.assert_allclose(found, of_labels.on_arrays(PREDICTIONS["A"], best), rtol=1e-5)
+    assert read_metric("brier", None, 2) == read_metric(pb.metrics.brier, None, 2)  # and is compiled once
+
+
+def test_sweeps_scorers_and_comparisons_take_functions():
+    options = {"draws": 20, "chains": 2, "replicates": 0, "progress": False}
+    mixed = [pb.metrics.auroc, {"mine": OWN}]
+    swept = pb.sweep(ANNOTATIONS, PREDICTIONS, {"dirichlet-categorical": (1,)}, metrics=mixed, **options)
+    assert list(dict.fromkeys(swept.metrics["metric"])) == ["top1_accuracy", "mine", "auroc"]
+    results = evaluated(["auroc", "brier"])
+    for compare in (pb.comparison.rankings, pb.comparison.differences, pb.comparison.variance_split):
+        assert compare(results, pb.metrics.brier).equals(compare(results, "brier"))
+    posterior = pb.aggregate(ANNOTATIONS, "dirichlet-categorical", draws=20, chains=2, progress=False)
+    with pytest.raises(ArgumentError, match="a scorer needs a metric with one value"):
+        pb.metrics.scorer(posterior, pb.metrics.roc_curve)
+    assert callable(pb.metrics.scorer(posterior, pb.metrics.auroc))

@@ -1,0 +1,191 @@
+"""Ordered classes, grades from scores, and the cost of risk levels, in Python and on the command line."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import metrics as sk
+
+import plausibly as pb
+from plausibly.cli import _evaluate as evaluating
+from plausibly.errors import ArgumentError, PredictionError
+from tests.test_cli.run import plausibly
+
+N, RANDOM = 20, np.random.default_rng(0)
+CASES = [f"p{i}" for i in range(N)]
+RATINGS = RANDOM.integers(1, 6, (N, 3))
+TABLE = pd.DataFrame(
+    [{"case": CASES[i], "annotator": f"r{j}", "score": RATINGS[i, j]} for i in range(N) for j in range(3)]
+)
+SCORES = pb.Annotations.from_scores(TABLE)
+PREDICTED = RANDOM.integers(1, 6, N)
+PROBABILITIES = RANDOM.dirichlet(np.ones(5), N)
+ORDERED = ["mean_absolute_error", "within_one", "quadratic_kappa"]
+
+
+def rows(predicted):
+    """Truth and prediction in a row for each rating."""
+    return RATINGS.ravel(), np.repeat(predicted, 3)
+
+
+def test_scores_of_few_values_are_grades_in_ascending_order():
+    grades = SCORES.grades()
+    assert grades.classes.tolist() == ["1", "2", "3", "4", "5"]
+    assert {name: int(said[0][0]) for name, said in grades.rankings("p3").items()} == SCORES.of_case("p3")
+    halves = pb.Annotations.from_scores(TABLE.assign(score=TABLE["score"] / 2 + 4)).grades()
+    assert halves.classes.tolist() == ["4.5", "5", "5.5", "6", "6.5"]
+    tens = pb.Annotations.from_scores(TABLE.assign(score=TABLE["score"] + 8)).grades(range(8, 15))
+    assert tens.classes.tolist() == [str(value) for value in range(8, 15)]
+    assert tens.n_annotations == SCORES.n_annotations
+
+
+@pytest.mark.parametrize(
+    ("scores", "values", "words"),
+    [
+        (np.arange(60), None, "grades are from 2 to 20 values, but the scores have 60"),
+        (1, None, "grades are from 2 to 20 values, but the scores have 1"),
+        (TABLE["score"], [1, 2, 3, 4], "the score 5 is none of the grades 1, 2, 3, 4"),
+        (TABLE["score"], ["low", "high"], "grades must be numbers"),
+    ],
+)
+def test_scores_that_are_no_grades_are_refused(scores, values, words):
+    with pytest.raises(ArgumentError, match=words):
+        pb.Annotations.from_scores(TABLE.assign(score=scores)).grades(values)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        PREDICTED,
+        PREDICTED.tolist(),
+        PREDICTED.astype(str).tolist(),
+        pd.Series(PREDICTED.astype(float), index=CASES, name="prediction"),
+        pd.DataFrame({"case": CASES[::-1], "label": PREDICTED[::-1]}),
+        np.eye(5)[PREDICTED - 1],
+    ],
+)
+def test_predictions_name_grades_by_their_values(source):
+    found = pb.evaluate(SCORES.grades(), {"A": source}, ordered=True, truth="annotator")
+    truth, predicted = rows(PREDICTED)
+    assert found.equals(pb.evaluate(SCORES, {"A": source}, ordered=True, truth="annotator"))
+    assert found["accuracy"].item() == pytest.approx(sk.accuracy_score(truth, predicted))
+    assert found["mean_absolute_error"].item() == pytest.approx(sk.mean_absolute_error(truth, predicted))
+    assert found["within_one"].item() == pytest.approx((np.abs(truth - predicted) <= 1).mean())
+    kappa = sk.cohen_kappa_score(truth, predicted, weights="quadratic")
+    assert found["quadratic_kappa"].item() == pytest.approx(kappa, abs=1e-6)
+
+
+def test_numbers_that_are_no_grades_are_refused():
+    with pytest.raises(PredictionError, match=r"row 1: 2\.5 is none of the classes 1, 2, 3, 4, 5"):
+        pb.read_predictions(np.full(N, 2.5), SCORES.grades())
+    two = SCORES.grades().select(CASES).classes  # of two classes, numbers from 0 to 1 stay probabilities
+    assert len(two) == 5
+    binary = pb.Annotations.from_labels([["0", "1"]] * 3, classes=["0", "1"])
+    np.testing.assert_allclose(pb.read_predictions(np.array([0.2, 1, 0]), binary)[:, 1], [0.2, 1, 0])
+    from_one = pb.Annotations.from_labels([["1", "2"]] * 3, classes=["1", "2"])
+    assert pb.read_predictions(np.array([2, 1, 2]), from_one)[:, 1].tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("truth", ["annotator", "most-plausible"])
+def test_usual_metrics_of_ordered_classes(truth):
+    grades = SCORES.grades()
+    posterior = grades
+    if truth == "most-plausible":
+        posterior = pb.aggregate(grades, "dirichlet-categorical", draws=20, chains=2, progress=False)
+    options = {"truth": truth, "progress": False, "replicates": 10}
+    found = pb.evaluate(posterior, {"A": PROBABILITIES}, ordered=True, **options)
+    accuracy = "accuracy" if truth == "annotator" else "top1_accuracy"
+    names = list(dict.fromkeys(pb.evaluation.summary(found)["metric"]))
+    assert names == [accuracy, *ORDERED, "ranked_probability_score"]
+    named = pb.evaluate(posterior, {"A": PROBABILITIES}, metrics=[accuracy, "ordered"], **options)
+    for name in names:
+        np.testing.assert_array_equal(found[name], named[name])
+    if truth == "annotator":
+        cumulative = np.abs(PROBABILITIES.cumsum(1)[:, None] - (RATINGS[..., None] <= np.arange(1, 6))) ** 2
+        expected = cumulative[..., :4].mean()
+        assert found["ranked_probability_score"].item() == pytest.approx(expected, abs=1e-6)
+    scores = pb.evaluate(posterior, {"A": PROBABILITIES * 3}, ordered=True, **options)
+    assert list(dict.fromkeys(pb.evaluation.summary(scores)["metric"])) == [accuracy, *ORDERED]
+
+
+def test_numbers_in_another_order_are_not_ordered():
+    annotations = pb.Annotations.from_labels([["10", "2"]], classes=["10", "2"])
+    with pytest.raises(ArgumentError, match="ordered classes must be in their order, but the classes are '10', '2'"):
+        pb.evaluate(annotations, {"A": [[0.5, 0.5]]}, ordered=True, truth="annotator")
+
+
+def test_a_sweep_takes_scores_as_grades():
+    swept = pb.sweep(
+        SCORES, {"A": PREDICTED}, {"dirichlet-categorical": (1,)}, ordered=True, draws=20, chains=2, replicates=0,
+        progress=False,
+    )  # fmt: skip
+    assert list(dict.fromkeys(swept.metrics["metric"])) == ["top1_accuracy", *ORDERED, "ranked_probability_score"]
+
+
+@pytest.fixture
+def files(tmp_path):
+    TABLE.to_csv(tmp_path / "scores.csv", index=False)
+    pd.DataFrame({"case": CASES, "prediction": PREDICTED}).to_csv(tmp_path / "a.csv", index=False)
+    (tmp_path / "scale.txt").write_text("0\n1\n2\n3\n4\n5\n")
+    (tmp_path / "risks.txt").write_text("0\n0\n1\n2\n2\n")
+    return tmp_path
+
+
+def run(files, *options, scores="scores.csv"):
+    given = ["evaluate", files / scores, "--predictions", f"A={files / 'a.csv'}", "--out", files / "out"]
+    return plausibly(*given, "--replicates", 20, *options)
+
+
+@pytest.mark.parametrize("scale", [(), ("--classes", "scale.txt")])
+def test_the_command_grades_scores_without_a_threshold(files, scale):
+    shown = run(files, "--truth", "annotator", "--ordered", *[files / one if "." in one else one for one in scale])
+    assert shown.exit_code == 0, shown.output
+    table = pd.read_csv(files / "out" / "metrics.csv").set_index("metric")["mean"]
+    assert table["mean_absolute_error"] == pytest.approx(np.abs(np.subtract(*rows(PREDICTED))).mean(), abs=1e-6)
+    assert (files / "out" / "report.html").exists()
+
+
+def test_the_command_grades_scores_under_a_model(files, monkeypatch):
+    monkeypatch.setattr(evaluating, "report", lambda *given, **options: None)
+    TABLE.query("score < 5").head(12).to_csv(files / "fresh.csv", index=False)  # has the same scale all the same
+    given = ["--model", "dirichlet-categorical@1", "--draws", 20, "--chains", 2, "--fresh-labels", files / "fresh.csv"]
+    shown = run(files, "--ordered", *given)
+    assert shown.exit_code == 0, shown.output
+    table = pd.read_csv(files / "out" / "metrics.csv")
+    assert set(table["metric"]) >= {"top1_accuracy", *ORDERED}
+
+
+def test_the_command_needs_the_order_of_classes(files):
+    TABLE.assign(label=np.where(TABLE["score"] > 3, "mild", "severe")).drop(columns="score").to_csv(
+        files / "labels.csv", index=False
+    )
+    shown = run(files, "--truth", "annotator", "--ordered", scores="labels.csv")
+    assert shown.exit_code == 2
+    assert "--ordered needs the order of the classes" in " ".join(shown.output.split())
+    shown = run(files, "--truth", "annotator", "--ordered", "--threshold", 3)
+    assert "--ordered takes scores as grades, but --threshold 3 was given" in " ".join(shown.output.split())
+
+
+def test_errors_cost_the_difference_between_risk_levels(files):
+    risks = np.array([0, 0, 1, 2, 2])
+    truth, predicted = rows(PREDICTED)
+    expected = np.abs(risks[truth - 1] - risks[predicted - 1]).mean()
+    options = {"metrics": ["expected_cost", "accuracy"], "truth": "annotator"}
+    found = pb.evaluate(SCORES.grades(), {"A": PREDICTED}, risks=risks, **options)
+    assert found["expected_cost"].item() == pytest.approx(expected)
+    matrix = pb.metrics.expected_cost(np.abs(risks[:, None] - risks))
+    own = pb.evaluate(SCORES.grades(), {"A": PREDICTED}, metrics={"cost": matrix}, truth="annotator")
+    assert own["cost"].item() == pytest.approx(expected)
+    shown = run(
+        files, "--ordered", "--truth", "annotator", "--metrics", "expected_cost", "--risks", files / "risks.txt"
+    )
+    assert shown.exit_code == 0, shown.output
+    table = pd.read_csv(files / "out" / "metrics.csv").set_index("metric")["mean"]
+    assert table["expected_cost"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_costs_need_levels_of_as_many_classes():
+    with pytest.raises(ArgumentError, match="expected_cost needs the risk levels of the classes"):
+        pb.evaluate(SCORES.grades(), {"A": PREDICTED}, metrics=["expected_cost"], truth="annotator")
+    options = {"metrics": {"cost": pb.metrics.expected_cost(np.ones((5, 5)))}, "truth": "annotator"}
+    with pytest.raises(ArgumentError, match="'cost' has costs of 5 classes, but there are 2 with positive="):
+        pb.evaluate(SCORES.grades(), {"A": PREDICTED}, positive="5", **options)
