@@ -15,13 +15,16 @@ from plausibly.evaluation._truth import truth_of_labels
 from plausibly.metrics import LABEL_METRICS, OrderMetric, SumMetric
 from plausibly.posterior import build_posterior
 from plausibly.random_streams import Stream, exponentials, key_words
+from plausibly.report import unusual
 
 N, DRAWS, REPLICATES = 25, 6, 12
+CLOSE, NEAR = {"atol": 2e-5, "rtol": 1e-5}, {"atol": 5e-5, "rtol": 1e-5}
 NAMES = [
     *("accuracy", "balanced_accuracy", "mcc", "kappa", "sensitivity", "ppv", "f1_macro", "f1_micro", "npv_weighted"),
     *("brier", "log_score", "calibration_error", "mean_absolute_error", "quadratic_kappa", "ranked_probability_score"),
     *("auroc", "average_precision", "roc_curve", "precision_recall_curve", "decision_curve", "net_benefit_of_all"),
-    *("calibration_curve", "mean_predicted", "confusion"),
+    *("calibration_curve", "mean_predicted", "confusion", "classwise_calibration_error", "calibration_curve_by_class"),
+    *("mean_predicted_by_class", "calibration_intercept", "calibration_temperature"),
 ]
 POINTS = {
     "sensitivity_at_specificity_0.8": pb.metrics.sensitivity_at_specificity(0.8),
@@ -79,17 +82,19 @@ def test_every_draw_replicate_and_group(n_classes, weighted):
                     return (one if group is None else one.sel(group=group)).isel(classifier=at).values
 
                 expected = [on_arrays(name, p[inside], truth[m][inside], of_draws[m][inside]) for m in range(DRAWS)]
-                np.testing.assert_allclose(named(""), np.stack(expected, axis=-1), atol=2e-5, err_msg=name)
+                np.testing.assert_allclose(named(""), np.stack(expected, axis=-1), err_msg=name, **CLOSE)
                 of_point = np.eye(n_classes)[point.argmax(-1)]
                 expected = on_arrays(name, p[inside], of_point[inside], of_draws.mean(axis=0)[inside])
-                np.testing.assert_allclose(named("_point"), expected, atol=2e-5, err_msg=name)
+                np.testing.assert_allclose(named("_point"), expected, err_msg=name, **CLOSE)
                 if group is None:
                     total = mean.sum(axis=1)
                     shares = mean / np.where(total > 0, total, 1)[:, None]
                     shares[total == 0] = 1 / n_classes
                     expected = [on_arrays(name, p, shares, total * boot[:, r]) for r in range(REPLICATES)]
-                    np.testing.assert_allclose(named("_sampling"), np.stack(expected, axis=-1), atol=5e-5, err_msg=name)
-                assert np.isfinite(named("_total")).any()
+                    np.testing.assert_allclose(
+                        named("_sampling"), np.stack(expected, axis=-1), atol=5e-5, rtol=1e-5, err_msg=name
+                    )
+                assert not np.isnan(named("_total")).all(), name
 
 
 @pytest.mark.parametrize("truth", ["annotator", "panel"])
@@ -109,12 +114,18 @@ def test_labels_as_truth(truth, n_classes):
     for at, p in enumerate(predictions.values()):
         for name in [*NAMES, "dist_ce", "entropy_ce"]:
             one = found.isel(classifier=at)
-            np.testing.assert_allclose(one[name].values[..., 0], on_arrays(name, p, weights), atol=2e-5, err_msg=name)
+            np.testing.assert_allclose(
+                one[name].values[..., 0], on_arrays(name, p, weights), atol=2e-5, rtol=1e-5, err_msg=name
+            )
             expected = [on_arrays(name, p, weights, boot[:, r]) for r in range(REPLICATES)]
-            np.testing.assert_allclose(one[f"{name}_sampling"], np.stack(expected, axis=-1), atol=5e-5, err_msg=name)
+            np.testing.assert_allclose(
+                one[f"{name}_sampling"], np.stack(expected, axis=-1), atol=5e-5, rtol=1e-5, err_msg=name
+            )
             inside = site == "y"
             of_group = one[f"{name}_by_group"].sel(group="site: y").values[..., 0]
-            np.testing.assert_allclose(of_group, on_arrays(name, p[inside], weights[inside]), atol=2e-5, err_msg=name)
+            np.testing.assert_allclose(
+                of_group, on_arrays(name, p[inside], weights[inside]), atol=2e-5, rtol=1e-5, err_msg=name
+            )
 
 
 def test_a_share_of_few_cases_is_uncertain_at_one():
@@ -584,3 +595,43 @@ def test_axes_must_have_names_of_their_own():
     for other in ({"threshold": LABEL_METRICS["f1"]}, {"other": LABEL_METRICS["decision_curve"]}):
         with pytest.raises(ArgumentError, match="name of its own, but"):
             pb.evaluate(posterior, predictions, metrics={"mine": curve} | other, progress=False)
+
+
+def test_parts_of_scores_add_up_in_every_draw_and_say_what_they_are_against():
+    posterior, annotations, predictions, _, _ = world(3)
+    options = {"metrics": ["distribution", "brier"], "by": {"site": ["x", "y"] * 12 + ["x"]}, "progress": False}
+    for source, truth in ((posterior, "most-plausible"), (annotations, "annotator")):
+        found = pb.evaluate(source, predictions, truth=truth, **options)
+        for score in ("brier", "log_score"):
+            for suffix in ("", "_by_group"):
+                whole, *parts = (found[f"{score}_{of}{suffix}"] for of in ("expected", "unavoidable", "excess"))
+                np.testing.assert_allclose(whole, sum(parts), atol=1e-5)
+        against = "the experts' distribution", "what most experts would name"
+        against = against if source is posterior else ("the shares of experts' labels", "what one expert would say")
+        assert (found["brier_expected"].attrs["against"], found["brier"].attrs["against"]) == against
+        assert found["brier_expected_by_group"].attrs["against"] == against[0]
+
+
+def test_infinite_values_are_counted():
+    posterior, _, _, draws, _ = world(2)
+    sure = np.isin(np.arange(N), [3, 4])  # few cases, of which none is negative in some draws
+    scores = np.where(sure[:, None], [0.1, 0.9], [0.9, 0.1])
+    found = pb.evaluate(posterior, {"A": scores}, metrics="positive_likelihood_ratio", progress=False)
+    false = (sure & (draws[..., 1] < 0.5)).sum(axis=1)
+    infinite = (false == 0).mean()
+    assert 0 < infinite < 1
+    assert found["positive_likelihood_ratio"].attrs["infinite"] == infinite
+    table = summary(found)
+    assert table["infinite"].tolist() == [infinite]
+    assert "undefined" not in table
+    (said,) = unusual(found)
+    assert said == f"positive likelihood ratio of A is infinite in {100 * infinite:.2g} % of draws."
+
+
+def test_values_near_the_best_one_are_better():
+    names = ["A", "B"]
+    slopes = xr.DataArray([[0.5, 0.9], [1.2, 1.2]], dims=("classifier", "draw"), coords={"classifier": names})
+    slopes.attrs["better"] = 1.0
+    data = xr.Dataset({"calibration_slope": slopes, "calibration_slope_point": slopes[:, 0]})
+    assert comparison.probability_better(data, "calibration_slope", "A", "B", noise="annotation") == 0.5
+    assert summary(data)[["best", "worst"]].values.tolist() == [[0.9, 0.5], [1.2, 1.2]]

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import optimize, special
 from sklearn import metrics as sk
 from sklearn.calibration import calibration_curve
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.linear_model import LogisticRegression
 
 import plausibly as pb
 from plausibly.errors import ArgumentError
@@ -148,9 +150,12 @@ def test_a_ratio_to_no_case_is_infinite_whatever_rounding_leaves():
 
 
 def test_no_metric_is_without_an_oracle():
-    parts = {"brier_unavoidable", "brier_excess", "log_score_unavoidable", "log_score_excess"}
+    parts = {f"{score}_{part}" for score in ("brier", "log_score") for part in ("expected", "unavoidable", "excess")}
     curves = {"roc_curve", "precision_recall_curve", "calibration_curve", "mean_predicted", "decision_curve"}
+    curves |= {"calibration_curve_by_class", "mean_predicted_by_class"}
     elsewhere = parts | curves | {"dist_ce", "entropy_ce", "calibration_error", "net_benefit_of_all", "confusion"}
+    elsewhere |= {f"calibration_{one}" for one in ("intercept", "slope", "temperature")}
+    elsewhere |= {"classwise_calibration_error"}
     assert set(LABEL_METRICS) == set(ORACLES) | elsewhere
 
 
@@ -158,8 +163,9 @@ def test_no_metric_is_without_an_oracle():
 @given(data())
 def test_scores_of_shares_are_what_nobody_can_avoid_and_the_rest(given_data):
     for score in ("brier", "log_score"):
-        whole, *parts = (getattr(pb.metrics, score + of)(*given_data) for of in ("", "_unavoidable", "_excess"))
-        np.testing.assert_allclose(whole, sum(parts), atol=1e-5)
+        parts = [getattr(pb.metrics, f"{score}_{of}")(*given_data) for of in ("unavoidable", "excess")]
+        for whole in (score, f"{score}_expected"):
+            np.testing.assert_allclose(getattr(pb.metrics, whole)(*given_data), sum(parts), atol=1e-5)
 
 
 @settings(max_examples=30, deadline=None)
@@ -302,6 +308,89 @@ def test_calibration_error_by_hand():
     three = np.array([[0.7, 0.2, 0.1], [0.1, 0.15, 0.75]])  # the greatest probability of each case, in one bin
     found = pb.metrics.calibration_error(three, np.eye(3)[[0, 1]])
     np.testing.assert_allclose(found, (abs(1 - 0.7) + abs(0 - 0.75)) / 2, rtol=1e-5)  # 0.7 is in the bin below
+
+
+@settings(max_examples=30, deadline=None)
+@given(data())
+def test_calibration_by_class_is_that_of_each_class_against_all_others(given_data):
+    predictions, truth, weights = given_data
+    errors = []
+    for at in sides(truth, predictions):
+        two = [np.stack([1 - of[:, at], of[:, at]], axis=1) for of in (predictions, truth)]
+        row = 0 if truth.shape[1] == 2 else at
+        for name in ("calibration_curve", "mean_predicted"):
+            found = np.reshape(getattr(pb.metrics, f"{name}_by_class")(*given_data), (-1, 10))[row]
+            np.testing.assert_allclose(found, getattr(pb.metrics, name)(*two, weights), atol=1e-5)
+        errors.append(pb.metrics.calibration_error(*two, weights))
+    np.testing.assert_allclose(pb.metrics.classwise_calibration_error(*given_data), np.mean(errors), atol=1e-5)
+
+
+LEAST = np.finfo(np.float32).eps
+
+
+def logits(p):
+    p = np.clip(np.asarray(p, np.float32), LEAST, 1 - LEAST).astype(float)
+    return np.log(p) - np.log1p(-p)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data())
+def test_recalibration_is_the_logistic_regression_of_scikit_learn(given_data):
+    predictions, truth, weights = given_data
+    slopes, intercepts = (
+        np.ravel(of(*given_data)) for of in (pb.metrics.calibration_slope, pb.metrics.calibration_intercept)
+    )
+    p, label, w = weighted_rows(predictions, truth, weights)
+    p, label, w = p[w > 0], label[w > 0], w[w > 0]
+    for slope, intercept, at in zip(slopes, intercepts, sides(truth, p), strict=True):
+        y, x = label == at, logits(p[:, at])
+        if y.all() or not y.any():
+            assert np.isnan(slope)
+            assert np.isnan(intercept)
+            continue
+
+        def excess(a, x=x, y=y):
+            return w @ (special.expit(x + a) - y)
+
+        np.testing.assert_allclose(intercept, optimize.brentq(excess, -60, 60), atol=2e-4)
+        if len(set(x)) == 1:
+            assert np.isnan(slope)
+        elif x[y].min() >= x[~y].max():
+            assert slope == np.inf
+        elif x[y].max() <= x[~y].min():
+            assert slope == -np.inf
+        else:
+            fit = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(x[:, None], y, sample_weight=w)
+            np.testing.assert_allclose(slope, fit.coef_[0, 0], rtol=2e-3, atol=2e-3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data())
+def test_the_temperature_has_the_least_logarithmic_score(given_data):
+    predictions, truth, weights = (np.asarray(one, float) for one in given_data)
+    found = float(pb.metrics.calibration_temperature(*given_data))
+    logs, truth = np.log(predictions), truth * weights[:, None]
+    if not weights.any() or np.ptp(logs[weights > 0], axis=1).max() < 1e-6:
+        assert np.isnan(found)
+        return
+
+    def loss(log):
+        return -(truth * special.log_softmax(logs * np.exp(-log), axis=1)).sum()
+
+    best = optimize.minimize_scalar(loss, bounds=(-np.log(50), np.log(50)), method="bounded", options={"xatol": 1e-9})
+    log = {0: -np.log(50), np.inf: np.log(50)}.get(found, np.log(max(found, 1e-9)))
+    np.testing.assert_allclose(loss(log), best.fun, rtol=1e-5, atol=1e-5)
+    if 1 / 40 < np.exp(best.x) < 40 and weights.sum() > 2 and loss(best.x + 0.1) > best.fun * (1 + 1e-4):
+        np.testing.assert_allclose(found, np.exp(best.x), rtol=5e-4)
+
+
+def test_the_temperature_of_two_classes_is_that_of_a_regression_without_intercept():
+    random = np.random.default_rng(0)
+    p, truth = random.random(400), random.random(400)
+    truth = (truth < 0.3 + 0.4 * p).astype(int)
+    fit = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10).fit(logits(p)[:, None], truth)
+    found = pb.metrics.calibration_temperature(np.stack([1 - p, p], axis=1), np.eye(2)[truth])
+    np.testing.assert_allclose(found, 1 / fit.coef_[0, 0], rtol=2e-4)
 
 
 def test_distances_to_experts_by_hand():

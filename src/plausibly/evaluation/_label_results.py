@@ -312,8 +312,8 @@ def variables(
         own = [group[name] for group in groups]
         draws = [one.draws[..., :-1] if drawn else one.draws for one in own]
         dims, values = named(("draw",), draws)
-        undefined = int(np.isnan(values).sum())
-        found[name + suffix] = dims, values, {"better": metric.better, "undefined": undefined}
+        attrs = {"undefined": int(np.isnan(values).sum()), "infinite": float(np.isinf(values).mean())}
+        found[name + suffix] = dims, values, {"better": metric.better, **attrs}
         dims, values = named(("draw",), [one.draws[..., -1:] for one in own])
         found[f"{name}_point{suffix}"] = dims[:-1], values[..., 0]
         if own[0].replicates is not None:
@@ -325,7 +325,10 @@ def variables(
 
 
 def _total(values: Values, bounds: tuple[float, float]) -> Float[np.ndarray, "*shape classifier replicate"]:
-    """Total noise; classifiers for which a metric is undefined do not affect the others."""
+    """Total noise; classifiers for which a metric is undefined do not affect the others.
+
+    Replicates that are infinite remain so.
+    """
     assert values.alone is not None
     draws, sampling, alone = (
         np.where(np.isfinite(of), of, np.nan).reshape(-1, *of.shape[-2:])
@@ -341,7 +344,8 @@ def _total(values: Values, bounds: tuple[float, float]) -> Float[np.ndarray, "*s
             at = np.ix_(alike[first : first + step], own)
             noise = _filled(alone[at].astype(float)), np.zeros((len(at[0]), n_draws)), np.ones((len(at[0]), n_draws))
             out[at] = total_noise(draws[at].astype(float), sampling[at].astype(float), noise)
-    return out.reshape(_around(values).shape).clip(*bounds)
+    infinite = np.isinf(_around(values))
+    return np.where(infinite, _around(values), out.reshape(infinite.shape).clip(*bounds))
 
 
 def _around(values: Values) -> Float[np.ndarray, "*shape classifier replicate"]:

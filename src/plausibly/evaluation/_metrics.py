@@ -37,7 +37,8 @@ _AT_POINT = {
     "npv_at_prevalence": npv_at_prevalence,
 }
 _NAMED_POINT = re.compile(rf"({'|'.join(_AT_POINT)})_(0?\.\d+)")
-_PARTS = [f"{score}{part}" for score in ("brier", "log_score") for part in ("", "_unavoidable", "_excess")]
+_PARTS = [f"{score}_{part}" for score in ("brier", "log_score") for part in ("expected", "unavoidable", "excess")]
+_CALIBRATION = "calibration_error", "calibration_intercept", "calibration_slope", "calibration_temperature"
 GROUPS: dict[str, list[str]] = {
     "binary": [
         *("auroc", "average_precision", "sensitivity", "specificity", "ppv", "npv", "f1", "balanced_accuracy"),
@@ -47,7 +48,8 @@ GROUPS: dict[str, list[str]] = {
         *("accuracy", "balanced_accuracy", "mcc", "kappa", "sensitivity", "ppv", "f1", "f1_macro", "f1_weighted"),
         "auroc_macro",
     ],
-    "probability": [*_PARTS, "calibration_error", "dist_ce", "entropy_ce"],
+    "probability": ["brier", "log_score", *_CALIBRATION],
+    "distribution": [*_PARTS, "dist_ce", "entropy_ce"],
     "curves": [
         *("roc_curve", "precision_recall_curve", "calibration_curve", "mean_predicted", "decision_curve"),
         *("net_benefit_of_all", "confusion"),

@@ -18,7 +18,7 @@ from plausibly.evaluation._label_sums import Cases, Labels
 from plausibly.evaluation._metrics import COORDINATES, Asked, read_metrics
 from plausibly.evaluation._panels import first_choices
 from plausibly.evaluation._thresholds import check_positive, check_thresholds, positive_index
-from plausibly.evaluation._truth import Truth, truth_of_labels
+from plausibly.evaluation._truth import Truth, distribution_in_words, truth_in_words, truth_of_labels
 from plausibly.groups import check_clusters, check_weights, read_groups
 from plausibly.metrics._confusion import pairs
 from plausibly.metrics._inputs import check_break_ties
@@ -76,6 +76,16 @@ def described(
         results.attrs["positive"] = str(annotations.classes[labels.positive])
     if threshold is not None:
         results.attrs["threshold"] = json.dumps(dict(threshold)) if isinstance(threshold, Mapping) else threshold
+    return results
+
+
+def with_against(results: xr.Dataset, asked: Asked) -> xr.Dataset:
+    """Say of each metric of labels, or of plausibilities, what it is against, as the attribute ``against``."""
+    truth, distribution = truth_in_words(results.attrs), distribution_in_words(results.attrs)
+    sums = {name: distribution if one.of_distribution else truth for name, one in asked.sums.items()}
+    for name, said in (dict.fromkeys(asked.own, distribution) | dict.fromkeys(asked.order, truth) | sums).items():
+        for variable in {name, f"{name}{SUFFIX}"} & {*results}:
+            results[variable].attrs["against"] = said
     return results
 
 
@@ -151,7 +161,7 @@ def against_labels(
     if groups is not None:
         results = results.assign_coords(groups.coords)
         results = results.assign(variables(of_groups, found[1:], SUFFIX, grouped=True, drawn=False))
-    return described(results, labels, annotations, float(sides.sum()), threshold)
+    return with_against(described(results, labels, annotations, float(sides.sum()), threshold), asked)
 
 
 def _choices(

@@ -13,6 +13,7 @@ from plausibly.annotations._names import _show, some
 from plausibly.errors import ArgumentError, PredictionError
 from plausibly.evaluation._evaluate import evaluate
 from plausibly.evaluation._evidence import WITHHELD
+from plausibly.evaluation._goodness import goodness
 from plausibly.evaluation._metrics import read_metrics
 from plausibly.evaluation._of_labels import labels_of
 from plausibly.evaluation._thresholds import check_thresholds
@@ -54,7 +55,8 @@ def scorer(
     -------
     callable
         ``scorer(estimator, X, y=None)``: the mean over draws of the metric on these cases, with its sign changed if
-        smaller values are better. It calls ``predict_proba``, whose columns are the classes in ``classes_``: names of
+        smaller values are better; of a metric with a best value, such as a calibration slope, minus the distance from
+        it. It calls ``predict_proba``, whose columns are the classes in ``classes_``: names of
         classes, or indices,
         unless a class has that number as its name. Classes that the estimator does not know have the score 0.
 
@@ -101,7 +103,7 @@ def scorer(
         found = evaluate(posterior, {"m": values}, **about, **options)
         if name not in found:
             raise ArgumentError(WITHHELD)
-        return (-1 if found[name].attrs["better"] == "smaller" else 1) * float(found[name].mean())
+        return float(found[name].copy(data=goodness(found[name].values, found[name].attrs)).mean())
 
     return score
 

@@ -43,6 +43,22 @@ def truth_in_words(attrs: Mapping[str, Any]) -> str:
     return "what most experts would name" if are_shares(attrs) else "the most plausible class"
 
 
+def distribution_in_words(attrs: Mapping[str, Any]) -> str:
+    """Say what metrics of whole distributions compare predictions with, given the attributes of results.
+
+    Examples
+    --------
+    >>> distribution_in_words({"truth": "annotator"}), distribution_in_words({"assumes": "one true class"})
+    ("the shares of experts' labels", 'the probabilities of the true class')
+    """
+    truth = attrs.get("truth", "most-plausible")
+    if truth != "most-plausible":
+        return "the shares of experts' labels" if truth == "annotator" else "the shares of panels' decisions"
+    if "assumes" in attrs:
+        return "the probabilities of the true class"
+    return "the experts' distribution" if are_shares(attrs) else "the plausibilities"
+
+
 def truth_of_labels(
     annotations: Annotations, truth: Truth, panel: int = 3, seed: int = 0
 ) -> Float[np.ndarray, "case class"]:

@@ -24,9 +24,9 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
 from plausibly.errors import ArgumentError
-from plausibly.metrics._inputs import as_array, check_predictions
+from plausibly.metrics._inputs import as_array, check_better, check_predictions
 
-Better = Literal["greater", "smaller"]
+Better = Literal["greater", "smaller"] | float
 Axes = tuple[tuple[str, tuple[float, ...] | None], ...]
 _ROUNDING = 1e-4  # by which probabilities may fail to sum to one
 
@@ -49,7 +49,7 @@ class SumMetric:
         Function of these sums and of the number of cases to a number, or with ``by_class`` to (class,), followed by
         the axes of ``along``. By default the mean over cases.
     better
-        Whether a ``"greater"`` or a ``"smaller"`` value is better.
+        Whether a ``"greater"`` or a ``"smaller"`` value is better; or a number, if values near it are.
     takes
         What ``rows`` takes as the prediction: the ``"choice"``, 1 for the class that the classifier names and 0 for all
         others, ``"probabilities"``, or ``"scores"`` on any scale.
@@ -114,7 +114,7 @@ class OrderMetric:
         descending order of the scores. Cases that tie have the same counts. The last ones are the numbers of all
         cases. Written in JAX.
     better
-        Whether a ``"greater"`` or a ``"smaller"`` value is better.
+        Whether a ``"greater"`` or a ``"smaller"`` value is better; or a number, if values near it are.
     bounds
         Least and greatest value.
     by_class
@@ -280,10 +280,7 @@ def _check_declared(metric: Any, *functions: str, takes: Sequence[str]) -> None:
     for name in functions:
         if not callable(function := getattr(metric, name)):
             raise ArgumentError(f"{name} must be a function of arrays, but {function!r} was given: write one in JAX.")
-    if metric.better not in ("greater", "smaller"):
-        raise ArgumentError(
-            f'better must be "greater" or "smaller", but {metric.better!r} was given: choose one of the two.'
-        )
+    check_better(metric.better)
     if metric.takes not in takes:
         known = " or ".join(f'"{one}"' for one in takes)
         raise ArgumentError(f"takes must be {known}, but {metric.takes!r} was given: choose one.")

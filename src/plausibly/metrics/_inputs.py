@@ -1,7 +1,8 @@
 """Checks shared by the metrics on plain arrays: one rule, one sentence."""
 
+from math import isfinite
 from numbers import Real
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.core
@@ -26,6 +27,15 @@ def check_break_ties(break_ties: str) -> None:
     if break_ties not in ("order", "random"):
         raise ArgumentError(
             f'break_ties must be "order" or "random", but {break_ties!r} was given: choose one of them.'
+        )
+
+
+def check_better(better: Any) -> None:
+    """Refuse what does not say which values of a metric are better."""
+    known = isinstance(better, Real) and not isinstance(better, bool) and isfinite(better)
+    if not known and (not isinstance(better, str) or better not in ("greater", "smaller")):
+        raise ArgumentError(
+            f'better must be "greater", "smaller" or the best value, a number, but {better!r} was given: choose one.'
         )
 
 
