@@ -635,3 +635,74 @@ def test_values_near_the_best_one_are_better():
     data = xr.Dataset({"calibration_slope": slopes, "calibration_slope_point": slopes[:, 0]})
     assert comparison.probability_better(data, "calibration_slope", "A", "B", noise="annotation") == 0.5
     assert summary(data)[["best", "worst"]].values.tolist() == [[0.9, 0.5], [1.2, 1.2]]
+
+
+SILENT = [
+    "accuracy",
+    "answer_rate",
+    "selective_accuracy",
+    "sensitivity",
+    "specificity",
+    "ppv",
+    "npv",
+    "f1_micro",
+    "mcc",
+]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_no_answer_is_an_answer_of_its_own(n_classes):
+    posterior, annotations, predictions, draws, _ = world(n_classes)
+    p = predictions["A"].copy()
+    p[[2, 5, 11]] = 0
+    ask = {"metrics": [*SILENT, "confusion"], "by": {"site": ["x", "y"] * 12 + ["x"]}, "replicates": REPLICATES}
+    found = pb.evaluate(posterior, {"A": p, "B": predictions["B"]}, **ask, progress=False)
+    truth = np.eye(n_classes)[draws.argmax(-1)]
+    boot = replicated(annotations.cases)
+    for name in SILENT:
+        one = found[name].isel(classifier=0).values
+        np.testing.assert_allclose(
+            one, np.stack([on_arrays(name, p, truth[m]) for m in range(DRAWS)], axis=-1), err_msg=name, **CLOSE
+        )
+        expected = np.stack([on_arrays(name, p, truth.mean(0), boot[:, r]) for r in range(REPLICATES)], axis=-1)
+        np.testing.assert_allclose(found[f"{name}_sampling"].isel(classifier=0), expected, err_msg=name, **NEAR)
+    assert (found["answer_rate"].sel(classifier="B") == 1).all()
+    assert found["named_class"].values.tolist() == [*annotations.classes, "(no answer)"]
+    for suffix in ("", "_point", "_sampling", "_by_group"):
+        of = found[f"confusion{suffix}"]
+        np.testing.assert_allclose(of.sum(["true_class", "named_class"]), 1, atol=1e-5)
+    column = found["confusion"].sel(classifier="A", named_class="(no answer)").values
+    np.testing.assert_allclose(column, truth[:, [2, 5, 11]].sum(1).T / N, atol=1e-6)
+    of_labels = pb.evaluate(annotations, {"A": p}, metrics=SILENT, truth="annotator", replicates=0)
+    for name in SILENT:
+        shares = truth_of_labels(annotations, "annotator")
+        np.testing.assert_allclose(of_labels[name].values[0, ..., 0], on_arrays(name, p, shares), **CLOSE)
+
+
+def test_a_classifier_without_an_answer_is_never_right_and_gets_metrics_of_answers():
+    posterior, _, predictions, _, _ = world(3)
+    p = predictions["A"].copy()
+    p[[2, 5]] = 0
+    found = pb.evaluate(posterior, {"A": p}, progress=False)
+    assert {"answer_rate", "selective_accuracy"} <= {*found}
+    for name in ("top1_accuracy", "top2_overlap", "top2_coverage"):
+        assert (found[f"{name}_by_case"].values[0][[2, 5]] == 0).all()
+    given = pb.evaluate(posterior, {"A": predictions["A"]}, progress=False)
+    others = np.delete(np.arange(N), [2, 5])
+    for name in ("top1_accuracy", "top2_coverage"):
+        np.testing.assert_allclose(found[f"{name}_by_case"][:, others], given[f"{name}_by_case"][:, others])
+    words = "answer in every case for 'dist_ce', but all scores of 'A' of case 'p2' are 0"
+    with pytest.raises(ArgumentError, match=words):
+        pb.evaluate(posterior, {"A": p}, metrics=["sensitivity", "dist_ce"], progress=False)
+    two, _, given, _, _ = world(2)
+    p = given["A"].copy()
+    p[4] = 0
+    assert not {"auroc", "brier"} & {*pb.evaluate(two, {"A": p}, progress=False)}
+    found = pb.evaluate(two, {"A": p}, metrics=["sensitivity", "answer_rate"], threshold=0.4, progress=False)
+    np.testing.assert_allclose(found["answer_rate"], 1 - 1 / N)
+
+
+def test_metrics_of_distributions_need_probabilities():
+    posterior, _, predictions, _, _ = world(3)
+    with pytest.raises(ArgumentError, match=r"predictions must be probabilities .* of 'A' of case 'p0'"):
+        pb.evaluate(posterior, {"A": 3 * predictions["A"]}, metrics="dist_ce", progress=False)

@@ -77,7 +77,8 @@ def read_predictions(source: Any, annotations: Annotations, extra: str = "refuse
         probability of the class that it is named after, or of the second class if it has no name, or the name
         "probability", "score" or "positive"; a vector or a Series is such a column. Of a classifier that says one class
         and no scores, give the names of these classes, as a vector, a Series, or a single column with the name
-        "prediction", "predicted", "label" or "class": the named class has the score 1, the others 0.
+        "prediction", "predicted", "label" or "class": the named class has the score 1, the others 0. A row in which all
+        scores are 0, or a blank name, is no answer: metrics of choices count it as such.
     annotations
         Annotations with the names of the N cases and the K classes.
     extra

@@ -30,26 +30,27 @@ def scikit(name, predictions, truth, weights):
     p, label, w = weighted_rows(np.asarray(predictions, float), truth, weights)
     p, label, w = p[w > 0], label[w > 0], w[w > 0]
     k = truth.shape[1]
-    classes, chosen = np.arange(k), p.argmax(axis=1)
+    classes, chosen = np.arange(k), np.where(p.any(axis=1), p.argmax(axis=1), -1)
     base, _, average = name.rpartition("_")
     if average not in ("macro", "micro", "weighted"):
         base, average = name, None
 
     def ratios(average):  # of counts of a class against all others
         y, c = label == classes[:, None], chosen == classes[:, None]
-        counts = np.stack([(w * of).sum(axis=1) for of in (y & c, ~y & c, y & ~c, ~y & ~c)])
-        tp, fp, fn, tn = counts.sum(axis=1) if average == "micro" else counts
+        other = (chosen >= 0) & ~c  # another class is named; of no answer, none is
+        counts = np.stack([(w * of).sum(axis=1) for of in (y & c, ~y & c, y & other, ~y & other, y, ~y)])
+        tp, fp, fn, tn, positive, negative = counts.sum(axis=1) if average == "micro" else counts
         with np.errstate(all="ignore"):
             found = {
-                "specificity": tn / (tn + fp),
+                "specificity": tn / negative,
                 "npv": tn / (tn + fn),
-                "positive_likelihood_ratio": tp / (tp + fn) * ((fp + tn) / fp),
-                "negative_likelihood_ratio": fn / (tp + fn) * ((fp + tn) / tn),
+                "positive_likelihood_ratio": tp / positive * (negative / fp),
+                "negative_likelihood_ratio": fn / positive * (negative / tn),
             }[base]
         if average in (None, "micro"):
             return found
         known = ~np.isnan(found)
-        weight = (counts[0] + counts[2])[known] if average == "weighted" else np.ones(known.sum())
+        weight = counts[4][known] if average == "weighted" else np.ones(known.sum())
         return np.average(found[known], weights=weight) if weight.any() else np.nan
 
     with warnings.catch_warnings():
@@ -76,13 +77,19 @@ def scikit(name, predictions, truth, weights):
         else:
             return {
                 "accuracy": lambda: sk.accuracy_score(label, chosen, sample_weight=w),
+                "answer_rate": lambda: np.average(chosen >= 0, weights=w),
+                "selective_accuracy": lambda: (
+                    sk.accuracy_score(label[chosen >= 0], chosen[chosen >= 0], sample_weight=w[chosen >= 0])
+                    if (chosen >= 0).any()
+                    else np.nan
+                ),
                 "balanced_accuracy": lambda: sk.balanced_accuracy_score(label, chosen, sample_weight=w),
                 "mcc": lambda: (
                     sk.matthews_corrcoef(label, chosen, sample_weight=w)
                     if len(set(label)) > 1 and len(set(chosen)) > 1
                     else np.nan
                 ),
-                "kappa": lambda: sk.cohen_kappa_score(label, chosen, labels=classes, sample_weight=w),
+                "kappa": lambda: sk.cohen_kappa_score(label, chosen, labels=[-1, *classes], sample_weight=w),
                 "quadratic_kappa": lambda: sk.cohen_kappa_score(
                     label, chosen, labels=classes, sample_weight=w, weights="quadratic"
                 ),
@@ -99,7 +106,17 @@ def scikit(name, predictions, truth, weights):
 
 RATIOS = ("specificity", "npv", "positive_likelihood_ratio", "negative_likelihood_ratio")
 ORACLES = [
-    *("accuracy", "balanced_accuracy", "mcc", "kappa", "quadratic_kappa", "mean_absolute_error", "within_one"),
+    *(
+        "accuracy",
+        "selective_accuracy",
+        "answer_rate",
+        "balanced_accuracy",
+        "mcc",
+        "kappa",
+        "quadratic_kappa",
+        "mean_absolute_error",
+        "within_one",
+    ),
     *("brier", "log_score", "ranked_probability_score", "auroc", "average_precision"),
     *(
         f"{one}{average}"
@@ -139,6 +156,36 @@ def test_scikit_learn_finds_the_same(name, given_data):
         atol=2e-5,
         rtol=2e-4,
     )
+
+
+OF_CHOICES = [name for name in ORACLES if getattr(LABEL_METRICS[name], "takes", "") == "choice"]
+OF_CHOICES = [name for name in OF_CHOICES if not LABEL_METRICS[name].needs_answer and name != "within_one"]
+
+
+@pytest.mark.parametrize("name", OF_CHOICES)
+@settings(max_examples=20, deadline=None)
+@given(data(), st.integers(0, 2**32 - 1))
+def test_scikit_learn_finds_the_same_where_there_is_no_answer(name, given_data, seed):
+    predictions, truth, weights = given_data
+    predictions = predictions * (np.random.default_rng(seed).random(len(predictions)) < 0.7)[:, None]
+    found = LABEL_METRICS[name].on_arrays(predictions, truth, weights)
+    np.testing.assert_allclose(found, scikit(name, predictions, truth, weights), atol=2e-5, rtol=2e-4)
+
+
+@pytest.mark.parametrize("name", ["auroc", "brier", "quadratic_kappa", "calibration_slope", "calibration_temperature"])
+def test_metrics_that_need_an_answer_refuse_none(name):
+    with pytest.raises(
+        ArgumentError, match=r"predictions must have an answer in every case, but all .* case '?1'? are"
+    ):
+        getattr(pb.metrics, name)([[0.2, 0.8], [0, 0]], [[0, 1], [1, 0]])
+
+
+def test_no_answer_is_never_right_in_lists():
+    draws, predictions = [[[0.6, 0.3, 0.1]], [[0.1, 0.2, 0.7]]], [[0.0, 0.0, 0.0]]
+    for name in ("top_k_accuracy", "set_accuracy", "overlap", "average_overlap", "coverage"):
+        assert not np.any(getattr(pb.metrics, name)(predictions, draws, 2))
+    for name in ("kendall_tau", "spearman_footrule"):
+        np.testing.assert_allclose(getattr(pb.metrics, name)(predictions, draws, 2), 1, rtol=1e-6)
 
 
 def test_a_ratio_to_no_case_is_infinite_whatever_rounding_leaves():

@@ -122,14 +122,15 @@ def evaluate(
         of the annotations (``annotations.classes``), which cannot be checked: a classifier with another order gets
         wrong results without a warning. A data frame with the class names as columns (and the case names as index or
         as the column "case") is checked and put in order by name. Of two classes, one column is enough: the probability
-        of the class that is its name, or of the positive one.
+        of the class that is its name, or of the positive one. A case in which all scores are 0 gets no answer, which is
+        never right: its class counts as missed, none as named. Metrics of probabilities and of order refuse it.
     metrics
         Names of metrics, which are then all that are computed: those of lists, such as ``"top3_overlap"``, and those of
         labels (:mod:`plausibly.metrics`), such as ``"auroc"``, ``"sensitivity"``, ``"sensitivity_at_specificity_0.9"``,
         ``"net_benefit_0.2"`` or ``"f1_macro"``; or of groups of metrics: ``"binary"``, ``"classes"``,
         ``"probability"``, ``"distribution"``, ``"curves"``, ``"ordered"`` and ``"lists"``. Or your own metrics by name,
-        besides those of lists: :class:`plausibly.metrics.SumMetric`, :class:`plausibly.metrics.OrderMetric`, or JAX functions of one
-        case's scores (class,) and plausibilities (class,) that return a number, also as
+        besides those of lists: :class:`plausibly.metrics.SumMetric`, :class:`plausibly.metrics.OrderMetric`, or JAX
+        functions of one case's scores (class,) and plausibilities (class,) that return a number, also as
         :class:`plausibly.metrics.Metric`, which says whether smaller is better. The latter need the plausibility of
         every single class and are much slower than the built-in metrics. By default what suits the data. Of two
         classes: ``"top1_accuracy"``, sensitivity, specificity, PPV and NPV; AUROC, unless a classifier gives hard
@@ -210,8 +211,8 @@ def evaluate(
         such as the sensitivity in draws in which no case is positive; NaN takes no part in intervals. ``infinite`` is
         the share of values that are infinite, such as likelihood ratios in draws without a false positive. ``against``
         says what it is compared with: metrics of whole distributions, such as ``dist_ce``, are against the
-        plausibilities. Where ``better`` is a number, such as 1 for a calibration slope, values near it are. The sampling
-        draws weigh cases with their mean truth over draws. A metric with values along further axes, such as
+        plausibilities. Where ``better`` is a number, such as 1 for a calibration slope, values near it are. The
+        sampling draws weigh cases with their mean truth over draws. A metric with values along further axes, such as
         ``roc_curve``, has them as dimensions before the draws (``confusion``: ``true_class`` and ``named_class``);
         ``results.sel(threshold=0.2)`` chooses a value. Against labels there is a single draw, and ``…_total`` is the
         effect of sampling cases with their annotations.
@@ -367,7 +368,7 @@ def evaluate_by_level(
         ks = None if k is None else check_lengths("k", k, n_classes)
         about: dict[str, Any] = {"predictions": lined_up, "threshold": threshold, "prevalence": prevalence}
         wanted = read_metrics(metrics, ks, n_classes, **about)
-        labels = labels_of(wanted, annotations, positive, check_thresholds(threshold, list(named)))
+        labels = labels_of(wanted, annotations, positive, check_thresholds(threshold, list(named)), lined_up)
         shares, cluster = are_shares(source.attrs), check_clusters(clusters, annotations.cases)
         withheld, seen = "", []
         if named and shares and (known := known_predictions(source.attrs)):

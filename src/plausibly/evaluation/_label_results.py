@@ -106,8 +106,8 @@ def _to_draws(
 def _rare(labels: Labels, sums: Float[np.ndarray, "classifier row draw"]) -> Bool[np.ndarray, " row"]:
     """Rows of counts of true cases, also of those found, of classes that occur in fewer than half of the draws."""
     layout, out = labels.layout, np.zeros(len(labels.layout), bool)
-    both, true, _ = np.split(layout.n_numbers + np.arange(3 * layout.n_counts), 3)
-    out[true] = out[both] = (sums[:1, true] > 0).mean(axis=-1).max(axis=0, initial=0) < 0.5
+    both, true, _, answered = layout.n_numbers + np.arange(4 * layout.n_counts).reshape(4, -1)
+    out[true] = out[both] = out[answered] = (sums[:1, true] > 0).mean(axis=-1).max(axis=0, initial=0) < 0.5
     return out
 
 
@@ -131,8 +131,9 @@ def _with_half_a_case(
     random = np.random.default_rng([k, n, group])
     more = unit * random.standard_gamma(2.0, n)
     found, missed, wrong, _ = np.moveaxis(random.dirichlet(np.full(4, 0.5), (k, n)), -1, 0) * more
-    added = np.concatenate([found, found + missed, found + wrong])
-    return np.concatenate([sums[:, : -3 * k], sums[:, -3 * k :] + added], axis=1), weight + more
+    added = np.concatenate([found, found + missed, found + wrong, found + missed])
+    first = sums.shape[1] - len(added)
+    return np.concatenate([sums[:, :first], sums[:, first:] + added], axis=1), weight + more
 
 
 def _values(metrics, n_sides, sums, weight):
@@ -215,11 +216,15 @@ def values_of_cases(
 
     def of_draws(labels: Labels, best: np.ndarray, weights: np.ndarray) -> dict[str, np.ndarray]:
         found = {} if orders is None else _named(labels, order_by_draw, orders, best, weights)
-        return found | {name: confusion_by_draw(choices, best, weights, labels.n_sides) for name in labels.confusions}
+        return found | {
+            name: confusion_by_draw(choices, best, weights, labels.n_sides, labels.silent) for name in labels.confusions
+        }
 
     def of_weights(labels: Labels, truth: np.ndarray, *noise: Any) -> dict[str, np.ndarray]:
         found = {} if orders is None else _named(labels, order_of_weights, orders, truth, *noise)
-        return found | {name: confusion_of_weights(choices, truth, *noise) for name in labels.confusions}
+        return found | {
+            name: confusion_of_weights(choices, truth, *noise, silent=labels.silent) for name in labels.confusions
+        }
 
     alone, replicates, n_draws = {}, {}, max(n_replicates, 1)
     if best is None:

@@ -1,11 +1,13 @@
 """Metrics by their names in results, and which names are left for those of the user's own."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -24,7 +26,7 @@ from plausibly.metrics import (
     specificity_at_sensitivity,
 )
 from plausibly.metrics._declared import improper
-from plausibly.metrics._inputs import check_share
+from plausibly.metrics._inputs import answered, check_share
 from plausibly.metrics._user import Function, as_metric, check_function
 
 COORDINATES = ("classifier", "draw", "chain", "case", "risk_level", "replicate", "class_name", "group")
@@ -60,6 +62,7 @@ GROUPS: dict[str, list[str]] = {
 }  #: names for several metrics
 SIZES = (1, 2, 3)  #: of lists, and of the sets whose annotation certainty is reported, unless others are asked for
 LISTS = "lists"  #: name for all metrics of ranked lists, of the lengths ``k``
+ANSWERS = "answer_rate", "selective_accuracy"  #: metrics of classifiers that do not answer in every case
 _BY_CLASS = 30  # classes up to which metrics of every class are computed without being named
 
 
@@ -97,7 +100,8 @@ def usual_metrics(n_classes: int, predictions: Sequence[Float[np.ndarray, "case 
     """Name the metrics of labels that suit the data.
 
     Of two classes, those that clinicians read. Order needs scores, not hard labels (ones and zeros), and the Brier
-    score needs probabilities, of every classifier. Of more classes, metrics of choices, by class if these are few.
+    score needs probabilities, of every classifier. Of more classes, metrics of choices, by class if these are few. If
+    a classifier gives no answer in some case, how often it does, and metrics of choices.
 
     Examples
     --------
@@ -108,10 +112,11 @@ def usual_metrics(n_classes: int, predictions: Sequence[Float[np.ndarray, "case 
     >>> usual_metrics(2, [np.array([[-1.5, 2.5], [1.0, -1.0]])])[4:], usual_metrics(419, [])
     (['auroc'], ['balanced_accuracy'])
     """
+    silent = ANSWERS if any(not answered(given).all() for given in predictions) else ()
     if n_classes != 2:
-        return ["balanced_accuracy", *(("sensitivity", "ppv") if n_classes <= _BY_CLASS else ())]
-    names = ["sensitivity", "specificity", "ppv", "npv"]
-    if any(((given == 0) | (given == 1)).all() for given in predictions):
+        return ["balanced_accuracy", *silent, *(("sensitivity", "ppv") if n_classes <= _BY_CLASS else ())]
+    names = ["sensitivity", "specificity", "ppv", "npv", *silent]
+    if silent or any(((given == 0) | (given == 1)).all() for given in predictions):
         return names
     return [*names, *(() if any(improper(given) is not None for given in predictions) else ("brier",)), "auroc"]
 
@@ -192,10 +197,7 @@ def read_metrics(
         share = np.format_float_positional(check_share("prevalence", prevalence), trim="-")
         names = [f"{value}_at_prevalence_{share}" for value in ("ppv", "npv")]
         given |= {name: _named(name, n_classes, threshold, drawn) for name in names}
-    plain = {
-        name: Metric(metric.rows, metric.better) if _is_of_draws(metric, drawn) else metric
-        for name, metric in given.items()
-    }
+    plain = {name: _by_draw(metric) if _is_of_draws(metric, drawn) else metric for name, metric in given.items()}
     labels = {name: metric for name, metric in plain.items() if isinstance(metric, SumMetric | OrderMetric)}
     if isinstance(metrics, Mapping):
         for name in labels:
@@ -218,6 +220,24 @@ def read_metrics(
 def _is_of_draws(metric: Any, drawn: bool) -> bool:
     """Say whether a metric is a mean over cases of a function of the plausibilities in every draw."""
     return drawn and isinstance(metric, SumMetric) and metric.of_distribution
+
+
+def _by_draw(metric: SumMetric) -> Metric:
+    """Turn a mean over cases into a metric of one case in one draw."""
+    if metric.takes == "choice":
+        return Metric(_OfChoice(metric.rows), metric.better)
+    return Metric(metric.rows, metric.better, metric.takes)
+
+
+@dataclass(frozen=True)
+class _OfChoice:
+    """Function of scores, of which the highest is the choice; equal functions are compiled once."""
+
+    rows: Callable[..., Any]
+
+    def __call__(self, scores, truth):
+        choice = jnp.where(answered(scores), jax.nn.one_hot(jnp.argmax(scores), len(scores)), 0)
+        return self.rows(choice, truth)
 
 
 def _named(name: Any, n_classes: int, threshold: Any, drawn: bool) -> Any:

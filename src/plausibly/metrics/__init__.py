@@ -63,6 +63,8 @@ from plausibly.metrics._by_class import ppv_at_prevalence as ppv_at_prevalence
 from plausibly.metrics._by_class import sensitivity as sensitivity
 from plausibly.metrics._by_class import specificity as specificity
 from plausibly.metrics._of_all_classes import accuracy as accuracy
+from plausibly.metrics._of_all_classes import answer_rate as answer_rate
+from plausibly.metrics._of_all_classes import selective_accuracy as selective_accuracy
 from plausibly.metrics._of_all_classes import balanced_accuracy as balanced_accuracy
 from plausibly.metrics._of_all_classes import kappa as kappa
 from plausibly.metrics._of_all_classes import mcc as mcc

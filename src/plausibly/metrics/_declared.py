@@ -24,7 +24,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
 from plausibly.errors import ArgumentError
-from plausibly.metrics._inputs import as_array, check_better, check_predictions
+from plausibly.metrics._inputs import answered, as_array, check_better, check_predictions
 
 Better = Literal["greater", "smaller"] | float
 Axes = tuple[tuple[str, tuple[float, ...] | None], ...]
@@ -52,11 +52,13 @@ class SumMetric:
         Whether a ``"greater"`` or a ``"smaller"`` value is better; or a number, if values near it are.
     takes
         What ``rows`` takes as the prediction: the ``"choice"``, 1 for the class that the classifier names and 0 for all
-        others, ``"probabilities"``, or ``"scores"`` on any scale.
+        others (for all, if it gives no answer), ``"probabilities"``, or ``"scores"`` on any scale.
     bounds
         Least and greatest value.
     by_class
         Whether there is a value for each class; of two classes, that of the positive one is reported.
+    needs_answer
+        Whether classifiers must name a class in every case, as for a distance between classes.
     of_distribution
         Whether the truth is a distribution over classes, such as the draws of the plausibilities, not a label.
     along
@@ -81,6 +83,7 @@ class SumMetric:
     takes: Literal["choice", "probabilities", "scores"] = "choice"
     bounds: tuple[float, float] = (-np.inf, np.inf)
     by_class: bool = False
+    needs_answer: bool = False
     of_distribution: bool = False
     along: Any = ()
 
@@ -98,7 +101,10 @@ class SumMetric:
         if self.takes == "probabilities":
             check_probabilities(predictions)
         if self.takes == "choice":
-            predictions = np.eye(predictions.shape[1], dtype=np.float32)[predictions.argmax(axis=1)]
+            if self.needs_answer:
+                check_answers(predictions)
+            named = np.eye(predictions.shape[1], dtype=np.float32)[predictions.argmax(axis=1)]
+            predictions = named * answered(predictions)[:, None]
         return _value_of_sums(self, jnp.asarray(predictions, jnp.float32), truth, weights)
 
 
@@ -162,6 +168,7 @@ class OrderMetric:
     ) -> Float[Array, "*class"]:
         """Compute the metric of plain arrays; see :func:`auroc` for the arguments."""
         predictions, truth, weights = _checked(predictions, truth, weights)
+        check_answers(predictions)
         if self.takes == "probabilities":
             check_probabilities(predictions)
         found = [
@@ -264,10 +271,23 @@ def improper(predictions: Float[np.ndarray, "case class"]) -> int | None:
     return int(wrong[0]) if len(wrong) else None
 
 
+def check_answers(
+    predictions: Float[np.ndarray, "case class"], of: str = "", cases: Any = None, needed: str = ""
+) -> None:
+    """Refuse a case without an answer; errors name the classifier and the case."""
+    for row in np.flatnonzero(~answered(predictions))[:1]:
+        case = row if cases is None else repr(str(cases[row]))
+        raise ArgumentError(
+            f"predictions must have an answer in every case{needed}, but all scores{of} of case {case} are 0, which is "
+            "none: give scores, or name metrics of choices alone, such as sensitivity and selective_accuracy."
+        )
+
+
 def check_probabilities(predictions: Float[np.ndarray, "case class"], of: str = "", cases: Any = None) -> None:
     """Refuse predictions that are no distributions over classes; errors name the classifier and the case."""
     row = improper(predictions)
     if row is not None:
+        check_answers(predictions[row : row + 1], of, [row] if cases is None else cases[row : row + 1])
         values, case = predictions[row], row if cases is None else repr(str(cases[row]))
         raise ArgumentError(
             f"predictions must be probabilities that sum to one, but those{of} of case {case} are from "

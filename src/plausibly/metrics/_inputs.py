@@ -57,6 +57,17 @@ def check_share(name: str, share: float) -> float:
     return float(share)
 
 
+def answered(predictions: Any) -> Any:
+    """Say in which cases a classifier gives an answer: scores that are all 0 are none.
+
+    Examples
+    --------
+    >>> answered(np.array([[0.2, 0.8], [0.0, 0.0]])).tolist()
+    [True, False]
+    """
+    return (predictions != 0).any(axis=-1)
+
+
 def check_plausibilities(plausibilities: ArrayLike) -> np.ndarray | jax.Array:
     """Refuse plausibilities that are not finite, not negative and of shape (draw, case, class)."""
     plausibilities = as_array(plausibilities)

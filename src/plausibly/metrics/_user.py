@@ -27,6 +27,8 @@ class Metric:
         Function of a classifier's scores (class,) and of plausibilities (class,) that returns a number; written in JAX.
     better
         Whether a ``"greater"`` or a ``"smaller"`` value is better; or a number, if values near it are.
+    takes
+        Whether predictions must be ``"probabilities"``, or ``"scores"`` on any scale.
 
     Raises
     ------
@@ -42,6 +44,7 @@ class Metric:
 
     function: Function
     better: Literal["greater", "smaller"] | float = "greater"
+    takes: Literal["scores", "probabilities"] = "scores"
 
     def __post_init__(self):
         if not callable(self.function):
@@ -50,6 +53,8 @@ class Metric:
                 "write one, such as lambda scores, plausibility: scores @ plausibility."
             )
         check_better(self.better)
+        if self.takes not in ("scores", "probabilities"):
+            raise ArgumentError(f'takes must be "scores" or "probabilities", but {self.takes!r} was given: choose one.')
 
 
 def per_draw(
