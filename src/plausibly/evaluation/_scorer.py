@@ -16,7 +16,7 @@ from plausibly.evaluation._evidence import WITHHELD
 from plausibly.evaluation._goodness import goodness
 from plausibly.evaluation._metrics import read_metrics
 from plausibly.evaluation._of_labels import labels_of
-from plausibly.evaluation._thresholds import check_thresholds
+from plausibly.evaluation._thresholds import check_thresholds, labels_of_posterior
 from plausibly.evaluation._truth import Truth, check_truth
 from plausibly.metrics import Metric, OrderMetric, SumMetric
 from plausibly.metrics._user import Function
@@ -24,7 +24,7 @@ from plausibly.posterior import annotations_of
 
 
 def scorer(
-    posterior: Posterior,
+    posterior: Posterior | Annotations,
     metric: str | Metric | SumMetric | OrderMetric | Function = "top1_accuracy",
     *,
     truth: Truth = "most-plausible",
@@ -42,7 +42,7 @@ def scorer(
     Parameters
     ----------
     posterior
-        Posterior of the cases, from :func:`plausibly.aggregate`.
+        Posterior of the cases, from :func:`plausibly.aggregate`; for a truth of labels, their annotations are enough.
     metric
         Name of a metric in the results of :func:`plausibly.evaluate`, such as ``"top1_accuracy"`` or
         ``"auroc"``, with one value for a classifier; or a metric of your own, as for its argument ``metrics``.
@@ -63,8 +63,8 @@ def scorer(
     Raises
     ------
     ArgumentError
-        If there is no such metric, it has a value for every class, or (on scoring) rows are not indexed by cases, or
-        the metric is withheld, because most cases have one label.
+        If annotations are given for a truth that has draws, there is no such metric, it has a value for every class, or
+        (on scoring) rows are not indexed by cases, or the metric is withheld, because most cases have one label.
     PredictionError
         On scoring: if the estimator has no ``predict_proba`` or ``classes_``, or knows a class that the posterior
         lacks.
@@ -80,10 +80,13 @@ def scorer(
     >>> X = pd.DataFrame({"x": [0.0, 1.0]}, index=["p", "q"])
     >>> round(pb.metrics.scorer(posterior)(Prior(), X), 1)
     0.5
+    >>> round(pb.metrics.scorer(annotations, "log_score", truth="annotator")(Prior(), X), 2)  # its sign is changed
+    -0.78
     """
-    annotations = annotations_of(posterior)
+    drawn = check_truth(truth)
+    annotations = annotations_of(posterior) if drawn else labels_of_posterior(posterior)
     metrics: Any = [metric] if isinstance(metric, str) else {"own": metric}
-    options: dict[str, Any] = {"threshold": threshold, "drawn": check_truth(truth)}
+    options: dict[str, Any] = {"threshold": threshold, "drawn": drawn}
     asked = read_metrics(metrics, [1], annotations.n_classes, **options)
     labels = labels_of(asked, annotations, positive, check_thresholds(threshold, ["m"]))
     name = metric if isinstance(metric, str) else "own"
