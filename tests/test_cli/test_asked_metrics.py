@@ -282,14 +282,14 @@ def test_no_answer_has_a_column_and_a_rate(files, tmp_path):
     page = words((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "no answer" in page
     refused = plausibly(*read, "--metrics", "auroc", "--out", tmp_path)
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert "an answer in every case for 'auroc', but all scores of 'A' of case 'p1' are 0" in words(refused.output)
 
 
 def test_calibration_and_parts_of_scores_are_named_on_the_command_line(files, tmp_path):
     names = "brier,brier_expected,calibration_slope,positive_likelihood_ratio"
     shown = words(run(files, tmp_path, "--positive", "malignant", "--metrics", names).output)
-    assert "brier expected" in shown.lower()
+    assert "Brier score expected (against the experts' distribution)" in shown
     table = pd.read_csv(tmp_path / "metrics.csv")
     assert {*names.split(",")} <= {*table["metric"]}
     assert {"undefined", "infinite"} <= {*table}
