@@ -94,7 +94,7 @@ def workload():
     pb.evaluate(
         posterior, predictions, weights=pb.evaluation.risk_weights(posterior, risks, 2, "level"), progress=False
     )
-    of_labels = {"metrics": ["brier", "f1", "auroc"], "replicates": 20}
+    of_labels = {"metrics": ["brier", "f1", "auroc", "calibration_slope", "calibration_temperature"], "replicates": 20}
     shares = {"A": predictions["A"] / predictions["A"].sum(axis=1, keepdims=True)}
     pb.evaluate(counted, shares, **of_labels, progress=False)
     pb.evaluate(labels, shares, **of_labels, truth="annotator")

@@ -173,7 +173,7 @@ def test_names_dimensions_and_forms_of_predictions(full, scores, tmp_path):
 
 
 def test_equal_classifiers_stay_equal_under_random_ties(full):
-    tied = np.zeros((N_CASES, N_CLASSES))
+    tied = np.ones((N_CASES, N_CLASSES))
     results = evaluate(full, {"A": tied, "B": tied.copy()}, risks=RISKS, break_ties="random")
     assert (results["top1_accuracy"][0] == results["top1_accuracy"][1]).all()
     assert (results["top1_accuracy"] != evaluate(full, {"A": tied, "B": tied})["top1_accuracy"]).any()

@@ -15,13 +15,16 @@ from plausibly.evaluation._truth import truth_of_labels
 from plausibly.metrics import LABEL_METRICS, OrderMetric, SumMetric
 from plausibly.posterior import build_posterior
 from plausibly.random_streams import Stream, exponentials, key_words
+from plausibly.report import unusual
 
 N, DRAWS, REPLICATES = 25, 6, 12
+CLOSE, NEAR = {"atol": 2e-5, "rtol": 1e-5}, {"atol": 5e-5, "rtol": 1e-5}
 NAMES = [
     *("accuracy", "balanced_accuracy", "mcc", "kappa", "sensitivity", "ppv", "f1_macro", "f1_micro", "npv_weighted"),
     *("brier", "log_score", "calibration_error", "mean_absolute_error", "quadratic_kappa", "ranked_probability_score"),
     *("auroc", "average_precision", "roc_curve", "precision_recall_curve", "decision_curve", "net_benefit_of_all"),
-    *("calibration_curve", "mean_predicted", "confusion"),
+    *("calibration_curve", "mean_predicted", "confusion", "classwise_calibration_error", "calibration_curve_by_class"),
+    *("mean_predicted_by_class", "calibration_intercept", "calibration_temperature"),
 ]
 POINTS = {
     "sensitivity_at_specificity_0.8": pb.metrics.sensitivity_at_specificity(0.8),
@@ -79,17 +82,19 @@ def test_every_draw_replicate_and_group(n_classes, weighted):
                     return (one if group is None else one.sel(group=group)).isel(classifier=at).values
 
                 expected = [on_arrays(name, p[inside], truth[m][inside], of_draws[m][inside]) for m in range(DRAWS)]
-                np.testing.assert_allclose(named(""), np.stack(expected, axis=-1), atol=2e-5, err_msg=name)
+                np.testing.assert_allclose(named(""), np.stack(expected, axis=-1), err_msg=name, **CLOSE)
                 of_point = np.eye(n_classes)[point.argmax(-1)]
                 expected = on_arrays(name, p[inside], of_point[inside], of_draws.mean(axis=0)[inside])
-                np.testing.assert_allclose(named("_point"), expected, atol=2e-5, err_msg=name)
+                np.testing.assert_allclose(named("_point"), expected, err_msg=name, **CLOSE)
                 if group is None:
                     total = mean.sum(axis=1)
                     shares = mean / np.where(total > 0, total, 1)[:, None]
                     shares[total == 0] = 1 / n_classes
                     expected = [on_arrays(name, p, shares, total * boot[:, r]) for r in range(REPLICATES)]
-                    np.testing.assert_allclose(named("_sampling"), np.stack(expected, axis=-1), atol=5e-5, err_msg=name)
-                assert np.isfinite(named("_total")).any()
+                    np.testing.assert_allclose(
+                        named("_sampling"), np.stack(expected, axis=-1), atol=5e-5, rtol=1e-5, err_msg=name
+                    )
+                assert not np.isnan(named("_total")).all(), name
 
 
 @pytest.mark.parametrize("truth", ["annotator", "panel"])
@@ -109,12 +114,18 @@ def test_labels_as_truth(truth, n_classes):
     for at, p in enumerate(predictions.values()):
         for name in [*NAMES, "dist_ce", "entropy_ce"]:
             one = found.isel(classifier=at)
-            np.testing.assert_allclose(one[name].values[..., 0], on_arrays(name, p, weights), atol=2e-5, err_msg=name)
+            np.testing.assert_allclose(
+                one[name].values[..., 0], on_arrays(name, p, weights), atol=2e-5, rtol=1e-5, err_msg=name
+            )
             expected = [on_arrays(name, p, weights, boot[:, r]) for r in range(REPLICATES)]
-            np.testing.assert_allclose(one[f"{name}_sampling"], np.stack(expected, axis=-1), atol=5e-5, err_msg=name)
+            np.testing.assert_allclose(
+                one[f"{name}_sampling"], np.stack(expected, axis=-1), atol=5e-5, rtol=1e-5, err_msg=name
+            )
             inside = site == "y"
             of_group = one[f"{name}_by_group"].sel(group="site: y").values[..., 0]
-            np.testing.assert_allclose(of_group, on_arrays(name, p[inside], weights[inside]), atol=2e-5, err_msg=name)
+            np.testing.assert_allclose(
+                of_group, on_arrays(name, p[inside], weights[inside]), atol=2e-5, rtol=1e-5, err_msg=name
+            )
 
 
 def test_a_share_of_few_cases_is_uncertain_at_one():
@@ -584,3 +595,114 @@ def test_axes_must_have_names_of_their_own():
     for other in ({"threshold": LABEL_METRICS["f1"]}, {"other": LABEL_METRICS["decision_curve"]}):
         with pytest.raises(ArgumentError, match="name of its own, but"):
             pb.evaluate(posterior, predictions, metrics={"mine": curve} | other, progress=False)
+
+
+def test_parts_of_scores_add_up_in_every_draw_and_say_what_they_are_against():
+    posterior, annotations, predictions, _, _ = world(3)
+    options = {"metrics": ["distribution", "brier"], "by": {"site": ["x", "y"] * 12 + ["x"]}, "progress": False}
+    for source, truth in ((posterior, "most-plausible"), (annotations, "annotator")):
+        found = pb.evaluate(source, predictions, truth=truth, **options)
+        for score in ("brier", "log_score"):
+            for suffix in ("", "_by_group"):
+                whole, *parts = (found[f"{score}_{of}{suffix}"] for of in ("expected", "unavoidable", "excess"))
+                np.testing.assert_allclose(whole, sum(parts), atol=1e-5)
+        against = "the experts' distribution", "what most experts would name"
+        against = against if source is posterior else ("the shares of experts' labels", "what one expert would say")
+        assert (found["brier_expected"].attrs["against"], found["brier"].attrs["against"]) == against
+        assert found["brier_expected_by_group"].attrs["against"] == against[0]
+
+
+def test_infinite_values_are_counted():
+    posterior, _, _, draws, _ = world(2)
+    sure = np.isin(np.arange(N), [3, 4])  # few cases, of which none is negative in some draws
+    scores = np.where(sure[:, None], [0.1, 0.9], [0.9, 0.1])
+    found = pb.evaluate(posterior, {"A": scores}, metrics="positive_likelihood_ratio", progress=False)
+    false = (sure & (draws[..., 1] < 0.5)).sum(axis=1)
+    infinite = (false == 0).mean()
+    assert 0 < infinite < 1
+    assert found["positive_likelihood_ratio"].attrs["infinite"] == infinite
+    table = summary(found)
+    assert table["infinite"].tolist() == [infinite]
+    assert "undefined" not in table
+    (said,) = unusual(found)
+    assert said == f"positive likelihood ratio of A is infinite in {100 * infinite:.2g} % of draws."
+
+
+def test_values_near_the_best_one_are_better():
+    names = ["A", "B"]
+    slopes = xr.DataArray([[0.5, 0.9], [1.2, 1.2]], dims=("classifier", "draw"), coords={"classifier": names})
+    slopes.attrs["better"] = 1.0
+    data = xr.Dataset({"calibration_slope": slopes, "calibration_slope_point": slopes[:, 0]})
+    assert comparison.probability_better(data, "calibration_slope", "A", "B", noise="annotation") == 0.5
+    assert summary(data)[["best", "worst"]].values.tolist() == [[0.9, 0.5], [1.2, 1.2]]
+
+
+SILENT = [
+    "accuracy",
+    "answer_rate",
+    "selective_accuracy",
+    "sensitivity",
+    "specificity",
+    "ppv",
+    "npv",
+    "f1_micro",
+    "mcc",
+]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_no_answer_is_an_answer_of_its_own(n_classes):
+    posterior, annotations, predictions, draws, _ = world(n_classes)
+    p = predictions["A"].copy()
+    p[[2, 5, 11]] = 0
+    ask = {"metrics": [*SILENT, "confusion"], "by": {"site": ["x", "y"] * 12 + ["x"]}, "replicates": REPLICATES}
+    found = pb.evaluate(posterior, {"A": p, "B": predictions["B"]}, **ask, progress=False)
+    truth = np.eye(n_classes)[draws.argmax(-1)]
+    boot = replicated(annotations.cases)
+    for name in SILENT:
+        one = found[name].isel(classifier=0).values
+        np.testing.assert_allclose(
+            one, np.stack([on_arrays(name, p, truth[m]) for m in range(DRAWS)], axis=-1), err_msg=name, **CLOSE
+        )
+        expected = np.stack([on_arrays(name, p, truth.mean(0), boot[:, r]) for r in range(REPLICATES)], axis=-1)
+        np.testing.assert_allclose(found[f"{name}_sampling"].isel(classifier=0), expected, err_msg=name, **NEAR)
+    assert (found["answer_rate"].sel(classifier="B") == 1).all()
+    assert found["named_class"].values.tolist() == [*annotations.classes, "(no answer)"]
+    for suffix in ("", "_point", "_sampling", "_by_group"):
+        of = found[f"confusion{suffix}"]
+        np.testing.assert_allclose(of.sum(["true_class", "named_class"]), 1, atol=1e-5)
+    column = found["confusion"].sel(classifier="A", named_class="(no answer)").values
+    np.testing.assert_allclose(column, truth[:, [2, 5, 11]].sum(1).T / N, atol=1e-6)
+    of_labels = pb.evaluate(annotations, {"A": p}, metrics=SILENT, truth="annotator", replicates=0)
+    for name in SILENT:
+        shares = truth_of_labels(annotations, "annotator")
+        np.testing.assert_allclose(of_labels[name].values[0, ..., 0], on_arrays(name, p, shares), **CLOSE)
+
+
+def test_a_classifier_without_an_answer_is_never_right_and_gets_metrics_of_answers():
+    posterior, _, predictions, _, _ = world(3)
+    p = predictions["A"].copy()
+    p[[2, 5]] = 0
+    found = pb.evaluate(posterior, {"A": p}, progress=False)
+    assert {"answer_rate", "selective_accuracy"} <= {*found}
+    for name in ("top1_accuracy", "top2_overlap", "top2_coverage"):
+        assert (found[f"{name}_by_case"].values[0][[2, 5]] == 0).all()
+    given = pb.evaluate(posterior, {"A": predictions["A"]}, progress=False)
+    others = np.delete(np.arange(N), [2, 5])
+    for name in ("top1_accuracy", "top2_coverage"):
+        np.testing.assert_allclose(found[f"{name}_by_case"][:, others], given[f"{name}_by_case"][:, others])
+    words = "answer in every case for 'dist_ce', but all scores of 'A' of case 'p2' are 0"
+    with pytest.raises(ArgumentError, match=words):
+        pb.evaluate(posterior, {"A": p}, metrics=["sensitivity", "dist_ce"], progress=False)
+    two, _, given, _, _ = world(2)
+    p = given["A"].copy()
+    p[4] = 0
+    assert not {"auroc", "brier"} & {*pb.evaluate(two, {"A": p}, progress=False)}
+    found = pb.evaluate(two, {"A": p}, metrics=["sensitivity", "answer_rate"], threshold=0.4, progress=False)
+    np.testing.assert_allclose(found["answer_rate"], 1 - 1 / N)
+
+
+def test_metrics_of_distributions_need_probabilities():
+    posterior, _, predictions, _, _ = world(3)
+    with pytest.raises(ArgumentError, match=r"predictions must be probabilities .* of 'A' of case 'p0'"):
+        pb.evaluate(posterior, {"A": 3 * predictions["A"]}, metrics="dist_ce", progress=False)

@@ -20,7 +20,7 @@ RANKINGS = [
     [[["b"]], [["c"]], [["a", "b", "c"]]],
 ]
 SCORES = {"A": [[9, 1, 2, 3], [1, 2, 3, 9], [1, 2, 9, 3]], "B": [[1, 9, 2, 2], [9, 9, 0, 0], [0, 0, 0, 0]]}
-CHOICES = {"A": [0, 3, 2], "B": [1, 0, 0]}
+CHOICES = {"A": [0, 3, 2], "B": [1, 0, -1]}  # -1: no answer
 
 
 def first_blocks(of_case):
@@ -32,7 +32,7 @@ def literal(of_case, n, choice=None):
     found = []
     for labels in product(*first_blocks(of_case)):
         if choice is not None:
-            found.append(of_subsets(labels, 4, n)[choice])
+            found.append(of_subsets(labels, 4, n)[choice] if choice >= 0 else 0)
             continue
         for at, label in enumerate(labels):
             found.append(of_subsets(labels[:at] + labels[at + 1 :], 4, n)[label])

@@ -230,7 +230,6 @@ def test_names_of_classes_that_look_like_numbers():
     [
         (["a", "melanoma", "b"], "row 2: the class 'melanoma' is not among the 3 classes"),
         (BY_NAME.replace("c", "C"), "case 'p': the class 'C' is not among the 3 classes"),
-        (["a", None, "b"], "row 2: the cell in column 'prediction' is missing; name a class"),
         (["a", "c"], "there are 2 rows for 3 cases"),
         (BY_NAME.rename(columns={"prediction": "b"}), "the column 'b' holds names of classes; call it 'prediction'"),
         (pd.DataFrame({"prediction": [0.1, 0.2, 0.3]}), "the class 'prediction' is not among the 3 classes"),
@@ -240,3 +239,11 @@ def test_names_of_classes_that_look_like_numbers():
 def test_names_of_classes_that_cannot_be_read(source, message):
     with pytest.raises(PredictionError, match=message):
         read_predictions(source, ANNOTATIONS)
+
+
+def test_a_blank_name_of_a_class_is_no_answer(tmp_path):
+    annotations = Annotations.from_counts(np.ones((3, 2), int), classes=["a", "b"], cases=["p", "q", "r"])
+    path = tmp_path / "named.csv"
+    path.write_text("case,prediction\np,a\nq,\nr,b\n")
+    for source in (path, ["a", None, "b"], ["a", "", "b"], pd.Series(["a", None, "b"])):
+        assert read_predictions(source, annotations).tolist() == [[1, 0], [0, 0], [0, 1]]

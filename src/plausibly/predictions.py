@@ -112,7 +112,8 @@ def read_predictions(
         "probability", "score" or "positive"; a vector or a Series is such a column. Of a classifier that says one class
         and no scores, give the names of these classes, as a vector, a Series, or a single column with the name
         "prediction", "predicted", "label" or "class": the named class has the score 1, the others 0. If classes are
-        numbers, such as grades, a single column of numbers may name them, too.
+        numbers, such as grades, a single column of numbers may name them, too. A row in which all scores are 0, or a
+        blank name, is no answer: metrics of choices count it as such.
     annotations
         Annotations with the names of the N cases and the K classes.
     extra

@@ -270,3 +270,34 @@ def test_unknown_metrics_are_refused_before_anything_is_computed(files, tmp_path
     found = run(files, tmp_path, "--metrics", "aurok", status=2)
     assert "there is no metric 'aurok'" in " ".join(found.output.split())
     assert not list(tmp_path.glob("posterior-*"))
+
+
+def test_no_answer_has_a_column_and_a_rate(files, tmp_path):
+    given = pd.read_csv(files / "a.csv").assign(
+        prediction=lambda of: np.where(of["score"] < 0.5, "benign", "malignant")
+    )
+    given.loc[[1, 5, 9], "prediction"] = ""
+    given[["case", "prediction"]].to_csv(tmp_path / "named.csv", index=False)
+    read = ["evaluate", files / "labels.csv", "--predictions", f"A={tmp_path / 'named.csv'}", "--truth", "annotator"]
+    read += ["--positive", "malignant", "--replicates", 40]
+    found = plausibly(*read, "--out", tmp_path)
+    assert found.exit_code == 0, found.output
+    assert "answer rate" in words(found.output)
+    table = pd.read_csv(tmp_path / "metrics.csv").set_index("metric")
+    assert table.loc["answer_rate", "mean"] == pytest.approx(1 - 3 / N)
+    counts = pd.read_csv(tmp_path / "confusion.csv").set_index(["true_class", "named_class"])["cases"]
+    assert counts.xs("(no answer)", level="named_class").sum() == pytest.approx(3, abs=1e-4)
+    page = words((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "no answer" in page
+    refused = plausibly(*read, "--metrics", "auroc", "--out", tmp_path)
+    assert refused.exit_code == 2
+    assert "an answer in every case for 'auroc', but all scores of 'A' of case 'p1' are 0" in words(refused.output)
+
+
+def test_calibration_and_parts_of_scores_are_named_on_the_command_line(files, tmp_path):
+    names = "brier,brier_expected,calibration_slope,positive_likelihood_ratio"
+    shown = words(run(files, tmp_path, "--positive", "malignant", "--metrics", names).output)
+    assert "Brier score expected (against the experts' distribution)" in shown
+    table = pd.read_csv(tmp_path / "metrics.csv")
+    assert {*names.split(",")} <= {*table["metric"]}
+    assert {"undefined", "infinite"} <= {*table}

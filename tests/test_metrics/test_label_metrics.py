@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import optimize, special
 from sklearn import metrics as sk
 from sklearn.calibration import calibration_curve
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.linear_model import LogisticRegression
 
 import plausibly as pb
 from plausibly.errors import ArgumentError
@@ -28,26 +30,27 @@ def scikit(name, predictions, truth, weights):
     p, label, w = weighted_rows(np.asarray(predictions, float), truth, weights)
     p, label, w = p[w > 0], label[w > 0], w[w > 0]
     k = truth.shape[1]
-    classes, chosen = np.arange(k), p.argmax(axis=1)
+    classes, chosen = np.arange(k), np.where(p.any(axis=1), p.argmax(axis=1), -1)
     base, _, average = name.rpartition("_")
     if average not in ("macro", "micro", "weighted"):
         base, average = name, None
 
     def ratios(average):  # of counts of a class against all others
         y, c = label == classes[:, None], chosen == classes[:, None]
-        counts = np.stack([(w * of).sum(axis=1) for of in (y & c, ~y & c, y & ~c, ~y & ~c)])
-        tp, fp, fn, tn = counts.sum(axis=1) if average == "micro" else counts
+        other = (chosen >= 0) & ~c  # another class is named; of no answer, none is
+        counts = np.stack([(w * of).sum(axis=1) for of in (y & c, ~y & c, y & other, ~y & other, y, ~y)])
+        tp, fp, fn, tn, positive, negative = counts.sum(axis=1) if average == "micro" else counts
         with np.errstate(all="ignore"):
             found = {
-                "specificity": tn / (tn + fp),
+                "specificity": tn / negative,
                 "npv": tn / (tn + fn),
-                "positive_likelihood_ratio": tp / (tp + fn) * ((fp + tn) / fp),
-                "negative_likelihood_ratio": fn / (tp + fn) * ((fp + tn) / tn),
+                "positive_likelihood_ratio": tp / positive * (negative / fp),
+                "negative_likelihood_ratio": fn / positive * (negative / tn),
             }[base]
         if average in (None, "micro"):
             return found
         known = ~np.isnan(found)
-        weight = (counts[0] + counts[2])[known] if average == "weighted" else np.ones(known.sum())
+        weight = counts[4][known] if average == "weighted" else np.ones(known.sum())
         return np.average(found[known], weights=weight) if weight.any() else np.nan
 
     with warnings.catch_warnings():
@@ -74,13 +77,19 @@ def scikit(name, predictions, truth, weights):
         else:
             return {
                 "accuracy": lambda: sk.accuracy_score(label, chosen, sample_weight=w),
+                "answer_rate": lambda: np.average(chosen >= 0, weights=w),
+                "selective_accuracy": lambda: (
+                    sk.accuracy_score(label[chosen >= 0], chosen[chosen >= 0], sample_weight=w[chosen >= 0])
+                    if (chosen >= 0).any()
+                    else np.nan
+                ),
                 "balanced_accuracy": lambda: sk.balanced_accuracy_score(label, chosen, sample_weight=w),
                 "mcc": lambda: (
                     sk.matthews_corrcoef(label, chosen, sample_weight=w)
                     if len(set(label)) > 1 and len(set(chosen)) > 1
                     else np.nan
                 ),
-                "kappa": lambda: sk.cohen_kappa_score(label, chosen, labels=classes, sample_weight=w),
+                "kappa": lambda: sk.cohen_kappa_score(label, chosen, labels=[-1, *classes], sample_weight=w),
                 "quadratic_kappa": lambda: sk.cohen_kappa_score(
                     label, chosen, labels=classes, sample_weight=w, weights="quadratic"
                 ),
@@ -97,7 +106,17 @@ def scikit(name, predictions, truth, weights):
 
 RATIOS = ("specificity", "npv", "positive_likelihood_ratio", "negative_likelihood_ratio")
 ORACLES = [
-    *("accuracy", "balanced_accuracy", "mcc", "kappa", "quadratic_kappa", "mean_absolute_error", "within_one"),
+    *(
+        "accuracy",
+        "selective_accuracy",
+        "answer_rate",
+        "balanced_accuracy",
+        "mcc",
+        "kappa",
+        "quadratic_kappa",
+        "mean_absolute_error",
+        "within_one",
+    ),
     *("brier", "log_score", "ranked_probability_score", "auroc", "average_precision"),
     *(
         f"{one}{average}"
@@ -139,6 +158,36 @@ def test_scikit_learn_finds_the_same(name, given_data):
     )
 
 
+OF_CHOICES = [name for name in ORACLES if getattr(LABEL_METRICS[name], "takes", "") == "choice"]
+OF_CHOICES = [name for name in OF_CHOICES if not LABEL_METRICS[name].needs_answer and name != "within_one"]
+
+
+@pytest.mark.parametrize("name", OF_CHOICES)
+@settings(max_examples=20, deadline=None)
+@given(data(), st.integers(0, 2**32 - 1))
+def test_scikit_learn_finds_the_same_where_there_is_no_answer(name, given_data, seed):
+    predictions, truth, weights = given_data
+    predictions = predictions * (np.random.default_rng(seed).random(len(predictions)) < 0.7)[:, None]
+    found = LABEL_METRICS[name].on_arrays(predictions, truth, weights)
+    np.testing.assert_allclose(found, scikit(name, predictions, truth, weights), atol=2e-5, rtol=2e-4)
+
+
+@pytest.mark.parametrize("name", ["auroc", "brier", "quadratic_kappa", "calibration_slope", "calibration_temperature"])
+def test_metrics_that_need_an_answer_refuse_none(name):
+    with pytest.raises(
+        ArgumentError, match=r"predictions must have an answer in every case, but all .* case '?1'? are"
+    ):
+        getattr(pb.metrics, name)([[0.2, 0.8], [0, 0]], [[0, 1], [1, 0]])
+
+
+def test_no_answer_is_never_right_in_lists():
+    draws, predictions = [[[0.6, 0.3, 0.1]], [[0.1, 0.2, 0.7]]], [[0.0, 0.0, 0.0]]
+    for name in ("top_k_accuracy", "set_accuracy", "overlap", "average_overlap", "coverage"):
+        assert not np.any(getattr(pb.metrics, name)(predictions, draws, 2))
+    for name in ("kendall_tau", "spearman_footrule"):
+        np.testing.assert_allclose(getattr(pb.metrics, name)(predictions, draws, 2), 1, rtol=1e-6)
+
+
 def test_a_ratio_to_no_case_is_infinite_whatever_rounding_leaves():
     predictions, truth = [[2 / 3, 1 / 3], [2 / 3, 1 / 3], [1 / 3, 2 / 3]], [[0, 1], [0, 1], [1, 0]]
     weights = np.array([0.001, 1, 1])  # in single precision, they do not sum up to what their parts do
@@ -148,9 +197,12 @@ def test_a_ratio_to_no_case_is_infinite_whatever_rounding_leaves():
 
 
 def test_no_metric_is_without_an_oracle():
-    parts = {"brier_unavoidable", "brier_excess", "log_score_unavoidable", "log_score_excess"}
+    parts = {f"{score}_{part}" for score in ("brier", "log_score") for part in ("expected", "unavoidable", "excess")}
     curves = {"roc_curve", "precision_recall_curve", "calibration_curve", "mean_predicted", "decision_curve"}
+    curves |= {"calibration_curve_by_class", "mean_predicted_by_class"}
     elsewhere = parts | curves | {"dist_ce", "entropy_ce", "calibration_error", "net_benefit_of_all", "confusion"}
+    elsewhere |= {f"calibration_{one}" for one in ("intercept", "slope", "temperature")}
+    elsewhere |= {"classwise_calibration_error"}
     assert set(LABEL_METRICS) == set(ORACLES) | elsewhere
 
 
@@ -158,8 +210,9 @@ def test_no_metric_is_without_an_oracle():
 @given(data())
 def test_scores_of_shares_are_what_nobody_can_avoid_and_the_rest(given_data):
     for score in ("brier", "log_score"):
-        whole, *parts = (getattr(pb.metrics, score + of)(*given_data) for of in ("", "_unavoidable", "_excess"))
-        np.testing.assert_allclose(whole, sum(parts), atol=1e-5)
+        parts = [getattr(pb.metrics, f"{score}_{of}")(*given_data) for of in ("unavoidable", "excess")]
+        for whole in (score, f"{score}_expected"):
+            np.testing.assert_allclose(getattr(pb.metrics, whole)(*given_data), sum(parts), atol=1e-5)
 
 
 @settings(max_examples=30, deadline=None)
@@ -302,6 +355,89 @@ def test_calibration_error_by_hand():
     three = np.array([[0.7, 0.2, 0.1], [0.1, 0.15, 0.75]])  # the greatest probability of each case, in one bin
     found = pb.metrics.calibration_error(three, np.eye(3)[[0, 1]])
     np.testing.assert_allclose(found, (abs(1 - 0.7) + abs(0 - 0.75)) / 2, rtol=1e-5)  # 0.7 is in the bin below
+
+
+@settings(max_examples=30, deadline=None)
+@given(data())
+def test_calibration_by_class_is_that_of_each_class_against_all_others(given_data):
+    predictions, truth, weights = given_data
+    errors = []
+    for at in sides(truth, predictions):
+        two = [np.stack([1 - of[:, at], of[:, at]], axis=1) for of in (predictions, truth)]
+        row = 0 if truth.shape[1] == 2 else at
+        for name in ("calibration_curve", "mean_predicted"):
+            found = np.reshape(getattr(pb.metrics, f"{name}_by_class")(*given_data), (-1, 10))[row]
+            np.testing.assert_allclose(found, getattr(pb.metrics, name)(*two, weights), atol=1e-5)
+        errors.append(pb.metrics.calibration_error(*two, weights))
+    np.testing.assert_allclose(pb.metrics.classwise_calibration_error(*given_data), np.mean(errors), atol=1e-5)
+
+
+LEAST = np.finfo(np.float32).eps
+
+
+def logits(p):
+    p = np.clip(np.asarray(p, np.float32), LEAST, 1 - LEAST).astype(float)
+    return np.log(p) - np.log1p(-p)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data())
+def test_recalibration_is_the_logistic_regression_of_scikit_learn(given_data):
+    predictions, truth, weights = given_data
+    slopes, intercepts = (
+        np.ravel(of(*given_data)) for of in (pb.metrics.calibration_slope, pb.metrics.calibration_intercept)
+    )
+    p, label, w = weighted_rows(predictions, truth, weights)
+    p, label, w = p[w > 0], label[w > 0], w[w > 0]
+    for slope, intercept, at in zip(slopes, intercepts, sides(truth, p), strict=True):
+        y, x = label == at, logits(p[:, at])
+        if y.all() or not y.any():
+            assert np.isnan(slope)
+            assert np.isnan(intercept)
+            continue
+
+        def excess(a, x=x, y=y):
+            return w @ (special.expit(x + a) - y)
+
+        np.testing.assert_allclose(intercept, optimize.brentq(excess, -60, 60), atol=2e-4)
+        if len(set(x)) == 1:
+            assert np.isnan(slope)
+        elif x[y].min() >= x[~y].max():
+            assert slope == np.inf
+        elif x[y].max() <= x[~y].min():
+            assert slope == -np.inf
+        else:
+            fit = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(x[:, None], y, sample_weight=w)
+            np.testing.assert_allclose(slope, fit.coef_[0, 0], rtol=2e-3, atol=2e-3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data())
+def test_the_temperature_has_the_least_logarithmic_score(given_data):
+    predictions, truth, weights = (np.asarray(one, float) for one in given_data)
+    found = float(pb.metrics.calibration_temperature(*given_data))
+    logs, truth = np.log(predictions), truth * weights[:, None]
+    if not weights.any() or np.ptp(logs[weights > 0], axis=1).max() < 1e-6:
+        assert np.isnan(found)
+        return
+
+    def loss(log):
+        return -(truth * special.log_softmax(logs * np.exp(-log), axis=1)).sum()
+
+    best = optimize.minimize_scalar(loss, bounds=(-np.log(50), np.log(50)), method="bounded", options={"xatol": 1e-9})
+    log = {0: -np.log(50), np.inf: np.log(50)}.get(found, np.log(max(found, 1e-9)))
+    np.testing.assert_allclose(loss(log), best.fun, rtol=1e-5, atol=1e-5)
+    if 1 / 40 < np.exp(best.x) < 40 and weights.sum() > 2 and loss(best.x + 0.1) > best.fun * (1 + 1e-4):
+        np.testing.assert_allclose(found, np.exp(best.x), rtol=5e-4)
+
+
+def test_the_temperature_of_two_classes_is_that_of_a_regression_without_intercept():
+    random = np.random.default_rng(0)
+    p, truth = random.random(400), random.random(400)
+    truth = (truth < 0.3 + 0.4 * p).astype(int)
+    fit = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10).fit(logits(p)[:, None], truth)
+    found = pb.metrics.calibration_temperature(np.stack([1 - p, p], axis=1), np.eye(2)[truth])
+    np.testing.assert_allclose(found, 1 / fit.coef_[0, 0], rtol=2e-4)
 
 
 def test_distances_to_experts_by_hand():

@@ -72,7 +72,7 @@ def problems(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     levels = draw(st.sampled_from([2, 4, 1000]))
     plausibilities = rng.integers(0, levels, (n_draws, n_cases, n_classes)) / levels
-    predictions = rng.integers(0, levels, (n_cases, n_classes)) / levels - 0.5
+    predictions = rng.integers(0, levels, (n_cases, n_classes)) / levels - 0.50001  # not all 0, which is no answer
     return predictions, plausibilities, draw(st.sampled_from([k for k in (1, 2, 4, 6) if k <= n_classes]))
 
 
@@ -154,7 +154,7 @@ def test_metrics_work_inside_jit(name):
 
 
 def test_random_ties_are_seeded_and_fair():
-    predictions, plausibilities = np.zeros((4000, 4)), np.tile([0.1, 0.2, 0.6, 0.1], (1, 4000, 1))
+    predictions, plausibilities = np.ones((4000, 4)), np.tile([0.1, 0.2, 0.6, 0.1], (1, 4000, 1))
     hit = metrics.top_k_accuracy(predictions, plausibilities, 1, break_ties="random", seed=3)
     again = metrics.top_k_accuracy(predictions, plausibilities, 1, break_ties="random", seed=3)
     np.testing.assert_array_equal(hit, again)
@@ -164,7 +164,7 @@ def test_random_ties_are_seeded_and_fair():
 
 
 def test_ties_of_predictions_and_of_plausibilities_are_broken_independently():
-    tied = np.zeros((4000, 2))
+    tied = np.ones((4000, 2))
     hit = metrics.top_k_accuracy(tied, tied[None], 1, break_ties="random")
     assert abs(float(hit.mean()) - 0.5) < 5 * np.sqrt(0.25 / 4000)
 

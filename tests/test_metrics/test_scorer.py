@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, matthews_corrcoef
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 from sklearn.svm import LinearSVC
 
@@ -83,6 +84,37 @@ def test_metrics_of_labels_score_the_cases_that_are_held_out(data, metric, optio
     options = {"metrics": [metric], "weights": weights, "replicates": 0, "progress": False} | options
     expected = pb.evaluate(posterior, {"A": predicted}, **options)[metric].mean().item()
     assert found == pytest.approx(-expected if metric == "brier" else expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("truth", "metric"), [("annotator", "f1_macro"), ("panel", "log_score"), ("panel", "auroc_macro")]
+)
+def test_annotations_are_enough_for_a_truth_of_labels(data, truth, metric):
+    posterior, X, vote = data
+    annotations, model = pb.posterior.annotations_of(posterior), LogisticRegression().fit(X, vote)
+    found = cross_val_score(model, X, vote, scoring=scorer(annotations, metric, truth=truth, panel=3), cv=2)
+    of_posterior = cross_val_score(model, X, vote, scoring=scorer(posterior, metric, truth=truth, panel=3), cv=2)
+    assert found.tolist() == of_posterior.tolist()
+    with pytest.raises(ArgumentError, match="posterior"):
+        scorer(annotations, metric)
+
+
+@pytest.mark.parametrize("truth", ["annotator", "panel"])
+def test_rows_of_labels_give_scikit_learn_the_truth_of_evaluate(data, truth):
+    posterior, X, _ = data
+    annotations = pb.posterior.annotations_of(posterior)
+    rows = pb.evaluation.label_rows(annotations, truth, 2)
+    soft = LogisticRegression().fit(X.loc[rows["case"]], rows["class"], sample_weight=rows["sample_weight"])
+    predicted = pd.DataFrame(soft.predict_proba(X), X.index, CLASSES)
+    found = pb.evaluate(annotations, {"A": predicted}, metrics=["log_score", "mcc"], truth=truth, panel=2, replicates=0)
+    p = predicted.loc[rows["case"]].to_numpy()
+    expected = log_loss(rows["class"], p, sample_weight=rows["sample_weight"], labels=list(CLASSES))
+    assert found["log_score"].item() == pytest.approx(expected, abs=1e-5)
+    chosen = np.array(CLASSES)[p.argmax(axis=1)]
+    expected = matthews_corrcoef(rows["class"], chosen, sample_weight=rows["sample_weight"])
+    assert found["mcc"].item() == pytest.approx(expected, abs=1e-5)
+    with pytest.raises(ArgumentError, match=r'"most-plausible" was given, which needs a posterior'):
+        pb.evaluation.label_rows(annotations, "most-plausible")
 
 
 def test_what_one_label_cannot_tell_is_refused():

@@ -11,6 +11,7 @@ from scipy.stats import rankdata
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError
 from plausibly.metrics import ranked_classes
+from plausibly.metrics._declared import check_answers
 from plausibly.metrics._inputs import check_break_ties, check_size
 from plausibly.metrics._partial import normalised_overlap
 from plausibly.predictions import line_up, named_predictions
@@ -142,7 +143,9 @@ def classifier_overlap(annotations: Annotations, predictions: Mapping[str, Any],
     n = np.diff(annotations.case_start)
     out = np.empty((len(named), annotations.n_cases))
     for row, source in enumerate(named.values()):
-        listed = ranked_classes(line_up(source, annotations), k)
+        scores = line_up(source, annotations)
+        check_answers(scores, f" of {list(named)[row]!r}", annotations.cases)
+        listed = ranked_classes(scores, k)
         for count in np.unique(n):
             for cases in places.slices(np.flatnonzero(n == count), int(count)):
                 before, size, weight = places.of(cases, annotations.case_start[cases, None] + np.arange(count))

@@ -36,13 +36,16 @@ def of_predictions(annotations: Annotations, named: Mapping[str, Any]) -> Iterat
         if _is_unrelated(annotations, best):
             unrelated.append(name)
         exchanged += [f"{name}: {pair}" for pair in _exchanged(annotations, best)]
-        other = np.flatnonzero((scores < 0).any(axis=1) | (np.abs(scores.sum(axis=1, dtype=np.float64) - 1) > _SUM))
+        silent = ~scores.any(axis=1)  # which says that there is no answer
+        other = (scores < 0).any(axis=1) | (np.abs(scores.sum(axis=1, dtype=np.float64) - 1) > _SUM)
+        other = np.flatnonzero(other & ~silent)
         if len(other) <= (1 - _NEARLY_ALL) * len(scores):
             n_other += len(other)
             other_scale += [f"{name} / {case}" for case in annotations.cases[other[:SHOWN]]]
         constant = np.flatnonzero(scores.max(axis=1) == scores.min(axis=1))
-        n_flat += len(constant)
-        flat += [f"{name} / {case}" for case in annotations.cases[constant[:SHOWN]]]
+        even = constant[~silent[constant]]
+        n_flat += len(even)
+        flat += [f"{name} / {case}" for case in annotations.cases[even[:SHOWN]]]
         rows = _rows(scores)
         _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
         again = np.setdiff1d(np.flatnonzero(first[inverse] != np.arange(len(rows))), constant)

@@ -22,11 +22,14 @@ from plausibly.evaluation import choose_threshold, curve_points, summary
 from plausibly.evaluation._metrics import USUAL, public_name
 from plausibly.evaluation._truth import truth_in_words
 from plausibly.metrics import Metric, OrderMetric, SumMetric
-from plausibly.report import about_few, at_threshold, by_group_table, metric_rows
+from plausibly.plots._words import capitalised
+from plausibly.report import about_few, at_threshold, by_group_table, metric_rows, unusual
 
 CURVES, CONFUSION = "curves.csv", "confusion.csv"
 _ROWS = 24  #: of the table on the terminal; where there would be more, metrics of single classes are left out
 _ROWS_OF_GROUPS = 40
+_SENTENCES = 6  # on values that are infinite or undefined
+_UNUSUAL = ["undefined", "infinite"]  # columns of tables
 RULES = "specificity", "sensitivity", "net_benefit"  #: by which a threshold is chosen
 _LISTS = re.compile(r"(top\d+_|expert_|human_)\w+")  # which the main table has
 _COORDINATES = "classifier", "class_name", "mean", "lower", "upper", "total_lower", "total_upper"
@@ -180,9 +183,12 @@ def _truth_of_threshold(options: MetricOptions) -> dict[str, Any]:
 
 
 def with_class(table: pd.DataFrame) -> pd.DataFrame:
-    """Add a column for classes, which tables have whether or not a metric has a value for every class."""
+    """Add the columns of classes and of unusual draws, which files have whether or not they say anything."""
     if "class" not in table and "metric" in table:
         table.insert(table.columns.get_loc("metric") + 1, "class", "")
+    if "sampling_sd" in table:
+        table = table.reindex(columns=[*table.columns.drop(_UNUSUAL, errors="ignore"), *_UNUSUAL])
+        table[_UNUSUAL] = table[_UNUSUAL].fillna(0.0)
     return table
 
 
@@ -230,6 +236,8 @@ def show(results: xr.Dataset) -> None:
         title += f"; positive: {results.attrs['positive']}{at_threshold(results)}"
     say(title)
     print_table("", table.columns, table.to_numpy().tolist(), left=("metric", "class"))
+    for sentence in unusual(_without_lists(results))[:_SENTENCES]:
+        say(capitalised(sentence))
 
 
 def show_groups(results: xr.Dataset) -> None:

@@ -14,6 +14,7 @@ from plausibly.cli._groups import read_column
 from plausibly.cli._output import make_folder, print_table, say, write_table
 from plausibly.errors import ArgumentError
 from plausibly.evaluation import evaluate, risk_weights, verdict
+from plausibly.evaluation._goodness import goodness
 from plausibly.evaluation._metrics import LISTS, read_metrics
 from plausibly.evaluation.comparison import differences, rankings, variance_split
 from plausibly.posterior import annotations_of, opened
@@ -96,7 +97,7 @@ def compare(
             say(f"Wrote {', '.join(tables)} to {out}")
     best = tables[RANKINGS].iloc[0]
     probable = "" if np.isnan(best["probability"]) else f" (probability {best['probability']:.2f} on these cases)"
-    means = results[metric].mean("draw").values * (-1 if results[metric].attrs["better"] == "smaller" else 1)
+    means = goodness(results[metric].mean("draw").values, results[metric].attrs)
     names = [str(results["classifier"].values[at]) for at in np.argsort(-means, kind="stable")[:2]]
     say(
         f"{'Most probable ranking' if probable else 'Ranking'} by {metric}: {best['ranking']}{probable}. "

@@ -35,5 +35,6 @@ from plausibly.evaluation._subgroups import risk_weights as risk_weights
 from plausibly.evaluation._summary import summary as summary
 from plausibly.evaluation._thresholds import choose_threshold as choose_threshold
 from plausibly.evaluation._total import total_noise as total_noise
+from plausibly.evaluation._truth import label_rows as label_rows
 from plausibly.evaluation._truth import truth_of_labels as truth_of_labels
 from plausibly.evaluation._verdict import verdict as verdict

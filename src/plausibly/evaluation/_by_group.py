@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float
 
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.errors import ArgumentError
+from plausibly.evaluation._goodness import goodness
 
 FEW = 30  #: cases below which a group is flagged
 SUFFIX = "_by_group"
@@ -40,14 +41,13 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
         If the results have no groups, or no such metric.
     """
     values, whole = _draws(results, metric)
-    smaller = results[metric].attrs.get("better") == "smaller"
     rows = []
     for place, classifier in enumerate(results["classifier"].values):
         for column in dict.fromkeys(results["group_column"].values.tolist()):
             own = np.flatnonzero(results["group_column"].values == column)
             of_groups = values[own, place]
             few = results["group_n_cases"].values[own] < FEW
-            worst = probability_greatest(of_groups if smaller else -of_groups, few)
+            worst = probability_greatest(-goodness(of_groups, results[metric].attrs), few)
             for at, group in enumerate(own):
                 known = of_groups[at][~np.isnan(of_groups[at])]
                 difference = of_groups[at] - whole[place]

@@ -70,7 +70,7 @@ def largest_confusions(results: xr.Dataset, n: int = 5, ci_prob: float = CI_PROB
         One row per classifier and pair, the most frequent first: ``classifier``, ``true_class``, ``named_class``, the
         expected number of ``cases``, its interval (``lower``, ``upper``; for as many new cases or, without replicates,
         for these), and their share of the cases of the true class (``share_of_true``). Pairs that do not occur in any
-        draw are left out.
+        draw, and cases without an answer, are left out.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def largest_confusions(results: xr.Dataset, n: int = 5, ci_prob: float = CI_PROB
     rows = []
     for at, classifier in enumerate(results["classifier"].values):
         shares = mean_known(variable.values[at])
-        wrong = np.where(np.eye(len(shares), dtype=bool), 0, shares)
+        wrong = np.where(np.eye(len(shares), dtype=bool), 0, shares[:, : len(shares)])
         for pair in np.argsort(-wrong, axis=None, kind="stable")[:n]:
             true, named = np.unravel_index(pair, wrong.shape)
             if wrong[true, named] > 0:

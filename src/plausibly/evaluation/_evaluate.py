@@ -38,7 +38,7 @@ from plausibly.evaluation._label_results import Values, values_of_cases, values_
 from plausibly.evaluation._limits import listed
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
 from plausibly.evaluation._metrics import Metrics, read_metrics, usual_lengths
-from plausibly.evaluation._of_labels import against_labels, check_ordered, described, labels_of
+from plausibly.evaluation._of_labels import against_labels, check_ordered, described, labels_of, with_against
 from plausibly.evaluation._panels import agreement, first_choices
 from plausibly.evaluation._ranges import CASES, Ranges, ahead
 from plausibly.evaluation._resampled import Average, averages
@@ -123,15 +123,17 @@ def evaluate(
         of the annotations (``annotations.classes``), which cannot be checked: a classifier with another order gets
         wrong results without a warning. A data frame with the class names as columns (and the case names as index or
         as the column "case") is checked and put in order by name. Of two classes, one column is enough: the probability
-        of the class that is its name, or of the positive one.
+        of the class that is its name, or of the positive one. A case in which all scores are 0 gets no answer, which is
+        never right: its class counts as missed, none as named. Metrics of probabilities and of order refuse it.
     metrics
         Names of metrics, which are then all that are computed: those of lists, such as ``"top3_overlap"``, and those of
         labels (:mod:`plausibly.metrics`), such as ``"auroc"``, ``"sensitivity"``, ``"sensitivity_at_specificity_0.9"``,
         ``"net_benefit_0.2"`` or ``"f1_macro"``; or of groups of metrics: ``"binary"``, ``"classes"``,
-        ``"probability"``, ``"curves"``, ``"ordered"``, ``"lists"`` and ``"usual"`` (what is computed where none are
-        named). The functions of :mod:`plausibly.metrics` stand for their names. Or a mapping from names to your own
-        metrics, besides those of lists: :class:`plausibly.metrics.SumMetric`, :class:`plausibly.metrics.OrderMetric`,
-        or JAX functions of one case's scores (class,) and plausibilities (class,) that return a number, also as
+        ``"probability"``, ``"distribution"``, ``"curves"``, ``"ordered"``, ``"lists"`` and ``"usual"`` (what is
+        computed where none are named). The functions of :mod:`plausibly.metrics` stand for their names. Or a mapping
+        from names to your own metrics, besides those of lists: :class:`plausibly.metrics.SumMetric`,
+        :class:`plausibly.metrics.OrderMetric`, or JAX functions of one case's scores (class,) and plausibilities
+        (class,) that return a number, also as
         :class:`plausibly.metrics.Metric`, which says whether smaller is better. The latter need the plausibility of
         every single class and are much slower than the built-in metrics. A list may hold names and mappings, such as
         ``["auroc", {"mine": metric}]``. By default what suits the data. Of two
@@ -220,8 +222,11 @@ def evaluate(
 
         A metric of labels has the same variables, but none by case. For each class separately it has the further
         dimension ``class_name`` after ``classifier``. Its attribute ``undefined`` is the number of values that are NaN,
-        such as the sensitivity in draws in which no case is positive; NaN takes no part in intervals. Its sampling
-        draws weigh cases with their mean truth over draws. A metric with values along further axes, such as
+        such as the sensitivity in draws in which no case is positive; NaN takes no part in intervals. ``infinite`` is
+        the share of values that are infinite, such as likelihood ratios in draws without a false positive. ``against``
+        says what it is compared with: metrics of whole distributions, such as ``dist_ce``, are against the
+        plausibilities. Where ``better`` is a number, such as 1 for a calibration slope, values near it are. The
+        sampling draws weigh cases with their mean truth over draws. A metric with values along further axes, such as
         ``roc_curve``, has them as dimensions before the draws (``confusion``: ``true_class`` and ``named_class``);
         ``results.sel(threshold=0.2)`` chooses a value. Against labels there is a single draw, and ``…_total`` is the
         effect of sampling cases with their annotations.
@@ -383,7 +388,7 @@ def evaluate_by_level(
         about: dict[str, Any] = {"predictions": lined_up, "threshold": threshold, "prevalence": prevalence}
         about |= {"risks": risks, "ordered": check_ordered(ordered, annotations.classes)}
         wanted = read_metrics(metrics, ks, n_classes, **about)
-        labels = labels_of(wanted, annotations, positive, check_thresholds(threshold, list(named)))
+        labels = labels_of(wanted, annotations, positive, check_thresholds(threshold, list(named)), lined_up)
         shares, cluster = are_shares(source.attrs), check_clusters(clusters, annotations.cases)
         withheld, seen = "", []
         if named and shares and (known := known_predictions(source.attrs)):
@@ -510,6 +515,7 @@ def evaluate_by_level(
             if grouped is not None:
                 results = results.assign(variables(small, values[1:], SUFFIX, grouped=True, drawn=True))
             results = described(results, labels, annotations, float(found.weight[0, -1]), threshold)
+        results = with_against(results, wanted)
         empty = empty.drop_dims("case")
         weights = enumerate(found.weight[1:n_levels, -1], 1)
         return results, [(float(n), empty.assign(by_draw(at, by_case=False))) for at, n in weights]

@@ -196,7 +196,8 @@ def _plurality(
     place = np.arange(len(slots)) - slots.start[slots.case]
     shape = len(several), int(place.max()) + 1
     chosen = np.zeros((len(choice), *shape), bool)
-    chosen[:, slots.case, place] = slots.class_index == choice[:, slots.case]
+    own = choice[:, slots.case]
+    chosen[:, slots.case, place] = (slots.class_index == own) & (own >= 0)
     votes = np.zeros(shape)
     votes[slots.case, place] = _counts(labelled, slots)
     observed = _label_shares(votes, chosen)
@@ -250,8 +251,8 @@ def _fresh(
     case = pd.Index(annotations.cases).get_indexer(pd.Index(fresh.cases))
     classes = pd.Index(fresh.classes).get_indexer(pd.Index(annotations.classes))
     shares = first_choice_shares(fresh)[0]
-    own = classes[choice[:, case]]
-    agreed = np.where(own < 0, 0, shares.of(np.arange(fresh.n_cases) * fresh.n_classes + np.maximum(own, 0)))
+    own = np.where(choice[:, case] < 0, -1, classes[choice[:, case]])
+    agreed = shares.of_choices(own, fresh.n_classes)
     old = observed[:, case]
     difference, error = paired(agreed - old, cluster[case])
     for at, name in enumerate(names):

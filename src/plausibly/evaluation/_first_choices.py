@@ -33,6 +33,12 @@ class ByClass(NamedTuple):
         found[self.key[at] != key] = 0
         return found
 
+    def of_choices(self, choice: Int[np.ndarray, "classifier row"], n_classes: int) -> Float[np.ndarray, "..."]:
+        """Look up the numbers of the classes that classifiers name in each row; 0 without an answer, -1."""
+        found = self.of(np.arange(choice.shape[-1]) * n_classes + choice)
+        found[choice < 0] = 0
+        return found
+
 
 def check_labels(annotations: object) -> None:
     """Refuse scores, and whatever else is not rankings."""

@@ -18,8 +18,11 @@ def confusion_by_draw(
     best: Int[np.ndarray, "case draw"],
     weights: Float[np.ndarray, "case #draw"],
     n_sides: int,
+    silent: bool = False,
 ) -> Float[np.ndarray, "true named classifier draw"]:
     """Compute shares of cases in every draw, in which one class is true of each case.
+
+    If `silent`, there is a last column for cases without an answer, whose choice is -1.
 
     Examples
     --------
@@ -35,7 +38,7 @@ def confusion_by_draw(
 
     step = max(1, _NUMBERS // best.shape[1])
     blocks = [slice(first, first + step) for first in range(0, len(best), step)]
-    found = np.zeros((n_sides, n_sides, len(choices), best.shape[1]), np.float32)
+    found = np.zeros((n_sides, n_sides + silent, len(choices), best.shape[1]), np.float32)
     for some in blocks:
         _add(found, choices[:, some], some, of_side)
     return _divided(found, np.broadcast_to(weights, best.shape).sum(axis=0))
@@ -47,10 +50,12 @@ def confusion_of_weights(
     words: UInt32[np.ndarray, "case 2"] | None = None,
     n_replicates: int = 1,
     n_draws: int = 1,
+    *,
+    silent: bool = False,
 ) -> Float[np.ndarray, "true named classifier replicate"]:
     """Compute shares for a truth with weights of classes: as it is, or with bootstrap weights by random keys."""
     n_sides, number = truth.shape[1], np.arange(n_replicates)
-    found = np.zeros((n_sides, n_sides, len(choices), n_replicates), np.float32)
+    found = np.zeros((n_sides, n_sides + silent, len(choices), n_replicates), np.float32)
     total = np.zeros(n_replicates)
     step = max(1, _NUMBERS // n_replicates)
     for first in range(0, len(truth), step):

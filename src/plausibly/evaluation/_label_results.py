@@ -106,8 +106,8 @@ def _to_draws(
 def _rare(labels: Labels, sums: Float[np.ndarray, "classifier row draw"]) -> Bool[np.ndarray, " row"]:
     """Rows of counts of true cases, also of those found, of classes that occur in fewer than half of the draws."""
     layout, out = labels.layout, np.zeros(len(labels.layout), bool)
-    both, true, _ = np.split(layout.n_numbers + np.arange(3 * layout.n_counts), 3)
-    out[true] = out[both] = (sums[:1, true] > 0).mean(axis=-1).max(axis=0, initial=0) < 0.5
+    both, true, _, answered = layout.n_numbers + np.arange(4 * layout.n_counts).reshape(4, -1)
+    out[true] = out[both] = out[answered] = (sums[:1, true] > 0).mean(axis=-1).max(axis=0, initial=0) < 0.5
     return out
 
 
@@ -131,8 +131,9 @@ def _with_half_a_case(
     random = np.random.default_rng([k, n, group])
     more = unit * random.standard_gamma(2.0, n)
     found, missed, wrong, _ = np.moveaxis(random.dirichlet(np.full(4, 0.5), (k, n)), -1, 0) * more
-    added = np.concatenate([found, found + missed, found + wrong])
-    return np.concatenate([sums[:, : -3 * k], sums[:, -3 * k :] + added], axis=1), weight + more
+    added = np.concatenate([found, found + missed, found + wrong, found + missed])
+    first = sums.shape[1] - len(added)
+    return np.concatenate([sums[:, :first], sums[:, first:] + added], axis=1), weight + more
 
 
 def _values(metrics, n_sides, sums, weight):
@@ -215,11 +216,15 @@ def values_of_cases(
 
     def of_draws(labels: Labels, best: np.ndarray, weights: np.ndarray) -> dict[str, np.ndarray]:
         found = {} if orders is None else _named(labels, order_by_draw, orders, best, weights)
-        return found | {name: confusion_by_draw(choices, best, weights, labels.n_sides) for name in labels.confusions}
+        return found | {
+            name: confusion_by_draw(choices, best, weights, labels.n_sides, labels.silent) for name in labels.confusions
+        }
 
     def of_weights(labels: Labels, truth: np.ndarray, *noise: Any) -> dict[str, np.ndarray]:
         found = {} if orders is None else _named(labels, order_of_weights, orders, truth, *noise)
-        return found | {name: confusion_of_weights(choices, truth, *noise) for name in labels.confusions}
+        return found | {
+            name: confusion_of_weights(choices, truth, *noise, silent=labels.silent) for name in labels.confusions
+        }
 
     alone, replicates, n_draws = {}, {}, max(n_replicates, 1)
     if best is None:
@@ -312,8 +317,8 @@ def variables(
         own = [group[name] for group in groups]
         draws = [one.draws[..., :-1] if drawn else one.draws for one in own]
         dims, values = named(("draw",), draws)
-        undefined = int(np.isnan(values).sum())
-        found[name + suffix] = dims, values, {"better": metric.better, "undefined": undefined}
+        attrs = {"undefined": int(np.isnan(values).sum()), "infinite": float(np.isinf(values).mean())}
+        found[name + suffix] = dims, values, {"better": metric.better, **attrs}
         dims, values = named(("draw",), [one.draws[..., -1:] for one in own])
         found[f"{name}_point{suffix}"] = dims[:-1], values[..., 0]
         if own[0].replicates is not None:
@@ -325,7 +330,10 @@ def variables(
 
 
 def _total(values: Values, bounds: tuple[float, float]) -> Float[np.ndarray, "*shape classifier replicate"]:
-    """Total noise; classifiers for which a metric is undefined do not affect the others."""
+    """Total noise; classifiers for which a metric is undefined do not affect the others.
+
+    Replicates that are infinite remain so.
+    """
     assert values.alone is not None
     draws, sampling, alone = (
         np.where(np.isfinite(of), of, np.nan).reshape(-1, *of.shape[-2:])
@@ -341,7 +349,8 @@ def _total(values: Values, bounds: tuple[float, float]) -> Float[np.ndarray, "*s
             at = np.ix_(alike[first : first + step], own)
             noise = _filled(alone[at].astype(float)), np.zeros((len(at[0]), n_draws)), np.ones((len(at[0]), n_draws))
             out[at] = total_noise(draws[at].astype(float), sampling[at].astype(float), noise)
-    return out.reshape(_around(values).shape).clip(*bounds)
+    infinite = np.isinf(_around(values))
+    return np.where(infinite, _around(values), out.reshape(infinite.shape).clip(*bounds))
 
 
 def _around(values: Values) -> Float[np.ndarray, "*shape classifier replicate"]:

@@ -6,7 +6,7 @@ draws. Counts by class (:class:`plausibly.metrics.Counts`) have rows of their ow
 cases.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import prod
@@ -20,7 +20,9 @@ from jaxtyping import Array, Float, Int
 
 from plausibly.metrics import OrderMetric, SumMetric
 from plausibly.metrics._by_class import Counts, counts
-from plausibly.metrics._declared import check_probabilities
+from plausibly.metrics._confusion import pairs
+from plausibly.metrics._declared import check_answers, check_probabilities
+from plausibly.metrics._inputs import answered
 
 _NUMBERS = 2**22  # of a table in memory at once
 _FEW = 8  # classes
@@ -35,14 +37,18 @@ class Labels:
     ----------
     sums, order
         Metrics by name.
-    confusions
-        Confusion matrices by name: sums whose rows are too many to be kept by case.
     n_classes
         Number of classes of the annotations.
     positive
         The class that all others are taken together against; None for every class by itself.
     thresholds
         Probability from which on each classifier names the positive class; None if they name the most probable class.
+    confusions
+        Confusion matrices by name: sums whose rows are too many to be kept by case.
+    silent
+        Whether a classifier gives no answer in some case, which confusion matrices have a column for.
+    proper
+        Names of metrics of plausibilities that need probabilities.
     """
 
     sums: Mapping[str, SumMetric]
@@ -51,6 +57,8 @@ class Labels:
     positive: int | None = None
     thresholds: tuple[float, ...] | None = None
     confusions: Mapping[str, SumMetric] = field(default_factory=dict)
+    silent: bool = False
+    proper: Collection[str] = ()
 
     def __bool__(self) -> bool:
         return bool(self.every)
@@ -68,7 +76,10 @@ class Labels:
     def shape(self, metric: SumMetric | OrderMetric) -> tuple[int, ...]:
         """Numbers of values of a metric: by class, and along its axes."""
         by_class = (self.n_sides,) if metric.by_class and self.n_sides > 2 else ()
-        return *by_class, *(self.n_sides if of is None else len(of) for _, of in metric.along)
+        along = [self.n_sides if of is None else len(of) for _, of in metric.along]
+        if isinstance(metric, SumMetric) and metric.rows is pairs:
+            along[1] += self.silent
+        return *by_class, *along
 
     def small(self, n: int) -> "Labels":
         """Leave out metrics with so many values that `n` times as many numbers would fill the memory."""
@@ -111,28 +122,38 @@ class Labels:
     def choices(
         self, first: Sequence[Int[np.ndarray, " case"]], predictions: Sequence[Float[np.ndarray, "case class"]]
     ) -> Int[np.ndarray, "classifier case"]:
-        """What classifiers name, given their first choices."""
+        """What classifiers name, given their first choices; -1 without an answer."""
         if self.thresholds is None or self.positive is None:
-            return self.sides(np.stack(first))
+            return np.where(np.stack(first) < 0, -1, self.sides(np.stack(first)))
         # In single precision, as metrics compute, so that 1 - 0.8 reaches a threshold of 0.2 in all of them.
         scores = [np.asarray(values[:, self.positive], np.float32) for values in predictions]
         named = [of >= np.float32(at) for of, at in zip(scores, self.thresholds, strict=True)]
-        return np.stack(named).astype(np.int8)
+        return np.where(np.stack(first) < 0, -1, np.stack(named).astype(np.int8))
 
     def check(self, name: str, predictions: Float[np.ndarray, "case class"], cases: np.ndarray) -> None:
-        """Refuse predictions that are no probabilities, where these are needed."""
-        several = self.n_classes != 2
+        """Refuse predictions that are no probabilities, or no answers, where these are needed."""
+        several, there = self.n_classes != 2, answered(predictions)
+        if not there.all():
+            needing = [one for one, metric in self.every.items() if _needs_answer(metric)] + [*self.proper]
+            for metric in needing[:1]:
+                check_answers(predictions, f" of {name!r}", cases, f" for {metric!r}")
         if (
-            any(metric.takes == "probabilities" for metric in self.every.values())
+            self.proper
+            or any(metric.takes == "probabilities" for metric in self.every.values())
             or (several and (self.order or self.positive is not None))
             or self.thresholds is not None
         ):
-            check_probabilities(predictions, f" of {name!r}", cases)
+            check_probabilities(predictions[there], f" of {name!r}", cases[there])
 
     @cached_property
     def layout(self) -> "Layout":
         """Where the sums of each metric are."""
         return Layout.of(self.sums, self.n_sides)
+
+
+def _needs_answer(metric: SumMetric | OrderMetric) -> bool:
+    """Say whether a metric needs an answer in every case."""
+    return isinstance(metric, OrderMetric) or metric.takes != "choice" or metric.needs_answer
 
 
 @dataclass(frozen=True)
@@ -168,18 +189,22 @@ class Layout:
                 known[key] = end, end + size
                 end += size
         counted = any(metric.rows is counts for metric in metrics.values())
-        of_counts = end, end + 3 * n_sides
+        of_counts = end, end + len(Counts._fields) * n_sides
         for name, metric in metrics.items():
             place[name] = of_counts if metric.rows is counts else known[metric.rows, metric.takes]
         return cls(tuple(known), place, end, n_sides * counted)
 
     def __len__(self) -> int:
-        return self.n_numbers + 3 * self.n_counts
+        return self.n_numbers + len(Counts._fields) * self.n_counts
 
 
 def as_sums(metric: SumMetric, n_sides: int, rows: Float[Array, " row"]) -> Any:
     """Give rows the form that a metric knows."""
-    return Counts(*jnp.split(rows, 3)) if metric.rows is counts else ravel_pytree(_empty(metric, n_sides))[1](rows)
+    return (
+        Counts(*jnp.split(rows, len(Counts._fields)))
+        if metric.rows is counts
+        else ravel_pytree(_empty(metric, n_sides))[1](rows)
+    )
 
 
 def _empty(metric: SumMetric, n_sides: int) -> Any:
@@ -206,7 +231,7 @@ class Cases:
     ):
         self._layout, self._n_sides = labels.layout, labels.n_sides
         self._choices = choices
-        self._named = np.eye(labels.n_sides, dtype=np.float32)[choices]
+        self._named = np.eye(labels.n_sides, dtype=np.float32)[choices] * (choices >= 0)[..., None]
         self._taken = scores.astype(np.float32), self._named
 
     def if_true(self, at: Int[np.ndarray, " chosen"], side: int) -> Float[np.ndarray, "classifier row chosen"]:
@@ -238,7 +263,8 @@ class Cases:
         if not self._layout.n_counts:
             return ()
         named = self._named.swapaxes(1, 2)
-        return named * truth.T, np.broadcast_to(truth.T, named.shape), named * truth.sum(axis=1)
+        answered = (self._choices >= 0)[:, None] * truth.T
+        return named * truth.T, np.broadcast_to(truth.T, named.shape), named * truth.sum(axis=1), answered
 
     def _numbers(self, at, truth) -> Float[np.ndarray, "classifier row chosen"]:
         out = np.empty((len(self._named), self._layout.n_numbers, len(at)), np.float32)
@@ -311,7 +337,8 @@ def sums_by_draw(
     """
     n_classifiers, n_numbers, n_counts = len(cases._named), layout.n_numbers, layout.n_counts
     found = np.zeros((len(signs), n_classifiers, len(layout), best.shape[1]))
-    both, true, named = (n_numbers + n_counts * at for at in range(3))
+    both, true, named, answered = (n_numbers + n_counts * at for at in range(len(Counts._fields)))
+    silent = (cases._choices < 0).any()
     step = max(1, _NUMBERS // best.shape[1])
     for first in range(0, len(best), step):
         some = slice(first, first + step)
@@ -324,7 +351,8 @@ def sums_by_draw(
             is_true = there[local] * np.asarray(weights[at], np.float32)
             rows = [cases.if_true(at, side).reshape(n_classifiers * n_numbers, len(at))]
             if n_counts:
-                rows += [cases.names(at, side), np.ones((1, len(at)), np.float32)]
+                rows += [cases.names(at, side), (cases._choices[:, at] >= 0).astype(np.float32)][: 1 + silent]
+                rows += [np.ones((1, len(at)), np.float32)]
             stacked = np.concatenate(rows)
             for number, sign in enumerate(signs):
                 own = slice(None) if sign.all() else np.flatnonzero(sign[at])
@@ -332,10 +360,12 @@ def sums_by_draw(
                 of_numbers = sums[: n_classifiers * n_numbers]
                 found[number, :, :n_numbers] += of_numbers.reshape(n_classifiers, n_numbers, best.shape[1])
                 if n_counts:
-                    found[number, :, both + side] += sums[len(of_numbers) : -1]
+                    of_counts = sums[len(of_numbers) : -1].reshape(-1, n_classifiers, best.shape[1])
+                    found[number, :, both + side] += of_counts[0]
                     found[number, :, true + side] += sums[-1]
+                    found[number, :, answered + side] += of_counts[1] if silent else sums[-1]
     if n_counts:
         for number, sign in enumerate(signs):
             of_named = np.einsum("jck,c->jkc", cases._named, sign.astype(np.float32))
-            found[number, :, named:] = of_named @ np.asarray(weights, np.float32)
+            found[number, :, named:answered] = of_named @ np.asarray(weights, np.float32)
     return found

@@ -17,6 +17,7 @@ from plausibly.evaluation._ranges import Range
 from plausibly.evaluation._risk import risk_arrays
 from plausibly.evaluation._rows import all_rows, list_rows, metric_sums
 from plausibly.metrics import METRICS, Metric
+from plausibly.metrics._inputs import answered
 from plausibly.metrics._lists import ranked_classes
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.posterior._blocks import Part as Block
@@ -330,9 +331,11 @@ def _check_finite(name: str, over_draws: Float[np.ndarray, "classifier case"], c
 
 
 def _predicted_lists(predictions, k, words) -> Int[np.ndarray, "case place"]:
-    """Rank the predictions of a classifier; equal ones give equal lists, also with random ties."""
+    """Rank the predictions of a classifier; equal ones give equal lists, also with random ties; no answer gives -1."""
     tie_break = None if words is None else np.asarray(_uniform(words, predictions.shape[1]))
-    return ranked_classes(predictions, k, tie_break)
+    lists = ranked_classes(predictions, k, tie_break)
+    lists[~answered(predictions)] = -1
+    return lists
 
 
 @partial(jax.jit, static_argnames="n_classes")

@@ -1,12 +1,14 @@
 """Metrics by their names in results, and which names are left for those of the user's own."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -27,7 +29,7 @@ from plausibly.metrics import (
     specificity_at_sensitivity,
 )
 from plausibly.metrics._declared import improper
-from plausibly.metrics._inputs import check_share
+from plausibly.metrics._inputs import answered, check_share
 from plausibly.metrics._user import Function, as_metric, check_function
 
 COORDINATES = ("classifier", "draw", "chain", "case", "risk_level", "replicate", "class_name", "group")
@@ -40,7 +42,8 @@ _AT_POINT = {
     "npv_at_prevalence": npv_at_prevalence,
 }
 _NAMED_POINT = re.compile(rf"({'|'.join(_AT_POINT)})_(0?\.\d+)")
-_PARTS = [f"{score}{part}" for score in ("brier", "log_score") for part in ("", "_unavoidable", "_excess")]
+_PARTS = [f"{score}_{part}" for score in ("brier", "log_score") for part in ("expected", "unavoidable", "excess")]
+_CALIBRATION = "calibration_error", "calibration_intercept", "calibration_slope", "calibration_temperature"
 GROUPS: dict[str, list[str]] = {
     "binary": [
         *("auroc", "average_precision", "sensitivity", "specificity", "ppv", "npv", "f1", "balanced_accuracy"),
@@ -50,7 +53,8 @@ GROUPS: dict[str, list[str]] = {
         *("accuracy", "balanced_accuracy", "mcc", "kappa", "sensitivity", "ppv", "f1", "f1_macro", "f1_weighted"),
         "auroc_macro",
     ],
-    "probability": [*_PARTS, "calibration_error", "dist_ce", "entropy_ce"],
+    "probability": ["brier", "log_score", *_CALIBRATION],
+    "distribution": [*_PARTS, "dist_ce", "entropy_ce"],
     "curves": [
         *("roc_curve", "precision_recall_curve", "calibration_curve", "mean_predicted", "decision_curve"),
         *("net_benefit_of_all", "confusion"),
@@ -61,6 +65,7 @@ GROUPS: dict[str, list[str]] = {
 }  #: names for several metrics
 SIZES = (1, 2, 3)  #: of lists, and of the sets whose annotation certainty is reported, unless others are asked for
 LISTS = "lists"  #: name for all metrics of ranked lists, of the lengths ``k``
+ANSWERS = "answer_rate", "selective_accuracy"  #: metrics of classifiers that do not answer in every case
 USUAL = "usual"  #: name for the metrics that are computed where none are named
 Given = Metric | SumMetric | OrderMetric | Function
 Metrics = str | Given | Sequence[str | Given | Mapping[str, str | Given]] | Mapping[str, str | Given] | None
@@ -93,7 +98,8 @@ def usual_metrics(
 
     Of two classes, those that clinicians read. Order needs scores, not hard labels (ones and zeros), and the Brier
     score needs probabilities, of every classifier. Of more classes, metrics of choices, by class if these are few. Of
-    ordered classes, those of the group ``"ordered"``, of which the last needs probabilities.
+    ordered classes, those of the group ``"ordered"``, of which the last needs probabilities. If a classifier gives no
+    answer in some case, how often it does, and metrics of choices.
 
     Examples
     --------
@@ -106,13 +112,19 @@ def usual_metrics(
     >>> usual_metrics(5, [], ordered=True)
     ['mean_absolute_error', 'within_one', 'quadratic_kappa', 'ranked_probability_score']
     """
+    silent = ANSWERS if any(not answered(given).all() for given in predictions) else ()
     probable = all(improper(given) is None for given in predictions)
     if ordered:
-        return [name for name in GROUPS["ordered"] if probable or LABEL_METRICS[name].takes != "probabilities"]
+        of_grades = {name: LABEL_METRICS[name] for name in GROUPS["ordered"]}
+        possible = (name for name, metric in of_grades.items() if probable or metric.takes != "probabilities")
+        return [
+            *silent,
+            *(name for name in possible if not (silent and getattr(of_grades[name], "needs_answer", True))),
+        ]
     if n_classes != 2:
-        return ["balanced_accuracy", *(("sensitivity", "ppv") if n_classes <= _BY_CLASS else ())]
-    names = ["sensitivity", "specificity", "ppv", "npv"]
-    if any(((given == 0) | (given == 1)).all() for given in predictions):
+        return ["balanced_accuracy", *silent, *(("sensitivity", "ppv") if n_classes <= _BY_CLASS else ())]
+    names = ["sensitivity", "specificity", "ppv", "npv", *silent]
+    if silent or any(((given == 0) | (given == 1)).all() for given in predictions):
         return names
     return [*names, *(("brier",) if probable else ()), "auroc"]
 
@@ -188,7 +200,7 @@ def read_metrics(
         if mine and given != name:
             _check_name(name)
         if isinstance(metric, SumMetric) and drawn and metric.of_distribution:  # a mean over cases in every draw
-            metric = Metric(metric.rows, metric.better)
+            metric = _by_draw(metric)
         if not isinstance(metric, tuple | SumMetric | OrderMetric):
             if not drawn:
                 raise ArgumentError(
@@ -266,6 +278,24 @@ def _unknown(given: Any) -> ArgumentError:
         f"metrics must be names, or a mapping from names to functions, but {_show(given)} was given: write for example "
         '["auroc", "sensitivity"] or {"mine": function}.'
     )
+
+
+def _by_draw(metric: SumMetric) -> Metric:
+    """Turn a mean over cases into a metric of one case in one draw."""
+    if metric.takes == "choice":
+        return Metric(_OfChoice(metric.rows), metric.better)
+    return Metric(metric.rows, metric.better, metric.takes)
+
+
+@dataclass(frozen=True)
+class _OfChoice:
+    """Function of scores, of which the highest is the choice; equal functions are compiled once."""
+
+    rows: Callable[..., Any]
+
+    def __call__(self, scores, truth):
+        choice = jnp.where(answered(scores), jax.nn.one_hot(jnp.argmax(scores), len(scores)), 0)
+        return self.rows(choice, truth)
 
 
 def _named(text: str, *, n_classes: int, threshold: Any, risks: Any, drawn: bool) -> Any:

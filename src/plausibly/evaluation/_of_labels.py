@@ -20,18 +20,24 @@ from plausibly.evaluation._label_sums import Cases, Labels
 from plausibly.evaluation._metrics import COORDINATES, Asked, read_metrics
 from plausibly.evaluation._panels import first_choices
 from plausibly.evaluation._thresholds import check_positive, check_thresholds, positive_index
-from plausibly.evaluation._truth import Truth, truth_of_labels
+from plausibly.evaluation._truth import Truth, distribution_in_words, truth_in_words, truth_of_labels
 from plausibly.groups import check_clusters, check_weights, read_groups
-from plausibly.metrics._confusion import pairs
+from plausibly.metrics._confusion import NO_ANSWER, pairs
 from plausibly.metrics._decisions import Cost
-from plausibly.metrics._inputs import check_break_ties
+from plausibly.metrics._inputs import answered, check_break_ties
 from plausibly.predictions import line_up, named_predictions
 from plausibly.random_streams import Stream, key_words, select
 
 _CASES = 2000  # whose rows are in memory at once
 
 
-def labels_of(asked: Asked, annotations: Annotations, positive: Any, thresholds: tuple[float, ...] | None) -> Labels:
+def labels_of(
+    asked: Asked,
+    annotations: Annotations,
+    positive: Any,
+    thresholds: tuple[float, ...] | None,
+    predictions: Sequence[Float[np.ndarray, "case class"]] = (),
+) -> Labels:
     """Say what metrics of labels are about: of two classes, the second is positive unless another is named.
 
     Raises
@@ -55,7 +61,9 @@ def labels_of(asked: Asked, annotations: Annotations, positive: Any, thresholds:
                 f"{'' if positive is None else ' with positive='}: give costs of as many."
             )
     sums, confusions = ({name: one for name, one in asked.sums.items() if (one.rows is pairs) == of} for of in (0, 1))
-    labels = Labels(sums, asked.order, len(classes), at, thresholds, confusions)
+    silent = any(not answered(values).all() for values in predictions)
+    proper = [name for name, metric in asked.own.items() if metric.takes == "probabilities"]
+    labels = Labels(sums, asked.order, len(classes), at, thresholds, confusions, silent, proper)
     axes: dict[str, Any] = {}
     for name, metric in labels.every.items():
         for axis, values in metric.along:
@@ -91,11 +99,23 @@ def described(
         classes = np.array([classes[1 - labels.positive] if len(classes) == 2 else f"not {own}", own])
     axes = {axis: values for metric in labels.every.values() for axis, values in metric.along if axis in results.dims}
     coords = {axis: classes if values is None else np.array(values) for axis, values in axes.items()}
+    if labels.silent and labels.confusions:
+        coords["named_class"] = np.append(classes, NO_ANSWER)
     results = results.assign_coords(coords)
     if labels.positive is not None and labels:
         results.attrs["positive"] = str(annotations.classes[labels.positive])
     if threshold is not None:
         results.attrs["threshold"] = json.dumps(dict(threshold)) if isinstance(threshold, Mapping) else threshold
+    return results
+
+
+def with_against(results: xr.Dataset, asked: Asked) -> xr.Dataset:
+    """Say of each metric of labels, or of plausibilities, what it is against, as the attribute ``against``."""
+    truth, distribution = truth_in_words(results.attrs), distribution_in_words(results.attrs)
+    sums = {name: distribution if one.of_distribution else truth for name, one in asked.sums.items()}
+    for name, said in (dict.fromkeys(asked.own, distribution) | dict.fromkeys(asked.order, truth) | sums).items():
+        for variable in {name, f"{name}{SUFFIX}"} & {*results}:
+            results[variable].attrs["against"] = said
     return results
 
 
@@ -141,7 +161,7 @@ def against_labels(
     options["risks"] = None if risks is None else read_risks(risks, annotations.classes)
     options["ordered"] = check_ordered(ordered, annotations.classes)
     asked = read_metrics(metrics, [], annotations.n_classes, **options, drawn=False)
-    labels = labels_of(asked, annotations, positive, check_thresholds(threshold, list(named)))
+    labels = labels_of(asked, annotations, positive, check_thresholds(threshold, list(named)), lined_up)
     for name, values in zip(named, lined_up, strict=True):
         labels.check(name, values, annotations.cases)
     words = key_words(seed, cluster, Stream.BOOTSTRAP)
@@ -176,7 +196,7 @@ def against_labels(
     if groups is not None:
         results = results.assign_coords(groups.coords)
         results = results.assign(variables(of_groups, found[1:], SUFFIX, grouped=True, drawn=False))
-    return described(results, labels, annotations, float(sides.sum()), threshold)
+    return with_against(described(results, labels, annotations, float(sides.sum()), threshold), asked)
 
 
 def _choices(

@@ -134,7 +134,10 @@ def panels(
 def first_choices(
     predictions: Sequence[Float[np.ndarray, "case class"]], words: Words | None
 ) -> Int[np.ndarray, "classifier #case"]:
-    """Find the class to which each classifier gives the highest score; of equal ones the first, or a random one."""
+    """Find the class to which each classifier gives the highest score; of equal ones the first, or a random one.
+
+    Scores that are all 0 are no answer: -1.
+    """
     ties = None if words is None else words[Stream.PREDICTIONS]
     chosen = [_predicted_lists(values, 1, ties)[:, 0] for values in predictions]
     return np.stack(chosen) if chosen else np.empty((0, 1), np.int32)
@@ -148,7 +151,7 @@ def agreement(
     """Compute how often annotators name the classes that classifiers chose, and how often they agree, in each case."""
     case_weight = np.ones(annotations.n_cases) if case_weight is None else case_weight
     shares, level = first_choice_shares(annotations)
-    named = shares.of(np.arange(annotations.n_cases) * annotations.n_classes + choice)
+    named = shares.of_choices(choice, annotations.n_classes)
     several = annotations.per_case > 1
     return {
         "expert_agreement": Average(("classifier",), named, (annotations.per_case > 0) * case_weight),
@@ -181,7 +184,7 @@ def _of_cases(
     key, count = np.unique(row * annotations.n_classes + label, return_counts=True)
     row = key // annotations.n_classes
     shares, of_others = panel_shares_of_entries(row, count, most)
-    won = ByClass(key, shares).of(np.arange(len(case)) * annotations.n_classes + choice[:, case])
+    won = ByClass(key, shares).of_choices(choice[:, case], annotations.n_classes)
     n_rows = np.bincount(case)
     start = np.cumsum(n_rows) - n_rows
     n_labels = np.diff(annotations.case_start)

@@ -300,16 +300,20 @@ def _of_listed_among(block, predicted, every) -> Float[Array, "slot case draw"]:
     shapes = jnp.where(unnamed, block.concentration[:, None], 0)
     expected = jnp.take_along_axis(shapes / jnp.maximum(jnp.sum(shapes, axis=0), 1e-30), listed, axis=0)
     own = jnp.take_along_axis(every, listed[..., None], axis=0)
+    expected, own = jnp.where(listed < 0, 0, expected), jnp.where(listed[..., None] < 0, 0, own)
     return jnp.concatenate([block.values, own.at[..., -1].set(expected * block.rest[:, -1])])
 
 
 def _listed(block, predicted):
-    """All listed classes (listing, case), whether they are named, and which are unnamed ones listed first there."""
+    """All listed classes (listing, case), whether they are named, and which are unnamed ones listed first there.
+
+    Lists without an answer have -1, which is neither.
+    """
     listed = predicted.reshape(-1, predicted.shape[-1])
     is_named = jnp.any(listed[:, None] == block.named, axis=1)
     earlier = jnp.tril(jnp.ones((len(listed), len(listed)), bool), -1)
     again = jnp.any((listed[:, None] == listed[None]) & earlier[..., None], axis=1)
-    return listed, is_named, ~is_named & ~again
+    return listed, is_named, ~is_named & ~again & (listed >= 0)
 
 
 def _places(block, predicted, n_rows) -> Int[Array, "classifier place case"]:

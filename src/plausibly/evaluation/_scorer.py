@@ -13,15 +13,16 @@ from plausibly.annotations._names import _show, some
 from plausibly.errors import ArgumentError, PredictionError
 from plausibly.evaluation._evaluate import evaluate
 from plausibly.evaluation._evidence import WITHHELD
+from plausibly.evaluation._goodness import goodness
 from plausibly.evaluation._metrics import Given, public_name, read_metrics
 from plausibly.evaluation._of_labels import labels_of
-from plausibly.evaluation._thresholds import check_thresholds
+from plausibly.evaluation._thresholds import check_thresholds, labels_of_posterior
 from plausibly.evaluation._truth import Truth, check_truth
 from plausibly.posterior import annotations_of
 
 
 def scorer(
-    posterior: Posterior,
+    posterior: Posterior | Annotations,
     metric: str | Given = "top1_accuracy",
     *,
     truth: Truth = "most-plausible",
@@ -39,7 +40,7 @@ def scorer(
     Parameters
     ----------
     posterior
-        Posterior of the cases, from :func:`plausibly.aggregate`.
+        Posterior of the cases, from :func:`plausibly.aggregate`; for a truth of labels, their annotations are enough.
     metric
         Name of a metric in the results of :func:`plausibly.evaluate`, such as ``"top1_accuracy"`` or
         ``"auroc"``, or its function, with one value for a classifier; or a metric of your own, as for its argument
@@ -53,15 +54,16 @@ def scorer(
     -------
     callable
         ``scorer(estimator, X, y=None)``: the mean over draws of the metric on these cases, with its sign changed if
-        smaller values are better. It calls ``predict_proba``, whose columns are the classes in ``classes_``: names of
+        smaller values are better; of a metric with a best value, such as a calibration slope, minus the distance from
+        it. It calls ``predict_proba``, whose columns are the classes in ``classes_``: names of
         classes, or indices,
         unless a class has that number as its name. Classes that the estimator does not know have the score 0.
 
     Raises
     ------
     ArgumentError
-        If there is no such metric, it has a value for every class, or (on scoring) rows are not indexed by cases, or
-        the metric is withheld, because most cases have one label.
+        If annotations are given for a truth that has draws, there is no such metric, it has a value for every class, or
+        (on scoring) rows are not indexed by cases, or the metric is withheld, because most cases have one label.
     PredictionError
         On scoring: if the estimator has no ``predict_proba`` or ``classes_``, or knows a class that the posterior
         lacks.
@@ -77,11 +79,14 @@ def scorer(
     >>> X = pd.DataFrame({"x": [0.0, 1.0]}, index=["p", "q"])
     >>> round(pb.metrics.scorer(posterior)(Prior(), X), 1)
     0.5
+    >>> round(pb.metrics.scorer(annotations, "log_score", truth="annotator")(Prior(), X), 2)  # its sign is changed
+    -0.78
     """
-    annotations = annotations_of(posterior)
+    drawn = check_truth(truth)
+    annotations = annotations_of(posterior) if drawn else labels_of_posterior(posterior)
     name = public_name(metric) or "own"
     metrics: Any = [metric if name != "own" else {"own": metric}]
-    options: dict[str, Any] = {"threshold": threshold, "drawn": check_truth(truth)}
+    options: dict[str, Any] = {"threshold": threshold, "drawn": drawn}
     asked = read_metrics(metrics, [1], annotations.n_classes, **options)
     labels = labels_of(asked, annotations, positive, check_thresholds(threshold, ["m"]))
     if name not in (*asked.lists, *asked.own, *labels.single):
@@ -100,7 +105,7 @@ def scorer(
         found = evaluate(posterior, {"m": values}, **about, **options)
         if name not in found:
             raise ArgumentError(WITHHELD)
-        return (-1 if found[name].attrs["better"] == "smaller" else 1) * float(found[name].mean())
+        return float(found[name].copy(data=goodness(found[name].values, found[name].attrs)).mean())
 
     return score
 

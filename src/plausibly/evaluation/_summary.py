@@ -8,6 +8,7 @@ import xarray as xr
 from jaxtyping import Float
 
 from plausibly.bootstrap import CI_PROB, interval
+from plausibly.evaluation._goodness import goodness
 
 DIMS = ("classifier", "draw"), ("classifier", "class_name", "draw")
 
@@ -31,7 +32,8 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
         ``total_lower`` and ``total_upper``, the interval for new cases like these; and ``sampling_sd``, the standard
         deviation from the sampling of cases. The last three are NaN without replicates or with a single cluster. For a
         point estimate, annotation and total noise are unknown: ``sd`` and both intervals are NaN. Draws in which a
-        subgroup has no case are left out.
+        metric is undefined are left out. If there are any such draws, or draws in which a metric is infinite, such as
+        the likelihood ratio where no answer is wrong, the columns ``undefined`` and ``infinite`` have their shares.
 
     Raises
     ------
@@ -56,8 +58,9 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
                 row = _row(variables, metric, place, ci_prob)
                 rows.append((str(classifier), metric, class_name, *row))
     columns = ["classifier", "metric", "class", "mean", "sd", "lower", "upper", "best", "worst", "point"]
-    table = pd.DataFrame(rows, columns=[*columns, "total_lower", "total_upper", "sampling_sd"])
-    return table if table["class"].any() else table.drop(columns="class")
+    more = ["total_lower", "total_upper", "sampling_sd", "undefined", "infinite"]
+    table = pd.DataFrame(rows, columns=[*columns, *more])
+    return table.drop(columns=[name for name in ("class", *more[-2:]) if not table[name].any()])
 
 
 def _by_class(results: xr.Dataset, dims: tuple[Hashable, ...]) -> list[tuple[str, tuple[int, ...]]]:
@@ -70,19 +73,20 @@ def _by_class(results: xr.Dataset, dims: tuple[Hashable, ...]) -> list[tuple[str
 def _row(variables: Mapping[Hashable, xr.Variable], metric: Hashable, place: tuple[int, ...], ci_prob: float) -> tuple:
     """Tabulate the draws of one metric of one classifier."""
     variable = variables[metric]
-    values = _known(variable.values[place])
+    drawn = variable.values[place]
+    values, shares = _known(drawn), (np.isnan(drawn).mean(), np.isinf(drawn).mean())
     point = float(variables[f"{metric}_point"].values[place])
     total, sampling = (_replicates(variables, metric, noise, place) for noise in ("total", "sampling"))
     with np.errstate(invalid="ignore"):
         sampling_sd = sampling.std(ddof=1) if len(sampling) > 1 else np.nan
     if not len(values):  # undefined in every draw
-        return *[np.nan] * 6, point, *interval(total, ci_prob), sampling_sd
-    worst, best = values.min(), values.max()
-    if variable.attrs.get("better") == "smaller":
-        worst, best = best, worst
+        return *[np.nan] * 6, point, *interval(total, ci_prob), sampling_sd, *shares
+    good = goodness(values, variable.attrs)
+    worst, best = values[good.argmin()], values[good.argmax()]
     with np.errstate(invalid="ignore"):  # infinite likelihood ratios
         spread = values.std(ddof=1) if len(values) > 1 else np.nan  # a point estimate, whose noise is unknown
-    return values.mean(), spread, *interval(values, ci_prob), best, worst, point, *interval(total, ci_prob), sampling_sd
+    ends, of_total = interval(values, ci_prob), interval(total, ci_prob)
+    return values.mean(), spread, *ends, best, worst, point, *of_total, sampling_sd, *shares
 
 
 def _replicates(

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 
 from plausibly.aggregation import are_shares
@@ -41,6 +42,22 @@ def truth_in_words(attrs: Mapping[str, Any]) -> str:
     if "assumes" in attrs:
         return "the true class"
     return "what most experts would name" if are_shares(attrs) else "the most plausible class"
+
+
+def distribution_in_words(attrs: Mapping[str, Any]) -> str:
+    """Say what metrics of whole distributions compare predictions with, given the attributes of results.
+
+    Examples
+    --------
+    >>> distribution_in_words({"truth": "annotator"}), distribution_in_words({"assumes": "one true class"})
+    ("the shares of experts' labels", 'the probabilities of the true class')
+    """
+    truth = attrs.get("truth", "most-plausible")
+    if truth != "most-plausible":
+        return "the shares of experts' labels" if truth == "annotator" else "the shares of panels' decisions"
+    if "assumes" in attrs:
+        return "the probabilities of the true class"
+    return "the experts' distribution" if are_shares(attrs) else "the plausibilities"
 
 
 def truth_of_labels(
@@ -97,3 +114,50 @@ def truth_of_labels(
     shares = panel_shares_of_entries(of_row, count, panel)[0][:, panel - 1]
     np.add.at(found, (enough[case[of_row]], side), shares / np.bincount(case)[case[of_row]])
     return found
+
+
+def label_rows(
+    annotations: Annotations, truth: Literal["annotator", "panel"] = "annotator", panel: int = 3, *, seed: int = 0
+) -> pd.DataFrame:
+    """Write what experts would say as N × K rows, one for each case and class, with weights.
+
+    As :func:`plausibly.posterior.as_weighted_rows` does for a posterior: give scikit-learn the features, or the
+    prediction, of a case once for each of its rows, the class as the label and ``sample_weight``. Estimators are then
+    trained on soft labels, and metrics are those of :func:`plausibly.evaluate` against this truth.
+
+    Parameters
+    ----------
+    annotations, truth, panel, seed
+        Arguments of :func:`truth_of_labels`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``case``, ``class`` and ``sample_weight``; the rows of a case follow each other, in the order of the classes.
+        Weights sum to one in each case, and to zero in one with too few annotations.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such truth, or no case has as many annotations as a panel.
+
+    Examples
+    --------
+    >>> annotations = Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]])
+    >>> rows = label_rows(annotations)
+    >>> rows["class"].tolist(), rows["sample_weight"].round(2).tolist()
+    (['a', 'b', 'a', 'b'], [0.67, 0.33, 0.0, 1.0])
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> features = np.array([[0.1], [0.9]]).repeat(2, axis=0)
+    >>> model = LogisticRegression().fit(features, rows["class"], sample_weight=rows["sample_weight"])
+    """
+    if check_truth(truth):
+        raise ArgumentError(
+            'truth must be "annotator" or "panel", but "most-plausible" was given, which needs a posterior: use '
+            "plausibly.posterior.as_weighted_rows."
+        )
+    weights = truth_of_labels(annotations, truth, panel, seed)
+    n_cases, n_classes = weights.shape
+    rows = {"case": np.repeat(annotations.cases, n_classes), "class": np.tile(annotations.classes, n_cases)}
+    return pd.DataFrame(rows | {"sample_weight": weights.ravel()})

@@ -24,6 +24,7 @@ from jaxtyping import Float
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.diagnostics import ess_of_mean
 from plausibly.errors import ArgumentError
+from plausibly.evaluation._goodness import goodness
 from plausibly.evaluation._metrics import public_name
 
 Noise = Literal["annotation", "sampling", "total"]
@@ -358,17 +359,20 @@ def metric_by_draw(results: xr.Dataset, metric: Any) -> xr.DataArray:
 def _goodness(
     results: xr.Dataset, metric: Any, noise: str | None = None
 ) -> tuple[Float[np.ndarray, "classifier n"], list[str], int]:
-    """Values oriented so that more is better, names of the classifiers, and the sign that restores the metric."""
+    """Values oriented so that more is better, names of the classifiers, and the sign that restores the metric.
+
+    Where values near a number are better, it restores their distances from it.
+    """
     variable = metric_by_draw(results, metric)
     if noise is None:
         noise = "annotation" if results.attrs.get("truth", "most-plausible") == "most-plausible" else "total"
     if noise not in get_args(Noise):
         raise ArgumentError(f"noise must be one of {', '.join(get_args(Noise))}, but {noise!r} was given: choose one.")
-    sign = -1 if variable.attrs.get("better") == "smaller" else 1
+    sign = 1 if variable.attrs.get("better", "greater") == "greater" else -1
     values = variable.values if noise == "annotation" else _replicates(results, metric, noise)
     names = [str(name) for name in variable["classifier"].values]
     known = ~np.isnan(values).any(axis=0)
-    return sign * (values[:, known] if known.any() else values[:, :1]), names, sign
+    return goodness(values[:, known] if known.any() else values[:, :1], variable.attrs), names, sign
 
 
 def _pairs(names):

@@ -19,7 +19,8 @@ def top_k_accuracy(predicted, plausible):
     plausibilities
         Draws of the class distributions; finite, not negative.
     k
-        Length of the classifier's list, at most the number of classes.
+        Length of the classifier's list, at most the number of classes. Where all scores are 0, which is no answer, none
+        of its classes is a right one.
     break_ties
         How to break ties between scores or between plausibilities: by class order (``"order"``) or at random
         (``"random"``).

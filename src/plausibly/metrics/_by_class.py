@@ -30,31 +30,57 @@ class Counts(NamedTuple):
         Those that are of the class.
     named
         Those that the classifier names so.
+    answered
+        Those that are of the class and for which the classifier names any class.
     """
 
     both: Float[Array, " class"]
     true: Float[Array, " class"]
     named: Float[Array, " class"]
+    answered: Float[Array, " class"]
+
+    @property
+    def silent(self) -> Float[Array, " class"]:
+        """Those that are of the class and for which the classifier gives no answer."""
+        return less(self.true, self.answered)
 
 
 def counts(choice: Float[Array, " class"], truth: Float[Array, " class"]) -> Counts:
     """Count a case."""
-    return Counts(choice * truth, truth, choice)
+    return Counts(choice * truth, truth, choice, truth * jnp.sum(choice))
 
 
-Formula = Callable[[Any, Any, Any, Any], Any]
+class Cells(NamedTuple):
+    """Numbers of cases of a class against all others; without answers, positives and negatives are not in the rest."""
+
+    tp: Any
+    fp: Any
+    fn: Any
+    tn: Any
+    positives: Any
+    negatives: Any
+
+
+def cells(found: Counts, n: Any, silent: Any) -> Cells:
+    """Count answers by whether they are right, given the number of all cases and of those without an answer."""
+    tp = found.both
+    fp, fn = less(found.named, tp), less(found.answered, tp)
+    tn = less(n - silent, tp + fp + fn)
+    return Cells(tp, fp, fn, tn, tp + fn + found.silent, fp + tn + less(silent, found.silent))
+
+
+Formula = Callable[[Cells], Any]
 
 
 def by_class(formula: Formula, bounds: tuple[float, float] = (0.0, 1.0), better: str = "greater") -> Callable[..., Any]:
-    """Declare a function of true and false positives, false and true negatives, by class and averaged."""
+    """Declare a function of numbers of right and wrong answers, by class and averaged."""
 
     def of_each(found: Counts, n: Array) -> Float[Array, " class"]:
-        tp = found.both
-        fp, fn = less(found.named, tp), less(found.true, tp)
-        return formula(tp, fp, fn, less(n, tp + fp + fn))
+        return formula(cells(found, n, jnp.sum(found.silent)))
 
     def micro(found: Counts, n: Array) -> Float[Array, ""]:
-        return of_each(Counts(*(jnp.sum(of) for of in found)), len(found.true) * n)
+        k = len(found.true)
+        return formula(cells(Counts(*(jnp.sum(of) for of in found)), k * n, k * jnp.sum(found.silent)))
 
     def weighted(found: Counts, n: Array) -> Float[Array, ""]:
         return _mean_of_known(of_each(found, n), found.true)
@@ -82,7 +108,7 @@ def _mean_of_known(values: Float[Array, " class"], weights: Float[Array, " class
     return jnp.sum(jnp.where(known, weights * values, 0)) / jnp.sum(jnp.where(known, weights, 0))
 
 
-@by_class(lambda tp, fp, fn, tn: tp / (tp + fn))
+@by_class(lambda of: of.tp / of.positives)
 def sensitivity(predictions, truth, weights=None):
     """Share of the cases of a class that a classifier names so (recall, true positive rate).
 
@@ -90,6 +116,7 @@ def sensitivity(predictions, truth, weights=None):
     ----------
     predictions
         Scores of each case and class; the classifier names the class with the highest score, of equal ones the first.
+        Where all scores are 0 it gives no answer: then it does not find the class of the case, and names none.
     truth
         Weight of each class in every case (case, class); the weights of a case sum to one. Ones and zeros for labels.
     weights
@@ -117,9 +144,9 @@ def sensitivity(predictions, truth, weights=None):
     """
 
 
-@by_class(lambda tp, fp, fn, tn: tn / (tn + fp))
+@by_class(lambda of: of.tn / of.negatives)
 def specificity(predictions, truth, weights=None):
-    """Share of the cases that are not of a class that a classifier does not name so either.
+    """Share of the cases that are not of a class to which a classifier gives another one.
 
     Arguments, errors and the source are those of :func:`sensitivity`.
 
@@ -134,7 +161,7 @@ def specificity(predictions, truth, weights=None):
     """
 
 
-@by_class(lambda tp, fp, fn, tn: tp / (tp + fp))
+@by_class(lambda of: of.tp / (of.tp + of.fp))
 def ppv(predictions, truth, weights=None):
     """Positive predictive value: share of the cases that a classifier gives a class that are of it (precision).
 
@@ -155,7 +182,7 @@ def ppv(predictions, truth, weights=None):
     """
 
 
-@by_class(lambda tp, fp, fn, tn: tn / (tn + fn))
+@by_class(lambda of: of.tn / (of.tn + of.fn))
 def npv(predictions, truth, weights=None):
     """Negative predictive value: share of the cases that a classifier does not give a class that are not of it.
 
@@ -172,7 +199,7 @@ def npv(predictions, truth, weights=None):
     """
 
 
-@by_class(lambda tp, fp, fn, tn: 2 * tp / (2 * tp + fp + fn))
+@by_class(lambda of: 2 * of.tp / (of.tp + of.fp + of.positives))
 def f1(predictions, truth, weights=None):
     """Harmonic mean of sensitivity and positive predictive value.
 
@@ -194,7 +221,7 @@ def f1(predictions, truth, weights=None):
     """
 
 
-@by_class(lambda tp, fp, fn, tn: tp / (tp + fn) * (fp + tn) / fp, (0.0, np.inf))
+@by_class(lambda of: of.tp / of.positives * of.negatives / of.fp, (0.0, np.inf))
 def positive_likelihood_ratio(predictions, truth, weights=None):
     """Sensitivity divided by one minus specificity: by how much a positive answer raises the odds.
 
@@ -216,7 +243,7 @@ def positive_likelihood_ratio(predictions, truth, weights=None):
     """
 
 
-@by_class(lambda tp, fp, fn, tn: fn / (tp + fn) * (fp + tn) / tn, (0.0, np.inf), "smaller")
+@by_class(lambda of: of.fn / of.positives * of.negatives / of.tn, (0.0, np.inf), "smaller")
 def negative_likelihood_ratio(predictions, truth, weights=None):
     """One minus sensitivity, divided by specificity: by how much a negative answer lowers the odds.
 
@@ -242,14 +269,11 @@ class _AtPrevalence:
     positive: bool
 
     def __call__(self, found: Counts, n: Array) -> Float[Array, " class"]:
-        sensitivity = found.both / found.true
-        others = less(n, found.true)
-        specificity = 1 - less(found.named, found.both) / others
-        share = self.prevalence
+        of, share = cells(found, n, jnp.sum(found.silent)), self.prevalence
         if self.positive:
-            right, wrong = sensitivity * share, (1 - specificity) * (1 - share)
+            right, wrong = of.tp / of.positives * share, of.fp / of.negatives * (1 - share)
         else:
-            right, wrong = specificity * (1 - share), (1 - sensitivity) * share
+            right, wrong = of.tn / of.negatives * (1 - share), of.fn / of.positives * share
         return right / (right + wrong)
 
 

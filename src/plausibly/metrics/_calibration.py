@@ -11,8 +11,12 @@ BINS = 10  #: of equal width
 def _in_bins(p, truth):
     """Put a case into the bin of its probability: that of the positive class, or the greatest of several."""
     at = 1 if len(p) == 2 else jnp.argmax(p)
-    inside = nn.one_hot(jnp.clip(jnp.ceil(p[at] * BINS).astype(int) - 1, 0, BINS - 1), BINS)
+    inside = _bins(p[at])
     return inside * truth[at], inside * p[at], inside
+
+
+def _bins(p):
+    return nn.one_hot(jnp.clip(jnp.ceil(p * BINS).astype(int) - 1, 0, BINS - 1), BINS)
 
 
 def _error(sums, n):
@@ -43,13 +47,52 @@ def calibration_error(predictions, truth, weights=None):
     """
 
 
-def _mean_in_bins(of):
+def _in_bins_by_class(p, truth):
+    """Put a case into a bin for each class."""
+    inside = _bins(p)
+    return inside * truth[:, None], inside * p[:, None], inside
+
+
+def _classwise_error(sums, n):
+    observed, predicted, _ = sums
+    errors = jnp.sum(jnp.abs(observed - predicted), axis=1) / n
+    return errors[1] if len(errors) == 2 else jnp.mean(errors)
+
+
+@label_metric(
+    SumMetric(_in_bins_by_class, _classwise_error, better="smaller", takes="probabilities", bounds=(0.0, 1.0))
+)
+def classwise_calibration_error(predictions, truth, weights=None):
+    """Mean over classes of the calibration error of the probability of each class against all others, in ten bins.
+
+    Arguments, bins and errors are those of :func:`calibration_error`, which it is for two classes.
+
+    Returns
+    -------
+    A number from 0 (best) to 1.
+
+    References
+    ----------
+    Kull et al. (2019), Beyond temperature scaling: obtaining well-calibrated multiclass probabilities with Dirichlet
+    calibration, NeurIPS, section 2.
+
+    Examples
+    --------
+    >>> print(f"{classwise_calibration_error([[0.1, 0.2, 0.7], [0.3, 0.6, 0.1]], [[0, 0, 1], [1, 0, 0]]):.3f}")
+    0.333
+    """
+
+
+def _mean_in_bins(of, rows=_in_bins):
     def value(sums, n):
         weight = sums[2]
         return jnp.where(weight > 0, sums[of] / jnp.where(weight > 0, weight, 1), jnp.nan)
 
     centres = tuple((at + 0.5) / BINS for at in range(BINS))
-    return SumMetric(_in_bins, value, takes="probabilities", bounds=(0.0, 1.0), along=("probability", centres))
+    by_class = rows is not _in_bins
+    return SumMetric(
+        rows, value, takes="probabilities", bounds=(0.0, 1.0), by_class=by_class, along=("probability", centres)
+    )
 
 
 @label_metric(_mean_in_bins(0))
@@ -89,4 +132,39 @@ def mean_predicted(predictions, truth, weights=None):
     >>> curve = mean_predicted([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]])
     >>> print(*(f"{one:.3f}" for one in curve[2::5]))
     0.300 0.800
+    """
+
+
+@label_metric(_mean_in_bins(0, _in_bins_by_class))
+def calibration_curve_by_class(predictions, truth, weights=None):
+    """Calibration curve of each class against all others: its frequency in ten bins of its predicted probability.
+
+    Arguments, bins, errors and the source are those of :func:`calibration_curve`, which it is for two classes. It is
+    drawn above :func:`mean_predicted_by_class`.
+
+    Returns
+    -------
+    Numbers from 0 to 1, by class and bin; NaN in a bin without a case.
+
+    Examples
+    --------
+    >>> curve = calibration_curve_by_class([[0.1, 0.2, 0.7], [0.3, 0.6, 0.1]], [[0, 0, 1], [1, 0, 0]])
+    >>> curve.shape, curve[0, :3].tolist()
+    ((3, 10), [0.0, nan, 1.0])
+    """
+
+
+@label_metric(_mean_in_bins(1, _in_bins_by_class))
+def mean_predicted_by_class(predictions, truth, weights=None):
+    """Mean of the predicted probabilities in each bin of :func:`calibration_curve_by_class`, whose arguments it has.
+
+    Returns
+    -------
+    Numbers from 0 to 1, by class and bin; NaN in a bin without a case.
+
+    Examples
+    --------
+    >>> means = mean_predicted_by_class([[0.1, 0.2, 0.7], [0.3, 0.6, 0.1]], [[0, 0, 1], [1, 0, 0]])
+    >>> print(*(f"{one:.1f}" for one in means[0, :3]))
+    0.1 nan 0.3
     """

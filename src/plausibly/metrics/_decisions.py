@@ -49,7 +49,7 @@ def expected_cost(costs: Float[ArrayLike, "true named"]) -> SumMetric:
             f"{matrix.shape}: give the cost of naming each class (column) for a case of each class (row)."
         )
     bounds = float(matrix.min()), float(matrix.max())
-    return SumMetric(Cost(tuple(map(tuple, matrix.tolist()))), better="smaller", bounds=bounds)
+    return SumMetric(Cost(tuple(map(tuple, matrix.tolist()))), better="smaller", bounds=bounds, needs_answer=True)
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,9 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
 from plausibly.errors import ArgumentError
-from plausibly.metrics._inputs import as_array, check_predictions
+from plausibly.metrics._inputs import answered, as_array, check_better, check_predictions
 
-Better = Literal["greater", "smaller"]
+Better = Literal["greater", "smaller"] | float
 Axes = tuple[tuple[str, tuple[float, ...] | None], ...]
 _ROUNDING = 1e-4  # by which probabilities may fail to sum to one
 
@@ -49,14 +49,16 @@ class SumMetric:
         Function of these sums and of the number of cases to a number, or with ``by_class`` to (class,), followed by
         the axes of ``along``. By default the mean over cases.
     better
-        Whether a ``"greater"`` or a ``"smaller"`` value is better.
+        Whether a ``"greater"`` or a ``"smaller"`` value is better; or a number, if values near it are.
     takes
         What ``rows`` takes as the prediction: the ``"choice"``, 1 for the class that the classifier names and 0 for all
-        others, ``"probabilities"``, or ``"scores"`` on any scale.
+        others (for all, if it gives no answer), ``"probabilities"``, or ``"scores"`` on any scale.
     bounds
         Least and greatest value.
     by_class
         Whether there is a value for each class; of two classes, that of the positive one is reported.
+    needs_answer
+        Whether classifiers must name a class in every case, as for a distance between classes.
     of_distribution
         Whether the truth is a distribution over classes, such as the draws of the plausibilities, not a label.
     along
@@ -81,6 +83,7 @@ class SumMetric:
     takes: Literal["choice", "probabilities", "scores"] = "choice"
     bounds: tuple[float, float] = (-np.inf, np.inf)
     by_class: bool = False
+    needs_answer: bool = False
     of_distribution: bool = False
     along: Any = ()
 
@@ -98,7 +101,10 @@ class SumMetric:
         if self.takes == "probabilities":
             check_probabilities(predictions)
         if self.takes == "choice":
-            predictions = np.eye(predictions.shape[1], dtype=np.float32)[predictions.argmax(axis=1)]
+            if self.needs_answer:
+                check_answers(predictions)
+            named = np.eye(predictions.shape[1], dtype=np.float32)[predictions.argmax(axis=1)]
+            predictions = named * answered(predictions)[:, None]
         return _value_of_sums(self, jnp.asarray(predictions, jnp.float32), truth, weights)
 
 
@@ -114,7 +120,7 @@ class OrderMetric:
         descending order of the scores. Cases that tie have the same counts. The last ones are the numbers of all
         cases. Written in JAX.
     better
-        Whether a ``"greater"`` or a ``"smaller"`` value is better.
+        Whether a ``"greater"`` or a ``"smaller"`` value is better; or a number, if values near it are.
     bounds
         Least and greatest value.
     by_class
@@ -162,6 +168,7 @@ class OrderMetric:
     ) -> Float[Array, "*class"]:
         """Compute the metric of plain arrays; see :func:`auroc` for the arguments."""
         predictions, truth, weights = _checked(predictions, truth, weights)
+        check_answers(predictions)
         if self.takes == "probabilities":
             check_probabilities(predictions)
         found = [
@@ -264,10 +271,23 @@ def improper(predictions: Float[np.ndarray, "case class"]) -> int | None:
     return int(wrong[0]) if len(wrong) else None
 
 
+def check_answers(
+    predictions: Float[np.ndarray, "case class"], of: str = "", cases: Any = None, needed: str = ""
+) -> None:
+    """Refuse a case without an answer; errors name the classifier and the case."""
+    for row in np.flatnonzero(~answered(predictions))[:1]:
+        case = row if cases is None else repr(str(cases[row]))
+        raise ArgumentError(
+            f"predictions must have an answer in every case{needed}, but all scores{of} of case {case} are 0, which is "
+            "none: give scores, or name metrics of choices alone, such as sensitivity and selective_accuracy."
+        )
+
+
 def check_probabilities(predictions: Float[np.ndarray, "case class"], of: str = "", cases: Any = None) -> None:
     """Refuse predictions that are no distributions over classes; errors name the classifier and the case."""
     row = improper(predictions)
     if row is not None:
+        check_answers(predictions[row : row + 1], of, [row] if cases is None else cases[row : row + 1])
         values, case = predictions[row], row if cases is None else repr(str(cases[row]))
         raise ArgumentError(
             f"predictions must be probabilities that sum to one, but those{of} of case {case} are from "
@@ -280,10 +300,7 @@ def _check_declared(metric: Any, *functions: str, takes: Sequence[str]) -> None:
     for name in functions:
         if not callable(function := getattr(metric, name)):
             raise ArgumentError(f"{name} must be a function of arrays, but {function!r} was given: write one in JAX.")
-    if metric.better not in ("greater", "smaller"):
-        raise ArgumentError(
-            f'better must be "greater" or "smaller", but {metric.better!r} was given: choose one of the two.'
-        )
+    check_better(metric.better)
     if metric.takes not in takes:
         known = " or ".join(f'"{one}"' for one in takes)
         raise ArgumentError(f"takes must be {known}, but {metric.takes!r} was given: choose one.")

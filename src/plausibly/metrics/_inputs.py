@@ -1,7 +1,8 @@
 """Checks shared by the metrics on plain arrays: one rule, one sentence."""
 
+from math import isfinite
 from numbers import Real
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.core
@@ -29,6 +30,15 @@ def check_break_ties(break_ties: str) -> None:
         )
 
 
+def check_better(better: Any) -> None:
+    """Refuse what does not say which values of a metric are better."""
+    known = isinstance(better, Real) and not isinstance(better, bool) and isfinite(better)
+    if not known and (not isinstance(better, str) or better not in ("greater", "smaller")):
+        raise ArgumentError(
+            f'better must be "greater", "smaller" or the best value, a number, but {better!r} was given: choose one.'
+        )
+
+
 def check_size(name: str, size: int, n_classes: int) -> int:
     """Refuse a list length that is not a whole number between 1 and the number of classes."""
     whole = isinstance(size, int | np.integer) and not isinstance(size, bool | np.bool_)
@@ -45,6 +55,17 @@ def check_share(name: str, share: float) -> float:
     if isinstance(share, bool) or not isinstance(share, Real) or not 0 < share < 1:
         raise ArgumentError(f"{name} must lie between 0 and 1, but {share!r} was given: give for example 0.9.")
     return float(share)
+
+
+def answered(predictions: Any) -> Any:
+    """Say in which cases a classifier gives an answer: scores that are all 0 are none.
+
+    Examples
+    --------
+    >>> answered(np.array([[0.2, 0.8], [0.0, 0.0]])).tolist()
+    [True, False]
+    """
+    return (predictions != 0).any(axis=-1)
 
 
 def check_plausibilities(plausibilities: ArrayLike) -> np.ndarray | jax.Array:

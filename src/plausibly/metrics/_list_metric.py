@@ -11,7 +11,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
 from plausibly.errors import ArgumentError
-from plausibly.metrics._inputs import BreakTies, check_plausibilities, check_predictions, check_size
+from plausibly.metrics._inputs import BreakTies, answered, check_plausibilities, check_predictions, check_size
 from plausibly.metrics._lists import ranked
 
 Count = Callable[[Int[Array, "place *#batch"], Int[Array, "place *#batch"]], Int[Array, "*batch"]]
@@ -117,8 +117,10 @@ def list_metric(**declared: Any) -> Callable[[Count], Callable[..., Float[Array,
             for j in metric.lengths(k):
                 metric.is_whole(j)
             predicted = ranked(predictions, k, break_ties, seed, 0)[None]
+            predicted = jnp.where(answered(predictions)[:, None], predicted, -1)
             if metric.of_masses:
-                other = jnp.take_along_axis(jnp.asarray(plausibilities), predicted, axis=-1)
+                other = jnp.take_along_axis(jnp.asarray(plausibilities), jnp.maximum(predicted, 0), axis=-1)
+                other = jnp.where(predicted < 0, 0, other)
             else:
                 other = ranked(plausibilities, k, break_ties, seed, 1)
             predicted, other = jnp.moveaxis(predicted, -1, 0), jnp.moveaxis(other, -1, 0)

@@ -28,6 +28,48 @@ def accuracy(predictions, truth, weights=None):
     """
 
 
+def _answer_rate(found: Counts, n):
+    return less(n, jnp.sum(found.silent)) / n
+
+
+@label_metric(SumMetric(counts, _answer_rate, bounds=(0.0, 1.0)))
+def answer_rate(predictions, truth, weights=None):
+    """Share of the cases in which a classifier gives an answer (coverage of selective classification).
+
+    Arguments and errors are those of :func:`sensitivity`.
+
+    Returns
+    -------
+    A number from 0 to 1.
+
+    References
+    ----------
+    El-Yaniv & Wiener (2010), On the foundations of noise-free selective classification, JMLR 11, section 2.
+
+    Examples
+    --------
+    >>> answer_rate([[0.2, 0.8], [0.0, 0.0]], [[0, 1], [1, 0]]).tolist()
+    0.5
+    """
+
+
+@label_metric(SumMetric(counts, lambda found, n: jnp.sum(found.both) / jnp.sum(found.answered), bounds=(0.0, 1.0)))
+def selective_accuracy(predictions, truth, weights=None):
+    """Share of the cases in which a classifier gives an answer that are of the class that it names.
+
+    Arguments and errors are those of :func:`sensitivity`, and the source is that of :func:`answer_rate`.
+
+    Returns
+    -------
+    A number from 0 to 1; NaN if it answers in no case.
+
+    Examples
+    --------
+    >>> selective_accuracy([[0.2, 0.8], [0.0, 0.0]], [[0, 1], [1, 0]]).tolist()
+    1.0
+    """
+
+
 def _balanced_accuracy(found: Counts, n):
     there = found.true > 0
     shares = jnp.where(there, found.both / jnp.where(there, found.true, 1), 0)
@@ -57,7 +99,8 @@ def balanced_accuracy(predictions, truth, weights=None):
 
 def _mcc(found: Counts, n):
     of_both = jnp.sum(found.both) * n - jnp.sum(found.true * found.named)
-    spread = less(n * n, jnp.sum(found.true**2)) * less(n * n, jnp.sum(found.named**2))
+    named = jnp.sum(found.named**2) + jnp.sum(found.silent) ** 2  # as if no answer were one more class
+    spread = less(n * n, jnp.sum(found.true**2)) * less(n * n, named)
     return jnp.where(spread > 0, of_both / jnp.sqrt(jnp.where(spread > 0, spread, 1)), jnp.nan)
 
 

@@ -12,7 +12,7 @@ def _apart(choice, truth):
     return jnp.sum(truth * jnp.abs(place - jnp.argmax(choice)))
 
 
-@label_metric(SumMetric(_apart, better="smaller", bounds=(0.0, np.inf)))
+@label_metric(SumMetric(_apart, better="smaller", bounds=(0.0, np.inf), needs_answer=True))
 def mean_absolute_error(predictions, truth, weights=None):
     """Mean number of grades by which a classifier is wrong.
 
@@ -63,7 +63,7 @@ def _quadratic_kappa(sums, n):
     return jnp.where(chance > 0, 1 - apart / jnp.where(chance > 0, chance, 1), jnp.nan)
 
 
-@label_metric(SumMetric(_squares, _quadratic_kappa, bounds=(-1.0, 1.0)))
+@label_metric(SumMetric(_squares, _quadratic_kappa, bounds=(-1.0, 1.0), needs_answer=True))
 def quadratic_kappa(predictions, truth, weights=None):
     """Cohen's kappa with quadratic weights: agreement beyond chance, where being wrong by more grades counts more.
 

@@ -22,12 +22,20 @@ def _declared(rows, most=np.inf, of_distribution=False):
     return SumMetric(rows, better="smaller", takes="probabilities", bounds=(0.0, most), of_distribution=of_distribution)
 
 
-@label_metric(_declared(lambda p, truth: _half_of_two(p**2 + truth - 2 * p * truth), 2.0))
+def _brier(p, truth):
+    return _half_of_two(p**2 + truth - 2 * p * truth)
+
+
+def _log_score(p, truth):
+    return -jnp.sum(truth * _log(p))
+
+
+@label_metric(_declared(_brier, 2.0))
 def brier(predictions, truth, weights=None):
     """Brier score: mean squared difference between predicted probabilities and the truth.
 
     Arguments and errors are those of :func:`sensitivity`; predictions must be probabilities that sum to one. If the
-    truth is shares of annotations, this is the mean over annotations: ``brier_unavoidable`` plus ``brier_excess``.
+    truth is shares of annotations, this is the mean over annotations, :func:`brier_expected`.
 
     Returns
     -------
@@ -41,6 +49,28 @@ def brier(predictions, truth, weights=None):
     Examples
     --------
     >>> print(f"{brier([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
+    0.165
+    """
+
+
+@label_metric(_declared(_brier, 2.0, of_distribution=True))
+def brier_expected(predictions, truth, weights=None):
+    """Brier score that is expected against a label of an expert: ``brier_unavoidable`` plus ``brier_excess``.
+
+    Arguments and errors are those of :func:`brier`. The truth is the distribution of experts' labels: in every draw the
+    plausibilities, whereas :func:`brier` is against one class. Without draws, they are equal.
+
+    Returns
+    -------
+    A number from 0 (best) to 1 for two classes, to 2 for more.
+
+    References
+    ----------
+    Gneiting & Raftery (2007), Strictly proper scoring rules, prediction, and estimation, JASA 102, section 2.
+
+    Examples
+    --------
+    >>> print(f"{brier_expected([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
     0.165
     """
 
@@ -84,13 +114,12 @@ def brier_excess(predictions, truth, weights=None):
     """
 
 
-@label_metric(_declared(lambda p, truth: -jnp.sum(truth * _log(p))))
+@label_metric(_declared(_log_score))
 def log_score(predictions, truth, weights=None):
     """Logarithmic score: mean of minus the logarithm of the probability of the truth (log loss, cross-entropy).
 
     Arguments and errors are those of :func:`brier`. Probabilities count as at least 1.2e-7, the precision of a float32.
-    If the truth is shares of annotations, this is the mean over annotations: ``log_score_unavoidable`` plus
-    ``log_score_excess``.
+    If the truth is shares of annotations, this is the mean over annotations, :func:`log_score_expected`.
 
     Returns
     -------
@@ -103,6 +132,23 @@ def log_score(predictions, truth, weights=None):
     Examples
     --------
     >>> print(f"{log_score([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
+    0.521
+    """
+
+
+@label_metric(_declared(_log_score, of_distribution=True))
+def log_score_expected(predictions, truth, weights=None):
+    """Logarithmic score that is expected: ``log_score_unavoidable`` plus ``log_score_excess``.
+
+    Arguments and errors are those of :func:`log_score`. The truth, and the source, are those of :func:`brier_expected`.
+
+    Returns
+    -------
+    A number of at least 0 (best), in nats.
+
+    Examples
+    --------
+    >>> print(f"{log_score_expected([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
     0.521
     """
 
@@ -129,7 +175,7 @@ def log_score_unavoidable(predictions, truth, weights=None):
     """
 
 
-@label_metric(_declared(lambda p, truth: -jnp.sum(truth * _log(p)) - jnp.sum(entr(truth)), of_distribution=True))
+@label_metric(_declared(lambda p, truth: _log_score(p, truth) - jnp.sum(entr(truth)), of_distribution=True))
 def log_score_excess(predictions, truth, weights=None):
     """Part of the logarithmic score that a classifier could avoid: Kullback and Leibler's divergence from the experts.
 

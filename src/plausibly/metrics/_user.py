@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 
 from plausibly.errors import ArgumentError
 from plausibly.fingerprint import Captured
-from plausibly.metrics._inputs import check_plausibilities, check_predictions
+from plausibly.metrics._inputs import check_better, check_plausibilities, check_predictions
 
 Function = Callable[[Float[Array, " class"], Float[Array, " class"]], Float[Array, ""]]
 
@@ -26,7 +26,9 @@ class Metric:
     function
         Function of a classifier's scores (class,) and of plausibilities (class,) that returns a number; written in JAX.
     better
-        Whether a ``"greater"`` or a ``"smaller"`` value is better.
+        Whether a ``"greater"`` or a ``"smaller"`` value is better; or a number, if values near it are.
+    takes
+        Whether predictions must be ``"probabilities"``, or ``"scores"`` on any scale.
 
     Raises
     ------
@@ -41,7 +43,8 @@ class Metric:
     """
 
     function: Function
-    better: Literal["greater", "smaller"] = "greater"
+    better: Literal["greater", "smaller"] | float = "greater"
+    takes: Literal["scores", "probabilities"] = "scores"
 
     def __post_init__(self):
         if not callable(self.function):
@@ -49,10 +52,9 @@ class Metric:
                 f"a metric must be a function of scores and plausibilities, but {self.function!r} was given: "
                 "write one, such as lambda scores, plausibility: scores @ plausibility."
             )
-        if self.better not in ("greater", "smaller"):
-            raise ArgumentError(
-                f'better must be "greater" or "smaller", but {self.better!r} was given: choose one of the two.'
-            )
+        check_better(self.better)
+        if self.takes not in ("scores", "probabilities"):
+            raise ArgumentError(f'takes must be "scores" or "probabilities", but {self.takes!r} was given: choose one.')
 
 
 def per_draw(

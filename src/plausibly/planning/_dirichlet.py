@@ -10,7 +10,7 @@ from scipy import special
 from plausibly._arviz import Posterior
 from plausibly.aggregation._layout import exact_posterior, lay_out
 from plausibly.annotations import Annotations, Slots
-from plausibly.metrics._lists import ranked_classes
+from plausibly.evaluation._measure import _predicted_lists
 from plausibly.models import MODELS
 from plausibly.planning._annotators import how_annotators_answer
 from plausibly.planning._values import Source, Values
@@ -87,8 +87,8 @@ class Dirichlets:
         :math:`v A / ((A + 1) (A + n))`.
         """
         question, total = source.question, self.total
-        lists = [ranked_classes(np.asarray(given), question.k) for given in source.predictions]
-        shapes = [self.of_classes(one, question.n_classes) for one in lists]
+        lists = [_predicted_lists(np.asarray(given), question.k, None) for given in source.predictions]
+        shapes = [self.of_classes(np.maximum(one, 0), question.n_classes) * (one >= 0) for one in lists]
         covered = [one.sum(axis=1) for one in shapes]
         spread = [one / total - (one / total) ** 2 for one in covered]
         for a, b in question.pairs:

@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
+from plausibly.evaluation._measure import _predicted_lists
 from plausibly.metrics import METRICS
 from plausibly.metrics._lists import ranked_classes
 from plausibly.metrics._user import per_draw
@@ -41,8 +42,9 @@ def metric_of_truth(
     declared = METRICS[of_list]
     found = []
     for given in predictions:
-        listed = ranked_classes(np.asarray(given), k)
-        other = np.take_along_axis(values, listed, axis=1) if declared.of_masses else ranked_classes(values, k)
+        listed = _predicted_lists(np.asarray(given), k, None)
+        covered = np.take_along_axis(values, np.maximum(listed, 0), axis=1) * (listed >= 0)
+        other = covered if declared.of_masses else ranked_classes(values, k)
         listed, other = listed.T, other.T
         found.append(
             float(np.mean(declared.value(lambda j, a=listed, b=other: np.asarray(declared.count(a[:j], b[:j])), k)))

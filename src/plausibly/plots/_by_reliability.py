@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 
 from plausibly.errors import ArgumentError
+from plausibly.evaluation._goodness import goodness
 from plausibly.evaluation.comparison import rank_probabilities
 from plausibly.plots._style import (
     COLOURS,
@@ -183,9 +184,9 @@ def ranking_by_reliability(swept: Sweep, metric: str, model: str | None = None, 
     table = table[table["model"] == model].reset_index(drop=True)
     shares = [rank_probabilities(run.results, metric).values for run in runs]
     last = swept.models[model][-1] if not runs else runs[-1]
-    smaller = last.results[metric].attrs.get("better") == "smaller"
+    attrs = last.results[metric].attrs
     values = [run.results[metric].mean("draw").values for run in runs] + [last.results[f"{metric}_point"].values]
-    places = np.stack([_places(-row if smaller else row) for row in values])
+    places = np.stack([_places(goodness(row, attrs)) for row in values])
     n, limit = len(swept.classifiers), len(runs)
     ax = new_axes(ax, height=1.4 + 0.55 * n)
     for at in np.flatnonzero(table["changes"]):

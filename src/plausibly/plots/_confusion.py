@@ -20,7 +20,8 @@ def confusion_matrix(
     """Draw what a classifier calls the cases of each class: shares of the class, and expected numbers of cases.
 
     Numbers are means over draws. If there are more classes than `most`, those with the largest confusions are shown,
-    and all others are one: there, it does not show which of them are confused.
+    and all others are one: there, it does not show which of them are confused. Cases in which a classifier gives no
+    answer are the last column.
 
     Parameters
     ----------
@@ -39,12 +40,13 @@ def confusion_matrix(
     at = 0 if classifier is None else names.index(classifier)
     counts = mean_known(variable.values[at]) * variable.attrs["n_cases"]
     classes = [plain(name, 18) for name in results["true_class"].values]
+    silent = [plain(name, 18) for name in results["named_class"].values[len(classes) :]]
     if len(classes) > most:
         chosen = _confused(counts, most - 1)
         counts = _with_others(counts, chosen)
         classes = [*(classes[k] for k in chosen), f"{len(classes) - len(chosen)} others"]
     n = len(classes)
-    ax = new_axes(ax, 2.2 + _CELL * n, 1.6 + _CELL * n)
+    ax = new_axes(ax, 2.2 + _CELL * counts.shape[1], 1.6 + _CELL * n)
     total = counts.sum(axis=1, keepdims=True)
     shares = np.where(total > 0, counts / np.where(total > 0, total, 1), np.nan)
     ax.imshow(shares, cmap=matplotlib.colormaps["Blues"], vmin=0, vmax=1)
@@ -53,7 +55,9 @@ def confusion_matrix(
             text = f"{100 * share:.0f} %\n{_number(counts[row, column])}"
             shade = "white" if share > 0.6 else "black"
             ax.annotate(text, (column, row), ha="center", va="center", color=shade, fontsize=8)
-    ax.set_xticks(range(n), classes, rotation=0 if n < 4 else 45, ha="center" if n < 4 else "right")
+    ax.set_xticks(
+        range(counts.shape[1]), classes + silent, rotation=0 if n < 4 else 45, ha="center" if n < 4 else "right"
+    )
     ax.set_yticks(range(n), classes)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
@@ -81,7 +85,7 @@ def _confused(counts: Float[np.ndarray, "true named"], most: int) -> Int[np.ndar
     >>> _confused(np.array([[9, 0, 1], [0, 9, 0], [5, 0, 2.0]]), 2).tolist()
     [0, 2]
     """
-    wrong = np.where(np.eye(len(counts), dtype=bool), 0, counts)
+    wrong = np.where(np.eye(len(counts), dtype=bool), 0, counts[:, : len(counts)])
     pairs = np.argsort(-wrong, axis=None, kind="stable")[: most**2]
     in_order = np.stack(np.unravel_index(pairs, wrong.shape), axis=1).ravel()
     _, first = np.unique(in_order, return_index=True)
@@ -91,9 +95,9 @@ def _confused(counts: Float[np.ndarray, "true named"], most: int) -> Int[np.ndar
 def _with_others(
     counts: Float[np.ndarray, "true named"], chosen: Int[np.ndarray, " class"]
 ) -> Float[np.ndarray, "row column"]:
-    """Keep some classes, and add up all others in a last row and column."""
-    into = np.full(len(counts), len(chosen))
-    into[chosen] = np.arange(len(chosen))
-    found = np.zeros((len(chosen) + 1,) * 2)
-    np.add.at(found, (into[:, None], into), counts)
+    """Keep some classes, and add up all others in a row and a column, after which is that without answers."""
+    into = np.full(counts.shape[1], len(chosen))
+    into[chosen], into[len(counts) :] = np.arange(len(chosen)), len(chosen) + 1
+    found = np.zeros((len(chosen) + 1, into.max() + 1))
+    np.add.at(found, (into[: len(counts), None], into), counts)
     return found

@@ -165,6 +165,9 @@ def dense(
 
     Under a model of one true class, these are the probabilities of being the true one.
 
+    The remainder is split apart from :func:`top_classes` and :func:`plausibly.evaluate`: there, each class is the most
+    plausible as often as it has the greatest plausibility here, but, where it is unnamed, not in the same draws.
+
     The array has draws × cases × classes numbers, so ask for a few cases at a time.
 
     Parameters

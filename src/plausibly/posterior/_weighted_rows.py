@@ -21,7 +21,8 @@ def as_weighted_rows(
 
     Give scikit-learn the prediction of a case once for each of its rows, the class as the label and ``sample_weight``:
     its metrics are then those of the mean truth over draws, such as the centres of sampling noise in
-    :func:`plausibly.evaluate`, and estimators are trained on soft labels.
+    :func:`plausibly.evaluate`, and estimators are trained on soft labels. Without a model, see
+    :func:`plausibly.evaluation.label_rows`.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ class Places(NamedTuple):
         given = labels.count > 0
         at = slots.find(labels.case[given], labels.class_index[given])
         count[slots.case[at], place[at]] = labels.count[given]
-        chosen = (class_index == choice[..., None]).astype(np.float32)
+        chosen = ((class_index == choice[..., None]) & (class_index >= 0)).astype(np.float32)
         return cls(np.maximum(class_index, 0), class_index >= 0, count, chosen)
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from plausibly.evaluation._ambiguity import CLEAR
+from plausibly.metrics._confusion import NO_ANSWER
 from plausibly.plots._words import capitalised
 from plausibly.report._ambiguity import SETTLED, FirstChoices
 from plausibly.report._label_metrics import best_classifiers
@@ -57,7 +58,7 @@ def _cases(swept: Sweep, name: str, share: np.ndarray) -> pd.DataFrame:
     columns = {
         "classifier": name,
         "case": results["case"].values.astype(str),
-        "names": swept.annotations.classes[named],
+        "names": np.where(named < 0, NO_ANSWER, swept.annotations.classes[named]),
         "score": own["score"].values,
         "most plausible": results["top_class"].values,
         "labels": share,

@@ -14,6 +14,7 @@ from jaxtyping import Float
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.evaluation import by_group, largest_confusions, summary
 from plausibly.evaluation._by_group import SUFFIX
+from plausibly.evaluation._metrics import ANSWERS
 from plausibly.evaluation._truth import truth_in_words
 from plausibly.plots._words import capitalised, metric_name
 from plausibly.report._tables import headline, lead, value_and_interval
@@ -24,8 +25,8 @@ MOST_CLASSES = 15  #: in the table by class, the most frequent first
 MOST_IN_MATRIX = 12  #: classes of a confusion matrix; of more, the largest confusions say most
 _ROUNDING = 0.05  # cases, which are printed with one decimal
 _IN_WORDS = 3  # confusions of each classifier
-OF_TWO = "auroc", "sensitivity", "specificity", "ppv", "npv", "brier", "log_score"
-_OF_MORE = "balanced_accuracy", "f1_macro", "brier", "log_score", "calibration_error"
+OF_TWO = "auroc", "sensitivity", "specificity", "ppv", "npv", "brier", "log_score", *ANSWERS
+_OF_MORE = "balanced_accuracy", "f1_macro", "brier", "log_score", "calibration_error", *ANSWERS
 _BY_CLASS = "sensitivity", "ppv", "f1"
 _OF_LISTS = re.compile(r"top\d+_|expert_|human_")
 _AT_PREVALENCE = re.compile(r"(ppv|npv)_at_prevalence_[\d.]+$")
@@ -205,7 +206,7 @@ def two_by_two(results: xr.Dataset, name: str) -> pd.DataFrame:
     expected = partial(_expected, n_cases=n_cases)
     other, positive = results["true_class"].values.tolist()
     rows = []
-    for named, label in ((1, positive), (0, other)):
+    for named, label in ((1, positive), (0, other), (2, "no answer"))[: results.sizes["named_class"]]:
         cells = [expected(numbers[true, named], noise[true, named]) for true in (1, 0)]
         rows.append([name, label, *cells, expected(numbers[:, named].sum(0), noise[:, named].sum(0))])
     columns = ["Classifier", "It names", f"Truth: {positive}", f"Truth: {other}", "All"]
@@ -214,10 +215,11 @@ def two_by_two(results: xr.Dataset, name: str) -> pd.DataFrame:
 
 
 def matrix(results: xr.Dataset, name: str) -> pd.DataFrame:
-    """Tabulate expected numbers of cases: true classes are rows, and named classes columns."""
+    """Tabulate expected numbers of cases: true classes are rows, and named classes, or no answer, columns."""
     numbers = _numbers(results, name)[0].mean(axis=-1)
     classes = results["true_class"].values.tolist()
-    shown = {f"Named {label}": [f"{n:,.1f}" for n in numbers[:, at]] for at, label in enumerate(classes)}
+    headings = [f"Named {label}" for label in classes] + ["No answer"]
+    shown = {headings[at]: [f"{n:,.1f}" for n in of] for at, of in enumerate(numbers.T)}
     return pd.DataFrame({"Truth": classes} | shown | {"All": [f"{n:,.1f}" for n in numbers.sum(axis=1)]})
 
 

@@ -17,6 +17,7 @@ from plausibly.annotations import Annotations
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.evaluation import summary
 from plausibly.evaluation._by_group import FEW, SUFFIX
+from plausibly.evaluation._goodness import goodness
 from plausibly.evaluation._limits import listed
 from plausibly.evaluation._truth import truth_in_words
 from plausibly.evaluation.comparison import probability_better
@@ -48,6 +49,7 @@ RESTS_ON = (
     "are too good."
 )
 _IN_WORDS = 3  # metrics of the headline
+_SENTENCES = 6  # on values that are infinite or undefined
 _NEW = "94 % interval for new cases like these, with new annotations"
 _SOURCES = (
     "Bayesian bootstrap over cases, or clusters of them: Rubin (1981), The Bayesian bootstrap, Annals of Statistics 9.",
@@ -95,7 +97,7 @@ def best_first(results: xr.Dataset) -> list[str]:
     """Order the classifiers by their first metric, the best first."""
     names = [str(name) for name in results["classifier"].values]
     for metric in _first_metrics(results)[:1]:
-        values = results[metric].mean("draw").values * (-1 if results[metric].attrs["better"] == "smaller" else 1)
+        values = goodness(results[metric].mean("draw").values, results[metric].attrs)
         names = [names[at] for at in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
     return names
 
@@ -121,7 +123,7 @@ def metric_rows(results: xr.Dataset, write: Callable[[float, float, float], str]
     rows = []
     for (metric, class_name), own in table.groupby(["metric", "class"], sort=False):
         values = own.set_index("classifier")
-        row = {"metric": metric_name(str(metric)), "class": class_name}
+        row = {"metric": metric_name(str(metric)) + _against(results, str(metric)), "class": class_name}
         row |= {name: write(*values.loc[name, ["mean", "total_lower", "total_upper"]]) for name in best}
         of_class = results.sel(class_name=class_name, drop=True) if class_name else results
         for first, second in pairwise(best):
@@ -129,6 +131,32 @@ def metric_rows(results: xr.Dataset, write: Callable[[float, float, float], str]
         rows.append(row)
     found = pd.DataFrame(rows)
     return found if len(found) and found["class"].any() else found.drop(columns="class", errors="ignore")
+
+
+def _against(results: xr.Dataset, metric: str) -> str:
+    """Say what a metric is against, if not the truth that the table names."""
+    said, truth = results[metric].attrs.get("against"), truth_in_words(results.attrs)
+    return "" if said in (None, truth) else f" (against {said})"
+
+
+def unusual(results: xr.Dataset) -> list[str]:
+    """Say which metrics are infinite, or undefined, and in how many draws.
+
+    Examples
+    --------
+    >>> ratio = xr.DataArray([[np.inf, np.inf, 2.0, np.nan]], dims=("classifier", "draw"), attrs={"better": "greater"})
+    >>> point = ratio.isel(draw=0, drop=True)
+    >>> results = xr.Dataset({"ratio": ratio, "ratio_point": point}, coords={"classifier": ["A"]})
+    >>> unusual(results)
+    ['ratio of A is infinite in 50 % of draws.', 'ratio of A is undefined in 25 % of draws, which are left out.']
+    """
+    table, told = summary(results), []
+    for what, more in (("infinite", ""), ("undefined", ", which are left out")):
+        for row in table.loc[table[what] > 0].to_dict("records") if what in table else ():
+            of = f" for {row['class']}" if row.get("class") else ""
+            often = f" in {100 * row[what]:.2g} % of draws{more}" if row[what] < 1 else ""
+            told.append(f"{metric_name(row['metric'])}{of} of {row['classifier']} is {what}{often}.")
+    return told
 
 
 def by_group_table(results: xr.Dataset, column: str, write: Callable[[float, float, float], str]) -> pd.DataFrame:
@@ -260,6 +288,7 @@ def _sentences(results: xr.Dataset, panels: xr.Dataset, annotations: Annotations
         f"These are {n_cases:,} cases{over}, with {experts} experts each, {per_case.mean():.1f} on average.",
         *agreement_in_words(panels, best[:MOST_CLASSIFIERS]),
         operating_point(results),
+        *map(capitalised, unusual(results)[:_SENTENCES]),
         RESTS_ON,
     ]
     return list(filter(None, told))

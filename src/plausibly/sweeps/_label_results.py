@@ -9,10 +9,11 @@ from jaxtyping import Float
 
 from plausibly._arviz import Posterior
 from plausibly.evaluation import evaluate, evaluate_by_level
-from plausibly.evaluation._metrics import usual_metrics
+from plausibly.evaluation._metrics import ANSWERS, usual_metrics
 from plausibly.evaluation._panels import first_choices
 from plausibly.evaluation._thresholds import check_thresholds, positive_index
 from plausibly.metrics._declared import improper
+from plausibly.metrics._inputs import answered
 from plausibly.random_streams import Stream, key_words
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def label_metrics(
     """
     names = [*(_OF_TWO if two else _OF_MORE)]
     names += usual_metrics(predictions[0].shape[1], predictions, ordered=True) if ordered else []
+    if any(not answered(given).all() for given in predictions):
+        return list(dict.fromkeys([*names, *ANSWERS]))
     if any(((given == 0) | (given == 1)).all() for given in predictions):
         return names
     probable = all(improper(given) is None for given in predictions)
@@ -92,7 +95,7 @@ def named_classes(plan: "Plan") -> xr.Dataset:
     Returns
     -------
     ``named`` and ``first``, the indices of the class that is named and of the first choice, which differ only with a
-    threshold, and ``score``, that of the former; each (classifier, case).
+    threshold, -1 without an answer; and ``score``, that of the former; each (classifier, case).
     """
     annotations, given = plan.annotations, list(plan.predictions.values())
     words = {Stream.PREDICTIONS: key_words(plan.seed, annotations.cases, Stream.PREDICTIONS)}
@@ -102,6 +105,7 @@ def named_classes(plan: "Plan") -> xr.Dataset:
         at = positive_index(annotations.classes, plan.options["positive"])
         own = zip(given, thresholds, strict=True)
         named = np.stack([np.where(scores[:, at] >= threshold, at, 1 - at) for scores, threshold in own])
+        named = np.where(first < 0, -1, named)
     cases = np.arange(annotations.n_cases)
     scores = np.stack([of[cases, own] for of, own in zip(given, named, strict=True)])
     dims = ("classifier", "case")

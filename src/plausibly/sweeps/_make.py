@@ -13,7 +13,8 @@ from plausibly.annotators import annotator_accuracies, annotator_confusions
 from plausibly.diagnostics import diagnose, shared_convergence
 from plausibly.diagnostics._verdict import worst
 from plausibly.evaluation import evaluate_by_level, summary
-from plausibly.metrics._lists import ranked_classes
+from plausibly.evaluation._measure import _predicted_lists
+from plausibly.metrics._confusion import NO_ANSWER
 from plausibly.posterior import build_posterior, case_names, slots_of
 from plausibly.priors.population import CLASS_SHIFTS, largest_shifts
 from plausibly.sweeps._label_results import against_most_plausible
@@ -79,11 +80,10 @@ def _subgroups(levels: Sequence[tuple[float, xr.Dataset]]) -> pd.DataFrame:
 
 
 def _choices(plan: "Plan", cases: np.ndarray) -> xr.DataArray:
-    lists = [
-        ranked_classes(scores[cases], min(DEPTH, plan.annotations.n_classes)) for scores in plan.predictions.values()
-    ]
+    depth = min(DEPTH, plan.annotations.n_classes)
+    lists = np.array([_predicted_lists(scores[cases], depth, None) for scores in plan.predictions.values()])
     return xr.DataArray(
-        plan.annotations.classes[np.array(lists)],
+        np.where(lists < 0, NO_ANSWER, plan.annotations.classes[lists]),
         dims=("classifier", "case", "place"),
         coords={"classifier": list(plan.predictions), "case": plan.annotations.cases[cases]},
     )

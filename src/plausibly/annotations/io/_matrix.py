@@ -101,7 +101,7 @@ def read_matrix(
         The number of rows expected.
     labels
         Whether a single column with one of the names :data:`NAMED` may hold the class of each row, by name: that class
-        then has 1, and the others have 0.
+        then has 1, and the others have 0; all have 0 where the cell is blank.
 
     Raises
     ------
@@ -238,18 +238,17 @@ def _one_hot(
     rows: np.ndarray | int,
     error: type[PlausiblyError],
 ) -> Num[np.ndarray, "row class"]:
-    """Give the class that a row names 1, and the others 0; `rows` as for :func:`_numbers`."""
-    for row in missing(column)[:1]:
-        raise error(f"{_place(rows, row)}: the cell in column {header!r} is missing; name a class")
+    """Give the class that a row names 1, and the others 0, also where it names none; `rows` as for :func:`_numbers`."""
     out = np.zeros((len(column), len(classes)), np.float32)
-    if not len(column):
+    there = np.setdiff1d(np.arange(len(column)), missing(column))
+    if not len(there):
         return out
-    names, code = to_codes(column, header, error)
+    names, code = to_codes(column.take(there), header, error)
     known = {str(name): index for index, name in enumerate(classes)}
     at = np.array([known.get(str(name), -1) for name in names])[code]
     for row in np.flatnonzero(at < 0)[:1]:
-        raise error(f"{_place(rows, row)}: {unknown_class(str(names[code[row]]), classes)}")
-    out[np.arange(len(out)), at] = 1
+        raise error(f"{_place(rows, there[row])}: {unknown_class(str(names[code[row]]), classes)}")
+    out[there, at] = 1
     return out
 
 
