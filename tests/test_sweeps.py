@@ -81,7 +81,7 @@ def test_metrics_stack_the_summaries(swept):
     table = swept.metrics
     assert list(table.columns) == [
         "classifier", "model", "reliability", "metric", "class", "mean", "sd", "lower", "upper", "best", "worst",
-        "point", "total_lower", "total_upper", "sampling_sd",
+        "point", "total_lower", "total_upper", "sampling_sd", "undefined", "infinite",
     ]  # fmt: skip
     assert len(table) == 3 * 2 * (14 + 1 + 2 * 3)
     one = table[(table["model"] == "prirn") & (table["reliability"] == 10)].reset_index(drop=True)

@@ -23,7 +23,7 @@ COMMANDS = (
     *("diagnose", "agreement", "discrepancy", "judge", "reliability", "convert", "simulate", "model"),
 )
 METRICS = ["classifier", "model", "reliability", "metric", "class", "mean", "sd", "lower", "upper", "best", "worst"]
-METRICS += ["point", "total_lower", "total_upper", "sampling_sd"]
+METRICS += ["point", "total_lower", "total_upper", "sampling_sd", "undefined", "infinite"]
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,6 @@ CURVES, CONFUSION = "curves.csv", "confusion.csv"
 _ROWS = 24  #: of the table on the terminal; where there would be more, metrics of single classes are left out
 _ROWS_OF_GROUPS = 40
 _SENTENCES = 6  # on values that are infinite or undefined
-_UNUSUAL = ["undefined", "infinite"]  # columns of tables
 RULES = "specificity", "sensitivity", "net_benefit"  #: by which a threshold is chosen
 _LISTS = re.compile(r"(top\d+_|expert_|human_)\w+")  # which the main table has
 _COORDINATES = "classifier", "class_name", "mean", "lower", "upper", "total_lower", "total_upper"
@@ -183,12 +182,9 @@ def _truth_of_threshold(options: MetricOptions) -> dict[str, Any]:
 
 
 def with_class(table: pd.DataFrame) -> pd.DataFrame:
-    """Add the columns of classes and of unusual draws, which files have whether or not they say anything."""
+    """Add a column for classes, which tables have whether or not a metric has a value for every class."""
     if "class" not in table and "metric" in table:
         table.insert(table.columns.get_loc("metric") + 1, "class", "")
-    if "sampling_sd" in table:
-        table = table.reindex(columns=[*table.columns.drop(_UNUSUAL, errors="ignore"), *_UNUSUAL])
-        table[_UNUSUAL] = table[_UNUSUAL].fillna(0.0)
     return table
 
 

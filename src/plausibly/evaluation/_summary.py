@@ -31,9 +31,9 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
         and ``worst`` value over the draws, all for these cases; ``point``, the value at the model's point estimate;
         ``total_lower`` and ``total_upper``, the interval for new cases like these; and ``sampling_sd``, the standard
         deviation from the sampling of cases. The last three are NaN without replicates or with a single cluster. For a
-        point estimate, annotation and total noise are unknown: ``sd`` and both intervals are NaN. Draws in which a
-        metric is undefined are left out. If there are any such draws, or draws in which a metric is infinite, such as
-        the likelihood ratio where no answer is wrong, the columns ``undefined`` and ``infinite`` have their shares.
+        point estimate, annotation and total noise are unknown: ``sd`` and both intervals are NaN. ``undefined`` and
+        ``infinite`` are the shares of draws in which a metric is so, such as the sensitivity without a positive case,
+        and the likelihood ratio without a wrong answer; undefined ones are left out.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
     columns = ["classifier", "metric", "class", "mean", "sd", "lower", "upper", "best", "worst", "point"]
     more = ["total_lower", "total_upper", "sampling_sd", "undefined", "infinite"]
     table = pd.DataFrame(rows, columns=[*columns, *more])
-    return table.drop(columns=[name for name in ("class", *more[-2:]) if not table[name].any()])
+    return table if table["class"].any() else table.drop(columns="class")
 
 
 def _by_class(results: xr.Dataset, dims: tuple[Hashable, ...]) -> list[tuple[str, tuple[int, ...]]]:

@@ -31,13 +31,21 @@ def _fitted(design, offset, true, false):
         p = nn.sigmoid(offset + at @ design)
         gradient = design @ (shares - weights * p)
         curvature = (design * weights * p * (1 - p)) @ design.T
-        step = jnp.linalg.solve(curvature, gradient) if len(design) > 1 else gradient / curvature[0]
+        step = _solved(curvature, gradient)
         change = jnp.max(jnp.where(weights > 0, jnp.abs(step @ design), 0))
         step = step * jnp.where(change > 0, jnp.log1p(change) / jnp.where(change > 0, change, 1), 0)
         return at + step, change, number + 1
 
     start = jnp.zeros(len(design)), jnp.inf, 0
     return lax.while_loop(lambda state: (state[1] > _ENOUGH) & (state[2] < _STEPS), improved, start)[0]
+
+
+def _solved(matrix, vector):
+    """Solve one linear equation, or two."""
+    if len(vector) == 1:
+        return vector / matrix[0]
+    (a, b), (_, d) = matrix
+    return jnp.stack([d * vector[0] - b * vector[1], a * vector[1] - b * vector[0]]) / (a * d - b * b)
 
 
 def _intercept(tp, fp, scores):

@@ -152,7 +152,7 @@ def unusual(results: xr.Dataset) -> list[str]:
     """
     table, told = summary(results), []
     for what, more in (("infinite", ""), ("undefined", ", which are left out")):
-        for row in table.loc[table[what] > 0].to_dict("records") if what in table else ():
+        for row in table.loc[table[what] > 0].to_dict("records"):
             of = f" for {row['class']}" if row.get("class") else ""
             often = f" in {100 * row[what]:.2g} % of draws{more}" if row[what] < 1 else ""
             told.append(f"{metric_name(row['metric'])}{of} of {row['classifier']} is {what}{often}.")
