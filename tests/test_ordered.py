@@ -189,3 +189,8 @@ def test_costs_need_levels_of_as_many_classes():
     options = {"metrics": {"cost": pb.metrics.expected_cost(np.ones((5, 5)))}, "truth": "annotator"}
     with pytest.raises(ArgumentError, match="'cost' has costs of 5 classes, but there are 2 with positive="):
         pb.evaluate(SCORES.grades(), {"A": PREDICTED}, positive="5", **options)
+
+
+def test_scores_without_a_threshold_are_told_of_grades():
+    with pytest.raises(ArgumentError, match=r"need a threshold .*--ordered"):
+        pb.aggregate(SCORES, predictions={"A": np.zeros(N)}, progress=False)

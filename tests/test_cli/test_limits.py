@@ -89,7 +89,10 @@ def test_who_has_seen_the_labels_has_no_accuracy_in_the_headline(folder, monkeyp
     assert "B agrees with more labels than is possible" in found.stderr
     assert "accuracy is not stated: B may have seen these labels" in screen
     assert "B's first choice" not in screen
-    assert "Nothing shows that the classifiers have not seen" in screen
+    told = found.stderr + screen
+    assert "leave B out, write --annotations-only, or collect fresh labels" in told
+    assert "overestimated" not in told
+    assert "accuracies are too high" not in told
 
 
 def test_fresh_labels_of_other_cases_and_without_classifiers_are_refused(folder):

@@ -209,6 +209,11 @@ class Scores(ByCase):
 
 def check_threshold(threshold: object) -> float:
     """Refuse a threshold that is not a finite number."""
+    if threshold is None:
+        raise ArgumentError(
+            "scores need a threshold that separates two classes, but none was given: write for example threshold=0 "
+            "(--threshold 0), or evaluate few distinct scores as grades (ordered=True, --ordered)."
+        )
     number = isinstance(threshold, Real | np.number) and not isinstance(threshold, bool | np.bool_)
     if not (number and np.abs(float(threshold)) <= GREATEST):  # type: ignore[arg-type]
         raise ArgumentError(

@@ -96,14 +96,22 @@ def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame
             for check, own in checks[~checks["passed"].astype(bool)].groupby("check", sort=False)
         }
     )
-    if seen := failed.get("ceiling"):
+    withheld = "withheld" in attrs
+    seen = failed.get("ceiling", [])
+    if seen and withheld:
+        yield (
+            f"{listed(seen)} agree{_s(seen)} with more labels than is possible without having seen them, and the "
+            "posterior takes these predictions for evidence, so no accuracy is stated, not of other classifiers either: "
+            f"leave {listed(seen)} out, write --annotations-only, or collect fresh labels."
+        )
+    elif seen:
         yield (
             f"{listed(seen)} agree{_s(seen)} with more labels than is possible without having seen them: "
             f"{_accuracies(seen)} overestimated. Collect fresh labels."
         )
     if checks is not None and (fresh := checks[checks["check"] == "fresh"]).size:
         yield _fresh(fresh, failed.get("fresh", []))
-    if outside := json.loads(attrs.get("outside", "[]")):
+    if not withheld and (outside := json.loads(attrs.get("outside", "[]"))):
         yield f"The posterior does not know the predictions of {listed(outside)}: {_accuracies(outside)} too low."
     if more := list(knows_more(results)):
         yield (
@@ -111,12 +119,13 @@ def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame
             "underestimated."
         )
     if any(check in failed for check in ("plurality", "unanimous for", "unanimous against")):
+        so = "" if withheld else ": accuracies may be several points off"
         yield (
-            "Experts disagree in another way than is assumed: accuracies may be several points off. Agreement with an "
-            "expert holds if no classifier has seen these labels."
+            f"Experts disagree in another way than is assumed{so}. Agreement with an expert holds if no classifier has "
+            "seen these labels."
         )
     yield from said
-    if known_predictions(attrs) and not (checks is not None and (checks["check"] == "fresh").any()):
+    if not withheld and known_predictions(attrs) and not (checks is not None and (checks["check"] == "fresh").any()):
         yield (
             "Nothing shows that the classifiers have not seen these labels; if they have, accuracies are too high. "
             "Fresh labels of some cases would tell (--fresh-labels)."
