@@ -73,6 +73,7 @@ ACCEPT |= {
     "dense",
     "diagnose",
     "evaluate",
+    "label_rows",
     "evidence_checks",
     "limits",
     "panels",

@@ -101,8 +101,8 @@ def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame
     if seen and withheld:
         yield (
             f"{listed(seen)} agree{_s(seen)} with more labels than is possible without having seen them, and the "
-            "posterior takes these predictions for evidence, so no accuracy is stated, not of other classifiers either: "
-            f"leave {listed(seen)} out, write --annotations-only, or collect fresh labels."
+            "posterior takes these predictions for evidence, so no accuracy is stated, not of other classifiers "
+            f"either: leave {listed(seen)} out, write --annotations-only, or collect fresh labels."
         )
     elif seen:
         yield (

@@ -33,7 +33,6 @@ from plausibly.metrics._inputs import answered, check_share
 from plausibly.metrics._user import Function, as_metric, check_function
 
 COORDINATES = ("classifier", "draw", "chain", "case", "risk_level", "replicate", "class_name", "group")
-_LIST = re.compile(rf"top(\d+)_({'|'.join(METRICS)})")
 _AT_POINT = {
     "sensitivity_at_specificity": sensitivity_at_specificity,
     "specificity_at_sensitivity": specificity_at_sensitivity,
@@ -302,7 +301,7 @@ def _named(text: str, *, n_classes: int, threshold: Any, risks: Any, drawn: bool
     """Find a metric by its name: the metric, or for lists their metric and length."""
     if text in LABEL_METRICS:
         return LABEL_METRICS[text]
-    if found := _LIST.fullmatch(text):
+    if found := re.fullmatch(rf"top(\d+)_({'|'.join(METRICS)})", text):
         if 1 <= (k := int(found[1])) <= n_classes and drawn:
             return found[2], k
         if not drawn and text == "top1_accuracy":
