@@ -126,10 +126,17 @@ def test_columns_that_do_not_fit():
         Scores(**good, annotation_case=[0, 0], annotation_annotator=[0, 1], score=[1.0, np.nan])
 
 
-@pytest.mark.parametrize("threshold", ["0", None, True, np.nan, np.inf, 1e16, [0]])
+@pytest.mark.parametrize("threshold", ["0", True, np.nan, np.inf, 1e16, [0]])
 def test_thresholds_are_finite_numbers(threshold):
     with pytest.raises(ArgumentError, match="threshold must be a finite number"):
         SCORES.split(threshold)
+
+
+def test_no_threshold_is_told_of_grades():
+    with pytest.raises(
+        ArgumentError, match=r"none was given: write for example threshold=0 .* as grades \(ordered=True"
+    ):
+        SCORES.split(None)
 
 
 def test_what_is_no_frame():

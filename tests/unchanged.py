@@ -2,7 +2,10 @@
 
 The other tests say whether numbers are right. This one says whether a change that should not touch them did. Recorded
 numbers are compared with a tolerance, because another processor adds up in another order. A change that means to change
-numbers records them again, ``python -m tests.test_unchanged``, and its message says which and why.
+numbers records them again, ``python -m tests.unchanged``, and its message says which and why.
+
+It takes five minutes, and another processor can send a chain elsewhere, so it's no part of the suite: run
+``pytest tests/unchanged.py`` before and after a change of structure.
 """
 
 import json
@@ -190,14 +193,12 @@ def check(name: str, now: Mapping[str, list[float]], before: Mapping[str, list[f
         )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_posteriors_are_unchanged(name):
     model, given = RUNS[name]
     check(name, digest_of_posterior(posterior(model, **given)), recorded("posteriors")[name])
 
 
-@pytest.mark.slow
 def test_tables_are_unchanged():
     before = recorded("tables")
     with warnings.catch_warnings():
