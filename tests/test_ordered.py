@@ -8,6 +8,7 @@ from sklearn import metrics as sk
 import plausibly as pb
 from plausibly.cli import _evaluate as evaluating
 from plausibly.errors import ArgumentError, PredictionError
+from plausibly.report._summary import sentences
 from tests.test_cli.run import plausibly
 
 N, RANDOM = 20, np.random.default_rng(0)
@@ -119,6 +120,9 @@ def test_a_sweep_takes_scores_as_grades():
         progress=False,
     )  # fmt: skip
     assert list(dict.fromkeys(swept.metrics["metric"])) == ["top1_accuracy", *ORDERED, "ranked_probability_score"]
+    of_grades = [sentence for sentence in sentences(swept, []) if "share within one grade" in sentence]
+    assert of_grades
+    assert of_grades[0].startswith("Against what ")
 
 
 @pytest.fixture

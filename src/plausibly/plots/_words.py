@@ -3,6 +3,7 @@
 import re
 
 _NAMES = {name: name.upper() for name in ("auroc", "ppv", "npv", "f1", "mcc")} | {"brier": "Brier score"}
+_WHOLE = {"within_one": "share within one grade"}
 _AT_SHARE = re.compile(r"(.+?)_(?:at_)?(specificity|sensitivity|prevalence|)_?(0?\.\d+)")
 _SHARES = {"prevalence": "{} at a prevalence of {}", "": "{} at a threshold of {}"}
 
@@ -23,6 +24,8 @@ def metric_name(metric: str) -> str:
         name, of, share = found.groups()
         percent = f"{100 * float(share):g} %"
         return _SHARES.get(of, f"{{}} at {{}} {of}").format(metric_name(name), percent)
+    if metric in _WHOLE:
+        return _WHOLE[metric]
     words = metric.split("_")
     if words[-1].isdigit():
         words = [f"top-{words[-1]}", *words[:-1]]

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.evaluation import by_group, largest_confusions, summary
 from plausibly.evaluation._by_group import SUFFIX
-from plausibly.evaluation._metrics import ANSWERS
+from plausibly.evaluation._metrics import ANSWERS, GROUPS
 from plausibly.evaluation._truth import truth_in_words
 from plausibly.plots._words import capitalised, metric_name
 from plausibly.report._tables import headline, lead, value_and_interval
@@ -26,7 +26,8 @@ MOST_IN_MATRIX = 12  #: classes of a confusion matrix; of more, the largest conf
 _ROUNDING = 0.05  # cases, which are printed with one decimal
 _IN_WORDS = 3  # confusions of each classifier
 OF_TWO = "auroc", "sensitivity", "specificity", "ppv", "npv", "brier", "log_score", *ANSWERS
-_OF_MORE = "balanced_accuracy", "f1_macro", "brier", "log_score", "calibration_error", *ANSWERS
+_OF_GRADES = GROUPS["ordered"]
+_OF_MORE = *_OF_GRADES, "balanced_accuracy", "f1_macro", "brier", "log_score", "calibration_error", *ANSWERS
 _BY_CLASS = "sensitivity", "ppv", "f1"
 _OF_LISTS = re.compile(r"top\d+_|expert_|human_")
 _AT_PREVALENCE = re.compile(r"(ppv|npv)_at_prevalence_[\d.]+$")
@@ -93,25 +94,22 @@ def plain_metrics(results: xr.Dataset) -> list[str]:
     return [name for name in plain if not _OF_LISTS.match(name)]
 
 
-def in_words_of_two(swept: Sweep, classifier: str) -> Iterator[str]:
-    """Say how well a classifier tells two classes apart."""
+def of_labels_in_words(swept: Sweep, classifier: str) -> Iterator[str]:
+    """Say how well a classifier tells two classes apart, or grades."""
     found = truths(swept)
-    if not found or "positive" not in found[0].attrs:
+    if not found:
         return
     results = found[0].sel(classifier=[classifier])
+    first = OF_TWO[:3] if "positive" in results.attrs else _OF_GRADES[:3]
     table = summary(results).set_index("metric")
     told = [
         f"{metric_name(name)} {row['mean']:.2f}" + ("" if np.isnan(row["total_lower"]) else f" ({_ends(row)})")
-        for name, row in table.loc[[name for name in OF_TWO[:3] if name in table.index]]
-        .dropna(subset="mean")
-        .iterrows()
+        for name, row in table.loc[[name for name in first if name in table.index]].dropna(subset="mean").iterrows()
     ]
     if told:
         listed = f"{', '.join(told[:-1])} and {told[-1]}" if len(told) > 1 else told[0]
-        yield (
-            f"Against {truth_in_words(results.attrs)}, {classifier} has {listed} for "
-            f"{results.attrs['positive']}{at_threshold(results)} (94 % intervals)."
-        )
+        of = f" for {results.attrs['positive']}{at_threshold(results)}" if "positive" in results.attrs else ""
+        yield f"Against {truth_in_words(results.attrs)}, {classifier} has {listed}{of} (94 % intervals)."
 
 
 def best_classifiers(swept: Sweep) -> list[str]:

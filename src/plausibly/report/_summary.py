@@ -27,7 +27,7 @@ from plausibly.report._ambiguity import (
     of_prior,
     stay_open,
 )
-from plausibly.report._label_metrics import in_words_of_two
+from plausibly.report._label_metrics import of_labels_in_words
 from plausibly.report._tables import annotated_cases, checks_failed, headline, headline_metrics, lead, sampled
 from plausibly.sweeps import Run, Sweep
 
@@ -52,7 +52,7 @@ def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[
     rows = _rows(swept, run)
     if rows:
         first, *further = _accuracy(rows[0], headline_metrics(swept)[0], swept, run)
-        yield from (first, *in_words_of_two(swept, rows[0]["classifier"]))
+        yield from (first, *of_labels_in_words(swept, rows[0]["classifier"]))
         yield from (*cautions(swept.annotations, run.results, swept.checks), *further)
     yield from choice_of_cases(swept)
     yield from prior_notes([run])
