@@ -50,8 +50,7 @@ def simulated(n_cases: int, n_labels: int = 12, seed: int = 0) -> tuple[Any, Any
 def activelab(classifier: str = "A") -> Callable[..., Any] | None:
     """ActiveLab as a strategy, if cleanlab is installed.
 
-    Its scores of a case depend on all cases of a repetition, so all labels seen so far are kept; scores are made for
-    cases with new labels.
+    Its scores of a case depend on all cases, so all labels seen so far are kept.
     """
     try:
         from cleanlab.multiannotator import get_active_learning_scores
@@ -62,7 +61,7 @@ def activelab(classifier: str = "A") -> Callable[..., Any] | None:
 
     from plausibly.posterior import annotations_of
 
-    known: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
+    known: dict[str, tuple[np.ndarray, np.ndarray]] = {}
 
     def active_lab(posterior, predictions):
         import pandas as pd
@@ -72,24 +71,17 @@ def activelab(classifier: str = "A") -> Callable[..., Any] | None:
         labels = np.full((annotations.n_cases, len(annotations.annotators)), np.nan)
         first = annotations.annotation_start[:-1]
         labels[annotations.annotation_case, annotations.annotation_annotator] = annotations.entry_class[first]
-        scores = np.empty(annotations.n_cases)
-        repetitions = np.array([name.split(" ")[0] for name in annotations.cases])
-        for at, name in enumerate(annotations.cases):
-            known.setdefault(repetitions[at], {})[str(name)] = labels[at], probabilities[at]
-        for repetition in np.unique(repetitions):
-            of = known[repetition]
-            width = max(len(one) for one, _ in of.values())
-            table = np.array([np.pad(one, (0, width - len(one)), constant_values=np.nan) for one, _ in of.values()])
-            used, codes = np.unique(table[~np.isnan(table)], return_inverse=True)
-            table[~np.isnan(table)] = codes
-            frame = pd.DataFrame(table).loc[:, ~np.isnan(table).all(axis=0)]
-            own = np.array([p[used.astype(int)] for _, p in of.values()])
-            with redirect_stdout(StringIO()):  # it prints which classes are rare
-                found, _ = get_active_learning_scores(frame, own / own.sum(axis=1, keepdims=True))
-            by_name = dict(zip(of, found, strict=True))
-            for at in np.flatnonzero(repetitions == repetition):
-                scores[at] = -by_name[str(annotations.cases[at])]
-        return scores
+        known.update(zip(map(str, annotations.cases), zip(labels, probabilities, strict=True), strict=True))
+        width = max(len(one) for one, _ in known.values())
+        table = np.array([np.pad(one, (0, width - len(one)), constant_values=np.nan) for one, _ in known.values()])
+        used, codes = np.unique(table[~np.isnan(table)], return_inverse=True)
+        table[~np.isnan(table)] = codes
+        frame = pd.DataFrame(table).loc[:, ~np.isnan(table).all(axis=0)]
+        own = np.array([p[used.astype(int)] for _, p in known.values()])
+        with redirect_stdout(StringIO()):  # it prints which classes are rare
+            found, _ = get_active_learning_scores(frame, own / own.sum(axis=1, keepdims=True))
+        by_name = dict(zip(known, found, strict=True))
+        return np.array([-by_name[str(name)] for name in annotations.cases])
 
     return active_lab
 
@@ -130,27 +122,24 @@ def replayed(
     import pandas as pd
 
     import plausibly as pb
-    from plausibly.planning._hidden import Hidden
+    from benchmarks._replay import Hidden, replay
 
     n = annotations.n_cases
     parts, ratios, every = [], [], np.arange(n)
     for seed in range(repetitions):
-        hidden = Hidden.of(annotations, START, 1, seed)
+        hidden = Hidden.of(annotations, START, seed)
         visible = hidden.first()
         begun = hidden.visible(every, visible)
-        given = {"class_prior": pb.priors.population.estimate(begun, seed=seed), "draws": 150, "progress": False}
-        posterior = pb.aggregate(begun, "dirichlet-categorical", seed=seed, **given)
+        given = {"class_prior": pb.priors.population.estimate(begun, seed=seed), "draws": 150}
+        posterior = pb.aggregate(begun, "dirichlet-categorical", seed=seed, progress=False, **given)
         known = truth if sees_truth else np.maximum(pb.dense(posterior)[0], 1e-4)
         predictions = pb.datasets.simulate_classifiers(known, QUALITIES, seed=seed)
         others = [function] if (function := activelab()) else []
-        found = pb.replay(
-            annotations, predictions, strategy=(*STRATEGIES, *others), goal=goal, budget=budget,
-            step=max(1, budget // 10), start=START, repetitions=1, truth=truth, seed=seed, **given,
-        )  # fmt: skip
+        steps = {"budget": budget, "step": max(1, budget // 10), "goal": goal}
+        found = replay(hidden, predictions, (*STRATEGIES, *others), truth=truth, seed=seed, **steps, **given)
         parts.append(found.by_repetition.assign(repetition=seed))
-        ratios.append(
-            _came_over_forecast(posterior, predictions, goal, budget, hidden, visible, given | {"seed": seed})
-        )
+        given |= {"seed": seed, "progress": False}
+        ratios.append(_came_over_forecast(posterior, predictions, goal, budget, hidden, visible, given))
     return replace(found, by_repetition=pd.concat(parts, ignore_index=True)), ratios
 
 
@@ -168,9 +157,8 @@ def _came_over_forecast(posterior, predictions, goal, budget, hidden, visible, g
         pair = plan.forecast["versus"] != ""
         return plan.forecast[pair if goal == "better" else ~pair].groupby("labels")["width"].mean()
 
-    n = len(visible)
-    total = np.diff(hidden.first_of)
-    names = [f"0 {name}" for name in hidden.annotations.cases]
+    n, total = len(visible), hidden.total
+    names = hidden.annotations.cases.tolist()
     left = [name for name, more in zip(names, total > visible, strict=True) if more]
     plan = pb.plan(posterior, predictions, goal=goal, budget=budget, candidates=left, progress=False)
     case = pd.Index(names).get_indexer(plan.sequence)

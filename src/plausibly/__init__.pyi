@@ -48,7 +48,6 @@ from .model_comparison import compare as compare
 from .model_comparison import predictive_check as predictive_check
 from .model_comparison import prior_sensitivity as prior_sensitivity
 from .planning import plan as plan
-from .planning import replay as replay
 from .posterior import case_draws as case_draws
 from .posterior import dense as dense
 from .posterior import load as load

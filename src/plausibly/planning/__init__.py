@@ -17,12 +17,9 @@ is expected to narrow the interval for M, ``1 − √(1 − Δ_i / Σ_j Var(g_j)
 
 ``_program`` has the compiled programs, one for the next label and one that simulates several annotations or rankings;
 ``_values`` runs them over ranges of cases; ``_annotators`` determines who may be asked; ``_allocate`` spends the
-budget; ``_forecast`` simulates the results, and ``_advice`` puts them into words. ``_replay`` hides existing
-annotations and reveals them as a strategy asks for them, which shows whether planning would have helped.
+budget; ``_forecast`` simulates the results, and ``_advice`` puts them into words.
 """
 
 from plausibly.planning._annotators import can_plan as can_plan
 from plausibly.planning._plan import plan as plan
-from plausibly.planning._replay import Replay as Replay
-from plausibly.planning._replay import replay as replay
 from plausibly.planning._result import Plan as Plan

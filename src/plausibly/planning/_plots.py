@@ -1,8 +1,7 @@
-"""Figures of forecasts and of replays."""
+"""Figures of forecasts."""
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -10,7 +9,6 @@ from plausibly.plots._style import GREY, colour, grid, marker, new_figure, plain
 from plausibly.plots._words import metric_name
 
 if TYPE_CHECKING:
-    from plausibly.planning._replay import Replay
     from plausibly.planning._result import Plan
 
 _WIDTH, _HEIGHT = 4.6, 3.6  # of a panel
@@ -51,23 +49,6 @@ def plot_forecast(plan: "Plan") -> Figure:
         ax.set_title(f"{words} Settled at {plan.level:g}", fontsize="medium", loc="left")
         _finish(ax, "probability that it is settled")
         ax.set_ylim(-0.02, 1.02)
-    return figure
-
-
-def plot_replay(replay: "Replay") -> Figure:
-    """Draw width, and the probability of the right decision, by labels spent; bands are two standard errors."""
-    table = replay.table
-    decided = table["right"].notna().any()
-    figure, axes = new_figure(_WIDTH * (1 + decided), _HEIGHT, 1, 1 + decided)
-    panels = [("width", f"width of the {100 * replay.ci_prob:g} % interval")]
-    panels += [("right", "probability of the right decision")] * bool(decided)
-    for ax, (what, words) in zip(axes.flat, panels, strict=True):
-        for at, (strategy, rows) in enumerate(table.groupby("strategy", sort=False)):
-            shade, error = colour(at), 2 * np.nan_to_num(rows[f"{what}_se"].to_numpy(float))
-            ax.fill_between(rows["labels"], rows[what] - error, rows[what] + error, color=shade, alpha=0.15, lw=0)
-            ax.plot(rows["labels"], rows[what], color=shade, lw=2, label=plain(strategy, 24))
-        _finish(ax, words, bottom=what == "width")
-    axes[0, 0].legend(frameon=False, fontsize="small")
     return figure
 
 
