@@ -1,7 +1,5 @@
 """Calibrations under several models, and sets that hold under all of them."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -47,12 +45,3 @@ def test_bad_input(small):
     ]:
         with pytest.raises(pb.PlausiblyError, match=match):
             call()
-
-
-def test_tuned_scores_do_not_compare(small):
-    sources = {"x": small.posterior, "y": small.posterior}
-    swept = pb.conformal_sweep(sources, small.predictions, alpha=0.45, score="raps")
-    other = {name: replace(score, penalty=0.3) for name, score in swept.runs["y"].scores.items()}
-    runs = {"x": swept.runs["x"], "y": replace(swept.runs["y"], scores=other)}
-    with pytest.raises(pb.ArgumentError, match="tuned for each run"):
-        replace(swept, runs=runs).common.verdict()

@@ -89,7 +89,6 @@ def conformal(
             "or share of the annotators.",
         ),
     ] = None,
-    tuning: Annotated[float, typer.Option(help="Share of cases set aside to tune the RAPS score.")] = 0.0,
     randomise: Annotated[
         bool,
         typer.Option(
@@ -127,7 +126,7 @@ def conformal(
         )
     column, new_column = _read_by(by, new_by)
     asked: dict[str, Any] = {"score": score, "target": target, "by": column, "loss": loss, "seed": seed}
-    asked |= {"risks": None if risks is None else str(risks), "samples": samples, "tuning": tuning, "logits": logits}
+    asked |= {"risks": None if risks is None else str(risks), "samples": samples, "logits": logits}
     asked |= {"randomise_scores": randomise and score != "lac", "randomise_threshold": randomise}
     if strangers := [name for name in given_new if name not in named]:
         raise ArgumentError(

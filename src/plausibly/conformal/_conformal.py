@@ -18,7 +18,6 @@ from plausibly.conformal._prior import learns_from_cases, prior_of
 from plausibly.conformal._result import EVERY, Conformal
 from plausibly.conformal._scores import Function, Score, parse_score
 from plausibly.conformal._targets import TARGETS, sampled, weights_of
-from plausibly.conformal._tuning import check_tuning, tuned
 from plausibly.errors import ArgumentError, PlausiblyWarning, renamed
 from plausibly.posterior import annotations_of, opened, reading
 from plausibly.predictions import line_up, named_predictions
@@ -39,7 +38,6 @@ def conformal(
     samples: int | None = None,
     penalty: float | None = None,
     free_ranks: int | None = None,
-    tuning: float = 0.0,
     randomise_scores: bool = False,
     randomise_threshold: bool = False,
     logits: bool = False,
@@ -87,9 +85,6 @@ def conformal(
         Drawing labels gives Monte Carlo conformal prediction as published, for comparison.
     penalty, free_ranks
         Parameters of RAPS, by default 0.01 and 5.
-    tuning
-        Share of the cases used to tune the parameters of RAPS for the smallest sets; these cases are not used for
-        calibration. By default 0.
     randomise_scores
         Whether the class itself enters its score (aps, raps, top-k) with a random weight, uniform between 0 and 1. This
         breaks ties between scores, so that coverage is closer to the guarantee and sets are usually smaller. Without
@@ -165,7 +160,6 @@ def conformal(
     if not named:
         raise ArgumentError('predictions must name at least one classifier, but none was given: write {"A": scores}.')
     parsed = parse_score(score, penalty=penalty, free_ranks=free_ranks, randomised=randomise_scores, logits=logits)
-    check_tuning(tuning, parsed)
     check_target(target, posterior)
     check_samples(samples)
     with source_of(posterior) as source:
@@ -186,18 +180,14 @@ def conformal(
         shape = (len(named), n_groups)
         counts, thresholds, keep, sizes = (np.zeros(shape, kind) for kind in (int, float, float, float))
         drawn: list[np.ndarray] = []
-        scores, curves = {}, {}
+        curves = {}
         for at, (name, own) in enumerate(zip(named, values, strict=True)):
             group = grouping.of(own, column, name=name)
-            chosen = parsed
-            if tuning:
-                chosen, group = tuned(parsed, own, group, weights, alpha, tuning, shares, seed)
-            calibrated = Calibrated(own, chosen, group, n_groups, shares)
+            calibrated = Calibrated(own, parsed, group, n_groups, shares)
             found = calibrated.curves(weights, cost, bound)
             counts[at] = [curve.n for curve in found]
             thresholds[at], keep[at] = np.transpose([curve.threshold(alpha) for curve in found])
             sizes[at] = calibrated.mean_sizes(thresholds[at])
-            scores[name] = chosen
             curves |= {(name, label): curve for label, curve in zip(grouping.names, found, strict=True)}
             if by_draw and target == "plausibility" and samples is None:
                 drawn.append(calibrated.thresholds_by_draw(source, found, cost, alpha, seed))
@@ -224,7 +214,7 @@ def conformal(
         keep=labelled(keep),
         threshold_by_draw=xr.DataArray(np.stack(drawn), dims=(*dims, "draw"), coords=coords) if drawn else None,
         mean_size=labelled(sizes),
-        scores=scores,
+        score=parsed,
         curves=curves,
         grouping=grouping,
         prior=prior,

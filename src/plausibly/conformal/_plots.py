@@ -45,7 +45,7 @@ def plot_thresholds(result: "Conformal", ax: Axes | None = None) -> Axes:
             style = {"marker": marker(number), "ms": 8, "mfc": "white", "mec": shade, "mew": 2, "ls": "", "zorder": 4}
             ax.plot(chosen, found if result.loss else 1 - found, **style)
     least, most = ("expected risk of what is missed, at most", None) if result.loss else ("coverage, at least", 1.02)
-    ax.set(xlabel=f"threshold of the score ({next(iter(result.scores.values())).name})", ylabel=least)
+    ax.set(xlabel=f"threshold of the score ({result.score.name})", ylabel=least)
     ax.set_ylim(0, most)
     beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if len(result.curves) >= _MANY else {"loc": "best"}
     ax.legend(frameon=False, **beside)

@@ -57,8 +57,8 @@ class Conformal:
         (classifier, group, draw) threshold if this draw of the plausibilities were the truth; None unless asked for.
     mean_size
         (classifier, group) mean size of the sets of the calibration cases.
-    scores
-        Score of each classifier, with its parameters.
+    score
+        Score, with its parameters.
     curves
         Losses of the calibration cases, by classifier and group.
     grouping
@@ -83,7 +83,7 @@ class Conformal:
     keep: xr.DataArray
     threshold_by_draw: xr.DataArray | None
     mean_size: xr.DataArray
-    scores: Mapping[str, Score]
+    score: Score
     curves: Mapping[tuple[str, str], Curve]
     grouping: Grouping
     prior: Prior | None = None
@@ -92,7 +92,7 @@ class Conformal:
     @property
     def classifiers(self) -> list[str]:
         """Names of the classifiers."""
-        return list(self.scores)
+        return self.threshold["classifier"].values.tolist()
 
     @property
     def groups(self) -> list[str]:
@@ -285,9 +285,8 @@ class Conformal:
             column = check_clusters(by, cases, "group")
         scored, found = {}, {}
         for name, values in read.items():
-            score = self.scores[name]
-            shares = shares_of(cases, self.seed, Stream.NEW_SHARES) if score.randomised else None
-            scored[name] = score.of(values, shares)
+            shares = shares_of(cases, self.seed, Stream.NEW_SHARES) if self.score.randomised else None
+            scored[name] = self.score.of(values, shares)
             found[name] = self.grouping.of(values, column)
         return cases, scored, found
 

@@ -21,7 +21,7 @@ from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError, PredictionError
 
 NAMES = ("lac", "aps", "raps", "top-k")
-PENALTY, FREE_RANKS = 0.01, 5  #: of RAPS, unless others are given or tuned
+PENALTY, FREE_RANKS = 0.01, 5  #: of RAPS, unless others are given
 _OF_PROBABILITIES = ("aps", "raps")
 _SUM = 0.01  # by which probabilities of a case may miss one
 

@@ -124,21 +124,10 @@ class ConformalSweep:
     def common(self) -> Conformal:
         """Calibration with the lowest threshold of all runs, whose guarantee holds under each of them.
 
-        Its p-values are the greatest over the runs. If scores were tuned, they differ between runs, and there are no
-        common sets.
-
-        Raises
-        ------
-        ArgumentError
-            If the scores of the runs differ.
+        Its p-values are the greatest over the runs.
         """
         found = list(self.runs.values())
         first = found[0]
-        if any(one.scores[name] != first.scores[name] for one in found for name in first.scores):
-            raise ArgumentError(
-                "the parameters of RAPS were tuned for each run, so thresholds cannot be compared: give penalty and "
-                "free_ranks instead of tuning."
-            )
         thresholds = np.stack([one.threshold.values for one in found])
         # Where thresholds are equal, a class there is kept with the greatest probability.
         lowest = thresholds.min(axis=0)

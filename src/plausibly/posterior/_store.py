@@ -5,8 +5,7 @@ the names back. The group ``shards`` says which shards are complete. Zarr writes
 replaces the old one, and a shard is marked last, so a process may be killed at any moment: what is not marked is
 written again. One process writes at a time, since neighbouring shards may share a chunk.
 
-Chunks have checksums. So have the metadata of all groups and arrays together, in the attribute ``metadata_checksum`` of
-the whole: an array without its metadata would not be missed. That attribute is written when all is laid out.
+Chunks have checksums, and all of a complete store have to be there.
 """
 
 import asyncio
@@ -27,13 +26,10 @@ from plausibly.errors import ArgumentError, FileError, PlausiblyWarning, reason
 from plausibly.posterior._container import build_posterior
 from plausibly.posterior._kept_chains import keep_chain, kept_chains
 from plausibly.posterior._store_reading import (
-    CHECKSUM,
+    COMPLETE,
     COUNTED,
     FINGERPRINT,
     PROGRESS,
-    check_chunks,
-    check_metadata,
-    checksum,
     damaged,
     difference,
     is_damage,
@@ -97,17 +93,13 @@ class Store:
             else:
                 _compare(path, found, self._fingerprint)
                 self._root = zarr.open_group(path, mode="r+")
-                if self._laid_out:
-                    check_metadata(path)
-                    complete = np.setdiff1d(np.arange(self.n_shards), self.missing())
-                    check_chunks(path, [self._regions(number) for number in complete])
             for left in filter(_is_partial, path.rglob("*")):
                 left.unlink()  # of a process that was killed
 
     @property
     def _laid_out(self) -> bool:
-        """Whether all groups are there; the last thing that :meth:`_create` writes is this attribute."""
-        return CHECKSUM in self._root.attrs
+        """Whether all groups are there; the last array that :meth:`_create` writes says which shards are complete."""
+        return f"{PROGRESS}/{COMPLETE}" in self._root
 
     def cases(self, number: int) -> slice:
         """Return the cases of a shard."""
@@ -117,7 +109,7 @@ class Store:
         """Return the numbers of the shards that are not complete."""
         if not self._laid_out:
             return list(range(self.n_shards))
-        return np.flatnonzero(~self._root[PROGRESS]["complete"][:]).tolist()
+        return np.flatnonzero(~self._root[PROGRESS][COMPLETE][:]).tolist()
 
     def _regions(self, number: int) -> dict[str, slice]:
         """Return what belongs to a shard, by dimension."""
@@ -182,7 +174,7 @@ class Store:
             for name in COUNTED:
                 if name in progress:
                     progress[name][number] = int(str(posterior.attrs[name]).split()[0])
-            progress["complete"][number] = True
+            progress[COMPLETE][number] = True
 
     def _create(self, posterior: Posterior) -> None:
         """Lay out the whole, given the posterior of some cases; what a killed process left is replaced."""
@@ -238,15 +230,15 @@ class Store:
                     shape=variable.shape,
                     dtype=variable.dtype,
                     dimension_names=[str(dim) for dim in variable.dims],
+                    fill_value=np.nan if variable.dtype.kind == "f" else None,
                     overwrite=True,
                     **_encoding(variable),
                 )
         self._root.attrs.update({str(name): value for name, value in laid_out.attrs.items()})
         counted = [name for name in COUNTED if name in attrs]
         progress = xr.Dataset({name: ("shard", np.zeros(self.n_shards, np.int64)) for name in counted})
-        progress["complete"] = "shard", np.zeros(self.n_shards, bool)
+        progress[COMPLETE] = "shard", np.zeros(self.n_shards, bool)
         progress.to_zarr(self._path, group=PROGRESS, mode="w", consolidated=False, zarr_format=3)
-        self._root.attrs[CHECKSUM] = checksum(self._path)
 
 
 def _sharded(groups: Mapping[str, xr.Dataset]) -> dict[str, dict[str, xr.Variable]]:

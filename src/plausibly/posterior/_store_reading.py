@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from plausibly.errors import FileError, PlausiblyError
-from plausibly.fingerprint import data_digest
 from plausibly.posterior._container import REMAINDER_NAME
 from plausibly.regression import names as coefficient_names
 
@@ -20,7 +19,7 @@ PROGRESS = "shards"
 CHAINS = "chains"  #: of what cases share, see :mod:`plausibly.posterior._kept_chains`
 SITES = "sites"  #: attribute of their group: which arrays are variables of the posterior
 FINGERPRINT = "fingerprint"  #: attribute, as JSON
-CHECKSUM = "metadata_checksum"  #: attribute, written when all is laid out
+COMPLETE = "complete"  #: which shards are; written last when a store is laid out
 COUNTED = ("converged", "exact")  #: attributes that say how many of a shard's cases
 
 
@@ -38,20 +37,16 @@ def read_store(path: str | Path) -> tuple[xr.DataTree, dict[str, xr.Dataset]]:
     groups = {name: node.to_dataset() for name, node in tree.children.items()}
     for variable in groups["posterior"].variables.values() if "posterior" in groups else ():
         variable.encoding["source"] = str(path)  # as variables from netCDF have it
-    if FINGERPRINT not in tree.attrs and CHECKSUM not in tree.attrs:
+    if FINGERPRINT not in tree.attrs:
         return tree, groups
-    complete = np.zeros(1, bool)
-    if CHECKSUM in tree.attrs:
-        check_metadata(path)
-        del tree.attrs[CHECKSUM]
-        progress = groups.pop(PROGRESS).load()
-        complete = progress["complete"].values
+    progress = groups.pop(PROGRESS, xr.Dataset()).load()
+    complete = progress[COMPLETE].values if COMPLETE in progress else np.zeros(1, bool)
     if not complete.all():
         raise FileError(
             f"{path} is not complete ({complete.sum()} of {complete.size} shards): repeat the call of aggregate() to "
             "continue."
         )
-    check_chunks(path)
+    _check_chunks(path)
     n_cases = groups["observed_data"].sizes["case"]
     for name in COUNTED:
         if name in progress:
@@ -143,39 +138,13 @@ def difference(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} was {found.get(name)} and is {wanted.get(name)}" for name in names)
 
 
-def checksum(path: Path) -> str:
-    """Checksum of the metadata of all groups and arrays."""
-    whole = json.loads((path / "zarr.json").read_bytes())
-    whole["attributes"].pop(CHECKSUM, None)
-    files = sorted([*path.glob("*/zarr.json"), *path.glob("*/*/zarr.json")])
-    return data_digest(json.dumps(whole), *((str(file.relative_to(path)), file.read_bytes()) for file in files))
-
-
-def check_metadata(path: str | Path) -> None:
-    """Without its metadata an array would not be missed."""
-    wanted = json.loads((Path(path) / "zarr.json").read_bytes())["attributes"][CHECKSUM]
-    if checksum(Path(path)) != wanted:
-        raise damaged(path, "metadata have changed")
-
-
-def check_chunks(path: str | Path, complete: Sequence[Mapping[str, slice]] | None = None) -> None:
-    """A chunk that is lost would be read as zeros; of a store that is not complete, those of some shards count."""
+def _check_chunks(path: str | Path) -> None:
+    """Refuse a store that has lost chunks, which Zarr reads as if nothing had been written there."""
     import zarr
 
     for name, array in zarr.open_group(path, mode="r").members(max_depth=None):
-        if isinstance(array, zarr.Array) and array.shape and array.size:
-            n, chunk = array.shape[-1], array.chunks[-1]  # chunks divide the last dimension
-            metadata: Any = array.metadata
-            dim = (metadata.dimension_names or ("",))[-1]
-            spans = [slice(0, n)] if complete is None else [shard.get(dim, slice(0, n)) for shard in complete]
-            wanted = {number for own in spans for number in range(own.start // chunk, -(-own.stop // chunk))}
-            lost = wanted - {
-                int(file.name)
-                for file in (Path(path) / name / "c").rglob("*")
-                if file.name.isdigit() and file.is_file()
-            }
-            if lost:
-                raise damaged(path, f"{len(lost)} chunks of {name} are lost")
+        if isinstance(array, zarr.Array) and (lost := array.nchunks - array.nchunks_initialized):
+            raise damaged(path, f"{lost} chunks of {name} are lost")
 
 
 def damaged(path: str | Path, what: str) -> FileError:
