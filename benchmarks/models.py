@@ -62,7 +62,7 @@ def predict(annotations, models: dict[str, dict], draws: int):
     """Tabulate by how much models predict left-out first choices, in nats per annotation, best first."""
     import plausibly as pb
 
-    compared = pb.compare(annotations, models, draws=draws, chains=2, progress=False)
+    compared = pb.compare_models(annotations, models, draws=draws, chains=2, progress=False)
     print(compared.verdict())
     table = compared.table[["elpd", "elpd_diff", "dse"]] / annotations.n_annotations
     return table.rename(columns={"elpd_diff": "behind", "dse": "se"})

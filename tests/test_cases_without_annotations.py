@@ -143,7 +143,7 @@ def test_every_function_is_right_for_them_or_refuses():
             wrong[name] = repr(error)
         tested.add(name)
     assert list(wrong.items()) == []
-    assert {"plan", "conformal", "compare", "audit", "agreement", "predictive_check"} <= tested
+    assert {"plan", "conformal", "compare_models", "audit", "agreement", "predictive_check"} <= tested
     for method in ("to_table", "to_rankings"):
         with pytest.raises(AnnotationError, match=REFUSED):
             getattr(every, method)()

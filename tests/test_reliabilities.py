@@ -270,7 +270,7 @@ def test_figure_has_a_row_for_each(panel):
     [
         ({"per": "person"}, "per must be one of dataset, annotator, but 'person'"),
         ({"unranked": "other"}, "unranked must be one of lumped"),
-        ({"mode": "power"}, "not a probability of the annotations.*plausibly.compare"),
+        ({"mode": "power"}, "not a probability of the annotations.*plausibly.compare_models"),
         ({"concentration": 0}, "concentration must be between 1e-6 and 1e6, but 0"),
         ({"spread": float("nan")}, "spread must be between"),
         ({"prior": (0, -1)}, r"prior must be the mean .* but \(0, -1\) was given"),

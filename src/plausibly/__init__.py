@@ -16,7 +16,7 @@ The top level has the containers, readers and writers, the errors, and one funct
 :func:`evaluate`           How well do classifiers do? (:func:`summary` prints it as a table)
 :func:`sweep`              Does the answer depend on the model or the reliability?
 :func:`conformal`          How large must a set of answers be?
-:func:`compare`            Which aggregation model predicts annotations best?
+:func:`compare_models`     Which aggregation model predicts annotations best?
 :func:`predictive_check`   Does the model reproduce the annotations?
 :func:`prior_sensitivity`  Does the prior matter?
 :func:`audit`              Are there problems in the data?

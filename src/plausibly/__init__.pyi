@@ -44,7 +44,7 @@ from .evaluation import evaluate as evaluate
 from .evaluation import summary as summary
 from .model import Model as Model
 from .model import TrueClass as TrueClass
-from .model_comparison import compare as compare
+from .model_comparison import compare_models as compare_models
 from .model_comparison import predictive_check as predictive_check
 from .model_comparison import prior_sensitivity as prior_sensitivity
 from .planning import plan as plan

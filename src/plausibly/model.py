@@ -1,8 +1,8 @@
 """The declaration of an aggregation model: everything about it that the rest of the package needs to know.
 
 A model is one file: a NumPyro program of one case and, below it, a :class:`Model` called ``model``. The registry,
-argument checks, engines, point estimates, :func:`plausibly.compare`, :func:`plausibly.predictive_check`, sweeps, the
-report's citations and the command line read its fields, so a copy of a built-in file behaves as the built-in.
+argument checks, engines, point estimates, :func:`plausibly.compare_models`, :func:`plausibly.predictive_check`, sweeps,
+the report's citations and the command line read its fields, so a copy of a built-in file behaves as the built-in.
 """
 
 from collections.abc import Callable, Mapping
@@ -134,7 +134,7 @@ class Model:
         and cases whose annotators all chose from the same classes at every rank have an exact posterior.
     repeats
         ``repeats(**arguments)``: power to which the posterior raises the probability of each annotation. It lets
-        :func:`plausibly.compare` leave annotations out by importance sampling; None to refit instead.
+        :func:`plausibly.compare_models` leave annotations out by importance sampling; None to refit instead.
     evidence
         ``evidence(entries, **arguments)``: amount that annotations add to the prior concentration of each slot,
         (slot,), of each case by itself; it determines the share of the prior in a posterior. None for the amount that

@@ -17,7 +17,8 @@ from plausibly.cli import _evaluate as evaluating
 from tests.test_cli.run import plausibly
 
 COMMANDS = (
-    *("demo", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check", "sensitivity"),
+    *("demo", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check"),
+    *("prior-sensitivity", "conformal", "plan"),
     "conformal",
     "plan",
     *("diagnose", "agreement", "discrepancy", "judge", "reliability", "convert", "simulate", "model"),

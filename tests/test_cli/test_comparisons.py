@@ -75,7 +75,7 @@ def test_compare_models_writes_what_the_library_computes(data, tmp_path):
     assert result.exit_code == 0, result.output
     annotations = pb.read_annotations(data / "annotations.json")
     models = {"prirn": (3, 30), "irn": None}
-    expected = pb.compare(annotations, models, ties="full", folds=2, seed=4, progress=False)
+    expected = pb.compare_models(annotations, models, ties="full", folds=2, seed=4, progress=False)
     found = pd.read_csv(tmp_path / "models.csv", index_col="model")
     assert found.index.tolist() == expected.table.index.tolist()
     np.testing.assert_allclose(found["elpd"].astype(float), expected.table["elpd"])
@@ -92,7 +92,7 @@ def test_compare_models_reads_predictions(data, predictions):
     result = plausibly("compare-models", data / "annotations.json", *words, *predictions)
     assert result.exit_code == 0, result.output
     informed = {"model": "prirn", "class_prior": "predictions", "reliability": 30}
-    expected = pb.compare(
+    expected = pb.compare_models(
         pb.read_annotations(data / "annotations.json"),
         {"prirn": (30,), "prirn@30:class_prior=predictions": informed},
         predictions={name: str(data / f"predictions-{name}.csv") for name in "AB"},
@@ -164,7 +164,7 @@ def test_check_refuses(data, saved):
 
 @pytest.mark.slow
 def test_sensitivity_writes_what_the_library_computes(data, tmp_path):
-    words = ["sensitivity", data / "annotations.json", "--model", "prirn@30", "--draws", 30, "--k", "1"]
+    words = ["prior-sensitivity", data / "annotations.json", "--model", "prirn@30", "--draws", 30, "--k", "1"]
     scores = ["--predictions", f"A={data / 'predictions-A.csv'}", "--concentration", "0.1"]
     result = plausibly(*words, *scores, "--out", tmp_path)
     assert result.exit_code == 0, result.output
@@ -184,6 +184,6 @@ def test_sensitivity_writes_what_the_library_computes(data, tmp_path):
     assert result.stdout.splitlines()[-1].startswith("The largest shift in top1_accuracy of A is ")
     alone = plausibly(*words, "--quiet")
     assert alone.stdout.startswith("The largest shift in annotation_certainty_1 is ")
-    refused = plausibly("sensitivity", data / "annotations.json", "--model", "majority-vote")
+    refused = plausibly("prior-sensitivity", data / "annotations.json", "--model", "majority-vote")
     assert refused.exit_code == 2
     assert "none of the models has a choice to make" in refused.stderr

@@ -59,7 +59,7 @@ def inverse_ranks(annotations, ties):
 @pytest.mark.parametrize("ties", ["split", "full"])
 def test_prirn_and_irn_are_scored_by_their_closed_forms(ties):
     models = {"prirn": (7.0,), "irn": None}
-    compared = pb.compare(rankings(), models, ties=ties, concentration=0.3, progress=False)
+    compared = pb.compare_models(rankings(), models, ties=ties, concentration=0.3, progress=False)
     wanted = {"prirn@7": [], "irn": []}
     for case in RANKINGS:
         for left_out, rest in others(case):
@@ -99,7 +99,7 @@ def literal_labels(annotations, reliability, concentration):
 
 def test_the_table_is_the_sum_of_scores_by_case():
     annotations = labels()
-    compared = pb.compare(annotations, {"dirichlet-categorical": (1, 3), "majority-vote": None}, progress=False)
+    compared = pb.compare_models(annotations, {"dirichlet-categorical": (1, 3), "majority-vote": None}, progress=False)
     scores = {r: literal_labels(annotations, r, 1.0) for r in (1, 3)}
     for r, values in scores.items():
         np.testing.assert_allclose(by_model(compared, f"dirichlet-categorical@{r}"), values, rtol=1e-6)
@@ -125,7 +125,7 @@ def test_plackett_luce_of_labels_is_sampled_to_the_closed_form():
     annotations = labels(n=15)
     given = {"model": "plackett-luce", "concentration": 0.5, "reliability": 2}
     models = {unranked: given | {"unranked": unranked} for unranked in ("exact", "lumped", "ignore")}
-    compared = pb.compare(annotations, models, progress=False)
+    compared = pb.compare_models(annotations, models, progress=False)
     expected = {"exact": literal_labels(annotations, 2, 0.5), "lumped": [], "ignore": []}
     for case in range(15):
         own = annotations.entry_class[annotations.entry_case == case]
@@ -163,7 +163,7 @@ def ranked():
     annotations = Annotations.from_rankings({"cases": {"p": blocks}}, classes=["a", "b", "c", "e"])
     models = {"plackett-luce": (2, 1)}
     settings = {"method": "refit", "progress": False}
-    return {what: pb.compare(annotations, models, observation=what, **settings) for what in ("first", "ranking")}
+    return {what: pb.compare_models(annotations, models, observation=what, **settings) for what in ("first", "ranking")}
 
 
 @pytest.mark.parametrize("observation", ["first", "ranking"])
@@ -196,8 +196,8 @@ def test_importance_sampling_agrees_with_refits_where_k_hat_is_small(ranked):
     models = {"plackett-luce": (1, 2)}
     for what in ("first", "ranking"):
         settings = {"observation": what, "progress": False}
-        auto = pb.compare(annotations, models, **settings).pointwise
-        refit = pb.compare(annotations, models, method="refit", **settings).pointwise.sel(model=auto["model"])
+        auto = pb.compare_models(annotations, models, **settings).pointwise
+        refit = pb.compare_models(annotations, models, method="refit", **settings).pointwise.sel(model=auto["model"])
         reweighted = ~auto["refitted"].values
         assert reweighted.sum() >= 6
         assert (auto["k_hat"].values[reweighted] <= K_HAT).all()
@@ -211,7 +211,7 @@ def test_a_lone_dissenter_does_not_mislead():
     # Importance sampling from the posterior that knows a lone label cannot forget it: it overrates sparse priors.
     annotations = labels(seed=0, n=100, k=5, annotators=4, concentration=0.4)
     models = {a: {"model": "dirichlet-categorical", "concentration": a} for a in (0.03, 0.4)}
-    compared = pb.compare(annotations, {f"α = {a}": given for a, given in models.items()}, progress=False)
+    compared = pb.compare_models(annotations, {f"α = {a}": given for a, given in models.items()}, progress=False)
     exact = {a: literal_labels(annotations, 1, a).sum() for a in models}
     naive = {}
     for a, given in models.items():
@@ -237,7 +237,7 @@ def test_plackett_luce_is_preferred_where_rankings_come_from_it():
         cases[str(i)] = [[[int(k)] for k in order[:2]] for order in orders]
     annotations = Annotations.from_rankings({"cases": cases, "classes": list("abcd")})
     models = {"plackett-luce": {"reliability": 1, "unranked": "exact"}, "prirn": (5, 30, 100), "irn": None}
-    compared = pb.compare(annotations, models, progress=False)
+    compared = pb.compare_models(annotations, models, progress=False)
     assert compared.table.loc["plackett-luce", "verdict"] == "best"
     assert set(compared.table["verdict"].iloc[1:]) == {"worse"}
 
@@ -249,7 +249,7 @@ def test_equal_models_do_not_differ():
         "plackett-luce": {"reliability": 1, "unranked": "exact"},
         "again": {"model": "dirichlet-categorical"},
     }
-    compared = pb.compare(labels(n=40, annotators=4), models, progress=False)
+    compared = pb.compare_models(labels(n=40, annotators=4), models, progress=False)
     assert compared.table["verdict"].tolist() == ["no difference"] * 3
     assert "dirichlet-categorical@1, again predict left-out annotations equally well" in compared.verdict()
     assert "no clear difference from plackett-luce" in compared.verdict()
@@ -258,7 +258,7 @@ def test_equal_models_do_not_differ():
 
 def test_none_is_best_where_single_annotations_make_all_models_equal():
     annotations = pb.Annotations.from_labels([["a"], ["b"], ["a"]], classes=["a", "b"])
-    compared = pb.compare(annotations, {"dirichlet-categorical": (1, 3)}, progress=False)
+    compared = pb.compare_models(annotations, {"dirichlet-categorical": (1, 3)}, progress=False)
     assert compared.table["verdict"].tolist() == ["no difference"] * 2
     assert "best" not in compared.verdict()
     assert "more annotations may show" not in compared.verdict()
@@ -266,7 +266,7 @@ def test_none_is_best_where_single_annotations_make_all_models_equal():
 
 def test_folds_are_scored_given_the_other_folds():
     annotations = labels(n=12, annotators=6)
-    compared = pb.compare(annotations, {"dirichlet-categorical": (1, 2)}, folds=3, seed=5, progress=False)
+    compared = pb.compare_models(annotations, {"dirichlet-categorical": (1, 2)}, folds=3, seed=5, progress=False)
     folds = Folds.of(annotations, 3, 5)
     expected = []
     for r in range(annotations.n_annotations):
@@ -295,7 +295,7 @@ def test_refits_that_did_not_converge_are_repeated_by_longer_chains(monkeypatch,
 
     monkeypatch.setattr(_left_out, "refit", refit)
     models = {"plackett-luce": {"reliability": 1, "unranked": "exact", "draws": 50}, "majority-vote": None}
-    compared = pb.compare(annotations, models, method="refit", progress=False)
+    compared = pb.compare_models(annotations, models, method="refit", progress=False)
     assert compared.table.loc["plackett-luce", "warning"] == warned
     (copies, given), *more = calls
     assert given["draws"] == 50
@@ -318,7 +318,7 @@ def test_refits_that_did_not_converge_are_repeated_by_longer_chains(monkeypatch,
 def test_tempered_annotators_choose_by_the_power():
     annotations = Annotations.from_counts([[3, 1]])
     models = {"plackett-luce": {"mode": "temper", "reliability": 2}, "majority-vote": None}
-    compared = pb.compare(annotations, models, method="refit", progress=False)
+    compared = pb.compare_models(annotations, models, method="refit", progress=False)
     x, w = np.polynomial.legendre.leggauss(80)
     a, w = (x + 1) / 2, w / 2
     choice = a**2 / (a**2 + (1 - a) ** 2)
@@ -341,7 +341,7 @@ def test_a_program_of_the_users_is_refitted():
             numpyro.sample("label", dist.Categorical(share), obs=label)
 
     annotations = Annotations.from_counts([[3, 2], [1, 4], [2, 2]])
-    compared = pb.compare(
+    compared = pb.compare_models(
         annotations, {own: (1,), "dirichlet-categorical": (1,)}, draws=100, warmup=150, progress=False
     )
     assert set(compared.table.index) == {"own@1", "dirichlet-categorical@1"}
@@ -353,7 +353,7 @@ def test_a_program_of_the_users_is_refitted():
 
 def test_cases_of_one_annotation_change_no_difference():
     annotations = Annotations.from_rankings([[[["a", "b"]]], [[["c"]]]], classes=CLASSES)
-    compared = pb.compare(annotations, {"prirn": (10,), "irn": None, "majority-vote": None}, progress=False)
+    compared = pb.compare_models(annotations, {"prirn": (10,), "irn": None, "majority-vote": None}, progress=False)
     np.testing.assert_allclose(compared.table["elpd"], np.log(2 / 5) + np.log(1 / 5))
     assert compared.table["elpd_diff"].tolist() == [0, 0, 0]
     # Five classes in blocks of 2, 1 and 2: 5! / (2! 1! 2!) = 30 rankings, all alike to every model.
@@ -363,11 +363,13 @@ def test_cases_of_one_annotation_change_no_difference():
 
 def test_of_a_single_case_nothing_is_said():
     annotations = Annotations.from_rankings([[[["a", "b"]], [["b"], ["c"]]]], classes=CLASSES)
-    compared = pb.compare(annotations, {"prirn": (1, 100)}, progress=False)
+    compared = pb.compare_models(annotations, {"prirn": (1, 100)}, progress=False)
     assert np.isnan(compared.table["se"]).all()
     assert compared.table["verdict"].tolist() == ["best", "unknown"]
     assert f"; nothing can be said about {compared.table.index[1]}. Differences need" in compared.verdict()
-    impossible = pb.compare(Annotations.from_labels([["a", "b"]]), {"irn": None, "majority-vote": None}, progress=False)
+    impossible = pb.compare_models(
+        Annotations.from_labels([["a", "b"]]), {"irn": None, "majority-vote": None}, progress=False
+    )
     assert impossible.verdict().startswith("No model can be preferred")
 
 
@@ -376,14 +378,14 @@ def test_predictions_inform_the_models_that_ask_for_them():
     scores = {"A": truth + 0.02}
     evidence = {"model": "dirichlet-categorical", "class_prior": "predictions"}
     models = {"dirichlet-categorical": None, "irn": None}
-    informed = pb.compare(annotations, models | {"evidence": evidence}, predictions=scores, progress=False)
-    alone = pb.compare(annotations, models, progress=False)
+    informed = pb.compare_models(annotations, models | {"evidence": evidence}, predictions=scores, progress=False)
+    alone = pb.compare_models(annotations, models, progress=False)
     for label in alone.table.index:
         np.testing.assert_array_equal(by_model(informed, label), by_model(alone, label))
     gain = by_model(informed, "evidence") - by_model(informed, "dirichlet-categorical@1")
     assert gain.mean() > 0.05
     useless = {"A": np.random.default_rng(1).random((40, 4))}
-    found = pb.compare(annotations, {"irn": None, "evidence": evidence}, predictions=useless, progress=False)
+    found = pb.compare_models(annotations, {"irn": None, "evidence": evidence}, predictions=useless, progress=False)
     assert by_model(found, "evidence").mean() < by_model(informed, "evidence").mean() - 0.05
 
 
@@ -431,13 +433,13 @@ def normal_scores(case):
 )
 def test_what_cannot_be_compared_is_refused(models, given, sentence):
     with pytest.raises(ArgumentError, match=sentence):
-        pb.compare(rankings(), models, progress=False, **given)
+        pb.compare_models(rankings(), models, progress=False, **given)
 
 
 def test_annotations_have_to_suit_all_models():
     with pytest.raises(AnnotationError, match="normal-scores takes scores, but partial rankings"):
-        pb.compare(rankings(), {"prirn": (30,), "normal-scores": {"threshold": 1}}, progress=False)
+        pb.compare_models(rankings(), {"prirn": (30,), "normal-scores": {"threshold": 1}}, progress=False)
     with pytest.raises(AnnotationError, match="takes one label per annotation"):
-        pb.compare(rankings(), {"prirn": (30,), "dirichlet-categorical": None}, progress=False)
+        pb.compare_models(rankings(), {"prirn": (30,), "dirichlet-categorical": None}, progress=False)
     with pytest.raises(ArgumentError, match="annotations must be an Annotations"):
-        pb.compare(RANKINGS, {"prirn": (3, 30)}, progress=False)
+        pb.compare_models(RANKINGS, {"prirn": (3, 30)}, progress=False)

@@ -218,7 +218,7 @@ def test_cases_without_labels_have_what_predictions_say():
 def test_left_out_labels_are_better_predicted_with_predictions():
     annotations, _, scores = crowd(n=90, right=0.7, noise=0.4)
     known = {"model": "common-confusion", "class_prior": "predictions", "predictions": scores}
-    compared = unjudged(pb.compare)(
+    compared = unjudged(pb.compare_models)(
         anonymous(annotations), {"alone": {"model": "common-confusion"}, "known": known}, **SHORT
     )
     elpd = compared.table["elpd"]

@@ -259,7 +259,7 @@ def test_left_out_scores_use_other_cases():
         plain: {"model": "dirichlet-categorical", "reliability": 1},
         borrowing: {"model": "dirichlet-categorical", "reliability": 1, "class_prior": "population"},
     }
-    found = pb.compare(annotations, models, progress=False)
+    found = pb.compare_models(annotations, models, progress=False)
     assert found.table.loc[borrowing, "elpd"] > found.table.loc[plain, "elpd"] + 5
     assert "without the cases" in found.verdict()
 

@@ -348,7 +348,7 @@ def test_left_out_annotations_are_predicted_better_with_predictions():
         "alone": {"model": "dirichlet-categorical", "class_prior": "learned"},
         "informed": {"model": "dirichlet-categorical", "class_prior": "predictions", "predictions": scores},
     }
-    elpd = pb.compare(annotations, models, draws=20, chains=2, progress=False).table["elpd"]
+    elpd = pb.compare_models(annotations, models, draws=20, chains=2, progress=False).table["elpd"]
     assert elpd["informed"] > elpd["alone"] + 5
 
 

@@ -521,7 +521,7 @@ def test_what_can_be_shown(thing, kinds):
 def test_results_of_the_package_bring_their_words_and_figures():
     before = pyplot.get_fignums()
     annotations = pb.Annotations.from_counts([[3, 1], [1, 3], [4, 0], [0, 4]])
-    compared = pb.compare(annotations, {"majority-vote": None, "plackett-luce-ml": None}, progress=False)
+    compared = pb.compare_models(annotations, {"majority-vote": None, "plackett-luce-ml": None}, progress=False)
     posterior = pb.aggregate(annotations, "majority-vote", progress=False)
     checked = pb.predictive_check(posterior, replicates=20, progress=False)
     shifted = pb.prior_sensitivity(annotations, {}, {"irn": None}, progress=False)

@@ -242,13 +242,13 @@ def check_inferable(model: AnyModel, mode: str | None) -> Model:
         able = ", ".join(name for name, other in MODELS.items() if other.joint)
         raise ArgumentError(
             f"reliability can be inferred under model={able!r} alone, but {declared.name!r} was given: choose that, or "
-            "choose among reliabilities by held-out density, see plausibly.compare."
+            "choose among reliabilities by held-out density, see plausibly.compare_models."
         )
     if mode not in (None, "temper"):
         raise ArgumentError(
             f"reliability can be inferred by mode='temper' alone, but {mode!r} was given, under which a likelihood to "
             "the power of γ is not a probability of the annotations, so that a prior on γ has no posterior: leave mode "
-            "out, or choose among reliabilities by held-out density, see plausibly.compare."
+            "out, or choose among reliabilities by held-out density, see plausibly.compare_models."
         )
     return declared
 

@@ -1,8 +1,8 @@
 """Parts of a posterior that are computed when they are read.
 
 Log likelihoods are as large as the draws or larger, and few readers want them: ``arviz.loo`` and
-:func:`plausibly.compare`. Point estimates that are found by iteration take a quarter of the time of sampling, and only
-evaluation and files need them.
+:func:`plausibly.compare_models`. Point estimates that are found by iteration take a quarter of the time of sampling,
+and only evaluation and files need them.
 """
 
 from abc import abstractmethod

@@ -20,8 +20,8 @@ NOT_CONVERGED, BAD_INPUT, INTERRUPTED = 1, 2, 130  #: exit statuses
 #: In the order in which a newcomer needs them. A command is the function of its name in the module of its name, such as
 #: ``compare_models`` in ``_compare_models``; commands within it are the module's ``SUBCOMMANDS``.
 COMMANDS = (
-    *("demo", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check", "sensitivity"),
-    *("conformal", "plan"),
+    *("demo", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check"),
+    *("prior-sensitivity", "conformal", "plan"),
     *("diagnose", "agreement", "discrepancy", "judge", "reliability", "convert", "simulate", "model"),
 )
 _LOOK = {

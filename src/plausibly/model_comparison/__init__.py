@@ -1,10 +1,10 @@
 """Comparison of aggregation models with the annotations.
 
-:func:`compare` leaves annotations out and asks which model gives them the highest probability.
+:func:`compare_models` leaves annotations out and asks which model gives them the highest probability.
 """
 
 from plausibly.model_comparison._compare import ComparisonPlan as ComparisonPlan
-from plausibly.model_comparison._compare import compare as compare
+from plausibly.model_comparison._compare import compare_models as compare_models
 from plausibly.model_comparison._predictive_check import PredictiveCheck as PredictiveCheck
 from plausibly.model_comparison._predictive_check import predictive_check as predictive_check
 from plausibly.model_comparison._prior_sensitivity import Sensitivity as Sensitivity

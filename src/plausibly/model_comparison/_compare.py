@@ -17,7 +17,7 @@ from plausibly.predictions import named_predictions
 from plausibly.seed import check_seed
 
 
-def compare(
+def compare_models(
     annotations: Annotations,
     models: Variants,
     *,
@@ -142,7 +142,7 @@ def compare(
     --------
     >>> annotations = Annotations.from_counts([[3, 1], [1, 3], [4, 0], [0, 4]])
     >>> models = {"dirichlet-categorical": (0.1, 1), "majority-vote": None}
-    >>> table = compare(annotations, models, progress=False).table
+    >>> table = compare_models(annotations, models, progress=False).table
     >>> table["elpd"].astype(float).round(2).to_dict(), table["impossible"].tolist()
     ({'dirichlet-categorical@1': -8.07, 'dirichlet-categorical@0.1': -10.13, 'majority-vote': -inf}, [0, 0, 2])
     """
@@ -177,7 +177,7 @@ class ComparisonPlan:
         seed: int = 0,
         **given: Any,
     ) -> "ComparisonPlan":
-        """Check all arguments; see :func:`compare`."""
+        """Check all arguments; see :func:`compare_models`."""
         choices = {"observation": (observation, ("first", "ranking")), "method": (method, ("auto", "refit"))}
         for name, (value, known) in choices.items():
             if value not in known:

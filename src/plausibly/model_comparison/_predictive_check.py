@@ -160,7 +160,7 @@ def predictive_check(
     class, replicates draw the true class of each case, and labels from each annotator's confusion matrix. Under
     ``mode="temper"``, annotators draw with weights :math:`\lambda^\gamma`, each with her own reliability if the
     posterior has one for each. The posterior has already seen the annotations that its replicates are compared with, so
-    the check can miss small deviations; :func:`plausibly.compare` leaves annotations out.
+    the check can miss small deviations; :func:`plausibly.compare_models` leaves annotations out.
 
     References
     ----------
@@ -247,7 +247,7 @@ def predictive_check(
 def _advise(failed: pd.DataFrame, *, learned: bool) -> str:
     """Say what to try where statistics are not reproduced; a concentration that is learned cannot be lowered."""
     rows = failed.loc[failed.index.isin(("first_agreement", "largest_share", "named_agreement", "order_agreement"))]
-    others = "compare other models by plausibly.compare"
+    others = "compare other models by plausibly.compare_models"
     if len(rows) and (rows["observed"] > rows["upper"]).all():
         fix = others if learned else f"raise the reliability or lower the concentration, or {others}"
         return f"Annotators agree more than the model expects: {fix}."

@@ -18,9 +18,9 @@ BEST, SAME, WORSE, UNKNOWN = "best", "no difference", "worse", "unknown"
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Result of :func:`plausibly.compare`."""
+    """Result of :func:`plausibly.compare_models`."""
 
-    table: pd.DataFrame  #: one row per model, best first, with the columns that :func:`plausibly.compare` lists
+    table: pd.DataFrame  #: one row per model, best first, with the columns that :func:`plausibly.compare_models` lists
     #: by model and annotation: ``elpd``, the log probability of what is left out; ``in_sample``, the same with nothing
     #: left out; ``error``, its Monte Carlo standard error; ``k_hat`` of importance sampling (NaN where none was tried);
     #: ``refitted``; ``converged``. Coordinates ``case`` and ``annotator``; the attributes say what was predicted
@@ -51,7 +51,7 @@ class Comparison:
         Examples
         --------
         >>> annotations = Annotations.from_counts([[3, 1], [1, 3], [4, 0], [0, 4]])
-        >>> print(pb.compare(annotations, {"dirichlet-categorical": (0.1, 1)}, progress=False).verdict())
+        >>> print(pb.compare_models(annotations, {"dirichlet-categorical": (0.1, 1)}, progress=False).verdict())
         dirichlet-categorical@1 predicts left-out annotations best (elpd -8.1); no clear difference from \
 dirichlet-categorical@0.1 (2.1 ± 2.0). Where models do not clearly differ, report results under each; more \
 annotations may show which is better.

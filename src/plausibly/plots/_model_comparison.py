@@ -22,12 +22,13 @@ def model_comparison(compared: Any, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     compared
-        Comparison from :func:`plausibly.compare`.
+        Comparison from :func:`plausibly.compare_models`.
     """
     table = getattr(compared, "table", None)
     if not isinstance(table, pd.DataFrame) or not set(table.columns) >= _COLUMNS:
         raise ArgumentError(
-            f"a result of plausibly.compare is needed, but a {type(compared).__name__} was given: compare models first."
+            f"a result of plausibly.compare_models is needed, but a {type(compared).__name__} was given: compare "
+            "models first."
         )
     n = len(table)
     ax = new_axes(ax, 7.0, 1.5 + 0.36 * n)

@@ -176,7 +176,7 @@ def report(
     sources
         Files the data come from, such as ``{"annotations": "annotations.json"}``.
     comparison, checks, sensitivity, conformal, plan
-        Further results, from :func:`plausibly.compare`, :func:`plausibly.predictive_check`,
+        Further results, from :func:`plausibly.compare_models`, :func:`plausibly.predictive_check`,
         :func:`plausibly.prior_sensitivity`, :func:`plausibly.conformal_coverage` and :func:`plausibly.plan`; or
         sentences, data frames, Matplotlib figures or axes, or other results with a ``table`` and optionally a
         ``verdict``; or lists of these, or mappings from captions to these.

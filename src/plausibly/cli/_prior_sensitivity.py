@@ -1,4 +1,4 @@
-"""``plausibly sensitivity``: how much the results depend on priors and conventions."""
+"""``plausibly prior-sensitivity``: how much the results depend on priors and conventions."""
 
 from typing import Annotated
 
@@ -6,13 +6,13 @@ import pandas as pd
 import typer
 
 from plausibly import annotations as annotated
+from plausibly import model_comparison
 from plausibly.aggregation import parse_variants
 from plausibly.annotations._usual_models import usual_models
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._model_names import ModelNames
 from plausibly.cli._output import make_folder, print_table, say, write_svg, write_table
-from plausibly.model_comparison import prior_sensitivity
 from plausibly.plots import prior_sensitivities
 from plausibly.plots._words import metric_name
 
@@ -21,12 +21,12 @@ TABLE, FIGURE = "sensitivity.csv", "sensitivity.svg"
 
 @example(
     """
-    plausibly sensitivity annotations.json --classes conditions.txt \\
+    plausibly prior-sensitivity annotations.json --classes conditions.txt \\
         --predictions A=a.csv --predictions B=b.npy \\
         --model plackett-luce@3 --model prirn@30 --out results
     """
 )
-def sensitivity(
+def prior_sensitivity(
     annotations: options.AnnotationsFile,
     classes: options.ClassesFile = None,
     choices: options.Choices = None,
@@ -69,7 +69,7 @@ def sensitivity(
     }
     if out is not None:
         make_folder(out)
-    found = prior_sensitivity(
+    found = model_comparison.prior_sensitivity(
         read,
         options.parse_files(predictions),
         parse_variants(model or usual_models(read)),
