@@ -19,8 +19,6 @@ from tests.test_cli.run import plausibly
 COMMANDS = (
     *("demo", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check"),
     *("prior-sensitivity", "conformal", "plan"),
-    "conformal",
-    "plan",
     *("diagnose", "agreement", "discrepancy", "judge", "reliability", "convert", "simulate", "model"),
 )
 METRICS = ["classifier", "model", "reliability", "metric", "class", "mean", "sd", "lower", "upper", "best", "worst"]
