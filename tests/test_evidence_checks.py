@@ -3,6 +3,7 @@
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import linprog
 
@@ -188,9 +189,14 @@ def test_limits():
     for words, counts in told.items():
         (sentence,) = limits(pb.Annotations.from_counts(np.asarray(counts)))
         assert words in sentence
-    people = [["a", "b", "a"]] * 80
-    (sentence,) = limits(pb.Annotations.from_labels(people, annotators=["x", "y", "z"]))
-    assert sentence.startswith("2 people")
+    few = [["a", "b", "a"]] * 80
+    (sentence,) = limits(pb.Annotations.from_labels(few, annotators=["x", "y", "z"]))
+    assert sentence.startswith("All labels are from 3 people")
+    alike = [(f"p{i}", f"r{(3 * i + j) % 10}", "ab"[j % 2]) for i in range(80) for j in range(3)]
+    assert limits(pb.Annotations.from_table(pd.DataFrame(alike, columns=["case", "annotator", "class"]))) == []
+    uneven = [(f"p{i}", f"r{j if j < 2 else 2 + i % 8}", "ab"[j % 2]) for i in range(80) for j in range(3)]
+    (sentence,) = limits(pb.Annotations.from_table(pd.DataFrame(uneven, columns=["case", "annotator", "class"])))
+    assert sentence.startswith("2 of 10 people gave most")
 
 
 def test_names_of_ties_share_the_plurality():

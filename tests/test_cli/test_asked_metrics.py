@@ -301,3 +301,46 @@ def test_calibration_and_parts_of_scores_are_named_on_the_command_line(files, tm
     table = pd.read_csv(tmp_path / "metrics.csv")
     assert {*names.split(",")} <= {*table["metric"]}
     assert {"undefined", "infinite"} <= {*table}
+
+
+def test_agreement_without_a_model_is_at_the_threshold(files, tmp_path):
+    shown = words(
+        of_labels(files, tmp_path, "--truth", "annotator", "--metrics", "accuracy", "--threshold", 0.2).output
+    )
+    accuracy = pd.read_csv(tmp_path / "metrics.csv")["mean"].item()
+    assert f"A agrees with an expert in {100 * accuracy:.1f} % of cases" in shown
+    assert shown.endswith("for malignant.")
+    shown = words(run(files, tmp_path, "--positive", "malignant", "--threshold", 0.2).output)
+    assert "A's first choice agrees with an expert in" in shown
+
+
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [
+        (("--threshold-at", "sensitivity=0.9"), "no --threshold-from was given"),
+        (("--panel", 5), "--panel 5 is for --truth panel, but --truth is annotator"),
+        (("--metrics", "precision"), "there is no metric 'precision': choose for example from ppv."),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(files, tmp_path, given, rule):
+    assert rule in words(of_labels(files, tmp_path, "--truth", "annotator", *given, status=2).output)
+
+
+def test_a_threshold_is_named_where_it_matters(files, tmp_path):
+    given = "--truth", "annotator", "--threshold", 0.2, "--metrics"
+    assert "from a probability of 0.2 on" not in words(of_labels(files, tmp_path, *given, "auroc").output)
+    assert "from a probability of 0.2 on" in words(of_labels(files, tmp_path, *given, "auroc,ppv").output)
+
+
+def test_panels_say_on_which_cases(files, tmp_path):
+    few = pd.read_csv(files / "labels.csv").drop(index=[0, 3])
+    few.to_csv(tmp_path / "labels.csv", index=False)
+    given = ["evaluate", tmp_path / "labels.csv", "--predictions", f"net[a]={files / 'a.csv'}", "--out", tmp_path]
+    shown = words(plausibly(*given, "--truth", "panel", "--metrics", "auroc", "--positive", "malignant").output)
+    assert "what three experts would decide on the 22 of 24 cases with 3 labels or more" in shown
+    assert "metric net[a]" in shown
+
+
+def test_groups_with_few_positive_cases_are_marked_under_a_model(files, tmp_path):
+    shown = run(files, tmp_path, "--positive", "malignant", "--metrics", "sensitivity", "--by", "site").output
+    assert re.search(r"12, \d+ malignant \(few\)", words(shown))

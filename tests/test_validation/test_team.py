@@ -1,4 +1,4 @@
-"""The simulation of a team: its truths by hand, its results those of the package, and ignored patients caught."""
+"""The simulation of a team: its truths by hand, its results those of the package."""
 
 from itertools import permutations
 
@@ -7,7 +7,6 @@ import pytest
 
 import plausibly as pb
 from validation import team
-from validation._breaks import broken
 from validation._result import Settings, Verdict
 
 
@@ -53,11 +52,9 @@ def test_results_from_draws_are_compared(true):
 
 
 @pytest.mark.slow
-def test_intervals_cover_and_those_that_ignore_patients_are_caught(monkeypatch):
-    monkeypatch.setattr(team, "QUICK", 150)
-    settings = Settings(quick=True, progress=False)
-    verdict = Verdict(tuple(team.check(settings)))
+def test_intervals_cover(monkeypatch):
+    """In some data sets; ``python -m validation --only team`` takes more, and ``--break team-patients`` is caught."""
+    monkeypatch.setattr(team, "QUICK", 25)
+    monkeypatch.setattr(team, "QUICK_OF_DRAWS", 3)
+    verdict = Verdict(tuple(team.check(Settings(quick=True, progress=False))))
     assert verdict.passed, str(verdict)
-    with broken("team-patients"):
-        caught = Verdict(tuple(team.check(settings))).failures
-    assert {"over patients" in result.what for result in caught} == {True}

@@ -24,12 +24,14 @@ from plausibly.cli._groups import read_by, read_column
 from plausibly.cli._options import MetricOptions
 from plausibly.cli._output import complain, make_folder, say, write_table
 from plausibly.errors import ArgumentError
-from plausibly.evaluation import evaluate, panels, truth_of_labels
+from plausibly.evaluation import evaluate, panels
+from plausibly.evaluation._by_group import few_cases
 from plausibly.evaluation._metrics import usual_metrics
+from plausibly.evaluation._thresholds import decided
 from plausibly.groups import read_groups
 from plausibly.predictions import line_up, named_predictions
 from plausibly.report import agreement_in_words, headline_of_labels, labels_report
-from plausibly.report._of_labels import RESTS_ON, few_cases
+from plausibly.report._of_labels import RESTS_ON
 from plausibly.sweeps._label_results import label_metrics
 from plausibly.sweeps._runs import group_table, metric_table
 
@@ -104,7 +106,7 @@ def against_labels(
         ordered=asked.ordered,
         risks=None if risks is None else str(risks),
         truth=asked.truth,
-        panel=asked.panel,
+        panel=asked.n_experts,
         positive=asked.positive,
         threshold=at,
         prevalence=asked.prevalence,
@@ -112,16 +114,9 @@ def against_labels(
         **options,
     )
     results.attrs |= {"threshold_from": chosen} if (chosen := how_chosen(asked)) else {}
-    if groups is not None:
-        weights = truth_of_labels(read, asked.truth, asked.panel, seed)
-        n_cases = (groups.member @ weights.sum(axis=1)).round().astype(int)  # those that have the labels of a panel
-        results = results.assign_coords(group_n_cases=("group", n_cases))
-        if "positive" in results.attrs:
-            positive = weights[:, read.classes.tolist().index(results.attrs["positive"])]
-            results = results.assign_coords(group_n_positive=("group", groups.member @ positive))
-    of_panels = panels(read, lined_up, **options)
+    of_panels = panels(read, decided(lined_up, at, read.classes, asked.positive), **options)
 
-    model = {"model": {"panel": f"panel of {asked.panel}"}.get(asked.truth, asked.truth), "reliability": np.nan}
+    model = {"model": {"panel": f"panel of {asked.n_experts}"}.get(asked.truth, asked.truth), "reliability": np.nan}
     written = [Path(METRICS).with_suffix(suffix).name]
     write_table(with_class(metric_table(results, model)), out / written[0])
     if groups is not None:
@@ -139,7 +134,9 @@ def against_labels(
     if not quiet:
         if grave := serious(audit(read, lined_up)):
             complain(f"the data have {', '.join(grave)}: run plausibly audit.", "Note")
-        show(results)
+        of_panel = int((read.per_case >= asked.n_experts).sum()) if asked.truth == "panel" else read.n_cases
+        few = f" on the {of_panel:,} of {read.n_cases:,} cases with {asked.n_experts} labels or more"
+        show(results, few if of_panel < read.n_cases else "")
         show_groups(results)
         for told in agreement_in_words(of_panels, results["classifier"].values.tolist()):
             say(told)

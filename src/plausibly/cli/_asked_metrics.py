@@ -1,6 +1,5 @@
 """Metrics of labels in ``plausibly evaluate``: those of the user's own, thresholds, and a table on the screen."""
 
-import re
 import runpy
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -19,18 +18,18 @@ from plausibly.cli._options import MetricOptions, parse_numbers, percent
 from plausibly.cli._output import print_table, say, write_table
 from plausibly.errors import AnnotationError, ArgumentError, FileError
 from plausibly.evaluation import choose_threshold, curve_points, summary
+from plausibly.evaluation._by_group import OF_LISTS
 from plausibly.evaluation._metrics import USUAL, public_name
 from plausibly.evaluation._truth import truth_in_words
 from plausibly.metrics import Metric, OrderMetric, SumMetric
 from plausibly.plots._words import capitalised
-from plausibly.report import about_few, at_threshold, by_group_table, metric_rows, unusual
+from plausibly.report import about_few, at_threshold, by_group_table, metric_rows, operating_point, unusual
 
 CURVES, CONFUSION = "curves.csv", "confusion.csv"
 _ROWS = 24  #: of the table on the terminal; where there would be more, metrics of single classes are left out
 _ROWS_OF_GROUPS = 40
 _SENTENCES = 6  # on values that are infinite or undefined
 RULES = "specificity", "sensitivity", "net_benefit"  #: by which a threshold is chosen
-_LISTS = re.compile(r"(top\d+_|expert_|human_)\w+")  # which the main table has
 _COORDINATES = "classifier", "class_name", "mean", "lower", "upper", "total_lower", "total_upper"
 
 
@@ -166,10 +165,10 @@ def how_chosen(options: MetricOptions) -> str:
 
 
 def _rule(options: MetricOptions) -> tuple[str, float]:
-    rule, _, value = options.threshold_at.partition("=")
+    rule, _, value = options.rule.partition("=")
     if rule not in RULES:
         raise ArgumentError(
-            f"--threshold-at must be {', '.join(RULES)} with a value, but {options.threshold_at!r} was given: write "
+            f"--threshold-at must be {', '.join(RULES)} with a value, but {options.rule!r} was given: write "
             "for example specificity=0.9."
         )
     return rule, parse_numbers(value, f"the value of --threshold-at {rule}", "0.9")[0]
@@ -178,7 +177,7 @@ def _rule(options: MetricOptions) -> tuple[str, float]:
 def _truth_of_threshold(options: MetricOptions) -> dict[str, Any]:
     """Truth that thresholds are chosen against, which has no model."""
     truth = "annotator" if options.truth == "most-plausible" else options.truth
-    return {"truth": truth, "panel": options.panel}
+    return {"truth": truth, "panel": options.n_experts}
 
 
 def with_class(table: pd.DataFrame) -> pd.DataFrame:
@@ -218,18 +217,21 @@ def write_curves(results: xr.Dataset, names: Mapping[str, Any], out: Path, suffi
     return written
 
 
-def show(results: xr.Dataset) -> None:
-    """Print the metrics of labels: a row for each, a column for each classifier, and how probably one is better."""
+def show(results: xr.Dataset, over: str = "") -> None:
+    """Print the metrics of labels: a row for each, a column for each classifier, and how probably one is better.
+
+    `over` says which cases they are about, if not all.
+    """
     table = metric_rows(_without_lists(results), cell)
     if len(table) > _ROWS and "class" in table:
         table = table.loc[table["class"] == ""].drop(columns="class")
     if not len(table):
         return
-    title = f"Metrics against {truth_in_words(results.attrs)}"
+    title = f"Metrics against {truth_in_words(results.attrs)}{over}"
     if summary(results)["total_lower"].notna().any():
         title += f", with {percent(CI_PROB)} intervals for new cases like these"
     if "positive" in results.attrs:
-        title += f"; positive: {results.attrs['positive']}{at_threshold(results)}"
+        title += f"; positive: {results.attrs['positive']}{at_threshold(results) if operating_point(results) else ''}"
     say(title)
     print_table("", table.columns, table.to_numpy().tolist(), left=("metric", "class"))
     for sentence in unusual(_without_lists(results))[:_SENTENCES]:
@@ -252,7 +254,7 @@ def show_groups(results: xr.Dataset) -> None:
 
 
 def _without_lists(results: xr.Dataset) -> xr.Dataset:
-    return results.drop_vars([name for name in results.data_vars if _LISTS.fullmatch(str(name))])
+    return results.drop_vars([name for name in results.data_vars if OF_LISTS.match(str(name))])
 
 
 def cell(mean: float, lower: float, upper: float) -> str:

@@ -290,7 +290,7 @@ def run(
     sources = {"annotations": str(annotations), "classes": classes, "risks": risks, "fresh labels": fresh_labels}
     sources |= {f"predictions of {name}": path for name, path in predictions.items()}
     if asked.threshold_from is not None:
-        sources |= {f"threshold at {asked.threshold_at} of": asked.threshold_from}
+        sources |= {f"threshold at {asked.rule} of": asked.threshold_from}
     named = {what: str(path) for what, path in sources.items() if path is not None}
     linked = {"audit": audited, "certainty": Path(CERTAINTY).with_suffix(suffix).name}
     with ThreadPoolExecutor(1) as pool:  # while figures are drawn

@@ -261,7 +261,9 @@ class MetricOptions:
             "say (annotator), or what several would decide (panel). With the latter two, no model is fitted.",
         ),
     ] = "most-plausible"
-    panel: Annotated[int, measure("--panel", min=1, metavar="N", help="Number of experts of --truth panel.")] = 3
+    panel: Annotated[
+        int | None, measure("--panel", min=1, metavar="N", help="Number of experts of --truth panel. By default 3.")
+    ] = None
     positive: Annotated[
         str | None,
         measure(
@@ -281,17 +283,38 @@ class MetricOptions:
         ),
     ] = None
     threshold_at: Annotated[
-        str,
+        str | None,
         measure(
             "--threshold-at",
             metavar="NAME=VALUE",
-            help="What the threshold of --threshold-from has there: specificity, sensitivity or net_benefit.",
+            help="What the threshold of --threshold-from has there: specificity, sensitivity or net_benefit. By "
+            "default specificity=0.9.",
         ),
-    ] = "specificity=0.9"
+    ] = None
     prevalence: Annotated[
         float | None,
         measure("--prevalence", metavar="SHARE", help="Prevalence elsewhere, at which PPV and NPV are reported, too."),
     ] = None
+
+    def __post_init__(self):
+        if self.threshold_at is not None and self.threshold_from is None:
+            raise ArgumentError(
+                f"--threshold-at {self.threshold_at} is for a threshold that is chosen on other cases, but no "
+                "--threshold-from was given: name their annotations, or write a metric such as "
+                "sensitivity_at_specificity_0.9."
+            )
+        if self.panel is not None and self.truth != "panel":
+            raise ArgumentError(f"--panel {self.panel} is for --truth panel, but --truth is {self.truth}: change one.")
+
+    @property
+    def n_experts(self) -> int:
+        """Size of a panel."""
+        return self.panel or 3
+
+    @property
+    def rule(self) -> str:
+        """What a chosen threshold has where it is chosen."""
+        return self.threshold_at or "specificity=0.9"
 
 
 @dataclass

@@ -150,7 +150,7 @@ def print_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]
     """Print a table; columns named in ``left`` are aligned left and may be wrapped, the others right."""
     shown = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for column in columns:
-        shown.add_column(column, justify="left" if column in left else "right", overflow="fold")
+        shown.add_column(Text(column), justify="left" if column in left else "right", overflow="fold")
     for row in rows:
         shown.add_row(*(Text(str(cell)) for cell in row))
     console().print(shown)
@@ -182,7 +182,7 @@ def main_table(swept: Sweep, width: int) -> Table:
     if metrics:
         table.add_column("classifier", overflow="fold", min_width=min(12, max(map(len, swept.classifiers))))
         for metric in metrics:
-            table.add_column(metric_name(metric), justify="right", width=wide)
+            table.add_column(Text(metric_name(metric)), justify="right", width=wide)
             if metric == metrics[0]:
                 table.add_column("annot. sampling", justify="right", width=len("0.012 0.034"))
             table.add_column("point", justify="right", no_wrap=True)

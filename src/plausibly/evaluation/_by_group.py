@@ -1,5 +1,7 @@
 """Tables of metrics by group of cases."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -9,7 +11,8 @@ from plausibly.bootstrap import CI_PROB, interval
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._goodness import goodness
 
-FEW = 30  #: cases below which a group is flagged
+FEW, FEW_OF_A_CLASS = 30, 10  #: cases, and positive cases or others, below which a group is flagged
+OF_LISTS = re.compile(r"top\d+_|expert_|human_")  #: names of metrics that need no positive class
 SUFFIX = "_by_group"
 
 
@@ -30,7 +33,8 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
     pandas.DataFrame
         One row per group and classifier: ``column``, ``group``, ``classifier``, ``n_cases``, ``mean`` over draws with
         ``lower`` and ``upper`` (the total interval, or without replicates the interval over draws); ``difference`` from
-        all cases with its interval; ``few``, whether there are fewer than 30 cases, too few for the bootstrap;
+        all cases with its interval; ``few``, whether there are fewer than 30 cases, or fewer than 10 that are
+        positive, or that are not, where a metric has a positive class: too few for the bootstrap;
         ``p_worst``, the probability that no group of the column is worse, among groups that are not ``few`` (NaN for
         the others, and with fewer than two such groups). For a point estimate, intervals and ``p_worst`` are unknown:
         NaN. For the difference between two groups, see :func:`group_difference`.
@@ -46,7 +50,7 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
         for column in dict.fromkeys(results["group_column"].values.tolist()):
             own = np.flatnonzero(results["group_column"].values == column)
             of_groups = values[own, place]
-            few = results["group_n_cases"].values[own] < FEW
+            few = few_cases(results, metric)[own]
             worst = probability_greatest(-goodness(of_groups, results[metric].attrs), few)
             for at, group in enumerate(own):
                 known = of_groups[at][~np.isnan(of_groups[at])]
@@ -61,6 +65,16 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
                 row["difference_lower"], row["difference_upper"] = interval(difference, ci_prob)
                 rows.append(row | {"p_worst": worst[at], "few": bool(few[at])})
     return pd.DataFrame(rows)
+
+
+def few_cases(results: xr.Dataset, metric: str = "") -> Bool[np.ndarray, " group"]:
+    """Say which groups have too few cases, of either class if a metric has a positive one, for their intervals."""
+    n_cases = results["group_n_cases"].values
+    few = n_cases < FEW
+    if "group_n_positive" in results.coords and not OF_LISTS.match(metric):
+        positive = results["group_n_positive"].values
+        few = few | (np.minimum(positive, n_cases - positive) < FEW_OF_A_CLASS)
+    return few
 
 
 def _mean(values: Float[np.ndarray, " draw"]) -> float:

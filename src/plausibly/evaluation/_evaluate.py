@@ -35,7 +35,7 @@ from plausibly.evaluation._evidence import (
     unknown_predictions,
 )
 from plausibly.evaluation._label_results import Values, values_of_cases, values_of_sums, variables
-from plausibly.evaluation._limits import listed
+from plausibly.evaluation._limits import limits, listed
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
 from plausibly.evaluation._metrics import Metrics, read_metrics, usual_lengths
 from plausibly.evaluation._of_labels import against_labels, check_ordered, described, labels_of, with_against
@@ -45,7 +45,7 @@ from plausibly.evaluation._resampled import Average, averages
 from plausibly.evaluation._rows import all_rows, metric_sums
 from plausibly.evaluation._thresholds import check_positive, check_thresholds, labels_of_posterior
 from plausibly.evaluation._total import total_noise
-from plausibly.evaluation._truth import Truth, check_truth
+from plausibly.evaluation._truth import Truth, check_truth, truth_of_labels
 from plausibly.groups import check_clusters, check_weights, read_groups
 from plausibly.metrics import METRICS
 from plausibly.metrics._inputs import check_break_ties, check_size
@@ -303,7 +303,9 @@ def evaluate(
     PlausiblyWarning
         If the posterior knows predictions, but not those of a classifier that is evaluated, which is then underrated;
         if it knows none, and annotators name a classifier's first choices more often than it expects (by at least a
-        point and two standard errors), so that its accuracy is underestimated; and if accuracies are withheld.
+        point and two standard errors), so that its accuracy is underestimated; if accuracies are withheld; and
+        if the annotations limit what can be known (:func:`plausibly.evaluation.limits`) under a posterior that knows
+        predictions.
 
     References
     ----------
@@ -336,7 +338,8 @@ def evaluate(
     options |= {"metrics": metrics, "positive": positive, "threshold": threshold, "progress": progress}
     options |= {"k": k, "sizes": sizes, "scheduler": scheduler}
     results = evaluate_by_level(posterior, predictions, by_level=False, **options)[0]
-    for sentence in filter(None, (results.attrs.get("withheld"), *knows_more(results).values())):
+    limited = f"What limits these accuracies: {results.attrs['limits']}" if "limits" in results.attrs else None
+    for sentence in filter(None, (results.attrs.get("withheld"), limited, *knows_more(results).values())):
         warnings.warn(sentence, PlausiblyWarning, stacklevel=3)
     return results
 
@@ -481,6 +484,8 @@ def evaluate_by_level(
             agreed |= _expected(asked, found, of_cases["expert_agreement"], cluster)
         empty.attrs |= {"spread": spread(source.attrs)} | ({"withheld": withheld} if withheld else {})
         empty.attrs |= {"outside": json.dumps(list(unknown))} if unknown else {}
+        if known_predictions(source.attrs) and not withheld and (said := limits(annotations)):
+            empty.attrs["limits"] = " ".join(said)
         if withheld:
             of_unseen = np.where(np.isin(list(named), seen), np.nan, agreed["expert_agreement"][1])
             bounds = accuracy_bounds(of_unseen, n_classes)
@@ -492,7 +497,7 @@ def evaluate_by_level(
         if grouped is not None:
             of_groups = by_draw(slice(n_levels, None), by_case=False, sampling=False)
             of_groups = {f"{name}{SUFFIX}": variable for name, variable in of_groups.items()}
-            results = results.assign_coords(grouped.coords).assign(of_groups)
+            results = results.assign_coords(grouped.coords()).assign(of_groups)
         if labels and named and not withheld:
             members = [np.ones(ranges.n_cases), *(() if grouped is None else grouped.member)]
             weighed = np.ones(ranges.n_cases, bool) if checked is None else checked.any(axis=0)
@@ -513,6 +518,10 @@ def evaluate_by_level(
                 values = [{name: one.without_replicates() for name, one in group.items()} for group in values]
             results = results.assign(variables(labels, values[:1], "", grouped=False, drawn=True))
             if grouped is not None:
+                sides = labels.sides_of(truth_of_labels(annotations, "annotator", seed=seed))
+                if sides.shape[1] == 2:
+                    of_positive = grouped.member @ sides[:, 1]
+                    results = results.assign_coords(group_n_positive=("group", of_positive))
                 results = results.assign(variables(small, values[1:], SUFFIX, grouped=True, drawn=True))
             results = described(results, labels, annotations, float(found.weight[0, -1]), threshold)
         results = with_against(results, wanted)

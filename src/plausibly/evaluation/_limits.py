@@ -63,10 +63,13 @@ def limits(annotations: Annotations) -> list[str]:
     if not annotations.anonymous:
         own = np.sort(np.bincount(annotations.annotation_annotator))[::-1]
         own = own[own > 0]
-        least = int(np.searchsorted(np.cumsum(own), len(annotations.annotation_case) / 2, side="right")) + 1
-        if least <= FEW_PEOPLE:
-            people = "One person" if least == 1 else f"{least} people"
-            found.append(f"{people} gave most of the labels: other experts may judge otherwise.")
+        least = int(np.searchsorted(np.cumsum(own), own.sum() / 2, side="right")) + 1
+        if len(own) <= FEW_PEOPLE:
+            people = "one person" if len(own) == 1 else f"{len(own)} people"
+            found.append(f"All labels are from {people}: other experts may judge otherwise.")
+        elif least <= min(FEW_PEOPLE, len(own) / 4):
+            people = "One" if least == 1 else str(least)
+            found.append(f"{people} of {len(own)} people gave most of the labels: other experts may judge otherwise.")
     if annotations.n_classes > MANY_CLASSES:
         found.append(f"With {annotations.n_classes} classes, accuracies may be several points too low.")
     return found

@@ -68,6 +68,8 @@ ANSWERS = "answer_rate", "selective_accuracy"  #: metrics of classifiers that do
 USUAL = "usual"  #: name for the metrics that are computed where none are named
 Given = Metric | SumMetric | OrderMetric | Function
 Metrics = str | Given | Sequence[str | Given | Mapping[str, str | Given]] | Mapping[str, str | Given] | None
+_OTHER_NAMES = {"precision": "ppv", "recall": "sensitivity", "auc": "auroc", "roc_auc": "auroc", "brier_score": "brier"}
+_OTHER_NAMES |= {"log_loss": "log_score", "ece": "calibration_error", "matthews": "mcc", "cohen_kappa": "kappa"}
 _BY_CLASS = 30  # classes up to which metrics of every class are computed without being named
 
 
@@ -147,7 +149,7 @@ def read_metrics(
     metrics
         Names of metrics, or of groups of them; functions of :mod:`plausibly.metrics`; mappings from names to these or
         to metrics of the user's own; or a list of any of them. A mapping by itself is besides metrics of lists; None is
-        for :func:`usual_metrics`, besides those of lists. What was read already is returned.
+        for ``usual_metrics``, besides those of lists. What was read already is returned.
     ks
         Lengths of the lists, where metrics of lists are not named. By default 1, 2 and 3, if below the number of
         classes; of two classes, the accuracy is then the only metric of lists.
@@ -337,7 +339,8 @@ def _named(text: str, *, n_classes: int, threshold: Any, risks: Any, drawn: bool
         USUAL,
         *(f"{point}_0.9" for point in _AT_POINT),
     ]
-    near = get_close_matches(text, known, 3) or [*GROUPS, "auroc", "sensitivity", "brier", "top1_accuracy"]
+    near = get_close_matches(text, dict.fromkeys(known), 3) or [*GROUPS, "auroc", "sensitivity", "brier"]
+    near = [_OTHER_NAMES[text]] if text in _OTHER_NAMES else near
     raise ArgumentError(f"there is no metric {_show(text)}: choose for example from {', '.join(near)}.")
 
 

@@ -150,9 +150,9 @@ def against_labels(
     check_break_ties(break_ties)
     check_replicates(replicates, least=0)
     cluster = check_clusters(clusters, annotations.cases)
-    of_labels = truth_of_labels(annotations, truth, panel, seed)
+    of_labels = unweighted = truth_of_labels(annotations, truth, panel, seed)
     if weights is not None:
-        of_labels *= check_weights(weights, 1, annotations.cases).T
+        of_labels = unweighted * check_weights(weights, 1, annotations.cases).T
     groups = None if by is None else read_groups(by, annotations.cases, intersections=intersections)
     members = [np.ones(annotations.n_cases), *(() if groups is None else groups.member)]
     positive = check_positive(annotations.classes, positive)
@@ -194,7 +194,7 @@ def against_labels(
         found = [{name: of.without_replicates() for name, of in group.items()} for group in found]
     results = results.assign(variables(labels, found[:1], "", grouped=False, drawn=False))
     if groups is not None:
-        results = results.assign_coords(groups.coords)
+        results = results.assign_coords(groups.coords(labels.sides_of(unweighted)))
         results = results.assign(variables(of_groups, found[1:], SUFFIX, grouped=True, drawn=False))
     return with_against(described(results, labels, annotations, float(sides.sum()), threshold), asked)
 

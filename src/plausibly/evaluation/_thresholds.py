@@ -15,7 +15,7 @@ from plausibly.errors import ArgumentError
 from plausibly.evaluation._evidence import WITHHELD, spread
 from plausibly.evaluation._truth import Truth, check_truth, truth_of_labels
 from plausibly.metrics._declared import check_probabilities, descending
-from plausibly.metrics._inputs import check_share
+from plausibly.metrics._inputs import answered, check_share
 from plausibly.posterior import annotations_of, as_weighted_rows, opened, reading
 from plausibly.predictions import Marked, line_up, named_predictions
 
@@ -141,6 +141,29 @@ def check_thresholds(threshold: Any, names: Sequence[str]) -> tuple[float, ...] 
     if absent := [name for name in names if name not in given]:
         raise ArgumentError(f"threshold must have one for each classifier, but has none for {some(absent)}: add it.")
     return tuple(check_share(f"threshold of {name!r}", given[name]) for name in names)
+
+
+def decided(
+    predictions: Mapping[str, Float[np.ndarray, "case class"]],
+    threshold: Any,
+    classes: np.ndarray,
+    positive: str | None,
+) -> Mapping[str, Float[np.ndarray, "case class"]]:
+    """Hard labels of two classes by a threshold; without one, or of more classes, predictions as they are.
+
+    Examples
+    --------
+    >>> decided({"A": np.array([[0.7, 0.3], [0.9, 0.1], [0, 0]])}, 0.2, np.array(["no", "yes"]), None)["A"].tolist()
+    [[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]
+    """
+    thresholds = check_thresholds(threshold, list(predictions))
+    if thresholds is None or len(classes) != 2:
+        return predictions
+    at, found = positive_index(classes, positive), {}
+    for (name, scores), least in zip(predictions.items(), thresholds, strict=True):
+        named = np.where(scores[:, at] >= least, at, 1 - at)
+        found[name] = np.eye(2)[named] * answered(scores)[:, None]
+    return found
 
 
 def _chosen(

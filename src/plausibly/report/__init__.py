@@ -10,6 +10,7 @@ from plausibly.report._of_labels import by_group_table as by_group_table
 from plausibly.report._of_labels import headline_of_labels as headline_of_labels
 from plausibly.report._of_labels import labels_report as labels_report
 from plausibly.report._of_labels import metric_rows as metric_rows
+from plausibly.report._of_labels import operating_point as operating_point
 from plausibly.report._of_labels import unusual as unusual
 from plausibly.report._page import render as render
 from plausibly.report._page import report as report

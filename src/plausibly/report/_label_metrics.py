@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.evaluation import by_group, largest_confusions, summary
-from plausibly.evaluation._by_group import SUFFIX
+from plausibly.evaluation._by_group import OF_LISTS, SUFFIX
 from plausibly.evaluation._metrics import ANSWERS, GROUPS
 from plausibly.evaluation._truth import truth_in_words
 from plausibly.plots._words import capitalised, metric_name
@@ -29,7 +29,6 @@ OF_TWO = "auroc", "sensitivity", "specificity", "ppv", "npv", "brier", "log_scor
 _OF_GRADES = GROUPS["ordered"]
 _OF_MORE = *_OF_GRADES, "balanced_accuracy", "f1_macro", "brier", "log_score", "calibration_error", *ANSWERS
 _BY_CLASS = "sensitivity", "ppv", "f1"
-_OF_LISTS = re.compile(r"top\d+_|expert_|human_")
 _AT_PREVALENCE = re.compile(r"(ppv|npv)_at_prevalence_[\d.]+$")
 _NEW = "94 % interval for new cases like these"
 _ONE_EXPERT = (
@@ -91,7 +90,7 @@ def groups_of_classes(swept: Sweep, column: str) -> dict[str, pd.DataFrame]:
 def plain_metrics(results: xr.Dataset) -> list[str]:
     """Name the metrics of labels that have one value for a classifier."""
     plain = [str(name) for name, of in results.items() if of.dims == ("classifier", "draw")]
-    return [name for name in plain if not _OF_LISTS.match(name)]
+    return [name for name in plain if not OF_LISTS.match(name)]
 
 
 def of_labels_in_words(swept: Sweep, classifier: str) -> Iterator[str]:

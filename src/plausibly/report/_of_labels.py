@@ -16,7 +16,7 @@ from plausibly._progress import Progress
 from plausibly.annotations import Annotations
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.evaluation import summary
-from plausibly.evaluation._by_group import FEW, SUFFIX
+from plausibly.evaluation._by_group import FEW, FEW_OF_A_CLASS, SUFFIX, few_cases
 from plausibly.evaluation._goodness import goodness
 from plausibly.evaluation._limits import listed
 from plausibly.evaluation._truth import truth_in_words
@@ -43,7 +43,6 @@ from plausibly.report._svg import SVG
 from plausibly.report._tables import panel_table, value_and_interval
 from plausibly.sweeps._runs import group_table
 
-FEW_OF_A_CLASS = 10  #: positive cases, or others, below which a group is marked
 RESTS_ON = (
     "This rests on these annotators, and on classifiers that have not seen these labels: if they have, their numbers "
     "are too good."
@@ -77,7 +76,8 @@ def headline_of_labels(results: xr.Dataset) -> str:
     for name in best[:MOST_CLASSIFIERS]:
         of_each = [f"{metric_name(one)} {_with_interval(table.loc[(one, name)], 2)}" for one in metrics[:_IN_WORDS]]
         told.append(f"{name} has {listed(of_each)}")
-    said = f"Against {truth_in_words(results.attrs)}, {'; '.join(told)}."
+    of = f" for {results.attrs['positive']}" if "positive" in results.attrs else ""
+    said = f"Against {truth_in_words(results.attrs)}, {'; '.join(told)}{of}."
     for first, second in pairwise(best[:MOST_CLASSIFIERS]):
         if share := better(results, metrics[0], first, second):
             share = share.replace(">", "more than ").replace("<", "less than ")
@@ -180,16 +180,6 @@ def by_group_table(results: xr.Dataset, column: str, write: Callable[[float, flo
     return found if len(found) and found["class"].any() else found.drop(columns="class", errors="ignore")
 
 
-def few_cases(results: xr.Dataset) -> np.ndarray:
-    """Say which groups have too few cases, of either class, for their intervals to be trusted."""
-    n_cases = results["group_n_cases"].values
-    few = n_cases < FEW
-    if "group_n_positive" in results.coords:
-        positive = results["group_n_positive"].values
-        few = few | (np.minimum(positive, n_cases - positive) < FEW_OF_A_CLASS)
-    return few
-
-
 def _size(results: xr.Dataset, at: int) -> str:
     n = f"{results['group_n_cases'].values[at]:,}"
     if "group_n_positive" in results.coords:
@@ -252,6 +242,7 @@ def labels_report(
     with Progress(progress) as bars:
         sketches = [*of_labels([shown]), *of_panels(panels, None, best[:MOST_CLASSIFIERS])]
         figures = list(drawn(sketches, bars))
+    named = "what classifiers name" if "threshold" in results.attrs else "first choices"
     facts = data_facts(annotations, best)
     if (clusters := results.attrs["clusters"]) != annotations.n_cases:
         facts["clusters of cases"] = f"{clusters:,}"
@@ -262,7 +253,7 @@ def labels_report(
         headline=headline_of_labels(results),
         sentences=_sentences(results, panels, annotations, best),
         metrics=extras({f"Against {truth} [{_NEW}]": _titled(metric_rows(results, value_and_interval))}),
-        agreement=extras({f"Agreement with an expert, by first choices [{_NEW}]": _agreement(panels, best)}),
+        agreement=extras({f"Agreement with an expert, by {named} [{_NEW}]": _agreement(panels, best)}),
         groups=extras(_groups(results)),
         confusion=extras(_confusion(shown)),
         figures=[figure for figure in figures if figure.section != "panels"],

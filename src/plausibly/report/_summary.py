@@ -304,19 +304,23 @@ def agreement(swept: Sweep, classifiers: Sequence[str], n: int = 3) -> Iterator[
     of = "annotated cases" if annotated_cases(swept.annotations) else "cases"
     bounds = ("top1_accuracy_lower_bound", "top1_accuracy_upper_bound")
     withheld = next((run.results for run in swept.runs if bounds[0] in run.results), None)
-    for told, name in zip(agreement_in_words(swept.panels, classifiers, of, n), classifiers, strict=True):
+    at_threshold = swept.of_labels is not None and "threshold" in swept.of_labels.attrs
+    agrees = "'s first choice agrees" if at_threshold else " agrees"
+    for told, name in zip(agreement_in_words(swept.panels, classifiers, of, n, agrees), classifiers, strict=True):
         least, most = (np.nan if withheld is None else withheld[end].sel(classifier=name) for end in bounds)
         if not np.isnan(least):
             told += f" Its accuracy may be anything between {_percent(float(least))} and {_percent(float(most))}."
         yield told
 
 
-def agreement_in_words(panels: xr.Dataset, classifiers: Sequence[str], of: str = "cases", n: int = 3) -> Iterator[str]:
+def agreement_in_words(
+    panels: xr.Dataset, classifiers: Sequence[str], of: str = "cases", n: int = 3, agrees: str = " agrees"
+) -> Iterator[str]:
     """State how often classifiers agree with experts and with panels of n of them, a sentence for each."""
     level = float(panels["human_level"])
     for name in classifiers:
         own = panels.sel(classifier=name)
-        told = f"{name} agrees with an expert in {_percent(float(own['expert_agreement']))} of {of}"
+        told = f"{name}{agrees} with an expert in {_percent(float(own['expert_agreement']))} of {of}"
         if "expert_agreement_total" in own and own["expert_agreement_total"].notnull().all():
             told += f" (94 % interval {_range(*interval(own['expert_agreement_total'].values, CI_PROB))})"
         first = name == classifiers[0] and not np.isnan(level)

@@ -11,7 +11,7 @@ from plausibly._arviz import Posterior
 from plausibly.evaluation import evaluate, evaluate_by_level
 from plausibly.evaluation._metrics import ANSWERS, usual_metrics
 from plausibly.evaluation._panels import first_choices
-from plausibly.evaluation._thresholds import check_thresholds, positive_index
+from plausibly.evaluation._thresholds import decided
 from plausibly.metrics._declared import improper
 from plausibly.metrics._inputs import answered
 from plausibly.random_streams import Stream, key_words
@@ -97,15 +97,12 @@ def named_classes(plan: "Plan") -> xr.Dataset:
     ``named`` and ``first``, the indices of the class that is named and of the first choice, which differ only with a
     threshold, -1 without an answer; and ``score``, that of the former; each (classifier, case).
     """
-    annotations, given = plan.annotations, list(plan.predictions.values())
+    annotations, given = plan.annotations, plan.predictions.values()
     words = {Stream.PREDICTIONS: key_words(plan.seed, annotations.cases, Stream.PREDICTIONS)}
-    first = named = first_choices(given, words if plan.options["break_ties"] == "random" else None)
-    thresholds = check_thresholds(plan.options["threshold"], list(plan.predictions))
-    if thresholds is not None and annotations.n_classes == 2:
-        at = positive_index(annotations.classes, plan.options["positive"])
-        own = zip(given, thresholds, strict=True)
-        named = np.stack([np.where(scores[:, at] >= threshold, at, 1 - at) for scores, threshold in own])
-        named = np.where(first < 0, -1, named)
+    words = words if plan.options["break_ties"] == "random" else None
+    at = plan.options["threshold"], annotations.classes, plan.options["positive"]
+    of_both = plan.predictions, decided(plan.predictions, *at)
+    first, named = (first_choices(list(of.values()), words) for of in of_both)
     cases = np.arange(annotations.n_cases)
     scores = np.stack([of[cases, own] for of, own in zip(given, named, strict=True)])
     dims = ("classifier", "case")
