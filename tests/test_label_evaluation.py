@@ -473,6 +473,7 @@ def test_lists_of_many_classes_stay_within_memory():
     ("options", "words"),
     [
         ({"metrics": ["aurok"]}, "there is no metric 'aurok': choose for example from auroc"),
+        ({"metrics": ["sensitivity_at_specificity_1"]}, "specificity must lie between 0 and 1, but 1.0 was given"),
         ({"metrics": []}, r"metrics must be names, or a mapping .* but \[\] was given"),
         ({"metrics": 3}, "metrics must be names, or a mapping"),
         ({"metrics": ["top9_accuracy"]}, "'top9_accuracy' cannot be computed, because there are 2 classes"),

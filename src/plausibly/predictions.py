@@ -17,12 +17,12 @@ from scipy.special import softmax
 
 from plausibly.annotations import Annotations
 from plausibly.annotations._matching import names_in
-from plausibly.annotations._names import _show, some, unknown_class
+from plausibly.annotations._names import _show, some
 from plausibly.annotations.io._answers import CASE
 from plausibly.annotations.io._columns import is_number
 from plausibly.annotations.io._files import naming, read_npy
 from plausibly.annotations.io._matrix import NAMED, Matrix, read_matrix
-from plausibly.errors import ArgumentError, PlausiblyWarning, PredictionError
+from plausibly.errors import ArgumentError, PlausiblyWarning, PredictionError, suggest
 from plausibly.metrics._declared import improper
 
 _ONE = ("probability", "score", "positive")  # names of a single column that no class has
@@ -308,7 +308,8 @@ def _of_two_classes(matrix: Matrix, classes: np.ndarray, positive: str | None, l
         return matrix
     name = None if matrix.columns is None else matrix.columns[0]
     if name is not None and name not in (*classes.tolist(), *_ONE):
-        raise PredictionError(f"the header is wrong: {unknown_class(name, classes.tolist())}")
+        fix = suggest(name, classes, f"call a probability after its class, {str(classes[1])!r}, or {_ONE[0]!r}")
+        raise PredictionError(f"the column {name!r} is none of the classes {', '.join(classes)}; {fix}")
     named = name if name in classes else positive
     known = 1 if named is None else classes.tolist().index(named)
     value = matrix.values[:, 0]

@@ -232,7 +232,8 @@ class MetricOptions:
             "--metrics",
             metavar="NAME,…",
             help="Metrics, such as auroc, sensitivity, sensitivity_at_specificity_0.9, brier or net_benefit_0.2; or "
-            "groups of them: binary, classes, probability, ordered; usual, the default, is what suits the data.",
+            "groups of them: binary, classes, probability, distribution, ordered, curves; usual, the default, is what "
+            "suits the data.",
         ),
     ] = None
     metric: Annotated[

@@ -40,7 +40,7 @@ _AT_POINT = {
     "ppv_at_prevalence": ppv_at_prevalence,
     "npv_at_prevalence": npv_at_prevalence,
 }
-_NAMED_POINT = re.compile(rf"({'|'.join(_AT_POINT)})_(0?\.\d+)")
+_NAMED_POINT = re.compile(rf"({'|'.join(_AT_POINT)})_(\d+(?:\.\d+)?|\.\d+)")
 _PARTS = [f"{score}_{part}" for score in ("brier", "log_score") for part in ("expected", "unavoidable", "excess")]
 _CALIBRATION = "calibration_error", "calibration_intercept", "calibration_slope", "calibration_temperature"
 GROUPS: dict[str, list[str]] = {

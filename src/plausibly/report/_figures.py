@@ -158,7 +158,8 @@ def of_panels(panels: xr.Dataset, limit: xr.Dataset | None, classifiers: Sequenc
             4.0,
             "Agreement of each classifier with panels of experts, by their size",
             f"How often a classifier names what most of a panel of n experts say, on the {n_cases:,} cases with enough "
-            "labels; dashed: how often a further expert does. A panel of one is an expert. "
+            "labels. A panel of one is an expert. "
+            + ("Dashed: how often a further expert does. " if panels["human_panel"].notnull().sum() > 1 else "")
             + (
                 ""
                 if limit is None
