@@ -156,7 +156,7 @@ def test_a_file_of_one_column(tmp_path):
 def test_one_column_is_a_probability_of_two_classes():
     with pytest.raises(PredictionError, match=r"row 2: one column for two classes is the probability of 'yes'.* 1.5"):
         read_predictions(np.array([0.5, 1.5, 0.5]), TWO)
-    with pytest.raises(PredictionError, match="column .low. is none of the classes no, yes; call a probability after"):
+    with pytest.raises(PredictionError, match=r"column .low. is none of the classes no, yes; call a probability after"):
         read_predictions(pd.DataFrame({"low": [0.5, 0.5, 0.5]}), TWO)
     with pytest.raises(PredictionError, match="there are 1 columns for 3 classes"):
         read_predictions(np.array([0.5, 0.5, 0.5]), ANNOTATIONS)
