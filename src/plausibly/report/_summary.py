@@ -354,8 +354,8 @@ def rests_on(run: Run) -> str:
     if "assumes" in run.attrs:
         how = "that annotators and classifiers err independently of each other"
     return (
-        "This takes the predictions as evidence on each case, worth what the labels of all cases show them to be "
-        f"worth. It assumes that the classifiers have not seen these labels, and {how}."
+        "This takes the predictions as evidence on each case; how much they count follows from how well they go with "
+        f"the labels of all cases. It assumes that the classifiers have not seen these labels, and {how}."
     )
 
 
