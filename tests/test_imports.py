@@ -58,8 +58,8 @@ def test_agreement_needs_no_sampler(tmp_path):
 
 
 def test_an_unknown_name_is_told_the_nearest():
-    with pytest.raises(AttributeError, match=r"no attribute 'compare_models': did you mean 'compare'\?"):
-        _ = plausibly.compare_models
+    with pytest.raises(AttributeError, match=r"no attribute 'compare': did you mean 'compare_models'\?"):
+        _ = plausibly.compare
 
 
 @pytest.mark.parametrize("name", LAZY)

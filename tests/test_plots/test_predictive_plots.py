@@ -77,7 +77,7 @@ def test_models_are_rows_at_their_differences(ax):
 
 
 def test_only_a_comparison_of_models_is_drawn(ax):
-    with pytest.raises(ArgumentError, match=r"plausibly\.compare is needed, but a DataFrame"):
+    with pytest.raises(ArgumentError, match=r"plausibly\.compare_models is needed, but a DataFrame"):
         plots.model_comparison(pd.DataFrame({"elpd": [1.0]}), ax=ax)
 
 

@@ -66,7 +66,7 @@ def headline_of_labels(results: xr.Dataset) -> str:
     >>> predictions = {"A": np.array([0.1, 0.6, 0.9])}
     >>> results = pb.evaluate(annotations, predictions, metrics="auroc", truth="annotator", replicates=0)
     >>> headline_of_labels(results)
-    'Against what one expert would say, A has AUROC 0.94.'
+    'Against what one expert would say, A has AUROC 0.94 for b.'
     """
     best, metrics = best_first(results), _first_metrics(results)
     if not metrics:
