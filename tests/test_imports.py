@@ -58,7 +58,9 @@ def test_agreement_needs_no_sampler(tmp_path):
 
 
 def test_an_unknown_name_is_told_the_nearest():
-    with pytest.raises(AttributeError, match=r"no attribute 'compare': did you mean 'compare_models'\?"):
+    with pytest.raises(AttributeError, match=r"no attribute 'aggregat': did you mean 'aggregate'\?"):
+        _ = plausibly.aggregat
+    with pytest.raises(AttributeError, match="no attribute 'compare': it is called compare_models now"):
         _ = plausibly.compare
 
 

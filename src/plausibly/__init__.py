@@ -49,6 +49,7 @@ def __getattr__(name: str):
     from plausibly.errors import suggest
 
     fix = suggest(name, __all__, "the reference maps questions and commands to functions")
+    fix = "it is called compare_models now" if name == "compare" else fix
     raise AttributeError(f"plausibly has no attribute {name!r}: {fix}")
 
 
