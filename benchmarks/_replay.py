@@ -10,6 +10,7 @@ import pandas as pd
 from scipy import stats
 
 import plausibly as pb
+from plausibly.bootstrap import CI_PROB
 from plausibly.evaluation._measure import _predicted_lists
 from plausibly.planning._annotators import how_annotators_answer
 from plausibly.planning._values import ask, value
@@ -186,7 +187,7 @@ class _World:
         """Width of the interval, and probability of the right decision."""
         mean, variance, _ = seen
         noise = variance.sum(axis=1) / variance.shape[1] ** 2
-        width = 2 * stats.norm.ppf((1 + pb.bootstrap.CI_PROB) / 2) * np.sqrt(noise)
+        width = 2 * stats.norm.ppf((1 + CI_PROB) / 2) * np.sqrt(noise)
         if self._goal != "better":
             return float(width[:-1].mean()), float("nan")
         return float(width[-1]), float(stats.norm.cdf(right * mean[-1].mean() / np.sqrt(max(noise[-1], 1e-30))))

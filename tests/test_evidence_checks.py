@@ -1,5 +1,6 @@
 """Checks of what an accuracy rests on, in simulated worlds: what each catches, and what it must leave alone."""
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -197,6 +198,17 @@ def test_limits():
     uneven = [(f"p{i}", f"r{j if j < 2 else 2 + i % 8}", "ab"[j % 2]) for i in range(80) for j in range(3)]
     (sentence,) = limits(pb.Annotations.from_table(pd.DataFrame(uneven, columns=["case", "annotator", "class"])))
     assert sentence.startswith("2 of 10 people gave most")
+
+
+def test_evaluate_warns_of_limits_where_predictions_are_evidence():
+    _, counts, scores = world(n=40, k=3)
+    annotations = pb.Annotations.from_counts(counts)
+    posterior = pb.aggregate(annotations, predictions={"A": scores}, **FEW)
+    with pytest.warns(PlausiblyWarning, match="What limits these accuracies: 40 cases are few"):
+        pb.evaluate(posterior, {"A": scores}, progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pb.evaluate(pb.aggregate(annotations, "prirn", **FEW), {"A": np.ones((40, 3))}, progress=False)
 
 
 def test_names_of_ties_share_the_plurality():

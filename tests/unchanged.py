@@ -5,7 +5,8 @@ numbers are compared with a tolerance, because another processor adds up in anot
 numbers records them again, ``python -m tests.unchanged``, and its message says which and why.
 
 It takes five minutes, and another processor can send a chain elsewhere, so it's no part of the suite: run
-``pytest tests/unchanged.py`` before and after a change of structure.
+``pytest tests/unchanged.py`` before and after a change of structure. Its tests are marked as slow, since these compile
+with all optimisations, under which the numbers were recorded.
 """
 
 import json
@@ -193,12 +194,14 @@ def check(name: str, now: Mapping[str, list[float]], before: Mapping[str, list[f
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_posteriors_are_unchanged(name):
     model, given = RUNS[name]
     check(name, digest_of_posterior(posterior(model, **given)), recorded("posteriors")[name])
 
 
+@pytest.mark.slow
 def test_tables_are_unchanged():
     before = recorded("tables")
     with warnings.catch_warnings():

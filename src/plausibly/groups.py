@@ -109,16 +109,19 @@ class Groups:
     def __len__(self) -> int:
         return len(self.column)
 
-    def coords(self, sides: Float[np.ndarray, "case side"] | None = None) -> dict[str, Any]:
-        """Coordinates of results; with the labels of each of two sides, also how many cases are positive."""
+    @property
+    def coords(self) -> dict[str, Any]:
+        """Coordinates of results."""
         names = [f"{column}: {value}" for column, value in zip(self.column, self.value, strict=True)]
         coords = {"group": np.array(names, str), "group_column": ("group", self.column)}
-        coords |= {"group_value": ("group", self.value), "group_n_cases": ("group", self.member.sum(1).astype(int))}
-        if sides is not None:
-            coords["group_n_cases"] = "group", (self.member @ sides.sum(axis=1)).round().astype(int)
-            if sides.shape[1] == 2:
-                coords["group_n_positive"] = "group", self.member @ sides[:, 1]
-        return coords
+        return coords | {
+            "group_value": ("group", self.value),
+            "group_n_cases": ("group", self.member.sum(1).astype(int)),
+        }
+
+    def positive(self, sides: Float[np.ndarray, "case side"]) -> dict[str, Any]:
+        """Coordinate of how many cases are positive, by the labels of each of two sides; of more, there is none."""
+        return {"group_n_positive": ("group", self.member @ sides[:, 1])} if sides.shape[1] == 2 else {}
 
 
 def read_groups(by: Any, cases: np.ndarray, *, intersections: bool = False) -> Groups:
@@ -144,7 +147,7 @@ def read_groups(by: Any, cases: np.ndarray, *, intersections: bool = False) -> G
     --------
     >>> by = {"site": ["x", "y", "x"], "sex": ["f", "f", "m"]}
     >>> groups = read_groups(by, np.array(["p", "q", "r"]), intersections=True)
-    >>> groups.coords()["group"].tolist()
+    >>> groups.coords["group"].tolist()
     ['site: x', 'site: y', 'sex: f', 'sex: m', 'site × sex: x × f', 'site × sex: x × m', 'site × sex: y × f']
     >>> groups.member[0].tolist()
     [1.0, 0.0, 1.0]

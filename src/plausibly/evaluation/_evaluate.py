@@ -497,7 +497,7 @@ def evaluate_by_level(
         if grouped is not None:
             of_groups = by_draw(slice(n_levels, None), by_case=False, sampling=False)
             of_groups = {f"{name}{SUFFIX}": variable for name, variable in of_groups.items()}
-            results = results.assign_coords(grouped.coords()).assign(of_groups)
+            results = results.assign_coords(grouped.coords).assign(of_groups)
         if labels and named and not withheld:
             members = [np.ones(ranges.n_cases), *(() if grouped is None else grouped.member)]
             weighed = np.ones(ranges.n_cases, bool) if checked is None else checked.any(axis=0)
@@ -519,9 +519,7 @@ def evaluate_by_level(
             results = results.assign(variables(labels, values[:1], "", grouped=False, drawn=True))
             if grouped is not None:
                 sides = labels.sides_of(truth_of_labels(annotations, "annotator", seed=seed))
-                if sides.shape[1] == 2:
-                    of_positive = grouped.member @ sides[:, 1]
-                    results = results.assign_coords(group_n_positive=("group", of_positive))
+                results = results.assign_coords(grouped.positive(sides))
                 results = results.assign(variables(small, values[1:], SUFFIX, grouped=True, drawn=True))
             results = described(results, labels, annotations, float(found.weight[0, -1]), threshold)
         results = with_against(results, wanted)

@@ -194,7 +194,10 @@ def against_labels(
         found = [{name: of.without_replicates() for name, of in group.items()} for group in found]
     results = results.assign(variables(labels, found[:1], "", grouped=False, drawn=False))
     if groups is not None:
-        results = results.assign_coords(groups.coords(labels.sides_of(unweighted)))
+        plain = labels.sides_of(unweighted)
+        n_cases = (groups.member @ plain.sum(axis=1)).round().astype(int)  # those that have the labels of a panel
+        coords = groups.coords | groups.positive(plain) | {"group_n_cases": ("group", n_cases)}
+        results = results.assign_coords(coords)
         results = results.assign(variables(of_groups, found[1:], SUFFIX, grouped=True, drawn=False))
     return with_against(described(results, labels, annotations, float(sides.sum()), threshold), asked)
 

@@ -242,7 +242,8 @@ def labels_report(
     with Progress(progress) as bars:
         sketches = [*of_labels([shown]), *of_panels(panels, None, best[:MOST_CLASSIFIERS])]
         figures = list(drawn(sketches, bars))
-    named = "what classifiers name" if "threshold" in results.attrs else "first choices"
+    of_two = "threshold" in results.attrs and annotations.n_classes == 2
+    named = "what classifiers name" if of_two else "first choices"
     facts = data_facts(annotations, best)
     if (clusters := results.attrs["clusters"]) != annotations.n_cases:
         facts["clusters of cases"] = f"{clusters:,}"
