@@ -11,7 +11,7 @@ from plausibly.errors import ArgumentError
 from plausibly.evaluation import choose_threshold
 from plausibly.evaluation._truth import truth_of_labels
 from plausibly.metrics import LABEL_METRICS
-from tests.test_label_evaluation import REPLICATES, N, world
+from tests.test_evaluation.test_of_labels import REPLICATES, N, world
 
 RULES = {"specificity": (0.3, 0.6, 0.9), "sensitivity": (0.3, 0.6, 0.9), "net_benefit": (0.2, 0.5, 0.8)}
 
