@@ -75,7 +75,7 @@ REFUSED = [
         RANKED,
         WRONG_SITE,
         {"reliability": 3.0},
-        r"wrong_site \(of .*_aggregation.py\) must .* it has 'plausiblity'",
+        r"wrong_site \(of .*_aggregate.py\) must .* it has 'plausiblity'",
     ),
     (
         RANKED,
@@ -154,7 +154,7 @@ def test_what_is_refused(annotations, model, arguments, message):
 @pytest.mark.parametrize("model", [boom, replace(WRONG_SITE, program=boom)])
 def test_an_error_of_a_program_is_kept(model):
     with pytest.raises(
-        ArgumentError, match=r"program boom raised ValueError: boom \(.*_aggregation.py, line \d+\)"
+        ArgumentError, match=r"program boom raised ValueError: boom \(.*_aggregate.py, line \d+\)"
     ) as caught:
         pb.aggregate(RANKED, model, draws=4, progress=False)
     assert isinstance(caught.value.__cause__, ValueError)
