@@ -3,7 +3,7 @@
 import argparse
 from functools import partial
 
-from benchmarks import accuracy, agreement, conformal, discrepancy, metrics, plackett_luce, planning, scale
+from benchmarks import accuracy, agreement, conformal, discrepancy, gpu, metrics, plackett_luce, planning, scale
 from benchmarks._process import apart
 from benchmarks._table import heading, render
 
@@ -19,6 +19,7 @@ def main() -> None:
         "conformal": conformal.measure,
         "planning": planning.measure,
         "scale": scale.measure,
+        "gpu": gpu.measure,
     }
     parser.add_argument("part", nargs="?", choices=list(parts), help="one part of the table; by default all")
     parser.add_argument("--quick", action="store_true", help="fewer sizes, cases and draws")
