@@ -69,11 +69,9 @@ settings.load_profile("plausibly")
 def forget_programs() -> None:
     """Forget what this process has compiled."""
     from plausibly._memory import release_memory
-    from plausibly.inference import _scheduling
-    from plausibly.posterior import _blocks
+    from plausibly.compute import _run
 
-    _scheduling._compiled.clear()
-    _blocks._compiled.clear()
+    _run._compiled.clear()
     jax.clear_caches()
     release_memory()
 

@@ -12,25 +12,21 @@ import hashlib
 import jax
 import numpy as np
 import plausibly as pb
+from plausibly.compute import Pool
 from plausibly.inference import _scheduling
 from plausibly.posterior import _blocks
 
 _scheduling._seats = _scheduling._chunk_size = lambda *sizes: 8
-sampling, evaluating = set(), set()
-units, size, programs = _scheduling._units, _blocks._size, _blocks._programs
+size, programs = _blocks._size, Pool.programs
 _blocks._size = lambda *sizes: min(size(*sizes), 4)
+sampling, evaluating = set(), set()
 
-def noted_units(*arguments):
-    found = units(*arguments)
-    sampling.update(unit.device for unit in found)
-    return found
+def noted(pool, sources, places, **options):
+    for ident, device in places:
+        (sampling if "nuts" in ident else evaluating).add(device)
+    return programs(pool, sources, places, **options)
 
-def noted_programs(*arguments):
-    found = programs(*arguments)
-    evaluating.update(device for *_, device in found)
-    return found
-
-_scheduling._units, _blocks._programs = noted_units, noted_programs
+Pool.programs = noted
 
 def tell(what, dataset):
     digest = hashlib.blake2b()

@@ -66,4 +66,4 @@ def three(function):
 """
     assert sorted(compiled_in(source)) == [("<module>", "one"), ("<module>", "one"), ("three", ""), ("three", "four")]
     assert ("plausibly.metrics._certainty:<module>", "set_certainty") in compiled_functions()
-    assert ("plausibly.inference._compilation:lower", "") in compiled_functions()
+    assert ("plausibly.compute._compilation:lower", "") in compiled_functions()

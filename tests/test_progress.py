@@ -5,7 +5,7 @@ import pytest
 
 from plausibly import _progress
 from plausibly._progress import Progress, tell
-from plausibly.inference._compilation import nothing_kept
+from plausibly.compute._compilation import nothing_kept
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ import numpyro.distributions as dist
 from plausibly.aggregation import _infer, _staged, _with_population
 from plausibly.agreement.chance import _annotators
 from plausibly.agreement.reliability import _weighted_reliability
+from plausibly.compute import _run
 from plausibly.conformal import _thresholds
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
 from plausibly.evaluation import _of_labels, _panels, _summary
-from plausibly.inference import _scheduling
 from plausibly.inference.gibbs import _engine, _ordinal, _sweep, _tied_blocks
 from plausibly.inference.joint import _coefficients, _true_class
 from plausibly.inference.nuts import _sampler
@@ -407,12 +407,12 @@ def broken(name: str) -> Iterator[Break]:
     Samplers compiled before are set aside, and those compiled within are dropped.
     """
     chosen = BREAKS[name]
-    others = {key: program for key, program in _scheduling._compiled.items() if key[0][0][0] not in ("nuts", "gibbs")}
+    others = {key: program for key, program in _run._compiled.items() if key[0][0][0] not in ("nuts", "gibbs")}
     with ExitStack() as stack:
         if chosen.group == "evidence":
             jax.clear_caches()
             stack.callback(jax.clear_caches)
-        stack.enter_context(patch.object(_scheduling, "_compiled", others))
+        stack.enter_context(patch.object(_run, "_compiled", others))
         if isinstance(chosen.owner, dict):
             stack.enter_context(patch.dict(chosen.owner, {chosen.name: chosen.wrong(chosen.owner[chosen.name])}))
         else:

@@ -10,8 +10,9 @@ from scipy import special, stats
 import plausibly as pb
 from plausibly._arviz import az, to_groups
 from plausibly.annotations import Annotations, Slots
+from plausibly.compute import _run
 from plausibly.errors import ArgumentError
-from plausibly.inference import PlackettLuceGibbs, _scheduling, sweeps_per_draw
+from plausibly.inference import PlackettLuceGibbs, sweeps_per_draw
 from plausibly.inference._batching import bucket_cases
 from plausibly.inference.gibbs import _random, _tied_blocks
 from plausibly.inference.gibbs._random import gammas, lane_words, uniforms
@@ -59,7 +60,7 @@ FULL = {
 def test_ties_agree_with_integration(monkeypatch, reliability, unranked, concentration, raced):
     if raced:
         # Programs compiled with a changed module are not kept.
-        monkeypatch.setattr(_scheduling, "_compiled", {})
+        monkeypatch.setattr(_run, "_compiled", {})
         monkeypatch.setattr(_tied_blocks, "ORDERED", 1)
     cases = FULL if unranked == "ignore" else TIED
     annotations = Annotations.from_rankings(list(cases.values()), classes=LETTERS)

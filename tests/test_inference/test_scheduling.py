@@ -49,7 +49,7 @@ def test_every_case_comes_back_once_with_its_own_result():
 
 
 def test_who_leaves_early_does_not_wait_for_the_rest(monkeypatch):
-    monkeypatch.setattr("plausibly.inference._scheduling.os.cpu_count", lambda: 1)
+    monkeypatch.setattr("plausibly.compute._run.os.cpu_count", lambda: 1)
     ran: set[int] = set()
     go = threading.Event()
 

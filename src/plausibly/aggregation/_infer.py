@@ -19,6 +19,7 @@ from plausibly.aggregation._true_class import draw_shared, infer_true_class, wit
 from plausibly.aggregation._with_population import Mixture, draw_exactly, sample_by_head
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.case import NormalInverseGamma
+from plausibly.compute import tell_of_first_run
 from plausibly.diagnostics import convergence
 from plausibly.errors import ArgumentError, PlausiblyWarning
 from plausibly.inference import (
@@ -41,7 +42,6 @@ from plausibly.inference import (
     nuts,
     ordinal,
     sweeps_per_draw,
-    tell_of_first_run,
 )
 from plausibly.model import Model
 from plausibly.posterior import build_posterior

@@ -20,6 +20,7 @@ from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotators import annotator_agreement
 from plausibly.bootstrap import REPLICATES, check_replicates
 from plausibly.cluster import in_order, map_on
+from plausibly.compute import ahead
 from plausibly.errors import ArgumentError, PlausiblyWarning, renamed
 from plausibly.evaluation._ambiguity import DISAGREEMENT, UNNAMED
 from plausibly.evaluation._by_group import SUFFIX
@@ -40,7 +41,7 @@ from plausibly.evaluation._measure import Found, Measures, Part, join, measure
 from plausibly.evaluation._metrics import Metrics, read_metrics, usual_lengths
 from plausibly.evaluation._of_labels import against_labels, check_ordered, described, labels_of, with_against
 from plausibly.evaluation._panels import agreement, first_choices
-from plausibly.evaluation._ranges import CASES, Ranges, ahead
+from plausibly.evaluation._ranges import CASES, Ranges
 from plausibly.evaluation._resampled import Average, averages
 from plausibly.evaluation._rows import all_rows, metric_sums
 from plausibly.evaluation._thresholds import check_positive, check_thresholds, labels_of_posterior

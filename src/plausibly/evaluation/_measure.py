@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int, UInt32
 
+from plausibly.compute import Part as Block
+from plausibly.compute import run
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._ambiguity import AMBIGUITY, share_entropies
 from plausibly.evaluation._label_sums import Cases, Labels, mean_truth, sums_by_draw
@@ -20,8 +22,6 @@ from plausibly.metrics import METRICS, Metric
 from plausibly.metrics._inputs import answered
 from plausibly.metrics._lists import ranked_classes
 from plausibly.metrics._risk import N_LEVELS
-from plausibly.posterior._blocks import Part as Block
-from plausibly.posterior._blocks import run
 from plausibly.posterior._gamma import coefficients
 from plausibly.random_streams import Stream, as_key
 

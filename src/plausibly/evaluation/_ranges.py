@@ -1,10 +1,8 @@
 """Ranges of neighbouring cases, read from memory or from a file, so that all draws are never held in another form."""
 
 import math
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeVar, cast
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -21,8 +19,6 @@ from plausibly.seed import check_seed
 
 PAIRS = 2**19  #: most pairs of a draw and a case in a range of more than one case
 CASES = 2000  #: most cases in a range
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -180,20 +176,3 @@ def _checked(
             f"{least:.3g} to {most:.3g}: aggregate again."
         )
     return values
-
-
-def ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """Take each item, such as a range that is read from disk, while the one before is worked on.
-
-    Examples
-    --------
-    >>> list(ahead(range(3)))
-    [0, 1, 2]
-    """
-    iterator = iter(items)
-    nothing = object()
-    with ThreadPoolExecutor(1) as reader:
-        coming = reader.submit(next, iterator, nothing)
-        while (item := coming.result()) is not nothing:
-            coming = reader.submit(next, iterator, nothing)
-            yield cast(Item, item)

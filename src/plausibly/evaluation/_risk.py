@@ -3,10 +3,10 @@
 import numpy as np
 from jaxtyping import Float, Int
 
+from plausibly.compute import run
 from plausibly.evaluation._program import level_plausibility
 from plausibly.evaluation._ranges import Range
 from plausibly.metrics._risk import N_LEVELS
-from plausibly.posterior._blocks import run
 from plausibly.posterior._gamma import coefficients
 
 

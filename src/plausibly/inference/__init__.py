@@ -19,10 +19,8 @@ Cases are independent, and the engines share what follows from that:
 * ``_program`` turns a NumPyro program into the functions that engines call: potential, constrained values, likelihood.
 * ``_shapes`` decides on the shapes to which cases are padded: more of them, the more there is to compute.
 * ``_batching`` sorts cases into *buckets*, one for each shape.
-* ``_scheduling`` runs one program per shape over the cases of all buckets on all cores and devices, either in *chunks*
-  of a fixed number of cases or in *seats*, each of which takes the next case when its case has finished.
-* ``_compilation`` traces and compiles, and keeps what is compiled on disk for the next process; ``_devices`` divides
-  the work among the devices.
+* ``_scheduling`` runs one program per shape over the cases of all buckets (:mod:`plausibly.compute`), in *chunks* of a
+  fixed number of cases or in *seats*, each of which takes the next case when its case has finished.
 
 Random numbers depend on the key of a case alone, and draws on its data and its shape besides. Shapes are decided from
 all cases of a data set, so its draws do not depend on shards, chunks or devices. The same case in another data set may
@@ -31,7 +29,6 @@ have another shape, and then other draws from the same posterior.
 
 from plausibly.inference._batching import bucket_cases as bucket_cases
 from plausibly.inference._batching import plan_shapes as plan_shapes
-from plausibly.inference._compilation import tell_of_first_run as tell_of_first_run
 from plausibly.inference._likelihood import check_likelihood as check_likelihood
 from plausibly.inference._likelihood import likelihood_shapes as likelihood_shapes
 from plausibly.inference._likelihood import log_likelihood as log_likelihood

@@ -1,8 +1,7 @@
 """Log probabilities of annotations at draws of any engine, through the program of the model."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -43,15 +42,15 @@ def log_likelihood(
         values = np.where(of_slot < 0, 0, plausibility[..., np.maximum(of_slot, 0)].reshape(-1, *of_slot.shape))
         return by_case(bucket, at), np.ascontiguousarray(values.transpose(0, 2, 1), np.float32)
 
-    def build(example: Any) -> Callable:
+    def function(data: tuple[CaseData, Array], keys: Key[Array, " case"]) -> Array:
         by_draw = jax.vmap(partial(_of_case, program), in_axes=(0, None))
-        return lambda data, keys: over_cases(by_draw, -1, -1)(data[1], data[0])
+        return over_cases(by_draw, -1, -1)(data[1], data[0])
 
     if shapes is None:
         shapes = likelihood_shapes(annotations, slots, chains * draws)
     out = np.empty((chains, draws, annotations.n_annotations), np.float32)
     chunks = run_chunks(
-        build,
+        function,
         inputs,
         bucket_cases(annotations, slots, concentration, fit="merged", shapes=shapes),
         keys,

@@ -1,15 +1,10 @@
-"""Programs compiled once per shape of case, and run over the cases of all buckets on all cores.
+"""Programs run over the cases of all buckets: in chunks of a fixed number, or in *seats*.
 
-Either in chunks of a fixed number of cases, or in *seats* that take the next case as soon as the one they hold has
-finished. Programs are traced one after the other (NumPyro's effect handlers are global), then compiled and run by
-pools of threads, one for each device, since XLA lets go of the interpreter while it works. Compiled programs are kept
-for the life of the process.
+A seat takes the next case as soon as the one that it holds has finished.
 """
 
-import os
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, NamedTuple
@@ -19,13 +14,10 @@ import numpy as np
 from jaxtyping import Bool, Int, Key
 
 from plausibly._progress import Progress
+from plausibly.compute import Part, Pool, parted, run
 from plausibly.inference._batching import Bucket
-from plausibly.inference._compilation import compiler_options, kept_on_disk, lower
-from plausibly.inference._devices import devices, parted
-from plausibly.inference._shapes import Shape
 
 _SIZES = (8, 32, 128, 512, 2048, 8192)  # cases per chunk
-_compiled: dict[Hashable, Any] = {}
 
 
 class Chunk(NamedTuple):
@@ -52,71 +44,67 @@ def _seats(n: int) -> int:
 
 
 def run_chunks(
-    build: Callable[[Any], Callable[[Any, Key[jax.Array, "case *chain"]], Any]],
+    function: Callable[[Any, Key[jax.Array, "case *chain"]], Any],
     inputs: Callable[[Bucket, Int[np.ndarray, " case"]], Any],
     buckets: Sequence[Bucket],
     keys: Key[jax.Array, "case *chain"],
     *,
-    name: Hashable,
+    name: tuple[Hashable, ...],
     progress: Progress,
     doing: str,
     points: int = 1,
     repeated: bool = False,
     effort: Callable[[Bucket], Int[np.ndarray, " case"]] | None = None,
 ) -> Iterator[Chunk]:
-    """Apply a program to all cases of all buckets; chunks come back in the order in which they finish.
+    """Apply a program to all cases of all buckets, the costliest first.
 
     Parameters
     ----------
-    build
-        Given the inputs of a bucket, returns the function of (inputs, keys) to compile for its shape.
+    function
+        Function of (inputs, keys) to compile for the shape of each bucket.
     inputs
         Given a bucket and places in it, returns a tree of arrays with these cases on the last axis.
     buckets, keys
         The cases, and keys for each of them.
     name
-        Identifies ``build`` and everything that it closes over among all programs of the process.
+        Identifies ``function`` and everything that it closes over among all programs of the process.
     progress, doing
         Where to report, and the name of the work.
     points
         At how many points the program evaluates each case, which are in memory together.
     repeated
-        Whether it repeats the same steps thousands of times; see :func:`compiler_options`.
+        Whether it repeats the same steps thousands of times; see :func:`plausibly.compute.compiler_options`.
     effort
         How long cases take, in any unit, if some take longer: those of similar effort share a chunk.
     """
+    words, wrapped = _words(keys)
+    of_shape = {bucket.shape: bucket for bucket in buckets}
     sizes = {bucket.shape: _chunk_size(len(bucket.cases), points) for bucket in buckets}
-    keys, wrapped = _words(keys)
 
-    def make(bucket: Bucket) -> tuple[Callable, tuple]:
-        at = np.resize(np.arange(len(bucket.cases)), sizes[bucket.shape])
-        example = inputs(bucket, at)
-        leaves, tree = jax.tree.flatten(example)
-        function = build(example)
-        return lambda data, keys: function(jax.tree.unflatten(tree, data), wrapped(keys)), (
-            leaves,
-            keys[bucket.cases[at]],
-        )
-
-    def run(program: Any, bucket: Bucket, at: Int[np.ndarray, " case"]) -> Chunk:
-        # A chunk that is not full is filled with repetitions, which are dropped afterwards.
-        full = np.resize(at, sizes[bucket.shape])
-        result = program(jax.tree.leaves(inputs(bucket, full)), keys[bucket.cases[full]])
-        return Chunk(bucket, at, jax.tree.map(lambda a: np.asarray(a)[..., : len(at)], result))
+    def of_part(part: Part) -> tuple[Any, np.ndarray]:
+        bucket = of_shape[part.rung]
+        return inputs(bucket, part.full), words[bucket.cases[part.full]]
 
     # The costliest chunks go first, so that no core is left with one of them at the end.
     buckets = sorted(buckets, key=lambda b: -sizes[b.shape] * b.shape.cost())
-    with _Pool() as pool:
-        units = _units(buckets, sizes, len(pool.devices), effort)
-        programs = pool.compile(
-            [(name, b.shape, sizes[b.shape]) for b in buckets], units, buckets, make, progress, doing, repeated=repeated
-        )
-        finished = progress.task(doing, sum(len(bucket.cases) for bucket in buckets), "cases")
-        work = [pool.submit(device, run, programs[number, device], buckets[number], at) for number, device, at in units]
-        for future in as_completed(work):
-            chunk = future.result()
-            yield chunk
-            finished(len(chunk.at))
+    results = run(
+        name,
+        lambda data, words: function(data, wrapped(words)),
+        [part for bucket in buckets for part in _parts(bucket, sizes[bucket.shape], effort)],
+        of_part,
+        cost=lambda shape: shape.cost(),
+        repeated=repeated,
+        progress=progress,
+        doing=doing,
+    )
+    for part, result in results:
+        n = len(part.at)
+        yield Chunk(of_shape[part.rung], part.at, jax.tree.map(lambda a, n=n: a[..., :n], result))
+
+
+def _parts(bucket: Bucket, size: int, effort: Callable[[Bucket], Int[np.ndarray, " case"]] | None = None) -> list[Part]:
+    order = np.arange(len(bucket.cases)) if effort is None else np.argsort(-effort(bucket), kind="stable")
+    return [Part(bucket.shape, size, order[first : first + size]) for first in range(0, len(order), size)]
 
 
 def _words(keys: Key[jax.Array, "*shape"]) -> tuple[np.ndarray, Callable[[jax.Array], Key[jax.Array, "*shape"]]]:
@@ -139,42 +127,36 @@ def run_seats(
     buckets: Sequence[Bucket],
     keys: Key[jax.Array, "case *chain"],
     *,
-    name: Hashable,
+    name: tuple[Hashable, ...],
     progress: Progress,
     doing: str,
     repeated: bool = False,
 ) -> Iterator[Chunk]:
     """Give every case of all buckets a seat in turn; chunks come back in the order in which they finish.
 
-    For work that takes longer for some cases than for others. Arguments as in :func:`run_chunks`.
+    For work that takes longer for some cases than for others. ``build`` makes the program for the shape of its inputs;
+    other arguments as in :func:`run_chunks`.
     """
-    sizes = {bucket.shape: _seats(len(bucket.cases)) for bucket in buckets}
+    words, wrapped = _words(keys)
+    buckets = sorted(buckets, key=lambda b: -b.shape.cost())
+    of_shape = {bucket.shape: bucket for bucket in buckets}
+    parts = [part for bucket in buckets for part in _parts(bucket, _seats(len(bucket.cases)))]
 
-    keys, wrapped = _words(keys)
-
-    def make(bucket: Bucket) -> tuple[Callable, tuple]:
-        size = sizes[bucket.shape]
-        at = np.resize(np.arange(len(bucket.cases)), size)
-        example = inputs(bucket, at)
+    def source(part: Part) -> tuple[Callable, tuple]:
+        example = inputs(of_shape[part.rung], part.full)
         program = build(example)
-        state, of_state = jax.tree.flatten(jax.eval_shape(lambda: program.begin(size)))
+        state, of_state = jax.tree.flatten(jax.eval_shape(lambda: program.begin(part.size)))
         data, of_data = jax.tree.flatten(example)
 
-        def advance(state: list, data: list, keys: np.ndarray, *others: Any) -> tuple[list, Any, Any]:
+        def advance(state: list, data: list, words: np.ndarray, *others: Any) -> tuple[list, Any, Any]:
             state, data = jax.tree.unflatten(of_state, state), jax.tree.unflatten(of_data, data)
-            state, done, result = program.advance(state, data, wrapped(keys), *others)
+            state, done, result = program.advance(state, data, wrapped(words), *others)
             return jax.tree.leaves(state), done, result
 
-        return advance, (state, data, keys[bucket.cases[at]], np.zeros(size, bool), np.int32(0))
+        own = words[of_shape[part.rung].cases[part.full]]
+        return advance, (state, data, own, np.zeros(part.size, bool), np.int32(0))
 
-    def run(program: Any, bucket: Bucket, waiting: deque[int], out: SimpleQueue[Chunk | Exception]) -> None:
-        try:
-            seat_all(program, bucket, waiting, out)
-        except Exception as error:  # for the thread that yields
-            out.put(error)
-
-    def seat_all(program: Any, bucket: Bucket, waiting: deque[int], out: SimpleQueue[Chunk | Exception]) -> None:
-        size = sizes[bucket.shape]
+    def seat_all(program: Any, bucket: Bucket, size: int, waiting: deque[int]) -> None:
         seated, busy = np.zeros(size, int), np.zeros(size, bool)
         state = jax.tree.map(lambda a: np.zeros(a.shape, a.dtype), program.args_info[0][0])
         while True:
@@ -188,25 +170,31 @@ def run_seats(
             if not busy.any():
                 return
             wanted = np.int32((~busy).sum() + (-(-busy.sum() // 4) if waiting else busy.sum()))
-            data = jax.tree.leaves(inputs(bucket, seated)), keys[bucket.cases[seated]]
+            data = jax.tree.leaves(inputs(bucket, seated)), words[bucket.cases[seated]]
             state, done, result = program(state, *data, fresh, wanted)
             done = np.asarray(done) & busy
             busy &= ~done
             out.put(Chunk(bucket, seated[done], jax.tree.map(lambda a, done=done: np.asarray(a)[..., done], result)))
 
-    with _Pool() as pool:
-        buckets = sorted(buckets, key=lambda b: -b.shape.cost())
-        units = _units(buckets, sizes, len(pool.devices))
-        idents = [(name, b.shape, sizes[b.shape]) for b in buckets]
-        programs = pool.compile(idents, units, buckets, make, progress, doing, donated=(0,), repeated=repeated)
+    def work(*arguments: Any) -> None:
+        try:
+            seat_all(*arguments)
+        except Exception as error:  # for the thread that yields
+            out.put(error)
+
+    out: SimpleQueue[Chunk | Exception] = SimpleQueue()
+    with Pool() as pool:
+        devices = parted([part.size * part.rung.cost() for part in parts], len(pool.devices))
+        sources = {(*name, part.rung, part.size): partial(source, part) for part in parts}
+        places = [((*name, part.rung, part.size), device) for part, device in zip(parts, devices, strict=True)]
+        programs = pool.programs(sources, places, donated=(0,), repeated=repeated, progress=progress, doing=doing)
         left = sum(len(bucket.cases) for bucket in buckets)
         finished = progress.task(doing, left, "cases")
-        out: SimpleQueue[Chunk | Exception] = SimpleQueue()
-        queues = [deque(range(len(bucket.cases))) for bucket in buckets]
-        rounds = Counter((unit.number, unit.device) for unit in units)
-        for (number, device), n in rounds.items():
+        queues = {bucket.shape: deque(range(len(bucket.cases))) for bucket in buckets}
+        for (ident, device), n in Counter(places).items():
+            *_, shape, size = ident
             for _ in range(min(pool.size, n)):
-                pool.submit(device, run, programs[number, device], buckets[number], queues[number], out)
+                pool.submit(device, work, programs[ident, device], of_shape[shape], size, queues[shape])
         try:
             while left:
                 chunk = out.get()
@@ -217,91 +205,5 @@ def run_seats(
                 finished(len(chunk.at))
         finally:
             # A caller who stops early waits only for the cases that have a seat.
-            for waiting in queues:
+            for waiting in queues.values():
                 waiting.clear()
-
-
-class _Unit(NamedTuple):
-    """Cases of a bucket that fill a program once, and where."""
-
-    number: int  # of the bucket
-    device: int
-    at: Int[np.ndarray, " case"]
-
-
-def _units(
-    buckets: Sequence[Bucket],
-    sizes: Mapping[Shape, int],
-    n_devices: int,
-    effort: Callable[[Bucket], Int[np.ndarray, " case"]] | None = None,
-) -> list[_Unit]:
-    """Cut buckets into what their programs take at a time, and give it to the devices."""
-    cut = []
-    for number, bucket in enumerate(buckets):
-        order = np.arange(len(bucket.cases)) if effort is None else np.argsort(-effort(bucket), kind="stable")
-        size = sizes[bucket.shape]
-        cut += [(number, order[first : first + size]) for first in range(0, len(order), size)]
-    shapes = [buckets[number].shape for number, _ in cut]
-    places = parted([sizes[shape] * shape.cost() for shape in shapes], n_devices)
-    return [_Unit(number, device, at) for (number, at), device in zip(cut, places, strict=True)]
-
-
-class _Pool:
-    """Threads for each device that compile and run programs; what they have not begun is dropped on leaving."""
-
-    def __init__(self):
-        self.devices = devices()
-        self.size = -(-(os.cpu_count() or 1) // len(self.devices))
-        self._threads = [ThreadPoolExecutor(self.size) for _ in self.devices]
-
-    def __enter__(self) -> "_Pool":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        for threads in self._threads:
-            threads.shutdown(wait=False, cancel_futures=True)
-        for threads in self._threads:
-            threads.shutdown()
-
-    def submit(self, device: int, function: Callable[..., Any], *arguments: Any) -> Future:
-        """Let a thread of a device do something."""
-
-        def run() -> Any:
-            with jax.default_device(self.devices[device]):
-                return function(*arguments)
-
-        return self._threads[device].submit(run)
-
-    def compile(
-        self,
-        idents: Sequence[Hashable],
-        units: Sequence[_Unit],
-        buckets: Sequence[Bucket],
-        make: Callable[[Bucket], tuple[Callable, tuple]],
-        progress: Progress,
-        doing: str,
-        donated: tuple[int, ...] = (),
-        repeated: bool = False,
-    ) -> dict[tuple[int, int], Any]:
-        """One program for each bucket and device, from :data:`_compiled` where it is there already."""
-        keys = {(unit.number, unit.device): (idents[unit.number], self.devices[unit.device]) for unit in units}
-        wanted: dict[int, list[int]] = {}
-        for (number, device), key in keys.items():
-            if key not in _compiled:
-                wanted.setdefault(number, []).append(device)
-        if wanted:
-            options = compiler_options(repeated=repeated)
-            compiled = progress.task(
-                f"Compiling for {doing[0].lower()}{doing[1:]}", sum(map(len, wanted.values())), "programs"
-            )
-            with kept_on_disk():
-                compiling = {}
-                for number, places in wanted.items():
-                    on = [self.devices[device] for device in places]
-                    programs = lower(*make(buckets[number]), donated, devices=on)
-                    for device, program in zip(places, programs, strict=True):
-                        compiling[self.submit(device, program.compile, options)] = keys[number, device]
-                for future in as_completed(compiling):
-                    _compiled[compiling[future]] = future.result()
-                    compiled(1)
-        return {place: _compiled[key] for place, key in keys.items()}

@@ -12,15 +12,15 @@ from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations
+from plausibly.compute import Part, ahead, run
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._measure import _predicted_lists
-from plausibly.evaluation._ranges import Range, Ranges, ahead
+from plausibly.evaluation._ranges import Range, Ranges
 from plausibly.metrics import METRICS
 from plausibly.metrics._declared import check_probabilities
 from plausibly.planning._metric import read_metric
 from plausibly.planning._program import Question, several_block, value_block
 from plausibly.posterior import annotations_of
-from plausibly.posterior._blocks import Part, run
 from plausibly.posterior._gamma import coefficients
 from plausibly.predictions import Marked, line_up, named_predictions
 from plausibly.random_streams import Stream

@@ -1,17 +1,10 @@
-"""Blocks of cases of similar size, and compiled programs run over them on all devices.
+"""Blocks of cases of similar size, for compiled programs.
 
 A block holds all draws of some cases: the plausibilities of their named classes, padded to a rung of a short ladder,
 and of their remainders. How many cases it has follows from the number of draws, so a posterior needs a program for each
 rung that its cases take, whatever their number; three rungs are enough for most data, one for little.
-
-Devices take blocks in turn. Blocks do not depend on the number of devices, and what they give comes back in their
-order, so neither does any result.
 """
 
-import os
-from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import jax
@@ -19,8 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from plausibly.annotations import Slots
-from plausibly.inference._compilation import compiler_options, kept_on_disk, lower
-from plausibly.inference._devices import devices
+from plausibly.compute import Part
 from plausibly.posterior._gamma import coefficients
 from plausibly.posterior._split_remainder import largest_share
 from plausibly.random_streams import Stream, Words, select
@@ -28,10 +20,6 @@ from plausibly.random_streams import Stream, Words, select
 _RUNGS = 6, 16, 64, 256, 1024  # named classes that a block has room for; beyond, multiples of the last
 _LITTLE = 2**17  # pairs of a case and a draw that are not worth more than one program
 _LEAST = 1e-9  # parameter of a class that a prior rules out
-_KEPT = 256  # compiled programs; each new function of a user's own makes some
-_AHEAD = 2  # blocks that wait for each thread
-
-_compiled: dict[Hashable, Any] = {}
 
 
 class Block(NamedTuple):
@@ -75,19 +63,6 @@ class Block(NamedTuple):
     concentration: Any
     polynomial: Any
     probability: Any = None
-
-
-class Part(NamedTuple):
-    """The cases of a block, by their places among those of the posterior's part that is worked on."""
-
-    rung: int
-    size: int  # of the block, which the cases are repeated to fill
-    at: Int[np.ndarray, " case"]
-
-    @property
-    def full(self) -> Int[np.ndarray, " size"]:
-        """These cases, repeated to the size of the block."""
-        return np.resize(self.at, self.size)
 
 
 class Blocks:
@@ -193,87 +168,3 @@ def _size(rung: int, n_draws: int, room: int, n_cases: int, times: int) -> int:
     pairs = (2**17 * times if jax.default_backend() == "cpu" else 2**25) // room
     most = 1 << max(n_cases - 1, 0).bit_length()
     return min(1 << max(pairs // n_draws, 1).bit_length() - 1, most)
-
-
-def run(
-    name: Hashable,
-    function: Callable[..., Any],
-    parts: Sequence[Part],
-    inputs: Callable[[Part], tuple[Any, ...]],
-) -> Iterator[tuple[Part, Any]]:
-    """Apply a program to all blocks, on all devices; what it gives comes back in their order.
-
-    Parameters
-    ----------
-    name
-        Identifies the function and everything that it closes over among all programs of the process.
-    function
-        Function of trees of arrays to a tree of arrays.
-    parts
-        Blocks.
-    inputs
-        Returns the function's arguments for a block, of the same shapes for all blocks of one rung and size.
-
-    Yields
-    ------
-    tuple
-        Block, and NumPy arrays.
-    """
-    places = devices()
-    # One thread prepares and sends a block while an accelerator works on that of another.
-    least = 1 if jax.default_backend() == "cpu" else 2
-    n_threads = max(least, -(-(os.cpu_count() or 1) // len(places)))
-    pools = [ThreadPoolExecutor(n_threads) for _ in places]
-    try:
-        programs = _programs(name, function, parts, inputs, places, pools)
-
-        def work(part: Part, program: Any) -> Any:
-            return jax.tree.map(np.asarray, program(*jax.tree.leaves(inputs(part))))
-
-        waiting = deque()
-        for number, part in enumerate(parts):
-            place = number % len(places)
-            waiting.append((part, pools[place].submit(work, part, programs[part.rung, part.size, place])))
-            if len(waiting) > _AHEAD * n_threads * len(places):
-                part, future = waiting.popleft()
-                yield part, future.result()
-        while waiting:
-            part, future = waiting.popleft()
-            yield part, future.result()
-    finally:
-        for pool in pools:
-            pool.shutdown(cancel_futures=True)
-
-
-def _programs(name, function, parts, inputs, places, pools) -> dict[tuple[int, int, int], Any]:
-    """One program for each rung and device that has a block, from the life of this process or made now."""
-    found, making = {}, {}
-    with_devices: dict[tuple[int, int], tuple[Part, set[int]]] = {}
-    for number, part in enumerate(parts):
-        with_devices.setdefault((part.rung, part.size), (part, set()))[1].add(number % len(places))
-    examples = {}
-    for shape, (part, numbers) in with_devices.items():
-        leaves, tree = jax.tree.flatten(inputs(part))
-        ident = name, *((a.shape, str(a.dtype)) for a in map(np.asarray, leaves))
-        for number in numbers:
-            program = _compiled.get((ident, places[number]))
-            if program is None:
-                examples.setdefault(ident, (leaves, tree, []))[2].append((shape, number))
-            else:
-                found[*shape, number] = program
-    if not examples:
-        return found
-    with kept_on_disk():
-        for ident, (leaves, tree, wanted) in examples.items():
-
-            def flat(*leaves, tree=tree):
-                return function(*jax.tree.unflatten(tree, leaves))
-
-            lowered = lower(flat, tuple(leaves), devices=[places[number] for _, number in wanted])
-            for (shape, number), program in zip(wanted, lowered, strict=True):
-                making[ident, shape, number] = pools[number].submit(program.compile, compiler_options())
-        for (ident, shape, number), future in making.items():
-            found[*shape, number] = _compiled[ident, places[number]] = future.result()
-    while len(_compiled) > _KEPT:
-        del _compiled[next(iter(_compiled))]
-    return found

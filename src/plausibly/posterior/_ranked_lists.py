@@ -25,7 +25,8 @@ from jax import lax
 from jaxtyping import Array, Float, Int, UInt32
 
 from plausibly.annotations import Slots
-from plausibly.posterior._blocks import Block, Blocks, run
+from plausibly.compute import run
+from plausibly.posterior._blocks import Block, Blocks
 from plausibly.posterior._split_remainder import insert_at, largest_classes, largest_pieces
 from plausibly.posterior._true_class import to_rank
 from plausibly.random_streams import Stream, Words, random_bits

@@ -11,9 +11,10 @@ from jaxtyping import Float, Int
 from plausibly._arviz import Posterior
 from plausibly.annotations import Slots
 from plausibly.annotations._names import _show
+from plausibly.compute import run
 from plausibly.errors import ArgumentError
 from plausibly.metrics._inputs import check_break_ties, check_size
-from plausibly.posterior._blocks import Blocks, run
+from plausibly.posterior._blocks import Blocks
 from plausibly.posterior._container import (
     REMAINDER_NAME,
     case_names,

@@ -1,7 +1,6 @@
 """Scores: their prior from all cases (empirical Bayes), exact draws, and cases of one number of scores side by side."""
 
 from collections.abc import Callable
-from functools import partial
 
 import jax
 import numpy as np
@@ -13,7 +12,7 @@ from plausibly.annotations import Scores, Slots
 from plausibly.case import NormalInverseGamma, ScoredCase, ScoreSums
 from plausibly.inference._batching import Bucket
 from plausibly.inference._shapes import Shape
-from plausibly.inference.exact._dirichlet import together
+from plausibly.inference.exact._dirichlet import drawn
 from plausibly.random_streams import as_key
 
 _LEAST = 1e-15  # closer scores are not told apart: squares of lesser distances leave single precision
@@ -90,7 +89,6 @@ def _loss(x: Float[np.ndarray, "4"], sums: ScoreSums) -> tuple[float, Float[np.n
     return -(value - (away**2).sum() / 2), -slopes
 
 
-@partial(jax.jit, static_argnums=2)
 def _noise(
     words: UInt32[Array, "case 2"], shape: Float[Array, " case"], n: int
 ) -> tuple[Float[Array, "case draw"], Float[Array, "case draw"]]:
@@ -128,20 +126,13 @@ def draw_scores(
     out = {name: np.empty((total, n_cases), np.float32) for name in ("mean", "variance")}
     plausibility = np.empty((total, 2 * n_cases), np.float32)
     words = np.asarray(jax.random.key_data(keys))
-    size = together(total, n_cases)
-    for first in range(0, n_cases, size):
-        # The last part is filled up to the common length, so that nothing is compiled for it.
-        part = np.minimum(np.arange(first, first + size), n_cases - 1)
-        noise = _noise(words[part], np.asarray(posterior.shape[part], np.float32), total)
-        last = min(first + size, n_cases)
-        part = part[: last - first]
-        log_gamma, normal = (np.asarray(values, np.float64)[: len(part)].T for values in noise)
-        variance = posterior.scale[part] * np.exp(-log_gamma)
-        mean = posterior.mean[part] + np.sqrt(variance / posterior.strength[part]) * normal
+    for at, noise in drawn(_noise, (words, np.asarray(posterior.shape, np.float32)), total):
+        log_gamma, normal = (np.asarray(values, np.float64)[: len(at)].T for values in noise)
+        variance = posterior.scale[at] * np.exp(-log_gamma)
+        mean = posterior.mean[at] + np.sqrt(variance / posterior.strength[at]) * normal
         z = (threshold - mean) / np.sqrt(variance)
-        out["mean"][:, first:last], out["variance"][:, first:last] = mean, variance
-        plausibility[:, 2 * first : 2 * last : 2] = ndtr(z)
-        plausibility[:, 2 * first + 1 : 2 * last : 2] = ndtr(-z)
+        out["mean"][:, at], out["variance"][:, at] = mean, variance
+        plausibility[:, 2 * at], plausibility[:, 2 * at + 1] = ndtr(z), ndtr(-z)
     by_chain = (chains, draws, -1)
     return plausibility.reshape(by_chain), {name: values.reshape(by_chain) for name, values in out.items()}
 

@@ -1,6 +1,6 @@
 """The Gibbs sampler over all cases of a data set."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import jax
@@ -76,29 +76,26 @@ def gibbs(
         mixture also the number of the ``head`` whose prior it is.
     """
 
-    def build(data: CaseData) -> Callable:
-        def run(data: CaseData, keys: Key[Array, " case"]) -> tuple[Array, Array, Array]:
-            words = jax.vmap(lane_words, in_axes=1)(jax.vmap(lambda key: jax.random.split(key, chains))(keys))
-            plain = tally(data.case, data.arguments["reliability"])
-            choose = partial(choose_head, tallies=plain, case=data.case, arguments=data.arguments)
-            # Numbers, so that another reliability needs no other program.
-            first, thinning = (data.arguments[name].max().astype(jnp.int32) for name in ("warmup", "thinning"))
+    def run(data: CaseData, keys: Key[Array, " case"]) -> tuple[Array, Array, Array]:
+        words = jax.vmap(lane_words, in_axes=1)(jax.vmap(lambda key: jax.random.split(key, chains))(keys))
+        plain = tally(data.case, data.arguments["reliability"])
+        choose = partial(choose_head, tallies=plain, case=data.case, arguments=data.arguments)
+        # Numbers, so that another reliability needs no other program.
+        first, thinning = (data.arguments[name].max().astype(jnp.int32) for name in ("warmup", "thinning"))
 
-            def draw(state: State, i: Array) -> tuple[State, tuple[Array, Array]]:
-                n = thinning + jnp.where(i == 0, first, 0)
-                of_all_chains = jax.vmap(lambda s: sweep(s, choose(s)[0]), (CHAINS,), CHAINS)
-                state = jax.lax.fori_loop(0, n, lambda _, s: of_all_chains(s), state)
+        def draw(state: State, i: Array) -> tuple[State, tuple[Array, Array]]:
+            n = thinning + jnp.where(i == 0, first, 0)
+            of_all_chains = jax.vmap(lambda s: sweep(s, choose(s)[0]), (CHAINS,), CHAINS)
+            state = jax.lax.fori_loop(0, n, lambda _, s: of_all_chains(s), state)
 
-                def described(s: State) -> tuple[Array, Array]:
-                    tallies, head = choose(s)
-                    return log_density(s.plausibility, tallies), head
+            def described(s: State) -> tuple[Array, Array]:
+                tallies, head = choose(s)
+                return log_density(s.plausibility, tallies), head
 
-                return state, (state.plausibility, *jax.vmap(described, (CHAINS,))(state))
+            return state, (state.plausibility, *jax.vmap(described, (CHAINS,))(state))
 
-            state = jax.vmap(lambda words: start(plain, words), out_axes=CHAINS)(words)
-            return jax.lax.scan(draw, state, jnp.arange(draws))[1]
-
-        return run
+        state = jax.vmap(lambda words: start(plain, words), out_axes=CHAINS)(words)
+        return jax.lax.scan(draw, state, jnp.arange(draws))[1]
 
     thinning = sweeps_per_draw(reliability)
     if shapes is None:
@@ -110,7 +107,7 @@ def gibbs(
     head = np.zeros((chains, draws, annotations.n_cases), np.int16)
     by_case = case_inputs({"reliability": reliability, "warmup": warmup, "thinning": thinning})
     chunks = run_chunks(
-        build,
+        run,
         by_case if heads is None else partial(with_heads, by_case, heads),
         bucket_cases(annotations, slots, concentration, pooled=True, fit="merged", shapes=shapes),
         keys,

@@ -7,9 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from plausibly.inference import _compilation
-from plausibly.inference._compilation import kept_on_disk
-from plausibly.posterior import _blocks
+from plausibly.compute import Part, _compilation, _run, kept_on_disk, run
 
 X = np.arange(3, dtype=np.float32)
 
@@ -23,9 +21,9 @@ def folder(tmp_path, monkeypatch):
 def test_every_process_traces_its_own_programs(folder, monkeypatch):
     """Functions may have changed since another process ran, in any module."""
     for factor in (2, 3):
-        monkeypatch.setattr(_blocks, "_compiled", {})
-        ((_, found),) = _blocks.run(
-            ("name",), lambda x, factor=factor: factor * x, [_blocks.Part(3, 1, np.arange(1))], lambda part: (X,)
+        monkeypatch.setattr(_run, "_compiled", {})
+        ((_, found),) = run(
+            ("name",), lambda x, factor=factor: factor * x, [Part(3, 1, np.arange(1))], lambda part: (X,)
         )
         np.testing.assert_array_equal(found, factor * X)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plausibly.inference._devices import devices, parted
+from plausibly.compute import devices, parted
 
 
 @given(st.lists(st.floats(0.1, 100), min_size=1, max_size=50), st.integers(1, 8))

@@ -1,0 +1,189 @@
+"""Compiled programs, and the threads that compile and call them."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from itertools import islice
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Int
+
+from plausibly._progress import Progress
+from plausibly.compute._compilation import compiler_options, kept_on_disk, lower
+from plausibly.compute._devices import devices, parted
+from plausibly.fingerprint import settings
+
+_KEPT = 256  # compiled programs; each new function of a user's own makes some
+_AHEAD = 2  # parts that wait for each thread
+
+_compiled: dict[Hashable, Any] = {}
+
+
+class Part(NamedTuple):
+    """Cases that a program computes side by side, by their places among those that are worked on."""
+
+    rung: Any  #: of parts of one rung and size, inputs have the same shapes
+    size: int  #: number of cases of a program, which the cases are repeated to fill
+    at: Int[np.ndarray, " case"]
+
+    @property
+    def full(self) -> Int[np.ndarray, " size"]:
+        """These cases, repeated to the size of the program."""
+        return np.resize(self.at, self.size)
+
+
+class Pool:
+    """Threads for each device that compile and run programs; what they have not begun is dropped on leaving."""
+
+    def __init__(self):
+        self.devices = devices()
+        # One thread prepares and sends a part while an accelerator works on that of another.
+        least = 1 if jax.default_backend() == "cpu" else 2
+        self.size = max(least, -(-(os.cpu_count() or 1) // len(self.devices)))
+        self._threads = [ThreadPoolExecutor(self.size) for _ in self.devices]
+
+    def __enter__(self) -> "Pool":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for threads in self._threads:
+            threads.shutdown(wait=False, cancel_futures=True)
+        for threads in self._threads:
+            threads.shutdown()
+
+    def submit(self, device: int, function: Callable[..., Any], *arguments: Any) -> Future:
+        """Let a thread of a device do something."""
+
+        def work() -> Any:
+            with jax.default_device(self.devices[device]):
+                return function(*arguments)
+
+        return self._threads[device].submit(work)
+
+    def programs(
+        self,
+        sources: Mapping[Hashable, Callable[[], tuple[Callable, tuple]]],
+        places: Iterable[tuple[Hashable, int]],
+        *,
+        donated: tuple[int, ...] = (),
+        repeated: bool = False,
+        progress: Progress | None = None,
+        doing: str = "",
+    ) -> dict[tuple[Hashable, int], Any]:
+        """Compile programs, unless this process has them already.
+
+        Parameters
+        ----------
+        sources
+            By what identifies a program, a function that returns what to trace and examples of its arguments.
+        places
+            The programs that are needed, and the number of a device for each.
+        donated
+            Arguments that may be overwritten.
+        repeated
+            Whether programs repeat the same steps thousands of times, see :func:`compiler_options`.
+        progress, doing
+            Where to report, and the name of the work.
+        """
+        keys = {(ident, device): ((*ident, *settings().values()), self.devices[device]) for ident, device in places}
+        missing: dict[Hashable, list[int]] = {}
+        for (ident, device), key in keys.items():
+            if key not in _compiled:
+                missing.setdefault(ident, []).append(device)
+        programs = {place: _compiled[key] for place, key in keys.items() if key in _compiled}
+        if not missing:
+            return programs
+        what = f"Compiling for {doing[:1].lower()}{doing[1:]}"
+        advance = _task(progress, what, sum(map(len, missing.values())), "programs")
+        options = compiler_options(repeated=repeated)
+        with kept_on_disk():
+            compiling = {}
+            for ident, numbers in missing.items():
+                lowered = lower(*sources[ident](), donated, devices=[self.devices[number] for number in numbers])
+                for number, program in zip(numbers, lowered, strict=True):
+                    compiling[self.submit(number, program.compile, options)] = ident, number
+            for future in as_completed(compiling):
+                place = compiling[future]
+                programs[place] = _compiled[keys[place]] = future.result()
+                advance(1)
+        while len(_compiled) > _KEPT:
+            del _compiled[next(iter(_compiled))]
+        return programs
+
+
+def run(
+    name: tuple[Hashable, ...],
+    function: Callable[..., Any],
+    parts: Sequence[Part],
+    inputs: Callable[[Part], tuple[Any, ...]],
+    *,
+    cost: Callable[[Any], float] = lambda rung: 1,
+    repeated: bool = False,
+    progress: Progress | None = None,
+    doing: str = "",
+) -> Iterator[tuple[Part, Any]]:
+    """Apply a program to all parts, on all devices; what it returns comes back in their order.
+
+    Parameters
+    ----------
+    name
+        Identifies the function and everything that it closes over among all programs of the process.
+    function
+        Function of trees of arrays to a tree of arrays.
+    parts
+        The cases; neighbouring parts go to one device.
+    inputs
+        Returns the function's arguments for a part, in NumPy.
+    cost
+        Cost of a case of a rung, in any unit.
+    repeated
+        Whether the program repeats the same steps thousands of times, see :func:`compiler_options`.
+    progress, doing
+        Where to report, and the name of the work.
+
+    Yields
+    ------
+    tuple
+        Part, and NumPy arrays.
+    """
+    with Pool() as pool:
+        places = parted([part.size * cost(part.rung) for part in parts], len(pool.devices))
+        sources, idents = {}, {}
+        for part in parts:
+            if part[:2] not in idents:
+                leaves, tree = jax.tree.flatten(inputs(part))
+                ident = *name, tree, *((np.shape(leaf), str(np.asarray(leaf).dtype)) for leaf in leaves)
+                idents[part[:2]] = ident
+                sources[ident] = lambda leaves=tuple(leaves), tree=tree: (
+                    lambda *leaves: function(*jax.tree.unflatten(tree, leaves)),
+                    leaves,
+                )
+        units = [(part, idents[part[:2]], place) for part, place in zip(parts, places, strict=True)]
+        given = {"repeated": repeated, "progress": progress, "doing": doing}
+        programs = pool.programs(sources, [unit[1:] for unit in units], **given)
+
+        def work(part: Part, program: Any) -> Any:
+            return jax.tree.map(np.asarray, program(*jax.tree.leaves(inputs(part))))
+
+        # Of one device, few results wait; of several, each computes a run of parts, which wait for their turn.
+        most = _AHEAD * pool.size if len(pool.devices) == 1 else len(parts)
+        coming, waiting = iter(units), deque()
+
+        def submit(n: int) -> None:
+            for part, ident, device in islice(coming, n):
+                waiting.append((part, pool.submit(device, work, part, programs[ident, device])))
+
+        advance = _task(progress, doing, sum(len(part.at) for part in parts), "cases")
+        submit(most)
+        while waiting:
+            part, future = waiting.popleft()
+            submit(1)
+            yield part, future.result()
+            advance(len(part.at))
+
+
+def _task(progress: Progress | None, description: str, total: int, unit: str) -> Callable[[float], None]:
+    return progress.task(description, total, unit) if progress else lambda n: None
