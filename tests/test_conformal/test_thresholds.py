@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from plausibly.conformal import _curve
 from plausibly.conformal._curve import Curve, CurveBuilder, thinned
-from plausibly.conformal._thresholds import Steps, p_values_of, threshold_of
+from plausibly.conformal._thresholds import Steps, threshold_of
 
 
 def literal(scores, weights, alpha, bound=1.0):
@@ -145,5 +145,5 @@ def test_joined_steps_only_raise_the_losses(monkeypatch):
 
 
 def test_p_values_of_what_lies_beyond():
-    found = p_values_of(np.array([1.0]), np.array([1.0]), 1, np.array([[0.0, 1.0], [2.0, -np.inf]]))
+    found = Curve(np.array([1.0]), np.array([1.0]), 1).p_values(np.array([[0.0, 1.0], [2.0, -np.inf]]))
     assert found.tolist() == [[0.5, 1.0], [1.0, 0.5]]

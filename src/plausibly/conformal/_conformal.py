@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Mapping
-from contextlib import contextmanager
 from os import PathLike
 from typing import Any, Literal
 
@@ -11,16 +10,14 @@ import xarray as xr
 
 from plausibly._arviz import Posterior
 from plausibly.annotations import Annotations
-from plausibly.annotations._names import _show
 from plausibly.conformal._calibrate import Calibrated, shares_of
-from plausibly.conformal._groups import ALL, parse_groups, parse_risks
+from plausibly.conformal._groups import ALL, parse_groups
+from plausibly.conformal._inputs import check_alpha, check_target, check_whole, read_inputs
 from plausibly.conformal._prior import learns_from_cases, prior_of
 from plausibly.conformal._result import EVERY, Conformal
-from plausibly.conformal._scores import Function, Score, parse_score
-from plausibly.conformal._targets import TARGETS, sampled, weights_of
-from plausibly.errors import ArgumentError, PlausiblyWarning, renamed
-from plausibly.posterior import annotations_of, opened, reading
-from plausibly.predictions import line_up, named_predictions
+from plausibly.conformal._scores import Function, parse_score
+from plausibly.conformal._targets import sampled, weights_of
+from plausibly.errors import PlausiblyWarning, renamed
 from plausibly.random_streams import Stream, check_seed
 
 
@@ -156,135 +153,71 @@ def conformal(
     'a set contains the first choice of the next annotator with a probability of at least 0.8.'
     """
     check_seed(seed)
-    named = named_predictions(predictions)
-    if not named:
-        raise ArgumentError('predictions must name at least one classifier, but none was given: write {"A": scores}.')
-    parsed = parse_score(score, penalty=penalty, free_ranks=free_ranks, randomised=randomise_scores, logits=logits)
+    parsed = parse_score(score, penalty=penalty, free_ranks=free_ranks, randomised=randomise_scores)
     check_target(target, posterior)
-    check_samples(samples)
-    with source_of(posterior) as source:
-        annotations = source if isinstance(source, Annotations) else annotations_of(source)
-        levels = parse_risks(risks, annotations)
-        cost, bound = check_loss(loss, levels)
-        alpha = check_alpha(alpha, bound)
-        prior, learned = None, target == "plausibility" and learns_from_cases(source)
-        if target == "plausibility" and loss is None:
-            prior = prior_of(source, alpha)
-        weights = weights_of(target, source, annotations)
+    if samples is not None:
+        samples = check_whole("samples", samples, 1, "leave it out for exact weights")
+    with read_inputs(posterior, predictions, logits, loss, risks) as inputs:
+        source, annotations = inputs.source, inputs.annotations
+        alpha = check_alpha(alpha, inputs.bound)
+        of_draws = target == "plausibility"
+        prior = prior_of(source, alpha) if of_draws and loss is None else None
+        learned = of_draws and learns_from_cases(source)
+        weights = exact = weights_of(target, source, annotations)
         if samples is not None:
-            weights = sampled(weights, int(samples), annotations.n_classes, seed)
-        values = [line_up(given, annotations) for given in named.values()]
-        grouping, column = parse_groups(by, annotations, levels, values, logits=logits)
+            weights = sampled(exact, samples, annotations.n_classes, seed)
+        grouping, column = parse_groups(by, annotations, inputs.risks, list(inputs.predictions.values()))
         shares = shares_of(annotations.cases, seed, Stream.CALIBRATED_SHARES) if randomise_scores else None
-        n_groups = len(grouping.names)
-        shape = (len(named), n_groups)
+        coords = {"classifier": list(inputs.predictions), "group": list(grouping.names)}
+        shape = tuple(len(names) for names in coords.values())
         counts, thresholds, keep, sizes = (np.zeros(shape, kind) for kind in (int, float, float, float))
         drawn: list[np.ndarray] = []
         curves = {}
-        for at, (name, own) in enumerate(zip(named, values, strict=True)):
-            group = grouping.of(own, column, name=name)
-            calibrated = Calibrated(own, parsed, group, n_groups, shares)
-            found = calibrated.curves(weights, cost, bound)
-            counts[at] = [curve.n for curve in found]
-            thresholds[at], keep[at] = np.transpose([curve.threshold(alpha) for curve in found])
+        for at, (name, values) in enumerate(inputs.predictions.items()):
+            calibrated = Calibrated(values, parsed, grouping.of(values, column), len(grouping.names), shares)
+            of_groups = calibrated.curves(weights, inputs.cost, inputs.bound)
+            counts[at] = [curve.n for curve in of_groups]
+            thresholds[at], keep[at] = np.transpose([curve.threshold(alpha) for curve in of_groups])
             sizes[at] = calibrated.mean_sizes(thresholds[at])
-            curves |= {(name, label): curve for label, curve in zip(grouping.names, found, strict=True)}
-            if by_draw and target == "plausibility" and samples is None:
-                drawn.append(calibrated.thresholds_by_draw(source, found, cost, alpha, seed))
+            curves |= {(name, label): curve for label, curve in zip(grouping.names, of_groups, strict=True)}
+            if by_draw and of_draws and samples is None:
+                by_group = calibrated.thresholds_by_draw(source, of_groups, exact.share, inputs.cost, alpha, seed)
+                drawn.append(by_group)
     if not randomise_threshold:
         keep[:] = 1
-    tell(counts, alpha, bound, grouping.names)
-    tell_full(sizes, thresholds, list(named), grouping.names, parsed, annotations.n_classes, 1 - alpha)
-    dims = ("classifier", "group")
-    coords = {"classifier": list(named), "group": list(grouping.names)}
 
-    def labelled(array: np.ndarray) -> xr.DataArray:
-        return xr.DataArray(array, dims=dims, coords=coords)
+    def labelled(array: np.ndarray, *more: str) -> xr.DataArray:
+        return xr.DataArray(array, dims=(*coords, *more), coords=coords)
 
-    return Conformal(
+    calibration = Conformal(
         alpha=alpha,
         target=target,
         loss=loss,
-        samples=None if samples is None else int(samples),
+        samples=samples,
         random_threshold=bool(randomise_threshold),
         seed=int(seed),
         classes=annotations.classes,
         n_cases=labelled(counts),
         threshold=labelled(thresholds),
         keep=labelled(keep),
-        threshold_by_draw=xr.DataArray(np.stack(drawn), dims=(*dims, "draw"), coords=coords) if drawn else None,
+        threshold_by_draw=labelled(np.stack(drawn), "draw") if drawn else None,
         mean_size=labelled(sizes),
         score=parsed,
         curves=curves,
         grouping=grouping,
         prior=prior,
         learned=learned,
+        logits=inputs.logits,
     )
+    warn_of_few(counts, alpha, inputs.bound, grouping.names)
+    _warn_of_full(calibration)
+    return calibration
 
 
-@contextmanager
-def source_of(posterior: Any):
-    """Open a posterior for reading, or pass annotations on.
-
-    Raises
-    ------
-    ArgumentError
-        If it is neither.
-    """
-    if isinstance(posterior, Annotations):
-        yield posterior
-        return
-    with opened(posterior) if isinstance(posterior, str | PathLike) else reading(posterior) as source:
-        yield source
-
-
-def check_alpha(alpha: Any, bound: float = 1.0) -> float:
-    """Refuse anything but a number strictly between 0 and the greatest loss."""
-    number = isinstance(alpha, int | float | np.integer | np.floating) and not isinstance(alpha, bool)
-    if not number or not 0 < alpha < bound:
-        raise ArgumentError(
-            f"alpha must lie between 0 and {bound:g}, ends excluded, but {alpha!r} was given: write for example 0.1."
-        )
-    return float(alpha)
-
-
-def check_target(target: Any, posterior: Any) -> None:
-    """Refuse an unknown target, or one that needs a posterior where there is none."""
-    if target not in TARGETS:
-        raise ArgumentError(f"target must be one of {', '.join(TARGETS)}, but {_show(target)} was given: choose one.")
-    if target == "plausibility" and isinstance(posterior, Annotations):
-        raise ArgumentError(
-            'target="plausibility" needs a posterior, but annotations were given: aggregate them first, or choose '
-            'target="annotator", which needs no model.'
-        )
-
-
-def check_samples(samples: Any) -> None:
-    """Refuse a number of samples that is not whole or below 1."""
-    whole = isinstance(samples, int | np.integer) and not isinstance(samples, bool)
-    if samples is not None and not (whole and samples >= 1):
-        raise ArgumentError(
-            f"samples must be a whole number of at least 1, but {samples!r} was given: leave it out for exact weights."
-        )
-
-
-def check_loss(loss: Any, levels: np.ndarray | None) -> tuple[np.ndarray | None, float]:
-    """Cost of missing each class, and the greatest loss of a case."""
-    if loss is None:
-        return None, 1.0
-    if loss != "risk":
-        raise ArgumentError(f'loss must be None or "risk", but {_show(loss)} was given: choose one.')
-    if levels is None:
-        raise ArgumentError('loss="risk" needs the risk of each class, but none were given: add risks=….')
-    if not levels.any():
-        raise ArgumentError('loss="risk" needs a class of risk 1 or 2, but all are 0: leave the loss out.')
-    return levels.astype(float), float(levels.max())
-
-
-def tell(counts: np.ndarray, alpha: float, bound: float, groups: tuple[str, ...]) -> None:
-    """Warn of groups that are too small."""
+def warn_of_few(counts: np.ndarray, alpha: float, bound: float, groups: tuple[str, ...]) -> None:
+    """Warn of groups with too few cases; `counts` are by classifier and group."""
     least = int(np.ceil(bound / alpha - 1 - 1e-9))
-    small = [(group, int(own.min())) for group, own in zip(groups, counts.T, strict=True) if own.min() < least]
+    small = [(group, n) for group, n in zip(groups, counts.min(axis=0).tolist(), strict=True) if n < least]
     if small:
         where = ", ".join(f"{n} in the group {group!r}" if groups != (ALL,) else f"{n}" for group, n in small)
         warnings.warn(
@@ -295,21 +228,14 @@ def tell(counts: np.ndarray, alpha: float, bound: float, groups: tuple[str, ...]
         )
 
 
-def tell_full(
-    sizes: np.ndarray,
-    thresholds: np.ndarray,
-    classifiers: list[str],
-    groups: tuple[str, ...],
-    score: Score,
-    n_classes: int,
-    guaranteed: float,
-) -> None:
+def _warn_of_full(calibration: Conformal) -> None:
     """Warn of classifiers and groups whose sets all hold every class although there are enough cases."""
-    full = np.argwhere((sizes == n_classes) & np.isfinite(thresholds))
+    score, groups, n_classes = calibration.score, calibration.groups, len(calibration.classes)
+    full = np.argwhere((calibration.mean_size == n_classes).values & np.isfinite(calibration.threshold.values))
     if not len(full) or n_classes == 1:
         return
     where = ", ".join(
-        f"{classifiers[i]!r}" + (f" in the group {groups[j]!r}" if groups != (ALL,) else "") for i, j in full
+        f"{calibration.classifiers[i]!r}" + (f" in the group {groups[j]!r}" if groups != [ALL] else "") for i, j in full
     )
     if score.name in ("lac", "function"):
         fix = "many of its scores are equal, or too little of the plausibility is on classes that it ranks first"
@@ -318,7 +244,7 @@ def tell_full(
     else:
         fix = 'the class ranked last has the same score in every case: choose score="lac", or randomise_scores=True'
     warnings.warn(
-        f"{EVERY}, so coverage is 1 where {guaranteed:g} was asked, for classifier {where}: {fix}",
+        f"{EVERY}, so coverage is 1 where {1 - calibration.alpha:g} was asked, for classifier {where}: {fix}",
         PlausiblyWarning,
         stacklevel=4,
     )

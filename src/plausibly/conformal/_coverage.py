@@ -16,20 +16,23 @@ from plausibly.annotations import Annotations
 from plausibly.annotations._names import _show
 from plausibly.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates
 from plausibly.conformal._calibrate import Calibrated, shares_of
-from plausibly.conformal._conformal import check_alpha, check_loss, check_target, source_of
-from plausibly.conformal._coverage_result import MEASURES, Coverage
-from plausibly.conformal._groups import ALL, parse_groups, parse_risks
+from plausibly.conformal._coverage_result import MEASURES, Coverage, fit_of, means_over_splits
+from plausibly.conformal._groups import ALL, parse_groups
+from plausibly.conformal._inputs import TARGETS, check_alpha, check_target, check_whole, read_inputs
 from plausibly.conformal._prior import prior_of
 from plausibly.conformal._scores import Function, parse_score
-from plausibly.conformal._targets import TARGETS, Weights, weights_of
+from plausibly.conformal._targets import Weights, weights_of
 from plausibly.conformal._thresholds import Steps, threshold_of
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, renamed
 from plausibly.evaluation._ranges import Ranges
-from plausibly.posterior import annotations_of, model_of
-from plausibly.predictions import line_up, named_predictions
+from plausibly.metrics._inputs import check_share
+from plausibly.posterior import model_of
 from plausibly.random_streams import Stream, check_seed
 
+_Costs = Float[np.ndarray, " class"] | None
 
+
+@renamed(groups="by")
 def conformal_coverage(
     posterior: Posterior | Annotations | str | PathLike,
     predictions: Mapping[str, Any],
@@ -114,134 +117,103 @@ def conformal_coverage(
     check_seed(seed)
     check_probability("ci_prob", ci_prob)
     check_replicates(replicates)
-    _check_splits(splits, share)
-    named = named_predictions(predictions)
-    if not named:
-        raise ArgumentError('predictions must name at least one classifier, but none was given: write {"A": scores}.')
-    parsed = parse_score(score, penalty=penalty, free_ranks=free_ranks, randomised=randomise_scores, logits=logits)
-    with source_of(posterior) as source, Progress(progress) as bars:
-        annotations = source if isinstance(source, Annotations) else annotations_of(source)
-        model = "" if isinstance(source, Annotations) else model_of(source)
-        measures = [name for name in TARGETS if name != "plausibility" or source is not annotations]
-        targets = _targets(target, measures, posterior)
-        levels = parse_risks(risks, annotations)
-        cost, bound = check_loss(loss, levels)
-        alphas = [check_alpha(one, bound) for one in np.atleast_1d(np.asarray(alpha, object)).tolist()]
+    splits, share = check_whole("splits", splits, 1, "write 100"), check_share("share", share)
+    parsed = parse_score(score, penalty=penalty, free_ranks=free_ranks, randomised=randomise_scores)
+    with read_inputs(posterior, predictions, logits, loss, risks) as inputs, Progress(progress) as bars:
+        source, annotations, cost, bound = inputs.source, inputs.annotations, inputs.cost, inputs.bound
+        known = [name for name in TARGETS if name != "plausibility" or source is not annotations]
+        targets = _targets(target, known, posterior)
+        alphas = [check_alpha(level, bound) for level in np.atleast_1d(np.asarray(alpha, object)).tolist()]
         if not alphas:
             raise ArgumentError("alpha must name a level, but none was given: write for example 0.1.")
-        prior = None
-        if "plausibility" in targets and loss is None:
-            prior = prior_of(source, alphas[0])
-        weights = {name: weights_of(name, source, annotations) for name in measures}
-        values = [line_up(given, annotations) for given in named.values()]
-        grouping, column = parse_groups(by, annotations, levels, values, logits=logits)
+        prior = prior_of(source, alphas[0]) if "plausibility" in targets and loss is None else None
+        weights = {name: weights_of(name, source, annotations) for name in known}
+        grouping, column = parse_groups(by, annotations, inputs.risks, list(inputs.predictions.values()))
         shares = shares_of(annotations.cases, seed, Stream.CALIBRATED_SHARES) if randomise_scores else None
         training = _splits(annotations.n_cases, splits, share, seed)
-        advance = bars.task("Calibrating and measuring", len(named) * len(targets), "runs")
-        rows, vectors, differences = [], {}, {}
-        for name, own in zip(named, values, strict=True):
-            group = grouping.of(own, column, name=name)
-            calibrated = Calibrated(own, parsed, group, len(grouping.names), shares)
-            scores = calibrated.scores(slice(None))
-            for one in targets:
-                thresholds = _thresholds(
-                    weights[one], scores, group, training, alphas, len(grouping.names), cost, bound
+        advance = bars.task("Calibrating and measuring", len(inputs.predictions) * len(targets), "runs")
+        rows, missed, differences = [], {}, {}
+        for name, values in inputs.predictions.items():
+            group = grouping.of(values, column)
+            scores = Calibrated(values, parsed, group, len(grouping.names), shares).scores(slice(None))
+            for of_target in targets:
+                limits = _thresholds(
+                    weights[of_target], scores, group, training, alphas, len(grouping.names), cost, bound
                 )
-                measured = _Measured.of(weights, scores, group, training, thresholds, cost, bound)
-                rows += measured.rows(name, one, alphas, grouping.names, group, training)
-                for at, level in enumerate(alphas):
-                    vectors[level, name, one] = measured.by_slot[at]
+                for level, thresholds in zip(alphas, limits, strict=True):
+                    key = {"alpha": level, "classifier": name, "target": of_target}
+                    measured, by_slot = _measure(weights, scores, group, training, thresholds, cost)
+                    rows += [key | row for row in _rows(measured, grouping.names, group, training)]
                     if "plausibility" in weights:
-                        differences[level, name, one] = measured.difference[at]
+                        missed[tuple(key.values())] = by_slot
+                        differences[tuple(key.values())] = _difference(measured, training)
                 advance(1)
-        by_draw = _by_draw(source, vectors, bound, seed) if "plausibility" in weights else None
-    return Coverage.of(
-        pd.DataFrame(rows),
-        by_draw,
-        differences,
-        measures=[name for name in MEASURES if name in measures],
+        by_draw = _by_draw(source, missed, bound, seed) if missed else None
+    measures = tuple(name for name in MEASURES if name in known)
+    table = pd.DataFrame(rows)[["alpha", "classifier", "target", "group", "split", "n", "n_tested", *measures, "size"]]
+    return Coverage(
+        splits=table,
+        table=means_over_splits(table, measures, ci_prob),
+        by_draw=by_draw,
+        fit=fit_of(differences, int(replicates), int(seed), ci_prob) if differences else None,
+        measures=measures,
         loss=loss,
-        grouped=grouping.names != (ALL,),
-        n_cases=annotations.n_cases,
         ci_prob=ci_prob,
-        replicates=int(replicates),
-        seed=int(seed),
-        posterior_model=model,
+        posterior_model="" if source is annotations else model_of(source),
         prior=prior,
     )
 
 
-class _Measured:
-    """Coverage of test cases by split, for one classifier and target.
+def _measure(
+    weights: Mapping[str, Weights],
+    scores: Float[np.ndarray, "case class"],
+    group: Int[np.ndarray, " case"],
+    training: Bool[np.ndarray, "split case"],
+    thresholds: Float[np.ndarray, "split group"],
+    cost: _Costs,
+) -> tuple[dict[str, Float[np.ndarray, "split case"]], Float[np.ndarray, " slot"]]:
+    """Coverage of each case by measure (its share of the greatest loss), with the size of its set, in every split.
 
-    Attributes
-    ----------
-    covered
-        By measure: (alpha, split, case) what the set of each case contains (its share of the greatest loss).
-    sizes
-        (alpha, split, case) sizes of the sets.
-    by_slot
-        (alpha, slot) share of every slot in the sets of test cases, mean over splits, summed over cases.
-    difference
-        (alpha, case) coverage of plausibilities less that of annotators, mean over splits in which the case is tested.
+    Also the share of every slot of the plausibilities that sets of test cases miss, mean over splits, summed over
+    cases.
     """
-
-    covered: dict[str, Float[np.ndarray, "alpha split case"]]
-    sizes: Float[np.ndarray, "alpha split case"]
-    by_slot: Float[np.ndarray, "alpha slot"]
-    difference: Float[np.ndarray, "alpha case"]
-
-    @classmethod
-    def of(cls, weights, scores, group, training, thresholds, cost, bound) -> "_Measured":
-        """Measure the sets of all splits."""
-        found = cls()
-        n_alphas, n_splits = thresholds.shape[:2]
-        n_cases = len(scores)
-        found.covered = {name: np.zeros((n_alphas, n_splits, n_cases), np.float32) for name in weights}
-        found.sizes = np.zeros((n_alphas, n_splits, n_cases), np.float32)
-        slots = weights["plausibility"].slots if "plausibility" in weights else None
-        found.by_slot = np.zeros((n_alphas, 0 if slots is None else len(slots)))
-        n_tested = np.maximum((~training).sum(axis=0), 1)
-        sums = np.zeros((n_alphas, n_cases))
-        for at, split in product(range(n_alphas), range(n_splits)):
-            limits = thresholds[at, split][group]
-            inside = scores >= limits[:, None]
-            found.sizes[at, split] = inside.sum(axis=1)
-            for name, own in weights.items():
-                lost_of_slot = _missed(own, inside, cost)
-                lost = np.add.reduceat(own.weight * lost_of_slot, own.slots.start[:-1])
-                found.covered[name][at, split] = 1 - lost if cost is None else lost
-                if name == "plausibility":
-                    tested = ~training[split]
-                    found.by_slot[at] += lost_of_slot * tested[own.slots.case] / (tested.sum() * n_splits)
-            if slots is not None:
-                sums[at] += ~training[split] * (
-                    found.covered["plausibility"][at, split] - found.covered["annotator"][at, split]
-                )
-        found.difference = sums / n_tested
-        return found
-
-    def rows(self, name, target, alphas, groups, group, training) -> list[dict[str, Any]]:
-        """A row per alpha, split and group, all together first."""
-        rows = []
-        parts = [(ALL, np.ones(len(group), bool))]
-        parts += [] if groups == (ALL,) else [(label, group == at) for at, label in enumerate(groups)]
-        for (at, level), split in product(enumerate(alphas), range(len(training))):
-            for label, member in parts:
-                tested = ~training[split] & member
-                row = {"alpha": level, "classifier": name, "target": target, "group": label, "split": split}
-                row |= {"n": int((training[split] & member).sum()), "n_tested": int(tested.sum())}
-                for measure, covered in self.covered.items():
-                    row[measure] = float(covered[at, split][tested].mean()) if tested.any() else np.nan
-                row["size"] = float(self.sizes[at, split][tested].mean()) if tested.any() else np.nan
-                rows.append(row)
-        return rows
+    measured = {name: np.zeros(training.shape, np.float32) for name in (*weights, "size")}
+    by_slot = np.zeros(len(weights["plausibility"].slots) if "plausibility" in weights else 0)
+    for split, calibrated in enumerate(training):
+        inside = scores >= thresholds[split][group][:, None]
+        measured["size"][split] = inside.sum(axis=1)
+        for name, of_target in weights.items():
+            missed = _missed(of_target, inside, cost)
+            lost = np.add.reduceat(of_target.weight * missed, of_target.slots.start[:-1])
+            measured[name][split] = 1 - lost if cost is None else lost
+            if name == "plausibility":
+                by_slot += missed * ~calibrated[of_target.slots.case] / ((~calibrated).sum() * len(training))
+    return measured, by_slot
 
 
-def _missed(
-    weights: Weights, inside: Bool[np.ndarray, "case class"], cost: Float[np.ndarray, " class"] | None
-) -> Float[np.ndarray, " slot"]:
-    """What is missed of each slot: 1 or 0 for a class, a share for the classes of a remainder; times the cost."""
+def _rows(measured, groups, group, training) -> list[dict[str, Any]]:
+    """A row per split and group, all together first."""
+    members = {ALL: np.ones(len(group), bool)}
+    members |= {} if groups == (ALL,) else {label: group == number for number, label in enumerate(groups)}
+    rows = []
+    for (split, calibrated), (label, member) in product(enumerate(training), members.items()):
+        tested = ~calibrated & member
+        row = {"group": label, "split": split, "n": int((calibrated & member).sum()), "n_tested": int(tested.sum())}
+        means = {name: values[split][tested].mean() if tested.any() else np.nan for name, values in measured.items()}
+        rows.append(row | {name: float(mean) for name, mean in means.items()})
+    return rows
+
+
+def _difference(
+    measured: Mapping[str, Float[np.ndarray, "split case"]], training: Bool[np.ndarray, "split case"]
+) -> Float[np.ndarray, " case"]:
+    """Coverage of plausibilities less that of annotators, mean over the splits in which a case is tested."""
+    gap = np.where(training, 0, measured["plausibility"] - measured["annotator"])
+    return gap.sum(axis=0, dtype=float) / np.maximum((~training).sum(axis=0), 1)
+
+
+def _missed(weights: Weights, inside: Bool[np.ndarray, "case class"], cost: _Costs) -> Float[np.ndarray, " slot"]:
+    """Part of each slot that is missed: 1 or 0 for a class, a share for the classes of a remainder; times the cost."""
     slots, share = weights.slots, weights.share
     missed = (~inside).astype(float) if cost is None else ~inside * cost
     named, rest = ~slots.is_remainder, slots.is_remainder
@@ -264,36 +236,34 @@ def _thresholds(
     training: Bool[np.ndarray, "split case"],
     alphas: Sequence[float],
     n_groups: int,
-    cost: Float[np.ndarray, " class"] | None,
+    cost: _Costs,
     bound: float,
 ) -> Float[np.ndarray, "alpha split group"]:
     """Thresholds of all splits: atoms are sorted once, and those of other splits weigh nothing."""
     case, score, weight = weights.atoms(scores, cost)
     order = np.argsort(score, kind="stable")
     case, score, weight = case[order], score[order], weight[order]
-    out = np.empty((len(alphas), len(training), n_groups))
-    for at in range(n_groups):
-        own = group[case] == at
-        of_case, ascending, by = case[own], score[own], weight[own]
-        for split, member in enumerate(training):
-            steps = Steps.of_sorted(ascending, np.where(member[of_case], by, 0.0))
-            n = int((member & (group == at)).sum())
-            for level, alpha in enumerate(alphas):
-                out[level, split, at] = threshold_of(steps, alpha, n, bound)[0]
-    return out
+    thresholds = np.empty((len(alphas), len(training), n_groups))
+    for number in range(n_groups):
+        atoms = group[case] == number
+        for split, calibrated in enumerate(training):
+            steps = Steps.of_sorted(score[atoms], np.where(calibrated[case[atoms]], weight[atoms], 0.0))
+            n = int((calibrated & (group == number)).sum())
+            thresholds[:, split, number] = [threshold_of(steps, alpha, n, bound)[0] for alpha in alphas]
+    return thresholds
 
 
-def _by_draw(source: Posterior, vectors: dict, bound: float, seed: int) -> xr.DataArray:
-    """Coverage of the plausibilities in every draw, mean over splits."""
+def _by_draw(source: Posterior, missed: Mapping, bound: float, seed: int) -> xr.DataArray:
+    """Coverage of the plausibilities in every draw, mean over splits; by what is missed of every slot."""
     ranges = Ranges(source, seed)
-    axes = [list(dict.fromkeys(key[axis] for key in vectors)) for axis in range(3)]
-    stacked = np.stack([vectors[key] for key in product(*axes)])
-    missed = np.zeros((len(stacked), ranges.n_draws))
+    axes = [list(dict.fromkeys(key[axis] for key in missed)) for axis in range(3)]
+    by_slot = np.stack([missed[key] for key in product(*axes)])
+    lost = np.zeros((len(by_slot), ranges.n_draws))
     start = 0
     for cases in ranges:
-        missed += stacked[:, start : start + len(cases.slots)] @ cases.draws
+        lost += by_slot[:, start : start + len(cases.slots)] @ cases.draws
         start += len(cases.slots)
-    values = (1 - missed if bound == 1 else missed).reshape(*(len(axis) for axis in axes), ranges.n_draws)
+    values = (1 - lost if bound == 1 else lost).reshape(*(len(axis) for axis in axes), ranges.n_draws)
     dims = ("alpha", "classifier", "target", "draw")
     return xr.DataArray(values, dims=dims, coords=dict(zip(dims[:3], axes, strict=True)))
 
@@ -311,15 +281,6 @@ def _splits(n_cases: int, splits: int, share: float, seed: int) -> Bool[np.ndarr
     for split in out:
         split[random.permutation(n_cases)[:n]] = True
     return out
-
-
-def _check_splits(splits: Any, share: Any) -> None:
-    whole = isinstance(splits, int | np.integer) and not isinstance(splits, bool)
-    if not (whole and splits >= 1):
-        raise ArgumentError(f"splits must be a whole number of at least 1, but {splits!r} was given: write 100.")
-    number = isinstance(share, int | float | np.integer | np.floating) and not isinstance(share, bool)
-    if not (number and 0 < share < 1):
-        raise ArgumentError(f"share must lie between 0 and 1, but {share!r} was given: write 0.5.")
 
 
 def _targets(target: Any, measures: Sequence[str], posterior: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""What repeated splits find."""
+"""Coverage of sets over repeated splits: tables, and what they say."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -55,44 +55,6 @@ class Coverage:
     ci_prob: float
     posterior_model: str
     prior: Prior | None = None
-
-    @classmethod
-    def of(
-        cls,
-        splits: pd.DataFrame,
-        by_draw: xr.DataArray | None,
-        differences: Mapping[tuple[float, str, str], np.ndarray],
-        *,
-        measures: Sequence[str],
-        loss: str | None,
-        grouped: bool,
-        n_cases: int,
-        ci_prob: float,
-        replicates: int,
-        seed: int,
-        posterior_model: str,
-        prior: Prior | None = None,
-    ) -> "Coverage":
-        """Summarise the coverage of all splits."""
-        fit = None
-        if differences:
-            values = np.stack(list(differences.values()))
-            lower, upper = interval(resampled_means(values, replicates, seed).T, ci_prob)
-            fit = pd.DataFrame(list(differences), columns=["alpha", "classifier", "target"])
-            fit = fit.assign(difference=values.mean(axis=1), lower=lower, upper=upper)
-        columns = [*_KEYS, "split", "n", "n_tested", *measures, "size"]
-        splits = splits[columns]
-        rows = []
-        for keys, part in splits.groupby(_KEYS, sort=False):
-            row = dict(zip(_KEYS, keys, strict=True)) | {"n": part["n"].mean()}
-            for name in (*measures, "size"):
-                found = part[name].dropna().to_numpy()
-                row[name] = found.mean() if len(found) else np.nan
-                ends = interval(found, ci_prob) if len(found) else (np.nan, np.nan)
-                row |= {f"{name}_lower": float(ends[0]), f"{name}_upper": float(ends[1])}
-            rows.append(row)
-        table = pd.DataFrame(rows).sort_values("alpha", kind="stable", ignore_index=True)
-        return cls(splits, table, by_draw, fit, tuple(measures), loss, ci_prob, posterior_model, prior)
 
     def verdict(self) -> str:
         """State how often sets contain annotators' choices at the first level, and whether the model fits these."""
@@ -152,17 +114,35 @@ class Coverage:
         return f"{self.table[shown].to_string(index=False, float_format='%.3f')}\n{self.verdict()}"
 
 
+def means_over_splits(splits: pd.DataFrame, measures: Sequence[str], ci_prob: float) -> pd.DataFrame:
+    """Means over splits, with the central interval over splits, by level, classifier, target and group."""
+    rows = []
+    for keys, part in splits.groupby(_KEYS, sort=False):
+        row = dict(zip(_KEYS, keys, strict=True)) | {"n": part["n"].mean()}
+        for name in (*measures, "size"):
+            values = part[name].dropna().to_numpy()
+            lower, upper = interval(values, ci_prob)
+            mean = values.mean() if len(values) else np.nan
+            row |= {name: mean, f"{name}_lower": float(lower), f"{name}_upper": float(upper)}
+        rows.append(row)
+    return pd.DataFrame(rows).sort_values("alpha", kind="stable", ignore_index=True)
+
+
+def fit_of(
+    differences: Mapping[tuple[float, str, str], np.ndarray], replicates: int, seed: int, ci_prob: float
+) -> pd.DataFrame:
+    """Mean difference between coverages over cases, with its interval, by level, classifier and target."""
+    values = np.stack(list(differences.values()))
+    lower, upper = interval(resampled_means(values, replicates, seed).T, ci_prob)
+    table = pd.DataFrame(list(differences), columns=["alpha", "classifier", "target"])
+    return table.assign(difference=values.mean(axis=1), lower=lower, upper=upper)
+
+
 def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
 def _name(target: str) -> str:
-    """Write the target in words, with an article where it needs one.
-
-    Examples
-    --------
-    >>> _name("vote"), _name("plausibility")
-    ('the vote', 'answers drawn from the plausibilities')
-    """
+    """The target in words."""
     names = {"vote": "the vote", "annotator": "annotators' choices"}
     return names.get(target, "answers drawn from the plausibilities")

@@ -6,15 +6,16 @@ says, or a column that is known of new cases, too.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 
-from plausibly.annotations import Annotations, read_risks
+from plausibly.annotations import Annotations
 from plausibly.annotations._names import some
-from plausibly.conformal._scores import check_probabilities, softmax
+from plausibly.conformal._scores import check_probabilities
 from plausibly.errors import ArgumentError
 from plausibly.groups import check_clusters
 
@@ -22,75 +23,29 @@ ALL = "all"
 RISK_NAMES = ("low", "medium", "high")
 EDGES = (0.5, 0.8, 0.95)  #: between the bins of a classifier's certainty
 CERTAINTY_NAMES = ("below 0.5", "0.5 to 0.8", "0.8 to 0.95", "from 0.95")
-_BY_CLASSIFIER = ("risk", "certainty")
+
+Names = Shaped[np.ndarray, " case"]
 
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Rule that assigns cases to groups.
+    """Rule that assigns cases to groups."""
 
-    Attributes
-    ----------
-    kind
-        None, ``"risk"``, ``"certainty"``, ``"function"`` or ``"column"``.
-    names
-        Names of all groups, in order; of a function, those of the calibration cases.
-    risks
-        Risk level of each class.
-    function
-        From the scores of a classifier (case, class) to a group of each case.
-    logits
-        Whether predictions are logits.
-    """
+    names: tuple[str, ...]  #: of all groups, in order; of a user's function, those of the calibration cases
+    #: from a classifier's predictions (case, class) to the group of each case; None if groups are given as a column
+    function: Callable[[np.ndarray], Names] | None = None
 
-    kind: str | None
-    names: tuple[str, ...]
-    risks: Int[np.ndarray, " class"] | None = None
-    function: Callable[[Any], Any] | None = None
-    logits: bool = False
-
-    def of(
-        self, values: Float[np.ndarray, "case class"], column: np.ndarray | None = None, *, name: str = ""
-    ) -> Int[np.ndarray, " case"]:
-        """Position of the group of each case.
-
-        Parameters
-        ----------
-        values
-            What the classifier says of the cases.
-        column
-            Groups of the cases, where they are given as a column.
-        name
-            Name of the classifier, for errors.
-
-        Raises
-        ------
-        ArgumentError
-            If a group has no calibration case.
-        """
-        if self.kind is None:
-            return np.zeros(len(values), np.int64)
-        if self.kind == "risk":
-            assert self.risks is not None
-            present = sorted(set(self.risks.tolist()))
-            return np.searchsorted(present, self.risks[np.argmax(values, axis=1)])
-        if self.kind == "certainty":
-            values = softmax(np.asarray(values, float)) if self.logits else np.asarray(values, float)
-            check_probabilities(values, 'by="certainty"')
-            return np.searchsorted(EDGES, values.max(axis=1), side="right")
-        found = column if self.function is None else self._called(values)
-        assert found is not None
-        position = pd.Index(list(self.names), dtype=object).get_indexer(pd.Index(np.asarray(found, object)))
+    def of(self, values: Float[np.ndarray, "case class"], column: Names | None = None) -> Int[np.ndarray, " case"]:
+        """Position of the group of each case, by a classifier's predictions or by the column; refuses other groups."""
+        groups = column if self.function is None else self.function(values)
+        assert groups is not None
+        position = pd.Index(list(self.names), dtype=object).get_indexer(pd.Index(np.asarray(groups, object)))
         for row in np.flatnonzero(position < 0)[:1]:
             raise ArgumentError(
-                f"row {row + 1} belongs to the group {str(found[row])!r}, of which there was no case to calibrate on "
+                f"row {row + 1} belongs to the group {str(groups[row])!r}, of which there was no case to calibrate on "
                 f"(groups are {some(self.names)}): put it into one of these."
             )
         return position
-
-    def _called(self, values: Float[np.ndarray, "case class"]) -> np.ndarray:
-        assert self.function is not None
-        return check_clusters(self.function(np.asarray(values)), np.arange(len(values)).astype(str), "group")
 
 
 def parse_groups(
@@ -98,39 +53,42 @@ def parse_groups(
     annotations: Annotations,
     risks: Int[np.ndarray, " class"] | None,
     predictions: Sequence[Float[np.ndarray, "case class"]],
-    *,
-    logits: bool,
-) -> tuple[Grouping, np.ndarray | None]:
-    """Check groups; return how cases fall into them, and the column if they were given as one.
-
-    Raises
-    ------
-    ArgumentError
-        If risks are missing, a name is unknown, or a column does not have one group for each case.
-    """
+) -> tuple[Grouping, Names | None]:
+    """Rule by which cases fall into groups, checked, and the column of groups if they are given as one."""
     if by is None:
-        return Grouping(None, (ALL,)), None
+        return Grouping((ALL,), _all), None
     if isinstance(by, str):
-        if by not in _BY_CLASSIFIER:
+        if by not in ("risk", "certainty"):
             raise ArgumentError(
                 f'by must be "risk", "certainty", a column or a function, but {by!r} was given: choose one.'
             )
         if by == "certainty":
-            return Grouping(by, CERTAINTY_NAMES, logits=logits), None
+            return Grouping(CERTAINTY_NAMES, _by_certainty), None
         if risks is None:
             raise ArgumentError('by="risk" needs the risk of each class, but none were given: add risks=….')
-        return Grouping(by, tuple(RISK_NAMES[level] for level in sorted(set(risks.tolist()))), risks), None
+        levels = tuple(RISK_NAMES[level] for level in sorted(set(risks.tolist())))
+        return Grouping(levels, partial(_by_risk, risks)), None
     if callable(by):
-        found = [
-            check_clusters(by(np.asarray(values)), np.arange(len(values)).astype(str), "group")
-            for values in predictions
-        ]
-        names = sorted({name for column in found for name in column.tolist()})
-        return Grouping("function", tuple(names), function=by), None
+        function = partial(_by_function, by)
+        names = {name for values in predictions for name in function(values).tolist()}
+        return Grouping(tuple(sorted(names)), function), None
     column = check_clusters(by, annotations.cases, "group")
-    return Grouping("column", tuple(sorted(set(column.tolist())))), column
+    return Grouping(tuple(sorted(set(column.tolist())))), column
 
 
-def parse_risks(risks: Any, annotations: Annotations) -> Int[np.ndarray, " class"] | None:
-    """Read the risk of each class, if there is one."""
-    return None if risks is None else np.asarray(read_risks(risks, annotations.classes)).astype(np.int64)
+def _all(values: Float[np.ndarray, "case class"]) -> Names:
+    return np.full(len(values), ALL, object)
+
+
+def _by_risk(risks: Int[np.ndarray, " class"], values: Float[np.ndarray, "case class"]) -> Names:
+    return np.array(RISK_NAMES, object)[risks[np.argmax(values, axis=1)]]
+
+
+def _by_certainty(values: Float[np.ndarray, "case class"]) -> Names:
+    values = np.asarray(values, float)
+    check_probabilities(values, 'by="certainty"')
+    return np.array(CERTAINTY_NAMES, object)[np.searchsorted(EDGES, values.max(axis=1), side="right")]
+
+
+def _by_function(function: Callable[[Any], Any], values: Float[np.ndarray, "case class"]) -> Names:
+    return check_clusters(function(np.asarray(values)), np.arange(len(values)).astype(str), "group")

@@ -34,14 +34,7 @@ def is_empty(d: Float[np.ndarray, "case class"]) -> Bool[np.ndarray, " case"]:
 def most_of(
     best: Float[np.ndarray, "case group"], d: Float[np.ndarray, "case class"]
 ) -> Float[np.ndarray, "case group"]:
-    """Greatest total plausibility of groups of classes whose best scores are `best`, less the threshold.
-
-    Examples
-    --------
-    >>> d = np.array([[0.3, -0.1, -0.5]])
-    >>> most_of(d, d).round(3).tolist()
-    [[1.0, 0.75, 0.375]]
-    """
+    """Greatest total plausibility of groups of classes whose best scores are `best`, less the threshold."""
     top = d.max(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = top / (top - best)
@@ -52,59 +45,36 @@ def most_of(
 def class_bounds(
     d: Float[np.ndarray, "case class"],
 ) -> tuple[Float[np.ndarray, "case class"], Float[np.ndarray, "case class"]]:
-    """Least and greatest plausibility of every class; NaN where the region is empty.
-
-    Examples
-    --------
-    >>> lower, upper = class_bounds(np.array([[0.3, -0.1, -0.5]]))
-    >>> lower.round(3).tolist(), upper.round(3).tolist()
-    ([[0.25, 0.0, 0.0]], [[1.0, 0.75, 0.375]])
-    """
-    return 1 - most_of(_best_of_others(d), d), most_of(d, d)
+    """Least and greatest plausibility of every class; NaN where the region is empty."""
+    padded = np.pad(d, ((0, 0), (1, 0)), constant_values=-np.inf)  # a single class has no others
+    second, best = np.partition(padded, -2, axis=1)[:, -2:].T[..., None]
+    return 1 - most_of(np.where(d == best, second, best), d), most_of(d, d)
 
 
 def group_bounds(
     d: Float[np.ndarray, "case class"], member: Bool[np.ndarray, "group class"]
 ) -> tuple[Float[np.ndarray, "case group"], Float[np.ndarray, "case group"]]:
-    """Least and greatest total plausibility of groups of classes; a group of none has none.
-
-    Examples
-    --------
-    >>> lower, upper = group_bounds(np.array([[0.3, -0.1, -0.5]]), np.array([[False, True, True]]))
-    >>> lower.round(3).tolist(), upper.round(3).tolist()
-    ([[0.0]], [[0.75]])
-    """
-    inside = np.stack([d[:, own].max(axis=1, initial=-np.inf) for own in member], axis=1)
-    outside = np.stack([d[:, ~own].max(axis=1, initial=-np.inf) for own in member], axis=1)
+    """Least and greatest total plausibility of groups of classes; a group of none has none."""
+    inside, outside = (
+        np.stack([d[:, classes].max(axis=1, initial=-np.inf) for classes in groups], axis=1)
+        for groups in (member, ~member)
+    )
     return 1 - most_of(outside, d), most_of(inside, d)
 
 
 def can_be_first(d: Float[np.ndarray, "case class"]) -> Bool[np.ndarray, "case class"]:
-    """Whether each class may be the most plausible one, ties included.
-
-    Examples
-    --------
-    >>> can_be_first(np.array([[0.3, -0.1, -0.5]])).tolist()
-    [[True, True, False]]
-    """
+    """Whether each class may be the most plausible one, ties included."""
     positive = np.maximum(d, 0)
     total = positive.sum(axis=1, keepdims=True)
     return ~is_empty(d)[:, None] & (d - positive + total >= -_ROUNDING * np.maximum(np.abs(d), total))
 
 
 def can_be_top(d: Float[np.ndarray, " class"], chosen: Bool[np.ndarray, " class"]) -> bool:
-    """Whether a set may hold the most plausible classes of one case.
-
-    Examples
-    --------
-    >>> d = np.array([0.3, -0.1, -0.5])
-    >>> can_be_top(d, np.array([True, False, True])), can_be_top(d, np.array([False, True, True]))
-    (True, False)
-    """
+    """Whether a set may hold the most plausible classes of one case."""
     if d.max() < 0:
         return False
-    own = d[chosen]
-    return bool((own >= 0).any() or own.sum() + np.maximum(d[~chosen], 0).sum() >= -_ROUNDING * np.abs(d).max())
+    inside = d[chosen]
+    return bool((inside >= 0).any() or inside.sum() + np.maximum(d[~chosen], 0).sum() >= -_ROUNDING * np.abs(d).max())
 
 
 def top_sets(d: Float[np.ndarray, " class"], j: int) -> Iterator[tuple[int, ...]]:
@@ -113,11 +83,6 @@ def top_sets(d: Float[np.ndarray, " class"], j: int) -> Iterator[tuple[int, ...]
     If a set may, so may one in which a class gives way to another with a higher score. So sets are searched from the
     best on, each followed by those in which one class moves one place down, and one that may not be has no such
     followers.
-
-    Examples
-    --------
-    >>> list(top_sets(np.array([0.3, -0.1, -0.5]), 2))
-    [(0, 1), (0, 2)]
     """
     order = np.argsort(-d, kind="stable")
     sorted_d = d[order]
@@ -141,13 +106,7 @@ def top_sets(d: Float[np.ndarray, " class"], j: int) -> Iterator[tuple[int, ...]
 
 
 def polygon(d: Float[np.ndarray, "3"]) -> Float[np.ndarray, "vertex 3"]:
-    """Vertices of the region of three classes, around it in order.
-
-    Examples
-    --------
-    >>> polygon(np.array([0.5, -0.5, -0.5])).tolist()
-    [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.5, 0.0, 0.5]]
-    """
+    """Vertices of the region of three classes, around it in order."""
     corners = np.eye(3)
     vertices = []
     for a in range(3):
@@ -158,16 +117,3 @@ def polygon(d: Float[np.ndarray, "3"]) -> Float[np.ndarray, "vertex 3"]:
             share = d[a] / (d[a] - d[b])
             vertices.append((1 - share) * corners[a] + share * corners[b])
     return np.array(vertices).reshape(-1, 3)
-
-
-def _best_of_others(d: Float[np.ndarray, "case class"]) -> Float[np.ndarray, "case class"]:
-    """Best score among the other classes."""
-    if d.shape[1] == 1:
-        return np.full(d.shape, -np.inf)
-    at = d.argmax(axis=1)
-    rows = np.arange(len(d))
-    rest = d.copy()
-    rest[rows, at] = -np.inf
-    out = np.repeat(d[rows, at][:, None], d.shape[1], axis=1)
-    out[rows, at] = rest.max(axis=1)
-    return out

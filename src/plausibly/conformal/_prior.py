@@ -9,19 +9,10 @@ from plausibly.posterior import slots_of
 
 
 class Prior(NamedTuple):
-    """What a prior adds to the plausibilities, and to sets.
+    """What a prior adds to the plausibilities, and to sets."""
 
-    Attributes
-    ----------
-    share
-        Mean share of the prior in the plausibilities of a case.
-    least
-        Mean size that sets have at least if they miss no more than they may of this share, whatever the annotations.
-    n_classes
-        Number of classes.
-    """
-
-    share: float
+    share: float  #: mean share of the prior in the plausibilities of a case
+    #: mean size that sets have at least if they miss no more than they may of this share, whatever the annotations
     least: float
     n_classes: int
 
@@ -39,21 +30,12 @@ class Prior(NamedTuple):
 
 
 def learns_from_cases(posterior: Posterior) -> bool:
-    """Tell whether the plausibilities of a case depend on the annotations of other cases, as the posterior declares.
-
-    Examples
-    --------
-    >>> counts, given = [[2, 1], [0, 3], [3, 0], [1, 1]], {"draws": 4, "chains": 1, "progress": False}
-    >>> annotations = pb.Annotations.from_counts(counts)
-    >>> learned = pb.aggregate(annotations, class_prior="learned", **given)
-    >>> learns_from_cases(learned), learns_from_cases(pb.aggregate(annotations, class_prior="uniform", **given))
-    (True, False)
-    """
+    """Whether the plausibilities of a case depend on the annotations of other cases, as the posterior declares."""
     return posterior.attrs.get("prior_from", "given") != "given"
 
 
 def prior_of(posterior: Posterior, alpha: float) -> Prior | None:
-    """Compute the share of the prior, and the fewest classes that miss at most `alpha` of it; None if it is unknown.
+    """Share of the prior, and the fewest classes that miss at most `alpha` of it; None if it is unknown.
 
     Classes of all cases are left out of the sets in ascending order of what the prior gives them, as long as these sum
     to at most `alpha` per case. Of an equal weight for each of K classes and a share s, :math:`K (1 − α / s)` are left.

@@ -1,6 +1,6 @@
 """``conformal_regions``: plausibilities that a classifier allows for a new case."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
@@ -14,16 +14,15 @@ from jaxtyping import Float
 from plausibly._arviz import Posterior
 from plausibly.annotations import Annotations, read_risks
 from plausibly.conformal import _polytope
-from plausibly.conformal._conformal import check_alpha, check_target, source_of, tell
+from plausibly.conformal._conformal import warn_of_few
 from plausibly.conformal._groups import ALL, RISK_NAMES
+from plausibly.conformal._inputs import check_alpha, check_target, check_whole, read_inputs
 from plausibly.conformal._new_cases import read_new
 from plausibly.conformal._scores import Function, Score, parse_score
 from plausibly.conformal._targets import Weights, ranges_of, weights_of
 from plausibly.conformal._thresholds import Steps, threshold_of
 from plausibly.errors import ArgumentError
 from plausibly.metrics._inputs import check_size
-from plausibly.posterior import annotations_of
-from plausibly.predictions import line_up, named_predictions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,23 +88,17 @@ def conformal_regions(
     >>> regions.bounds({"A": [[0.9, 0.1]]}).values.round(3).tolist()
     [[[[0.875, 1.0], [0.0, 0.125]]]]
     """
-    named = named_predictions(predictions)
-    if not named:
-        raise ArgumentError('predictions must name at least one classifier, but none was given: write {"A": scores}.')
     alpha = check_alpha(alpha)
-    parsed = parse_score(score, penalty=penalty, free_ranks=free_ranks, randomised=False, logits=logits)
+    parsed = parse_score(score, penalty=penalty, free_ranks=free_ranks)
     check_target(target, posterior)
-    with source_of(posterior) as source:
-        annotations = source if isinstance(source, Annotations) else annotations_of(source)
-        weights = weights_of(target, source, annotations)
-        n = annotations.n_cases
-        thresholds = [
-            float(threshold_of(Steps.of(_means(parsed, line_up(own, annotations), weights), np.ones(n)), alpha, n)[0])
-            for own in named.values()
-        ]
-    tell(np.full((len(named), 1), n), alpha, 1.0, (ALL,))
-    threshold = xr.DataArray(thresholds, dims="classifier", coords={"classifier": list(named)})
-    return Regions(alpha, target, annotations.classes, threshold, parsed, n)
+    with read_inputs(posterior, predictions, logits) as inputs:
+        annotations, n = inputs.annotations, inputs.annotations.n_cases
+        weights = weights_of(target, inputs.source, annotations)
+        means = np.stack([_means(parsed, values, weights) for values in inputs.predictions.values()])
+        thresholds, _ = threshold_of(Steps.of(means, np.ones(means.shape)), alpha, n)
+    warn_of_few(np.full((len(means), 1), n), alpha, 1.0, (ALL,))
+    threshold = xr.DataArray(thresholds, dims="classifier", coords={"classifier": list(inputs.predictions)})
+    return Regions(alpha, target, annotations.classes, threshold, parsed, n, inputs.logits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +119,8 @@ class Regions:
         Score of the classes.
     n_cases
         Number of calibration cases.
+    logits
+        Names of the classifiers whose predictions are logits.
     """
 
     alpha: float
@@ -134,36 +129,36 @@ class Regions:
     threshold: xr.DataArray
     score: Score
     n_cases: int
+    logits: tuple[str, ...] = ()
 
     def contains(self, new_scores: Any, plausibilities: Any) -> xr.DataArray:
         """Say whether plausibilities (case, class) of the new cases lie in their regions: (classifier, case)."""
         cases, above = self._above(new_scores)
-        given = np.asarray(plausibilities, float)
+        points = np.asarray(plausibilities, float)
         shape = (len(cases), len(self.classes))
-        if given.shape != shape:
+        if points.shape != shape:
             raise ArgumentError(
-                f"plausibilities must have the shape (case, class), {shape}, but have {given.shape}: give one for each "
-                "class of each case."
+                f"plausibilities must have the shape (case, class), {shape}, but have {points.shape}: give one for "
+                "each class of each case."
             )
-        inside = np.stack([(given * d).sum(axis=1) >= -1e-12 for d in above.values()])
-        return self._labelled(inside, above, cases)
+        return self._labelled([(points * d).sum(axis=1) >= -1e-12 for d in above.values()], above, cases)
 
     def is_empty(self, new_scores: Any) -> xr.DataArray:
         """Say whether the region of each case is empty, because no score reaches the threshold: (classifier, case)."""
         cases, above = self._above(new_scores)
-        return self._labelled(np.stack([_polytope.is_empty(d) for d in above.values()]), above, cases)
+        return self._labelled([_polytope.is_empty(d) for d in above.values()], above, cases)
 
     def possible_first(self, new_scores: Any) -> xr.DataArray:
         """Say which classes can be the most plausible: boolean (classifier, case, class)."""
         cases, above = self._above(new_scores)
-        found = np.stack([_polytope.can_be_first(d) for d in above.values()])
-        return self._labelled(found, above, cases, **{"class": self.classes})
+        first = [_polytope.can_be_first(d) for d in above.values()]
+        return self._labelled(first, above, cases, **{"class": self.classes})
 
     def bounds(self, new_scores: Any) -> xr.DataArray:
         """Bound the plausibility of each class: (classifier, case, class, bound), NaN if the region is empty."""
         cases, above = self._above(new_scores)
-        found = np.stack([np.stack(_polytope.class_bounds(d), axis=-1) for d in above.values()])
-        return self._labelled(found, above, cases, **{"class": self.classes, "bound": ["lower", "upper"]})
+        bounds = [np.stack(_polytope.class_bounds(d), axis=-1) for d in above.values()]
+        return self._labelled(bounds, above, cases, **{"class": self.classes, "bound": ["lower", "upper"]})
 
     def risk_bounds(self, new_scores: Any, risks: Any) -> xr.DataArray:
         """Bound the plausibility of each risk level: (classifier, case, risk_level, bound).
@@ -176,11 +171,10 @@ class Regions:
             Risk level of each class, as for :func:`plausibly.read_risks`.
         """
         levels = np.asarray(read_risks(risks, self.classes))
-        member = np.stack([levels == level for level in range(len(RISK_NAMES))])
+        member = levels == np.arange(len(RISK_NAMES))[:, None]
         cases, above = self._above(new_scores)
-        found = np.stack([np.stack(_polytope.group_bounds(d, member), axis=-1) for d in above.values()])
-        names = {"risk_level": list(RISK_NAMES), "bound": ["lower", "upper"]}
-        return self._labelled(found, above, cases, **names)
+        bounds = [np.stack(_polytope.group_bounds(d, member), axis=-1) for d in above.values()]
+        return self._labelled(bounds, above, cases, risk_level=list(RISK_NAMES), bound=["lower", "upper"])
 
     def top_sets(self, new_scores: Any, j: int, most: int = 100) -> pd.DataFrame:
         """List the sets of j classes that can be the most plausible ones.
@@ -202,13 +196,12 @@ class Regions:
             case are listed.
         """
         j = check_size("j", j, len(self.classes))
-        if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
-            raise ArgumentError(f"most must be a whole number of at least 1, but {most!r} was given: write 100.")
+        most = check_whole("most", most, 1, "write 100")
         cases, above = self._above(new_scores)
         rows = []
         for name, d in above.items():
             for case, own in zip(cases, d, strict=True):
-                sets = list(islice(_polytope.top_sets(own, j), int(most) + 1))
+                sets = list(islice(_polytope.top_sets(own, j), most + 1))
                 for chosen in sets[:most]:
                     named = tuple(str(self.classes[k]) for k in chosen)
                     rows.append((str(case), name, named, len(sets) <= most))
@@ -228,26 +221,25 @@ class Regions:
 
     def _above(self, new_scores: Any) -> tuple[np.ndarray, dict[str, Float[np.ndarray, "case class"]]]:
         """Scores less the threshold."""
-        names = [str(name) for name in self.threshold["classifier"].values]
-        cases, read = read_new(new_scores, names, self.classes)
-        limits = dict(zip(names, self.threshold.values, strict=True))
-        above = {name: self.score.of(values) for name, values in read.items()}
-        for name, scores in above.items():
+        limits = {str(name): float(limit) for name, limit in self.threshold.to_series().items()}
+        cases, predictions = read_new(new_scores, list(limits), self.classes, self.logits)
+        above = {}
+        for name, values in predictions.items():
+            scores = self.score.of(values)
             # Without a threshold every distribution is in the region, as if all scores were above it.
             above[name] = np.ones(scores.shape) if limits[name] == -np.inf else scores - limits[name]
         return cases, above
 
-    def _labelled(self, values: np.ndarray, above: dict, cases: np.ndarray, **more: Any) -> xr.DataArray:
-        return xr.DataArray(
-            values, dims=("classifier", "case", *more), coords={"classifier": list(above), "case": cases, **more}
-        )
+    def _labelled(self, values: list[np.ndarray], names: Iterable[str], cases: np.ndarray, **more: Any) -> xr.DataArray:
+        coords = {"classifier": list(names), "case": cases, **more}
+        return xr.DataArray(np.stack(values), dims=tuple(coords), coords=coords)
 
 
 def _means(score: Score, values: Float[np.ndarray, "case class"], weights: Weights) -> Float[np.ndarray, " case"]:
     """Mean score of each case by its weights."""
-    found = np.empty(len(values))
+    means = np.empty(len(values))
     for cases in ranges_of(*values.shape):
         scores = score.of(np.asarray(values[cases], np.float64))
         case, atom, weight = weights.range(cases).atoms(scores)
-        found[cases] = np.bincount(case, atom * weight, minlength=len(scores))
-    return found
+        means[cases] = np.bincount(case, atom * weight, minlength=len(scores))
+    return means

@@ -1,12 +1,13 @@
 """What a calibration finds, and the sets that follow from it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from jaxtyping import Bool, Float, Int
 
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.conformal._calibrate import shares_of
@@ -27,9 +28,9 @@ _WHOM = {
     "annotator": "the first choice of the next annotator",
     "vote": "the class with the most votes",
 }
-
-
 EVERY = "every class is in every set"
+
+_Scored = Mapping[str, tuple[Float[np.ndarray, "case class"], Int[np.ndarray, " case"]]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,6 +70,8 @@ class Conformal:
     learned
         Whether the plausibilities of a calibration case depend on the annotations of the others, for example through a
         prior that was learned from them, so that the guarantee is approximate.
+    logits
+        Names of the classifiers whose predictions are logits.
     """
 
     alpha: float
@@ -88,6 +91,7 @@ class Conformal:
     grouping: Grouping
     prior: Prior | None = None
     learned: bool = False
+    logits: tuple[str, ...] = ()
 
     @property
     def classifiers(self) -> list[str]:
@@ -122,22 +126,21 @@ class Conformal:
         PredictionError
             If predictions do not match each other or the classes, or are not finite.
         """
-        cases, scored, found = self._scored(new_scores, by)
-        return self._labelled(self._sets(cases, scored, found), list(scored), cases)
+        cases, scored = self._scored(new_scores, by)
+        return self._labelled(self._sets(cases, scored), scored, cases)
 
-    def _sets(self, cases: np.ndarray, scored: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Which classes are in the sets (classifier, case, class), from what ``_scored`` returns."""
+    def _sets(self, cases: np.ndarray, scored: _Scored) -> list[Bool[np.ndarray, "case class"]]:
+        """Classes in the sets, by classifier."""
         sets = []
-        at = {name: position for position, name in enumerate(self.classifiers)}
-        for name, scores in scored.items():
-            threshold = self.threshold.values[at[name]][found[name]][:, None]
+        for name, (scores, group) in scored.items():
+            at = self.classifiers.index(name)
+            threshold, keep = (values.values[at][group][:, None] for values in (self.threshold, self.keep))
             kept = scores >= threshold
-            keep = self.keep.values[at[name]][found[name]]
             if (keep < 1).any():
                 shares = shares_of(cases, self.seed, Stream.AT_THRESHOLD)
-                kept &= (scores > threshold) | (shares < keep)[:, None]
+                kept &= (scores > threshold) | (shares[:, None] < keep)
             sets.append(kept)
-        return np.stack(sets)
+        return sets
 
     def p_values(self, new_scores: Any, by: Any = None) -> xr.DataArray:
         """Compute how unusual each class would be, as a p-value.
@@ -165,15 +168,14 @@ class Conformal:
         """
         if self.loss is not None:
             raise ArgumentError('loss="risk" bounds an expected risk, which has no p-values: calibrate without loss.')
-        values = []
-        cases, scored, found = self._scored(new_scores, by)
-        for name, scores in scored.items():
-            own = np.empty(scores.shape)
-            for group, label in enumerate(self.groups):
-                which = found[name] == group
-                own[which] = self.curves[name, label].p_values(scores[which])
-            values.append(own)
-        return self._labelled(np.stack(values), list(scored), cases)
+        cases, scored = self._scored(new_scores, by)
+        p_values = []
+        for name, (scores, group) in scored.items():
+            p_values.append(np.empty(scores.shape))
+            for number, label in enumerate(self.groups):
+                inside = group == number
+                p_values[-1][inside] = self.curves[name, label].p_values(scores[inside])
+        return self._labelled(p_values, scored, cases)
 
     def table(self, new_scores: Any, by: Any = None) -> pd.DataFrame:
         """Tabulate the sets of new cases.
@@ -189,13 +191,13 @@ class Conformal:
             One row per case and classifier: ``case``, ``classifier``, ``classes`` (names of the classes in the set,
             best first), ``size`` and, with groups, ``group``.
         """
-        cases, scored, found = self._scored(new_scores, by)
+        cases, scored = self._scored(new_scores, by)
         rows = []
-        for (name, scores), inside in zip(scored.items(), self._sets(cases, scored, found), strict=True):
+        for (name, (scores, group)), inside in zip(scored.items(), self._sets(cases, scored), strict=True):
             order = np.argsort(-scores, axis=1, kind="stable")
             for row, case in enumerate(cases):
                 chosen = tuple(str(self.classes[k]) for k in order[row] if inside[row, k])
-                rows.append((str(case), name, chosen, len(chosen), self.groups[found[name][row]]))
+                rows.append((str(case), name, chosen, len(chosen), self.groups[group[row]]))
         table = pd.DataFrame(rows, columns=["case", "classifier", "classes", "size", "group"])
         return table.drop(columns="group") if self.groups == [ALL] else table
 
@@ -230,17 +232,14 @@ class Conformal:
 
     def guarantee(self) -> str:
         """State the guarantee in a sentence."""
-        whom, least = _WHOM[self.target], "about" if self.learned else "at least"
+        whom, n_cases = _WHOM[self.target], int(self.n_cases.values[0].sum())
         where = "" if self.groups == [ALL] else ", in each group"
+        told = f"For a new case of the same kind as the {n_cases:,} calibration cases{where}, "
         if self.loss:
-            return (
-                f"For a new case of the same kind as the {self._n()} calibration cases{where}, what a set misses of "
-                f"{whom} has an expected risk level of {'about' if self.learned else 'at most'} {self.alpha:g}."
-            )
-        return (
-            f"For a new case of the same kind as the {self._n()} calibration cases{where}, a set contains {whom} with "
-            f"a probability of {least} {1 - self.alpha:g}."
-        )
+            most = "about" if self.learned else "at most"
+            return f"{told}what a set misses of {whom} has an expected risk level of {most} {self.alpha:g}."
+        least = "about" if self.learned else "at least"
+        return f"{told}a set contains {whom} with a probability of {least} {1 - self.alpha:g}."
 
     def verdict(self) -> str:
         """State the guarantee, and which sets are useless."""
@@ -267,32 +266,27 @@ class Conformal:
 
         return plot_thresholds(self, ax)
 
-    def _n(self) -> str:
-        return f"{int(self.n_cases.values[0].sum()):,}"
-
-    def _scored(self, new_scores, by):
-        cases, read = read_new(new_scores, self.classifiers, self.classes)
-        if by is not None and self.grouping.kind != "column":
+    def _scored(self, new_scores: Any, by: Any) -> tuple[np.ndarray, _Scored]:
+        """Names of new cases, and by classifier their scores and the position of the group of each."""
+        cases, predictions = read_new(new_scores, self.classifiers, self.classes, self.logits)
+        of_column = self.grouping.function is None
+        if by is not None and not of_column:
             raise ArgumentError(
                 "groups of new cases are asked for only where calibration cases had a column of groups: leave by= out."
             )
-        column = None
-        if self.grouping.kind == "column":
-            if by is None:
-                raise ArgumentError(
-                    "calibration cases had groups given as a column, so new cases need theirs: pass by=…."
-                )
-            column = check_clusters(by, cases, "group")
-        scored, found = {}, {}
-        for name, values in read.items():
-            shares = shares_of(cases, self.seed, Stream.NEW_SHARES) if self.score.randomised else None
-            scored[name] = self.score.of(values, shares)
-            found[name] = self.grouping.of(values, column)
-        return cases, scored, found
+        if by is None and of_column:
+            raise ArgumentError("calibration cases had groups given as a column, so new cases need theirs: pass by=….")
+        column = check_clusters(by, cases, "group") if of_column else None
+        shares = shares_of(cases, self.seed, Stream.NEW_SHARES) if self.score.randomised else None
+        scored = {
+            name: (self.score.of(values, shares), self.grouping.of(values, column))
+            for name, values in predictions.items()
+        }
+        return cases, scored
 
-    def _labelled(self, values: np.ndarray, names: list[str], cases: np.ndarray) -> xr.DataArray:
-        coords = {"classifier": names, "case": cases, "class": self.classes}
-        return xr.DataArray(values, dims=("classifier", "case", "class"), coords=coords)
+    def _labelled(self, values: list[np.ndarray], names: Iterable[str], cases: np.ndarray) -> xr.DataArray:
+        coords = {"classifier": list(names), "case": cases, "class": self.classes}
+        return xr.DataArray(np.stack(values), dims=tuple(coords), coords=coords)
 
     def __repr__(self) -> str:
         shown = self.summary().drop(columns=["note", "guaranteed"]).to_string(index=False, float_format="%.4g")

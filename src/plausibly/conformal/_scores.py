@@ -18,11 +18,11 @@ import numpy as np
 from jaxtyping import Float
 
 from plausibly.annotations._names import _show
+from plausibly.conformal._inputs import check_whole
 from plausibly.errors import ArgumentError, PredictionError
 
 NAMES = ("lac", "aps", "raps", "top-k")
 PENALTY, FREE_RANKS = 0.01, 5  #: of RAPS, unless others are given
-_OF_PROBABILITIES = ("aps", "raps")
 _SUM = 0.01  # by which probabilities of a case may miss one
 
 Function = Callable[[Any], Any]
@@ -32,19 +32,6 @@ Function = Callable[[Any], Any]
 class Score:
     """A score and its parameters.
 
-    Attributes
-    ----------
-    name
-        One of :data:`NAMES`, or ``"function"``.
-    function
-        A user's own: from (case, class) to (case, class).
-    penalty, free_ranks
-        Parameters of RAPS.
-    randomised
-        Whether a uniform share of the class itself counts.
-    logits
-        Whether a softmax comes first.
-
     Examples
     --------
     >>> p = np.array([[0.5, 0.3, 0.2]])
@@ -52,40 +39,26 @@ class Score:
     ([[-0.5, -0.8, -1.0]], [[-1.0, -2.0, -3.0]])
     """
 
-    name: str
-    function: Function | None = None
-    penalty: float = PENALTY
-    free_ranks: int = FREE_RANKS
-    randomised: bool = False
-    logits: bool = False
+    name: str  #: one of :data:`NAMES`, or "function"
+    function: Function | None = None  #: of a user: from (case, class) to (case, class)
+    penalty: float = PENALTY  #: of RAPS
+    free_ranks: int = FREE_RANKS  #: of RAPS
+    randomised: bool = False  #: whether a uniform share of the class itself counts
 
     def of(
         self, values: Float[np.ndarray, "case class"], shares: Float[np.ndarray, " case"] | None = None
     ) -> Float[np.ndarray, "case class"]:
-        """Score every class of some cases.
+        """Score of every class of some cases; randomised scores need a uniform random number for each case.
 
-        Parameters
-        ----------
-        values
-            What the classifier says.
-        shares
-            Uniform random numbers, one for each case, if randomised.
-
-        Raises
-        ------
-        PredictionError
-            If probabilities are needed and these are none.
-        ArgumentError
-            If a user's function returns something else than finite numbers of the same shape.
+        Refuses predictions that are no probabilities where these are needed, and what a user's function returns if it
+        is something else than finite numbers of the same shape.
         """
         values = np.asarray(values, np.float64)
-        if self.logits:
-            values = softmax(values)
         if self.function is not None:
             return _checked(self.function(values), values.shape)
         if self.name == "lac":
             return values
-        if self.name in _OF_PROBABILITIES:
+        if self.name in ("aps", "raps"):
             check_probabilities(values, f"score={self.name!r}")
         order = np.argsort(-values, axis=1, kind="stable")
         ranks = np.empty(values.shape)
@@ -102,19 +75,8 @@ class Score:
         return scores
 
 
-def parse_score(score: Any, *, penalty: float | None, free_ranks: int | None, randomised: bool, logits: bool) -> Score:
-    """Check a score and its parameters.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such score, or it does not accept a parameter, or one is out of range.
-
-    Examples
-    --------
-    >>> parse_score("raps", penalty=0.1, free_ranks=None, randomised=False, logits=False).free_ranks
-    5
-    """
+def parse_score(score: Any, *, penalty: float | None, free_ranks: int | None, randomised: bool = False) -> Score:
+    """Score by its name or a user's function, with its parameters, all of them checked."""
     own = callable(score)
     if not own and score not in NAMES:
         raise ArgumentError(
@@ -131,41 +93,16 @@ def parse_score(score: Any, *, penalty: float | None, free_ranks: int | None, ra
             f"{'a function' if own else repr(score)} has no randomised form: leave randomise_scores out, or choose "
             "aps, raps or top-k."
         )
+    if own:
+        return Score("function", score)
     if penalty is not None and not (np.isscalar(penalty) and np.isfinite(penalty) and penalty >= 0):
         raise ArgumentError(f"penalty must be a number of at least 0, but {penalty!r} was given: write 0.01.")
-    whole = isinstance(free_ranks, int | np.integer) and not isinstance(free_ranks, bool)
-    if free_ranks is not None and not (whole and free_ranks >= 0):
-        raise ArgumentError(f"free_ranks must be a whole number of at least 0, but {free_ranks!r} was given: write 5.")
-    return Score(
-        "function" if own else score,
-        score if own else None,
-        PENALTY if penalty is None else float(penalty),
-        FREE_RANKS if free_ranks is None else int(free_ranks),
-        bool(randomised),
-        bool(logits),
-    )
-
-
-def softmax(values: Float[np.ndarray, "case class"]) -> Float[np.ndarray, "case class"]:
-    """Turn logits into probabilities.
-
-    Examples
-    --------
-    >>> softmax(np.log([[0.25, 0.75]])).round(3).tolist()
-    [[0.25, 0.75]]
-    """
-    odds = np.exp(values - values.max(axis=1, keepdims=True))
-    return odds / odds.sum(axis=1, keepdims=True)
+    ranks = FREE_RANKS if free_ranks is None else check_whole("free_ranks", free_ranks, 0, "write 5")
+    return Score(score, None, PENALTY if penalty is None else float(penalty), ranks, bool(randomised))
 
 
 def check_probabilities(values: Float[np.ndarray, "case class"], what: str) -> None:
-    """Refuse rows that are not probabilities; `what` needs them.
-
-    Raises
-    ------
-    PredictionError
-        Naming the first such row.
-    """
+    """Refuse rows that are not probabilities; `what` needs them."""
     bad = (values < 0).any(axis=1) | (np.abs(values.sum(axis=1) - 1) > _SUM)
     for row in np.flatnonzero(bad)[:1]:
         found = f"the lowest is {values[row].min():.3g}, their sum {values[row].sum():.3g}"
@@ -175,12 +112,12 @@ def check_probabilities(values: Float[np.ndarray, "case class"], what: str) -> N
         )
 
 
-def _checked(found: Any, shape: tuple[int, ...]) -> Float[np.ndarray, "case class"]:
+def _checked(returned: Any, shape: tuple[int, ...]) -> Float[np.ndarray, "case class"]:
     try:
-        scores = np.asarray(found, np.float64)
+        scores = np.asarray(returned, np.float64)
     except (TypeError, ValueError) as error:
         raise ArgumentError(
-            f"a score function must return numbers (case, class), but returned {_show(found)}: return an array."
+            f"a score function must return numbers (case, class), but returned {_show(returned)}: return an array."
         ) from error
     if scores.shape != shape or not np.isfinite(scores).all():
         what = f"the shape {scores.shape}" if scores.shape != shape else "numbers that are not finite"

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
 
 from plausibly._memory import release_memory
 from plausibly.aggregation import Variants, aggregate, plan_runs
 from plausibly.annotations import Annotations
 from plausibly.annotations._names import _show
 from plausibly.conformal._conformal import conformal
+from plausibly.conformal._curve import Curve
 from plausibly.conformal._result import Conformal
 from plausibly.errors import AnnotationError, ArgumentError
 
@@ -114,11 +114,8 @@ class ConformalSweep:
     @property
     def table(self) -> pd.DataFrame:
         """Join the :meth:`Conformal.summary` of all runs, with a column ``run``."""
-        tables = []
-        for label, found in self.runs.items():
-            tables.append(found.summary())
-            tables[-1].insert(0, "run", label)
-        return pd.concat(tables, ignore_index=True)
+        tables = {label: run.summary() for label, run in self.runs.items()}
+        return pd.concat(tables, names=["run"]).reset_index("run").reset_index(drop=True)
 
     @property
     def common(self) -> Conformal:
@@ -126,32 +123,27 @@ class ConformalSweep:
 
         Its p-values are the greatest over the runs.
         """
-        found = list(self.runs.values())
-        first = found[0]
-        thresholds = np.stack([one.threshold.values for one in found])
+        runs = list(self.runs.values())
+        thresholds = np.stack([run.threshold.values for run in runs])
+        lowest, at = thresholds.min(axis=0), thresholds.argmin(axis=0)[None]
         # Where thresholds are equal, a class there is kept with the greatest probability.
-        lowest = thresholds.min(axis=0)
-        keep = np.where(thresholds == lowest, np.stack([one.keep.values for one in found]), 0).max(axis=0)
-        curves = {key: _upper([one.curves[key] for one in found]) for key in first.curves}
-        at = thresholds.argmin(axis=0)[None]
-        sizes = np.take_along_axis(np.stack([one.mean_size.values for one in found]), at, 0)[0]
+        keep = np.where(thresholds == lowest, np.stack([run.keep.values for run in runs]), 0).max(axis=0)
+        sizes = np.take_along_axis(np.stack([run.mean_size.values for run in runs]), at, 0)[0]
+        first = runs[0]
         return replace(
             first,
             threshold=first.threshold.copy(data=lowest),
             keep=first.keep.copy(data=keep),
             threshold_by_draw=None,
             mean_size=first.mean_size.copy(data=sizes),
-            curves=curves,
-            prior=max((one.prior for one in found if one.prior), key=lambda prior: prior.least, default=None),
-            learned=any(one.learned for one in found),
+            curves={key: _upper([run.curves[key] for run in runs]) for key in first.curves},
+            prior=max((run.prior for run in runs if run.prior), key=lambda prior: prior.least, default=None),
+            learned=any(run.learned for run in runs),
         )
 
 
-def _upper(curves: list) -> Any:
+def _upper(curves: list[Curve]) -> Curve:
     """Least curve above all: as many losses as under the run that loses most, at every threshold."""
     scores = np.unique(np.concatenate([curve.scores for curve in curves]))
-    upto: Float[np.ndarray, " step"] = np.zeros(len(scores))
-    for curve in curves:
-        before = np.searchsorted(curve.scores, scores, side="right")
-        upto = np.maximum(upto, np.concatenate([[0.0], np.cumsum(curve.weights)])[before])
-    return replace(curves[0], scores=scores, weights=np.diff(upto, prepend=0.0))
+    lost = np.max([curve.lost(scores, "right") for curve in curves], axis=0)
+    return replace(curves[0], scores=scores, weights=np.diff(lost, prepend=0.0))

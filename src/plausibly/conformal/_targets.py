@@ -16,27 +16,16 @@ from plausibly.errors import ArgumentError
 from plausibly.evaluation._ranges import Ranges
 from plausibly.posterior import remainder_concentration
 
-TARGETS = ("plausibility", "annotator", "vote")
 _TIE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Weights of the slots of all cases; they sum to one in every case.
-
-    Attributes
-    ----------
-    slots
-        Cases and classes.
-    weight
-        Weight of each slot.
-    share
-        In proportion to which unnamed classes share a remainder; None for equally.
-    """
+    """Weights of the slots of all cases; they sum to one in every case."""
 
     slots: Slots
     weight: Float[np.ndarray, " slot"]
-    share: Float[np.ndarray, " class"] | None = None
+    share: Float[np.ndarray, " class"] | None = None  #: by which unnamed classes share a remainder; None for equally
 
     @property
     def n_cases(self) -> int:
@@ -45,20 +34,15 @@ class Weights:
 
     def range(self, cases: slice) -> "Weights":
         """Weights of neighbouring cases, which count from 0."""
-        own = slice(int(self.slots.start[cases.start]), int(self.slots.start[cases.stop]))
-        return Weights(self.slots.range(cases), self.weight[own], self.share)
+        slots = slice(int(self.slots.start[cases.start]), int(self.slots.start[cases.stop]))
+        return Weights(self.slots.range(cases), self.weight[slots], self.share)
 
     def atoms(
         self, scores: Float[np.ndarray, "case class"], cost: Float[np.ndarray, " class"] | None = None
     ) -> tuple[Int[np.ndarray, " atom"], Float[np.ndarray, " atom"], Float[np.ndarray, " atom"]]:
-        """Case, score and weight of every class with a weight; unnamed classes share that of the remainder.
+        """Case, score and weight, times the cost, of every class with one; unnamed classes share that of the remainder.
 
-        Parameters
-        ----------
-        scores
-            Scores of all classes of these cases.
-        cost
-            By which the weight of each class is multiplied.
+        Atoms are those of the named slots, in order, and then those of the remainders, case by case.
 
         Examples
         --------
@@ -93,7 +77,7 @@ class Weights:
 
 
 def weights_of(target: str, source: Posterior | Annotations, annotations: Annotations) -> Weights:
-    """Weights of a target, one of :data:`TARGETS`."""
+    """Weights of one of the targets "plausibility", "annotator" and "vote"."""
     if target == "plausibility":
         return of_plausibility(source)
     return of_annotators(annotations) if target == "annotator" else of_vote(annotations)
@@ -101,12 +85,15 @@ def weights_of(target: str, source: Posterior | Annotations, annotations: Annota
 
 def of_plausibility(posterior: Posterior) -> Weights:
     """Posterior mean of the plausibilities, all draws of some cases at a time."""
-    ranges = Ranges(posterior, 0)
     slots, means = [], []
-    for cases in ranges:
+    for cases in Ranges(posterior, 0):
         slots.append(cases.slots)
         means.append(cases.means)
-        _check(means[-1], cases.names[cases.slots.case])
+        for at in np.flatnonzero(~np.isfinite(cases.means))[:1]:
+            name = str(cases.names[cases.slots.case[at]])
+            raise ArgumentError(
+                f"the plausibilities of case {name!r} are not all numbers: aggregate again, or take the case out."
+            )
     weight = np.concatenate(means)
     joined = _joined(slots)
     share = remainder_concentration(posterior)
@@ -118,14 +105,7 @@ def of_plausibility(posterior: Posterior) -> Weights:
 
 
 def of_annotators(annotations: Annotations) -> Weights:
-    """First blocks of the annotations: annotators of a case weigh the same, and so do the classes tied in a block.
-
-    Examples
-    --------
-    >>> annotations = Annotations.from_rankings([[[["a"], ["b"]], [["a", "c"]]]])
-    >>> of_annotators(annotations).weight.tolist()
-    [0.75, 0.0, 0.25]
-    """
+    """First blocks of the annotations: annotators of a case weigh the same, and so do the classes tied in a block."""
     slots = Slots.of(annotations, remainder=False)
     first = annotations.entry_block == 0
     annotation = annotations.entry_annotation[first]
@@ -138,13 +118,7 @@ def of_annotators(annotations: Annotations) -> Weights:
 
 
 def of_vote(annotations: Annotations) -> Weights:
-    """Majority vote over first blocks; classes that tie share it.
-
-    Examples
-    --------
-    >>> of_vote(Annotations.from_labels([["a", "b", "a"], ["a", "b"]])).weight.tolist()
-    [1.0, 0.0, 0.5, 0.5]
-    """
+    """Majority vote over first blocks; classes that tie share it."""
     votes = of_annotators(annotations)
     start = votes.slots.start[:-1]
     won = votes.weight >= np.maximum.reduceat(votes.weight, start)[votes.slots.case] - _TIE
@@ -152,18 +126,10 @@ def of_vote(annotations: Annotations) -> Weights:
 
 
 def sampled(weights: Weights, samples: int, n_classes: int, seed: int) -> Weights:
-    """Replace weights by the shares of classes among `samples` labels drawn for each case.
+    """Shares of classes among `samples` labels drawn for each case by its weights.
 
-    References
-    ----------
     Stutz, Roy, Matejovicova, Strachan, Cemgil & Doucet (2023), Conformal prediction under ambiguous ground truth,
     algorithm 1.
-
-    Examples
-    --------
-    >>> weights = of_annotators(Annotations.from_labels([["a", "b", "a", "a"]]))
-    >>> sampled(weights, 1000, 2, seed=0).weight.round(1).tolist()
-    [0.7, 0.3]
     """
     random = np.random.default_rng([seed, 0x636F6E66])
     slots = weights.slots
@@ -194,14 +160,14 @@ def _unnamed_labels(
     slots, out = weights.slots, np.empty(len(case), np.int64)
     share = np.ones(n_classes) if weights.share is None else weights.share
     for part in ranges_of(len(case), n_classes):
-        own = case[part]
-        of_class = np.repeat(share[None], len(own), axis=0)
-        first, n_named = slots.start[own], slots.start[own + 1] - slots.start[own] - 1
+        cases = case[part]
+        of_class = np.repeat(share[None], len(cases), axis=0)
+        first, n_named = slots.start[cases], slots.start[cases + 1] - slots.start[cases] - 1
         for place in range(int(n_named.max(initial=0))):
             rows = np.flatnonzero(place < n_named)
             of_class[rows, slots.class_index[first[rows] + place]] = 0
         upto = np.cumsum(of_class, axis=1)
-        out[part] = (upto <= random.random((len(own), 1)) * upto[:, -1:]).sum(axis=1)
+        out[part] = (upto <= random.random((len(cases), 1)) * upto[:, -1:]).sum(axis=1)
     return out
 
 
@@ -213,7 +179,7 @@ def ranges_of(n_cases: int, n_classes: int, most: int = 2**21) -> Iterator[slice
 
 
 def _joined(parts: list[Slots]) -> Slots:
-    """Undo the cut into ranges."""
+    """Slots of all cases, from those of consecutive ranges."""
     n_cases = np.cumsum([0, *(len(part.start) - 1 for part in parts)])
     n_slots = np.cumsum([0, *(len(part) for part in parts)])
     return Slots(
@@ -222,10 +188,3 @@ def _joined(parts: list[Slots]) -> Slots:
         n_classes=np.concatenate([part.n_classes for part in parts]),
         start=np.concatenate([[0], *(part.start[1:] + n for part, n in zip(parts, n_slots, strict=False))]),
     )
-
-
-def _check(means: Float[np.ndarray, " slot"], names: np.ndarray) -> None:
-    for at in np.flatnonzero(~np.isfinite(means))[:1]:
-        raise ArgumentError(
-            f"the plausibilities of case {str(names[at])!r} are not all numbers: aggregate again, or take the case out."
-        )
