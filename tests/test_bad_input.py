@@ -113,13 +113,7 @@ ANNOTATION_FILES = [
     ("a.json", [[[["x"], ["y\0"]]]], None, A, "class 1 (counted from 0) is named 'y\\x00', with a null character or"),
     ("a.json", '{"cases": {"p": [[["x"]]], "\\ud83d": [[["x"]]]}}', None, A, "case 1 (counted from 0) is named"),
     ("a.csv", "Case,Annotator,Class,Rank\np,ann,x,1\n", None, A, "the column 'Case' is not known; call it 'case'"),
-    (
-        "a.parquet",
-        frame({"case ": ["p"], "worker ": ["ann"], "label ": ["x"]}),
-        None,
-        A,
-        "column 'case ' is not known",
-    ),
+    ("a.parquet", frame({"case ": ["p"], "worker ": ["ann"], "label ": ["x"]}), None, A, "column 'case ' is not known"),
     ("a.json", {"cases": {"": [[["x"]]]}}, None, A, "case 0 (counted from 0) has a blank name"),
     ("a.csv", LONG, None, A, "the table has no rows; give at least one"),
     ("a.csv", LONG + "p,ann,x,1\np,ann\n", None, F, "Row #3: Expected 4 columns, got 2"),
@@ -211,7 +205,7 @@ CALLS = [
             pd.DataFrame({"case": "p", "annotator": "a", "class": ["x", "y"], "confidence": [2**53, 2**53 + 1]})
         ),
         A,
-        "row 2 (case 'p', annotator 'a'): the confidence 9007199254740993 has more digits than float64 holds",
+        "row 2 (case 'p', annotator 'a'): the confidence 9007199254740993 has",
     ),
     (lambda _: aggregate(Annotations.from_counts([[1]], classes=["(remainder)"])), A, "a class is named"),
     (lambda _: read_predictions([[1, 2, 3], [1]], KNOWN), P, "predictions: the rows differ in length"),
@@ -230,23 +224,15 @@ CALLS = [
             pd.DataFrame({"case": ["p"], "annotator": ["a"], "class": ["x"], "rank": [10**20]})
         ),
         A,
-        "the column 'rank' holds a whole number of more than 64 bits; write a smaller one",
+        "the column 'rank' holds a whole number of more than 64 bits; write a",
     ),
     (
         lambda _: Annotations.from_table(pd.DataFrame({"case": ["p"], "annotator": ["a"], "class": ["x\0"]})),
         A,
         "the column 'class' holds 'x\\x00', with a null character in it; write it without",
     ),
-    (
-        lambda _: Annotations.from_labels([["caf\u00e9", "cafe\u0301"]]),
-        A,
-        "the class 'caf\u00e9' is written in 2 ways, with composed and with decomposed characters",
-    ),
-    (
-        lambda _: Annotations.from_labels([["cafe\u0301"]], classes=["caf\u00e9", "bar"]),
-        A,
-        "one of them is the same but for composed characters; write both in one way",
-    ),
+    (lambda _: Annotations.from_labels([["caf\u00e9", "cafe\u0301"]]), A, "the class 'caf\u00e9' is written in 2"),
+    (lambda _: Annotations.from_labels([["cafe\u0301"]], classes=["caf\u00e9", "bar"]), A, "one of them is the same"),
     (lambda _: Annotations.from_table(pl.LazyFrame({"case": ["p"]})), A, "held in memory, got LazyFrame; convert it"),
     (lambda _: Annotations.from_table([["p", "a", "x"]]), A, "a table is a data frame held in memory, got list"),
     (lambda _: Annotations.from_counts([[1, 2]], classes=["x", "x"]), A, "the class 'x' is listed 2 times; list each"),
@@ -270,11 +256,7 @@ CALLS = [
     (lambda folder: write_annotations(KNOWN, folder / "no" / "a.json"), F, "a.json: the file cannot be written (No"),
     (lambda folder: read_classes(folder), F, "this is a folder; name a file in it"),
     (lambda folder: read_classes(put(folder, "c.txt", "x\n\ny\n")), A, "c.txt: line 2 is blank, and each line"),
-    (
-        lambda folder: read_classes(put(folder, "c.txt", "x\ny\nx\n")),
-        A,
-        "c.txt: line 3: the class 'x' is already listed",
-    ),
+    (lambda folder: read_classes(put(folder, "c.txt", "x\ny\nx\n")), A, "c.txt: line 3: the class 'x' is already"),
     (lambda folder: read_classes(put(folder, "c.txt", "x \ny\n")), A, "c.txt: the class 'x ' begins or"),
     (lambda folder: read_classes(put(folder, "c.txt", "Nävus".encode("latin-1"))), F, "c.txt: the file is not UTF-8"),
     (lambda folder: read_risks(put(folder, "r.txt", "0\n3\n1\n"), CLASSES), A, "r.txt: class 'Psoriasis': the risk"),
@@ -326,9 +308,7 @@ def test_file_that_may_not_be_read(tmp_path, monkeypatch):
 
     path = put(tmp_path, "a.json", "[]")
     monkeypatch.setattr(type(path), "read_bytes", refuse)
-    with pytest.raises(
-        FileError, match=r"a.json: the file cannot be read \(Permission denied\); check its permissions"
-    ):
+    with pytest.raises(FileError, match=r"a.json: the file cannot be read \(Permission denied\); check its"):
         read_annotations(path)
 
 

@@ -71,33 +71,13 @@ REFUSED = [
     (RANKED, "plackett", {}, "there is no model 'plackett': did you mean 'plackett-luce'?"),
     (RANKED, "mine.py", {}, "there is no model 'mine.py': .*, or import the file and pass its `model`"),
     (RANKED, pb.models, {}, "model must be a name, .*: pass its `model`"),
-    (
-        RANKED,
-        WRONG_SITE,
-        {"reliability": 3.0},
-        r"wrong_site \(of .*_aggregate.py\) must .* it has 'plausiblity'",
-    ),
-    (
-        RANKED,
-        replace(WRONG_SITE, program=boom),
-        {},
-        r"program boom raised ValueError: boom \(.*py, line \d+\); correct",
-    ),
-    (
-        RANKED,
-        replace(WRONG_SITE, program=two_latent),
-        {},
-        "no latent site but 'plausibility', but two_latent has 'bias'",
-    ),
+    (RANKED, WRONG_SITE, {"reliability": 3.0}, r"wrong_site \(of .*_aggregate.py\) must .* it has 'plausiblity'"),
+    (RANKED, replace(WRONG_SITE, program=boom), {}, r"program boom raised ValueError: boom \(.*py, line \d+\)"),
+    (RANKED, replace(WRONG_SITE, program=two_latent), {}, "no latent site but 'plausibility', but two_latent has"),
     (RANKED, 3, {}, "model must be a name, a Model or a NumPyro program, but 3"),
     (RANKED, lambda: None, {}, "a NumPyro program must take a case as its first"),
     (RANKED, lambda case, temperature: None, {}, "asks for 'temperature', which no engine provides: give it a default"),
-    (
-        RANKED,
-        lambda case: None,
-        {},
-        r"<lambda> \(of .*\) must have a site 'plausibility' .* slot; it has none",
-    ),
+    (RANKED, lambda case: None, {}, r"<lambda> \(of .*\) must have a site 'plausibility' .* slot; it has none"),
     ([[["a"]]], "irn", {}, "annotations must be an Annotations, but a list"),
     (RANKED, "prirn", {"engine": "gibbs"}, "prirn has the engines auto, exact, nuts, but 'gibbs'"),
     (RANKED, "plackett-luce", {"engine": "exact"}, "plackett-luce has the engines auto, nuts, gibbs, but 'exact'"),
@@ -109,23 +89,13 @@ REFUSED = [
     (RANKED, "prirn", {"mode": "power"}, "prirn by engine 'exact' does not accept mode='power': leave it out"),
     (RANKED, "plackett-luce", {"ties": "full"}, "does not accept ties='full'"),
     (RANKED, "prirn", {"unranked": "ignore"}, "does not accept unranked='ignore'"),
-    (
-        RANKED,
-        "irn",
-        {"reliability": 1},
-        r"irn by engine 'point' does not accept reliability=1.*\(its arguments: ties\)",
-    ),
+    (RANKED, "irn", {"reliability": 1}, r"irn by engine 'point' does not accept reliability=1.*\(its arguments"),
     (RANKED, "majority-vote", {"draws": 10}, r"does not accept draws=10.*\(its arguments: none\)"),
     (RANKED, "plackett-luce-ml", {"chains": 2}, "engine 'ml' does not accept chains=2"),
     (RANKED, "prirn", {"warmup": 100}, "engine 'exact' does not accept warmup=100"),
     (RANKED, models.plackett_luce, {"ties": "full"}, "does not accept ties='full'"),
     (LABELS, "prirn", {"reliability": 0}, "reliability must be positive, between 1e-30 and 1e30, but 0.*: write"),
-    (
-        LABELS,
-        "prirn",
-        {"reliability": "10"},
-        "must be positive, .* but the text '10' was given: write a number",
-    ),
+    (LABELS, "prirn", {"reliability": "10"}, "must be positive, .* but the text '10' was given: write a number"),
     (LABELS, "prirn", {"concentration": 0, "engine": "nuts"}, "concentration must be positive, between"),
 ]
 NO_NUMBERS = (-1, -0.5, float("nan"), float("inf"), "3", True, 1j, np.complex64(1), [1], 1e39, 1e-60, 10**400)
@@ -161,9 +131,7 @@ def test_an_error_of_a_program_is_kept(model):
 
 
 def test_rankings_are_no_labels():
-    with pytest.raises(
-        AnnotationError, match=r"one label per annotation, but case 'p', annotator 'ann' names 3: use a"
-    ):
+    with pytest.raises(AnnotationError, match=r"one label per annotation, but case 'p', annotator 'ann' names 3: use"):
         pb.aggregate(RANKED, "dirichlet-categorical", progress=False)
 
 

@@ -34,9 +34,7 @@ def test_comparisons_are_refused_unless_all_classes_were_choices(n_cases, n_anno
     table = lists(n_cases, n_annotators, size, compared=True)
     n = n_cases * n_annotators
     what = "pairs" if size == 2 else "3 classes"
-    with pytest.raises(
-        AnnotationError, match=f"look like comparisons of {what}: {n} of {n} .* name {size} of 12 .*all"
-    ):
+    with pytest.raises(AnnotationError, match=f"look like comparisons of {what}: {n} of {n} .* name {size} of 12"):
         pb.Annotations.from_table(table)
     read = pb.Annotations.from_table(table, choices="all")
     assert shown(read) == (n, size, 0)

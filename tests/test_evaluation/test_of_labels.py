@@ -477,10 +477,7 @@ def test_lists_of_many_classes_stay_within_memory():
         ({"metrics": []}, r"metrics must be names, or a mapping .* but \[\] was given"),
         ({"metrics": 3}, "metrics must be names, or a mapping"),
         ({"metrics": ["top9_accuracy"]}, "'top9_accuracy' cannot be computed, because there are 2 classes"),
-        (
-            {"metrics": ["top1_coverage"], "truth": "panel"},
-            "'top1_coverage' cannot be computed, because it needs draws",
-        ),
+        ({"metrics": ["top1_coverage"], "truth": "panel"}, "'top1_coverage' cannot be computed, because it needs"),
         ({"truth": "experts"}, r"truth must be one of 'most-plausible', .* but 'experts' was given"),
         ({"truth": "panel", "panel": 0}, "panel must be a whole number of at least 1, but 0 was given"),
         ({"truth": "panel", "panel": 9}, "panel must be at most the number of annotations of some case, 4, but 9"),
@@ -499,9 +496,7 @@ def test_logits_are_no_probabilities():
     posterior, _, _, _, _ = world(2)
     logits = np.random.default_rng(0).normal(size=(N, 2))
     for truth in ("most-plausible", "annotator"):
-        with pytest.raises(
-            ArgumentError, match=r"those of 'A' of case 'p0' are from .* mark logits as such .logits=True, --logits."
-        ):
+        with pytest.raises(ArgumentError, match=r"those of 'A' of case 'p0' are from .* mark logits as such"):
             pb.evaluate(posterior, {"A": logits}, metrics=["brier"], truth=truth, progress=False)
         found = pb.evaluate(posterior, {"A": logits}, metrics=["auroc"], truth=truth, progress=False)
         sigmoid = 1 / (1 + np.exp(logits[:, 0] - logits[:, 1]))

@@ -77,10 +77,7 @@ def test_accuracy_within_a_level_is_that_of_the_draws_that_belong(complete):
         (lambda p: pb.evaluation.risk_weights(p, RISKS, 3), "level must be 0, 1 or 2, but 3 was given"),
         (lambda p: pb.evaluation.risk_weights(p, RISKS, True), "level must be 0, 1 or 2, but True was given"),
         (lambda p: pb.evaluation.risk_weights(p, RISKS, 1, "case"), "of must be .* but 'case' was given"),
-        (
-            lambda p: pb.evaluation.risk_weights(p, RISKS, 1, break_ties="best"),
-            "break_ties must be .* but 'best' was given",
-        ),
+        (lambda p: pb.evaluation.risk_weights(p, RISKS, 1, break_ties="best"), "break_ties must be .* but 'best' was"),
         (lambda p: pb.evaluation.class_weights(p, ["a", "x"]), "names of this posterior's classes, but 'x' was given"),
         (lambda p: pb.evaluation.class_weights(p, []), "but none at all was given"),
     ],

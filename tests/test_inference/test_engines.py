@@ -247,10 +247,7 @@ def unbounded_program(case):
     [
         (discrete_program, "discrete_program has the latent site 'kind', which is discrete and NUTS cannot sample"),
         (fixed_program, "something to sample, but all sites of fixed_program are observed or deterministic"),
-        (
-            unbounded_program,
-            r"of unbounded_program must be shares of the slots of a case, but in case 'p2' one draw is",
-        ),
+        (unbounded_program, r"of unbounded_program must be shares of the slots of a case, but in case 'p2' one draw"),
     ],
 )
 def test_programs_that_make_no_plausibilities_are_refused(program, message):

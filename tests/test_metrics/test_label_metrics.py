@@ -128,8 +128,11 @@ ORACLES = [
 
 @st.composite
 def data(draw):
-    """Predictions with ties, weights of classes, and weights of cases, of which some are 0; sometimes of one class."""
-    n, k = draw(st.integers(1, 12)), draw(st.integers(2, 4))
+    """Predictions with ties, weights of classes, and weights of cases, of which some are 0; sometimes of one class.
+
+    Of few shapes, since every metric is compiled for each of them.
+    """
+    n, k = draw(st.sampled_from([(1, 2), (1, 3), (9, 2), (9, 3)]))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     levels = draw(st.sampled_from([2, 4, 1000]))
     predictions = random.integers(1, levels + 1, (n, k)).astype(np.float32)
@@ -174,9 +177,7 @@ def test_scikit_learn_finds_the_same_where_there_is_no_answer(name, given_data, 
 
 @pytest.mark.parametrize("name", ["auroc", "brier", "quadratic_kappa", "calibration_slope", "calibration_temperature"])
 def test_metrics_that_need_an_answer_refuse_none(name):
-    with pytest.raises(
-        ArgumentError, match=r"predictions must have an answer in every case, but all .* case '?1'? are"
-    ):
+    with pytest.raises(ArgumentError, match=r"predictions must have an answer in every case, but all .* case '?1'?"):
         getattr(pb.metrics, name)([[0.2, 0.8], [0, 0]], [[0, 1], [1, 0]])
 
 
@@ -472,10 +473,7 @@ def test_metrics_of_different_points_are_different_programs():
         ({"truth": [[1.0, 0.5]]}, "truth must sum to one in every case, but that of case 0 sums to 1.5"),
         ({"truth": [1.0, 0.0]}, r"truth must be weights \(case, class\), but the shape is \(2,\)"),
         ({"predictions": [[2.0, -1.0]]}, "predictions must be probabilities.* case 0 are from -1 to 2"),
-        (
-            {"predictions": [[2.0, 1.0]]},
-            "predictions must be probabilities that sum to one.*sum to 3: mark logits as such",
-        ),
+        ({"predictions": [[2.0, 1.0]]}, "predictions must be probabilities that sum to one.*sum to 3: mark logits as"),
         ({"weights": [1.0, 1.0]}, r"weights must have the shape \(case,\), \(1,\), but the shape is \(2,\)"),
     ],
 )

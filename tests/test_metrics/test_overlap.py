@@ -174,12 +174,7 @@ BAD = {
     "k zero": (np.ones((1, 3)), np.ones((1, 1, 3)), 0, "k must be a whole number .* but 0 was given"),
     "k a fraction": (np.ones((1, 3)), np.ones((1, 1, 3)), 1.5, "k must be a whole number .* but 1.5 was given"),
     "k a truth value": (np.ones((1, 3)), np.ones((1, 1, 3)), True, "k must be a whole number .* but True was given"),
-    "two dimensions": (
-        np.ones((1, 3)),
-        np.ones((1, 3)),
-        1,
-        r"plausibilities must have the shape \(draw, case, class\)",
-    ),
+    "two dimensions": (np.ones((1, 3)), np.ones((1, 3)), 1, r"plausibilities must have the shape \(draw, case"),
     "no draws": (np.ones((1, 3)), np.ones((0, 1, 3)), 1, "none of them empty"),
     "too few cases": (np.ones((1, 3)), np.ones((2, 2, 3)), 1, r"predictions must have .* \(2, 3\), but .* \(1, 3\)"),
     "too few classes": (np.ones((2, 2)), np.ones((2, 2, 3)), 1, r"predictions must have .* \(2, 3\), but .* \(2, 2\)"),

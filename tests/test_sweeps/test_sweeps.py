@@ -202,20 +202,12 @@ def test_named_metrics_are_beside_those_of_lists():
     [
         ({"models": {}}, ArgumentError, "needs a model"),
         ({"models": "prirn"}, ArgumentError, "models must be a mapping to reliabilities, but 'prirn' was given"),
-        (
-            {"models": {"prirn": 10}},
-            ArgumentError,
-            "reliabilities of prirn must be a list of numbers, but 10 was given",
-        ),
+        ({"models": {"prirn": 10}}, ArgumentError, "reliabilities of prirn must be a list of numbers, but 10 was"),
         ({"models": {"prirn": "10"}}, ArgumentError, "must be a list of numbers, but '10' was given"),
         ({"models": {"irn": 10}}, ArgumentError, "irn has no reliability, but 10 was given"),
         ({"predictions": {1: SCORES["A"], "1": SCORES["B"]}}, ArgumentError, "two classifiers have the name '1'"),
         ({"predictions": SCORES["A"]}, ArgumentError, "predictions must be a mapping from the names of classifiers"),
-        (
-            {"models": {"prirn": ()}},
-            ArgumentError,
-            r"reliabilities of prirn must be a list of numbers, but \(\) was given",
-        ),
+        ({"models": {"prirn": ()}}, ArgumentError, r"reliabilities of prirn must be a list of numbers, but \(\) was"),
         ({"models": {"prirn": (1, 1.0)}}, ArgumentError, "prirn@1 is given 2 times"),
         ({"models": {"irn": None, "prirn": (10, -1)}}, ArgumentError, "reliability must be"),
         ({"models": {"prirn": ("x",)}}, ArgumentError, "reliability must be"),
