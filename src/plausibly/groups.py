@@ -92,19 +92,12 @@ def check_weights(weights: ArrayLike, n_draws: int, cases: np.ndarray) -> Float[
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups of cases, by one column or several.
+    """Groups of cases, by one column or several."""
 
-    Parameters
-    ----------
-    column, value
-        Of every group the column, and the value in it.
-    member
-        Whether a case belongs to each group.
-    """
-
+    #: Of every group the column, and the value in it
     column: np.ndarray
     value: np.ndarray
-    member: Float[np.ndarray, "group case"]
+    member: Float[np.ndarray, "group case"]  #: Whether a case belongs to each group
 
     def __len__(self) -> int:
         return len(self.column)

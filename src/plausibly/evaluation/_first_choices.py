@@ -13,18 +13,10 @@ DRAWS = 64  #: of labels for a case whose tied first choices can be resolved in 
 
 
 class ByClass(NamedTuple):
-    """Numbers of the classes of rows; those of absent classes are 0.
+    """Numbers of the classes of rows; those of absent classes are 0."""
 
-    Attributes
-    ----------
-    key
-        Row times the number of classes, plus the class; ascending.
-    value
-        Numbers of each.
-    """
-
-    key: Int[np.ndarray, " entry"]
-    value: Float[np.ndarray, "entry *n"]
+    key: Int[np.ndarray, " entry"]  #: Row times the number of classes, plus the class; ascending
+    value: Float[np.ndarray, "entry *n"]  #: Numbers of each
 
     def of(self, key: Int[np.ndarray, "*shape"]) -> Float[np.ndarray, "..."]:
         """Look up the numbers of other keys."""

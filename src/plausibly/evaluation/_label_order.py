@@ -20,24 +20,12 @@ _NUMBERS = 2**21  # weights in memory at once
 
 
 class Orders(NamedTuple):
-    """Orders of cases by score, one for each classifier and class; cases that fill the last places have no weight.
+    """Orders of cases by score, one for each classifier and class; cases that fill the last places have no weight."""
 
-    Attributes
-    ----------
-    order
-        Cases by descending score.
-    end
-        Last place of those that tie with each.
-    side
-        Class that is positive.
-    score
-        Descending scores; minus infinity in the last places.
-    """
-
-    order: Int[np.ndarray, "score place"]
-    end: Int[np.ndarray, "score place"]
-    side: Int[np.ndarray, " score"]
-    score: Float[np.ndarray, "score place"]
+    order: Int[np.ndarray, "score place"]  #: Cases by descending score
+    end: Int[np.ndarray, "score place"]  #: Last place of those that tie with each
+    side: Int[np.ndarray, " score"]  #: Class that is positive
+    score: Float[np.ndarray, "score place"]  #: Descending scores; minus infinity in the last places
 
     @classmethod
     def of(cls, scores: Float[np.ndarray, "classifier case side"]) -> "Orders":

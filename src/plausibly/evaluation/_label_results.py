@@ -20,23 +20,13 @@ _NUMBERS = 2**20  # whose total noise is computed at once
 
 
 class Values(NamedTuple):
-    """Values of one metric, by class and along its axes.
+    """Values of one metric, by class and along its axes."""
 
-    Attributes
-    ----------
-    draws
-        Value in every draw, and last at the point estimate.
-    replicates
-        Value with bootstrap weights, None without.
-    alone
-        Draws whose noise is independent between cases, or changes that it makes; None if there are no draws.
-    around
-        Replicates around the mean of the draws, for intervals; None where they are the replicates.
-    """
-
-    draws: Float[np.ndarray, "*shape classifier draw+1"]
-    replicates: Float[np.ndarray, "*shape classifier replicate"] | None
+    draws: Float[np.ndarray, "*shape classifier draw+1"]  #: Value in every draw, and last at the point estimate
+    replicates: Float[np.ndarray, "*shape classifier replicate"] | None  #: Value with bootstrap weights, None without
+    #: Draws whose noise is independent between cases, or changes that it makes; None if there are no draws
     alone: Float[np.ndarray, "*shape classifier draw"] | None
+    #: Replicates around the mean of the draws, for intervals; None where they are the replicates
     around: Float[np.ndarray, "*shape classifier replicate"] | None = None
 
     def without_replicates(self) -> "Values":

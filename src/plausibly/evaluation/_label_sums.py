@@ -31,34 +31,20 @@ _MOST = 2**24  # numbers of a metric with several values
 
 @dataclass(frozen=True)
 class Labels:
-    """Metrics of labels that are wanted, and what classes and choices they are about.
+    """Metrics of labels that are wanted, and what classes and choices they are about."""
 
-    Attributes
-    ----------
-    sums, order
-        Metrics by name.
-    n_classes
-        Number of classes of the annotations.
-    positive
-        The class that all others are taken together against; None for every class by itself.
-    thresholds
-        Probability from which on each classifier names the positive class; None if they name the most probable class.
-    confusions
-        Confusion matrices by name: sums whose rows are too many to be kept by case.
-    silent
-        Whether a classifier gives no answer in some case, which confusion matrices have a column for.
-    proper
-        Names of metrics of plausibilities that need probabilities.
-    """
-
+    #: Metrics by name
     sums: Mapping[str, SumMetric]
     order: Mapping[str, OrderMetric]
-    n_classes: int
-    positive: int | None = None
+    n_classes: int  #: Number of classes of the annotations
+    positive: int | None = None  #: The class that all others are taken together against; None for every class by itself
+    #: Probability from which on each classifier names the positive class; None if they name the most probable class
     thresholds: tuple[float, ...] | None = None
+    #: Confusion matrices by name: sums whose rows are too many to be kept by case
     confusions: Mapping[str, SumMetric] = field(default_factory=dict)
+    #: Whether a classifier gives no answer in some case, which confusion matrices have a column for
     silent: bool = False
-    proper: Collection[str] = ()
+    proper: Collection[str] = ()  #: Names of metrics of plausibilities that need probabilities
 
     def __bool__(self) -> bool:
         return bool(self.every)
@@ -158,24 +144,13 @@ def _needs_answer(metric: SumMetric | OrderMetric) -> bool:
 
 @dataclass(frozen=True)
 class Layout:
-    """Rows of the sums of all metrics: numbers of cases, then counts by class.
+    """Rows of the sums of all metrics: numbers of cases, then counts by class."""
 
-    Attributes
-    ----------
-    functions
-        Functions of a case's prediction and truth, and what they take as the prediction; each only once.
-    place
-        First and last row of the sums of every metric.
-    n_numbers
-        Number of rows before the counts.
-    n_counts
-        Number of classes counted, 0 if no metric needs them.
-    """
-
+    #: Functions of a case's prediction and truth, and what they take as the prediction; each only once
     functions: tuple[tuple[Callable[..., Any], str], ...]
-    place: Mapping[str, tuple[int, int]]
-    n_numbers: int
-    n_counts: int
+    place: Mapping[str, tuple[int, int]]  #: First and last row of the sums of every metric
+    n_numbers: int  #: Number of rows before the counts
+    n_counts: int  #: Number of classes counted, 0 if no metric needs them
 
     @classmethod
     def of(cls, metrics: Mapping[str, SumMetric], n_sides: int) -> "Layout":

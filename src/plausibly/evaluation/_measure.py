@@ -41,35 +41,19 @@ _TIMES = 4  # as many cases in a block where there are groups, whose sums are as
 
 @dataclass(frozen=True)
 class Measures:
-    """What to compute of every range.
+    """What to compute of every range."""
 
-    Attributes
-    ----------
-    lists
-        Metrics of ranked lists and their lengths, by the names that they have in the results.
-    sizes, break_ties, risks
-        As for :func:`plausibly.evaluate`, checked.
-    own
-        Metrics of one case in one draw.
-    by_level
-        Whether to sum within the subgroup of each risk level, too.
-    replicates
-        Least number of bootstrap replicates, a multiple of the number of draws; 0 for none.
-    n_by
-        Number of groups of cases to sum within, too.
-    labels
-        Metrics of labels.
-    """
-
+    #: Metrics of ranked lists and their lengths, by the names that they have in the results
     lists: Mapping[str, tuple[str, int]]
+    #: As for :func:`plausibly.evaluate`, checked
     sizes: Sequence[int]
-    own: Mapping[str, Metric]
+    own: Mapping[str, Metric]  #: Metrics of one case in one draw
     break_ties: str
     risks: Int[np.ndarray, " class"] | None = None
-    by_level: bool = False
-    replicates: int = 0
-    n_by: int = 0
-    labels: Labels | None = None
+    by_level: bool = False  #: Whether to sum within the subgroup of each risk level, too
+    replicates: int = 0  #: Least number of bootstrap replicates, a multiple of the number of draws; 0 for none
+    n_by: int = 0  #: Number of groups of cases to sum within, too
+    labels: Labels | None = None  #: Metrics of labels
 
     @property
     def depth(self) -> int:
@@ -84,31 +68,20 @@ class Measures:
 
 @dataclass(frozen=True)
 class Found:
-    """What is known of some cases.
+    """What is known of some cases."""
 
-    Attributes
-    ----------
-    sums
-        Sums over these cases of every row (see :func:`all_rows`), for all of them, for each subgroup by risk, and for
-        each group asked for, and after them those of the metrics of labels; the point estimate is last along the
-        draws.
-    weight
-        What to divide them by.
-    sampling, sampling_weight
-        The same of means over draws, with bootstrap weights.
-    signed, signed_weight
-        The same by draw, with a sign for each case, which is that of its cluster.
-    by_case
-        What is known by case, in single precision; cases are last. If metrics need all cases at once, ``best``
-        (draw+1, case), the most plausible classes.
-    """
-
+    #: Sums over these cases of every row (see :func:`all_rows`), for all of them, for each subgroup by risk, and for
+    #: each group asked for, and after them those of the metrics of labels; the point estimate is last along the draws
     sums: Float[np.ndarray, "group classifier row draw+1"]
-    weight: Float[np.ndarray, "group draw+1"]
+    weight: Float[np.ndarray, "group draw+1"]  #: What to divide them by
+    #: The same of means over draws, with bootstrap weights
     sampling: Float[np.ndarray, "group classifier row replicate"]
     sampling_weight: Float[np.ndarray, "group replicate"]
+    #: The same by draw, with a sign for each case, which is that of its cluster
     signed: Float[np.ndarray, "group classifier row draw"]
     signed_weight: Float[np.ndarray, "group draw"]
+    #: What is known by case, in single precision; cases are last. If metrics need all cases at once, ``best`` (draw+1,
+    #: case), the most plausible classes.
     by_case: dict[str, Float[np.ndarray, "... case"]]
 
 

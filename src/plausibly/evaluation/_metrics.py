@@ -74,20 +74,11 @@ _BY_CLASS = 30  # classes up to which metrics of every class are computed withou
 
 
 class Asked(NamedTuple):
-    """Metrics that are wanted, by name.
+    """Metrics that are wanted, by name."""
 
-    Attributes
-    ----------
-    lists
-        Metrics of ranked lists, and their lengths.
-    own
-        Metrics of one case in one draw.
-    sums, order
-        Metrics of labels.
-    """
-
-    lists: dict[str, tuple[str, int]]
-    own: dict[str, Metric]
+    lists: dict[str, tuple[str, int]]  #: Metrics of ranked lists, and their lengths
+    own: dict[str, Metric]  #: Metrics of one case in one draw
+    #: Metrics of labels
     sums: dict[str, SumMetric]
     order: dict[str, OrderMetric]
 

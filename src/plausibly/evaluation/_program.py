@@ -23,47 +23,23 @@ from plausibly.random_streams import Stream, exponentials
 
 
 class Plan(NamedTuple):
-    """What a program computes.
+    """What a program computes."""
 
-    Attributes
-    ----------
-    n_classes, break_ties
-        As for :func:`rank_block`.
-    depth
-        Length of the lists.
-    counts, amounts
-        What is wanted of lists, metrics and lengths: what is summed in whole numbers, and what in floats.
-    sizes
-        Sizes of the sets whose certainty is wanted.
-    own
-        The user's own metrics.
-    weighted
-        Whether cases are weighed.
-    by_level
-        Whether to sum within the subgroup of each risk level, too.
-    parts
-        In how many parts to sum over the draws, so that no whole number overflows.
-    rounds
-        Number of bootstrap weights of a case in each draw, 0 for none.
-    n_by
-        Number of groups of cases to sum within, too.
-    best
-        Whether the most plausible classes are wanted.
-    """
-
+    #: As for :func:`rank_block`
     n_classes: int
     break_ties: str
-    depth: int
+    depth: int  #: Length of the lists
+    #: What is wanted of lists, metrics and lengths: what is summed in whole numbers, and what in floats
     counts: tuple[tuple[str, int], ...]
     amounts: tuple[tuple[str, int], ...]
-    sizes: tuple[int, ...]
-    own: tuple[Callable[..., Any], ...]
-    weighted: bool
-    by_level: bool
-    parts: int
-    rounds: int = 0
-    n_by: int = 0
-    best: bool = False
+    sizes: tuple[int, ...]  #: Sizes of the sets whose certainty is wanted
+    own: tuple[Callable[..., Any], ...]  #: The user's own metrics
+    weighted: bool  #: Whether cases are weighed
+    by_level: bool  #: Whether to sum within the subgroup of each risk level, too
+    parts: int  #: In how many parts to sum over the draws, so that no whole number overflows
+    rounds: int = 0  #: Number of bootstrap weights of a case in each draw, 0 for none
+    n_by: int = 0  #: Number of groups of cases to sum within, too
+    best: bool = False  #: Whether the most plausible classes are wanted
 
 
 def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, Array]:

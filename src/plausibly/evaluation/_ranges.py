@@ -23,36 +23,19 @@ CASES = 2000  #: most cases in a range
 
 @dataclass(frozen=True)
 class Range:
-    """All draws of neighbouring cases, and their point estimate.
+    """All draws of neighbouring cases, and their point estimate."""
 
-    Attributes
-    ----------
-    cases
-        Positions among all cases.
-    names
-        Names of the cases.
-    slots
-        Slots of these cases, which count from 0.
-    values
-        Plausibilities in every draw, and last at the point estimate, which run fastest. Under a model of one true
-        class, 1 for the class drawn and 0 for all others, but at the point estimate as they are.
-    probability
-        Probabilities that ``values`` were drawn from; None for other models.
-    words
-        Random keys of the cases.
-    n_classes
-        Number of all classes.
-    concentration
-        Parameter of the Dirichlet that splits the remainder: one for all classes, or one for each.
-    """
-
-    cases: slice
-    names: np.ndarray
-    slots: Slots
+    cases: slice  #: Positions among all cases
+    names: np.ndarray  #: Names of the cases
+    slots: Slots  #: Slots of these cases, which count from 0
+    #: Plausibilities in every draw, and last at the point estimate, which run fastest. Under a model of one true class,
+    #: 1 for the class drawn and 0 for all others, but at the point estimate as they are.
     values: Float[np.ndarray, "slot draw+1"]
-    words: Words
-    n_classes: int
+    words: Words  #: Random keys of the cases
+    n_classes: int  #: Number of all classes
+    #: Parameter of the Dirichlet that splits the remainder: one for all classes, or one for each
     concentration: float | Float[np.ndarray, " class"]
+    #: Probabilities that ``values`` were drawn from; None for other models
     probability: Float[np.ndarray, "slot draw+1"] | None = None
 
     def __len__(self) -> int:

@@ -16,21 +16,12 @@ _NUMBERS = 2**24  # weights in memory at once
 
 
 class Average(NamedTuple):
-    """A number, or several, of each case, to be averaged.
+    """A number, or several, of each case, to be averaged."""
 
-    Attributes
-    ----------
-    dims
-        Names of the axes before that of the cases.
-    values
-        Numbers, finite also for cases without weight; a row of NaN has the average NaN.
-    weight
-        Weight of each case.
-    """
-
-    dims: tuple[str, ...]
+    dims: tuple[str, ...]  #: Names of the axes before that of the cases
+    #: Numbers, finite also for cases without weight; a row of NaN has the average NaN
     values: Float[np.ndarray, "*shape case"]
-    weight: Float[np.ndarray, " case"]
+    weight: Float[np.ndarray, " case"]  #: Weight of each case
 
 
 def averages(
