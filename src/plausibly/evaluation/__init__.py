@@ -18,7 +18,6 @@ from plausibly.evaluation._by_group import by_group as by_group
 from plausibly.evaluation._by_group import group_difference as group_difference
 from plausibly.evaluation._curves import curve_points as curve_points
 from plausibly.evaluation._curves import largest_confusions as largest_confusions
-from plausibly.evaluation._evaluate import check_lengths as check_lengths
 from plausibly.evaluation._evaluate import evaluate as evaluate
 from plausibly.evaluation._evaluate import evaluate_by_level as evaluate_by_level
 from plausibly.evaluation._evidence import known_predictions as known_predictions
@@ -27,6 +26,7 @@ from plausibly.evaluation._evidence_checks import evidence_checks as evidence_ch
 from plausibly.evaluation._freed_shape import freed_shape as freed_shape
 from plausibly.evaluation._limits import limits as limits
 from plausibly.evaluation._metrics import SIZES as SIZES
+from plausibly.evaluation._metrics import check_lengths as check_lengths
 from plausibly.evaluation._metrics import public_name as public_name
 from plausibly.evaluation._metrics import read_metrics as read_metrics
 from plausibly.evaluation._panels import panels as panels

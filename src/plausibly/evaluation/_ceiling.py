@@ -10,8 +10,7 @@ from scipy.stats import norm
 from plausibly.annotations import Annotations
 from plausibly.evaluation._evidence import ERRORS, paired
 from plausibly.evaluation._first_choices import first_choice_shares
-from plausibly.evaluation._panels import agreement, first_choices
-from plausibly.random_streams import Stream, key_words
+from plausibly.evaluation._panels import agreement
 
 MOST = 20_000  #: cases of which the ceiling is computed; of more, these are drawn at random
 
@@ -28,20 +27,14 @@ def some_cases(annotations: Annotations, seed: int) -> tuple[Annotations, Int[np
 def above_ceiling(
     every: Annotations,
     names: Sequence[str],
-    predictions: Sequence[Float[np.ndarray, "case class"]],
+    choice: Int[np.ndarray, "classifier case"],
     cluster: np.ndarray,
-    *,
-    break_ties: str,
     seed: int,
 ) -> list[str]:
-    """Name the classifiers that agree with more annotations than is possible without having seen them."""
+    """Names of the classifiers that agree with more annotations than is possible without having seen them."""
     annotations, at = some_cases(every.annotated, seed)
     at = np.flatnonzero(every.per_case)[at]
-    words = None
-    if break_ties == "random":
-        words = {Stream.PREDICTIONS: key_words(seed, annotations.cases, Stream.PREDICTIONS)}
-    choice = first_choices([np.array(of[at]) for of in predictions], words)
-    observed = agreement(annotations, choice)["expert_agreement"].values
+    observed = agreement(annotations, choice[:, at])["expert_agreement"].values
     return [row[0] for row in ceiling(annotations, list(names), observed, cluster[at]) if not row[6]]
 
 

@@ -10,15 +10,15 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 from jax.typing import ArrayLike
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
 from plausibly.aggregation import are_shares
-from plausibly.annotations import Annotations, Scores, read_risks
+from plausibly.annotations import Annotations, Scores
 from plausibly.annotators import annotator_agreement
-from plausibly.bootstrap import REPLICATES, check_replicates
+from plausibly.bootstrap import REPLICATES
 from plausibly.cluster import in_order, map_on
 from plausibly.compute import ahead
 from plausibly.errors import ArgumentError, PlausiblyWarning, renamed
@@ -35,24 +35,23 @@ from plausibly.evaluation._evidence import (
     spread,
     unknown_predictions,
 )
-from plausibly.evaluation._label_results import Values, values_of_cases, values_of_sums, variables
+from plausibly.evaluation._label_results import Values, values_by_group, values_of_sums, variables
 from plausibly.evaluation._limits import limits, listed
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
-from plausibly.evaluation._metrics import Metrics, read_metrics, usual_lengths
-from plausibly.evaluation._of_labels import against_labels, check_ordered, described, labels_of, with_against
+from plausibly.evaluation._metrics import Metrics, check_lengths
+from plausibly.evaluation._of_labels import Question, against_labels, described, read_question, with_against
 from plausibly.evaluation._panels import agreement, first_choices
 from plausibly.evaluation._ranges import CASES, Ranges
 from plausibly.evaluation._resampled import Average, averages
-from plausibly.evaluation._rows import all_rows, metric_sums
-from plausibly.evaluation._thresholds import check_positive, check_thresholds, labels_of_posterior
+from plausibly.evaluation._rows import metric_sums
+from plausibly.evaluation._thresholds import labels_of_posterior
 from plausibly.evaluation._total import total_noise
 from plausibly.evaluation._truth import Truth, check_truth, truth_of_labels
-from plausibly.groups import check_clusters, check_weights, read_groups
+from plausibly.groups import check_weights
 from plausibly.metrics import METRICS
-from plausibly.metrics._inputs import check_break_ties, check_size
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.posterior import REMAINDER_NAME, annotations_of, opened, reading
-from plausibly.predictions import Marked, line_up, named_predictions
+from plausibly.predictions import Marked
 from plausibly.random_streams import Stream, key_words
 
 _KEPT = ("model", "reliability", "assumes", "declaration", "evidence")  # attributes of the posterior
@@ -327,17 +326,14 @@ def evaluate(
     >>> round(results["brier"].item(), 3)
     0.14
     """
-    options: dict[str, Any] = {"weights": weights, "clusters": clusters, "replicates": replicates, "by": by}
-    options |= {"prevalence": prevalence}
-    options |= {"intersections": intersections, "break_ties": break_ties, "extra": extra, "seed": seed}
-    options |= {"logits": logits, "ordered": ordered, "risks": risks}
+    options: dict[str, Any] = {"metrics": metrics, "logits": logits, "ordered": ordered, "risks": risks}
+    options |= {"positive": positive, "threshold": threshold, "prevalence": prevalence, "weights": weights}
+    options |= {"clusters": clusters, "replicates": replicates, "by": by, "intersections": intersections}
+    options |= {"break_ties": break_ties, "extra": extra, "seed": seed}
     posterior = posterior.grades() if ordered and isinstance(posterior, Scores) else posterior
     if not check_truth(truth):
-        annotations = labels_of_posterior(posterior)
-        options |= {"metrics": metrics, "positive": positive, "threshold": threshold, "panel": panel}
-        return against_labels(annotations, predictions, truth, **options)
-    options |= {"metrics": metrics, "positive": positive, "threshold": threshold, "progress": progress}
-    options |= {"k": k, "sizes": sizes, "scheduler": scheduler}
+        return against_labels(labels_of_posterior(posterior), predictions, truth, panel=panel, **options)
+    options |= {"k": k, "sizes": sizes, "progress": progress, "scheduler": scheduler}
     results = evaluate_by_level(posterior, predictions, by_level=False, **options)[0]
     limited = f"What limits these accuracies: {results.attrs['limits']}" if "limits" in results.attrs else None
     for sentence in filter(None, (results.attrs.get("withheld"), limited, *knows_more(results).values())):
@@ -346,29 +342,16 @@ def evaluate(
 
 
 def evaluate_by_level(
-    posterior,
-    predictions,
+    posterior: Posterior | str | PathLike,
+    predictions: Mapping[str, Any],
     *,
-    k,
-    sizes,
-    risks,
-    metrics,
-    weights,
-    clusters,
-    replicates,
-    break_ties,
-    seed,
-    progress,
-    scheduler,
-    by_level,
-    positive=None,
-    threshold=None,
-    prevalence=None,
-    by=None,
-    intersections=False,
-    extra="refuse",
-    logits=False,
-    ordered=False,
+    by_level: bool,
+    sizes: int | Sequence[int] | None,
+    weights: Any,
+    seed: int,
+    progress: bool,
+    scheduler: Any,
+    **options: Any,
 ) -> tuple[xr.Dataset, list[tuple[float, xr.Dataset]]]:
     """Evaluate all cases and, in the same pass over the draws, the subgroup of each risk level; see :func:`evaluate`.
 
@@ -377,211 +360,196 @@ def evaluate_by_level(
     The results, and for each level the mean number of cases in it (the sum of their weights) with their metrics by draw
     and at the point estimate.
     """
-    named = named_predictions(predictions, logits)
     from_file = isinstance(posterior, str | PathLike)
     with opened(posterior) if from_file else reading(posterior) as source, Progress(progress) as bars:
-        annotations = annotations_of(source, every=False)
-        n_classes = annotations.n_classes
-        check_break_ties(break_ties)
-        check_replicates(replicates, least=0)
-        grouped = None if by is None else read_groups(by, annotations.cases, intersections=intersections)
-        positive = check_positive(annotations.classes, positive)
-        lined_up = [line_up(given, annotations, extra, positive) for given in named.values()]
-        ks = None if k is None else check_lengths("k", k, n_classes)
-        risks = None if risks is None else np.asarray(read_risks(risks, annotations.classes))
-        about: dict[str, Any] = {"predictions": lined_up, "threshold": threshold, "prevalence": prevalence}
-        about |= {"risks": risks, "ordered": check_ordered(ordered, annotations.classes)}
-        wanted = read_metrics(metrics, ks, n_classes, **about)
-        labels = labels_of(wanted, annotations, positive, check_thresholds(threshold, list(named)), lined_up)
-        shares, cluster = are_shares(source.attrs), check_clusters(clusters, annotations.cases)
-        withheld, seen = "", []
-        if named and shares and (known := known_predictions(source.attrs)):
-            at = [number for number, name in enumerate(named) if name in known]
-            given = [list(named)[number] for number in at], [lined_up[number] for number in at]
-            seen = above_ceiling(annotations, *given, cluster, break_ties=break_ties, seed=seed) if at else []
-            withheld = SEEN.format(listed(seen)) if seen else ""
-        if named and shares and spread(source.attrs) == "unknown":
-            withheld = WITHHELD
-        expects = bool(named) and shares and not known_predictions(source.attrs)  # agreement, which is compared
-        hidden = () if "top1_coverage" in wanted.lists or (withheld and wanted.lists) else ("top1_coverage",)
-        asked = Measures(
-            wanted.lists | ({"top1_coverage": ("coverage", 1)} if expects or withheld else {}),
-            check_lengths("sizes", sizes, n_classes),
-            wanted.own,
-            break_ties,
-            risks,
-            by_level,
-            int(replicates),
-            0 if grouped is None else len(grouped),
-            labels,
-        )
+        annotations, attrs = annotations_of(source, every=False), source.attrs
+        question = read_question(annotations, predictions, drawn=True, **options)
+        names, lined_up, asked, labels, cluster, groups, risks = question
+        break_ties = options["break_ties"]
         ranges = Ranges(source, seed, annotations.cases)
         checked = None if weights is None else check_weights(weights, ranges.n_draws, annotations.cases)
-        group_words = None if clusters is None else key_words(seed, cluster, Stream.BOOTSTRAP)
-        choice = np.empty((len(named), ranges.n_cases), np.int64)
-        unknown = unknown_predictions(source.attrs, dict(zip(named, lined_up, strict=True)), annotations)
+        unknown = unknown_predictions(attrs, dict(zip(names, lined_up, strict=True)), annotations)
         for sentence in unknown.values():
             if not annotations.per_case.all():
                 raise ArgumentError(f"{sentence} Cases without annotations are known by the predictions alone.")
             warnings.warn(sentence, PlausiblyWarning, stacklevel=4)
+        choice = first_choices(lined_up, annotations.cases, break_ties, seed)
+        shares, known = are_shares(attrs), known_predictions(attrs)
+        withheld, seen = _withheld(attrs, annotations, question, choice, seed) if names and shares else ("", [])
+        expects = bool(names) and shares and not known  # agreement, which is compared
+        measures = Measures.of(
+            asked.lists | ({"top1_coverage": ("coverage", 1)} if expects or withheld else {}),
+            asked.own,
+            labels,
+            risks,
+            sizes=check_lengths("sizes", sizes, annotations.n_classes),
+            n_classifiers=len(names),
+            n_draws=ranges.n_draws,
+            replicates=int(options["replicates"]),
+            by_level=by_level,
+            break_ties=break_ties,
+            weighted=checked is not None,
+            n_by=0 if groups is None else len(groups),
+        )
+        words = key_words(seed, cluster, Stream.BOOTSTRAP)
+        member = np.empty((0, ranges.n_cases)) if groups is None else groups.member
         advance = bars.task("Evaluating", ranges.n_cases, "cases")
 
         def parts() -> Iterator[Part]:
             for number, cases in enumerate(ranges):
                 if number:
                     release_memory()
-                own = [np.array(values[cases.cases]) for values in lined_up]
-                for name, values in zip(named, own, strict=True):
+                at = cases.cases
+                scores = [np.array(values[at]) for values in lined_up]
+                for name, values in zip(names, scores, strict=True):
                     labels.check(name, values, cases.names)
-                choice[:, cases.cases] = first_choices(own, cases.words if break_ties == "random" else None)
-                weighed = None if checked is None else checked[:, cases.cases]
-                words = cases.words[Stream.BOOTSTRAP] if group_words is None else group_words[cases.cases]
-                member = np.empty((0, len(own[0]) if own else 0)) if grouped is None else grouped.member[:, cases.cases]
-                yield cases, own, weighed, words, member
+                yield cases, scores, None if checked is None else checked[:, at], words[at], member[:, at]
 
-        here = (measure(part, asked) for part in ahead(parts()))
-        made = here if scheduler is None else in_order(map_on(scheduler, measure, parts(), asked))
+        here = (measure(part, measures) for part in ahead(parts()))
+        made = here if scheduler is None else in_order(map_on(scheduler, measure, parts(), measures))
         found = join(made, ranges.n_cases, advance)
         best = found.by_case.pop("best", None)
-        by_case: dict[str, Any] = {name: ("case", found.by_case[name]) for name in found.by_case if name != "metrics"}
-        if asked.risks is not None:
-            by_case["risk_plausibility"] = ("case", "risk_level"), found.by_case["risk_plausibility"].T
-        top = found.by_case["top_class"].astype(int)
-        del by_case["top_class"]
-        top_class = np.where(top == UNNAMED, REMAINDER_NAME, annotations.classes[top])
-        if not shares:
-            del by_case[DISAGREEMENT]
-        constants = source["constant_data"]
-        if "score_certainty" in constants:
-            by_case["score_certainty"] = "case", constants["score_certainty"].values
-        of_prior = np.full(ranges.n_cases, np.nan, np.float32)
-        if "prior_share" in constants:
-            by_slot = constants["prior_share"].values
-            of_prior = np.bincount(constants["case_index"].values, by_slot).astype(np.float32)
-        by_case["prior_share"] = "case", of_prior
-        by_case["annotator_agreement"] = "case", _agreement(annotations)
-        empty = xr.Dataset(
+        chain = np.repeat(np.arange(ranges.n_chains), ranges.draws_per_chain)
+        clusters = len(np.unique(cluster if checked is None else cluster[checked.any(axis=0)]))
+        results = xr.Dataset(
             coords={
-                "classifier": np.array(list(named), dtype=str),
+                "classifier": np.array(names, dtype=str),
                 "draw": np.arange(ranges.n_draws),
-                "chain": ("draw", np.repeat(np.arange(ranges.n_chains), ranges.draws_per_chain)),
+                "chain": ("draw", chain),
                 "case": annotations.cases,
             }
-            | ({} if asked.risks is None else {"risk_level": np.arange(N_LEVELS)}),
-            attrs={name: source.attrs[name] for name in _KEPT if name in source.attrs}
-            | {
-                "break_ties": break_ties,
-                "seed": seed,
-                "clusters": _resampled(cluster, checked, named=clusters is not None),
-            },
+            | ({} if risks is None else {"risk_level": np.arange(N_LEVELS)}),
+            attrs={name: attrs[name] for name in _KEPT if name in attrs}
+            | {"break_ties": break_ties, "seed": seed, "clusters": clusters, "spread": spread(attrs)}
+            | ({"withheld": withheld} if withheld else {})
+            | ({"outside": json.dumps(list(unknown))} if unknown else {}),
         )
-        if empty.attrs["clusters"] < 2:  # a single one says nothing about others
+        if known and not withheld and (said := limits(annotations)):
+            results.attrs["limits"] = " ".join(said)
+        if clusters < 2:  # a single one says nothing about others
             found.sampling[:] = np.nan
-        n_replicates = -(-asked.replicates // ranges.n_draws) * ranges.n_draws
+        empty = results.drop_dims("case")
+        hidden = () if "top1_coverage" in asked.lists or (withheld and asked.lists) else ("top1_coverage",)
+        reported = [
+            name
+            for name, (metric, k) in measures.names.items()
+            if name not in hidden and not (withheld and k and not METRICS[metric].of_masses)
+        ]
+        by_draw = partial(_by_draw, measures, found, reported)
+        results = results.assign(by_draw(0) | _of_cases(found, source, annotations, shares))
+        n_replicates = measures.plan.rounds * ranges.n_draws
         case_weight = None if checked is None else checked.mean(axis=0, dtype=float)
         of_cases = agreement(annotations, choice, case_weight)
         agreed = averages(of_cases, cluster, seed, n_replicates, ranges.n_draws)
         if expects and ranges.n_draws > 1:
-            agreed |= _expected(asked, found, of_cases["expert_agreement"], cluster)
-        empty.attrs |= {"spread": spread(source.attrs)} | ({"withheld": withheld} if withheld else {})
-        empty.attrs |= {"outside": json.dumps(list(unknown))} if unknown else {}
-        if known_predictions(source.attrs) and not withheld and (said := limits(annotations)):
-            empty.attrs["limits"] = " ".join(said)
+            agreed |= _expected(measures, found, of_cases["expert_agreement"], cluster)
         if withheld:
-            of_unseen = np.where(np.isin(list(named), seen), np.nan, agreed["expert_agreement"][1])
-            bounds = accuracy_bounds(of_unseen, n_classes)
-            names = ("top1_accuracy_lower_bound", "top1_accuracy_upper_bound")
-            agreed |= {name: ("classifier", bound) for name, bound in zip(names, bounds, strict=True)}
-        by_draw = partial(_by_draw, asked, found, hidden, linear=bool(withheld))
-        results = empty.assign(by_draw(0) | by_case | agreed).assign_coords(top_class=("case", top_class))
-        n_levels = len(found.weight) - asked.n_by
-        if grouped is not None:
-            of_groups = by_draw(slice(n_levels, None), by_case=False, sampling=False)
-            of_groups = {f"{name}{SUFFIX}": variable for name, variable in of_groups.items()}
-            results = results.assign_coords(grouped.coords).assign(of_groups)
-        if labels and named and not withheld:
-            members = [np.ones(ranges.n_cases), *(() if grouped is None else grouped.member)]
+            of_unseen = np.where(np.isin(names, seen), np.nan, agreed["expert_agreement"][1])
+            bounds = zip(("lower", "upper"), accuracy_bounds(of_unseen, annotations.n_classes), strict=True)
+            agreed |= {f"top1_accuracy_{end}_bound": ("classifier", bound) for end, bound in bounds}
+        top = found.by_case["top_class"].astype(int)
+        top_class = np.where(top == UNNAMED, REMAINDER_NAME, annotations.classes[top])
+        results = results.assign(agreed).assign_coords(top_class=("case", top_class))
+        n_levels = len(found.weight) - measures.plan.n_by
+        if groups is not None:
+            of_groups = {f"{name}{SUFFIX}": variable for name, variable in by_draw(slice(n_levels, None)).items()}
+            results = results.assign_coords(groups.coords).assign(of_groups)
+        if labels and names and not withheld:
+            members = question.members
             weighed = np.ones(ranges.n_cases, bool) if checked is None else checked.any(axis=0)
             counted = [np.count_nonzero(weighed[np.flatnonzero(member)]) for member in members]
             at_groups = (0, *range(n_levels, len(found.weight)))
-            values = [_of_sums(asked, found, at, n) for at, n in zip(at_groups, counted, strict=True)]
-            small = labels.small(len(named) * ranges.n_draws * (len(members) - 1))
+            values = [_of_sums(measures, found, at, n) for at, n in zip(at_groups, counted, strict=True)]
+            small = labels.small(len(names) * ranges.n_draws * (len(members) - 1))
             if best is not None:
-                scores = np.stack([labels.scores(np.array(of)) for of in lined_up])
-                choices = labels.choices(list(choice), lined_up)
-                words = key_words(seed, cluster, Stream.BOOTSTRAP)
-                for n, (group, member) in enumerate(zip(values, members, strict=True)):
-                    of = np.flatnonzero(member)
-                    weighed = np.ones((len(of), 1)) if checked is None else checked[:, of].T
-                    own = scores[:, of], choices[:, of], best[:, of].T, None, weighed, words[of], n_replicates
-                    group |= values_of_cases(small if n else labels, *own)
-            if empty.attrs["clusters"] < 2:
-                values = [{name: one.without_replicates() for name, one in group.items()} for group in values]
-            results = results.assign(variables(labels, values[:1], "", grouped=False, drawn=True))
-            if grouped is not None:
+                scores = np.stack([labels.scores(np.array(of_classifier)) for of_classifier in lined_up])
+                case_weights = np.ones((ranges.n_cases, 1)) if checked is None else checked.T
+                by_case = scores, labels.choices(list(choice), lined_up), best.T, None, case_weights, words
+                of_order = values_by_group(labels, small, members, n_replicates, *by_case)
+                values = [of_sums | more for of_sums, more in zip(values, of_order, strict=True)]
+            results = results.assign(variables(labels, small, values, drawn=True, single=clusters < 2))
+            if groups is not None:
                 sides = labels.sides_of(truth_of_labels(annotations, "annotator", seed=seed))
-                results = results.assign_coords(grouped.positive(sides))
-                results = results.assign(variables(small, values[1:], SUFFIX, grouped=True, drawn=True))
-            results = described(results, labels, annotations, float(found.weight[0, -1]), threshold)
-        results = with_against(results, wanted)
-        empty = empty.drop_dims("case")
-        weights = enumerate(found.weight[1:n_levels, -1], 1)
-        return results, [(float(n), empty.assign(by_draw(at, by_case=False))) for at, n in weights]
+                results = results.assign_coords(groups.positive(sides))
+            results = described(results, labels, annotations, float(found.weight[0, -1]), options.get("threshold"))
+        results = with_against(results, asked)
+        of_levels = enumerate(found.weight[1:n_levels, -1], 1)
+        return results, [(float(n_cases), empty.assign(by_draw(at))) for at, n_cases in of_levels]
 
 
-def _by_draw(
-    asked: Measures,
-    found: Found,
-    hidden: Collection[str],
-    group: int | slice,
-    *,
-    by_case: bool = True,
-    sampling: bool = True,
-    linear: bool = False,
-) -> dict[str, Any]:
-    """Divide the sums of all cases, or of a subgroup, or of several, which come first; with the means by case.
+def _withheld(
+    attrs: Mapping[str, Any],
+    annotations: Annotations,
+    question: Question,
+    choice: Int[np.ndarray, "classifier case"],
+    seed: int,
+) -> tuple[str, list[str]]:
+    """Reason why accuracies are not stated, empty if they are, and the classifiers that have seen the labels."""
+    known = known_predictions(attrs)
+    at = [number for number, name in enumerate(question.names) if name in known]
+    names = [question.names[number] for number in at]
+    seen = above_ceiling(annotations, names, choice[at], question.cluster, seed) if at else []
+    if spread(attrs) == "unknown":
+        return WITHHELD, seen
+    return SEEN.format(listed(seen)) if seen else "", seen
 
-    Without `hidden` ones; with ``linear``, of the metrics of lists only those that are linear in the plausibilities.
-    """
-    rows, variables = all_rows(asked.lists.values(), asked.own), {}
+
+def _of_cases(found: Found, source: Posterior, annotations: Annotations, shares: bool) -> dict[str, Any]:
+    """Quantities of single cases, besides metrics."""
+    left_out = {"metrics", "top_class", *(() if shares else (DISAGREEMENT,))}
+    by_case: dict[str, Any] = {name: ("case", of) for name, of in found.by_case.items() if name not in left_out}
+    if "risk_plausibility" in by_case:
+        by_case["risk_plausibility"] = ("case", "risk_level"), found.by_case["risk_plausibility"].T
+    constants = source["constant_data"]
+    if "score_certainty" in constants:
+        by_case["score_certainty"] = "case", constants["score_certainty"].values
+    prior_share = np.full(annotations.n_cases, np.nan, np.float32)
+    if "prior_share" in constants:
+        by_slot = constants["prior_share"].values
+        prior_share = np.bincount(constants["case_index"].values, by_slot).astype(np.float32)
+    return by_case | {"prior_share": ("case", prior_share), "annotator_agreement": ("case", _agreement(annotations))}
+
+
+def _by_draw(measures: Measures, found: Found, names: Collection[str], group: int | slice) -> dict[str, Any]:
+    """Metrics by name: of all cases (0), with the means by case, of a subgroup, or of several, which come first."""
+    rows, variables = measures.rows, {}
     dims = ("classifier",) if isinstance(group, int) else ("group", "classifier")
     weight, signed_weight = found.weight[group], found.signed_weight[group]
     with np.errstate(invalid="ignore"):  # draws in which nothing has weight
-        for number, (name, (metric, k)) in enumerate(asked.names.items()):
-            if name in hidden or (linear and k and not METRICS[metric].of_masses):
+        for number, (name, (metric, k)) in enumerate(measures.names.items()):
+            if name not in names:
                 continue
-            better = (METRICS[metric] if k else asked.own[name]).better
+            better = (METRICS[metric] if k else measures.own[name]).better
             values = metric_sums(found.sums[group], rows, metric, k) / weight[..., None, :]
             variables[name] = (*dims, "draw"), values[..., :-1], {"better": better}
-            if by_case:
+            if group == 0:
                 variables[f"{name}_by_case"] = ("classifier", "case"), found.by_case["metrics"][number]
             variables[f"{name}_point"] = dims, values[..., -1]
-            if asked.replicates:
+            if measures.plan.rounds:
                 means = metric_sums(found.sampling[group], rows, metric, k)
                 means = means / found.sampling_weight[group][..., None, :]
                 signed = metric_sums(found.signed[group], rows, metric, k)
                 total = total_noise(values[..., :-1], means, (signed, signed_weight, weight[..., :-1]))
                 variables[f"{name}_total"] = (*dims, "replicate"), total.clip(0, 1) if k else total
-                if sampling:
+                if isinstance(group, int):
                     variables[f"{name}_sampling"] = (*dims, "replicate"), means
     return variables
 
 
-def _of_sums(asked: Measures, found: Found, group: int, n_cases: int) -> dict[str, Values]:
+def _of_sums(measures: Measures, found: Found, group: int, n_cases: int) -> dict[str, Values]:
     """Values of the metrics of labels that are functions of sums, for one group of cases."""
-    first = len(all_rows(asked.lists.values(), asked.own))
-    assert asked.labels is not None
-    if not asked.labels.sums:
+    if not measures.labels.sums:
         return {}
+    first = len(measures.rows)
     sums, sampling, signed = (of[group][:, first:] for of in (found.sums, found.sampling, found.signed))
     noise = (sampling, found.sampling_weight[group]), (signed, found.signed_weight[group])
-    noise = noise if asked.replicates else (None, None)
-    return values_of_sums(asked.labels, sums, found.weight[group], *noise, n_cases, group)
+    noise = noise if measures.plan.rounds else (None, None)
+    return values_of_sums(measures.labels, sums, found.weight[group], *noise, n_cases, group)
 
 
-def _expected(asked: Measures, found: Found, observed: Average, cluster: np.ndarray) -> dict[str, Any]:
+def _expected(measures: Measures, found: Found, observed: Average, cluster: np.ndarray) -> dict[str, Any]:
     """Mean plausibility of first choices, and the standard error by which it may differ from the agreement."""
-    expected = found.by_case["metrics"][list(asked.names).index("top1_coverage")]
+    expected = found.by_case["metrics"][list(measures.names).index("top1_coverage")]
     mean, error = paired(observed.values - expected, cluster, observed.weight)
     agreed = paired(observed.values, cluster, observed.weight)[0]
     return {
@@ -590,34 +558,10 @@ def _expected(asked: Measures, found: Found, observed: Average, cluster: np.ndar
     }
 
 
-def _resampled(cluster: np.ndarray, weights: Float[np.ndarray, "draw case"] | None, *, named: bool) -> int:
-    """Count the clusters of which a case has weight; unless they were named, each case is one."""
-    own = cluster if weights is None else cluster[weights.any(axis=0)]
-    return len(np.unique(own) if named else own)
-
-
 def _agreement(annotations: Annotations) -> Float[np.ndarray, " case"]:
     """Agreement of the annotators, some cases at a time, since it needs more memory than the annotations."""
-    found, annotated = np.full(annotations.n_cases, np.nan, np.float32), np.flatnonzero(annotations.per_case)
+    agreed, annotated = np.full(annotations.n_cases, np.nan, np.float32), np.flatnonzero(annotations.per_case)
     for cases in np.split(annotated, np.arange(CASES, len(annotated), CASES)):
-        own = annotations if len(cases) == annotations.n_cases else annotations.select(cases)
-        found[cases] = annotator_agreement(own)
-    return found
-
-
-def check_lengths(name: str, given: int | Sequence[int] | None, n_classes: int) -> list[int]:
-    """Refuse lengths of lists, or sizes of sets, that are out of range.
-
-    By default 1, 2 and 3, or only those below the number of classes: a set of all classes is always right.
-
-    Examples
-    --------
-    >>> check_lengths("k", None, 3), check_lengths("k", 3, 3), check_lengths("k", None, 1)
-    ([1, 2], [3], [1])
-    """
-    if given is None:
-        return usual_lengths(n_classes)
-    found = [check_size(name, size, n_classes) for size in ([given] if np.ndim(given) == 0 else list(given))]
-    if name == "k" and not found:
-        raise ArgumentError("k must name the length of a list, but none was given: choose some, such as (1, 3).")
-    return list(dict.fromkeys(found))
+        some = annotations if len(cases) == annotations.n_cases else annotations.select(cases)
+        agreed[cases] = annotator_agreement(some)
+    return agreed

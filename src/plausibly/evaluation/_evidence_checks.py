@@ -22,7 +22,6 @@ from plausibly.metrics._inputs import check_break_ties
 from plausibly.posterior import annotations_of
 from plausibly.predictions import named_predictions, read_predictions
 from plausibly.priors import Evidence, PredictionsPrior
-from plausibly.random_streams import Stream, key_words
 
 COLUMNS = "classifier", "check", "observed", "expected", "standard_error", "p_value", "passed", "meaning"
 DRAWS = 200  #: of the shared parameters, each with one replicate of the labels
@@ -144,9 +143,8 @@ def label_checks(
     check_break_ties(break_ties)
     annotations, annotated = every.annotated, np.flatnonzero(every.per_case)
     cluster = check_clusters(clusters, every.cases)[annotated]
-    ties = {Stream.PREDICTIONS: key_words(seed, annotations.cases, Stream.PREDICTIONS)}
-    scores = [np.array(read_predictions(source, every)[annotated]) for source in named.values()]
-    choice = first_choices(scores, ties if break_ties == "random" else None)
+    scores = [read_predictions(source, every)[annotated] for source in named.values()]
+    choice = first_choices(scores, annotations.cases, break_ties, seed)
     observed = agreement(annotations, choice)["expert_agreement"].values
     rows: list[tuple[Any, ...]] = []
     unknown, known = unknown_predictions(attrs, named, every), known_predictions(attrs)

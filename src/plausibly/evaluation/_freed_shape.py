@@ -20,7 +20,6 @@ from plausibly.posterior import annotations_of
 from plausibly.predictions import named_predictions, read_predictions
 from plausibly.priors import Evidence
 from plausibly.priors._freed import accuracies
-from plausibly.random_streams import Stream, key_words
 
 FAR = 0.02  #: distance of two accuracies from which the assumed shape matters
 METRIC = "top1_accuracy"
@@ -120,9 +119,8 @@ def freed_shifts(
     kappa: float | None,
 ) -> pd.DataFrame:
     """By how much freeing the shape moves the mean accuracy and the ends of its annotation interval, by classifier."""
-    words = {Stream.PREDICTIONS: key_words(seed, annotations.cases, Stream.PREDICTIONS)}
-    scores = [np.array(read_predictions(source, annotations)) for source in predictions.values()]
-    choice = first_choices(scores, words if break_ties == "random" else None)
+    scores = [read_predictions(source, annotations) for source in predictions.values()]
+    choice = first_choices(scores, annotations.cases, break_ties, seed)
     evidence = Evidence.of(predictions, annotations)
     by_main, by_freed = (
         [(values.mean(), *interval(values, CI_PROB)) for values in found]

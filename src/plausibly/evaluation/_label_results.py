@@ -1,6 +1,6 @@
 """Metrics of labels by name, from sums of their rows or from all cases at once: values, replicates and total noise."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
+from plausibly.evaluation._by_group import SUFFIX
 from plausibly.evaluation._label_confusion import confusion_by_draw, confusion_of_weights
 from plausibly.evaluation._label_order import Orders, order_by_draw, order_of_weights
 from plausibly.evaluation._label_sums import Labels, as_sums, mean_truth
@@ -28,11 +29,6 @@ class Values(NamedTuple):
     alone: Float[np.ndarray, "*shape classifier draw"] | None
     #: Replicates around the mean of the draws, for intervals; None where they are the replicates
     around: Float[np.ndarray, "*shape classifier replicate"] | None = None
-
-    def without_replicates(self) -> "Values":
-        """Values of which sampling noise is unknown, as it is with a single cluster."""
-        unknown = None if self.replicates is None else np.full_like(self.replicates, np.nan)
-        return self._replace(replicates=unknown, around=None)
 
 
 def values_of_sums(
@@ -170,37 +166,54 @@ def _own_side(metric: SumMetric, value: Array) -> Array:
     return value[1] if metric.by_class and len(value) == 2 else value
 
 
-def values_of_cases(
+def values_by_group(
     labels: Labels,
+    small: Labels,
+    members: Sequence[Float[np.ndarray, " case"]],
+    n_replicates: int,
     scores: Float[np.ndarray, "classifier case side"],
     choices: Int[np.ndarray, "classifier case"],
     best: Int[np.ndarray, "case draw+1"] | None,
     truth: Float[np.ndarray, "case side"] | None,
     weights: Float[np.ndarray, "case #draw"],
     words: UInt32[np.ndarray, "case 2"],
-    n_replicates: int,
-) -> dict[str, Values]:
-    """Compute the metrics of the order of some cases, and confusion matrices.
-
-    Of a metric with very many values there are no replicates.
+) -> Iterator[dict[str, Values]]:
+    """Compute the metrics of the order of cases, and confusion matrices, of all cases, the first group, and of others.
 
     Parameters
     ----------
-    labels
-        What is wanted.
+    labels, small
+        Metrics of all cases, and of groups.
+    members
+        Whether cases belong to each group.
+    n_replicates
+        Number of bootstrap replicates.
     scores, choices
         Predictions of each classifier, and what it names, by side.
-    best
-        True class in every draw and at the point estimate, or None.
-    truth
-        Without draws, the weights of classes.
+    best, truth
+        True class in every draw and at the point estimate; or, without draws, the weights of classes.
     weights
         Weights of the cases.
     words
         Random keys of their clusters.
-    n_replicates
-        Number of bootstrap replicates.
     """
+    for number, member in enumerate(members):
+        at = np.flatnonzero(member)
+        by_case = (None if of is None else of[at] for of in (best, truth, weights, words))
+        yield _values_of_cases(small if number else labels, n_replicates, scores[:, at], choices[:, at], *by_case)
+
+
+def _values_of_cases(
+    labels: Labels,
+    n_replicates: int,
+    scores: np.ndarray,
+    choices: np.ndarray,
+    best: Any,
+    truth: Any,
+    weights: Any,
+    words: Any,
+) -> dict[str, Values]:
+    """Values of the metrics of some cases; of a metric with very many values there are no replicates."""
     orders = Orders.of(scores) if labels.order else None
     resampled = labels.small(len(scores) * n_replicates)
 
@@ -278,44 +291,54 @@ def _of_classes(
 
 
 def variables(
-    labels: Labels, groups: list[dict[str, Values]], suffix: str, *, grouped: bool, drawn: bool
+    labels: Labels, small: Labels, groups: list[dict[str, Values]], *, drawn: bool, single: bool
 ) -> dict[str, Any]:
-    """Name the values of one group, or of several.
+    """Name the values of all cases, the first group, and by group those of the others.
 
     Parameters
     ----------
-    labels
-        What is wanted.
+    labels, small
+        Metrics of all cases, and of groups.
     groups
         Values of each group.
-    suffix
-        Suffix of the names.
-    grouped
-        Whether results have a dimension for groups.
     drawn
         Whether the truth has draws; else bootstrap weights are all the noise that there is.
+    single
+        Whether there is a single cluster, so that sampling noise is unknown.
     """
     found: dict[str, Any] = {}
-    for name, metric in labels.every.items():
-        axes = ["class_name"] * (len(labels.shape(metric)) > len(metric.along)) + [axis for axis, _ in metric.along]
+    of_all, *of_groups = groups
+    for at, group, suffix in ((labels, [of_all], ""), (small, of_groups, SUFFIX)):
+        for name in at.every if group else ():
+            found |= _named_values(at, name, [values[name] for values in group], suffix, drawn=drawn, single=single)
+    return found
 
-        def named(last: tuple[str, ...], of: list[np.ndarray], axes=axes) -> tuple[tuple[str, ...], np.ndarray]:
-            values = [np.moveaxis(one, -2, 0) for one in of]
-            dims = "group", "classifier", *axes, *last
-            return (dims, np.stack(values)) if grouped else (dims[1:], values[0])
 
-        own = [group[name] for group in groups]
-        draws = [one.draws[..., :-1] if drawn else one.draws for one in own]
-        dims, values = named(("draw",), draws)
-        attrs = {"undefined": int(np.isnan(values).sum()), "infinite": float(np.isinf(values).mean())}
-        found[name + suffix] = dims, values, {"better": metric.better, **attrs}
-        dims, values = named(("draw",), [one.draws[..., -1:] for one in own])
-        found[f"{name}_point{suffix}"] = dims[:-1], values[..., 0]
-        if own[0].replicates is not None:
-            total = [_around(one) if not drawn else _total(one, metric.bounds) for one in own]
-            found[f"{name}_total{suffix}"] = named(("replicate",), total)
-            if not grouped:
-                found[f"{name}_sampling"] = named(("replicate",), [one.replicates for one in own])
+def _named_values(
+    labels: Labels, name: str, groups: list[Values], suffix: str, *, drawn: bool, single: bool
+) -> dict[str, Any]:
+    metric = labels.every[name]
+    axes = ["class_name"] * (len(labels.shape(metric)) > len(metric.along)) + [axis for axis, _ in metric.along]
+
+    def variable(last: tuple[str, ...], of: list[np.ndarray]) -> tuple[tuple[str, ...], np.ndarray]:
+        values = [np.moveaxis(array, -2, 0) for array in of]
+        dims = "group", "classifier", *axes, *last
+        return (dims, np.stack(values)) if suffix else (dims[1:], values[0])
+
+    dims, draws = variable(("draw",), [values.draws[..., :-1] if drawn else values.draws for values in groups])
+    attrs = {"undefined": int(np.isnan(draws).sum()), "infinite": float(np.isinf(draws).mean())}
+    found: dict[str, Any] = {name + suffix: (dims, draws, {"better": metric.better, **attrs})}
+    dims, points = variable(("draw",), [values.draws[..., -1:] for values in groups])
+    found[f"{name}_point{suffix}"] = dims[:-1], points[..., 0]
+    if groups[0].replicates is not None:
+        unknown = [np.full_like(values.replicates, np.nan) for values in groups]
+        total = (
+            unknown if single else [_total(values, metric.bounds) if drawn else _around(values) for values in groups]
+        )
+        found[f"{name}_total{suffix}"] = variable(("replicate",), total)
+        if not suffix:
+            of_sampling = unknown if single else [values.replicates for values in groups]
+            found[f"{name}_sampling"] = variable(("replicate",), of_sampling)
     return found
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -36,34 +37,62 @@ Part = tuple[
 ]
 
 
+RISK = "risk_plausibility", "expected_risk_mean", "expected_risk_min", "expected_risk_max"  #: names in results
 _TIMES = 4  # as many cases in a block where there are groups, whose sums are as large for few cases as for many
 
 
 @dataclass(frozen=True)
 class Measures:
-    """What to compute of every range."""
+    """Quantities to compute for every range of cases."""
 
-    #: Metrics of ranked lists and their lengths, by the names that they have in the results
-    lists: Mapping[str, tuple[str, int]]
-    #: As for :func:`plausibly.evaluate`, checked
-    sizes: Sequence[int]
-    own: Mapping[str, Metric]  #: Metrics of one case in one draw
-    break_ties: str
-    risks: Int[np.ndarray, " class"] | None = None
-    by_level: bool = False  #: Whether to sum within the subgroup of each risk level, too
-    replicates: int = 0  #: Least number of bootstrap replicates, a multiple of the number of draws; 0 for none
-    n_by: int = 0  #: Number of groups of cases to sum within, too
-    labels: Labels | None = None  #: Metrics of labels
+    plan: Plan
+    lists: Mapping[str, tuple[str, int]]  #: metrics of ranked lists and their lengths by name in the results
+    own: Mapping[str, Metric]  #: metrics of one case in one draw
+    labels: Labels
+    risks: Int[np.ndarray, " class"] | None
 
-    @property
-    def depth(self) -> int:
-        """Length of the longest list."""
-        return max((k for _, k in self.lists.values()), default=1)
+    @classmethod
+    def of(
+        cls,
+        lists: Mapping[str, tuple[str, int]],
+        own: Mapping[str, Metric],
+        labels: Labels,
+        risks: Int[np.ndarray, " class"] | None,
+        *,
+        sizes: Sequence[int],
+        n_classifiers: int,
+        n_draws: int,
+        replicates: int,
+        by_level: bool,
+        **options: Any,
+    ) -> "Measures":
+        """Plan the compiled program; the number of replicates is rounded up to a multiple of that of draws."""
+        counts, amounts = list_rows(lists.values()) if n_classifiers else ([], [])
+        depth = max((k for _, k in lists.values()), default=1) if n_classifiers else 1
+        plan = Plan(
+            n_classes=labels.n_classes,
+            depth=max([depth, *sizes]),
+            counts=tuple(counts),
+            amounts=tuple(amounts),
+            sizes=tuple(sizes),
+            own=tuple(metric.function for metric in own.values()),
+            by_level=by_level and risks is not None,
+            parts=1 + n_draws * max((METRICS[metric].scale(k) for metric, k in counts), default=1) // 2**31,
+            rounds=-(-replicates // n_draws),
+            best=bool(labels and n_classifiers),
+            **options,
+        )
+        return cls(plan, lists, own, labels, risks)
 
     @property
     def names(self) -> dict[str, tuple[str, int]]:
         """Metrics and lengths by the names that they have in the results; those of one case have the length 0."""
         return {**self.lists, **{name: (name, 0) for name in self.own}}
+
+    @property
+    def rows(self) -> list[tuple[str, int]]:
+        """Rows of the sums of the compiled program."""
+        return all_rows(self.lists.values(), self.own)
 
 
 @dataclass(frozen=True)
@@ -85,63 +114,61 @@ class Found:
     by_case: dict[str, Float[np.ndarray, "... case"]]
 
 
-def measure(part: Part, asked: Measures) -> Found:
+def measure(part: Part, measures: Measures) -> Found:
     """Measure the classifiers, and the annotations themselves, on the cases of a range."""
-    cases, predictions, weights, group_words, member = part
-    plan, rows = _plan(asked, cases, len(predictions), weights is not None)
-    given = _Given(asked, cases, predictions, weights, group_words, member)
+    cases, predictions, *_, member = part
+    plan, rows, labels = measures.plan, measures.rows, measures.labels
+    inputs = _Inputs(measures, part)
     uneven = np.ndim(cases.concentration) > 0
-    dense = cases.n_classes if uneven or (asked.own and predictions) else 0
+    dense = cases.n_classes if uneven or (plan.own and predictions) else 0
     blocks = cases.blocks(room=max(8, plan.depth, 2 * dense, plan.rounds), times=_TIMES if plan.n_by else 1)
     name = (measure_block, *plan, *(METRICS[metric].count for metric, _ in (*plan.counts, *plan.amounts)))
     n_groups = 1 + N_LEVELS * plan.by_level + plan.n_by
-    n_labels = len(asked.labels.layout) if plan.best and asked.labels is not None else 0
+    n_labels = len(labels.layout) if plan.best else 0
     totals, sums = _zeros(n_groups, len(predictions), len(rows), n_labels, len(plan.counts), cases.n_draws, plan.rounds)
     by_case: dict[str, np.ndarray] = {}
     kept = len(cases) if plan.n_by or plan.best else 0
     resampled = np.empty((kept, plan.rounds, cases.n_draws), np.float32)
     best = np.empty((len(cases) if plan.best else 0, cases.n_draws + 1), np.min_scalar_type(-cases.n_classes))
     for block, found in run(
-        name, partial(measure_block, plan=plan), blocks.parts, lambda at: (blocks.block(at), given.of(at))
+        name, partial(measure_block, plan=plan), blocks.parts, lambda at: (blocks.block(at), inputs.of(at))
     ):
         for key in sums.keys() & found.keys():  # in place, as there are a hundred blocks
             values = found[key] if key.startswith("weight") else found[key].swapaxes(0, 1)
             sums[key][: len(values)] += values
-        if plan.counts or plan.amounts or plan.own:
-            kinds = [kind for kind in ("counts_by_case", "amounts_by_case") if kind in found]
-            over_draws = [found[kind].sum(axis=1, dtype=float) for kind in kinds]
-            found["rows"] = np.concatenate(over_draws, axis=1)
+        if over_draws := [found[f"{kind}_by_case"] for kind in ("counts", "amounts") if f"{kind}_by_case" in found]:
+            found["rows"] = np.concatenate([parts.sum(axis=1, dtype=float) for parts in over_draws], axis=1)
         if "resampled" in found:
             resampled[block.at] = found["resampled"].swapaxes(0, 1)[: len(block.at)]
         if "best" in found:
             best[block.at] = found["best"][: len(block.at)]
-        for key, values in _by_case(asked, found, cases.n_draws).items():
-            own = by_case.setdefault(key, np.empty((*values.shape[:-1], len(cases))))
-            own[..., block.at] = values[..., : len(block.at)]
+        for key, values in _by_case(plan.sizes, found, cases.n_draws).items():
+            of_cases = by_case.setdefault(key, np.empty((*values.shape[:-1], len(cases))))
+            of_cases[..., block.at] = values[..., : len(block.at)]
     case_weight = by_case.get("case_weight", np.ones(len(cases)))
     over_draws = by_case.pop("rows", np.empty((len(predictions) if not rows else 0, len(rows), len(cases))))
-    weights_of = resampled.reshape(len(resampled), plan.rounds * cases.n_draws)
+    bootstrap = resampled.reshape(len(resampled), plan.rounds * cases.n_draws)
     if plan.rounds:
         for at, of_group in enumerate(member, n_groups - plan.n_by):
-            own = np.flatnonzero(of_group)
-            totals["sampling"][at, :, : len(rows)] = _resampled(over_draws[..., own] / cases.n_draws, weights_of[own])
-            totals["sampling_weight"][at] = _resampled(case_weight[own], weights_of[own])
-    by_case["metrics"] = _metrics_by_case(asked, cases.names, over_draws, case_weight * cases.n_draws)
+            inside = np.flatnonzero(of_group)
+            means = over_draws[..., inside] / cases.n_draws
+            totals["sampling"][at, :, : len(rows)] = _resampled(means, bootstrap[inside])
+            totals["sampling_weight"][at] = _resampled(case_weight[inside], bootstrap[inside])
+    by_case["metrics"] = _metrics_by_case(measures, cases.names, over_draws, case_weight * cases.n_draws)
     by_case = {key: values.astype(np.float32) for key, values in by_case.items()}
-    if plan.best and asked.labels is not None:
-        best, groups = asked.labels.sides(best), [np.ones(len(cases)), *member]
-        of_labels = _of_labels(asked.labels, given, best, groups, weights_of)
+    if plan.best:
+        best, groups = labels.sides(best), [np.ones(len(cases)), *member]
         at = [0, *range(n_groups - plan.n_by, n_groups)]
-        for key, values in of_labels.items():
+        for key, values in _of_labels(labels, inputs, best, groups, bootstrap).items():
             totals[key][at, :, len(rows) :] = values
-        if asked.labels.of_cases:
+        if labels.of_cases:
             by_case["best"] = best.T
     return Found(by_case=by_case, **totals)
 
 
 def _of_labels(
     labels: Labels,
-    given: "_Given",
+    inputs: "_Inputs",
     best: Int[np.ndarray, "case draw+1"],
     groups: Sequence[Float[np.ndarray, " case"]],
     resampled: Float[np.ndarray, "case replicate"],
@@ -149,10 +176,10 @@ def _of_labels(
     """Sums of the rows of metrics of labels over the cases of each group, as in :class:`Found`."""
     if not labels.sums:
         return {}
-    layout, cases = labels.layout, given.as_labels(labels)
-    weights = np.ones((len(best), 1)) if given.weights is None else given.weights
+    layout, cases = labels.layout, inputs.as_labels(labels)
+    weights = np.ones((len(best), 1)) if inputs.weights is None else inputs.weights
     draws, point = best[:, :-1], best[:, -1:]
-    signs = [given.sign * group for group in groups] if resampled.size else []
+    signs = [inputs.sign * group for group in groups] if resampled.size else []
     by_draw = sums_by_draw(cases, layout, draws, weights, [*groups, *signs])
     at_point = sums_by_draw(cases, layout, point, weights.mean(axis=1, keepdims=True), groups)
     found = {"sums": np.concatenate([by_draw[: len(groups)], at_point], axis=-1)}
@@ -196,51 +223,22 @@ def _resampled(
     return means.astype(np.float32) @ weights
 
 
-def _plan(asked: Measures, cases: Range, n_classifiers: int, weighted: bool) -> tuple[Plan, list[tuple[str, int]]]:
-    """Settle what the compiled program computes, and the rows of its sums."""
-    rows = all_rows(asked.lists.values(), asked.own)
-    counts, amounts = list_rows(asked.lists.values()) if n_classifiers else ([], [])
-    most = max((METRICS[metric].scale(k) for metric, k in counts), default=1)
-    plan = Plan(
-        n_classes=cases.n_classes,
-        break_ties=asked.break_ties,
-        depth=max([asked.depth if n_classifiers else 1, *asked.sizes]),
-        counts=tuple(counts),
-        amounts=tuple(amounts),
-        sizes=tuple(asked.sizes),
-        own=tuple(metric.function for metric in asked.own.values()),
-        weighted=weighted,
-        by_level=asked.by_level and asked.risks is not None,
-        parts=1 + cases.n_draws * most // 2**31,
-        rounds=-(-asked.replicates // cases.n_draws),
-        n_by=asked.n_by,
-        best=bool(asked.labels and n_classifiers),
-    )
-    return plan, rows
+class _Inputs:
+    """Inputs of the compiled program besides the draws, block by block."""
 
-
-class _Given:
-    """What the compiled program is given besides the draws, block by block."""
-
-    def __init__(
-        self,
-        asked: Measures,
-        cases: Range,
-        predictions: Sequence[np.ndarray],
-        weights: np.ndarray | None,
-        group_words: UInt32[np.ndarray, "case 2"],
-        member: Float[np.ndarray, "group case"],
-    ):
-        self._member = member
-        self._asked, self._cases, self._cluster_words = asked, cases, group_words
+    def __init__(self, measures: Measures, part: Part):
+        self._measures = measures
+        self._cases, self._predictions, weights, self._cluster_words, self._member = part
+        cases, plan = self._cases, measures.plan
         self.weights = None if weights is None else np.broadcast_to(weights, (cases.n_draws, len(cases))).T
-        self.sign = 1.0 - 2 * (group_words[:, 1] & 1)
-        words = cases.words[Stream.PREDICTIONS] if asked.break_ties == "random" else None
-        lists = [_predicted_lists(values, asked.depth, words).T for values in predictions]
-        self._predictions, self._first = predictions, [of_one[0] for of_one in lists]
-        self._predicted = np.stack(lists) if lists and (asked.lists or asked.own) else None
+        self.sign = 1.0 - 2 * (self._cluster_words[:, 1] & 1)
+        words = cases.words[Stream.PREDICTIONS] if plan.break_ties == "random" else None
+        depth = max((k for _, k in measures.lists.values()), default=1)
+        lists = [_predicted_lists(values, depth, words).T for values in self._predictions]
+        self._first = [of_classifier[0] for of_classifier in lists]
+        self._predicted = np.stack(lists) if lists and measures.rows else None
         self._shares = share_entropies(cases)
-        self._scores = np.stack(predictions).astype(np.float32) if lists and asked.own else None
+        self._scores = np.stack(self._predictions).astype(np.float32) if lists and plan.own else None
 
     def as_labels(self, labels: Labels) -> Cases:
         """Predictions as metrics of labels see them."""
@@ -249,44 +247,39 @@ class _Given:
 
     def of(self, block: Block) -> dict[str, np.ndarray]:
         """Arrays of a block's cases, see :func:`measure_block`."""
-        at, cases = block.full, self._cases
-        given: dict[str, np.ndarray] = {"real": (np.arange(block.size) < len(block.at)).astype(np.int32)}
-        given["shares"] = self._shares[:, at]
+        at, cases, plan, risks = block.full, self._cases, self._measures.plan, self._measures.risks
+        arrays: dict[str, np.ndarray] = {"real": (np.arange(block.size) < len(block.at)).astype(np.int32)}
+        arrays["shares"] = self._shares[:, at]
         if self._predicted is not None:
-            given["predicted"] = self._predicted[..., at]
+            arrays["predicted"] = self._predicted[..., at]
             listed = np.arange(block.rung + self._predicted[..., 0].size + 1)
             even = not np.ndim(cases.concentration)
             others = cases.concentration * np.maximum(cases.n_classes - listed, 0) if even else np.zeros(1)
-            given["cover"] = coefficients(others)
-        if self._asked.replicates:
-            given["cluster"] = self._cluster_words[at]
-        if self._asked.n_by:
-            given["member"] = self._member[:, at]
+            arrays["cover"] = coefficients(others)
+        if plan.rounds:
+            arrays["cluster"] = self._cluster_words[at]
+        if plan.n_by:
+            arrays["member"] = self._member[:, at]
         if self._scores is not None:
-            given["scores"] = self._scores[:, at]
+            arrays["scores"] = self._scores[:, at]
         if self.weights is not None:
-            given["weights"] = self.weights[at]
-        if self._asked.risks is not None:
-            given |= risk_arrays(self._asked.risks, block.rung, cases.concentration)
-        return given
+            arrays["weights"] = self.weights[at]
+        return arrays if risks is None else arrays | risk_arrays(risks, block.rung, cases.concentration)
 
 
-def _by_case(asked: Measures, found: Mapping[str, np.ndarray], n_draws: int) -> dict[str, np.ndarray]:
-    """What a block gives by case, under its names in the results; cases are last."""
-    named = {f"annotation_certainty_{size}": found["certain"][at] / n_draws for at, size in enumerate(asked.sizes)}
-    if asked.risks is not None:
+def _by_case(sizes: Sequence[int], found: Mapping[str, np.ndarray], n_draws: int) -> dict[str, np.ndarray]:
+    """Quantities of the cases of a block by their names in the results; cases are last."""
+    named = {f"annotation_certainty_{size}": found["certain"][at] / n_draws for at, size in enumerate(sizes)}
+    if "of_best" in found:
         named["risk_certainty"] = found["of_best"].max(axis=0) / n_draws
         named["risk_level_certainty"] = found["of_greatest"].max(axis=0) / n_draws
-        risk = ("risk_plausibility", "expected_risk_mean", "expected_risk_min", "expected_risk_max")
-        named |= {name: found[name] for name in risk}
-    return named | {name: found[name] for name in (*AMBIGUITY, "case_weight", "rows") if name in found}
+    return named | {name: found[name] for name in (*RISK, *AMBIGUITY, "case_weight", "rows") if name in found}
 
 
-def _metrics_by_case(asked, names, sums, n_draws) -> Float[np.ndarray, "metric classifier case"]:
-    rows = all_rows(asked.lists.values(), asked.own)
-    found = np.empty((len(asked.names), len(sums), len(names)), np.float32)
+def _metrics_by_case(measures: Measures, names, sums, n_draws) -> Float[np.ndarray, "metric classifier case"]:
+    rows, found = measures.rows, np.empty((len(measures.names), len(sums), len(names)), np.float32)
     with np.errstate(invalid="ignore"):  # 0 / 0 where nothing has weight
-        for number, (name, (metric, k)) in enumerate(asked.names.items()):
+        for number, (name, (metric, k)) in enumerate(measures.names.items()):
             values = metric_sums(sums, rows, metric, k)
             if not k:
                 _check_finite(name, values, names)

@@ -29,7 +29,7 @@ from plausibly.metrics import (
     specificity_at_sensitivity,
 )
 from plausibly.metrics._declared import improper
-from plausibly.metrics._inputs import answered, check_share
+from plausibly.metrics._inputs import answered, check_share, check_size
 from plausibly.metrics._user import Function, as_metric, check_function
 
 COORDINATES = ("classifier", "draw", "chain", "case", "risk_level", "replicate", "class_name", "group")
@@ -357,6 +357,24 @@ def usual_lengths(n_classes: int) -> list[int]:
     ([1, 2], [1])
     """
     return [size for size in SIZES if size < max(n_classes, 2)]
+
+
+def check_lengths(name: str, given: int | Sequence[int] | None, n_classes: int) -> list[int]:
+    """Refuse lengths of lists, or sizes of sets, that are out of range.
+
+    By default 1, 2 and 3, or only those below the number of classes: a set of all classes is always right.
+
+    Examples
+    --------
+    >>> check_lengths("k", None, 3), check_lengths("k", 3, 3), check_lengths("k", None, 1)
+    ([1, 2], [3], [1])
+    """
+    if given is None:
+        return usual_lengths(n_classes)
+    lengths = [check_size(name, size, n_classes) for size in ([given] if np.ndim(given) == 0 else list(given))]
+    if name == "k" and not lengths:
+        raise ArgumentError("k must name the length of a list, but none was given: choose some, such as (1, 3).")
+    return list(dict.fromkeys(lengths))
 
 
 def _check_name(name: str) -> None:

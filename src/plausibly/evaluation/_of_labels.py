@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -15,18 +15,18 @@ from plausibly.bootstrap import check_replicates
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._by_group import SUFFIX
 from plausibly.evaluation._label_order import _exponentials
-from plausibly.evaluation._label_results import Values, values_of_cases, values_of_sums, variables
+from plausibly.evaluation._label_results import Values, values_by_group, values_of_sums, variables
 from plausibly.evaluation._label_sums import Cases, Labels
-from plausibly.evaluation._metrics import COORDINATES, Asked, read_metrics
+from plausibly.evaluation._metrics import COORDINATES, Asked, check_lengths, read_metrics
 from plausibly.evaluation._panels import first_choices
 from plausibly.evaluation._thresholds import check_positive, check_thresholds, positive_index
 from plausibly.evaluation._truth import Truth, distribution_in_words, truth_in_words, truth_of_labels
-from plausibly.groups import check_clusters, check_weights, read_groups
+from plausibly.groups import Groups, check_clusters, check_weights, read_groups
 from plausibly.metrics._confusion import NO_ANSWER, pairs
 from plausibly.metrics._decisions import Cost
 from plausibly.metrics._inputs import answered, check_break_ties
 from plausibly.predictions import line_up, named_predictions
-from plausibly.random_streams import Stream, key_words, select
+from plausibly.random_streams import Stream, key_words
 
 _CASES = 2000  # whose rows are in memory at once
 
@@ -73,6 +73,60 @@ def labels_of(
                     "metric, of a dimension, or of an axis with other values: rename it."
                 )
     return labels
+
+
+class Question(NamedTuple):
+    """Classifiers and metrics of an evaluation, and what is known of its cases, read and checked."""
+
+    names: list[str]  #: of the classifiers
+    predictions: list[Float[np.ndarray, "case class"]]
+    metrics: Asked
+    labels: Labels
+    cluster: np.ndarray
+    groups: Groups | None
+    risks: Int[np.ndarray, " class"] | None
+
+    @property
+    def members(self) -> list[Float[np.ndarray, " case"]]:
+        """Whether cases belong to each group, of which all cases are the first."""
+        return [np.ones(len(self.cluster)), *(() if self.groups is None else self.groups.member)]
+
+
+def read_question(
+    annotations: Annotations,
+    predictions: Mapping[str, Any],
+    *,
+    drawn: bool,
+    metrics: Any = None,
+    logits: Any = False,
+    ordered: bool = False,
+    risks: Any = None,
+    positive: Any = None,
+    threshold: Any = None,
+    prevalence: float | None = None,
+    k: int | Sequence[int] | None = None,
+    clusters: Sequence[Hashable] | Mapping[str, Hashable] | None = None,
+    replicates: int,
+    by: Any = None,
+    intersections: bool = False,
+    break_ties: str,
+    extra: str = "refuse",
+) -> Question:
+    """Read and check those arguments of :func:`plausibly.evaluate` that need no draws."""
+    named = named_predictions(predictions, logits)
+    check_break_ties(break_ties)
+    check_replicates(replicates, least=0)
+    groups = None if by is None else read_groups(by, annotations.cases, intersections=intersections)
+    positive = check_positive(annotations.classes, positive)
+    lined_up = [line_up(source, annotations, extra, positive) for source in named.values()]
+    lengths = None if k is None else check_lengths("k", k, annotations.n_classes)
+    options: dict[str, Any] = {"predictions": lined_up, "threshold": threshold, "prevalence": prevalence}
+    options["risks"] = None if risks is None else np.asarray(read_risks(risks, annotations.classes))
+    options["ordered"] = check_ordered(ordered, annotations.classes)
+    asked = read_metrics(metrics, lengths, annotations.n_classes, **options, drawn=drawn)
+    labels = labels_of(asked, annotations, positive, check_thresholds(threshold, list(named)), lined_up)
+    cluster = check_clusters(clusters, annotations.cases)
+    return Question(list(named), lined_up, asked, labels, cluster, groups, options["risks"])
 
 
 def check_ordered(ordered: Any, classes: np.ndarray) -> bool:
@@ -124,97 +178,50 @@ def against_labels(
     predictions: Mapping[str, Any],
     truth: Truth,
     *,
-    metrics: Any,
-    logits: Any,
-    ordered: bool,
-    risks: Any,
-    positive: Any,
-    threshold: Any,
-    prevalence: float | None,
     panel: int,
     weights: Any,
-    clusters: Sequence[Hashable] | Mapping[str, Hashable] | None,
-    replicates: int,
-    by: Any,
-    intersections: bool,
-    break_ties: str,
-    extra: str,
     seed: int,
+    **options: Any,
 ) -> xr.Dataset:
     """Evaluate classifiers against the labels themselves; see :func:`plausibly.evaluate`.
 
     The truth has no draws, so results have a single one, and bootstrap weights are all their noise: cases come with
     their annotations. Replicates are those of :func:`plausibly.evaluation.panels` with the same seed.
     """
-    named = named_predictions(predictions, logits)
-    check_break_ties(break_ties)
-    check_replicates(replicates, least=0)
-    cluster = check_clusters(clusters, annotations.cases)
+    question = read_question(annotations, predictions, drawn=False, **options)
+    names, lined_up, asked, labels, cluster, groups, _ = question
+    break_ties, replicates = options["break_ties"], options["replicates"]
     of_labels = unweighted = truth_of_labels(annotations, truth, panel, seed)
     if weights is not None:
         of_labels = unweighted * check_weights(weights, 1, annotations.cases).T
-    groups = None if by is None else read_groups(by, annotations.cases, intersections=intersections)
-    members = [np.ones(annotations.n_cases), *(() if groups is None else groups.member)]
-    positive = check_positive(annotations.classes, positive)
-    lined_up = [line_up(given, annotations, extra, positive) for given in named.values()]
-    options: dict[str, Any] = {"predictions": lined_up, "threshold": threshold, "prevalence": prevalence}
-    options["risks"] = None if risks is None else read_risks(risks, annotations.classes)
-    options["ordered"] = check_ordered(ordered, annotations.classes)
-    asked = read_metrics(metrics, [], annotations.n_classes, **options, drawn=False)
-    labels = labels_of(asked, annotations, positive, check_thresholds(threshold, list(named)), lined_up)
-    for name, values in zip(named, lined_up, strict=True):
+    for name, values in zip(names, lined_up, strict=True):
         labels.check(name, values, annotations.cases)
-    words = key_words(seed, cluster, Stream.BOOTSTRAP)
-    ties = {Stream.PREDICTIONS: key_words(seed, annotations.cases, Stream.PREDICTIONS)}
     sides = labels.sides_of(of_labels)
-    found: list[dict[str, Values]] = [{} for _ in members]
-    choices = _choices(labels, lined_up, ties if break_ties == "random" else None)
-    if labels.sums and named:
-        for group, values in zip(
-            found, _sums(labels, lined_up, choices, sides, members, words, replicates), strict=True
-        ):
-            group |= values
-    of_groups = labels.small(len(named) * max(replicates, 1) * (len(members) - 1))
-    if labels.of_cases and named:
-        scores = np.stack([labels.scores(np.array(values)) for values in lined_up])
-        for n, (group, member) in enumerate(zip(found, members, strict=True)):
-            own = np.flatnonzero(member)
-            group |= values_of_cases(
-                of_groups if n else labels,
-                *(scores[:, own], choices[:, own], None, sides[own], np.ones((len(own), 1)), words[own], replicates),
-            )
-    counted = len(np.unique(cluster[sides.any(axis=1)]))
-    coords = {"classifier": np.array(list(named), dtype=str), "draw": [0], "chain": ("draw", [0])}
-    attrs = {"truth": truth, "break_ties": break_ties, "seed": seed, "clusters": counted}
+    clusters = len(np.unique(cluster[sides.any(axis=1)]))
+    coords = {"classifier": np.array(names, dtype=str), "draw": [0], "chain": ("draw", [0])}
+    attrs = {"truth": truth, "break_ties": break_ties, "seed": seed, "clusters": clusters}
     attrs |= {"panel": panel} if truth == "panel" else {}
     results = xr.Dataset(coords=coords, attrs=attrs)
-    if not named:
+    if not names:
         return results
-    if counted < 2:
-        found = [{name: of.without_replicates() for name, of in group.items()} for group in found]
-    results = results.assign(variables(labels, found[:1], "", grouped=False, drawn=False))
+    words, members = key_words(seed, cluster, Stream.BOOTSTRAP), question.members
+    choices = labels.choices(list(first_choices(lined_up, annotations.cases, break_ties, seed)), lined_up)
+    values: list[dict[str, Values]] = [{} for _ in members]
+    if labels.sums:
+        values = _sums(labels, lined_up, choices, sides, members, words, replicates)
+    small = labels.small(len(names) * max(replicates, 1) * (len(members) - 1))
+    if labels.of_cases:
+        scores = np.stack([labels.scores(np.array(of_classifier)) for of_classifier in lined_up])
+        by_case = scores, choices, None, sides, np.ones((len(sides), 1)), words
+        of_cases = values_by_group(labels, small, members, replicates, *by_case)
+        values = [of_sums | of_order for of_sums, of_order in zip(values, of_cases, strict=True)]
+    results = results.assign(variables(labels, small, values, drawn=False, single=clusters < 2))
     if groups is not None:
         plain = labels.sides_of(unweighted)
         n_cases = (groups.member @ plain.sum(axis=1)).round().astype(int)  # those that have the labels of a panel
-        coords = groups.coords | groups.positive(plain) | {"group_n_cases": ("group", n_cases)}
-        results = results.assign_coords(coords)
-        results = results.assign(variables(of_groups, found[1:], SUFFIX, grouped=True, drawn=False))
-    return with_against(described(results, labels, annotations, float(sides.sum()), threshold), asked)
-
-
-def _choices(
-    labels: Labels,
-    predictions: Sequence[Float[np.ndarray, "case class"]],
-    ties: Mapping[Stream, UInt32[np.ndarray, "case 2"]] | None,
-) -> Int[np.ndarray, "classifier case"]:
-    """What classifiers name, found for some cases at a time."""
-    found = []
-    for first in range(0, len(predictions[0]) if predictions else 0, _CASES):
-        at = slice(first, first + _CASES)
-        own = [np.array(values[at]) for values in predictions]
-        chosen = first_choices(own, None if ties is None else select(ties, at))
-        found.append(labels.choices(list(chosen), own))
-    return np.concatenate(found, axis=1) if found else np.empty((len(predictions), 0), int)
+        results = results.assign_coords(groups.coords | groups.positive(plain) | {"group_n_cases": ("group", n_cases)})
+    results = described(results, labels, annotations, float(sides.sum()), options["threshold"])
+    return with_against(results, asked)
 
 
 def _sums(

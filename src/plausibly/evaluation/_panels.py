@@ -17,7 +17,7 @@ from plausibly.groups import check_clusters
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.metrics._panels import check_panel, panel_shares_of_entries
 from plausibly.predictions import line_up, named_predictions
-from plausibly.random_streams import Stream, Words, key_words, select
+from plausibly.random_streams import Stream, key_words
 
 MOST, FEWEST = 15, 30  #: labels of the largest panels; cases of the curve by default, if there are as many
 _CASES = 50_000  # whose panels are counted at a time
@@ -119,12 +119,7 @@ def panels(
             "fewer."
         )
     lined_up = [line_up(given, annotations) for given in named.values()]
-    words = {Stream.PREDICTIONS: key_words(seed, annotations.cases, Stream.PREDICTIONS)}
-    choice = np.empty((len(named), len(n_labels)), np.int64)
-    for first in range(0, len(n_labels), _CASES):  # predictions may be mapped from a file
-        at = slice(first, first + _CASES)
-        ties = select(words, at) if break_ties == "random" else None
-        choice[:, at] = first_choices([np.array(values[at]) for values in lined_up], ties)
+    choice = first_choices(lined_up, annotations.cases, break_ties, seed)
     found = agreement(annotations, choice) | _against_panels(annotations, choice, most, seed)
     coords = {"classifier": np.array(list(named), dtype=str), "n": np.arange(1, most + 1)}
     attrs = {"break_ties": break_ties, "seed": seed, "clusters": len(np.unique(cluster[n_labels > 0]))}
@@ -132,15 +127,20 @@ def panels(
 
 
 def first_choices(
-    predictions: Sequence[Float[np.ndarray, "case class"]], words: Words | None
-) -> Int[np.ndarray, "classifier #case"]:
-    """Find the class to which each classifier gives the highest score; of equal ones the first, or a random one.
+    predictions: Sequence[Float[np.ndarray, "case class"]], cases: np.ndarray, break_ties: str, seed: int
+) -> Int[np.ndarray, "classifier case"]:
+    """Class to which each classifier gives the highest score; of equal ones the first, or a random one.
 
-    Scores that are all 0 are no answer: -1.
+    Scores that are all 0 are no answer: -1. A block of cases at a time, since predictions may be mapped from a file.
     """
-    ties = None if words is None else words[Stream.PREDICTIONS]
-    chosen = [_predicted_lists(values, 1, ties)[:, 0] for values in predictions]
-    return np.stack(chosen) if chosen else np.empty((0, 1), np.int32)
+    words = key_words(seed, cases, Stream.PREDICTIONS) if break_ties == "random" else None
+    choice = np.empty((len(predictions), len(cases)), np.int64)
+    for first in range(0, len(cases), _CASES):
+        at = slice(first, first + _CASES)
+        for of_classifier, values in zip(choice, predictions, strict=True):
+            ties = None if words is None else words[at]
+            of_classifier[at] = _predicted_lists(np.array(values[at]), 1, ties)[:, 0]
+    return choice
 
 
 def agreement(

@@ -14,7 +14,6 @@ from plausibly.evaluation._panels import first_choices
 from plausibly.evaluation._thresholds import decided
 from plausibly.metrics._declared import improper
 from plausibly.metrics._inputs import answered
-from plausibly.random_streams import Stream, key_words
 
 if TYPE_CHECKING:
     from plausibly.sweeps._plan import Plan
@@ -98,11 +97,10 @@ def named_classes(plan: "Plan") -> xr.Dataset:
     threshold, -1 without an answer; and ``score``, that of the former; each (classifier, case).
     """
     annotations, given = plan.annotations, plan.predictions.values()
-    words = {Stream.PREDICTIONS: key_words(plan.seed, annotations.cases, Stream.PREDICTIONS)}
-    words = words if plan.options["break_ties"] == "random" else None
+    ties = annotations.cases, plan.options["break_ties"], plan.seed
     at = plan.options["threshold"], annotations.classes, plan.options["positive"]
     of_both = plan.predictions, decided(plan.predictions, *at)
-    first, named = (first_choices(list(of.values()), words) for of in of_both)
+    first, named = (first_choices(list(of.values()), *ties) for of in of_both)
     cases = np.arange(annotations.n_cases)
     scores = np.stack([of[cases, own] for of, own in zip(given, named, strict=True)])
     dims = ("classifier", "case")
