@@ -30,12 +30,6 @@ def check_clusters(clusters: Any, cases: np.ndarray, what: str = "cluster") -> n
     """Refuse clusters that do not match the cases; return the cluster of each case, its own name if none are given.
 
     In errors they are called `what`.
-
-    Examples
-    --------
-    >>> cases = np.array(["p", "q"])
-    >>> check_clusters({"q": 1, "p": 2}, cases).tolist(), check_clusters(None, cases).tolist()
-    (['2', '1'], ['p', 'q'])
     """
     if clusters is None:
         return cases
@@ -171,11 +165,6 @@ def read_groups(by: Any, cases: np.ndarray, *, intersections: bool = False) -> G
 
 def crossed(columns: Mapping[str, Column]) -> dict[str, Column]:
     """Combine columns in twos, threes and so on; a case that one of them lacks (−1) belongs to no combination.
-
-    Raises
-    ------
-    ArgumentError
-        If a column has the name of a combination.
 
     Examples
     --------

@@ -46,11 +46,6 @@ def named_predictions(predictions: Mapping[Hashable, Any], logits: Marked = Fals
     ArgumentError
         If they are no mapping, two names are the same text, or one is blank or would be mistaken in a ranking such as
         "A > B = C"; or if ``logits`` names a classifier that there is not.
-
-    Examples
-    --------
-    >>> named_predictions({1: "a.csv", "B": "b.csv"})
-    {'1': 'a.csv', 'B': 'b.csv'}
     """
     if not isinstance(predictions, Mapping):
         raise ArgumentError(
@@ -157,13 +152,6 @@ def read_predictions(
 
 def with_predicted(annotations: Annotations, predictions: Mapping[str, Any]) -> Annotations:
     """Add the cases that have predictions and no annotations, which predictions must name.
-
-    Raises
-    ------
-    PredictionError
-        If the predictions of a classifier do not name their cases.
-    ArgumentError
-        If there are no predictions, or the annotations are scores.
 
     Examples
     --------

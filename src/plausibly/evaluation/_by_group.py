@@ -141,12 +141,6 @@ def probability_greatest(
 
     Groups that tie share a draw. NaN for groups that are few, whose values are too extreme to take part, and where
     there are not two others or not two draws.
-
-    Examples
-    --------
-    >>> values = np.array([[0.1, 0.3], [0.2, 0.1], [0.9, 0.9]])
-    >>> probability_greatest(values, np.array([False, False, True])).tolist()
-    [0.5, 0.5, nan]
     """
     found = np.full(len(values), np.nan)
     known = values[~few]

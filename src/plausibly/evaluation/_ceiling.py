@@ -70,16 +70,6 @@ def most_agreement(human: float, n_classes: int) -> tuple[float, float]:
     Two annotations of a case agree with probability :math:`h = \sum_k \lambda_k^2`. Given h, the greatest plausibility
     is at most :math:`\big(1 + \sqrt{(K - 1)(K h - 1)}\big) / K`, where all others are equal. This is concave in h, so
     it holds for means over cases, too, however plausibilities are distributed.
-
-    Returns
-    -------
-    The limit, and its derivative.
-
-    Examples
-    --------
-    >>> values = 0.8**2 + 3 * (0.2 / 3) ** 2
-    >>> round(most_agreement(values, 4)[0], 6)
-    0.8
     """
     root = np.sqrt((n_classes - 1) * max(n_classes * human - 1, 1e-12))
     return float((1 + root) / n_classes), float((n_classes - 1) / (2 * root))

@@ -107,13 +107,7 @@ def largest_confusions(results: xr.Dataset, n: int = 5, ci_prob: float = CI_PROB
 
 
 def along_axes(results: xr.Dataset, metric: str) -> xr.DataArray:
-    """Return a metric with values along an axis.
-
-    Raises
-    ------
-    ArgumentError
-        If the results have none of this name.
-    """
+    """Return a metric with values along an axis."""
     known = [name for name, one in results.items() if "draw" in one.dims and {*one.dims} - _PLAIN]
     if metric not in known:
         there = f"choose from {', '.join(map(str, known))}" if known else f'pass metrics=["{metric}"] to evaluate'

@@ -28,15 +28,7 @@ POINTS = 0.01  #: excess of agreement over what is expected that is too small to
 def paired(
     difference: Float[np.ndarray, "*shape case"], cluster: np.ndarray, weight: Float[np.ndarray, " case"] | None = None
 ) -> tuple[Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"]]:
-    """Mean of a difference over cases, and its standard error over clusters; NaN for a single cluster.
-
-    Examples
-    --------
-    >>> paired(np.array([0.0, 1.0, 1.0, 0.0]), np.arange(4))[0].item()
-    0.5
-    >>> bool(paired(np.array([0.0, 1.0] * 8), np.arange(16))[1] == np.std([0.0, 1.0] * 8, ddof=1) / 4)
-    True
-    """
+    """Mean of a difference over cases, and its standard error over clusters; NaN for a single cluster."""
     weight = np.ones(len(cluster)) if weight is None else weight
     code = np.unique(cluster[weight > 0], return_inverse=True)[1]
     weight, difference = weight[weight > 0], difference[..., weight > 0]
@@ -97,18 +89,7 @@ def digests(predictions: Mapping[str, Any], annotations: Annotations) -> dict[st
 def unknown_predictions(
     attrs: Mapping[str, Any], predictions: Mapping[str, Any], annotations: Annotations
 ) -> dict[str, str]:
-    """Sentences on classifiers that a posterior does not know though it knows others, or knows by other predictions.
-
-    Examples
-    --------
-    >>> annotations = Annotations.from_counts([[1, 0], [0, 2]])
-    >>> scores = [[0.6, 0.4], [0.1, 0.9]]
-    >>> attrs = {"evidence": json.dumps({"digests": digests({"A": scores}, annotations)})}
-    >>> unknown_predictions(attrs, {"A": scores}, annotations)
-    {}
-    >>> list(unknown_predictions(attrs, {"A": [[0.5, 0.5]] * 2, "B": scores}, annotations))
-    ['A', 'B']
-    """
+    """Sentences on classifiers that a posterior does not know though it knows others, or knows by other predictions."""
     expected, found = known_predictions(attrs), {}
     if not expected:
         return found

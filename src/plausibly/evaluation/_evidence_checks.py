@@ -276,14 +276,7 @@ def _label_shares(
     votes: Float[np.ndarray, "case place"] | Int[np.ndarray, "case place"],
     chosen: Bool[np.ndarray, "classifier case place"],
 ) -> Float[np.ndarray, "check classifier"]:
-    """Shares of cases whose most frequent label is the choice; all of whose labels are; or are one other class.
-
-    Examples
-    --------
-    >>> chosen = np.array([[[True, False]] * 4])
-    >>> _label_shares(np.array([[3, 0], [0, 3], [2, 1], [2, 2]]), chosen).T.tolist()
-    [[0.625, 0.25, 0.25]]
-    """
+    """Shares of cases whose most frequent label is the choice; all of whose labels are; or are one other class."""
     greatest = votes.max(1, keepdims=True)
     most = votes >= greatest - 1e-9
     plurality = ((most / most.sum(1, keepdims=True)) * chosen).sum(-1)

@@ -162,14 +162,7 @@ def too_far(row: Mapping[Hashable, Any]) -> str:
 
 
 def _meaning(row: Mapping[Hashable, Any]) -> str:
-    """Say what a row means.
-
-    Examples
-    --------
-    >>> row = {"classifier": "A", "mean": 0.74, "lower": 0.72, "upper": 0.76, "freed_mean": 0.71}
-    >>> _meaning(row | {"union_lower": 0.70, "union_upper": 0.76}).split(". ")[0]
-    "A's first choice is the class that most experts would name in 74 % [72, 76] of these cases ([70, 76] if the shape of disagreement is freed)"
-    """  # noqa: E501 (the sentence is printed in one line)
+    """Say what a row means."""
     mean, *ends = (100 * row[of] for of in ("mean", "lower", "upper", "union_lower", "union_upper"))
     lower, upper, least, greatest = (f"{end:.0f}" for end in ends)
     told = (

@@ -8,14 +8,7 @@ from jaxtyping import Float
 
 
 def goodness(values: Float[np.ndarray, "*shape"], attrs: Mapping[str, Any]) -> Float[np.ndarray, "*shape"]:
-    """Orient values so that greater ones are better, by the attribute ``better`` of a metric.
-
-    Examples
-    --------
-    >>> values = np.array([0.5, 2.0])
-    >>> [goodness(values, {"better": better}).tolist() for better in ("greater", "smaller", 1.0)]
-    [[0.5, 2.0], [-0.5, -2.0], [-0.5, -1.0]]
-    """
+    """Orient values so that greater ones are better, by the attribute ``better`` of a metric."""
     better = attrs.get("better", "greater")
     if isinstance(better, str):
         return -values if better == "smaller" else values

@@ -60,7 +60,7 @@ def order_by_draw(
 
     def made(some):
         own = weights if weights.shape[1] == 1 else weights[:, some]
-        return _drawn(metrics, orders, _filled(orders, best[:, some]), _filled(orders, own).astype(np.float32))
+        return _values(metrics, orders, _filled(orders, best[:, some]), _filled(orders, own).astype(np.float32))
 
     return _joined(orders, best.shape[1], made)
 
@@ -82,7 +82,7 @@ def order_of_weights(
             weights = np.ones((len(truth), len(number)), np.float32)
         else:
             weights = bootstrap_weights(_filled(orders, words), number, n_draws)
-        return _weighed(metrics, orders, truth, weights)
+        return _values(metrics, orders, truth, weights)
 
     return _joined(orders, n_replicates, made)
 
@@ -159,20 +159,14 @@ def _in_sequence(metrics, order, end, scores, of_class, weights):
 
 
 @partial(jax.jit, static_argnums=0)
-def _drawn(metrics, orders, best, weights):
-    def of_score(given):
-        order, end, side, scores = given
-        return _of_one(metrics, order, end, scores, jnp.where(best == side, weights, 0), weights)
+def _values(metrics, orders, truth, weights):
+    """Values for the true class of each case in every draw, or for weights of its classes."""
+    drawn = jnp.issubdtype(truth.dtype, jnp.integer)
+    every = weights if drawn else weights * jnp.sum(truth, axis=1, keepdims=True)
 
-    return lax.map(of_score, orders)
-
-
-@partial(jax.jit, static_argnums=0)
-def _weighed(metrics, orders, truth, weights):
-    every = weights * jnp.sum(truth, axis=1, keepdims=True)
-
-    def of_score(given):
-        order, end, side, scores = given
-        return _of_one(metrics, order, end, scores, weights * truth[:, side][:, None], every)
+    def of_score(score):
+        order, end, side, scores = score
+        of_class = jnp.where(truth == side, weights, 0) if drawn else weights * truth[:, side][:, None]
+        return _of_one(metrics, order, end, scores, of_class, every)
 
     return lax.map(of_score, orders)

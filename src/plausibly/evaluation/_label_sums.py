@@ -188,15 +188,7 @@ def _empty(metric: SumMetric, n_sides: int) -> Any:
 
 
 class Cases:
-    """Rows of some cases, whatever the truth.
-
-    Parameters
-    ----------
-    labels
-        What is wanted.
-    scores, choices
-        Scores and choices of each classifier, by side.
-    """
+    """Rows of some cases, whatever the truth."""
 
     def __init__(
         self,
@@ -266,13 +258,7 @@ def _numbers(functions, scores, named, truth) -> Float[Array, "classifier row ca
 def mean_truth(
     best: Int[np.ndarray, "case draw"], weights: Float[np.ndarray, "case #draw"], n_sides: int
 ) -> Float[np.ndarray, "case side"]:
-    """Mean over draws of the weight of each class.
-
-    Examples
-    --------
-    >>> mean_truth(np.array([[0, 1, 1, 1]]), np.ones((1, 1)), 2).tolist()
-    [[0.25, 0.75]]
-    """
+    """Mean over draws of the weight of each class."""
     if n_sides <= _FEW and weights.shape[1] == 1:  # ten times as fast as by counting numbers
         found = [np.count_nonzero(best == side, axis=1) for side in range(n_sides)]
         return np.stack(found, axis=1) * weights / best.shape[1]
@@ -295,21 +281,7 @@ def sums_by_draw(
     weights: Float[np.ndarray, "case #draw"],
     signs: Sequence[Float[np.ndarray, " case"]],
 ) -> Float[np.ndarray, "sign classifier row draw"]:
-    """Sum all rows over cases in every draw, several times, with other signs or over other groups of cases.
-
-    Parameters
-    ----------
-    cases
-        Rows of the cases.
-    layout
-        Where they are.
-    best
-        True class of each case in every draw.
-    weights
-        Weights of cases, in every draw or the same in all.
-    signs
-        Numbers that multiply the cases: 1, -1 and 0.
-    """
+    """Sum all rows over cases in every draw, several times, with other signs or over other groups of cases."""
     n_classifiers, n_numbers, n_counts = len(cases._named), layout.n_numbers, layout.n_counts
     found = np.zeros((len(signs), n_classifiers, len(layout), best.shape[1]))
     both, true, named, answered = (n_numbers + n_counts * at for at in range(len(Counts._fields)))

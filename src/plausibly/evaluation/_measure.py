@@ -17,7 +17,6 @@ from plausibly.evaluation._ambiguity import AMBIGUITY, share_entropies
 from plausibly.evaluation._label_sums import Cases, Labels, mean_truth, sums_by_draw
 from plausibly.evaluation._program import Plan, measure_block
 from plausibly.evaluation._ranges import Range
-from plausibly.evaluation._risk import risk_arrays
 from plausibly.evaluation._rows import all_rows, list_rows, metric_sums
 from plausibly.metrics import METRICS, Metric
 from plausibly.metrics._inputs import answered
@@ -265,6 +264,16 @@ class _Inputs:
         if self.weights is not None:
             arrays["weights"] = self.weights[at]
         return arrays if risks is None else arrays | risk_arrays(risks, block.rung, cases.concentration)
+
+
+def risk_arrays(
+    risks: Int[np.ndarray, " class"], rung: int, concentration: float | Float[np.ndarray, " class"]
+) -> dict[str, np.ndarray]:
+    """Levels of the classes, and polynomials by level for each number of named classes up to ``rung``."""
+    if np.ndim(concentration):  # the program splits the remainder among all classes
+        return {"risks": risks.astype(np.int32), "risk": coefficients(np.zeros((N_LEVELS, 1)))}
+    n_of_level = np.bincount(risks, minlength=N_LEVELS)[:, None] - np.arange(rung + 1)
+    return {"risks": risks.astype(np.int32), "risk": coefficients(concentration * np.maximum(n_of_level, 0))}
 
 
 def _by_case(sizes: Sequence[int], found: Mapping[str, np.ndarray], n_draws: int) -> dict[str, np.ndarray]:

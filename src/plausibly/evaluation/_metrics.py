@@ -23,24 +23,13 @@ from plausibly.metrics import (
     SumMetric,
     expected_cost,
     net_benefit,
-    npv_at_prevalence,
-    ppv_at_prevalence,
-    sensitivity_at_specificity,
-    specificity_at_sensitivity,
 )
-from plausibly.metrics._declared import improper
+from plausibly.metrics._declared import AT_VALUE, improper
 from plausibly.metrics._inputs import answered, check_share, check_size
 from plausibly.metrics._user import Function, as_metric, check_function
 
 COORDINATES = ("classifier", "draw", "chain", "case", "risk_level", "replicate", "class_name", "group")
-_AT_POINT = {
-    "sensitivity_at_specificity": sensitivity_at_specificity,
-    "specificity_at_sensitivity": specificity_at_sensitivity,
-    "net_benefit": net_benefit,
-    "ppv_at_prevalence": ppv_at_prevalence,
-    "npv_at_prevalence": npv_at_prevalence,
-}
-_NAMED_POINT = re.compile(rf"({'|'.join(_AT_POINT)})_(\d+(?:\.\d+)?|\.\d+)")
+_NAMED_AT_VALUE = re.compile(rf"({'|'.join(AT_VALUE)})_(\d+(?:\.\d+)?|\.\d+)")
 _PARTS = [f"{score}_{part}" for score in ("brier", "log_score") for part in ("expected", "unavoidable", "excess")]
 _CALIBRATION = "calibration_error", "calibration_intercept", "calibration_slope", "calibration_temperature"
 GROUPS: dict[str, list[str]] = {
@@ -70,6 +59,9 @@ Given = Metric | SumMetric | OrderMetric | Function
 Metrics = str | Given | Sequence[str | Given | Mapping[str, str | Given]] | Mapping[str, str | Given] | None
 _OTHER_NAMES = {"precision": "ppv", "recall": "sensitivity", "auc": "auroc", "roc_auc": "auroc", "brier_score": "brier"}
 _OTHER_NAMES |= {"log_loss": "log_score", "ece": "calibration_error", "matthews": "mcc", "cohen_kappa": "kappa"}
+_STARTS = ("top", "annotation_certainty", "annotator_agreement", "risk_", "expected_", "expert_", "human_", "mutual_")
+_STARTS += ("score_certainty", "prior_")
+_ENDS = ("_by_case", "_point", "_total", "_sampling")
 _BY_CLASS = 30  # classes up to which metrics of every class are computed without being named
 
 
@@ -301,8 +293,8 @@ def _named(text: str, *, n_classes: int, threshold: Any, risks: Any, drawn: bool
             return LABEL_METRICS["accuracy"]
         why = f"there are {n_classes} classes" if drawn else "it needs draws of the plausibilities"
         raise ArgumentError(f"metric {text!r} cannot be computed, because {why}: leave it out.")
-    if found := _NAMED_POINT.fullmatch(text):
-        return _AT_POINT[found[1]](float(found[2]))
+    if found := _NAMED_AT_VALUE.fullmatch(text):
+        return AT_VALUE[found[1]](float(found[2]))
     if text == "net_benefit":
         if isinstance(threshold, Mapping):
             raise ArgumentError(
@@ -317,45 +309,27 @@ def _named(text: str, *, n_classes: int, threshold: Any, risks: Any, drawn: bool
             )
         levels = np.asarray(risks, int)
         return expected_cost(np.abs(levels[:, None] - levels))
-    if text in _AT_POINT:
+    if text in AT_VALUE:
         raise ArgumentError(f"metric {text!r} needs a value: name for example {text}_0.9.")
     of_all, average = text.rpartition("_")[::2]
     if average == "macro" and isinstance(metric := LABEL_METRICS.get(of_all), OrderMetric):
         return replace(metric, by_class=False)
-    known = [
-        *LABEL_METRICS,
-        *usual_lists([1, 2, 3], 4),
-        *GROUPS,
-        LISTS,
-        USUAL,
-        *(f"{point}_0.9" for point in _AT_POINT),
-    ]
+    at_values = [f"{name}_0.9" for name in AT_VALUE]
+    known = [*LABEL_METRICS, *usual_lists([1, 2, 3], 4), *GROUPS, LISTS, USUAL, *at_values]
     near = get_close_matches(text, dict.fromkeys(known), 3) or [*GROUPS, "auroc", "sensitivity", "brier"]
     near = [_OTHER_NAMES[text]] if text in _OTHER_NAMES else near
     raise ArgumentError(f"there is no metric {_show(text)}: choose for example from {', '.join(near)}.")
 
 
 def usual_lists(ks: Sequence[int] | None, n_classes: int) -> dict[str, tuple[str, int]]:
-    """Metrics and lengths of lists that are computed where none are named.
-
-    Examples
-    --------
-    >>> usual_lists(None, 2), len(usual_lists(None, 3))
-    ({'top1_accuracy': ('accuracy', 1)}, 14)
-    """
+    """Metrics and lengths of lists that are computed where none are named."""
     if ks is None and n_classes <= 2:  # of which the others are equal to it, or one minus it
         return {"top1_accuracy": ("accuracy", 1)}
     return {f"top{k}_{name}": (name, k) for k in (usual_lengths(n_classes) if ks is None else ks) for name in METRICS}
 
 
 def usual_lengths(n_classes: int) -> list[int]:
-    """Lengths of lists, and sizes of sets, that are reported unless others are named; those of all classes are trivial.
-
-    Examples
-    --------
-    >>> usual_lengths(3), usual_lengths(1)
-    ([1, 2], [1])
-    """
+    """Lengths of lists, and sizes of sets, that are reported unless others are named; all classes would be trivial."""
     return [size for size in SIZES if size < max(n_classes, 2)]
 
 
@@ -379,26 +353,8 @@ def check_lengths(name: str, given: int | Sequence[int] | None, n_classes: int) 
 
 def _check_name(name: str) -> None:
     """Refuse a name that a variable of the results may have."""
-    taken = name.startswith(
-        (
-            "top",
-            "annotation_certainty",
-            "annotator_agreement",
-            "risk_",
-            "expected_",
-            "expert_",
-            "human_",
-            "mutual_",
-            "score_certainty",
-            "prior_",
-        )
-    )
     axes = [axis for metric in LABEL_METRICS.values() for axis, _ in metric.along]
-    if (
-        taken
-        or name in ("case_weight", *COORDINATES, *axes)
-        or name.endswith(("_by_case", "_point", "_total", "_sampling"))
-    ):
+    if name in ("case_weight", *COORDINATES, *axes) or name.startswith(_STARTS) or name.endswith(_ENDS):
         raise ArgumentError(
             f"a metric must have a name of its own, but {name!r} looks like one of the package's: rename it."
         )

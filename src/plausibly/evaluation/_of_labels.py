@@ -38,14 +38,7 @@ def labels_of(
     thresholds: tuple[float, ...] | None,
     predictions: Sequence[Float[np.ndarray, "case class"]] = (),
 ) -> Labels:
-    """Say what metrics of labels are about: of two classes, the second is positive unless another is named.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such class, there is no positive class for a threshold, or a metric of
-        whole distributions is asked of one class against all others.
-    """
+    """Say what metrics of labels are about: of two classes, the second is positive unless another is named."""
     classes = annotations.classes
     about_one = positive is not None or thresholds is not None or len(classes) == 2
     at = positive_index(classes, positive) if about_one else None

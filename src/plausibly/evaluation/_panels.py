@@ -194,12 +194,6 @@ def _of_cases(
 
 
 def _default_most(n_labels: Int[np.ndarray, " case"]) -> int:
-    """Number of labels that at least half of the cases have, and thirty or all.
-
-    Examples
-    --------
-    >>> [_default_most(n_labels) for n_labels in (np.repeat([1, 2, 5], [10, 20, 30]), np.array([3, 4]), np.full(9, 99))]
-    [5, 3, 15]
-    """
+    """Number of labels that at least half of the cases have, and thirty or all."""
     needed = max(-(-len(n_labels) // 2), min(FEWEST, len(n_labels)))
     return int(min(MOST, np.sort(n_labels)[-needed]))

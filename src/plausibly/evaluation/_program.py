@@ -185,16 +185,7 @@ def values_by_draw(
 ) -> Float[Array, "classifier case draw"]:
     """Values of one metric by classifier, case and draw; the point estimate is last along the draws.
 
-    Parameters
-    ----------
-    block, given
-        As for :func:`measure_block`.
-    metric, k
-        Name and length of the list; 0 for a metric of the user's own.
-    function
-        Metric of the user's own.
-    n_classes, break_ties
-        As for :func:`rank_block`.
+    The metric is one of lists of length k, or the user's own `function`; inputs are those of :func:`measure_block`.
     """
     uneven = block.concentration.ndim > 0
     every = split_among_all(block, n_classes) if function is not None or uneven else None

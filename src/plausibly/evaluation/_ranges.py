@@ -75,17 +75,7 @@ class Range:
     def blocks(
         self, room: int, *, point: bool = True, cases: Int[np.ndarray, " chosen"] | None = None, times: int = 1
     ) -> Blocks:
-        """Cut the range into blocks for compiled programs, with the point estimate as the last of their draws.
-
-        Parameters
-        ----------
-        room, times
-            As for :class:`Blocks`.
-        point
-            Whether to add the point estimate.
-        cases
-            Positions of the cases wanted; by default all.
-        """
+        """Cut the range into blocks for compiled programs, with the point estimate as the last of their draws."""
         # It splits the remainder as the first draw does.
         numbers = np.append(np.arange(self.n_draws), np.zeros(int(point)))
         draws, probability = (
@@ -99,16 +89,9 @@ class Range:
 
 
 class Ranges:
-    """The ranges of a posterior, in order; each is read when it is asked for.
+    """The ranges of a posterior, in order, whose draws may still be in a file; each is read when it is asked for.
 
-    Parameters
-    ----------
-    posterior
-        Posterior whose draws may still be in a file.
-    seed
-        Random seed of the split of the remainder, of true classes, and of random ties.
-    names
-        Names of the cases, where they are at hand, since another array of them would need as much memory again.
+    The seed is that of the split of the remainder, of true classes, and of random ties.
     """
 
     def __init__(self, posterior: Posterior, seed: int, names: np.ndarray | None = None):

@@ -32,13 +32,6 @@ def averages(
     The weights of clusters are those of :func:`plausibly.evaluate` with `n_draws` draws, by default as many as
     replicates: standard exponential variables that depend on the seed, the cluster's name, the draw and the round. An
     average is NaN without a case, and so are its replicates with a single cluster.
-
-    Examples
-    --------
-    >>> given = {"share": Average((), np.array([0.0, 1.0, 1.0]), np.array([1.0, 1.0, 2.0]))}
-    >>> mean, replicated = averages(given, np.array(["p", "q", "q"]), seed=0, replicates=2000).values()
-    >>> mean[1].item(), round(replicated[1].mean().item(), 2)  # the latter of 3 u / (1 + 2 u), with u uniform
-    (0.75, 0.68)
     """
     names, code = np.unique(cluster, return_inverse=True)
     belongs = csr_array((np.ones(len(code)), (code, np.arange(len(code)))), shape=(len(names), len(code)))

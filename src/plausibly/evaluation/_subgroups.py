@@ -4,16 +4,18 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from plausibly._arviz import Posterior
 from plausibly.annotations import read_risks
 from plausibly.errors import ArgumentError
+from plausibly.evaluation._measure import risk_arrays
+from plausibly.evaluation._program import level_plausibility
 from plausibly.evaluation._ranges import Range, Ranges
-from plausibly.evaluation._risk import level_plausibilities
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.posterior import annotations_of
+from plausibly.posterior._blocks import run
 
 
 def risk_weights(
@@ -131,6 +133,19 @@ def class_weights(
         raise ArgumentError(f"classes must be names of this posterior's classes, but {what} was given: choose some.")
     member = np.isin(names, wanted)
     return _by_draw(posterior, seed, lambda cases: member[cases.lists(1, break_ties)[0]])
+
+
+def level_plausibilities(cases: Range, risks: Int[np.ndarray, " class"]) -> Float[np.ndarray, "level case draw"]:
+    """Sum of the plausibilities of the classes of each risk level, see :func:`level_plausibility`."""
+    out = np.empty((N_LEVELS, len(cases), cases.n_draws), np.float32)
+    blocks = cases.blocks(room=2 * cases.n_classes if np.ndim(cases.concentration) else 8, point=False)
+
+    def inputs(part):
+        return blocks.block(part), *risk_arrays(risks, part.rung, cases.concentration).values()
+
+    for part, found in run((level_plausibility,), level_plausibility, blocks.parts, inputs):
+        out[:, part.at] = found[:, : len(part.at)]
+    return out
 
 
 def _by_draw(

@@ -126,13 +126,7 @@ def positive_index(classes: np.ndarray, positive: str | None) -> int:
 
 
 def check_thresholds(threshold: Any, names: Sequence[str]) -> tuple[float, ...] | None:
-    """Threshold of each classifier, from one for all or a mapping; None if there is none.
-
-    Examples
-    --------
-    >>> check_thresholds(0.3, ["A", "B"]), check_thresholds({"B": 0.2, "A": 0.4}, ["A", "B"])
-    ((0.3, 0.3), (0.4, 0.2))
-    """
+    """Threshold of each classifier, from one for all or a mapping; None if there is none."""
     if threshold is None:
         return None
     if not isinstance(threshold, Mapping):
@@ -149,13 +143,7 @@ def decided(
     classes: np.ndarray,
     positive: str | None,
 ) -> Mapping[str, Float[np.ndarray, "case class"]]:
-    """Hard labels of two classes by a threshold; without one, or of more classes, predictions as they are.
-
-    Examples
-    --------
-    >>> decided({"A": np.array([[0.7, 0.3], [0.9, 0.1], [0, 0]])}, 0.2, np.array(["no", "yes"]), None)["A"].tolist()
-    [[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]
-    """
+    """Hard labels of two classes by a threshold; without one, or of more classes, predictions as they are."""
     thresholds = check_thresholds(threshold, list(predictions))
     if thresholds is None or len(classes) != 2:
         return predictions

@@ -27,13 +27,7 @@ def check_truth(truth: object) -> bool:
 
 
 def truth_in_words(attrs: Mapping[str, Any]) -> str:
-    """Say what labels are compared with, given the attributes of results.
-
-    Examples
-    --------
-    >>> truth_in_words({"truth": "panel", "panel": 3}), truth_in_words({"assumes": "one true class"})
-    ('what three experts would decide', 'the true class')
-    """
+    """Say what labels are compared with, given the attributes of results."""
     truth = attrs.get("truth", "most-plausible")
     if truth == "annotator":
         return "what one expert would say"
@@ -45,13 +39,7 @@ def truth_in_words(attrs: Mapping[str, Any]) -> str:
 
 
 def distribution_in_words(attrs: Mapping[str, Any]) -> str:
-    """Say what metrics of whole distributions compare predictions with, given the attributes of results.
-
-    Examples
-    --------
-    >>> distribution_in_words({"truth": "annotator"}), distribution_in_words({"assumes": "one true class"})
-    ("the shares of experts' labels", 'the probabilities of the true class')
-    """
+    """Say what metrics of whole distributions compare predictions with, given the attributes of results."""
     truth = attrs.get("truth", "most-plausible")
     if truth != "most-plausible":
         return "the shares of experts' labels" if truth == "annotator" else "the shares of panels' decisions"

@@ -123,26 +123,14 @@ def _same(row: pd.Series) -> bool:
 
 
 def percent(share: float) -> str:
-    """Write a share of draws in percent; only all of them are 100 %, and only none 0 %.
-
-    Examples
-    --------
-    >>> percent(0.9999), percent(1.0), percent(0.5), percent(0.001), percent(0.0)
-    ('more than 99 %', '100 %', '50 %', 'less than 1 %', '0 %')
-    """
+    """Write a share of draws in percent; only all of them are 100 %, and only none 0 %."""
     if 0.995 <= share < 1:
         return "more than 99 %"
     return "less than 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
 
 
 def short_shares(shares: Sequence[float]) -> str:
-    """Write shares of draws in percent for a table; nothing if they are unknown.
-
-    Examples
-    --------
-    >>> short_shares([0.97, 0.02, 0.01]), short_shares([0.9995, 0.0005, 0.0]), short_shares([np.nan] * 3)
-    ('97/2/1', '>99/<1/0', '')
-    """
+    """Write shares of draws in percent for a table; nothing if they are unknown."""
     if np.isnan(shares).any():
         return ""
     short = (percent(share).replace("more than ", ">").replace("less than ", "<") for share in shares)

@@ -332,13 +332,7 @@ def _effective(draws: Float[np.ndarray, " draw"], chains: np.ndarray) -> float:
 
 
 def metric_by_draw(results: xr.Dataset, metric: Any) -> xr.DataArray:
-    """Return a metric of results (classifier, draw).
-
-    Raises
-    ------
-    ArgumentError
-        If ``results`` are not results of an evaluation or lack the metric, or it is NaN in every draw.
-    """
+    """Return a metric of results (classifier, draw)."""
     if not isinstance(results, xr.Dataset):
         raise ArgumentError(
             f"results of plausibly.evaluate are needed, but a {type(results).__name__} was given: evaluate first."

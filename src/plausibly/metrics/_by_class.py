@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from plausibly.metrics._declared import SumMetric, label_metric
+from plausibly.metrics._declared import SumMetric, at_value, label_metric
 from plausibly.metrics._inputs import check_share
 
 _ROUNDING = 4 * float(jnp.finfo(jnp.float32).eps)  # of sums of weights, as a share of them
@@ -277,6 +277,7 @@ class _AtPrevalence:
         return right / (right + wrong)
 
 
+@at_value
 def ppv_at_prevalence(prevalence: float) -> SumMetric:
     """Declare the positive predictive value at another prevalence, by Bayes' rule from sensitivity and specificity.
 
@@ -312,6 +313,7 @@ def ppv_at_prevalence(prevalence: float) -> SumMetric:
     return SumMetric(counts, _AtPrevalence(check_share("prevalence", prevalence), True), bounds=(0, 1), by_class=True)
 
 
+@at_value
 def npv_at_prevalence(prevalence: float) -> SumMetric:
     """Declare the negative predictive value at another prevalence; see :func:`ppv_at_prevalence`.
 

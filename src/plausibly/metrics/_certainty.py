@@ -123,13 +123,7 @@ def certainty(
 
 @partial(jax.jit, static_argnames="n_classes")
 def set_certainty(plausible: Int[Array, "draw case size"], n_classes: int) -> Float[Array, " case"]:
-    """Share of the draws whose set of classes is the most frequent one.
-
-    Examples
-    --------
-    >>> set_certainty(jnp.array([[[0, 1]], [[1, 0]], [[0, 2]], [[0, 3]]]), 4).tolist()
-    [0.5]
-    """
+    """Share of the draws whose set of classes is the most frequent one."""
     return most_frequent(plausible.transpose(2, 1, 0), n_classes) / len(plausible)
 
 
@@ -163,13 +157,7 @@ def most_frequent(lists: Int[Array, "place case draw"], n_classes: int) -> Int[A
 
 
 def _ascending(lists: Int[Array, "place *batch"]) -> Int[Array, "place *batch"]:
-    """Sort along the first axis; few places by exchanging neighbours, as XLA's sort would take list by list.
-
-    Examples
-    --------
-    >>> _ascending(jnp.array([[3, 0], [1, 2], [2, 1]])).tolist()
-    [[1, 0], [2, 1], [3, 2]]
-    """
+    """Sort along the first axis; few places by exchanging neighbours, as XLA's sort would take list by list."""
     if len(lists) > _FEW:
         return jnp.sort(lists, axis=0)
     places = list(lists)

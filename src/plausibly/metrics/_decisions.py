@@ -8,7 +8,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Float
 
 from plausibly.errors import ArgumentError
-from plausibly.metrics._declared import SumMetric
+from plausibly.metrics._declared import SumMetric, at_value
 from plausibly.metrics._inputs import check_share
 
 
@@ -73,6 +73,7 @@ class _Benefit:
         return jnp.where(p >= self.threshold, truth - harm, 0)
 
 
+@at_value
 def net_benefit(threshold: float) -> SumMetric:
     """Declare the net benefit of treating the cases whose probability of a class is at least a threshold.
 

@@ -181,6 +181,14 @@ class OrderMetric:
 LabelMetric = SumMetric | OrderMetric
 LABEL_METRICS: dict[str, LabelMetric] = {}  #: metrics of labels by name
 
+AT_VALUE: dict[str, Callable[[float], LabelMetric]] = {}  #: declarations of metrics at a value, which ends their name
+
+
+def at_value(declare: Callable[[float], Any]) -> Callable[[float], Any]:
+    """Register the declaration of a metric at a value, such as a threshold, under the name of the function."""
+    AT_VALUE[declare.__name__] = declare
+    return declare
+
 
 def label_metric(declared: LabelMetric, name: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a metric under the name of a function, whose docstring becomes that of the metric on plain arrays."""
@@ -226,11 +234,6 @@ def scores_to_order(predictions: Float[np.ndarray, "case class"]) -> dict[int, F
 
     Of two classes, scores that are no probabilities count by how far that of the second is above that of the first.
 
-    Raises
-    ------
-    ArgumentError
-        If there are more classes, and scores are no probabilities, which cannot be compared between cases.
-
     Examples
     --------
     >>> scores_to_order(np.array([[0.25, 0.75]])), scores_to_order(np.array([[1.0, 3.0]]))
@@ -243,13 +246,7 @@ def scores_to_order(predictions: Float[np.ndarray, "case class"]) -> dict[int, F
 
 
 def descending(scores: Float[np.ndarray, " case"]) -> tuple[Int[np.ndarray, " case"], Int[np.ndarray, " case"]]:
-    """Order cases by descending score, and find the last place of those that tie with each.
-
-    Examples
-    --------
-    >>> [found.tolist() for found in descending(np.array([0.5, 0.9, 0.5, 0.1]))]
-    [[1, 0, 2, 3], [0, 2, 2, 3]]
-    """
+    """Order cases by descending score, and find the last place of those that tie with each."""
     order = np.argsort(-scores, kind="stable")
     ordered = -scores[order]
     return order, np.searchsorted(ordered, ordered, side="right") - 1

@@ -58,13 +58,7 @@ def check_share(name: str, share: float) -> float:
 
 
 def answered(predictions: Any) -> Any:
-    """Say in which cases a classifier gives an answer: scores that are all 0 are none.
-
-    Examples
-    --------
-    >>> answered(np.array([[0.2, 0.8], [0.0, 0.0]])).tolist()
-    [True, False]
-    """
+    """Say in which cases a classifier gives an answer: scores that are all 0 are none."""
     return (predictions != 0).any(axis=-1)
 
 

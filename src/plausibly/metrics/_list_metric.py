@@ -53,13 +53,7 @@ class ListMetric:
     source: str | None = None
 
     def is_whole(self, k: int, n: int = 1) -> bool:
-        """Whether a sum of ``n`` counts of lists of ``k`` classes is a whole number that fits 32 bits.
-
-        Raises
-        ------
-        ArgumentError
-            If a single count does not fit.
-        """
+        """Whether a sum of ``n`` counts of lists of ``k`` classes is a whole number that fits 32 bits."""
         if self.of_masses or not _counts_in_integers(self.count, k):
             return False
         if (most := self.scale(k)) > _MOST:
@@ -93,10 +87,7 @@ METRICS: dict[str, ListMetric] = {}  #: metrics of ranked lists by name, in the 
 def list_metric(**declared: Any) -> Callable[[Count], Callable[..., Float[Array, "draw case"]]]:
     """Declare a metric by its count, whose docstring becomes that of the metric on plain arrays.
 
-    Parameters
-    ----------
-    **declared
-        Attributes of :class:`ListMetric`; ``name`` is that of the function unless given.
+    The other attributes of :class:`ListMetric` are `declared`; ``name`` is that of the function unless given.
     """
 
     def declare(count: Count) -> Callable[..., Float[Array, "draw case"]]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import jax.numpy as jnp
 
-from plausibly.metrics._declared import OrderMetric, label_metric
+from plausibly.metrics._declared import OrderMetric, at_value, label_metric
 from plausibly.metrics._inputs import check_share
 
 _ROUNDING = 1e-6  # of shares
@@ -96,6 +96,7 @@ class _SpecificityAt:
         return jnp.where(tp[-1] > 0, 1 - jnp.min(jnp.where(reached, fp, fp[-1])) / fp[-1], jnp.nan)
 
 
+@at_value
 def sensitivity_at_specificity(specificity: float) -> OrderMetric:
     """Declare the greatest sensitivity at which the specificity is at least so high.
 
@@ -130,6 +131,7 @@ def sensitivity_at_specificity(specificity: float) -> OrderMetric:
     return OrderMetric(_SensitivityAt(check_share("specificity", specificity)))
 
 
+@at_value
 def specificity_at_sensitivity(sensitivity: float) -> OrderMetric:
     """Declare the greatest specificity at which the sensitivity is at least so high.
 
