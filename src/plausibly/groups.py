@@ -129,15 +129,6 @@ def read_groups(by: Any, cases: np.ndarray, *, intersections: bool = False) -> G
     ------
     ArgumentError
         If it is none of these, a case has no group, or there are more than 500 groups.
-
-    Examples
-    --------
-    >>> by = {"site": ["x", "y", "x"], "sex": ["f", "f", "m"]}
-    >>> groups = read_groups(by, np.array(["p", "q", "r"]), intersections=True)
-    >>> groups.coords["group"].tolist()
-    ['site: x', 'site: y', 'sex: f', 'sex: m', 'site × sex: x × f', 'site × sex: x × m', 'site × sex: y × f']
-    >>> groups.member[0].tolist()
-    [1.0, 0.0, 1.0]
     """
     if isinstance(by, Groups):
         return by
@@ -164,14 +155,7 @@ def read_groups(by: Any, cases: np.ndarray, *, intersections: bool = False) -> G
 
 
 def crossed(columns: Mapping[str, Column]) -> dict[str, Column]:
-    """Combine columns in twos, threes and so on; a case that one of them lacks (−1) belongs to no combination.
-
-    Examples
-    --------
-    >>> site, sex = (np.array(["x", "y"]), np.array([0, 1, 0])), (np.array(["f", "m"]), np.array([0, 0, -1]))
-    >>> [(name, values.tolist(), code.tolist()) for name, (values, code) in crossed({"site": site, "sex": sex}).items()]
-    [('site × sex', ['x × f', 'y × f'], [0, 1, -1])]
-    """
+    """Combine columns in twos, threes and so on; a case that one of them lacks (−1) belongs to no combination."""
     found: dict[str, Column] = {}
     for size in range(2, len(columns) + 1):
         for chosen in combinations(columns, size):

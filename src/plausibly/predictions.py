@@ -151,16 +151,7 @@ def read_predictions(
 
 
 def with_predicted(annotations: Annotations, predictions: Mapping[str, Any]) -> Annotations:
-    """Add the cases that have predictions and no annotations, which predictions must name.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> annotations = Annotations.from_counts([[1, 0], [0, 1]], classes=["a", "b"], cases=["p", "q"])
-    >>> scores = pd.DataFrame({"case": ["p", "q", "r"], "a": [0.8, 0.1, 0.4], "b": [0.2, 0.9, 0.6]})
-    >>> with_predicted(annotations, {"A": scores}).cases.tolist()
-    ['p', 'q', 'r']
-    """
+    """Add the cases that have predictions and no annotations, which predictions must name."""
     if not isinstance(annotations, Annotations) or not predictions:
         what = "there are none" if isinstance(annotations, Annotations) else "of scores, there can be none"
         raise ArgumentError(f'extra="include" adds the cases of predictions, but {what}: leave it out.')

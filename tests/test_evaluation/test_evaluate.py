@@ -19,15 +19,7 @@ from plausibly.plots._words import metric_name
 from plausibly.posterior import annotations_of, build_posterior, dense, load, save, slots_of, top_classes
 from plausibly.random_streams import Stream, case_keys, stream_words
 
-FUNCTIONS = {
-    "accuracy": metrics.top_k_accuracy,
-    "set_accuracy": metrics.set_accuracy,
-    "overlap": metrics.overlap,
-    "average_overlap": metrics.average_overlap,
-    "coverage": metrics.coverage,
-    "kendall_tau": metrics.kendall_tau,
-    "spearman_footrule": metrics.spearman_footrule,
-}
+FUNCTIONS = {name: getattr(metrics, metric.count.__name__) for name, metric in metrics.METRICS.items()}
 # Few shapes, since each takes a program of its own: both posteriors have as many draws, and a range holds a block of 4.
 N_CASES, N_CLASSES, N_DRAWS = 23, 6, 4000
 RISKS = np.arange(N_CLASSES) % 3

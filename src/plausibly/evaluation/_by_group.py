@@ -7,8 +7,9 @@ import pandas as pd
 import xarray as xr
 from jaxtyping import Bool, Float
 
-from plausibly.bootstrap import CI_PROB, interval
+from plausibly.bootstrap import CI_PROB
 from plausibly.errors import ArgumentError
+from plausibly.evaluation._curves import intervals, mean_known
 from plausibly.evaluation._goodness import goodness
 
 FEW, FEW_OF_A_CLASS = 30, 10  #: cases, and positive cases or others, below which a group is flagged
@@ -45,26 +46,23 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
         If the results have no groups, or no such metric.
     """
     values, whole = _draws(results, metric)
-    rows = []
+    columns, few = results["group_column"].values, few_cases(results, metric)
+    mean = mean_known(results[metric + SUFFIX].values)
+    lower, upper = intervals(values, ci_prob)
+    difference = mean - mean_known(results[metric].values)
+    difference_lower, difference_upper = intervals(values - whole, ci_prob)
+    good, worst = goodness(values, results[metric].attrs), np.empty(mean.shape)
+    for at in (np.flatnonzero(columns == column) for column in np.unique(columns)):
+        for place in range(mean.shape[1]):
+            worst[at, place] = probability_greatest(-good[at, place], few[at])
+    of_groups = {"mean": mean, "lower": lower, "upper": upper, "difference": difference}
+    of_groups |= {"difference_lower": difference_lower, "difference_upper": difference_upper, "p_worst": worst}
+    tables = []
     for place, classifier in enumerate(results["classifier"].values):
-        for column in dict.fromkeys(results["group_column"].values.tolist()):
-            own = np.flatnonzero(results["group_column"].values == column)
-            of_groups = values[own, place]
-            few = few_cases(results, metric)[own]
-            worst = probability_greatest(-goodness(of_groups, results[metric].attrs), few)
-            for at, group in enumerate(own):
-                known = of_groups[at][~np.isnan(of_groups[at])]
-                difference = of_groups[at] - whole[place]
-                difference = difference[~np.isnan(difference)]
-                n_cases = int(results["group_n_cases"].values[group])
-                mean = _mean(results[metric + SUFFIX].values[group, place])
-                row = {"column": column, "group": str(results["group_value"].values[group])}
-                row |= {"classifier": str(classifier), "n_cases": n_cases, "mean": mean}
-                row["lower"], row["upper"] = interval(known, ci_prob)
-                row["difference"] = mean - _mean(results[metric].values[place])
-                row["difference_lower"], row["difference_upper"] = interval(difference, ci_prob)
-                rows.append(row | {"p_worst": worst[at], "few": bool(few[at])})
-    return pd.DataFrame(rows)
+        groups = {"column": columns, "group": results["group_value"].values, "classifier": str(classifier)}
+        groups |= {"n_cases": results["group_n_cases"].values}
+        tables.append(pd.DataFrame(groups | {name: of[:, place] for name, of in of_groups.items()} | {"few": few}))
+    return pd.concat(tables, ignore_index=True)
 
 
 def few_cases(results: xr.Dataset, metric: str = "") -> Bool[np.ndarray, " group"]:
@@ -75,12 +73,6 @@ def few_cases(results: xr.Dataset, metric: str = "") -> Bool[np.ndarray, " group
         positive = results["group_n_positive"].values
         few = few | (np.minimum(positive, n_cases - positive) < FEW_OF_A_CLASS)
     return few
-
-
-def _mean(values: Float[np.ndarray, " draw"]) -> float:
-    """Mean over the draws in which a metric is defined, if there are any."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else np.nan
 
 
 def group_difference(results: xr.Dataset, metric: str, first: str, second: str) -> xr.DataArray:

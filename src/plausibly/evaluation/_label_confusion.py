@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float, Int, UInt32
 from scipy.sparse import csr_array
 
-from plausibly.evaluation._label_order import bootstrap_weights
+from plausibly.evaluation._resampled import bootstrap_weights
 
 _NUMBERS = 2**22  # weights in memory at once
 

@@ -12,9 +12,9 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int, UInt32
 
+from plausibly.evaluation._resampled import bootstrap_weights
 from plausibly.metrics import OrderMetric
 from plausibly.metrics._declared import descending, positives, scores_to_order
-from plausibly.random_streams import exponentials
 
 _NUMBERS = 2**21  # weights in memory at once
 
@@ -87,13 +87,6 @@ def order_of_weights(
     return _joined(orders, n_replicates, made)
 
 
-def bootstrap_weights(
-    words: UInt32[np.ndarray, "case 2"], number: Int[np.ndarray, " replicate"], n_draws: int
-) -> Float[Array, "case replicate"]:
-    """Weights of the cases in replicates, of which each belongs to the draw of its number modulo that of draws."""
-    return _exponentials(words, (number % n_draws).astype(np.uint32), (number // n_draws).astype(np.int32))
-
-
 def _joined(orders: Orders, n: int, made: Callable[[slice], Sequence[Array]]) -> list[np.ndarray]:
     """Put blocks of draws side by side: numbers in double precision, and curves in single precision."""
     found: list[np.ndarray] = []
@@ -117,11 +110,6 @@ def _blocks(orders: Orders, n: int) -> Iterator[slice]:
 
 def _filled(orders: Orders, values: np.ndarray) -> np.ndarray:
     return np.pad(values, [(0, orders.order.shape[1] - len(values)), *[(0, 0)] * (values.ndim - 1)])
-
-
-@jax.jit
-def _exponentials(words, draw, number):
-    return exponentials(words[:, None], draw[None], number[None])
 
 
 def _of_one(metrics, order, end, scores, of_class, weights) -> tuple[Float[Array, "*along draw"], ...]:

@@ -133,37 +133,32 @@ def _values(metrics, n_sides, sums, weight):
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _compiled_values(metrics, n_sides, sums, weight):
-    def of_one(metric, first, last):
-        def value(rows: Array, n: Array) -> Array:
-            return _own_side(metric, metric.value(as_sums(metric, n_sides, rows[first:last]), n))
-
-        over_draws = jax.vmap(value, (1, 0), -1)
-        return jax.vmap(over_draws, (0, None))(sums, weight)
-
-    return [of_one(*given) for given in metrics]
+    over_draws = (jax.vmap(_function(*metric, n_sides), (1, 0), -1) for metric in metrics)
+    return [jax.vmap(values, (0, None))(sums, weight) for values in over_draws]
 
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _changes(metrics, n_sides, at, weight, sums, weights):
     """By how much sums with signs would change each metric, by its derivative at the mean over draws."""
 
-    def of_one(metric, first, last):
-        def value(rows: Array, n: Array) -> Array:
-            found = metric.value(as_sums(metric, n_sides, rows[first:last]), n)
-            return jnp.asarray(_own_side(metric, found), jnp.float32)
-
+    def changes(metric):
         def change(mean: Array, rows: Array, n: Array) -> Array:
-            return jax.jvp(value, (mean, weight), (rows, n))[1]
+            return jax.jvp(_function(*metric, n_sides), (mean, weight), (rows, n))[1]
 
         over_draws = jax.vmap(change, (None, 1, 0), -1)
         return jax.vmap(over_draws, (0, 0, None))(at, sums, weights)
 
-    return [of_one(*given) for given in metrics]
+    return [changes(metric) for metric in metrics]
 
 
-def _own_side(metric: SumMetric, value: Array) -> Array:
-    """Value of the second of two classes."""
-    return value[1] if metric.by_class and len(value) == 2 else value
+def _function(metric: SumMetric, first: int, last: int, n_sides: int) -> Callable[[Array, Array], Array]:
+    """Value of a metric as a function of the sums of all rows and of weights; of two classes, that of the second."""
+
+    def value(rows: Array, n: Array) -> Array:
+        values = metric.value(as_sums(metric, n_sides, rows[first:last]), n)
+        return jnp.asarray(values[1] if metric.by_class and len(values) == 2 else values, jnp.float32)
+
+    return value
 
 
 def values_by_group(
@@ -178,24 +173,9 @@ def values_by_group(
     weights: Float[np.ndarray, "case #draw"],
     words: UInt32[np.ndarray, "case 2"],
 ) -> Iterator[dict[str, Values]]:
-    """Compute the metrics of the order of cases, and confusion matrices, of all cases, the first group, and of others.
+    """Compute metrics of the order of cases, and confusion matrices, of all cases, the first group, and of others.
 
-    Parameters
-    ----------
-    labels, small
-        Metrics of all cases, and of groups.
-    members
-        Whether cases belong to each group.
-    n_replicates
-        Number of bootstrap replicates.
-    scores, choices
-        Predictions of each classifier, and what it names, by side.
-    best, truth
-        True class in every draw and at the point estimate; or, without draws, the weights of classes.
-    weights
-        Weights of the cases.
-    words
-        Random keys of their clusters.
+    The true class in every draw and at the point estimate is `best`; without draws, `truth` has weights of classes.
     """
     for number, member in enumerate(members):
         at = np.flatnonzero(member)
@@ -293,18 +273,9 @@ def _of_classes(
 def variables(
     labels: Labels, small: Labels, groups: list[dict[str, Values]], *, drawn: bool, single: bool
 ) -> dict[str, Any]:
-    """Name the values of all cases, the first group, and by group those of the others.
+    """Name the values of all cases, the first group, and by group those of the others, of which metrics are `small`.
 
-    Parameters
-    ----------
-    labels, small
-        Metrics of all cases, and of groups.
-    groups
-        Values of each group.
-    drawn
-        Whether the truth has draws; else bootstrap weights are all the noise that there is.
-    single
-        Whether there is a single cluster, so that sampling noise is unknown.
+    Without draws of the truth, bootstrap weights are all the noise that there is; that of a single cluster is unknown.
     """
     found: dict[str, Any] = {}
     of_all, *of_groups = groups

@@ -76,15 +76,7 @@ def limits(annotations: Annotations) -> list[str]:
 
 
 def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame | None = None) -> Iterator[str]:
-    """Say what limits the accuracies of an evaluation, a sentence each, and nothing that does not apply.
-
-    Parameters
-    ----------
-    annotations, results
-        Annotations and the results of :func:`evaluate`.
-    checks
-        Checks of its posterior, from :func:`evidence_checks`.
-    """
+    """Say what limits the accuracies of an evaluation, a sentence each, and nothing that does not apply."""
     attrs = results.attrs
     said = limits(annotations)
     if attrs.get("spread") == "assumed" and mostly_single(annotations):
@@ -147,13 +139,7 @@ def _fresh(checks: pd.DataFrame, seen: Sequence[str]) -> str:
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:
-    """Join names by commas and "and"; of many, some.
-
-    Examples
-    --------
-    >>> listed(["A"]), listed(["A", "B", "C"]), listed(list("ABCDEFG"))
-    ('A', 'A, B and C', 'A, B, C, D, E and 2 more')
-    """
+    """Join names by commas and "and"; of many, some."""
     shown = list(names[:most]) + ([f"{len(names) - most} more"] if len(names) > most else [])
     return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
 

@@ -84,17 +84,6 @@ def usual_metrics(
     score needs probabilities, of every classifier. Of more classes, metrics of choices, by class if these are few. Of
     ordered classes, those of the group ``"ordered"``, of which the last needs probabilities. If a classifier gives no
     answer in some case, how often it does, and metrics of choices.
-
-    Examples
-    --------
-    >>> usual_metrics(2, [np.array([[0.2, 0.8], [0.6, 0.4]])])
-    ['sensitivity', 'specificity', 'ppv', 'npv', 'brier', 'auroc']
-    >>> usual_metrics(2, [np.array([[0, 1], [1, 0]])])
-    ['sensitivity', 'specificity', 'ppv', 'npv']
-    >>> usual_metrics(2, [np.array([[-1.5, 2.5], [1.0, -1.0]])])[4:], usual_metrics(419, [])
-    (['auroc'], ['balanced_accuracy'])
-    >>> usual_metrics(5, [], ordered=True)
-    ['mean_absolute_error', 'within_one', 'quadratic_kappa', 'ranked_probability_score']
     """
     silent = ANSWERS if any(not answered(given).all() for given in predictions) else ()
     probable = all(improper(given) is None for given in predictions)
@@ -174,9 +163,8 @@ def read_metrics(
     groups: dict[str, Sequence[str]] = GROUPS | {USUAL: [*first, *usual]}
     if drawn:  # by the names of their functions, too
         groups[LISTS] = list(of_lists)
-        for name in METRICS:
-            function = "top_k_accuracy" if name == "accuracy" else name
-            groups[function] = [of for of, (metric, _) in of_lists.items() if metric == name]
+        for name, metric in METRICS.items():
+            groups[metric.count.__name__] = [of for of, (of_list, _) in of_lists.items() if of_list == name]
     found: dict[str, Any] = {}
     own: set[str] = set()
     for name, given, mine in _entries(metrics, groups):

@@ -14,11 +14,11 @@ from plausibly.annotations.io._columns import is_number
 from plausibly.bootstrap import check_replicates
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._by_group import SUFFIX
-from plausibly.evaluation._label_order import _exponentials
 from plausibly.evaluation._label_results import Values, values_by_group, values_of_sums, variables
 from plausibly.evaluation._label_sums import Cases, Labels
 from plausibly.evaluation._metrics import COORDINATES, Asked, check_lengths, read_metrics
 from plausibly.evaluation._panels import first_choices
+from plausibly.evaluation._resampled import bootstrap_weights
 from plausibly.evaluation._thresholds import check_positive, check_thresholds, positive_index
 from plausibly.evaluation._truth import Truth, distribution_in_words, truth_in_words, truth_of_labels
 from plausibly.groups import Groups, check_clusters, check_weights, read_groups
@@ -231,13 +231,13 @@ def _sums(
     sums, weight = np.zeros((*shape, 1)), np.zeros((len(members), 1))
     sampling, of_sampling = np.zeros((*shape, replicates)), np.zeros((len(members), replicates))
     n_cases = [np.count_nonzero(truth[np.flatnonzero(member)].any(axis=1)) for member in members]
-    draw, number = np.arange(replicates, dtype=np.uint32), np.zeros(replicates, np.int32)
+    number = np.arange(replicates)
     for first in range(0, len(truth), _CASES):
         at = slice(first, first + _CASES)
         scores = np.stack([labels.scores(np.array(values[at])) for values in predictions])
         rows = Cases(labels, scores, choices[:, at]).rows(truth[at])
         of_cases = truth[at].sum(axis=1)
-        drawn = np.asarray(_exponentials(words[at], draw, number)) if replicates else None
+        drawn = np.asarray(bootstrap_weights(words[at], number, replicates)) if replicates else None
         for n, member in enumerate(members):
             inside = np.flatnonzero(member[at])
             sums[n] += rows[..., inside].sum(axis=-1, keepdims=True, dtype=float)

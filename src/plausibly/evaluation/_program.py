@@ -145,16 +145,12 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         rows = [METRICS[metric].count(predicted[:k, :, None], lists[:k]) for metric, k in plan.counts]
         return summed(jnp.stack([jnp.broadcast_to(row, lists.shape[1:]) for row in rows]), "counts")
 
-    uneven = block.concentration.ndim > 0
-    every = split_among_all(block, plan.n_classes) if plan.own or uneven else None
-    if uneven:
-        table = _of_listed_among(block, given["predicted"], every)
-    else:
-        table = _of_listed(block, given["predicted"], given["cover"])
+    every = split_among_all(block, plan.n_classes) if plan.own or block.concentration.ndim else None
+    table, places = _of_listed(block, given, every)
 
     def amounts(of: tuple[Array, ...]) -> dict[str, Array]:
         predicted, place, scores = of
-        masses = jax.vmap(lambda own, at: own[at], (1, 1), 1)(table, place)
+        masses = _at(table, place)
         rows = []
         for metric, k in plan.amounts:
             other = masses if METRICS[metric].of_masses else lists
@@ -165,7 +161,6 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
             rows.append(jax.vmap(over_draws, in_axes=(0, 1))(scores, every))
         return summed(jnp.stack(rows), "amounts")
 
-    places = _places(block, given["predicted"], len(table))
     scores = given.get("scores", jnp.zeros((len(places), 0)))
     if plan.counts:
         found |= lax.map(counted, given["predicted"])
@@ -187,22 +182,17 @@ def values_by_draw(
 
     The metric is one of lists of length k, or the user's own `function`; inputs are those of :func:`measure_block`.
     """
-    uneven = block.concentration.ndim > 0
-    every = split_among_all(block, n_classes) if function is not None or uneven else None
+    every = split_among_all(block, n_classes) if function is not None or block.concentration.ndim else None
     if function is not None:
         over_draws = jax.vmap(function, in_axes=(None, 1))
         return lax.map(lambda scores: jax.vmap(over_draws, in_axes=(0, 1))(scores, every), given["scores"])
     declared = METRICS[metric]
     if declared.of_masses:
-        if uneven:
-            table = _of_listed_among(block, given["predicted"], every)
-        else:
-            table = _of_listed(block, given["predicted"], given["cover"])
-        places = _places(block, given["predicted"], len(table))
+        table, places = _of_listed(block, given, every)
 
         def covered(of: tuple[Array, Array]) -> Float[Array, "case draw"]:
             predicted, place = of
-            masses = jax.vmap(lambda own, at: own[at], (1, 1), 1)(table, place)
+            masses = _at(table, place)
             return declared.value(lambda j: declared.count(predicted[:j, :, None], masses[:j]), k)
 
         return lax.map(covered, (given["predicted"], places))
@@ -236,13 +226,31 @@ def _resampled(
     return jnp.einsum("...c,rcd->...rd", means, resampled, precision="highest")
 
 
-def _of_listed(block, predicted, cover) -> Float[Array, "slot case draw"]:
-    """Plausibilities of the named classes, then of the unnamed ones that some classifier lists.
+def _at(table: Float[Array, "row case draw"], place: Int[Array, "place case"]) -> Float[Array, "place case draw"]:
+    return jax.vmap(lambda rows, at: rows[at], (1, 1), 1)(table, place)
+
+
+def _of_listed(block, given, every) -> tuple[Float[Array, "row case draw"], Int[Array, "classifier place case"]]:
+    """Plausibilities of the named classes, then of the unnamed ones listed, and the row of each listed class."""
+    predicted = given["predicted"]
+    listed = predicted.reshape(-1, predicted.shape[-1])  # (listing, case)
+    is_named = jnp.any(listed[:, None] == block.named, axis=1)
+    earlier = jnp.tril(jnp.ones((len(listed), len(listed)), bool), -1)
+    again = jnp.any((listed[:, None] == listed[None]) & earlier[..., None], axis=1)
+    new = ~is_named & ~again & (listed >= 0)  # unnamed ones listed first there; -1 is no answer
+    uneven = block.concentration.ndim > 0
+    unnamed = _unnamed_among(block, listed, every) if uneven else _unnamed(block, listed, new, given["cover"])
+    named = jnp.argmax(listed[:, None] == block.named, axis=1)
+    first = jnp.argmax(listed[:, None] == listed[None], axis=1) + len(block.named)
+    return jnp.concatenate([block.values, unnamed]), jnp.where(is_named, named, first).reshape(predicted.shape)
+
+
+def _unnamed(block, listed, new, cover) -> Float[Array, "listing case draw"]:
+    """Plausibilities of unnamed classes that some classifier lists.
 
     These get Dirichlet shares of the remainder, one each, all others together what is left; at the point estimate, the
     last draw, the shares that are expected.
     """
-    listed, _, new = _listed(block, predicted)
     own = jnp.where(new, block.concentration, 0)
     n_others = jnp.maximum(block.n_unnamed - jnp.sum(new, axis=0), 0)
     shapes = jnp.concatenate([own, block.concentration * n_others[None]])
@@ -255,40 +263,18 @@ def _of_listed(block, predicted, cover) -> Float[Array, "slot case draw"]:
         lambda: split_among_some(block.words[Stream.COVERAGE], block.draw, shapes, polynomials)[:-1],
         lambda: jnp.zeros((*listed.shape, len(block.draw)), jnp.float32),
     )
-    shares = shares.at[..., -1].set(expected)
-    return jnp.concatenate([block.values, shares * block.rest])
+    return shares.at[..., -1].set(expected) * block.rest
 
 
-def _of_listed_among(block, predicted, every) -> Float[Array, "slot case draw"]:
+def _unnamed_among(block, listed, every) -> Float[Array, "listing case draw"]:
     """The same where classes are not equally likely, from the plausibilities of all of them."""
-    listed, _, _ = _listed(block, predicted)
     case = jnp.arange(block.named.shape[1])
     unnamed = jnp.ones((len(every), len(case)), bool).at[block.named, case].set(False, mode="drop")
     shapes = jnp.where(unnamed, block.concentration[:, None], 0)
     expected = jnp.take_along_axis(shapes / jnp.maximum(jnp.sum(shapes, axis=0), 1e-30), listed, axis=0)
     own = jnp.take_along_axis(every, listed[..., None], axis=0)
     expected, own = jnp.where(listed < 0, 0, expected), jnp.where(listed[..., None] < 0, 0, own)
-    return jnp.concatenate([block.values, own.at[..., -1].set(expected * block.rest[:, -1])])
-
-
-def _listed(block, predicted):
-    """All listed classes (listing, case), whether they are named, and which are unnamed ones listed first there.
-
-    Lists without an answer have -1, which is neither.
-    """
-    listed = predicted.reshape(-1, predicted.shape[-1])
-    is_named = jnp.any(listed[:, None] == block.named, axis=1)
-    earlier = jnp.tril(jnp.ones((len(listed), len(listed)), bool), -1)
-    again = jnp.any((listed[:, None] == listed[None]) & earlier[..., None], axis=1)
-    return listed, is_named, ~is_named & ~again & (listed >= 0)
-
-
-def _places(block, predicted, n_rows) -> Int[Array, "classifier place case"]:
-    """Row of the table of :func:`_of_listed` that each listed class has."""
-    listed, is_named, _ = _listed(block, predicted)
-    named = jnp.argmax(listed[:, None] == block.named, axis=1)
-    first = jnp.argmax(listed[:, None] == listed[None], axis=1) + len(block.named)
-    return jnp.where(is_named, named, first).reshape(predicted.shape)
+    return own.at[..., -1].set(expected * block.rest[:, -1])
 
 
 def level_plausibility(

@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Float, Int, UInt32
 from scipy.sparse import csr_array
 
@@ -61,21 +59,22 @@ def _replicated(
     replicates: int,
     n_draws: int,
 ) -> Float[np.ndarray, "replicate statistic"]:
-    """Sum over clusters with random weights, for some replicates at a time."""
-    step = max(1, min(replicates, _NUMBERS // len(sums)))
-    number = np.arange(-(-replicates // step) * step).reshape(-1, step)
-    found = _weighed(sums.astype(np.float32), words, (number % n_draws).astype(np.uint32), number // n_draws)
-    return np.asarray(found, float).reshape(-1, sums.shape[1])[:replicates]
+    """Sums over clusters with random weights, of some replicates at a time."""
+    found, sums = np.empty((replicates, sums.shape[1])), sums.astype(np.float32)
+    step = max(1, _NUMBERS // len(sums))
+    for first in range(0, replicates, step):
+        number = np.arange(first, min(first + step, replicates))
+        found[number] = np.asarray(bootstrap_weights(words, number, n_draws)).T @ sums
+    return found
+
+
+def bootstrap_weights(
+    words: UInt32[np.ndarray, "case 2"], number: Int[np.ndarray, " replicate"], n_draws: int
+) -> Float[Array, "case replicate"]:
+    """Weights of the cases in replicates, of which each belongs to the draw of its number modulo that of draws."""
+    return _exponentials(words, (number % n_draws).astype(np.uint32), (number // n_draws).astype(np.int32))
 
 
 @jax.jit
-def _weighed(
-    sums: Float[Array, "cluster statistic"],
-    words: UInt32[Array, "cluster 2"],
-    draw: UInt32[Array, "part replicate"],
-    number: Int[Array, "part replicate"],
-) -> Float[Array, "part replicate statistic"]:
-    def of_part(part: tuple[Array, Array]) -> Array:
-        return jnp.matmul(exponentials(words, part[0][:, None], part[1][:, None]), sums, precision="highest")
-
-    return lax.map(of_part, (draw, number))
+def _exponentials(words, draw, number):
+    return exponentials(words[:, None], draw[None], number[None])

@@ -132,11 +132,6 @@ def most_frequent(lists: Int[Array, "place case draw"], n_classes: int) -> Int[A
 
     The sorted classes of a set are packed into as few 32-bit words as hold them, the draws of a case sorted by these
     words, and the longest run counted.
-
-    Examples
-    --------
-    >>> most_frequent(jnp.array([[[0, 1, 0, 0]], [[1, 0, 2, 3]]]), 4).tolist()
-    [2]
     """
     size, _, n_draws = lists.shape
     members = _ascending(lists).astype(jnp.uint32)

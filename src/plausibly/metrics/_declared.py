@@ -233,11 +233,6 @@ def scores_to_order(predictions: Float[np.ndarray, "case class"]) -> dict[int, F
     """Scores by which cases are ordered, for each class; of two classes, for the second.
 
     Of two classes, scores that are no probabilities count by how far that of the second is above that of the first.
-
-    Examples
-    --------
-    >>> scores_to_order(np.array([[0.25, 0.75]])), scores_to_order(np.array([[1.0, 3.0]]))
-    ({1: array([0.75])}, {1: array([2.])})
     """
     if predictions.shape[1] != 2:
         check_probabilities(predictions)

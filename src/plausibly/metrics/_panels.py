@@ -80,16 +80,7 @@ def check_panel(name: str, n: object) -> int:
 def panel_shares_of_entries(
     row: Int[np.ndarray, " entry"], count: Int[np.ndarray, " entry"], most: int
 ) -> tuple[Float[np.ndarray, "entry n"], Float[np.ndarray, "entry n"]]:
-    """Compute shares of panels for the classes that have labels.
-
-    Parameters
-    ----------
-    row
-        Case of each class with labels, not decreasing.
-    count
-        Number of its labels, at least 1.
-    most
-        Number of labels of the largest panels.
+    """Compute shares of panels for the classes that have labels, at least one each; rows do not decrease.
 
     Returns
     -------
