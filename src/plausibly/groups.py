@@ -114,16 +114,10 @@ class Groups:
 def read_groups(by: Any, cases: np.ndarray, *, intersections: bool = False) -> Groups:
     """Read groups of cases.
 
-    Parameters
-    ----------
-    by
-        A table with a row per case: a data frame with a column "case" or an index of cases, or the path of one (or of
-        what :func:`plausibly.read_metadata` reads); a Series, or a mapping from case to group; or a mapping from names
-        to these, or to lists in the order of the cases. Groups that were read are returned as they are.
-    cases
-        Names of all cases.
-    intersections
-        Whether to add the combinations of columns that occur.
+    They are a table with a row per case: a data frame with a column "case" or an index of cases, or the path of one (or
+    of what :func:`plausibly.read_metadata` reads); a Series, or a mapping from case to group; or a mapping from names
+    to these, or to lists in the order of the cases. Groups that were read are returned as they are. On request, the
+    combinations of columns that occur are groups, too.
 
     Raises
     ------

@@ -193,8 +193,13 @@ def line_up(
             warnings.warn(words, PlausiblyWarning, stacklevel=3)
         values = values if rows is None else values[rows]
         check_finite(values, annotations.cases, annotations.classes)
+        if logits and improper(values) is None:
+            raise PredictionError(
+                "they were marked as logits, but are probabilities already: they sum to one in every case; do not mark "
+                "them"
+            )
         if logits:
-            return _probabilities(values)
+            return softmax(values.astype(np.float64), axis=1)
     return values if values.dtype in (np.float16, np.float32) else values.astype(np.float64, copy=False)
 
 
@@ -212,10 +217,7 @@ def check_finite(values: Num[np.ndarray, "case class"], cases: np.ndarray, class
     """Refuse scores that are not finite numbers."""
     size = max(1, _NUMBERS // values.shape[1])
     for first in range(0, len(values), size):
-        piece = values[first : first + size]
-        if np.isfinite(piece).all():
-            continue
-        for i, k in np.argwhere(~np.isfinite(piece))[:1]:
+        for i, k in np.argwhere(~np.isfinite(values[first : first + size]))[:1]:
             raise PredictionError(
                 f"case {str(cases[first + i])!r}, class {str(classes[k])!r}: "
                 f"the score is {values[first + i, k]}; write a finite number"
@@ -245,15 +247,6 @@ def _holds_text(vector: Any) -> bool:
     if isinstance(vector, pd.Series | pd.Index) and vector.dtype.kind in "biufcmM":
         return False
     return any(isinstance(value, str) for value in vector)
-
-
-def _probabilities(logits: Float[np.ndarray, "case class"]) -> Float[np.ndarray, "case class"]:
-    """Turn logits into probabilities; refuse what cannot be logits."""
-    if improper(logits) is None:
-        raise PredictionError(
-            "they were marked as logits, but are probabilities already: they sum to one in every case; do not mark them"
-        )
-    return softmax(logits.astype(np.float64), axis=1)
 
 
 def _named_by_number(matrix: Matrix, classes: np.ndarray) -> Matrix:
@@ -293,21 +286,19 @@ def _of_two_classes(matrix: Matrix, classes: np.ndarray, positive: str | None, l
     known = 1 if named is None else classes.tolist().index(named)
     value = matrix.values[:, 0]
     inside = (value >= 0) & (value <= 1)
-    if logits:
-        if inside.all():
-            raise PredictionError(
-                "they were marked as logits, but all lie between 0 and 1, as probabilities do; do not mark them or, if "
-                "they are logits, give a column for each class"
-            )
-        other = np.zeros_like(value, dtype=float)
-        return replace(matrix, values=np.stack([value, other] if known == 0 else [other, value], 1), columns=None)
-    for row in np.flatnonzero(~inside)[:1]:
+    if logits and inside.all():
+        raise PredictionError(
+            "they were marked as logits, but all lie between 0 and 1, as probabilities do; do not mark them or, if "
+            "they are logits, give a column for each class"
+        )
+    for row in () if logits else np.flatnonzero(~inside)[:1]:
         raise PredictionError(
             f"row {row + 1}: one column for two classes is the probability of {str(classes[known])!r}, 0 to 1, but "
             f"{value[row]} was given; write a probability, mark logits as such (logits=True, --logits), or give a "
             "column for each class"
         )
-    return replace(matrix, values=np.stack([value, 1 - value] if known == 0 else [1 - value, value], 1), columns=None)
+    other = np.zeros_like(value, dtype=float) if logits else 1 - value
+    return replace(matrix, values=np.stack([value, other] if known == 0 else [other, value], 1), columns=None)
 
 
 def _with_cases(source: Any, cases: np.ndarray) -> Any:

@@ -45,7 +45,12 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
     ArgumentError
         If the results have no groups, or no such metric.
     """
-    values, whole = _draws(results, metric)
+    variable = _variable(results, metric)
+    if further := [str(name) for name in results[variable].dims[2:-1]]:
+        raise ArgumentError(
+            f"{metric!r} has a value for each {further[0]}: choose one by results.sel({further[0]}=...)."
+        )
+    values, whole = results[variable].values, results[variable.removesuffix(SUFFIX)].values
     columns, few = results["group_column"].values, few_cases(results, metric)
     mean = mean_known(results[metric + SUFFIX].values)
     lower, upper = intervals(values, ci_prob)
@@ -115,15 +120,6 @@ def _variable(results: xr.Dataset, metric: str) -> str:
         raise ArgumentError(f"there is no metric {metric!r} by group: {fix}.")
     total = f"{metric}_total{SUFFIX}"
     return total if total in results else metric + SUFFIX
-
-
-def _draws(results: xr.Dataset, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    variable = _variable(results, metric)
-    if further := [str(name) for name in results[variable].dims[2:-1]]:
-        raise ArgumentError(
-            f"{metric!r} has a value for each {further[0]}: choose one by results.sel({further[0]}=...)."
-        )
-    return results[variable].values, results[variable.removesuffix(SUFFIX)].values
 
 
 def probability_greatest(

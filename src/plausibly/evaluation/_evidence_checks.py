@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from plausibly._arviz import Posterior
 from plausibly.aggregation import are_shares
-from plausibly.annotations import Annotations, Slots
+from plausibly.annotations import Annotations
 from plausibly.errors import AnnotationError
 from plausibly.evaluation._ceiling import ceiling, some_cases
 from plausibly.evaluation._evaluate import evaluate_by_level
@@ -197,7 +197,9 @@ def _plurality(
     own = choice[:, slots.case]
     chosen[:, slots.case, place] = (slots.class_index == own) & (own >= 0)
     votes = np.zeros(shape)
-    votes[slots.case, place] = _counts(labelled, slots)
+    # classes that tie share a label; those of the remainder have none, since nobody named its classes
+    shares = first_choice_shares(labelled)[0].of(slots.case * labelled.n_classes + np.maximum(slots.class_index, 0))
+    votes[slots.case, place] = np.where(slots.is_remainder, 0, shares * n_labels[slots.case])
     observed = _label_shares(votes, chosen)
     random = np.random.default_rng([int(seed), 2])
     replicated = np.empty((DRAWS, *observed.shape))
@@ -262,14 +264,6 @@ def _fresh(
         p = norm.cdf(difference[at] / error[at]) if error[at] > 0 else np.nan
         values = float(agreed[at].mean()), float(old[at].mean()), float(error[at]), p
         yield name, "fresh", *values, passed, meaning
-
-
-def _counts(annotations: Annotations, slots: Slots) -> Float[np.ndarray, " slot"]:
-    """Labels of each slot; classes that tie share one. Those of the remainder are 0, since nobody named its classes."""
-    shares = first_choice_shares(annotations)[0].of(
-        slots.case * annotations.n_classes + np.maximum(slots.class_index, 0)
-    )
-    return np.where(slots.is_remainder, 0, shares * np.diff(annotations.case_start)[slots.case])
 
 
 def _label_shares(

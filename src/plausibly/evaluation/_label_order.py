@@ -1,6 +1,6 @@
 """Metrics of the order of cases: sorted once for every classifier and class, then summed up in every draw."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from os import cpu_count
@@ -35,19 +35,14 @@ class Orders(NamedTuple):
         ]
         order, end, side, values = (np.array(of) for of in zip(*found, strict=True))
         n_cases = scores.shape[1]
-        size = _size(n_cases)
+        step = max(8, 1 << max((n_cases - 1).bit_length() - 3, 0))
+        size = -(-n_cases // step) * step  # an eighth more at most, so that few programs are compiled
         ordered = np.full((len(order), size), -np.inf, np.float32)
         ordered[:, :n_cases] = np.take_along_axis(values, order, axis=1)
         fill = np.broadcast_to(np.arange(n_cases, size), (len(order), size - n_cases))
         order = np.concatenate([order, fill], axis=1).astype(np.int32)
         end = np.concatenate([end, np.full_like(fill, size - 1)], axis=1).astype(np.int32)
         return cls(order, end, side.astype(np.int32), ordered)
-
-
-def _size(n: int) -> int:
-    """Number of places for so many cases: an eighth more at most, so that few programs are compiled."""
-    step = max(8, 1 << max((n - 1).bit_length() - 3, 0))
-    return -(-n // step) * step
 
 
 def order_by_draw(
@@ -90,7 +85,9 @@ def order_of_weights(
 def _joined(orders: Orders, n: int, made: Callable[[slice], Sequence[Array]]) -> list[np.ndarray]:
     """Put blocks of draws side by side: numbers in double precision, and curves in single precision."""
     found: list[np.ndarray] = []
-    blocks = list(_blocks(orders, n))
+    step = max(1, _NUMBERS // orders.order.shape[1])
+    step = -(-n // -(-n // step))
+    blocks = [slice(first, min(first + step, n)) for first in range(0, n, step)]
     with ThreadPoolExecutor(cpu_count() or 1) as pool:  # a program for one block runs on one core
         for some, block in zip(
             blocks, pool.map(lambda some: [np.asarray(one) for one in made(some)], blocks), strict=True
@@ -100,12 +97,6 @@ def _joined(orders: Orders, n: int, made: Callable[[slice], Sequence[Array]]) ->
                     found.append(np.empty((*one.shape[:-1], n), float if one.ndim == 2 else np.float32))
                 found[at][..., some] = one
     return found
-
-
-def _blocks(orders: Orders, n: int) -> Iterator[slice]:
-    step = max(1, _NUMBERS // orders.order.shape[1])
-    step = -(-n // -(-n // step))
-    return (slice(first, min(first + step, n)) for first in range(0, n, step))
 
 
 def _filled(orders: Orders, values: np.ndarray) -> np.ndarray:

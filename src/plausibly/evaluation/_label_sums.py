@@ -120,7 +120,8 @@ class Labels:
         """Refuse predictions that are no probabilities, or no answers, where these are needed."""
         several, there = self.n_classes != 2, answered(predictions)
         if not there.all():
-            needing = [one for one, metric in self.every.items() if _needs_answer(metric)] + [*self.proper]
+            choices = [metric for metric, of in self.sums.items() if of.takes == "choice" and not of.needs_answer]
+            needing = [metric for metric in self.every if metric not in (*choices, *self.confusions)] + [*self.proper]
             for metric in needing[:1]:
                 check_answers(predictions, f" of {name!r}", cases, f" for {metric!r}")
         if (
@@ -135,11 +136,6 @@ class Labels:
     def layout(self) -> "Layout":
         """Where the sums of each metric are."""
         return Layout.of(self.sums, self.n_sides)
-
-
-def _needs_answer(metric: SumMetric | OrderMetric) -> bool:
-    """Say whether a metric needs an answer in every case."""
-    return isinstance(metric, OrderMetric) or metric.takes != "choice" or metric.needs_answer
 
 
 @dataclass(frozen=True)
@@ -201,15 +197,11 @@ class Cases:
         self._named = np.eye(labels.n_sides, dtype=np.float32)[choices] * (choices >= 0)[..., None]
         self._taken = scores.astype(np.float32), self._named
 
-    def if_true(self, at: Int[np.ndarray, " chosen"], side: int) -> Float[np.ndarray, "classifier row chosen"]:
+    def _if_true(self, at: Int[np.ndarray, " chosen"], side: int) -> Float[np.ndarray, "classifier row chosen"]:
         """Numbers of chosen cases if a class is true."""
         truth = np.zeros((len(at), self._n_sides), np.float32)
         truth[:, side] = 1
         return self._numbers(at, truth)
-
-    def names(self, at: Int[np.ndarray, " chosen"], side: int) -> Float[np.ndarray, "classifier chosen"]:
-        """Whether classifiers name a class."""
-        return self._named[:, at, side]
 
     def rows(self, truth: Float[np.ndarray, "case side"]) -> Float[np.ndarray, "classifier row case"]:
         """All rows of all cases, for a truth that has weights of classes, which are weights of the case altogether."""
@@ -223,8 +215,50 @@ class Cases:
         numbers = np.zeros((len(self._named), self._layout.n_numbers, len(truth)))
         for side in np.flatnonzero(truth.any(axis=0)) if self._layout.n_numbers else ():
             at = np.flatnonzero(truth[:, side])
-            numbers[..., at] += self.if_true(at, side) * truth[at, side]
+            numbers[..., at] += self._if_true(at, side) * truth[at, side]
         return np.concatenate([numbers, *self._counts(truth)], axis=1).astype(np.float32)
+
+    def sums_by_draw(
+        self,
+        best: Int[np.ndarray, "case draw"],
+        weights: Float[np.ndarray, "case #draw"],
+        signs: Sequence[Float[np.ndarray, " case"]],
+    ) -> Float[np.ndarray, "sign classifier row draw"]:
+        """Sum all rows over cases in every draw, several times, with other signs or over other groups of cases."""
+        n_classifiers, n_numbers, n_counts = len(self._named), self._layout.n_numbers, self._layout.n_counts
+        found = np.zeros((len(signs), n_classifiers, len(self._layout), best.shape[1]))
+        both, true, named, answered = (n_numbers + n_counts * at for at in range(len(Counts._fields)))
+        silent = (self._choices < 0).any()
+        step = max(1, _NUMBERS // best.shape[1])
+        for first in range(0, len(best), step):
+            some = slice(first, first + step)
+            for side in range(self._n_sides):
+                there = best[some] == side
+                local = np.flatnonzero(there.any(axis=1))
+                if not len(local):
+                    continue
+                at = local + first
+                is_true = there[local] * np.asarray(weights[at], np.float32)
+                rows = [self._if_true(at, side).reshape(n_classifiers * n_numbers, len(at))]
+                if n_counts:
+                    rows += [self._named[:, at, side], (self._choices[:, at] >= 0).astype(np.float32)][: 1 + silent]
+                    rows += [np.ones((1, len(at)), np.float32)]
+                stacked = np.concatenate(rows)
+                for number, sign in enumerate(signs):
+                    own = slice(None) if sign.all() else np.flatnonzero(sign[at])
+                    sums = (stacked[:, own] * sign[at][own].astype(np.float32)) @ is_true[own]
+                    of_numbers = sums[: n_classifiers * n_numbers]
+                    found[number, :, :n_numbers] += of_numbers.reshape(n_classifiers, n_numbers, best.shape[1])
+                    if n_counts:
+                        of_counts = sums[len(of_numbers) : -1].reshape(-1, n_classifiers, best.shape[1])
+                        found[number, :, both + side] += of_counts[0]
+                        found[number, :, true + side] += sums[-1]
+                        found[number, :, answered + side] += of_counts[1] if silent else sums[-1]
+        if n_counts:
+            for number, sign in enumerate(signs):
+                of_named = np.einsum("jck,c->jkc", self._named, sign.astype(np.float32))
+                found[number, :, named:answered] = of_named @ np.asarray(weights, np.float32)
+        return found
 
     def _counts(self, truth: Float[np.ndarray, "case side"]) -> Sequence[Float[np.ndarray, "classifier side case"]]:
         if not self._layout.n_counts:
@@ -272,47 +306,3 @@ def mean_truth(
         found = np.bincount(key.ravel(), of_key, n_some * n_sides).reshape(n_some, n_sides) / best.shape[1]
         out[some] = found if of_key is not None else found * weights[some]
     return out
-
-
-def sums_by_draw(
-    cases: Cases,
-    layout: Layout,
-    best: Int[np.ndarray, "case draw"],
-    weights: Float[np.ndarray, "case #draw"],
-    signs: Sequence[Float[np.ndarray, " case"]],
-) -> Float[np.ndarray, "sign classifier row draw"]:
-    """Sum all rows over cases in every draw, several times, with other signs or over other groups of cases."""
-    n_classifiers, n_numbers, n_counts = len(cases._named), layout.n_numbers, layout.n_counts
-    found = np.zeros((len(signs), n_classifiers, len(layout), best.shape[1]))
-    both, true, named, answered = (n_numbers + n_counts * at for at in range(len(Counts._fields)))
-    silent = (cases._choices < 0).any()
-    step = max(1, _NUMBERS // best.shape[1])
-    for first in range(0, len(best), step):
-        some = slice(first, first + step)
-        for side in range(cases._n_sides):
-            there = best[some] == side
-            local = np.flatnonzero(there.any(axis=1))
-            if not len(local):
-                continue
-            at = local + first
-            is_true = there[local] * np.asarray(weights[at], np.float32)
-            rows = [cases.if_true(at, side).reshape(n_classifiers * n_numbers, len(at))]
-            if n_counts:
-                rows += [cases.names(at, side), (cases._choices[:, at] >= 0).astype(np.float32)][: 1 + silent]
-                rows += [np.ones((1, len(at)), np.float32)]
-            stacked = np.concatenate(rows)
-            for number, sign in enumerate(signs):
-                own = slice(None) if sign.all() else np.flatnonzero(sign[at])
-                sums = (stacked[:, own] * sign[at][own].astype(np.float32)) @ is_true[own]
-                of_numbers = sums[: n_classifiers * n_numbers]
-                found[number, :, :n_numbers] += of_numbers.reshape(n_classifiers, n_numbers, best.shape[1])
-                if n_counts:
-                    of_counts = sums[len(of_numbers) : -1].reshape(-1, n_classifiers, best.shape[1])
-                    found[number, :, both + side] += of_counts[0]
-                    found[number, :, true + side] += sums[-1]
-                    found[number, :, answered + side] += of_counts[1] if silent else sums[-1]
-    if n_counts:
-        for number, sign in enumerate(signs):
-            of_named = np.einsum("jck,c->jkc", cases._named, sign.astype(np.float32))
-            found[number, :, named:answered] = of_named @ np.asarray(weights, np.float32)
-    return found

@@ -14,7 +14,7 @@ from plausibly.compute import Part as Block
 from plausibly.compute import run
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._ambiguity import AMBIGUITY, share_entropies
-from plausibly.evaluation._label_sums import Cases, Labels, mean_truth, sums_by_draw
+from plausibly.evaluation._label_sums import Cases, Labels, mean_truth
 from plausibly.evaluation._program import Plan, measure_block
 from plausibly.evaluation._ranges import Range
 from plausibly.evaluation._rows import all_rows, list_rows, metric_sums
@@ -150,9 +150,10 @@ def measure(part: Part, measures: Measures) -> Found:
     if plan.rounds:
         for at, of_group in enumerate(member, n_groups - plan.n_by):
             inside = np.flatnonzero(of_group)
-            means = over_draws[..., inside] / cases.n_draws
-            totals["sampling"][at, :, : len(rows)] = _resampled(means, bootstrap[inside])
-            totals["sampling_weight"][at] = _resampled(case_weight[inside], bootstrap[inside])
+            # In the compiled program, whose shapes are fixed, all cases would take part in the sums of every group.
+            means = (over_draws[..., inside] / cases.n_draws).astype(np.float32)
+            totals["sampling"][at, :, : len(rows)] = means @ bootstrap[inside]
+            totals["sampling_weight"][at] = case_weight[inside].astype(np.float32) @ bootstrap[inside]
     by_case["metrics"] = _metrics_by_case(measures, cases.names, over_draws, case_weight * cases.n_draws)
     by_case = {key: values.astype(np.float32) for key, values in by_case.items()}
     if plan.best:
@@ -175,17 +176,17 @@ def _of_labels(
     """Sums of the rows of metrics of labels over the cases of each group, as in :class:`Found`."""
     if not labels.sums:
         return {}
-    layout, cases = labels.layout, inputs.as_labels(labels)
+    cases = inputs.as_labels(labels)
     weights = np.ones((len(best), 1)) if inputs.weights is None else inputs.weights
     draws, point = best[:, :-1], best[:, -1:]
     signs = [inputs.sign * group for group in groups] if resampled.size else []
-    by_draw = sums_by_draw(cases, layout, draws, weights, [*groups, *signs])
-    at_point = sums_by_draw(cases, layout, point, weights.mean(axis=1, keepdims=True), groups)
+    by_draw = cases.sums_by_draw(draws, weights, [*groups, *signs])
+    at_point = cases.sums_by_draw(point, weights.mean(axis=1, keepdims=True), groups)
     found = {"sums": np.concatenate([by_draw[: len(groups)], at_point], axis=-1)}
     if resampled.size:
         rows = cases.expected_rows(mean_truth(draws, weights, labels.n_sides))
         chosen = [np.flatnonzero(group) for group in groups]
-        found["sampling"] = np.stack([_resampled(rows[..., own], resampled[own]) for own in chosen])
+        found["sampling"] = np.stack([rows[..., inside] @ resampled[inside] for inside in chosen])
         found["signed"] = by_draw[len(groups) :]
     return found
 
@@ -210,16 +211,6 @@ def _zeros(
     for of, array in (parts | {"_sampling": by_round, "_signed": totals["signed"]}).items():
         sums |= {f"counts{of}": array[:, :, :n_counts], f"amounts{of}": array[:, :, n_counts:n_rows]}
     return totals, sums
-
-
-def _resampled(
-    means: Float[np.ndarray, "*shape case"], weights: Float[np.ndarray, "case replicate"]
-) -> Float[np.ndarray, "*shape replicate"]:
-    """Sums with bootstrap weights over the cases of a group, which are few of all.
-
-    In a compiled program, whose shapes are fixed, all cases would take part in the sums of every group.
-    """
-    return means.astype(np.float32) @ weights
 
 
 class _Inputs:

@@ -89,7 +89,7 @@ def usual_metrics(
     probable = all(improper(given) is None for given in predictions)
     if ordered:
         of_grades = {name: LABEL_METRICS[name] for name in GROUPS["ordered"]}
-        possible = (name for name, metric in of_grades.items() if probable or metric.takes != "probabilities")
+        possible = [name for name, metric in of_grades.items() if probable or metric.takes != "probabilities"]
         return [
             *silent,
             *(name for name in possible if not (silent and getattr(of_grades[name], "needs_answer", True))),
@@ -114,45 +114,17 @@ def read_metrics(
     ordered: bool = False,
     drawn: bool = True,
 ) -> Asked:
-    """Read which metrics are wanted: the only place that does.
+    """Read which metrics are wanted: the only place that does. What was read already is returned.
 
-    Parameters
-    ----------
-    metrics
-        Names of metrics, or of groups of them; functions of :mod:`plausibly.metrics`; mappings from names to these or
-        to metrics of the user's own; or a list of any of them. A mapping by itself is besides metrics of lists; None is
-        for ``usual_metrics``, besides those of lists. What was read already is returned.
-    ks
-        Lengths of the lists, where metrics of lists are not named. By default 1, 2 and 3, if below the number of
-        classes; of two classes, the accuracy is then the only metric of lists.
-    n_classes
-        Number of classes.
-    predictions
-        Predictions of every classifier, which are needed where no metrics are named.
-    threshold
-        Threshold of the net benefit that is named without one.
-    prevalence
-        Prevalence at which predictive values are wanted besides.
-    risks
-        Risk levels of the classes, from which the expected cost follows.
-    ordered
-        Whether classes are ordered, whose usual metrics are others.
-    drawn
-        Whether the truth has draws, which metrics of lists and of plausibilities need.
+    Metrics are names of metrics, or of groups of them; functions of :mod:`plausibly.metrics`; mappings from names to
+    these or to metrics of the user's own; or a list of any of them. A mapping by itself is besides metrics of lists,
+    whose lengths are `ks`; None is for :func:`usual_metrics`, besides those of lists. Of two classes, the accuracy is
+    then the only metric of lists. Metrics of lists and of plausibilities need a truth that is `drawn`.
 
     Raises
     ------
     ArgumentError
         If there is no such metric, it needs draws, or a metric of the user's own is not one or its name is taken.
-
-    Examples
-    --------
-    >>> asked = read_metrics(["auroc", "top1_accuracy", "net_benefit_0.2"], [1, 2], 3)
-    >>> list(asked.order), asked.lists, list(asked.sums)
-    (['auroc'], {'top1_accuracy': ('accuracy', 1)}, ['net_benefit_0.2'])
-    >>> mine = SumMetric(lambda choice, truth: choice @ truth)
-    >>> list(read_metrics([plausibly.metrics.brier, {"mine": mine}], None, 3).sums)
-    ['brier', 'mine']
     """
     if isinstance(metrics, Asked):
         return metrics
@@ -231,13 +203,7 @@ def _entries(metrics: Any, groups: Mapping[str, Sequence[str]]) -> Iterator[tupl
 
 
 def public_name(given: Any) -> str | None:
-    """Name of a metric of this package, given as its name or as its public function; None for anything else.
-
-    Examples
-    --------
-    >>> public_name(plausibly.metrics.auroc), public_name("auroc"), public_name(max)
-    ('auroc', 'auroc', None)
-    """
+    """Name of a metric of this package, given as its name or as its public function; None for anything else."""
     if isinstance(given, str):
         return str(given)
     if isinstance(given, SumMetric | OrderMetric):
@@ -325,11 +291,6 @@ def check_lengths(name: str, given: int | Sequence[int] | None, n_classes: int) 
     """Refuse lengths of lists, or sizes of sets, that are out of range.
 
     By default 1, 2 and 3, or only those below the number of classes: a set of all classes is always right.
-
-    Examples
-    --------
-    >>> check_lengths("k", None, 3), check_lengths("k", 3, 3), check_lengths("k", None, 1)
-    ([1, 2], [3], [1])
     """
     if given is None:
         return usual_lengths(n_classes)

@@ -53,21 +53,15 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
         for metric, variable in metrics.items():
             if variable.dims not in DIMS:
                 continue
-            for class_name, of_class in _by_class(results, variable.dims):
-                place = (position, *of_class)
+            of_classes = results["class_name"].values if "class_name" in variable.dims else [""]
+            for at, class_name in enumerate(of_classes):
+                place = (position, at) if "class_name" in variable.dims else (position,)
                 row = _row(variables, metric, place, ci_prob)
-                rows.append((str(classifier), metric, class_name, *row))
+                rows.append((str(classifier), metric, str(class_name), *row))
     columns = ["classifier", "metric", "class", "mean", "sd", "lower", "upper", "best", "worst", "point"]
     more = ["total_lower", "total_upper", "sampling_sd", "undefined", "infinite"]
     table = pd.DataFrame(rows, columns=[*columns, *more])
     return table if table["class"].any() else table.drop(columns="class")
-
-
-def _by_class(results: xr.Dataset, dims: tuple[Hashable, ...]) -> list[tuple[str, tuple[int, ...]]]:
-    """Name the classes of a variable, and say where they are."""
-    if "class_name" not in dims:
-        return [("", ())]
-    return [(str(name), (at,)) for at, name in enumerate(results["class_name"].values)]
 
 
 def _row(variables: Mapping[Hashable, xr.Variable], metric: Hashable, place: tuple[int, ...], ci_prob: float) -> tuple:

@@ -6,11 +6,7 @@ from plausibly.metrics._by_class import Counts, counts, less
 from plausibly.metrics._declared import SumMetric, label_metric
 
 
-def _accuracy(found: Counts, n):
-    return jnp.sum(found.both) / n
-
-
-@label_metric(SumMetric(counts, _accuracy, bounds=(0.0, 1.0)))
+@label_metric(SumMetric(counts, lambda found, n: jnp.sum(found.both) / n, bounds=(0.0, 1.0)))
 def accuracy(predictions, truth, weights=None):
     """Share of the cases whose class a classifier names.
 
@@ -28,11 +24,7 @@ def accuracy(predictions, truth, weights=None):
     """
 
 
-def _answer_rate(found: Counts, n):
-    return less(n, jnp.sum(found.silent)) / n
-
-
-@label_metric(SumMetric(counts, _answer_rate, bounds=(0.0, 1.0)))
+@label_metric(SumMetric(counts, lambda found, n: less(n, jnp.sum(found.silent)) / n, bounds=(0.0, 1.0)))
 def answer_rate(predictions, truth, weights=None):
     """Share of the cases in which a classifier gives an answer (coverage of selective classification).
 
