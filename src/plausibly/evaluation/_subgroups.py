@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 
 from plausibly._arviz import Posterior
 from plausibly.annotations import read_risks
+from plausibly.compute import run
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._measure import risk_arrays
 from plausibly.evaluation._program import level_plausibility
@@ -15,7 +16,6 @@ from plausibly.evaluation._ranges import Range, Ranges
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.posterior import annotations_of
-from plausibly.posterior._blocks import run
 
 
 def risk_weights(
