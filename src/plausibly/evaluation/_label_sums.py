@@ -9,6 +9,7 @@ cases.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -151,31 +152,22 @@ class Layout:
     @classmethod
     def of(cls, metrics: Mapping[str, SumMetric], n_sides: int) -> "Layout":
         """Lay out the rows of metrics."""
-        known: dict[tuple[Callable[..., Any], str], tuple[int, int]] = {}
-        place, end = {}, 0
-        for metric in metrics.values():
-            key = metric.rows, metric.takes
-            if metric.rows is not counts and key not in known:
-                size = len(ravel_pytree(_empty(metric, n_sides))[0])
-                known[key] = end, end + size
-                end += size
-        counted = any(metric.rows is counts for metric in metrics.values())
-        of_counts = end, end + len(Counts._fields) * n_sides
-        for name, metric in metrics.items():
-            place[name] = of_counts if metric.rows is counts else known[metric.rows, metric.takes]
-        return cls(tuple(known), place, end, n_sides * counted)
+        sizes: dict[tuple[Callable[..., Any], str], int] = {}
+        for metric in sorted(metrics.values(), key=lambda metric: metric.rows is counts):
+            sizes.setdefault((metric.rows, metric.takes), len(ravel_pytree(_empty(metric, n_sides))[0]))
+        ends = np.cumsum([0, *sizes.values()]).tolist()
+        places = dict(zip(sizes, pairwise(ends), strict=True))
+        functions = tuple((rows, takes) for rows, takes in sizes if rows is not counts)
+        place = {name: places[metric.rows, metric.takes] for name, metric in metrics.items()}
+        return cls(functions, place, ends[len(functions)], n_sides * (len(functions) < len(sizes)))
 
     def __len__(self) -> int:
         return self.n_numbers + len(Counts._fields) * self.n_counts
 
 
 def as_sums(metric: SumMetric, n_sides: int, rows: Float[Array, " row"]) -> Any:
-    """Give rows the form that a metric knows."""
-    return (
-        Counts(*jnp.split(rows, len(Counts._fields)))
-        if metric.rows is counts
-        else ravel_pytree(_empty(metric, n_sides))[1](rows)
-    )
+    """Sums in the form that a metric knows."""
+    return ravel_pytree(_empty(metric, n_sides))[1](rows)
 
 
 def _empty(metric: SumMetric, n_sides: int) -> Any:

@@ -20,7 +20,7 @@ from plausibly.evaluation._metrics import COORDINATES, Asked, check_lengths, rea
 from plausibly.evaluation._panels import first_choices
 from plausibly.evaluation._resampled import bootstrap_weights
 from plausibly.evaluation._thresholds import check_positive, check_thresholds, positive_index
-from plausibly.evaluation._truth import Truth, distribution_in_words, truth_in_words, truth_of_labels
+from plausibly.evaluation._truth import Truth, truth_of_labels, truths_in_words
 from plausibly.groups import Groups, check_clusters, check_weights, read_groups
 from plausibly.metrics._confusion import NO_ANSWER, pairs
 from plausibly.metrics._decisions import Cost
@@ -158,7 +158,7 @@ def described(
 
 def with_against(results: xr.Dataset, asked: Asked) -> xr.Dataset:
     """Say of each metric of labels, or of plausibilities, what it is against, as the attribute ``against``."""
-    truth, distribution = truth_in_words(results.attrs), distribution_in_words(results.attrs)
+    truth, distribution = truths_in_words(results.attrs)
     sums = {name: distribution if one.of_distribution else truth for name, one in asked.sums.items()}
     for name, said in (dict.fromkeys(asked.own, distribution) | dict.fromkeys(asked.order, truth) | sums).items():
         for variable in {name, f"{name}{SUFFIX}"} & {*results}:

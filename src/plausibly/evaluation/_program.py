@@ -90,56 +90,45 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
     if plan.by_level:
         of_best = given["risks"][draws[0]]
         groups += [groups[0] * (of_best == level) for level in range(N_LEVELS)]
-    weights = jnp.stack(groups)
-    at_point = jnp.mean(weights.astype(jnp.float32), axis=2)
+    at_point = jnp.mean(jnp.stack(groups).astype(jnp.float32), axis=2)
     if plan.n_by:
         at_point = jnp.concatenate([at_point, given["member"] * at_point[0]])
 
-    def with_members(of_groups: Array, of_members: Array | None) -> Array:
+    def with_members(of_groups: list[Array], of_members: Array | None) -> Array:
         """Append the sums over the cases of each group asked for; whole numbers stay whole."""
+        stacked = jnp.stack(of_groups)
         if of_members is None:
-            return of_groups
-        whole = jnp.issubdtype(of_groups.dtype, jnp.integer)
-        return jnp.concatenate([of_groups, (jnp.round(of_members) if whole else of_members).astype(of_groups.dtype)])
+            return stacked
+        whole = jnp.issubdtype(stacked.dtype, jnp.integer)
+        return jnp.concatenate([stacked, (jnp.round(of_members) if whole else of_members).astype(stacked.dtype)])
 
     resampled = _bootstrap_weights(given, block.draw[:-1], plan.rounds) if plan.rounds else None
     sign = 1 - 2 * (given["cluster"][:, 1] & 1).astype(jnp.int32) if plan.rounds else None
 
-    def over_members(values: Array) -> tuple[Array | None, Array | None]:
-        """Sums over the cases of each group asked for, and the same with a sign for each case, in one pass."""
-        if not plan.n_by:
-            return None, None
-        member = given["member"]
-        if sign is None:
-            return _over_members(member, values), None
-        both = _over_members(jnp.concatenate([member, member * sign]), values)
-        return both[: plan.n_by], both[plan.n_by :]
+    def summed(values: Array, name: str) -> dict[str, Array]:
+        """Sums of values (…, case, draw) over cases and over draws, with bootstrap weights, and with signs of cases."""
+        weighed = [values[..., :-1] * group for group in groups]
+        members = signed_members = None
+        if plan.n_by:  # in one pass
+            member = given["member"] if sign is None else jnp.concatenate([given["member"], given["member"] * sign])
+            both = _over_members(member, weighed[0])
+            members, signed_members = both[: plan.n_by], both[plan.n_by :]
+        by_case = [jnp.sum(part, axis=-1) for part in jnp.array_split(weighed[0], plan.parts, axis=-1)]
+        point = jnp.einsum("...c,gc->g...", values[..., -1].astype(jnp.float32), at_point, precision="highest")
+        sums = {f"{name}_by_case": jnp.stack(by_case), f"{name}_point": point}
+        sums[name] = with_members([jnp.sum(of, axis=-2) for of in weighed], members)
+        if resampled is not None and sign is not None:
+            sums[f"{name}_sampling"] = jnp.stack([_resampled(jnp.mean(of, axis=-1), resampled) for of in weighed])
+            signed = [jnp.sum(of * sign[:, None], axis=-2) for of in weighed]
+            sums[f"{name}_signed"] = with_members(signed, signed_members)
+        return sums
 
-    def noisy(name: str, of_groups: list[Array], signed_members: Array | None) -> dict[str, Array]:
-        """Sums with bootstrap weights of means over draws, and sums with a sign for each case."""
-        if resampled is None or sign is None:
-            return {}
-        sampling = jnp.stack([_resampled(jnp.mean(own, axis=-1), resampled) for own in of_groups])
-        signed = jnp.stack([jnp.sum(own * sign[:, None], axis=-2) for own in of_groups])
-        return {f"{name}_sampling": sampling, f"{name}_signed": with_members(signed, signed_members)}
-
-    in_groups, signed = over_members(weights[0])
-    found |= {"weight": with_members(jnp.sum(weights, axis=1), in_groups), "weight_point": jnp.sum(at_point, axis=1)}
-    found |= noisy("weight", groups, signed)
+    found |= summed(jnp.ones(lists.shape[1:], jnp.int32), "weight")
+    del found["weight_by_case"]
     if resampled is not None and (plan.n_by or plan.best):
         found["resampled"] = resampled
     if "predicted" not in given:
         return found
-
-    def summed(values: Array, name: str) -> dict[str, Array]:
-        of_draws = values[..., :-1]
-        by_case = [jnp.sum(part, axis=-1) for part in jnp.array_split(of_draws * weights[0], plan.parts, axis=-1)]
-        by_draw = [jnp.sum(of_draws * group, axis=1) for group in weights]
-        point = jnp.sum(values[..., -1].astype(jnp.float32) * at_point[:, None], axis=-1)
-        in_groups, signed = over_members(of_draws * weights[0])
-        by_draw = with_members(jnp.stack(by_draw), in_groups)
-        sums = {name: by_draw, f"{name}_by_case": jnp.stack(by_case), f"{name}_point": point}
-        return sums | noisy(name, [of_draws * group for group in weights], signed)
 
     def counted(predicted: Int[Array, "place case"]) -> dict[str, Array]:
         rows = [METRICS[metric].count(predicted[:k, :, None], lists[:k]) for metric, k in plan.counts]

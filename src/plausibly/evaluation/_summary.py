@@ -66,29 +66,20 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
 
 def _row(variables: Mapping[Hashable, xr.Variable], metric: Hashable, place: tuple[int, ...], ci_prob: float) -> tuple:
     """Tabulate the draws of one metric of one classifier."""
-    variable = variables[metric]
-    drawn = variable.values[place]
-    values, shares = _known(drawn), (np.isnan(drawn).mean(), np.isinf(drawn).mean())
-    point = float(variables[f"{metric}_point"].values[place])
-    total, sampling = (_replicates(variables, metric, noise, place) for noise in ("total", "sampling"))
-    with np.errstate(invalid="ignore"):
-        sampling_sd = sampling.std(ddof=1) if len(sampling) > 1 else np.nan
-    if not len(values):  # undefined in every draw
-        return *[np.nan] * 6, point, *interval(total, ci_prob), sampling_sd, *shares
-    good = goodness(values, variable.attrs)
-    worst, best = values[good.argmin()], values[good.argmax()]
+
+    def known(name: str) -> Float[np.ndarray, " known"]:
+        values = variables[name].values[place] if name in variables else np.empty(0)
+        return values[~np.isnan(values)]
+
+    drawn, point = variables[metric].values[place], float(variables[f"{metric}_point"].values[place])
+    values, total, sampling = (known(f"{metric}{noise}") for noise in ("", "_total", "_sampling"))
+    shares = np.isnan(drawn).mean(), np.isinf(drawn).mean()
     with np.errstate(invalid="ignore"):  # infinite likelihood ratios
+        sampling_sd = sampling.std(ddof=1) if len(sampling) > 1 else np.nan
         spread = values.std(ddof=1) if len(values) > 1 else np.nan  # a point estimate, whose noise is unknown
     ends, of_total = interval(values, ci_prob), interval(total, ci_prob)
+    if not len(values):  # undefined in every draw
+        return *[np.nan] * 6, point, *of_total, sampling_sd, *shares
+    good = goodness(values, variables[metric].attrs)
+    worst, best = values[good.argmin()], values[good.argmax()]
     return values.mean(), spread, *ends, best, worst, point, *of_total, sampling_sd, *shares
-
-
-def _replicates(
-    variables: Mapping[Hashable, xr.Variable], metric: Hashable, noise: str, place: tuple[int, ...]
-) -> Float[np.ndarray, " replicate"]:
-    name = f"{metric}_{noise}"
-    return _known(variables[name].values[place]) if name in variables else np.empty(0)
-
-
-def _known(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " known"]:
-    return values[~np.isnan(values)]

@@ -28,24 +28,22 @@ def check_truth(truth: object) -> bool:
 
 def truth_in_words(attrs: Mapping[str, Any]) -> str:
     """Say what labels are compared with, given the attributes of results."""
+    return truths_in_words(attrs)[0]
+
+
+def truths_in_words(attrs: Mapping[str, Any]) -> tuple[str, str]:
+    """Say what labels are compared with, and what metrics of whole distributions are."""
     truth = attrs.get("truth", "most-plausible")
     if truth == "annotator":
-        return "what one expert would say"
+        return "what one expert would say", "the shares of experts' labels"
     if truth == "panel":
-        return f"what {_NUMBERS.get(attrs['panel'], attrs['panel'])} experts would decide"
+        people = _NUMBERS.get(attrs["panel"], attrs["panel"])
+        return f"what {people} experts would decide", "the shares of panels' decisions"
     if "assumes" in attrs:
-        return "the true class"
-    return "what most experts would name" if are_shares(attrs) else "the most plausible class"
-
-
-def distribution_in_words(attrs: Mapping[str, Any]) -> str:
-    """Say what metrics of whole distributions compare predictions with, given the attributes of results."""
-    truth = attrs.get("truth", "most-plausible")
-    if truth != "most-plausible":
-        return "the shares of experts' labels" if truth == "annotator" else "the shares of panels' decisions"
-    if "assumes" in attrs:
-        return "the probabilities of the true class"
-    return "the experts' distribution" if are_shares(attrs) else "the plausibilities"
+        return "the true class", "the probabilities of the true class"
+    if are_shares(attrs):
+        return "what most experts would name", "the experts' distribution"
+    return "the most plausible class", "the plausibilities"
 
 
 def truth_of_labels(
