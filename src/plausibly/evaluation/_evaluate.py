@@ -37,13 +37,14 @@ from plausibly.evaluation._evidence import (
 )
 from plausibly.evaluation._label_results import Values, values_by_group, values_of_sums, variables
 from plausibly.evaluation._limits import limits, listed
-from plausibly.evaluation._measure import Found, Measures, Part, join, measure
+from plausibly.evaluation._measure import Measures, Part, Totals, join, measure
 from plausibly.evaluation._metrics import Metrics, check_lengths
 from plausibly.evaluation._of_labels import Question, against_labels, described, read_question, with_against
 from plausibly.evaluation._panels import agreement, first_choices
+from plausibly.evaluation._program import Plan
 from plausibly.evaluation._ranges import CASES, Ranges
 from plausibly.evaluation._resampled import Average, averages
-from plausibly.evaluation._rows import metric_sums
+from plausibly.evaluation._rows import list_rows, metric_sums
 from plausibly.evaluation._thresholds import labels_of_posterior
 from plausibly.evaluation._total import total_noise
 from plausibly.evaluation._truth import Truth, check_truth, truth_of_labels
@@ -364,7 +365,7 @@ def evaluate_by_level(
     with opened(posterior) if from_file else reading(posterior) as source, Progress(progress) as bars:
         annotations, attrs = annotations_of(source, every=False), source.attrs
         question = read_question(annotations, predictions, drawn=True, **options)
-        names, lined_up, asked, labels, cluster, groups, risks = question
+        names, lined_up, wanted, labels, cluster, groups, risks = question
         break_ties = options["break_ties"]
         ranges = Ranges(source, seed, annotations.cases)
         checked = None if weights is None else check_weights(weights, ranges.n_draws, annotations.cases)
@@ -377,20 +378,13 @@ def evaluate_by_level(
         shares, known = are_shares(attrs), known_predictions(attrs)
         withheld, seen = _withheld(attrs, annotations, question, choice, seed) if names and shares else ("", [])
         expects = bool(names) and shares and not known  # agreement, which is compared
-        measures = Measures.of(
-            asked.lists | ({"top1_coverage": ("coverage", 1)} if expects or withheld else {}),
-            asked.own,
-            labels,
-            risks,
-            sizes=check_lengths("sizes", sizes, annotations.n_classes),
-            n_classifiers=len(names),
-            n_draws=ranges.n_draws,
-            replicates=int(options["replicates"]),
-            by_level=by_level,
-            break_ties=break_ties,
-            weighted=checked is not None,
-            n_by=0 if groups is None else len(groups),
+        lists = wanted.lists | ({"top1_coverage": ("coverage", 1)} if expects or withheld else {})
+        lengths = check_lengths("sizes", sizes, annotations.n_classes)
+        plan = _plan(question, lists, lengths, ranges.n_draws, int(options["replicates"]))
+        plan = plan._replace(
+            break_ties=break_ties, weighted=checked is not None, by_level=by_level and risks is not None
         )
+        measures = Measures(plan, lists, wanted.own, labels, risks)
         words = key_words(seed, cluster, Stream.BOOTSTRAP)
         member = np.empty((0, ranges.n_cases)) if groups is None else groups.member
         advance = bars.task("Evaluating", ranges.n_cases, "cases")
@@ -407,8 +401,8 @@ def evaluate_by_level(
 
         here = (measure(part, measures) for part in ahead(parts()))
         made = here if scheduler is None else in_order(map_on(scheduler, measure, parts(), measures))
-        found = join(made, ranges.n_cases, advance)
-        best = found.by_case.pop("best", None)
+        totals = join(made, ranges.n_cases, advance)
+        best = totals.by_case.pop("best", None)
         chain = np.repeat(np.arange(ranges.n_chains), ranges.draws_per_chain)
         clusters = len(np.unique(cluster if checked is None else cluster[checked.any(axis=0)]))
         results = xr.Dataset(
@@ -427,30 +421,30 @@ def evaluate_by_level(
         if known and not withheld and (said := limits(annotations)):
             results.attrs["limits"] = " ".join(said)
         if clusters < 2:  # a single one says nothing about others
-            found.sampling[:] = np.nan
+            totals.sampling[:] = np.nan
         empty = results.drop_dims("case")
-        hidden = () if "top1_coverage" in asked.lists or (withheld and asked.lists) else ("top1_coverage",)
+        hidden = () if "top1_coverage" in wanted.lists or (withheld and wanted.lists) else ("top1_coverage",)
         reported = [
             name
             for name, (metric, k) in measures.names.items()
             if name not in hidden and not (withheld and k and not METRICS[metric].of_masses)
         ]
-        by_draw = partial(_by_draw, measures, found, reported)
-        results = results.assign(by_draw(0) | _of_cases(found, source, annotations, shares))
-        n_replicates = measures.plan.rounds * ranges.n_draws
+        by_draw = partial(_by_draw, measures, totals, reported)
+        results = results.assign(by_draw(0) | _of_cases(totals, source, annotations, shares))
+        n_replicates = plan.rounds * ranges.n_draws
         case_weight = None if checked is None else checked.mean(axis=0, dtype=float)
         of_cases = agreement(annotations, choice, case_weight)
         agreed = averages(of_cases, cluster, seed, n_replicates, ranges.n_draws)
         if expects and ranges.n_draws > 1:
-            agreed |= _expected(measures, found, of_cases["expert_agreement"], cluster)
+            agreed |= _expected(measures, totals, of_cases["expert_agreement"], cluster)
         if withheld:
             of_unseen = np.where(np.isin(names, seen), np.nan, agreed["expert_agreement"][1])
             bounds = zip(("lower", "upper"), accuracy_bounds(of_unseen, annotations.n_classes), strict=True)
             agreed |= {f"top1_accuracy_{end}_bound": ("classifier", bound) for end, bound in bounds}
-        top = found.by_case["top_class"].astype(int)
+        top = totals.by_case["top_class"].astype(int)
         top_class = np.where(top == UNNAMED, REMAINDER_NAME, annotations.classes[top])
         results = results.assign(agreed).assign_coords(top_class=("case", top_class))
-        n_levels = len(found.weight) - measures.plan.n_by
+        n_levels = len(totals.weight) - plan.n_by
         if groups is not None:
             of_groups = {f"{name}{SUFFIX}": variable for name, variable in by_draw(slice(n_levels, None)).items()}
             results = results.assign_coords(groups.coords).assign(of_groups)
@@ -458,8 +452,8 @@ def evaluate_by_level(
             members = question.members
             weighed = np.ones(ranges.n_cases, bool) if checked is None else checked.any(axis=0)
             counted = [np.count_nonzero(weighed[np.flatnonzero(member)]) for member in members]
-            at_groups = (0, *range(n_levels, len(found.weight)))
-            values = [_of_sums(measures, found, at, n) for at, n in zip(at_groups, counted, strict=True)]
+            at_groups = (0, *range(n_levels, len(totals.weight)))
+            values = [_of_sums(measures, totals, at, n) for at, n in zip(at_groups, counted, strict=True)]
             small = labels.small(len(names) * ranges.n_draws * (len(members) - 1))
             if best is not None:
                 scores = np.stack([labels.scores(np.array(of_classifier)) for of_classifier in lined_up])
@@ -471,10 +465,30 @@ def evaluate_by_level(
             if groups is not None:
                 sides = labels.sides_of(truth_of_labels(annotations, "annotator", seed=seed))
                 results = results.assign_coords(groups.positive(sides))
-            results = described(results, labels, annotations, float(found.weight[0, -1]), options.get("threshold"))
-        results = with_against(results, asked)
-        of_levels = enumerate(found.weight[1:n_levels, -1], 1)
+            results = described(results, labels, annotations, float(totals.weight[0, -1]), options.get("threshold"))
+        results = with_against(results, wanted)
+        of_levels = enumerate(totals.weight[1:n_levels, -1], 1)
         return results, [(float(n_cases), empty.assign(by_draw(at))) for at, n_cases in of_levels]
+
+
+def _plan(
+    question: Question, lists: Mapping[str, tuple[str, int]], sizes: Sequence[int], n_draws: int, replicates: int
+) -> Plan:
+    """Program that measures the classifiers; the number of replicates is rounded up to a multiple of that of draws."""
+    counts, amounts = list_rows(lists.values()) if question.names else ([], [])
+    depth = max((k for _, k in lists.values()), default=1) if question.names else 1
+    return Plan(
+        n_classes=question.labels.n_classes,
+        depth=max([depth, *sizes]),
+        counts=tuple(counts),
+        amounts=tuple(amounts),
+        sizes=tuple(sizes),
+        own=tuple(metric.function for metric in question.metrics.own.values()),
+        parts=1 + n_draws * max((METRICS[metric].scale(k) for metric, k in counts), default=1) // 2**31,
+        rounds=-(-replicates // n_draws),
+        n_by=0 if question.groups is None else len(question.groups),
+        best=bool(question.labels and question.names),
+    )
 
 
 def _withheld(
@@ -494,12 +508,12 @@ def _withheld(
     return SEEN.format(listed(seen)) if seen else "", seen
 
 
-def _of_cases(found: Found, source: Posterior, annotations: Annotations, shares: bool) -> dict[str, Any]:
+def _of_cases(totals: Totals, source: Posterior, annotations: Annotations, shares: bool) -> dict[str, Any]:
     """Quantities of single cases, besides metrics."""
     left_out = {"metrics", "top_class", *(() if shares else (DISAGREEMENT,))}
-    by_case: dict[str, Any] = {name: ("case", of) for name, of in found.by_case.items() if name not in left_out}
+    by_case: dict[str, Any] = {name: ("case", of) for name, of in totals.by_case.items() if name not in left_out}
     if "risk_plausibility" in by_case:
-        by_case["risk_plausibility"] = ("case", "risk_level"), found.by_case["risk_plausibility"].T
+        by_case["risk_plausibility"] = ("case", "risk_level"), totals.by_case["risk_plausibility"].T
     constants = source["constant_data"]
     if "score_certainty" in constants:
         by_case["score_certainty"] = "case", constants["score_certainty"].values
@@ -510,25 +524,25 @@ def _of_cases(found: Found, source: Posterior, annotations: Annotations, shares:
     return by_case | {"prior_share": ("case", prior_share), "annotator_agreement": ("case", _agreement(annotations))}
 
 
-def _by_draw(measures: Measures, found: Found, names: Collection[str], group: int | slice) -> dict[str, Any]:
+def _by_draw(measures: Measures, totals: Totals, names: Collection[str], group: int | slice) -> dict[str, Any]:
     """Metrics by name: of all cases (0), with the means by case, of a subgroup, or of several, which come first."""
     rows, variables = measures.rows, {}
     dims = ("classifier",) if isinstance(group, int) else ("group", "classifier")
-    weight, signed_weight = found.weight[group], found.signed_weight[group]
+    weight, signed_weight = totals.weight[group], totals.signed_weight[group]
     with np.errstate(invalid="ignore"):  # draws in which nothing has weight
         for number, (name, (metric, k)) in enumerate(measures.names.items()):
             if name not in names:
                 continue
             better = (METRICS[metric] if k else measures.own[name]).better
-            values = metric_sums(found.sums[group], rows, metric, k) / weight[..., None, :]
+            values = metric_sums(totals.sums[group], rows, metric, k) / weight[..., None, :]
             variables[name] = (*dims, "draw"), values[..., :-1], {"better": better}
             if group == 0:
-                variables[f"{name}_by_case"] = ("classifier", "case"), found.by_case["metrics"][number]
+                variables[f"{name}_by_case"] = ("classifier", "case"), totals.by_case["metrics"][number]
             variables[f"{name}_point"] = dims, values[..., -1]
             if measures.plan.rounds:
-                means = metric_sums(found.sampling[group], rows, metric, k)
-                means = means / found.sampling_weight[group][..., None, :]
-                signed = metric_sums(found.signed[group], rows, metric, k)
+                means = metric_sums(totals.sampling[group], rows, metric, k)
+                means = means / totals.sampling_weight[group][..., None, :]
+                signed = metric_sums(totals.signed[group], rows, metric, k)
                 total = total_noise(values[..., :-1], means, (signed, signed_weight, weight[..., :-1]))
                 variables[f"{name}_total"] = (*dims, "replicate"), total.clip(0, 1) if k else total
                 if isinstance(group, int):
@@ -536,20 +550,20 @@ def _by_draw(measures: Measures, found: Found, names: Collection[str], group: in
     return variables
 
 
-def _of_sums(measures: Measures, found: Found, group: int, n_cases: int) -> dict[str, Values]:
+def _of_sums(measures: Measures, totals: Totals, group: int, n_cases: int) -> dict[str, Values]:
     """Values of the metrics of labels that are functions of sums, for one group of cases."""
     if not measures.labels.sums:
         return {}
     first = len(measures.rows)
-    sums, sampling, signed = (of[group][:, first:] for of in (found.sums, found.sampling, found.signed))
-    noise = (sampling, found.sampling_weight[group]), (signed, found.signed_weight[group])
+    sums, sampling, signed = (of[group][:, first:] for of in (totals.sums, totals.sampling, totals.signed))
+    noise = (sampling, totals.sampling_weight[group]), (signed, totals.signed_weight[group])
     noise = noise if measures.plan.rounds else (None, None)
-    return values_of_sums(measures.labels, sums, found.weight[group], *noise, n_cases, group)
+    return values_of_sums(measures.labels, sums, totals.weight[group], *noise, n_cases, group)
 
 
-def _expected(measures: Measures, found: Found, observed: Average, cluster: np.ndarray) -> dict[str, Any]:
+def _expected(measures: Measures, totals: Totals, observed: Average, cluster: np.ndarray) -> dict[str, Any]:
     """Mean plausibility of first choices, and the standard error by which it may differ from the agreement."""
-    expected = found.by_case["metrics"][list(measures.names).index("top1_coverage")]
+    expected = totals.by_case["metrics"][list(measures.names).index("top1_coverage")]
     mean, error = paired(observed.values - expected, cluster, observed.weight)
     agreed = paired(observed.values, cluster, observed.weight)[0]
     return {

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +16,7 @@ from plausibly.evaluation._ambiguity import AMBIGUITY, share_entropies
 from plausibly.evaluation._label_sums import Cases, Labels, mean_truth
 from plausibly.evaluation._program import Plan, measure_block
 from plausibly.evaluation._ranges import Range
-from plausibly.evaluation._rows import all_rows, list_rows, metric_sums
+from plausibly.evaluation._rows import all_rows, metric_sums
 from plausibly.metrics import METRICS, Metric
 from plausibly.metrics._inputs import answered
 from plausibly.metrics._lists import ranked_classes
@@ -50,39 +49,6 @@ class Measures:
     labels: Labels
     risks: Int[np.ndarray, " class"] | None
 
-    @classmethod
-    def of(
-        cls,
-        lists: Mapping[str, tuple[str, int]],
-        own: Mapping[str, Metric],
-        labels: Labels,
-        risks: Int[np.ndarray, " class"] | None,
-        *,
-        sizes: Sequence[int],
-        n_classifiers: int,
-        n_draws: int,
-        replicates: int,
-        by_level: bool,
-        **options: Any,
-    ) -> "Measures":
-        """Plan the compiled program; the number of replicates is rounded up to a multiple of that of draws."""
-        counts, amounts = list_rows(lists.values()) if n_classifiers else ([], [])
-        depth = max((k for _, k in lists.values()), default=1) if n_classifiers else 1
-        plan = Plan(
-            n_classes=labels.n_classes,
-            depth=max([depth, *sizes]),
-            counts=tuple(counts),
-            amounts=tuple(amounts),
-            sizes=tuple(sizes),
-            own=tuple(metric.function for metric in own.values()),
-            by_level=by_level and risks is not None,
-            parts=1 + n_draws * max((METRICS[metric].scale(k) for metric, k in counts), default=1) // 2**31,
-            rounds=-(-replicates // n_draws),
-            best=bool(labels and n_classifiers),
-            **options,
-        )
-        return cls(plan, lists, own, labels, risks)
-
     @property
     def names(self) -> dict[str, tuple[str, int]]:
         """Metrics and lengths by the names that they have in the results; those of one case have the length 0."""
@@ -95,8 +61,8 @@ class Measures:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What is known of some cases."""
+class Totals:
+    """Sums over some cases, and values of each of them."""
 
     #: Sums over these cases of every row (see :func:`all_rows`), for all of them, for each subgroup by risk, and for
     #: each group asked for, and after them those of the metrics of labels; the point estimate is last along the draws
@@ -113,7 +79,7 @@ class Found:
     by_case: dict[str, Float[np.ndarray, "... case"]]
 
 
-def measure(part: Part, measures: Measures) -> Found:
+def measure(part: Part, measures: Measures) -> Totals:
     """Measure the classifiers, and the annotations themselves, on the cases of a range."""
     cases, predictions, *_, member = part
     plan, rows, labels = measures.plan, measures.rows, measures.labels
@@ -129,19 +95,19 @@ def measure(part: Part, measures: Measures) -> Found:
     kept = len(cases) if plan.n_by or plan.best else 0
     resampled = np.empty((kept, plan.rounds, cases.n_draws), np.float32)
     best = np.empty((len(cases) if plan.best else 0, cases.n_draws + 1), np.min_scalar_type(-cases.n_classes))
-    for block, found in run(
+    for block, made in run(
         name, partial(measure_block, plan=plan), blocks.parts, lambda at: (blocks.block(at), inputs.of(at))
     ):
-        for key in sums.keys() & found.keys():  # in place, as there are a hundred blocks
-            values = found[key] if key.startswith("weight") else found[key].swapaxes(0, 1)
+        for key in sums.keys() & made.keys():  # in place, as there are a hundred blocks
+            values = made[key] if key.startswith("weight") else made[key].swapaxes(0, 1)
             sums[key][: len(values)] += values
-        if over_draws := [found[f"{kind}_by_case"] for kind in ("counts", "amounts") if f"{kind}_by_case" in found]:
-            found["rows"] = np.concatenate([parts.sum(axis=1, dtype=float) for parts in over_draws], axis=1)
-        if "resampled" in found:
-            resampled[block.at] = found["resampled"].swapaxes(0, 1)[: len(block.at)]
-        if "best" in found:
-            best[block.at] = found["best"][: len(block.at)]
-        for key, values in _by_case(plan.sizes, found, cases.n_draws).items():
+        if over_draws := [made[f"{kind}_by_case"] for kind in ("counts", "amounts") if f"{kind}_by_case" in made]:
+            made["rows"] = np.concatenate([parts.sum(axis=1, dtype=float) for parts in over_draws], axis=1)
+        if "resampled" in made:
+            resampled[block.at] = made["resampled"].swapaxes(0, 1)[: len(block.at)]
+        if "best" in made:
+            best[block.at] = made["best"][: len(block.at)]
+        for key, values in _by_case(plan.sizes, made, cases.n_draws).items():
             of_cases = by_case.setdefault(key, np.empty((*values.shape[:-1], len(cases))))
             of_cases[..., block.at] = values[..., : len(block.at)]
     case_weight = by_case.get("case_weight", np.ones(len(cases)))
@@ -163,7 +129,7 @@ def measure(part: Part, measures: Measures) -> Found:
             totals[key][at, :, len(rows) :] = values
         if labels.of_cases:
             by_case["best"] = best.T
-    return Found(by_case=by_case, **totals)
+    return Totals(by_case=by_case, **totals)
 
 
 def _of_labels(
@@ -173,7 +139,7 @@ def _of_labels(
     groups: Sequence[Float[np.ndarray, " case"]],
     resampled: Float[np.ndarray, "case replicate"],
 ) -> dict[str, np.ndarray]:
-    """Sums of the rows of metrics of labels over the cases of each group, as in :class:`Found`."""
+    """Sums of the rows of metrics of labels over the cases of each group, as in :class:`Totals`."""
     if not labels.sums:
         return {}
     cases = inputs.as_labels(labels)
@@ -194,7 +160,7 @@ def _of_labels(
 def _zeros(
     n_groups: int, n_classifiers: int, n_rows: int, n_labels: int, n_counts: int, n_draws: int, rounds: int
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Arrays of :class:`Found` to add to, and the parts of them that each sum of :func:`measure_block` is added to.
+    """Arrays of :class:`Totals` to add to, and the parts of them that each sum of :func:`measure_block` is added to.
 
     Replicate r belongs to the draw r modulo the number of draws.
     """
@@ -309,9 +275,9 @@ def _uniform(words, n_classes):
     return jax.vmap(lambda word: jax.random.uniform(as_key(word), (n_classes,)))(jnp.asarray(words))
 
 
-def join(parts: Iterable[Found], n_cases: int, advance: Callable[[int], None]) -> Found:
+def join(parts: Iterable[Totals], n_cases: int, advance: Callable[[int], None]) -> Totals:
     """Add up what ranges gave, in their order, and put their cases one after the other."""
-    names = [field.name for field in fields(Found) if field.name != "by_case"]
+    names = [field.name for field in fields(Totals) if field.name != "by_case"]
     sums, by_case, at = {}, {}, 0
     for part in parts:
         for name in names:  # in place: with groups, there are tens of megabytes of each
@@ -326,4 +292,4 @@ def join(parts: Iterable[Found], n_cases: int, advance: Callable[[int], None]) -
             by_case[name][..., at : at + size] = values
         advance(size)
         at += size
-    return Found(**sums, by_case=by_case)
+    return Totals(**sums, by_case=by_case)

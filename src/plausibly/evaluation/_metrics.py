@@ -65,7 +65,7 @@ _ENDS = ("_by_case", "_point", "_total", "_sampling")
 _BY_CLASS = 30  # classes up to which metrics of every class are computed without being named
 
 
-class Asked(NamedTuple):
+class MetricsByKind(NamedTuple):
     """Metrics that are wanted, by name."""
 
     lists: dict[str, tuple[str, int]]  #: Metrics of ranked lists, and their lengths
@@ -113,7 +113,7 @@ def read_metrics(
     risks: Int[np.ndarray, " class"] | None = None,
     ordered: bool = False,
     drawn: bool = True,
-) -> Asked:
+) -> MetricsByKind:
     """Read which metrics are wanted: the only place that does. What was read already is returned.
 
     Metrics are names of metrics, or of groups of them; functions of :mod:`plausibly.metrics`; mappings from names to
@@ -126,7 +126,7 @@ def read_metrics(
     ArgumentError
         If there is no such metric, it needs draws, or a metric of the user's own is not one or its name is taken.
     """
-    if isinstance(metrics, Asked):
+    if isinstance(metrics, MetricsByKind):
         return metrics
     named = partial(_named, n_classes=n_classes, threshold=threshold, risks=risks, drawn=drawn)
     of_lists = usual_lists(ks, n_classes) if drawn else {}
@@ -165,7 +165,7 @@ def read_metrics(
     def of(kind: Any) -> dict[str, Any]:
         return {name: metric for name, metric in found.items() if isinstance(metric, kind)}
 
-    return Asked(of(tuple), of(Metric), of(SumMetric), of(OrderMetric))
+    return MetricsByKind(of(tuple), of(Metric), of(SumMetric), of(OrderMetric))
 
 
 def _entries(metrics: Any, groups: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Any, bool]]:

@@ -16,7 +16,7 @@ from plausibly.errors import ArgumentError
 from plausibly.evaluation._by_group import SUFFIX
 from plausibly.evaluation._label_results import Values, values_by_group, values_of_sums, variables
 from plausibly.evaluation._label_sums import Cases, Labels
-from plausibly.evaluation._metrics import COORDINATES, Asked, check_lengths, read_metrics
+from plausibly.evaluation._metrics import COORDINATES, MetricsByKind, check_lengths, read_metrics
 from plausibly.evaluation._panels import first_choices
 from plausibly.evaluation._resampled import bootstrap_weights
 from plausibly.evaluation._thresholds import check_positive, check_thresholds, positive_index
@@ -32,7 +32,7 @@ _CASES = 2000  # whose rows are in memory at once
 
 
 def labels_of(
-    asked: Asked,
+    wanted: MetricsByKind,
     annotations: Annotations,
     positive: Any,
     thresholds: tuple[float, ...] | None,
@@ -43,20 +43,20 @@ def labels_of(
     about_one = positive is not None or thresholds is not None or len(classes) == 2
     at = positive_index(classes, positive) if about_one else None
     if positive is not None and len(classes) > 2:
-        for name, metric in asked.sums.items():
+        for name, metric in wanted.sums.items():
             if metric.of_distribution:
                 raise ArgumentError(f"metric {name!r} is about all classes at once: leave out positive.")
     n_sides = len(classes) if positive is None else 2
-    for name, metric in asked.sums.items():
+    for name, metric in wanted.sums.items():
         if isinstance(metric.rows, Cost) and len(metric.rows.rows) != n_sides:
             raise ArgumentError(
                 f"metric {name!r} has costs of {len(metric.rows.rows)} classes, but there are {n_sides}"
                 f"{'' if positive is None else ' with positive='}: give costs of as many."
             )
-    sums, confusions = ({name: one for name, one in asked.sums.items() if (one.rows is pairs) == of} for of in (0, 1))
+    sums, confusions = ({name: one for name, one in wanted.sums.items() if (one.rows is pairs) == of} for of in (0, 1))
     silent = any(not answered(values).all() for values in predictions)
-    proper = [name for name, metric in asked.own.items() if metric.takes == "probabilities"]
-    labels = Labels(sums, asked.order, len(classes), at, thresholds, confusions, silent, proper)
+    proper = [name for name, metric in wanted.own.items() if metric.takes == "probabilities"]
+    labels = Labels(sums, wanted.order, len(classes), at, thresholds, confusions, silent, proper)
     axes: dict[str, Any] = {}
     for name, metric in labels.every.items():
         for axis, values in metric.along:
@@ -73,7 +73,7 @@ class Question(NamedTuple):
 
     names: list[str]  #: of the classifiers
     predictions: list[Float[np.ndarray, "case class"]]
-    metrics: Asked
+    metrics: MetricsByKind
     labels: Labels
     cluster: np.ndarray
     groups: Groups | None
@@ -116,10 +116,10 @@ def read_question(
     options: dict[str, Any] = {"predictions": lined_up, "threshold": threshold, "prevalence": prevalence}
     options["risks"] = None if risks is None else np.asarray(read_risks(risks, annotations.classes))
     options["ordered"] = check_ordered(ordered, annotations.classes)
-    asked = read_metrics(metrics, lengths, annotations.n_classes, **options, drawn=drawn)
-    labels = labels_of(asked, annotations, positive, check_thresholds(threshold, list(named)), lined_up)
+    wanted = read_metrics(metrics, lengths, annotations.n_classes, **options, drawn=drawn)
+    labels = labels_of(wanted, annotations, positive, check_thresholds(threshold, list(named)), lined_up)
     cluster = check_clusters(clusters, annotations.cases)
-    return Question(list(named), lined_up, asked, labels, cluster, groups, options["risks"])
+    return Question(list(named), lined_up, wanted, labels, cluster, groups, options["risks"])
 
 
 def check_ordered(ordered: Any, classes: np.ndarray) -> bool:
@@ -156,11 +156,11 @@ def described(
     return results
 
 
-def with_against(results: xr.Dataset, asked: Asked) -> xr.Dataset:
+def with_against(results: xr.Dataset, wanted: MetricsByKind) -> xr.Dataset:
     """Say of each metric of labels, or of plausibilities, what it is against, as the attribute ``against``."""
     truth, distribution = truths_in_words(results.attrs)
-    sums = {name: distribution if one.of_distribution else truth for name, one in asked.sums.items()}
-    for name, said in (dict.fromkeys(asked.own, distribution) | dict.fromkeys(asked.order, truth) | sums).items():
+    sums = {name: distribution if one.of_distribution else truth for name, one in wanted.sums.items()}
+    for name, said in (dict.fromkeys(wanted.own, distribution) | dict.fromkeys(wanted.order, truth) | sums).items():
         for variable in {name, f"{name}{SUFFIX}"} & {*results}:
             results[variable].attrs["against"] = said
     return results
@@ -182,7 +182,7 @@ def against_labels(
     their annotations. Replicates are those of :func:`plausibly.evaluation.panels` with the same seed.
     """
     question = read_question(annotations, predictions, drawn=False, **options)
-    names, lined_up, asked, labels, cluster, groups, _ = question
+    names, lined_up, wanted, labels, cluster, groups, _ = question
     break_ties, replicates = options["break_ties"], options["replicates"]
     of_labels = unweighted = truth_of_labels(annotations, truth, panel, seed)
     if weights is not None:
@@ -214,7 +214,7 @@ def against_labels(
         n_cases = (groups.member @ plain.sum(axis=1)).round().astype(int)  # those that have the labels of a panel
         results = results.assign_coords(groups.coords | groups.positive(plain) | {"group_n_cases": ("group", n_cases)})
     results = described(results, labels, annotations, float(sides.sum()), options["threshold"])
-    return with_against(results, asked)
+    return with_against(results, wanted)
 
 
 def _sums(

@@ -25,21 +25,20 @@ from plausibly.random_streams import Stream, exponentials
 class Plan(NamedTuple):
     """What a program computes."""
 
-    #: As for :func:`rank_block`
     n_classes: int
-    break_ties: str
     depth: int  #: Length of the lists
     #: What is wanted of lists, metrics and lengths: what is summed in whole numbers, and what in floats
     counts: tuple[tuple[str, int], ...]
     amounts: tuple[tuple[str, int], ...]
     sizes: tuple[int, ...]  #: Sizes of the sets whose certainty is wanted
     own: tuple[Callable[..., Any], ...]  #: The user's own metrics
-    weighted: bool  #: Whether cases are weighed
-    by_level: bool  #: Whether to sum within the subgroup of each risk level, too
     parts: int  #: In how many parts to sum over the draws, so that no whole number overflows
-    rounds: int = 0  #: Number of bootstrap weights of a case in each draw, 0 for none
-    n_by: int = 0  #: Number of groups of cases to sum within, too
-    best: bool = False  #: Whether the most plausible classes are wanted
+    rounds: int  #: Number of bootstrap weights of a case in each draw, 0 for none
+    n_by: int  #: Number of groups of cases to sum within, too
+    best: bool  #: Whether the most plausible classes are wanted
+    break_ties: str = "order"
+    weighted: bool = False  #: Whether cases are weighed
+    by_level: bool = False  #: Whether to sum within the subgroup of each risk level, too
 
 
 def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, Array]:

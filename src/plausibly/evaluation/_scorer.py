@@ -87,9 +87,9 @@ def scorer(
     name = public_name(metric) or "own"
     metrics: Any = [metric if name != "own" else {"own": metric}]
     options: dict[str, Any] = {"threshold": threshold, "drawn": drawn}
-    asked = read_metrics(metrics, [1], annotations.n_classes, **options)
-    labels = labels_of(asked, annotations, positive, check_thresholds(threshold, ["m"]))
-    if name not in (*asked.lists, *asked.own, *labels.single):
+    wanted = read_metrics(metrics, [1], annotations.n_classes, **options)
+    labels = labels_of(wanted, annotations, positive, check_thresholds(threshold, ["m"]))
+    if name not in (*wanted.lists, *wanted.own, *labels.single):
         raise ArgumentError(
             f"a scorer needs a metric with one value, but {name!r} has several: name an average, such as f1_macro, or "
             "a class with positive=."

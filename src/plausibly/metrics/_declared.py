@@ -180,7 +180,6 @@ class OrderMetric:
 
 LabelMetric = SumMetric | OrderMetric
 LABEL_METRICS: dict[str, LabelMetric] = {}  #: metrics of labels by name
-
 AT_VALUE: dict[str, Callable[[float], LabelMetric]] = {}  #: declarations of metrics at a value, which ends their name
 
 
@@ -210,15 +209,11 @@ def label_metric(declared: LabelMetric, name: str = "") -> Callable[[Callable[..
     return declare
 
 
-def sums_of(metric: SumMetric, predictions: Array, truth: Array, weights: Array) -> Any:
-    """Sum the rows of a metric over cases."""
-    rows = jax.vmap(metric.rows)(predictions, truth)
-    return jax.tree.map(lambda row: jnp.tensordot(weights, row.astype(jnp.float32), 1, precision="highest"), rows)
-
-
 @partial(jax.jit, static_argnums=0)
 def _value_of_sums(metric: SumMetric, predictions: Array, truth: Array, weights: Array) -> Array:
-    found = metric.value(sums_of(metric, predictions, truth, weights), jnp.sum(weights))
+    rows = jax.vmap(metric.rows)(predictions, truth)
+    sums = jax.tree.map(lambda row: jnp.tensordot(weights, row.astype(jnp.float32), 1, precision="highest"), rows)
+    found = metric.value(sums, jnp.sum(weights))
     return found[1] if metric.by_class and len(found) == 2 else found
 
 
