@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 from jax.typing import ArrayLike
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, UInt32
 
 from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
@@ -36,6 +36,7 @@ from plausibly.evaluation._evidence import (
     unknown_predictions,
 )
 from plausibly.evaluation._label_results import Values, values_by_group, values_of_sums, variables
+from plausibly.evaluation._label_sums import Labels
 from plausibly.evaluation._limits import limits, listed
 from plausibly.evaluation._measure import Measures, Part, Totals, join, measure
 from plausibly.evaluation._metrics import Metrics, check_lengths
@@ -402,7 +403,6 @@ def evaluate_by_level(
         here = (measure(part, measures) for part in ahead(parts()))
         made = here if scheduler is None else in_order(map_on(scheduler, measure, parts(), measures))
         totals = join(made, ranges.n_cases, advance)
-        best = totals.by_case.pop("best", None)
         chain = np.repeat(np.arange(ranges.n_chains), ranges.draws_per_chain)
         clusters = len(np.unique(cluster if checked is None else cluster[checked.any(axis=0)]))
         results = xr.Dataset(
@@ -449,18 +449,9 @@ def evaluate_by_level(
             of_groups = {f"{name}{SUFFIX}": variable for name, variable in by_draw(slice(n_levels, None)).items()}
             results = results.assign_coords(groups.coords).assign(of_groups)
         if labels and names and not withheld:
-            members = question.members
-            weighed = np.ones(ranges.n_cases, bool) if checked is None else checked.any(axis=0)
-            counted = [np.count_nonzero(weighed[np.flatnonzero(member)]) for member in members]
-            at_groups = (0, *range(n_levels, len(totals.weight)))
-            values = [_of_sums(measures, totals, at, n) for at, n in zip(at_groups, counted, strict=True)]
-            small = labels.small(len(names) * ranges.n_draws * (len(members) - 1))
-            if best is not None:
-                scores = np.stack([labels.scores(np.array(of_classifier)) for of_classifier in lined_up])
-                case_weights = np.ones((ranges.n_cases, 1)) if checked is None else checked.T
-                by_case = scores, labels.choices(list(choice), lined_up), best.T, None, case_weights, words
-                of_order = values_by_group(labels, small, members, n_replicates, *by_case)
-                values = [of_sums | more for of_sums, more in zip(values, of_order, strict=True)]
+            small = labels.small(len(names) * ranges.n_draws * len(member))
+            case_weights = np.ones((ranges.n_cases, 1)) if checked is None else checked.T
+            values = _label_values(question, measures, totals, small, choice, case_weights, words)
             results = results.assign(variables(labels, small, values, drawn=True, single=clusters < 2))
             if groups is not None:
                 sides = labels.sides_of(truth_of_labels(annotations, "annotator", seed=seed))
@@ -510,7 +501,7 @@ def _withheld(
 
 def _of_cases(totals: Totals, source: Posterior, annotations: Annotations, shares: bool) -> dict[str, Any]:
     """Quantities of single cases, besides metrics."""
-    left_out = {"metrics", "top_class", *(() if shares else (DISAGREEMENT,))}
+    left_out = {"metrics", "top_class", "best", *(() if shares else (DISAGREEMENT,))}
     by_case: dict[str, Any] = {name: ("case", of) for name, of in totals.by_case.items() if name not in left_out}
     if "risk_plausibility" in by_case:
         by_case["risk_plausibility"] = ("case", "risk_level"), totals.by_case["risk_plausibility"].T
@@ -550,15 +541,33 @@ def _by_draw(measures: Measures, totals: Totals, names: Collection[str], group: 
     return variables
 
 
-def _of_sums(measures: Measures, totals: Totals, group: int, n_cases: int) -> dict[str, Values]:
-    """Values of the metrics of labels that are functions of sums, for one group of cases."""
-    if not measures.labels.sums:
-        return {}
-    first = len(measures.rows)
-    sums, sampling, signed = (of[group][:, first:] for of in (totals.sums, totals.sampling, totals.signed))
-    noise = (sampling, totals.sampling_weight[group]), (signed, totals.signed_weight[group])
-    noise = noise if measures.plan.rounds else (None, None)
-    return values_of_sums(measures.labels, sums, totals.weight[group], *noise, n_cases, group)
+def _label_values(
+    question: Question,
+    measures: Measures,
+    totals: Totals,
+    small: Labels,
+    choice: Int[np.ndarray, "classifier case"],
+    weights: Float[np.ndarray, "case #draw"],
+    words: UInt32[np.ndarray, "case 2"],
+) -> list[dict[str, Values]]:
+    """Values of the metrics of labels, of all cases and of each group, of which metrics are `small`."""
+    labels, members, first = question.labels, question.members, len(measures.rows)
+    values: list[dict[str, Values]] = [{} for _ in members]
+    weighed = weights.any(axis=1)
+    for number, member in enumerate(members if labels.sums else ()):
+        group = len(totals.weight) - measures.plan.n_by + number - 1 if number else 0
+        sums, sampling, signed = (of[group][:, first:] for of in (totals.sums, totals.sampling, totals.signed))
+        noise = (sampling, totals.sampling_weight[group]), (signed, totals.signed_weight[group])
+        noise = noise if measures.plan.rounds else (None, None)
+        n_cases = np.count_nonzero(weighed[np.flatnonzero(member)])
+        values[number] = values_of_sums(labels, sums, totals.weight[group], *noise, n_cases, group)
+    if labels.of_cases:
+        scores = np.stack([labels.scores(np.array(predictions)) for predictions in question.predictions])
+        choices = labels.choices(list(choice), question.predictions)
+        by_case = scores, choices, totals.by_case["best"].T, None, weights, words
+        of_order = values_by_group(labels, small, members, totals.sampling.shape[-1], *by_case)
+        values = [of_sums | more for of_sums, more in zip(values, of_order, strict=True)]
+    return values
 
 
 def _expected(measures: Measures, totals: Totals, observed: Average, cluster: np.ndarray) -> dict[str, Any]:

@@ -197,39 +197,34 @@ def _values_of_cases(
     orders = Orders.of(scores) if labels.order else None
     resampled = labels.small(len(scores) * n_replicates)
 
-    def of_draws(labels: Labels, best: np.ndarray, weights: np.ndarray) -> dict[str, np.ndarray]:
-        found = {} if orders is None else _named(labels, order_by_draw, orders, best, weights)
-        return found | {
-            name: confusion_by_draw(choices, best, weights, labels.n_sides, labels.silent) for name in labels.confusions
-        }
+    def of(labels: Labels, of_order: Any, of_confusion: Any, *inputs: Any) -> dict[str, np.ndarray]:
+        found = {} if orders is None else _named(labels, of_order, orders, *inputs)
+        return found | {name: of_confusion(choices, *inputs, silent=labels.silent) for name in labels.confusions}
 
-    def of_weights(labels: Labels, truth: np.ndarray, *noise: Any) -> dict[str, np.ndarray]:
-        found = {} if orders is None else _named(labels, order_of_weights, orders, truth, *noise)
-        return found | {
-            name: confusion_of_weights(choices, truth, *noise, silent=labels.silent) for name in labels.confusions
-        }
-
+    by_draw = order_by_draw, partial(confusion_by_draw, n_sides=labels.n_sides)
+    of_weights = order_of_weights, confusion_of_weights
     alone, replicates, n_draws = {}, {}, max(n_replicates, 1)
     if best is None:
         assert truth is not None
         weighed = truth * weights
-        draws = of_weights(labels, weighed)
+        draws = of(labels, *of_weights, weighed)
     else:
         n_draws = best.shape[1] - 1
         at_point = weights.mean(axis=1, keepdims=True)
         of_all = weights if weights.shape[1] == 1 else np.concatenate([weights, at_point], axis=1)
-        draws = of_draws(labels, best, of_all)
+        draws = of(labels, *by_draw, best, of_all)
         weighed = mean_truth(best[:, :-1], weights, labels.n_sides)
         if n_replicates and resampled.of_cases:
             shift = words[:, 1] % n_draws
-            alone = of_draws(resampled, *(_shifted(of, shift) for of in (best[:, :-1], weights)))
+            alone = of(resampled, *by_draw, *(_shifted(array, shift) for array in (best[:, :-1], weights)))
     if n_replicates and resampled.of_cases:
-        replicates = of_weights(resampled, weighed, words, n_replicates, n_draws)
+        replicates = of(resampled, *of_weights, weighed, words, n_replicates, n_draws)
     around: dict[str, np.ndarray] = {}
     if alone:
-        centre = of_weights(resampled, weighed)
-        around = {name: of + _to_draws(draws[name], centre[name]) for name, of in replicates.items()}
-    return {name: Values(of, *(one.get(name) for one in (replicates, alone, around))) for name, of in draws.items()}
+        centre = of(resampled, *of_weights, weighed)
+        around = {name: values + _to_draws(draws[name], centre[name]) for name, values in replicates.items()}
+    noise = replicates, alone, around
+    return {name: Values(values, *(of_kind.get(name) for of_kind in noise)) for name, values in draws.items()}
 
 
 def _named(labels: Labels, function: Callable[..., list[np.ndarray]], orders: Orders, *given: Any):
