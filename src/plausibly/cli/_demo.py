@@ -11,8 +11,8 @@ from plausibly.cli import _simulate
 from plausibly.cli._app import example
 from plausibly.cli._evaluate import finish, run
 from plausibly.cli._output import say
+from plausibly.compute import tell_of_first_run
 from plausibly.datasets import published_case
-from plausibly.inference import tell_of_first_run
 from plausibly.metrics import ranked_classes
 from plausibly.posterior import top_classes
 from plausibly.predictions import read_predictions
