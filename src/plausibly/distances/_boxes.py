@@ -17,15 +17,7 @@ Measure = Literal["iou", "giou", "l2"]
 
 
 def boxes_of(label: Any) -> Float[np.ndarray, "box 4"]:
-    """Read a label of boxes; raise ValueError for any other.
-
-    Examples
-    --------
-    >>> boxes_of([((1, 2), (3, 4)), (0, 0, 5, 5)]).tolist()
-    [[1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 5.0, 5.0]]
-    >>> boxes_of(((1, 2), (3, 4))).tolist(), boxes_of([]).tolist()
-    ([[1.0, 2.0, 3.0, 4.0]], [])
-    """
+    """Read a label of boxes; raise ValueError for any other."""
     try:
         try:
             array = np.asarray(label, np.float64)

@@ -44,14 +44,7 @@ class Pose(NamedTuple):
 
 
 def poses_of(label: Any) -> list[Pose]:
-    """Read a label of keypoints: a list of objects; raise ValueError for any other.
-
-    Examples
-    --------
-    >>> pose, = poses_of([[(0, 0, 2), (4, 2, 1), (9, 9, 0)]])
-    >>> pose.box, pose.area, pose.there.tolist()
-    ((0.0, 0.0, 4.0, 2.0), 8.0, [True, True, False])
-    """
+    """Read a label of keypoints: a list of objects; raise ValueError for any other."""
     return [_pose(one) for one in as_list(label, "a label of keypoints is a list of objects", "[[(x, y), …], …]")]
 
 
@@ -172,16 +165,13 @@ class PoseDistance(Distance):
         # An object of no extent, such as a single point, still has a size for a difference to be compared with.
         a_area, b_area = (np.maximum(encoded.area[side], np.finfo(float).eps) for side in (left, right))
         as_truth = [np.zeros(np.broadcast_shapes(left.shape, right.shape)) for _ in range(2)]
-        n_there = [np.zeros(left.shape), np.zeros(right.shape)]
         for (x, y), there, sigma in zip(encoded.points, encoded.there, encoded.sigmas, strict=True):
             squared = (x[left] - x[right]) ** 2 + (y[left] - y[right]) ** 2
             both = there[left] & there[right]
             for total, area in zip(as_truth, (a_area, b_area), strict=True):
                 total += np.where(both, np.exp(-squared / (8 * sigma**2 * area)), 0.0)
-            n_there[0] += there[left]
-            n_there[1] += there[right]
-        means = [total / np.maximum(n, 1) for total, n in zip(as_truth, n_there, strict=True)]
-        return 1 - (means[0] + means[1]) / 2
+        n_there = np.maximum(encoded.there.sum(axis=0), 1)
+        return 1 - (as_truth[0] / n_there[left] + as_truth[1] / n_there[right]) / 2
 
 
 class Keypoints(BestMatches):

@@ -11,44 +11,33 @@ from plausibly.distances._numbers import Circular, Interval, Ratio
 from plausibly.distances._objects import ObjectCount
 from plausibly.distances._partial_rankings import PartialRankings
 from plausibly.distances._rankings import RankedLists
-from plausibly.distances._spans import SpanF1, spans_of
+from plausibly.distances._spans import Rule, SpanF1, spans_of
 from plausibly.distances._text import Bleu, Gleu, Levenshtein
 from plausibly.distances._trees import TreeEdit
 from plausibly.distances._vectors import RootMeanSquare, ShareUnequal
 from plausibly.errors import ArgumentError, suggest
 
+
+def _by_name(*distances: Distance) -> dict[str, Distance]:
+    return {distance.name: distance for distance in distances}
+
+
 _ORDINAL = Ordinal()
+_RULES: tuple[Rule, ...] = ("lenient", "strict")
 #: The types of labels, and the distances between labels of each.
 BY_TYPE: Mapping[str, Mapping[str, Distance]] = {
-    "categories": {"nominal": Nominal(), "ordinal": _ORDINAL},
-    "numbers": {"interval": Interval(), "ordinal": _ORDINAL, "ratio": Ratio(), "circular": Circular()},
-    "vectors": {"share_unequal": ShareUnequal(), "rmse": RootMeanSquare()},
-    "boxes": {
-        "box_count": ObjectCount(boxes_of, "box_count"),
-        "box_iou": Boxes("iou"),
-        "box_giou": Boxes("giou"),
-        "box_l2": Boxes("l2"),
-    },
-    "keypoints": {
-        "keypoint_count": ObjectCount(poses_of, "keypoint_count"),
-        "keypoint_iou": Keypoints("iou"),
-        "keypoint_oks": Keypoints("oks"),
-    },
-    "spans": {
-        "span_count": ObjectCount(spans_of, "span_count"),
-        "span_f1_lenient_range_lenient_tag": SpanF1("lenient", "lenient"),
-        "span_f1_lenient_range_strict_tag": SpanF1("lenient", "strict"),
-        "span_f1_strict_range_lenient_tag": SpanF1("strict", "lenient"),
-        "span_f1_strict_range_strict_tag": SpanF1("strict", "strict"),
-    },
-    "rankings": {
-        "kendall": RankedLists("kendall"),
-        "spearman": RankedLists("spearman"),
-        "kendall_at_5": RankedLists("kendall", top=5),
-    },
-    "text": {"levenshtein": Levenshtein(), "bleu": Bleu(), "gleu": Gleu()},
-    "trees": {"tree_edit": TreeEdit(), "tree_edit_norm": TreeEdit("norm"), "tree_edit_diff": TreeEdit("diff")},
-    "partial rankings": {"partial_rankings": PartialRankings()},
+    "categories": _by_name(Nominal(), _ORDINAL),
+    "numbers": _by_name(Interval(), _ORDINAL, Ratio(), Circular()),
+    "vectors": _by_name(ShareUnequal(), RootMeanSquare()),
+    "boxes": _by_name(ObjectCount(boxes_of, "box_count"), Boxes("iou"), Boxes("giou"), Boxes("l2")),
+    "keypoints": _by_name(ObjectCount(poses_of, "keypoint_count"), Keypoints("iou"), Keypoints("oks")),
+    "spans": _by_name(
+        ObjectCount(spans_of, "span_count"), *(SpanF1(range_, tag) for range_ in _RULES for tag in _RULES)
+    ),
+    "rankings": _by_name(RankedLists("kendall"), RankedLists("spearman"), RankedLists("kendall", top=5)),
+    "text": _by_name(Levenshtein(), Bleu(), Gleu()),
+    "trees": _by_name(TreeEdit(), TreeEdit("norm"), TreeEdit("diff")),
+    "partial rankings": _by_name(PartialRankings()),
 }
 DISTANCES: Mapping[str, Distance] = {name: one for of_type in BY_TYPE.values() for name, one in of_type.items()}
 
@@ -70,21 +59,17 @@ ALIASES: Mapping[str, str] = {
 
 #: Conventions behind published tables.
 PRESETS: Mapping[str, Mapping[str, Distance]] = {
-    "braylan2022": {
-        "box_iou": Boxes("iou", "pooled", pixel=1, empty=1, cap=1),
-        "box_giou": Boxes("giou", "pooled", pixel=1, empty=1, cap=1),
-        "box_l2": Boxes("l2", "pooled", empty=1),
-        "keypoint_iou": Keypoints("iou", "pooled", pixel=1, empty=1, cap=1),
-        "keypoint_oks": Keypoints("oks", "pooled", empty=1, cap=1),
-        "kendall": RankedLists("kendall", padding=50),
-        "spearman": RankedLists("spearman", padding=50),
-        "kendall_at_5": RankedLists("kendall", top=5, padding=50),
-        **{
-            f"span_f1_{range_}_range_{tag}_tag": SpanF1(range_, tag, empty=1)
-            for range_ in ("lenient", "strict")
-            for tag in ("lenient", "strict")
-        },
-    }
+    "braylan2022": _by_name(
+        Boxes("iou", "pooled", pixel=1, empty=1, cap=1),
+        Boxes("giou", "pooled", pixel=1, empty=1, cap=1),
+        Boxes("l2", "pooled", empty=1),
+        Keypoints("iou", "pooled", pixel=1, empty=1, cap=1),
+        Keypoints("oks", "pooled", empty=1, cap=1),
+        RankedLists("kendall", padding=50),
+        RankedLists("spearman", padding=50),
+        RankedLists("kendall", top=5, padding=50),
+        *(SpanF1(range_, tag, empty=1) for range_ in _RULES for tag in _RULES),
+    )
 }
 
 

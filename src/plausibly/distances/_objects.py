@@ -159,11 +159,6 @@ def by_shape(
 
     A portion has at most `at_once` pairs of objects, or one pair of labels. Gives the indices of pairs, and the two
     numbers of objects they share.
-
-    Examples
-    --------
-    >>> [(chosen.tolist(), m, n) for chosen, m, n in by_shape(np.array([1, 2, 1]), np.array([3, 0, 3]))]
-    [([0, 2], 1, 3), ([1], 2, 0)]
     """
     base = int(right.max(initial=0)) + 1
     shapes = left.astype(np.int64) * base + right

@@ -21,13 +21,7 @@ from plausibly.errors import ArgumentError
 
 
 def blocks_of(label: Any) -> list[list[Any]]:
-    """Read a partial ranking: a list of blocks, or of classes that are blocks of one; raise ValueError for any other.
-
-    Examples
-    --------
-    >>> blocks_of([["wart"], ["corn", "nevus"]]), blocks_of(["wart", "corn"])
-    ([['wart'], ['corn', 'nevus']], [['wart'], ['corn']])
-    """
+    """Read a partial ranking, of blocks or of classes that are blocks of one; raise ValueError for any other label."""
     parts = as_list(label, "a partial ranking is a list of blocks", "[[class, …], …]")
     blocks = [list(one) if isinstance(one, list | tuple | set | frozenset | np.ndarray) else [one] for one in parts]
     named = [one for block in blocks for one in block]

@@ -130,22 +130,17 @@ def _tau(place: Int[np.ndarray, "member pair"], m: int, n: int, padding: int) ->
 
 
 def _rho(place: Int[np.ndarray, "member pair"], m: int, n: int, padding: int) -> Float[np.ndarray, " pair"]:
-    """Spearman's ρ: Pearson's correlation of mid-ranks, from sums over the two lists."""
-    there = place < n
-    common = there.sum(axis=0)
+    """Spearman's ρ: Pearson's correlation of mid-ranks, of our members, of theirs that we do not name, and padding."""
+    common = (place < n).sum(axis=0)
     total = m + n - common + padding
     centre = (total + 1) / 2
-    # Mid-ranks of the absent, less the mean rank.
+    # Ranks less their mean; all that a list does not name is tied behind what it names.
+    named_ours, named_theirs = (np.arange(1, k + 1)[:, None] - centre for k in (m, n))
     absent_ours, absent_theirs = (m + 1 + total) / 2 - centre, (n + 1 + total) / 2 - centre
-    ours = np.arange(1, m + 1)[:, None] - centre
-    theirs = np.where(there, place + 1.0, 0) - np.where(there, centre, 0)
-    product = (ours * np.where(there, theirs, absent_theirs)).sum(axis=0)
-    # Members of theirs that we do not name.
-    product += absent_ours * ((np.arange(1, n + 1)[:, None] - centre).sum(axis=0) - theirs.sum(axis=0))
-    product += padding * absent_ours * absent_theirs
-
-    def squares(k: int, absent: np.ndarray) -> np.ndarray:
-        return ((np.arange(1, k + 1)[:, None] - centre) ** 2).sum(axis=0) + (total - k) * absent**2
-
-    scale = np.sqrt(squares(m, absent_ours) * squares(n, absent_theirs))
+    theirs = np.where(place < n, place + 1 - centre, absent_theirs)
+    product = (named_ours * theirs).sum(axis=0) + padding * absent_ours * absent_theirs
+    product += absent_ours * (named_theirs.sum(axis=0) - (theirs * (place < n)).sum(axis=0))
+    squares_ours = (named_ours**2).sum(axis=0) + (total - m) * absent_ours**2
+    squares_theirs = (named_theirs**2).sum(axis=0) + (total - n) * absent_theirs**2
+    scale = np.sqrt(squares_ours * squares_theirs)
     return np.divide(product, scale, out=np.zeros(len(product)), where=scale > 0)

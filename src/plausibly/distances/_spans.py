@@ -34,13 +34,7 @@ class Span(NamedTuple):
 
 
 def spans_of(label: Any) -> list[Span]:
-    """Read a label of spans; raise ValueError for any other.
-
-    Examples
-    --------
-    >>> spans_of([(0, 2, "PER"), {"start": 4, "end": 5, "label": "LOC"}])
-    [Span(start=0, end=2, tag='PER'), Span(start=4, end=5, tag='LOC')]
-    """
+    """Read a label of spans; raise ValueError for any other."""
     found = []
     for one in as_list(label, "a label of spans is a list of them", "[(start, end, tag), …]"):
         try:

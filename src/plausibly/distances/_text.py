@@ -5,6 +5,8 @@ one call and on all cores. BLEU and GLEU are those of nltk, for many pairs at on
 a sparse matrix, and what two texts share is the product of their rows, element by element.
 """
 
+from abc import abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -89,30 +91,18 @@ class _NGrams(NamedTuple):
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]]) -> "_NGrams":
-        known: dict[str, int] = {}
-        token = np.array([known.setdefault(token, len(known)) for tokens in texts for token in tokens], np.int64)
-        n_tokens = np.array([len(tokens) for tokens in texts], np.int64)
-        text = np.repeat(np.arange(len(texts)), n_tokens)
-        to_come = np.cumsum(n_tokens)[text] - np.arange(len(token))  # tokens of the text from here on
-        place, gram = np.arange(len(token)), token
-        rows, columns, sizes = [], [], []
-        for order in range(_LONGEST):
-            if order:
-                long_enough = to_come[place] > order
-                place, gram = place[long_enough], gram[long_enough]
-                _, gram = np.unique(gram * len(known) + token[place + order], return_inverse=True)
-            by_text = np.lexsort((gram, text[place]))
-            row, one = text[place[by_text]], gram[by_text]
-            new = np.concatenate([[True], (np.diff(row) != 0) | (np.diff(one) != 0)])[: len(one)]
-            position = np.arange(len(one))
-            occurrence = position - np.maximum.accumulate(np.where(new, position, 0))
-            numbered, column = np.unique(one * (len(token) + 1) + occurrence, return_inverse=True)
-            rows.append(row)
-            columns.append(column + sum(sizes))
-            sizes.append(len(numbered))
-        row, column = np.concatenate(rows), np.concatenate(columns)
-        incidence = csr_array((np.ones(len(row), np.int8), (row, column)), shape=(len(texts), sum(sizes)))
-        return cls(n_tokens, incidence, np.repeat(np.arange(_LONGEST), sizes))
+        columns: dict[tuple[str | int, ...], int] = {}  # by n-gram and number
+        rows, places = [], []
+        for row, tokens in enumerate(texts):
+            times: Counter[tuple[str, ...]] = Counter()
+            for order in range(_LONGEST):
+                for gram in zip(*(tokens[first:] for first in range(order + 1)), strict=False):
+                    times[gram] += 1
+                    rows.append(row)
+                    places.append(columns.setdefault((*gram, times[gram]), len(columns)))
+        incidence = csr_array((np.ones(len(rows), np.int8), (rows, places)), shape=(len(texts), len(columns)))
+        order = np.array([len(column) - 2 for column in columns], np.int64)
+        return cls(np.array([len(tokens) for tokens in texts], np.int64), incidence, order)
 
     def shared(self, left: Indices, right: Indices) -> Int[np.ndarray, "pair order"]:
         """Count the n-grams of each order that two texts share."""
@@ -143,9 +133,9 @@ class _Translation(Distance):
             found[part] = np.where((n > 0) & (m > 0), 1 - similarity, (n > 0) | (m > 0))
         return found
 
+    @abstractmethod
     def similarity(self, shared: Int[np.ndarray, "pair order"], n: Indices, m: Indices) -> Distances:
         """Compare texts of n and m tokens, by the numbers of n-grams that they share."""
-        raise NotImplementedError
 
 
 def _n_grams(n_tokens: Indices) -> Int[np.ndarray, "pair order"]:
