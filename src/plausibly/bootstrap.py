@@ -95,6 +95,15 @@ def interval(values: Float[np.ndarray, "replicate *shape"], ci_prob: float) -> t
     return quantile(values, (1 - ci_prob) / 2), quantile(values, (1 + ci_prob) / 2)
 
 
+def interval_of_known(
+    values: Float[np.ndarray, "replicate quantity"], ci_prob: float
+) -> tuple[Float[np.ndarray, " quantity"], Float[np.ndarray, " quantity"]]:
+    """Lower and upper ends of the intervals of quantities, from the replicates in which each of them is not NaN."""
+    ends = [interval(column[~np.isnan(column)], ci_prob) for column in np.transpose(values)]
+    lower, upper = np.array(ends, float).reshape(-1, 2).T
+    return lower, upper
+
+
 def quantile(values: Float[np.ndarray, "replicate *shape"], q: float) -> Float[np.ndarray, "*shape"]:
     """Quantile along the first axis, by linear interpolation, of numbers that may be infinite.
 

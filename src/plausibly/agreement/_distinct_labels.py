@@ -26,13 +26,6 @@ def distinct(labels: Labels) -> Distinct:
     """Find equal labels: of the same type and content, through all levels of lists and mappings.
 
     What can be neither looked into nor hashed counts as different from everything else.
-
-    Examples
-    --------
-    >>> labels = Labels.of([("a", "ann", [1, 2]), ("a", "bob", [1, 2]), ("b", "ann", [2, 1])])
-    >>> found = distinct(labels)
-    >>> found.values, found.code.tolist()
-    ([[1, 2], [2, 1]], [0, 0, 1])
     """
     first, code = different(labels.values)
     values = labels.values[first]
@@ -60,12 +53,8 @@ def _frozen(value: Any) -> Hashable:
     if isinstance(value, str):
         return value
     if isinstance(value, np.ndarray):
-        return (
-            "array",
-            value.shape,
-            value.dtype.str,
-            _frozen(value.tolist()) if value.dtype == object else value.tobytes(),
-        )
+        content = _frozen(value.tolist()) if value.dtype == object else value.tobytes()
+        return "array", value.shape, value.dtype.str, content
     if isinstance(value, list | tuple):
         return (type(value).__name__, *map(_frozen, value))
     if isinstance(value, Mapping):

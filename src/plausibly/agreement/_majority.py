@@ -12,13 +12,7 @@ def count_votes(
 
 
 def share_of_top(votes: Int[np.ndarray, "*case class"]) -> Float[np.ndarray, "*case class"]:
-    """The majority as a distribution: even over the labels that have most votes.
-
-    Examples
-    --------
-    >>> share_of_top(np.array([[2, 1, 0], [1, 1, 0]])).tolist()
-    [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]
-    """
+    """Distribution of the majority: even over the labels that have most votes."""
     top = votes == votes.max(axis=-1, keepdims=True)
     return top / top.sum(axis=-1, keepdims=True)
 
@@ -29,18 +23,13 @@ def agreement_with_others(
     """Share of every label in the majority of the other labels of its case; NaN if there are none.
 
     An annotator labels a case once. Labels are compared `part` at a time.
-
-    Examples
-    --------
-    >>> agreement_with_others(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]), 2, 2).tolist()
-    [0.5, 0.5, 0.0, nan]
     """
     votes = count_votes(case, code, n_cases, n_classes)
     out = np.empty(len(case))
     for first in range(0, len(case), part):
-        own = slice(first, first + part)
-        others, place = votes[case[own]], np.arange(len(case[own]))
-        others[place, code[own]] -= 1
+        at = slice(first, first + part)
+        others, place = votes[case[at]], np.arange(len(case[at]))
+        others[place, code[at]] -= 1
         alone = others.sum(axis=1) == 0
-        out[own] = np.where(alone, np.nan, share_of_top(others)[place, code[own]])
+        out[at] = np.where(alone, np.nan, share_of_top(others)[place, code[at]])
     return out

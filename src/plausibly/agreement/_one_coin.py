@@ -12,31 +12,20 @@ _LEAST, _MOST = 0.01, 0.99
 class OneCoin:
     """Each case has one true label, which an annotator gives with a probability of her own (Dawid & Skene 1979).
 
-    The probabilities of wrong labels are fixed. The true label of a case may be one that no annotator gave it.
-
-    Parameters
-    ----------
-    labels
-        Labels, at most one by an annotator of a case.
-    code
-        The same as indices of the different labels.
-    wrong
-        Probability of each different label where it is wrong.
+    The true label of a case may be one that no annotator gave it; an annotator labels a case at most once. `code` are
+    the labels as indices of the different labels, and `wrong` is the probability of each of these where it is wrong.
     """
 
     def __init__(self, labels: Labels, code: Int[np.ndarray, " label"], wrong: Float[np.ndarray, " distinct"]):
-        self.order = np.lexsort((code, labels.case))
-        self.annotator, self.n_cases = labels.annotator[self.order], len(labels.cases)
-        case, code = labels.case[self.order], code[self.order]
-        new = np.flatnonzero((np.diff(case, prepend=-1) != 0) | (np.diff(code, prepend=-1) != 0))
-        self.group_start, self.group_of = new, np.cumsum(np.isin(np.arange(len(case)), new)) - 1
-        self.case, self.code = case[new], code[new]
-        self.case_start = np.flatnonzero(np.diff(self.case, prepend=-1))
-        self.case_of = np.cumsum(np.diff(self.case, prepend=-1) != 0) - 1
-        self.log_wrong = np.log(wrong)[code]
-        self.n_distinct = len(wrong)
-        self.n_annotators = len(labels.annotators)
-        self.start = np.concatenate([[0], np.cumsum(np.bincount(self.annotator, minlength=self.n_annotators))])
+        order = np.lexsort((code, labels.case))
+        self.annotator, self.n_distinct = labels.annotator[order], len(wrong)
+        cell = labels.case[order] * self.n_distinct + code[order]  # of equal labels of a case
+        cells, self.group_start, self.group_of = np.unique(cell, return_index=True, return_inverse=True)
+        self.case, self.code = np.divmod(cells, self.n_distinct)
+        _, self.case_start, self.case_of = np.unique(self.case, return_index=True, return_inverse=True)
+        self.log_wrong = np.log(wrong)[code[order]]
+        n_labels = np.bincount(self.annotator, minlength=len(labels.annotators))
+        self.start = np.concatenate([[0], np.cumsum(n_labels)])
         self.by_annotator = np.argsort(self.annotator, kind="stable")
 
     def accuracies(

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from plausibly.agreement.chance._annotators import annotator_table
 from plausibly.agreement.chance._compared_pairs import AnnotatorDistances, ComparedPairs
 from plausibly.agreement.chance._measures import KS, Measures
-from plausibly.bootstrap import CI_PROB, check_probability, check_replicates, interval
+from plausibly.bootstrap import CI_PROB, check_probability, check_replicates, interval_of_known
 from plausibly.errors import ArgumentError
 from plausibly.seed import check_seed
 
@@ -118,10 +118,6 @@ class Agreement:
         """What this alpha is called: Krippendorff's with the weighting ``"units"`` only."""
         return "Krippendorff's alpha" if self.weighting == "units" else "alpha (pairs weighted equally)"
 
-    @property
-    def _measures(self) -> Measures:
-        return Measures(self.alpha, self.ks, self.sigma)
-
     def to_frame(self) -> pd.DataFrame:
         """Return the measures as a table with one row."""
         row = {
@@ -155,8 +151,12 @@ class Agreement:
         >>> found.by_case()["distance"].tolist()
         [0.0, 1.0]
         """
-        labels = self._pairs.labels
-        return self._breakdown("case", labels.cases, np.diff(labels.start), *self._pairs.by_case())
+        labels, (pairs, total) = self._pairs.labels, self._pairs.by_case()
+        mean = np.divide(total, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
+        expected = self.expected.mean()
+        alpha = 1 - mean / expected if expected > 0 else np.full(len(pairs), np.nan)
+        columns = {"case": labels.cases, "labels": np.diff(labels.start), "pairs": pairs.astype(int)}
+        return pd.DataFrame(columns | {"distance": mean, "alpha": alpha})
 
     def annotators(self, ci_prob: float = CI_PROB, seed: int = 0) -> pd.DataFrame:
         """Tabulate annotators, starting with those who need a closer look.
@@ -244,13 +244,10 @@ class Agreement:
         check_probability("ci_prob", ci_prob)
         check_replicates(replicates, 2)
         drawn = self._pairs.bootstrap(replicates, check_seed(seed), progress)
-        rows = {}
-        for (name, value), column in zip(self._measures.flat().items(), drawn.T, strict=True):
-            found = column[~np.isnan(column)]
-            lower, upper = interval(found, ci_prob) if len(found) else (np.nan, np.nan)
-            sd = found.std(ddof=1) if len(found) > 1 else np.nan
-            rows[name] = {"value": value, "lower": lower, "upper": upper, "sd": sd}
-        return pd.DataFrame.from_dict(rows, orient="index")
+        lower, upper = interval_of_known(drawn, ci_prob)
+        measures = Measures(self.alpha, self.ks, self.sigma)
+        columns = {"value": measures.values(), "lower": lower, "upper": upper, "sd": pd.DataFrame(drawn).std().values}
+        return pd.DataFrame(columns, index=list(Measures.NAMES))
 
     @cached_property
     def monte_carlo_error(self) -> dict[str, float]:
@@ -259,13 +256,6 @@ class Agreement:
         It is estimated from the spread between twenty parts of the sample; NaN if the sample is too small.
         """
         return dict(zip(Measures.NAMES, self._pairs.sample_error().tolist(), strict=True))
-
-    def _breakdown(self, what, names, n_labels, pairs, total) -> pd.DataFrame:
-        mean = np.divide(total, pairs, out=np.full(len(names), np.nan), where=pairs > 0)
-        expected = self.expected.mean()
-        alpha = 1 - mean / expected if expected > 0 else np.full(len(names), np.nan)
-        columns = {"labels": n_labels, "pairs": pairs.astype(int), "distance": mean, "alpha": alpha}
-        return pd.DataFrame({what: names} | columns)
 
     def __repr__(self) -> str:
         sigma = "" if np.isnan(self.sigma) else f", sigma {self.sigma:.4f}"

@@ -12,7 +12,15 @@ from scipy.sparse import csr_array, hstack
 
 from plausibly.agreement.discrepancy._label_sets import LabelSets, mean_by_case
 from plausibly.agreement.discrepancy._taken_out import ratio_of, relative_to_all, taken_out, without_each
-from plausibly.bootstrap import CI_PROB, REPLICATES, check_probability, interval, quantile, resampled_sums
+from plausibly.bootstrap import (
+    CI_PROB,
+    REPLICATES,
+    check_probability,
+    interval,
+    interval_of_known,
+    quantile,
+    resampled_sums,
+)
 from plausibly.errors import ArgumentError
 from plausibly.labels._container import Labels
 
@@ -266,11 +274,12 @@ class Discrepancy:
             own, others, n_cases = drawn.reshape(replicates, 3, people).transpose(1, 2, 0)
             # Replicates without a case of theirs say nothing of an annotator.
             ratios = np.where(n_cases > 0, ratio_of(own, others), np.nan)
-            frame.insert(1, "lower", (ends := _ends(ratios.T, ci_prob))[0])
-            frame.insert(2, "upper", ends[1])
+            lower, upper = interval_of_known(ratios.T, ci_prob)
+            frame.insert(1, "lower", lower)
+            frame.insert(2, "upper", upper)
             both = hstack([compared, csr_array(alpha)], format="csr")
             drawn = _relative(resampled_sums(both, self._cluster, replicates, seed, progress=True))
-            frame["relative_lower"], frame["relative_upper"] = _ends(drawn, ci_prob)
+            frame["relative_lower"], frame["relative_upper"] = interval_of_known(drawn, ci_prob)
         return frame
 
     def without_annotators(self) -> pd.DataFrame:
@@ -388,9 +397,3 @@ def _relative(sums: Float[np.ndarray, "*replicate statistic"]) -> Float[np.ndarr
     with np.errstate(invalid="ignore", divide="ignore"):
         found = 1 + more / n_cases / (alpha / n)[..., None]
     return np.where((alpha > 0)[..., None], found, np.where(n_cases > 0, 1.0, np.nan))
-
-
-def _ends(drawn: Float[np.ndarray, "replicate annotator"], ci_prob: float) -> np.ndarray:
-    """Ends of the intervals of replicates that are not NaN."""
-    each = [one[~np.isnan(one)] for one in drawn.T]
-    return np.array([interval(one, ci_prob) if len(one) else (np.nan, np.nan) for one in each]).T

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
 from plausibly.agreement.discrepancy._result import ratio_of
 from plausibly.agreement.judge._judgement import Judgement
+from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
 from plausibly.annotations._names import _show
-from plausibly.bootstrap import interval, resampled_sums
+from plausibly.bootstrap import interval_of_known, resampled_sums
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.evaluation._by_group import FEW, probability_greatest
 from plausibly.groups import crossed
@@ -41,24 +42,15 @@ def columns_of(by: By) -> list[str]:
 
 
 def by_group(result: Judgement, by: By, fitted: Int[np.ndarray, " case"] | None, *, intersections: bool) -> Judgement:
-    """Add numbers by group.
+    """Add numbers by group of cases or of annotators to the judgement of all.
 
-    Parameters
-    ----------
-    result
-        Judgement of all cases.
-    by
-        See :func:`plausibly.agreement.judge`.
-    fitted
-        For every case of the model of annotators, its index in the labels.
-    intersections
-        Whether to add combinations of columns of cases.
+    `fitted` is, for every case of the model of annotators, its index in the labels.
     """
     labels = result.test.comparison.labels
-    given = dict(by) if isinstance(by, Mapping) else dict.fromkeys(columns_of(by))
+    columns = dict(by) if isinstance(by, Mapping) else dict.fromkeys(columns_of(by))
     of_cases: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     frames = []
-    for name, values in given.items():
+    for name, values in columns.items():
         if values is None and (people := _of_annotators(labels, name)) is not None:
             frames.append(_by_annotators(result, name, *people))
         else:
@@ -105,10 +97,9 @@ def _by_cases(
         frame["ratio"] = ratio_of(point[:, 2 + number], point[:, 1])
         if drawn is not None:
             ratios = np.where(drawn[..., 0] > 0, ratio_of(drawn[..., 2 + number], drawn[..., 1]), np.nan)
-            frame[["ratio_lower", "ratio_upper"]] = _ends(ratios, result.ci_prob)
+            frame["ratio_lower"], frame["ratio_upper"] = interval_of_known(ratios, result.ci_prob)
             frame["p_worst"] = probability_greatest(ratios.T, n < FEW)
-        frame["advantage"] = [_advantage(test.annotator[own], test.differences[model][own]) for own in
-                              (code[test.case] == one for one in used)]  # fmt: skip
+        frame["advantage"] = _advantages(test, model, code[test.case], used)
         if model in result.fits and result.fits[model].converged and fitted is not None:
             frame = frame.join(_accuracy(result, model, code[fitted], used, fitted, n < FEW))
         frame["few"] = n < FEW
@@ -131,9 +122,9 @@ def _accuracy(
         accuracy = hits / n
         rest = (hits.sum(axis=1, keepdims=True) - hits) / (n.sum(axis=1, keepdims=True) - n)
     frame = pd.DataFrame({"accuracy": accuracy.mean(axis=0)})
-    frame[["accuracy_lower", "accuracy_upper"]] = _ends(accuracy, result.ci_prob)
+    frame["accuracy_lower"], frame["accuracy_upper"] = interval_of_known(accuracy, result.ci_prob)
     frame["difference"] = (accuracy - rest).mean(axis=0)
-    frame[["difference_lower", "difference_upper"]] = _ends(accuracy - rest, result.ci_prob)
+    frame["difference_lower"], frame["difference_upper"] = interval_of_known(accuracy - rest, result.ci_prob)
     frame["p_least_accurate"] = probability_greatest(-accuracy.T, few)
     return frame
 
@@ -152,36 +143,23 @@ def _by_annotators(
         own = [counted & (code[sets.annotator] == one) for one in used]
         frame["n_cases"] = [len(np.unique(sets.case[one])) for one in own]
         frame["discrepancy"] = [float(compared.to_sets[model][one].mean()) if one.any() else np.nan for one in own]
-        frame["advantage"] = [
-            _advantage(test.annotator[mine], test.differences[model][mine])
-            for mine in (code[test.annotator] == one for one in used)
-        ]
+        frame["advantage"] = _advantages(test, model, code[test.annotator], used)
         if compared.several_clusters:
-            drawn = test._resampled(model, result.replicates, result.seed)
-            with np.errstate(invalid="ignore"):
-                each = (drawn[..., 0] + drawn[..., 1]) / drawn.sum(-1)
+            each = test._resampled_advantages(model, result.replicates, result.seed)
             member = (code[tested][:, None] == used).astype(float)
             with np.errstate(invalid="ignore"):
                 mean = np.nan_to_num(each) @ member / (~np.isnan(each) @ member)
-            frame[["advantage_lower", "advantage_upper"]] = _ends(mean, result.ci_prob)
+            frame["advantage_lower"], frame["advantage_upper"] = interval_of_known(mean, result.ci_prob)
             frame["p_worst"] = probability_greatest(-mean.T, np.array(frame["n_cases"]) < FEW)
         frame["few"] = frame["n_cases"] < FEW
         rows.append(frame)
     return pd.concat(rows, ignore_index=True)
 
 
-def _advantage(annotator: np.ndarray, difference: np.ndarray) -> float:
-    """Mean over annotators of the share of cases in which the model is at least as close."""
-    if not len(annotator):
-        return float("nan")
-    n = np.bincount(annotator)
-    wins = np.bincount(annotator, difference <= 0)
-    return float((wins[n > 0] / n[n > 0]).mean())
-
-
-def _ends(values: Float[np.ndarray, "draw group"], ci_prob: float) -> np.ndarray:
-    ends = []
-    for column in values.T:
-        there = column[~np.isnan(column)]
-        ends.append(interval(there, ci_prob) if len(there) else (np.nan, np.nan))
-    return np.array(ends)
+def _advantages(
+    test: AlternativeAnnotatorTest, model: str, group: Int[np.ndarray, " comparison"], used: np.ndarray
+) -> list[float]:
+    """Mean over annotators of the share of cases in which the model is at least as close, by group."""
+    wins = pd.Series(test.differences[model] <= 0, dtype=float)
+    by_annotator = wins.groupby([group, test.annotator]).mean()
+    return by_annotator.groupby(level=0).mean().reindex(used).tolist()

@@ -13,7 +13,14 @@ from scipy.sparse import csr_array
 from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.agreement.judge._tests import FEW, adjusted, p_values, reject
 from plausibly.annotations._names import some
-from plausibly.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates, interval, resampled_sums
+from plausibly.bootstrap import (
+    CI_PROB,
+    REPLICATES,
+    check_probability,
+    check_replicates,
+    interval_of_known,
+    resampled_sums,
+)
 from plausibly.errors import ArgumentError
 
 FEWEST = 3  #: annotators that the test's authors ask for
@@ -177,20 +184,15 @@ class AlternativeAnnotatorTest:
             ``lower`` and ``upper`` by model, or by model and annotator.
         """
         check_probability("ci_prob", ci_prob)
-        rows = {}
-        for name in self.models:
-            drawn = self._resampled(name, replicates, seed)
-            with np.errstate(invalid="ignore"):
-                advantage = (drawn[..., 0] + drawn[..., 1]) / drawn.sum(-1)
-            if not by_annotator:
-                rows[name] = interval(np.nanmean(advantage, axis=1), ci_prob)
-                continue
-            for place, who in enumerate(self._tested):
-                own = advantage[~np.isnan(advantage[:, place]), place]
-                rows[name, who] = interval(own, ci_prob) if len(own) else (np.nan, np.nan)
-        names = ["model", "annotator"] if by_annotator else ["model"]
-        index = pd.MultiIndex.from_tuples(rows, names=names) if by_annotator else pd.Index(rows, name="model")
-        return pd.DataFrame(np.array(list(rows.values())), index, ["lower", "upper"])
+        index = self._index
+        advantages = [self._resampled_advantages(name, replicates, seed) for name in self.models]
+        if by_annotator:
+            index = pd.MultiIndex.from_product([self.models, self._tested], names=["model", "annotator"])
+            drawn = np.concatenate(advantages, axis=1)
+        else:
+            drawn = np.stack([np.nanmean(each, axis=1) for each in advantages], axis=1)
+        lower, upper = interval_of_known(drawn, ci_prob)
+        return pd.DataFrame({"lower": lower, "upper": upper}, index)
 
     def power(self, n_clusters: Sequence[int] | None = None, replicates: int = 500, seed: int = 0) -> pd.DataFrame:
         """Estimate the probability that a model passes in a study of a given size with cases and annotators like these.
@@ -300,6 +302,12 @@ class AlternativeAnnotatorTest:
         statistics = self._counts(model)[:, columns].toarray()
         drawn = resampled_sums(statistics, self.comparison._cluster, replicates, seed, size=size)
         return drawn.reshape(replicates, len(tested), 3)
+
+    def _resampled_advantages(self, model: str, replicates: int, seed: int) -> Float[np.ndarray, "replicate annotator"]:
+        """Advantages over every tested annotator; NaN in a replicate without their cases."""
+        closer, same, farther = np.moveaxis(self._resampled(model, replicates, seed), -1, 0)
+        with np.errstate(invalid="ignore"):
+            return (closer + same) / (closer + same + farther)
 
     def _passes(self, model: str, size: int, replicates: int, seed: int, few_cases: int) -> float:
         p = p_values(self._resampled(model, replicates, seed, size), self.epsilon, few_cases)
