@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Int
 
+from plausibly.labels._container import Labels
+
 BLOCK = 1 << 20  # pairs at a time
 
 Pairs = Iterator[tuple[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"]]]
@@ -14,6 +16,14 @@ def pairs_within(start: Int[np.ndarray, " boundary"], block: int = BLOCK) -> Pai
     """Unordered pairs of rows of one case, each once; the rows of case ``i`` are ``start[i]`` to ``start[i + 1]``."""
     later = np.arange(start[-1]) + 1
     return _pairs(later, np.repeat(start[1:], np.diff(start)) - later, block)
+
+
+def pairs_of_others(labels: Labels, block: int = BLOCK) -> Pairs:
+    """Pairs of labels that different annotators gave one case."""
+    for left, right in pairs_within(labels.start, block):
+        other = labels.annotator[left] != labels.annotator[right]
+        if other.any():
+            yield left[other], right[other]
 
 
 def pairs_across(cases: Int[np.ndarray, " row"], start: Int[np.ndarray, " boundary"], block: int = BLOCK) -> Pairs:

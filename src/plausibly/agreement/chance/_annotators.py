@@ -7,7 +7,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 from scipy.special import stdtrit
 
-from plausibly.agreement._case_pairs import pairs_within
+from plausibly.agreement._case_pairs import pairs_of_others
 from plausibly.agreement.chance._compared_pairs import ComparedPairs
 from plausibly.agreement.chance._copies import find_copies
 from plausibly.agreement.chance._pair_distances import distances_of
@@ -106,10 +106,8 @@ def compare_units(compared: ComparedPairs) -> Shared:
     own, unit = np.unique(labels.case * people + labels.annotator, return_inverse=True)
     case, annotator = own // people, own % people
     total, pairs = np.zeros(len(own)), np.zeros(len(own))
-    for left, right in pairs_within(labels.start):
-        other = labels.annotator[left] != labels.annotator[right]
-        left, right = left[other], right[other]
-        distance = compared.distances[np.searchsorted(compared.keys, compared.key_of(left, right))]
+    for left, right in pairs_of_others(labels):
+        distance = compared.distance_of(left, right)
         for side in (left, right):
             total += np.bincount(unit[side], distance, len(own))
             pairs += np.bincount(unit[side], minlength=len(own))

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from plausibly._progress import Progress
-from plausibly.agreement._case_pairs import pairs_within
+from plausibly.agreement._case_pairs import pairs_of_others, pairs_within
 from plausibly.agreement._distinct_labels import Distinct
 from plausibly.agreement.chance._measures import Measures, measure
 from plausibly.agreement.chance._pair_counts import Across, Within
@@ -85,18 +85,20 @@ class ComparedPairs:
         low, high = np.sort([self.distinct.code[left], self.distinct.code[right]], axis=0)
         return low * len(self.distinct) + high
 
+    def distance_of(
+        self, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
+    ) -> Float[np.ndarray, " pair"]:
+        """Distances of pairs of labels that were compared."""
+        return self.distances[np.searchsorted(self.keys, self.key_of(left, right))]
+
     @cached_property
     def annotator_distances(self) -> AnnotatorDistances:
         """Distances between every two annotators."""
         labels, n = self.labels, len(self.labels.annotators)
         total, pairs = np.zeros(n * n), np.zeros(n * n)
-        for left, right in pairs_within(labels.start):
-            if not self.same_annotator:
-                other = labels.annotator[left] != labels.annotator[right]
-                left, right = left[other], right[other]
-            key = np.searchsorted(self.keys, self.key_of(left, right))
+        for left, right in pairs_within(labels.start) if self.same_annotator else pairs_of_others(labels):
             cell = labels.annotator[left] * n + labels.annotator[right]
-            total += np.bincount(cell, weights=self.distances[key], minlength=n * n)
+            total += np.bincount(cell, weights=self.distance_of(left, right), minlength=n * n)
             pairs += np.bincount(cell, minlength=n * n)
         total, pairs = (np.where(np.eye(n), one, one + one.T) for one in (total.reshape(n, n), pairs.reshape(n, n)))
         return AnnotatorDistances(labels.annotators, total, pairs)

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.agreement._case_pairs import pairs_within
+from plausibly.agreement._case_pairs import pairs_of_others
 from plausibly.agreement._one_coin import OneCoin
 from plausibly.labels._container import Labels
 
@@ -12,6 +12,7 @@ _LEVEL, _REPEATED = 0.05, 0.8  # probability of any false report, and least shar
 _PRIOR = 2.0  # pairs that the general rate of equal labels counts for in a case
 _EVIDENCE = 0.5  # of the weight of the best annotator, that the others of a case have at least to tell anything
 _LEAST_ABOVE = 0.02  #: accuracy above chance that anyone is taken to have
+_BLOCK = 1 << 16  # pairs at a time, each with all tilts
 _TILTS = np.linspace(0.1, 12, 60)
 
 
@@ -29,7 +30,7 @@ def find_copies(labels: Labels, code: Int[np.ndarray, " label"]) -> list[tuple[i
     people = len(labels.annotators)
     weight = _weights(labels, code)[labels.annotator]
     equal, all_pairs = np.zeros(len(labels)), np.zeros(len(labels))  # with the labels of others, by their weight
-    for left, right in _pairs(labels):
+    for left, right in pairs_of_others(labels, _BLOCK):
         same = code[left] == code[right]
         for side, other in ((left, right), (right, left)):
             equal += np.bincount(side, same * weight[other], len(labels))
@@ -37,7 +38,7 @@ def find_copies(labels: Labels, code: Int[np.ndarray, " label"]) -> list[tuple[i
     prior, habits = _PRIOR * weight.mean(), _Habits(labels, code)
     rate = (equal @ weight) / max(all_pairs @ weight, 1e-300)
     cells, n, same, expected = [], [], [], []
-    for left, right in _pairs(labels):
+    for left, right in pairs_of_others(labels, _BLOCK):
         alike = (code[left] == code[right]).astype(float)
         both = weight[left] + weight[right]
         others = all_pairs[left] + all_pairs[right] - both
@@ -89,13 +90,6 @@ class _Habits:
         place = np.minimum(np.searchsorted(self.said, key), len(self.said) - 1)
         times = np.where(self.said[place] == key, self.times[place], 0) - (self.code[label] == self.code[other])
         return times / np.maximum(self.n[who] - 1, 1)
-
-
-def _pairs(labels: Labels):
-    for left, right in pairs_within(labels.start, 1 << 16):
-        other = labels.annotator[left] != labels.annotator[right]
-        if other.any():
-            yield left[other], right[other]
 
 
 def _weights(labels: Labels, code: np.ndarray) -> Float[np.ndarray, " annotator"]:

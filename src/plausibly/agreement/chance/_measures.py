@@ -3,6 +3,7 @@
 Krippendorff (1970) for alpha; Braylan, Alonso and Lease (2022), section 3, for all of them.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -156,24 +157,12 @@ def sigma(
 
     # The mass grows with d: halve the observed distances until it is clear which are below p.
     where = np.flatnonzero(observed > 0)
-    low, high = 0, len(where)
-    while low < high:
-        middle = (low + high) // 2
-        if mass(levels[where[middle]]) < p:
-            low = middle + 1
-        else:
-            high = middle
-    return float(observed[where[:low]].sum() / total)
+    n_below = bisect_left(where, p, key=lambda level: mass(levels[level]))
+    return float(observed[where[:n_below]].sum() / total)
 
 
 def share_of_smallest(observed: Float[np.ndarray, " level"], expected: Float[np.ndarray, " level"]) -> float:
-    """Return the share of expected distances that are tied at the smallest distance of all.
-
-    Examples
-    --------
-    >>> share_of_smallest(np.array([3.0, 1.0]), np.array([1.0, 1.0]))
-    0.5
-    """
+    """Share of the expected distances that are tied at the smallest distance of all."""
     return float(expected[np.argmax(observed + expected > 0)] / expected.sum())
 
 

@@ -74,17 +74,10 @@ def pathologies(
 
 
 def n_modes(levels: Float[np.ndarray, " level"], weights: Float[np.ndarray, " level"]) -> int:
-    """Count the modes of a smoothed distribution that stand out by a tenth of the highest.
+    """Number of modes of a smoothed distribution that stand out by a tenth of the highest.
 
     Smoothed by a fifth of the standard deviation at least, so that steps of a distance that takes few values (such as
     shares of seven) are none. Distances of fewer than eight values are not judged.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> values = np.sort(np.concatenate([rng.normal(2, 0.3, 500), rng.normal(6, 0.3, 500)]))
-    >>> n_modes(values, np.ones(1000)), n_modes(np.sort(rng.normal(5, 1, 1000)), np.ones(1000))
-    (2, 1)
     """
     some = weights > 0
     points, shares = levels[some], weights[some] / weights.sum()
@@ -103,15 +96,10 @@ def n_modes(levels: Float[np.ndarray, " level"], weights: Float[np.ndarray, " le
 
 
 def n_peaks(density: Float[np.ndarray, " cell"], prominence: float) -> int:
-    """Count the peaks of at least a prominence: how often the density rises by that much and then falls by it.
+    """Number of peaks of at least a prominence: how often the density rises by that much and then falls by it.
 
     Equal to the number that ``scipy.signal.find_peaks`` finds, whose import takes a second, but for peaks of exactly
     the same height, which count as one unless the density falls far enough between them.
-
-    Examples
-    --------
-    >>> n_peaks(np.array([0.0, 1.0, 0.5, 1.0, 0.0]), 0.5), n_peaks(np.array([0.0, 1.0, 0.5, 1.0, 0.0]), 0.6)
-    (2, 1)
     """
     n, lowest, highest = 0, density[0], None
     for height in density:

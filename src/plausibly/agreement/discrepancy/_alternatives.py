@@ -5,21 +5,20 @@ They are here to show the bias, against which Lovchinsky et al. (2020), Discrepa
 them.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly._progress import Progress
 from plausibly.agreement._checks import check_single_labels, check_two_annotators
 from plausibly.agreement._majority import agreement_with_others, count_votes, share_of_top
 from plausibly.agreement.discrepancy._delta import Delta, find_delta
 from plausibly.agreement.discrepancy._discrepancy_ratio import comparable, discrepancy_ratio
-from plausibly.agreement.discrepancy._label_sets import LabelSets, discrepancy_to_model
 from plausibly.agreement.discrepancy._taken_out import ratio_of
 from plausibly.errors import ArgumentError, renamed
 from plausibly.labels._container import Labels
-from plausibly.labels._predictions import Predictions, read_models
+from plausibly.labels._predictions import read_models
 
 
 @renamed(delta="distance")
@@ -36,26 +35,12 @@ def annotator_first_ratio(labels: Any, predictions: Any, distance: Any = "nomina
     >>> annotator_first_ratio(labels, {"A": {"p": 0, "q": 1}})
     {'A': 0.4}
     """
-    labels = Labels.of(labels)
-    models = _read_predictions(predictions, labels)
-    result = discrepancy_ratio(labels, models, distance, progress=False)
-    sets, chosen = result.label_sets, find_delta(distance)
-    compare = chosen.compare(comparable(labels, models, chosen), len(labels))
-    counts = result.included[sets.case]
+    result = discrepancy_ratio(labels, predictions, distance, progress=False)
+    sets, counts = result.label_sets, result.included[result.label_sets.case]
     annotator, others = sets.annotator[counts], sets.n_annotators[sets.case[counts]] - 1
-    n = np.bincount(annotator, minlength=len(labels.annotators))
-    who = n > 0
-
-    def first_by_annotator(values: np.ndarray) -> float:
-        return float(np.mean(np.bincount(annotator, values, len(n))[who] / n[who]))
-
-    alpha = first_by_annotator(result.to_others[counts] / others)
-    by_model, offset = {}, len(labels)
-    for name, model in models.items():
-        to_sets = discrepancy_to_model(model.case, offset, labels, sets, compare, Progress(show=False))
-        by_model[name] = round(float(ratio_of(first_by_annotator(to_sets[counts]), alpha)), 12)
-        offset += len(model.case)
-    return by_model
+    alpha = _mean_of_means(result.to_others[counts] / others, annotator)
+    means = {name: _mean_of_means(values[counts], annotator) for name, values in result.to_sets.items()}
+    return {name: round(float(ratio_of(mu, alpha)), 12) for name, mu in means.items()}
 
 
 @renamed(delta="distance")
@@ -88,18 +73,16 @@ def others_consensus_ratio(labels: Any, predictions: Any, distance: str = "nomin
         apart = (own - (total[case] - own) / np.maximum(n[case] - 1, 1)) ** 2
         consensus = total / np.maximum(n, 1)
     else:
-        n_classes = 1 + max(int(codes.max()) for codes in (own, *(codes for _, codes in predicted.values())))
-        votes = count_votes(case, own, len(n), n_classes)
+        votes = count_votes(case, own, len(n), _n_classes(own, predicted))
         apart = 1 - np.nan_to_num(agreement_with_others(case, own, *votes.shape))
-    alpha = _mean_of_means(apart[counts[case]], case[counts[case]], len(n))
+    alpha = _mean_of_means(apart[counts[case]], case[counts[case]])
     for name, (model_case, said) in predicted.items():
         if distance == "squared":
             apart = (said - consensus[model_case]) ** 2
         else:
             apart = 1 - share_of_top(votes)[model_case, said]
         kept = counts[model_case]
-        mu = _mean_of_means(apart[kept], model_case[kept], len(n))
-        by_model[name] = round(float(ratio_of(mu, alpha)), 12)
+        by_model[name] = round(float(ratio_of(_mean_of_means(apart[kept], model_case[kept]), alpha)), 12)
     return by_model
 
 
@@ -118,9 +101,8 @@ def relative_f1(labels: Any, predictions: Any) -> dict[str, float]:
     {'A': 1.667}
     """
     labels, counts, own, predicted = _single_labels(labels, predictions, Delta("nominal"))
-    n_classes = 1 + max(int(codes.max()) for codes in (own, *(codes for _, codes in predicted.values())))
     case, annotator = labels.case, labels.annotator
-    votes = count_votes(case, own, len(counts), n_classes)
+    votes = count_votes(case, own, len(counts), _n_classes(own, predicted))
     kept = counts[case]
     by_annotator = []
     for person in np.unique(annotator[kept]):
@@ -136,27 +118,28 @@ def relative_f1(labels: Any, predictions: Any) -> dict[str, float]:
     return by_model
 
 
-def _read_predictions(predictions: Any, labels: Labels) -> dict[str, Predictions]:
-    """Read predictions, of every case that two annotators labelled."""
-    return read_models(predictions, labels, LabelSets.of(labels).n_annotators >= 2)
-
-
 def _single_labels(labels: Any, predictions: Any, delta: Delta) -> tuple:
     """Read labels of single values; return them, which cases count, and the annotators' and each model's values."""
     labels = Labels.of(labels)
     check_single_labels(labels)
     check_two_annotators(labels, np.diff(labels.start))
-    models = _read_predictions(predictions, labels)
+    counts = np.diff(labels.start) >= 2
+    models = read_models(predictions, labels, counts)
     values = comparable(labels, models, delta)
     parts = np.split(values, np.cumsum([len(labels), *(len(model.case) for model in models.values())])[:-1])
     predicted = {name: (model.case, part) for (name, model), part in zip(models.items(), parts[1:], strict=True)}
-    return labels, np.diff(labels.start) >= 2, parts[0], predicted
+    return labels, counts, parts[0], predicted
 
 
-def _mean_of_means(values: np.ndarray, case: np.ndarray, n_cases: int) -> float:
-    """Mean within cases first, then over those that have a value."""
-    n = np.bincount(case, minlength=n_cases)
-    return float(np.mean(np.bincount(case, values, n_cases)[n > 0] / n[n > 0]))
+def _n_classes(own: np.ndarray, predicted: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> int:
+    """Number of different labels, of annotators and models."""
+    return 1 + max(int(codes.max()) for codes in (own, *(codes for _, codes in predicted.values())))
+
+
+def _mean_of_means(values: np.ndarray, group: np.ndarray) -> float:
+    """Mean within cases (or annotators) first, then over those that have a value."""
+    n = np.bincount(group)
+    return float(np.mean(np.bincount(group, values)[n > 0] / n[n > 0]))
 
 
 def _macro_f1(code: Int[np.ndarray, " case"], truth: Float[np.ndarray, "case class"]) -> float:

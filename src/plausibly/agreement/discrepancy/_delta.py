@@ -73,11 +73,6 @@ def find_delta(delta: str | Callable[[Any, Any], float], tolerance: float | None
     """Find a disagreement by a name in :data:`NAMES` or in ``plausibly.distances``, or make one of a function.
 
     `tolerance` is λ of ``"hinge"``, at least 0: the distance of two numbers up to which they do not disagree.
-
-    Examples
-    --------
-    >>> find_delta("hinge", tolerance=1).compare(np.array([1.0, 1.5, 4.0]))(np.array([0, 0]), np.array([1, 2])).tolist()
-    [0.0, 2.0]
     """
     if tolerance is not None and not (isinstance(delta, str) and delta == "hinge"):
         raise ArgumentError(f"only hinge has a tolerance, but {tolerance!r} was given with {delta!r}: leave it out.")
@@ -98,13 +93,7 @@ def find_delta(delta: str | Callable[[Any, Any], float], tolerance: float | None
 
 
 def jaccard(first: Collection, second: Collection) -> float:
-    """One less the share of common members; 0 for two empty sets.
-
-    Examples
-    --------
-    >>> jaccard({"a", "b"}, {"b", "c"}), jaccard(set(), set())
-    (0.6666666666666667, 0.0)
-    """
+    """One less the share of common members; 0 for two empty sets."""
     union = len({*first, *second})
     return 1 - len({*first} & {*second}) / union if union else 0.0
 

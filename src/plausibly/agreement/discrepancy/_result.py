@@ -167,7 +167,7 @@ class Discrepancy:
         statistics = self._statistics_by_group() if mean_per_class else self._by_case
         sums = resampled_sums(statistics, self._cluster, replicates, seed, progress)
         values = self._mean_over_groups(sums) if mean_per_class else ratio_of(sums[:, 1:], sums[:, :1])
-        return pd.DataFrame(values, columns=pd.Index(self.models, name="model"))
+        return pd.DataFrame(values, columns=self._index)
 
     def interval(
         self,
@@ -353,7 +353,7 @@ class Discrepancy:
                 "n_cases": self.n_cases,
                 "n_excluded": len(self.excluded),
             },
-            index=pd.Index(self.models, name="model"),
+            index=self._index,
         )
         if ci_prob is not None and self.several_clusters:
             check_probability("ci_prob", ci_prob)
@@ -386,8 +386,12 @@ class Discrepancy:
         ratios = ratio_of(by_group[..., 2:], by_group[..., 1:2])
         return np.where(there, ratios, 0.0).sum(axis=-2) / there.sum(axis=-2)
 
+    @property
+    def _index(self) -> pd.Index:
+        return pd.Index(self.models, name="model")
+
     def _shaped(self, values: np.ndarray) -> Any:
-        return float(values[0]) if self.single else pd.Series(values, index=pd.Index(self.models, name="model"))
+        return values[0].item() if self.single else pd.Series(values, self._index)
 
 
 def _relative(sums: Float[np.ndarray, "*replicate statistic"]) -> Float[np.ndarray, "*replicate annotator"]:

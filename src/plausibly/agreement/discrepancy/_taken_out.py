@@ -11,13 +11,7 @@ from plausibly.agreement.discrepancy._label_sets import LabelSets
 
 
 def ratio_of(model: Any, annotators: Any) -> np.ndarray:
-    """Divide; nothing by nothing is 1, since the model is as close to the annotators as they are to each other.
-
-    Examples
-    --------
-    >>> ratio_of(np.array([1.0, 0.0, 1.0]), np.array([2.0, 0.0, 0.0])).tolist()
-    [0.5, 1.0, inf]
-    """
+    """Ratio; nothing by nothing is 1, since the model is as close to the annotators as they are to each other."""
     model, annotators = np.broadcast_arrays(np.asarray(model, float), np.asarray(annotators, float))
     alike = np.where(model > 0, np.inf, 1.0)
     return np.divide(model, annotators, out=alike, where=annotators > 0)
@@ -39,10 +33,8 @@ def taken_out(
     # A case of which one annotator is taken out leaves a sum of nothing where the others agree.
     left = total[case] - 2 * to_others[counts]
     others = np.where(left > 1e-12 * total[case], left, 0.0) / ((n - 1) * (n - 2))
-    columns = annotator[:, None] + n_annotators * np.arange(3)
     values = np.column_stack([own, others, np.ones(len(own))])
-    shape = (len(sets.start) - 1, 3 * n_annotators)
-    return csr_array((values.ravel(), (np.repeat(case, 3), columns.ravel())), shape=shape)
+    return _by_annotator(case, annotator, values, len(sets.start) - 1, n_annotators)
 
 
 def relative_to_all(
@@ -58,9 +50,17 @@ def relative_to_all(
     counts = n[sets.case] >= 2
     case, annotator, others = sets.case[counts], sets.annotator[counts], n[sets.case[counts]] - 1
     more = to_others[counts] / others - total[case] / (others * (others + 1))
-    columns = annotator[:, None] + n_annotators * np.arange(2)
-    values = np.column_stack([more, np.ones(len(more))])
-    return csr_array((values.ravel(), (np.repeat(case, 2), columns.ravel())), shape=(len(n), 2 * n_annotators))
+    return _by_annotator(case, annotator, np.column_stack([more, np.ones(len(more))]), len(n), n_annotators)
+
+
+def _by_annotator(
+    case: np.ndarray, annotator: np.ndarray, values: Float[np.ndarray, "set statistic"], n_cases: int, n_annotators: int
+) -> Float[csr_array, "case statistic"]:
+    """Statistics by case, each in as many columns as there are annotators."""
+    width = values.shape[1]
+    columns = annotator[:, None] + n_annotators * np.arange(width)
+    shape = (n_cases, width * n_annotators)
+    return csr_array((values.ravel(), (np.repeat(case, width), columns.ravel())), shape=shape)
 
 
 def without_each(

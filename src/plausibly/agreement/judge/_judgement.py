@@ -282,15 +282,7 @@ def _count(n: int) -> str:
 
 
 def _list(questions: list[Question], answer: str) -> str:
-    """Name questions by number, with their answer.
-
-    Examples
-    --------
-    >>> _list([Question("closeness", "yes", ""), Question("truth", "yes", "")], "yes")
-    'yes to questions 1 and 4'
-    >>> _list([Question("replacement", "open", "")], "open")
-    'question 2 is open'
-    """
+    """Numbers of questions with their answer: "yes to questions 1 and 4", "question 2 is open"."""
     numbers = [str(1 + NAMES.index(question.name)) for question in questions]
     several = len(numbers) > 1
     which = f"questions {', '.join(numbers[:-1])} and {numbers[-1]}" if several else f"question {numbers[0]}"

@@ -106,18 +106,17 @@ class AlternativeAnnotatorTest:
     @property
     def winning_rate(self) -> Any:
         """ω, the share of annotators for whom the hypothesis that the model is worse by more than ε is rejected."""
-        return self._shaped(self._rates)
+        return self.comparison._shaped(self._rates)
 
     @property
     def advantage(self) -> Any:
         """Mean over annotators of the share of cases in which the model is at least as close to the others."""
-        return self._shaped(self._advantages)
+        return self.comparison._shaped(self._advantages)
 
     @property
     def passed(self) -> Any:
         """Whether ω is at least one half."""
-        passed = self._rates >= PASS
-        return bool(passed[0]) if self.comparison.single else pd.Series(passed, self._index)
+        return self.comparison._shaped(self._rates >= PASS)
 
     @cached_property
     def notes(self) -> list[str]:
@@ -184,7 +183,7 @@ class AlternativeAnnotatorTest:
             ``lower`` and ``upper`` by model, or by model and annotator.
         """
         check_probability("ci_prob", ci_prob)
-        index = self._index
+        index = self.comparison._index
         advantages = [self._resampled_advantages(name, replicates, seed) for name in self.models]
         if by_annotator:
             index = pd.MultiIndex.from_product([self.models, self._tested], names=["model", "annotator"])
@@ -217,11 +216,12 @@ class AlternativeAnnotatorTest:
         """
         check_replicates(replicates)
         here = self.comparison.n_clusters
-        sizes = self._sizes(here) if n_clusters is None else [int(n) for n in n_clusters]
+        usual = sorted({min(max(round(here * share), 2), _MOST) for share in (0.1, 0.25, 0.5, 1, 2, 4)})
+        sizes = usual if n_clusters is None else [int(n) for n in n_clusters]
         if not sizes or min(sizes) < 2 or max(sizes) > _MOST:
             raise ArgumentError(f"n_clusters must lie between 2 and {_MOST:,}, but {sizes!r} was given: give [{here}].")
         found = [[self._passes(name, size, replicates, seed, self.few_cases) for name in self.models] for size in sizes]
-        return pd.DataFrame(found, pd.Index(sizes, name="n_clusters"), self._index)
+        return pd.DataFrame(found, pd.Index(sizes, name="n_clusters"), self.comparison._index)
 
     def clusters_needed(self, power: float = 0.8, replicates: int = 500, seed: int = 0) -> Any:
         """Find the smallest number of clusters (or cases) with which a model passes with a given probability.
@@ -233,7 +233,7 @@ class AlternativeAnnotatorTest:
         """
         check_probability("power", power)
         needed = np.array([self._needed(name, power, replicates, seed) for name in self.models])
-        return self._shaped(needed)
+        return self.comparison._shaped(needed)
 
     def to_frame(self, ci_prob: float = CI_PROB, replicates: int = REPLICATES, seed: int = 0) -> pd.DataFrame:
         """Winning rate, average advantage with its interval, and verdict by model.
@@ -244,7 +244,8 @@ class AlternativeAnnotatorTest:
             See :meth:`interval`. A single cluster has no interval.
         """
         frame = pd.DataFrame(
-            {"winning_rate": self._rates, "advantage": self._advantages, "passed": self._rates >= PASS}, self._index
+            {"winning_rate": self._rates, "advantage": self._advantages, "passed": self._rates >= PASS},
+            self.comparison._index,
         )
         if self.comparison.several_clusters:
             frame[["lower", "upper"]] = self.interval(ci_prob, replicates, seed)
@@ -273,10 +274,6 @@ class AlternativeAnnotatorTest:
     def _tested(self) -> np.ndarray:
         """Names of the annotators who share a case with others."""
         return self.comparison.labels.annotators[np.unique(self.annotator)]
-
-    @property
-    def _index(self) -> pd.Index:
-        return pd.Index(self.models, name="model")
 
     @cached_property
     def _rates(self) -> np.ndarray:
@@ -323,13 +320,6 @@ class AlternativeAnnotatorTest:
             middle = (low + high) // 2
             low, high = (low, middle) if self._passes(model, middle, replicates, seed, 0) >= power else (middle, high)
         return float(high)
-
-    @staticmethod
-    def _sizes(here: int) -> list[int]:
-        return sorted({min(max(round(here * share), 2), _MOST) for share in (0.1, 0.25, 0.5, 1, 2, 4)})
-
-    def _shaped(self, values: np.ndarray) -> Any:
-        return float(values[0]) if self.comparison.single else pd.Series(values, self._index)
 
 
 def _by_model(table: pd.DataFrame, column: str) -> np.ndarray:

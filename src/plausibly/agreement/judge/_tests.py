@@ -16,26 +16,10 @@ def p_values(
 ) -> Float[np.ndarray, "*table"]:
     r"""p-values of :math:`H_0: \rho^f \le \rho^h - \varepsilon`, one for each table of counts.
 
-    Every case has a difference :math:`W^h - W^f`, which is −1, 0 or 1. A one-sided test asks whether their mean is
-    below ε: Student's t-test, or Wilcoxon's signed-rank test of few cases.
-
-    Parameters
-    ----------
-    counts
-        Numbers of cases with the differences −1 (the model is closer), 0 (as close) and 1 (the annotator is closer).
-    epsilon
-        Greatest advantage of the annotator that is acceptable, in [0, 1].
-    few
-        Number of cases below which Wilcoxon's test replaces the t-test.
-
-    Returns
-    -------
-    NaN below two cases. Where all differences are equal, the t-test's p-value is 0 if they are below ε, and else 1.
-
-    Examples
-    --------
-    >>> p_values(np.array([[30, 40, 30], [3, 4, 3], [0, 50, 0], [1, 0, 0]]), 0.2).round(4).tolist()
-    [0.0058, 0.1865, 0.0, nan]
+    Every case has a difference :math:`W^h - W^f`, which is −1 (the model is closer), 0 (as close) or 1 (the annotator
+    is closer); `counts` are the numbers of cases with each. A one-sided test asks whether the mean difference is below
+    ε: Student's t-test, or Wilcoxon's signed-rank test of fewer than `few` cases. NaN below two cases. Where all
+    differences are equal, the t-test's p-value is 0 if they are below ε, and else 1.
     """
     counts = np.asarray(counts, float)
     n = counts.sum(-1)
@@ -50,11 +34,6 @@ def reject(p: Float[np.ndarray, "*table annotator"], fdr: float) -> Bool[np.ndar
     """Reject hypotheses at a false discovery rate, whatever their dependence (Benjamini & Yekutieli 2001).
 
     Hypotheses without a p-value (NaN) are not rejected, and do not count.
-
-    Examples
-    --------
-    >>> reject(np.array([0.001, np.nan, 0.02, 0.9]), 0.05).tolist()
-    [True, False, False, False]
     """
     return np.nan_to_num(adjusted(p), nan=1.0) <= fdr
 

@@ -80,13 +80,7 @@ def chance_of(
 def beyond_chance(
     confidence: Float[np.ndarray, "*label"], chance: Float[np.ndarray, "*label"]
 ) -> Float[np.ndarray, "*label"]:
-    """Probability that a label was not given by chance, c / (c + (1 − c) p); 0 where there is no confidence.
-
-    Examples
-    --------
-    >>> beyond_chance(np.array([0.0, 0.5, 1.0]), np.array([0.5, 0.5, 0.5])).round(3).tolist()
-    [0.0, 0.667, 1.0]
-    """
+    """Probability that a label was not given by chance, c / (c + (1 − c) p); 0 where there is no confidence."""
     guessed = (1 - confidence) * chance
     return np.divide(confidence, confidence + guessed, out=np.zeros(confidence.shape), where=confidence > 0)
 

@@ -206,13 +206,6 @@ def correct_if_agreed(
     """Probability that two who agree are right, from the accuracy of each; ½ if one is always right, one always wrong.
 
     Of two who are wrong, one agrees with the other with probability 1 / (n − 1) where there are n labels.
-
-    Examples
-    --------
-    >>> correct_if_agreed(np.array([0.9, 0.5, 1.0]), np.array([0.8, 0.5, 0.0])).round(3).tolist()
-    [0.973, 0.5, 0.5]
-    >>> float(correct_if_agreed(np.array([0.5]), np.array([0.5]), n_labels=3)[0].round(3))
-    0.667
     """
     right, wrong = first * second, (1 - first) * (1 - second) / (n_labels - 1)
     return np.divide(right, right + wrong, out=np.full(np.shape(right), 0.5), where=right + wrong > 0)
