@@ -91,7 +91,7 @@ def test_columns_by_name(write):
     path = write("a.csv", "who,photo,label,annotation\nann,7,1,2\nbob,7,3,4\n")
     with pytest.raises(AnnotationError, match=r"a.csv: the table has no column 'case' .*; say with case= which"):
         read_labels(path)
-    with pytest.raises(AnnotationError, match=r"the table has both 'label' and 'annotation'"):
+    with pytest.raises(AnnotationError, match=r"the table has both a column 'label' and a column 'annotation'"):
         read_labels(path, case="photo", annotator="who")
     found = read_labels(path, case="photo", annotator="who", label="annotation")
     assert cells(found) == {("7", "ann"): 2, ("7", "bob"): 4}

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pandas as pd
+import xarray as xr
+from jaxtyping import Float
 
 from plausibly._arviz import Posterior, to_groups
 from plausibly.bootstrap import check_probability
@@ -38,26 +40,12 @@ def annotator_reliabilities(posterior: Posterior, ci_prob: float = 0.94) -> pd.D
             "infer_reliability(annotations, per='annotator')."
         )
     check_probability("ci_prob", ci_prob)
-    names = np.asarray(group["annotator"].values, str)
-    each = group["annotator_reliability"].transpose("chain", "draw", "annotator")
-    each = np.asarray(each).reshape(-1, len(names))
+    each = _draws(group["annotator_reliability"])
     mean, spread = (np.asarray(group[name]).reshape(-1, 1) for name in ("reliability", "spread"))
     deviation = (np.log(each) - np.log(mean)) / spread
-    low, middle, high = np.quantile(each, [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2], axis=0)
-    observed = posterior["observed_data"]["annotation_annotator"].values
-    good = to_groups(posterior)["reliability_convergence"]["converged"].values[-len(names) :]
-    table = pd.DataFrame(
-        {
-            "annotator": names.astype(object),
-            "annotations": np.bincount(observed, minlength=len(names)),
-            "reliability": middle,
-            "lower": low,
-            "upper": high,
-            "shrinkage": np.minimum(deviation.var(0), 1),
-            "converged": good,
-        }
-    )
-    return table.sort_values("reliability", ascending=False, kind="stable", ignore_index=True)
+    good = to_groups(posterior)["reliability_convergence"]["converged"].values[-each.shape[1] :]
+    further = {"shrinkage": np.minimum(deviation.var(0), 1), "converged": good}
+    return _by_annotator(posterior, "annotations", "reliability", each, ci_prob, further)
 
 
 def annotator_accuracies(posterior: Posterior, ci_prob: float = 0.94) -> pd.DataFrame:
@@ -97,22 +85,9 @@ def annotator_accuracies(posterior: Posterior, ci_prob: float = 0.94) -> pd.Data
             "such as 'dawid-skene' or 'one-coin'."
         )
     check_probability("ci_prob", ci_prob)
-    names = np.asarray(group["annotator"].values, str)
-    each = np.asarray(group["accuracy"].transpose("chain", "draw", "annotator")).reshape(-1, len(names))
-    low, middle, high = np.quantile(each, [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2], axis=0)
-    judged = to_groups(posterior)["shared_convergence"]
-    good = judged["converged"].sel(quantity=[f"accuracy of {name}" for name in names]).values
-    table = pd.DataFrame(
-        {
-            "annotator": names.astype(object),
-            "labels": np.bincount(posterior["observed_data"]["annotation_annotator"].values, minlength=len(names)),
-            "accuracy": middle,
-            "lower": low,
-            "upper": high,
-            "converged": good,
-        }
-    )
-    return table.sort_values("accuracy", ascending=False, kind="stable", ignore_index=True)
+    quantities = [f"accuracy of {name}" for name in group["annotator"].values]
+    good = to_groups(posterior)["shared_convergence"]["converged"].sel(quantity=quantities).values
+    return _by_annotator(posterior, "labels", "accuracy", _draws(group["accuracy"]), ci_prob, {"converged": good})
 
 
 COMMON = "(all)"  #: in place of an annotator: the confusion that annotators have in common
@@ -156,17 +131,41 @@ def annotator_confusions(posterior: Posterior, ci_prob: float = 0.94) -> pd.Data
             "this posterior has no confusion matrices of annotators: aggregate labels by a model that has them, such "
             "as 'dawid-skene'."
         )
-    classes, parts = np.asarray(group["true_class"].values, str).tolist(), []
-    if "common_confusion" in group:
-        parts.append(([COMMON], group["common_confusion"].transpose("true_class", "named_class", "chain", "draw")))
-    if "confusion" in group:
-        each = group["confusion"].transpose("annotator", "true_class", "named_class", "chain", "draw")
-        parts.append((np.asarray(group["annotator"].values, str).tolist(), each))
-    tables = []
-    for names, variable in parts:
-        draws = np.asarray(variable.values).reshape(-1, variable.sizes["chain"] * variable.sizes["draw"])
-        low, middle, high = np.quantile(draws, [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2], axis=1)
-        index = pd.MultiIndex.from_product([names, classes, classes], names=["annotator", "true_class", "named_class"])
-        columns = {"probability": middle, "lower": low, "upper": high}
-        tables.append(pd.DataFrame(columns, index=index).reset_index())
+    classes, tables = np.asarray(group["true_class"].values, str).tolist(), []
+    for site in ("common_confusion", "confusion"):
+        if site in group:
+            names = np.asarray(group["annotator"].values, str).tolist() if site == "confusion" else [COMMON]
+            index = pd.MultiIndex.from_product(
+                [names, classes, classes], names=["annotator", "true_class", "named_class"]
+            )
+            columns = _summary("probability", _draws(group[site]), ci_prob)
+            tables.append(pd.DataFrame(columns, index=index).reset_index())
     return pd.concat(tables, ignore_index=True)
+
+
+def _draws(variable: xr.DataArray) -> Float[np.ndarray, "draw quantity"]:
+    """Draws of all chains, of the quantities of a variable, by annotator, true class and named class."""
+    dims = [dim for dim in ("annotator", "true_class", "named_class") if dim in variable.dims]
+    values = variable.transpose("chain", "draw", *dims).values
+    return values.reshape(values.shape[0] * values.shape[1], -1)
+
+
+def _summary(name: str, draws: Float[np.ndarray, "draw quantity"], ci_prob: float) -> dict[str, np.ndarray]:
+    """Medians and ends of the equal-tailed intervals."""
+    low, middle, high = np.quantile(draws, [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2], axis=0)
+    return {name: middle, "lower": low, "upper": high}
+
+
+def _by_annotator(
+    posterior: Posterior,
+    what: str,
+    name: str,
+    draws: Float[np.ndarray, "draw annotator"],
+    ci_prob: float,
+    further: dict[str, np.ndarray],
+) -> pd.DataFrame:
+    """Tabulate a quantity of annotators, the greatest first, with how many annotations, called `what`, each gave."""
+    names = np.asarray(posterior["posterior"]["annotator"].values, str).astype(object)
+    counts = np.bincount(posterior["observed_data"]["annotation_annotator"].values, minlength=len(names))
+    columns = {"annotator": names, what: counts} | _summary(name, draws, ci_prob) | further
+    return pd.DataFrame(columns).sort_values(name, ascending=False, kind="stable", ignore_index=True)

@@ -42,11 +42,6 @@ def _typos(names: list[str], counts: list[int]) -> list[str]:
     """Names that are rare next to another from which they differ by one letter, or two that changed places.
 
     Two such names become equal if at most one letter of each is left out.
-
-    Examples
-    --------
-    >>> _typos(["psoriasis", "psoriassis", "psoraisis", "type A", "type B"], [200, 1, 2, 200, 1])
-    ['psoriasis (200 times) = psoriassis (1)', 'psoriasis (200 times) = psoraisis (2)']
     """
     commonest: dict[str, int] = {}
     for code, name in enumerate(names):

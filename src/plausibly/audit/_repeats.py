@@ -14,15 +14,7 @@ from plausibly.audit._names import numbered_names
 
 @dataclass(frozen=True)
 class Repeats:
-    """Rows of a long table that repeat or contradict another.
-
-    Parameters
-    ----------
-    n_rows
-        Rows of the table.
-    repeated
-        Case, annotator and class of every row that repeats an earlier or better one, which is kept.
-    """
+    """Case, annotator and class of every row of a long table that repeats an earlier or better one, which is kept."""
 
     n_rows: int
     repeated: list[str]

@@ -83,15 +83,24 @@ class Ordinal(Distance):
 
 def numbers_of(labels: Sequence[Any], rule: str) -> Float[np.ndarray, " label"]:
     """Read labels as finite numbers; refuse the first that is none."""
-    numbers = np.empty(len(labels))
-    for position, label in enumerate(labels):
-        try:
-            numbers[position] = float(label)
-        except (TypeError, ValueError):
-            numbers[position] = np.nan
-        if not np.isfinite(numbers[position]):
-            raise LabelRefused(f"{rule}, got {show(label)}; correct or remove it", position)
+    numbers = to_numbers(labels)
+    for position in np.flatnonzero(~np.isfinite(numbers)).tolist():
+        raise LabelRefused(f"{rule}, got {show(labels[position])}; correct or remove it", position)
     return numbers
+
+
+def to_numbers(values: Iterable[Any]) -> Float[np.ndarray, " value"]:
+    """Read values as float64; NaN where one is no number."""
+
+    def number(value: Any) -> float:
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            return np.nan
+
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    return np.array([number(value) for value in values], np.float64)
 
 
 def _place(distinct: list[Any], label: Any, position: int) -> int:

@@ -18,36 +18,12 @@ def column_names(*givens: Any) -> list[str]:
 
 
 def by_case(given: str | Mapping | None, labels: Labels, what: str) -> tuple[np.ndarray, Int[np.ndarray, " case"]]:
-    """Find the value that each case has in a column or a mapping.
+    """Find the value that each case has in a column or a mapping, such as its cluster.
 
-    Parameters
-    ----------
-    given
-        Name of a column that was read with the labels, a mapping from case to value, or None: each case is its own.
-    labels
-        Whose cases these are. A case without labels may lack a value.
-    what
-        What it is, ``"cluster"`` or ``"group"``.
-
-    Returns
-    -------
-    names
-        The distinct values, as text, sorted.
-    codes
-        For every case an index into them; −1 for a case without labels.
-
-    Raises
-    ------
-    AnnotationError
-        If a case has two values.
-    ArgumentError
-        If ``given`` is neither, or a case has no value.
-
-    Examples
-    --------
-    >>> labels = Labels.of([("p", "a", 1), ("q", "a", 0), ("r", "a", 0)])
-    >>> by_case({"p": "x", "q": "y", "r": "x"}, labels, "group")
-    (array(['x', 'y'], dtype='<U1'), array([0, 1, 0]))
+    Returns the distinct values, as text, sorted, and for every case an index into them, −1 for a case without labels.
+    `given` is the name of a column that was read with the labels, a mapping from case to value, or None, for which each
+    case is its own. A case without labels may lack a value. Raises AnnotationError if a case has two values, and
+    ArgumentError if `given` is something else or lacks a case. In errors the value is called `what`.
     """
     there = np.diff(labels.start) > 0
     if given is None:

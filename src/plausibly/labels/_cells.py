@@ -13,17 +13,7 @@ _GAP = re.compile(r"(?<=[\d.\]])\s+(?=[\d.\[]|[+-][\d.])")  # between two number
 
 
 def literal(cell: str) -> Any:
-    r"""Read JSON, a Python literal, or an array as NumPy prints it; anything else is the text itself.
-
-    Examples
-    --------
-    >>> literal("[[1, 2], null]"), literal("[(1, 2), 'a']"), literal("[ 3  1"), literal("wart")
-    ([[1, 2], None], [(1, 2), 'a'], '[ 3  1', 'wart')
-    >>> literal("[ 3  1\n 2]")
-    [3, 1, 2]
-    >>> literal("[[1. 2.]\n [3. 4.]]"), literal("[e]")
-    ([[1.0, 2.0], [3.0, 4.0]], '[e]')
-    """
+    """Read JSON, a Python literal, or an array as NumPy prints it; anything else is the text itself."""
     text = cell.strip()
     if not text or text[0] not in "[{(\"'-.0123456789":
         return text
@@ -42,15 +32,7 @@ def literal(cell: str) -> Any:
 def spans_of_tags(tags: list[str]) -> list[tuple[int, int, str]]:
     """Turn BIO tags of tokens into spans.
 
-    Parameters
-    ----------
-    tags
-        ``O``, or ``B-`` (begins) or ``I-`` (inside) and a type. A span that begins with ``I-`` begins there.
-
-    Examples
-    --------
-    >>> spans_of_tags(["B-PER", "I-PER", "O", "B-LOC", "B-LOC"])
-    [(0, 2, 'PER'), (3, 4, 'LOC'), (4, 5, 'LOC')]
+    Tags are ``O``, or ``B-`` (begins) or ``I-`` (inside) and a type. A span that begins with ``I-`` begins there.
     """
     spans: list[tuple[int, int, str]] = []
     for place, tag in enumerate(tags):

@@ -10,37 +10,11 @@ _WHO = ("annotator", "annotator_id", "worker", "worker_id", "annotated_by")
 
 
 def coco_labels(content: Mapping, kind: str, *, one_annotator: bool = False) -> list[tuple[str, str, Any]]:
-    """Read objects by image and annotator.
+    """Read objects by image and annotator: case (the image's file name, or its id), annotator, objects.
 
-    Categories are not compared, and crowds (``iscrowd``) are objects like others.
-
-    Parameters
-    ----------
-    content
-        ``images`` and ``annotations``.
-    kind
-        ``"boxes"`` or ``"keypoints"``.
-    one_annotator
-        Whether all objects are one annotator's. Then images without objects have a label of none; otherwise it is
-        unknown who saw them.
-
-    Returns
-    -------
-    Case (the image's file name, or its id), annotator, and a list of boxes ``(left, top, right, bottom)`` or of
-    mappings with ``keypoints``, ``bbox`` and ``area``.
-
-    Raises
-    ------
-    ArgumentError
-        If the kind is another one.
-    AnnotationError
-        If an object lacks what it should have, or two images have the same id or name.
-
-    Examples
-    --------
-    >>> content = {"images": [{"id": 1}, {"id": 2}], "annotations": [{"image_id": 1, "bbox": [5, 5, 10, 20]}]}
-    >>> coco_labels(content, "boxes", one_annotator=True)
-    [('1', '', [(5, 5, 15, 25)]), ('2', '', [])]
+    Objects are boxes ``(left, top, right, bottom)`` or mappings with ``keypoints``, ``bbox`` and ``area``. Categories
+    are not compared, and crowds (``iscrowd``) are objects like others. If all objects are one annotator's, images
+    without objects have a label of none; otherwise it is unknown who saw them.
     """
     if kind not in ("boxes", "keypoints"):
         raise ArgumentError(

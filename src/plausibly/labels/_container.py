@@ -11,7 +11,8 @@ from jaxtyping import Float, Int
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations._names import _show, to_names
 from plausibly.annotations.io._columns import missing, to_codes
-from plausibly.errors import AnnotationError, ArgumentError, PlausiblyError
+from plausibly.distances._categories import to_numbers
+from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.labels._of_annotations import columns_of
 from plausibly.labels._table import Table, are_missing, is_missing, naming_file, read_table, to_objects
 
@@ -148,7 +149,7 @@ class Labels:
         AnnotationError
             If labels are not numbers, or one is infinite.
         """
-        return self._numbers(self.values, "label", AnnotationError)
+        return self._numbers(self.values, "label")
 
     @cached_property
     def coded(self) -> tuple[np.ndarray, Int[np.ndarray, " label"]]:
@@ -187,7 +188,7 @@ class Labels:
         AnnotationError
             If a cell is missing or not a finite number.
         """
-        return self._numbers(self.columns[name], name, AnnotationError)
+        return self._numbers(self.columns[name], name)
 
     def names_of(self, name: str) -> tuple[np.ndarray, Int[np.ndarray, " label"]]:
         """Return a further column of names: the distinct names as text, and an index into them for every label.
@@ -220,22 +221,13 @@ class Labels:
         case, annotator = self.cases[self.case[label]], self.annotators[self.annotator[label]]
         return f"row {self.rows[label] + 1} (case {str(case)!r}, annotator {str(annotator)!r})"
 
-    def _numbers(self, cells: np.ndarray, name: str, error: type[PlausiblyError]) -> Float[np.ndarray, " label"]:
-        if cells.dtype.kind in "biuf":
-            numbers = cells.astype(np.float64)
-        else:
-            numbers, bad = np.empty(len(cells)), None
-            for place, cell in enumerate(cells):
-                try:
-                    numbers[place] = float(cell)
-                except (TypeError, ValueError):
-                    bad = place
-                    break
-            if bad is not None:
-                shown = "missing" if is_missing(cells[bad]) else _show(cells[bad])
-                raise error(f"{self.where(bad)}: the {name} is {shown}; write a number")
+    def _numbers(self, cells: np.ndarray, name: str) -> Float[np.ndarray, " label"]:
+        numbers = to_numbers(cells)
         for bad in np.flatnonzero(~np.isfinite(numbers)):
-            raise error(f"{self.where(bad)}: the {name} is {numbers[bad]:g}; write a finite number")
+            if isinstance(cells[bad], int | float | np.number):
+                raise AnnotationError(f"{self.where(bad)}: the {name} is {numbers[bad]:g}; write a finite number")
+            shown = "missing" if is_missing(cells[bad]) else _show(cells[bad])
+            raise AnnotationError(f"{self.where(bad)}: the {name} is {shown}; write a number")
         return numbers
 
 

@@ -1,29 +1,26 @@
 """Labels from files: tables with labels in their cells, and formats of annotation tools."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from plausibly.annotations._names import _show, some
 from plausibly.annotations.io._files import lines_of, naming, read_json, read_text, suffix_of
 from plausibly.errors import AnnotationError, ArgumentError, FileError
-from plausibly.labels._cells import CELLS, spans_of_tags
+from plausibly.labels._cells import CELLS, literal, spans_of_tags
 from plausibly.labels._coco import coco_labels
 from plausibly.labels._container import Labels
+from plausibly.labels._table import SPELLINGS, columns_of_file, find_column, is_missing, to_list
 from plausibly.labels._table import SUFFIXES as TABLES
-from plausibly.labels._table import columns_of_file, is_missing, to_list
 
 Kind = Literal["literal", "text", "bio", "trees", "boxes", "keypoints", "spans"]
 Source = str | os.PathLike
 Row = tuple[str, str, Any]
 
 SUFFIXES = (*TABLES, ".txt", ".conll", ".bio", ".mrg", ".ann")
-_COLUMNS = {
-    "case": ("case", "task", "item"),
-    "annotator": ("annotator", "worker", "uid"),
-    "label": ("label", "annotation", "class"),
-}
+#: What files of labels may call columns, too.
+_FURTHER = {"case": ("item",), "annotator": ("uid",), "label": ("annotation",)}
 
 
 def read_labels(
@@ -104,9 +101,7 @@ def read_labels(
 def _records(rows: list[Row]) -> dict[str, list[Any]]:
     if not rows:
         raise AnnotationError("there are no labels; give at least one")
-    return {
-        name: list(column) for name, column in zip(("case", "annotator", "label"), zip(*rows, strict=True), strict=True)
-    }
+    return {name: list(column) for name, column in zip(_FURTHER, zip(*rows, strict=True), strict=True)}
 
 
 def _of_all(path: Path, kind: str, names: Mapping[str, str | None]) -> list[Row]:
@@ -175,21 +170,15 @@ def _of_one(path: Path, kind: str, names: Mapping[str, str | None]) -> Iterator[
 def _cells(path: Path, kind: str, names: Mapping[str, str | None]) -> list[list[Any]]:
     """Read columns of a table, the last of which holds the labels."""
     columns = columns_of_file(path, tuple(names))
-    *who, cells = (to_list(_column(columns, name, given), name) for name, given in names.items())
+    found = []
+    for name, given in names.items():
+        spellings = (*SPELLINGS[name], *_FURTHER[name]) if given is None else (given,)
+        fix = f"say with {name}= which one it is"
+        found.append(to_list(find_column(columns, given or name, spellings, AnnotationError, fix, fix), name))
+    *who, cells = found
     if path.suffix.lower() in (".csv", ".tsv") and kind not in ("text", "bio", "trees"):
         cells = [None if cell.strip() == "null" else cell for cell in cells]
     return [*who, [_cell(cell, kind, row) for row, cell in enumerate(cells, 1)]]
-
-
-def _column(columns: Mapping[str, Any], name: str, given: str | None) -> Any:
-    wanted = _COLUMNS[name] if given is None else (given,)
-    there = [one for one in wanted if one in columns]
-    if len(there) != 1:
-        what = "has both " + " and ".join(map(repr, there)) if there else f"has no column {wanted[0]!r}"
-        raise AnnotationError(
-            f"the table {what} (columns found: {', '.join(map(repr, columns))}); say with {name}= which one it is"
-        )
-    return columns[there[0]]
 
 
 def _cell(cell: Any, kind: str, row: int) -> Any:
@@ -197,9 +186,8 @@ def _cell(cell: Any, kind: str, row: int) -> Any:
         return None
     if not isinstance(cell, str):
         return cell
-    read: Callable[[str], Any] = CELLS.get(kind, CELLS["literal"])
     try:
-        return read(cell)
+        return CELLS.get(kind, literal)(cell)
     except ValueError as error:
         raise AnnotationError(f"row {row}: {error}") from error
 

@@ -20,44 +20,20 @@ MODEL = "model"  #: name of a model that was given none
 
 @dataclass(frozen=True)
 class Predictions:
-    """Labels that a model gives to cases.
-
-    Parameters
-    ----------
-    case
-        Case of every label, in increasing order.
-    values
-        The labels; numbers if the annotators' labels are.
-    """
+    """Labels that a model gives to cases, in the order of the cases; numbers if the annotators' labels are."""
 
     case: Int[np.ndarray, " prediction"]
     values: np.ndarray
 
 
 def read_models(predictions: Any, labels: Labels, needed: np.ndarray, column: str = "label") -> dict[str, Predictions]:
-    """Read the predictions of one model or of several.
+    """Read the predictions of one model or of several, by name.
 
-    Parameters
-    ----------
-    predictions
-        A table with the columns ``case`` and ``label``: a data frame, the path of a ``.csv``, ``.parquet`` or ``.json``
-        file, a mapping of the two columns, a list of records or of pairs (case, label), or a mapping ``{case: label}``;
-        or a mapping from the names of models to such tables. What is not a mapping of columns is taken for the
-        latter: a mapping ``{case: label}`` needs the name of its model.
-    labels
-        Of the annotators.
-    needed
-        Of every case, whether it needs a prediction.
-    column
-        Name of the column, ``"label"`` or ``"score"``.
-
-    Raises
-    ------
-    PredictionError
-        If a needed case has no prediction, one is missing, a case is unknown, or labels and predictions are of
-        different types.
-    FileError
-        If a file cannot be read.
+    A model's are a table with the columns ``case`` and ``label`` (a data frame, a path, a mapping of the two columns, a
+    list of records or of pairs), or a mapping ``{case: label}``, which needs the name of its model: what is not a
+    mapping of columns is one from the names of models to such tables. `needed` says of every case whether it needs a
+    prediction, `column` is ``"label"`` or ``"score"``. Raises PredictionError if a needed case has no prediction, one
+    is missing, a case is unknown, or labels and predictions are of different types.
     """
     named = isinstance(predictions, Mapping) and column not in predictions and "class" not in predictions
     models = predictions if named else {MODEL: predictions}

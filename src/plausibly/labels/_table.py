@@ -45,27 +45,13 @@ Column = pa.ChunkedArray | list[Any]
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of a table, as they came.
+    """Columns of a table, as they came."""
 
-    Parameters
-    ----------
-    names
-        Arrow columns of names, ``case`` and ``annotator``.
-    label
-        Labels: numbers with NaN where missing, or objects.
-    further
-        Other columns asked for, of the same kinds.
-    text
-        The labels as they stand in a file of text cells.
-    numbered
-        Whether annotators have no names and are numbered within each case.
-    """
-
-    names: dict[str, pa.ChunkedArray]
-    label: np.ndarray
-    further: dict[str, np.ndarray]
-    text: np.ndarray | None = None
-    numbered: bool = False
+    names: dict[str, pa.ChunkedArray]  # Arrow columns of names, case and annotator
+    label: np.ndarray  # numbers with NaN where missing, or objects
+    further: dict[str, np.ndarray]  # other columns asked for, likewise
+    text: np.ndarray | None = None  # the labels as they stand in a file of text cells
+    numbered: bool = False  # whether annotators have no names and are numbered within each case
 
 
 def naming_file(source: Any) -> AbstractContextManager[None]:
@@ -80,32 +66,19 @@ def read_table(
     optional: Iterable[str] = (),
     error: type[PlausiblyError] = AnnotationError,
 ) -> Table:
-    """Read the columns of a long table.
+    """Read the columns of a long table; see :meth:`plausibly.agreement.Labels.of` for what it may be.
 
-    Parameters
-    ----------
-    source
-        See :meth:`plausibly.agreement.Labels.of`; a mapping of no columns is ``{case: {annotator: label}}``, or
-        ``{case: label}`` where no annotators are needed, and the members of a list are records or tuples.
-    needed
-        Of the keys of :data:`SPELLINGS`, the last of which may hold anything.
-    columns
-        Further columns that must be there.
-    optional
-        Further columns that may be.
-    error
-        The class of error to raise.
-
-    Raises
-    ------
-    PlausiblyError
-        If a column is not there, is there under two names, or the source is of another kind.
-    FileError
-        If a file cannot be read.
+    A mapping of no columns is ``{case: {annotator: label}}``, or ``{case: label}`` where no annotators are needed, and
+    the members of a list are records or tuples. `needed` are keys of :data:`SPELLINGS`, the last of which may hold
+    anything; further `columns` must be there, `optional` ones may. Raises `error` if a column is not there, is there
+    under two names, or the source is of another kind.
     """
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     found = in_memory(source, needed, error) if path is None else columns_of_file(path, needed, error)
-    chosen = {name: found[_spelling(name, found, needed, error)] for name in needed}
+    listed = ", ".join(map(repr, needed[:-1])) + f" and {needed[-1]!r}"
+    chosen = {
+        name: find_column(found, name, SPELLINGS[name], error, "keep one", f"it needs {listed}") for name in needed
+    }
     for name in columns:
         if name not in found:
             raise error(f"the table has no column {name!r} (columns found: {', '.join(map(repr, found))})")
@@ -184,13 +157,7 @@ def to_list(column: Column, name: str) -> list[Any]:
 
 
 def is_missing(cell: Any) -> bool:
-    """Whether a cell stands for no label: None, NaN, pandas' NA, or blank text.
-
-    Examples
-    --------
-    >>> [is_missing(cell) for cell in (None, float("nan"), " ", 0, [], "NA")]
-    [True, True, True, False, False, False]
-    """
+    """Whether a cell stands for no label: None, NaN, pandas' NA, or blank text."""
     if cell is None or isinstance(cell, str):
         return cell is None or not cell.strip()
     if isinstance(cell, float | np.floating):
@@ -214,17 +181,22 @@ def to_objects(values: Iterable[Any]) -> np.ndarray:
     return array
 
 
-def _spelling(name: str, found: Mapping[str, Any], needed: Sequence[str], error: type[PlausiblyError]) -> str:
-    """Find the name by which a table calls a column."""
-    there = [spelling for spelling in SPELLINGS[name] if spelling in found]
+def find_column(
+    columns: Mapping[str, Any],
+    name: str,
+    spellings: Sequence[str],
+    error: type[PlausiblyError],
+    fix_both: str,
+    fix_none: str,
+) -> Any:
+    """Column that a table has under one of several names."""
+    there = [spelling for spelling in spellings if spelling in columns]
     if len(there) > 1:
-        raise error(f"the table has both a column {there[0]!r} and a column {there[1]!r}; keep one")
+        raise error(f"the table has both a column {there[0]!r} and a column {there[1]!r}; {fix_both}")
     if not there:
-        listed = ", ".join(map(repr, needed[:-1])) + f" and {needed[-1]!r}"
-        raise error(
-            f"the table has no column {name!r} (columns found: {', '.join(map(repr, found))}); it needs {listed}"
-        )
-    return there[0]
+        listed = ", ".join(map(repr, columns))
+        raise error(f"the table has no column {name!r} (columns found: {listed}); {fix_none}")
+    return columns[there[0]]
 
 
 def _of_nested(source: Mapping, needed: Sequence[str], error: type[PlausiblyError]) -> dict[str, Column]:

@@ -14,6 +14,7 @@ from plausibly.agreement.discrepancy._label_sets import LabelSets, discrepancy_t
 from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.agreement.discrepancy._taken_out import ratio_of
 from plausibly.annotations._names import _show
+from plausibly.distances._categories import to_numbers
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError, renamed
 from plausibly.labels._case_columns import by_case, column_names
 from plausibly.labels._container import Labels
@@ -164,17 +165,13 @@ def _scores(scores: Any, labels: Labels, needed: np.ndarray) -> np.ndarray:
     if len(read.case) > len(np.unique(read.case)):
         twice = read.case[1:][np.diff(read.case) == 0][0]
         raise PredictionError(f"case {str(labels.cases[twice])!r} has more than one score; keep one")
-    found = np.full(len(labels.cases), np.nan)
-    for case, value in zip(read.case, read.values, strict=True):
-        try:
-            found[case] = float(value)
-        except (TypeError, ValueError):
-            found[case] = np.nan
-        if not np.isfinite(found[case]):
-            raise PredictionError(
-                f"case {str(labels.cases[case])!r}: the score is {_show(value)}; write a finite number"
-            )
-    return found
+    numbers = to_numbers(read.values)
+    for bad in np.flatnonzero(~np.isfinite(numbers)):
+        case = str(labels.cases[read.case[bad]])
+        raise PredictionError(f"case {case!r}: the score is {_show(read.values[bad])}; write a finite number")
+    by_case = np.full(len(labels.cases), np.nan)
+    by_case[read.case] = numbers
+    return by_case
 
 
 def _curve(
