@@ -19,6 +19,7 @@ from plausibly.bootstrap import interval
 from plausibly.diagnostics import ESS_PER_CHAIN, judge
 from plausibly.distances._partial_rankings import blocks_of
 from plausibly.evaluation import evaluate
+from plausibly.evaluation._first_choices import first_choice_shares
 from plausibly.labels._container import Labels
 from plausibly.labels._predictions import Predictions
 from plausibly.models import MODELS
@@ -32,30 +33,14 @@ RANKED = "plackett-luce"
 
 @dataclass(frozen=True)
 class Answers:
-    """What annotators and models say, in the form that a model of annotators takes.
+    """Labels of annotators and of models, in the form that a model of annotators takes."""
 
-    Parameters
-    ----------
-    annotations
-        The annotators' labels.
-    with_model
-        By model, the same with the model as one more annotator, the last one.
-    said
-        By model, its first choice in every case, as weights (case, class).
-    model
-        Name of the aggregation model.
-    votes
-        Shares of the annotators' most frequent first choices, (case, class).
-    case
-        For every case of the annotations, its index in the labels.
-    """
-
-    annotations: Annotations
-    with_model: Mapping[str, Annotations]
-    said: Mapping[str, Float[np.ndarray, "case class"]]
-    model: str
-    votes: Float[np.ndarray, "case class"]
-    case: Int[np.ndarray, " case"]
+    annotations: Annotations  # the annotators' labels
+    with_model: Mapping[str, Annotations]  # by model, the same with the model as one more annotator, the last one
+    said: Mapping[str, Float[np.ndarray, "case class"]]  # by model, its first choice, shared between tied classes
+    model: str  # name of the aggregation model
+    votes: Float[np.ndarray, "case class"]  # shares of the annotators' most frequent first choices
+    case: Int[np.ndarray, " case"]  # for every case of the annotations, its index in the labels
 
 
 @dataclass(frozen=True)
@@ -96,12 +81,11 @@ class Fit:
 def answers_of(labels: Labels, models: Mapping[str, Predictions], distance: Any, wanted: str | None) -> Answers | str:
     """Arrange labels for a model of annotators; or say why there is none for them."""
     counts = np.diff(labels.start) > 0
-    if any(len(np.unique(one.case)) < len(one.case) for one in models.values()):
+    if any((np.diff(predicted.case) == 0).any() for predicted in models.values()):
         return "a model gives several labels to a case"
     if ((np.diff(labels.case) == 0) & (np.diff(labels.annotator) == 0)).any():
         return "an annotator labels a case several times"
-    everywhere = all(np.isin(np.flatnonzero(counts), one.case).all() for one in models.values())
-    if not everywhere:
+    if not all(np.isin(np.flatnonzero(counts), predicted.case).all() for predicted in models.values()):
         return "a model lacks cases that annotators labelled"
     if wanted == RANKED or (wanted == "auto" and distance == "partial_rankings"):
         return _ranked(labels, models)
@@ -109,30 +93,29 @@ def answers_of(labels: Labels, models: Mapping[str, Predictions], distance: Any,
         _ = labels.coded
     except Exception:
         return "labels are neither classes nor rankings"
-    values = [*labels.values.tolist(), *(value for one in models.values() for value in one.values.tolist())]
     names: dict[Any, int] = {}
-    code = np.array([names.setdefault(value, len(names)) for value in values])
+    own, *codes = (
+        np.array([names.setdefault(value, len(names)) for value in source.values.tolist()])
+        for source in (labels, *models.values())
+    )
     if len(names) > MOST_CLASSES and wanted == "auto":
         return f"there are {len(names):,} different labels, too many to be classes"
     if len(names) < 2:
         return "there is only one label"
     classes = [str(int(name) if isinstance(name, float) and name.is_integer() else name) for name in names]
     classes = classes if len(set(classes)) == len(classes) else [repr(name) for name in names]
-    per_annotator = np.bincount(labels.annotator)
     chosen = wanted
     if wanted == "auto":
+        per_annotator = np.bincount(labels.annotator)
         enough = np.median(per_annotator[per_annotator > 0]) >= _PER_CELL * len(names) ** 2
         chosen = "dawid-skene" if enough else "one-coin"
     annotators = labels.annotators.tolist()
-    own = code[: len(labels)]
     annotations, case = _single(labels, labels.case, labels.annotator, own, annotators, classes)
-    with_model, said, offset = {}, {}, len(labels)
-    for name, one in models.items():
-        mine = code[offset : offset + len(one.case)]
-        offset += len(one.case)
-        kept = counts[one.case]
+    with_model, said = {}, {}
+    for (name, predicted), mine in zip(models.items(), codes, strict=True):
+        kept = counts[predicted.case]
         joined = (
-            np.concatenate([labels.case, one.case[kept]]),
+            np.concatenate([labels.case, predicted.case[kept]]),
             np.concatenate([labels.annotator, np.full(kept.sum(), len(annotators))]),
             np.concatenate([own, mine[kept]]),
         )
@@ -283,35 +266,30 @@ def _ranked(labels: Labels, models: Mapping[str, Predictions]) -> Answers | str:
             }
     except ValueError:
         return "labels are not rankings of classes"
-    every = [
-        *(said for case in rankings.values() for said in case.values()),
-        *(r for m in of_model.values() for r in m.values()),
-    ]
-    classes = sorted({name for ranking in every for block in ranking for name in block})
+    every = [*of_model.values(), *rankings.values()]
+    classes = sorted({name for said in every for ranking in said.values() for block in ranking for name in block})
     annotations = Annotations.from_rankings({"cases": rankings}, classes, choices="all")
     if shown(annotations):
         return "labels look like comparisons of classes that were shown, not like rankings"
     with_model, said = {}, {}
-    number = {name: place for place, name in enumerate(classes)}
-    for name, own in of_model.items():
+    for name, by_case in of_model.items():
         last = _free(name, annotators)
-        joined = {case: {**given, last: own[case]} for case, given in rankings.items()}
-        joint = Annotations.from_rankings({"cases": joined}, classes, choices="all")
-        with_model[name] = joint
-        first = np.zeros((len(rankings), len(classes)))
-        for place, case in enumerate(rankings):
-            first[place, [number[one] for one in own[case][0]]] = 1 / len(own[case][0])
-        said[name] = first
-    votes = np.zeros((len(rankings), len(classes)))
-    for place, given in enumerate(rankings.values()):
-        for ranking in given.values():
-            votes[place, [number[one] for one in ranking[0]]] += 1 / len(ranking[0])
-    if any(
-        list(joint.annotators).index(_free(name, annotators)) != len(joint.annotators) - 1
-        for name, joint in with_model.items()
-    ):
-        return "annotators come in another order"
-    return Answers(annotations, with_model, said, RANKED, share_of_top(votes.round(9)), np.unique(labels.case))
+        joined = {case: {**ranking, last: by_case[case]} for case, ranking in rankings.items()}
+        with_model[name] = Annotations.from_rankings({"cases": joined}, classes, choices="all")
+        if with_model[name].annotators[-1] != last:
+            return "annotators come in another order"
+        alone = {case: {last: by_case[case]} for case in rankings}
+        said[name] = _first_choices(Annotations.from_rankings({"cases": alone}, classes, choices="all"))
+    votes = share_of_top(_first_choices(annotations).round(9))
+    return Answers(annotations, with_model, said, RANKED, votes, np.unique(labels.case))
+
+
+def _first_choices(annotations: Annotations) -> Float[np.ndarray, "case class"]:
+    """Share of the annotations of each case that name each class first."""
+    shares, _ = first_choice_shares(annotations)
+    dense = np.zeros(annotations.n_cases * annotations.n_classes)
+    dense[shares.key] = shares.value
+    return dense.reshape(annotations.n_cases, -1)
 
 
 def _texts(value: Any) -> list[list[str]]:

@@ -144,7 +144,7 @@ class Judgement:
         yes, no, open_ = ([question for question in known if question.answer == word] for word in ("yes", "no", "open"))
         if "copy" in self.reasons[model] and yes:
             return f"{model} should not count as another annotator: it repeats the answers of one of them."
-        every = "both answers are" if len(known) == 2 else f"all {_count(len(known))} answers are"
+        every = {2: "both", 3: "all three", 4: "all four"}[len(known)] + " answers are"
         if len(yes) == len(known):
             return f"{model} can stand in for an annotator: {every} yes."
         if len(no) == len(known):
@@ -275,10 +275,6 @@ def _answer(probability: float) -> Literal["yes", "no", "open"]:
 
 def _probability(value: float) -> str:
     return "above 0.99" if value > 0.99 else "below 0.01" if value < 0.01 else f"{value:.2f}"
-
-
-def _count(n: int) -> str:
-    return {3: "three", 4: "four"}.get(n, str(n))
 
 
 def _list(questions: list[Question], answer: str) -> str:

@@ -106,7 +106,8 @@ def copied(answers: Answers, test: AlternativeAnnotatorTest, model: str) -> str 
     there = labels[:, :last] >= 0
     same = ((labels[:, :last] == labels[:, [last]]) & there).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
     name = str(joint.annotators[who])
-    without = _without(test, name, model)
+    others = test.comparison.without_annotators().set_index(["annotator", "model"])
+    without = others.loc[(name, model), "ratio"]  # Δ against the annotators but this one
     return (
         f"Copy: {model} agrees with {name} in {100 * same[who]:.0f} % of the cases, and with every other annotator "
         f"in at most {100 * np.delete(same, who).max(initial=0.0):.0f} %. It is not an independent annotator, so all "
@@ -156,9 +157,3 @@ def _constant(answers: Answers, test: AlternativeAnnotatorTest, most: int) -> tu
     other = from_discrepancy(replace(compared, to_sets={"constant": to_set}), test.epsilon, test.fdr, test.few_cases)
     mean = mean_by_case(to_set, compared.label_sets)[compared.included].mean()
     return float(ratio_of(mean, compared.annotator_discrepancy)), bool(other.passed["constant"])
-
-
-def _without(test: AlternativeAnnotatorTest, annotator: str, model: str) -> float:
-    """Discrepancy ratio against the annotators but one."""
-    table = test.comparison.without_annotators()
-    return float(table.loc[(table["annotator"] == annotator) & (table["model"] == model), "ratio"].iloc[0])

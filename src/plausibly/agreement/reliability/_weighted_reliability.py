@@ -168,6 +168,10 @@ def weighted_reliability(
     with Progress(progress and n_draws * int(_n_pairs(labels).sum()) > _SLOW) as bars:
         concordance = _concordance(labels, code, certainty)
         reliability, mean_accuracy = _reliability(labels, code, certainty, accuracy, posterior, n_labels, bars)
+    published = None
+    if wrong_labels == "spread":
+        as_published, _ = _reliability(labels, code, certainty, mean_accuracy, None, 2, Progress(show=False))
+        published = float(np.nanmean(as_published))
     return WeightedReliability(
         labels=labels,
         confidence=np.column_stack([given, certainty]),
@@ -179,14 +183,8 @@ def weighted_reliability(
         resampling=None
         if reweighted is None
         else resampling(labels, code, certainty, reweighted, partial(correct_if_agreed, n_labels=n_labels)),
-        published=None if wrong_labels == "published" else _published(labels, code, certainty, mean_accuracy),
+        published=published,
     )
-
-
-def _published(labels: Labels, code: np.ndarray, certainty: np.ndarray, accuracy: np.ndarray) -> float:
-    """Compute ϱ as if annotators who are both wrong always agreed."""
-    by_case = _reliability(labels, code, certainty, accuracy, None, 2, Progress(show=False))[0][0]
-    return float(np.nanmean(by_case))
 
 
 def _sampled(labels: Labels, judged: np.ndarray, **sampler: Any) -> Posterior:
