@@ -59,7 +59,7 @@ def annotator_agreement(
     check_break_ties(break_ties)
     slots = Slots.of(annotations, remainder=False)
     entry_slot = slots.find(annotations.entry_case, annotations.entry_class)
-    sizes = _block_sizes(annotations)
+    sizes = np.repeat(annotations.block_sizes, annotations.block_sizes)
     weight = 1 / ((annotations.entry_block + 1.0) * (sizes if ties == "split" else 1))
     total = np.bincount(entry_slot, weight, minlength=len(slots))
     # One row of a ragged table for each annotation, over the slots of its case.
@@ -204,12 +204,10 @@ class _Places:
     def __init__(self, annotations: Annotations):
         self._annotations = annotations
         self._slots = Slots.of(annotations, remainder=False)
-        block = np.diff(annotations.entry_block, prepend=-1) != 0
-        block |= np.diff(annotations.entry_annotation, prepend=-1) != 0
-        starts = np.flatnonzero(block)
-        first = starts[np.cumsum(block) - 1]
+        sizes = annotations.block_sizes
+        first = np.repeat(np.cumsum(sizes) - sizes, sizes)
         self._before = (first - annotations.annotation_start[annotations.entry_annotation]).astype(float)
-        self._size = _block_sizes(annotations).astype(float)
+        self._size = np.repeat(sizes, sizes).astype(float)
         self._slot = self._slots.find(annotations.entry_case, annotations.entry_class)
         self._named = np.diff(annotations.annotation_start)
 
@@ -262,11 +260,3 @@ class _Places:
         others = weight[:, 0, -1] - new.sum(1)
         full = np.concatenate([weight[:, 0, :-1], others[:, None], new], axis=1)[:, None]
         return (mine_before[:, None], mine_size[:, None]), (*wider, full)
-
-
-def _block_sizes(annotations):
-    """Number of classes in the tied block of each entry."""
-    key = annotations.entry_annotation.astype(np.int64) * (int(annotations.entry_block.max()) + 1)
-    key += annotations.entry_block
-    _, inverse, counts = np.unique(key, return_inverse=True, return_counts=True)
-    return counts[inverse]

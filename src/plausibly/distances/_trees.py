@@ -7,6 +7,7 @@ node, ``("S", ("NP", "the", "dog"), ("VP", "ran"))``. Leaves are words.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, Literal
 
 from plausibly.distances._base import Counts, PairwiseDistance, check_choice, check_library, each_label, show
@@ -53,36 +54,23 @@ def _nested(node: Any, whole: Any) -> Tree:
 
 
 def _parsed(text: str) -> Tree:
-    stack: list[tuple[str, list[Tree]]] = []
-    opened, root = False, None
-    for token in re.findall(r"[()]|[^\s()]+", text):
-        if root is not None:
-            raise ValueError(f"a tree has one root, but text follows its last bracket in {show(text)}; remove it")
-        if token == "(":
-            if opened:
-                stack.append(("", []))  # a node without a name, as around the sentences of treebanks
-            opened = True
-            continue
-        if opened:
-            stack.append(("" if token == ")" else token, []))
-            opened = False
-            if token != ")":
-                continue
-        if token == ")":
-            if not stack:
-                break
-            done = Tree(*stack.pop())
-            if stack:
-                stack[-1][1].append(done)
-            else:
-                root = done
-        elif stack:
-            stack[-1][1].append(Tree(token))
-        else:
-            break
-    if root is None or stack:
+    tokens = re.findall(r"[()]|[^\s()]+", text)
+    depth = list(accumulate((token == "(") - (token == ")") for token in tokens))
+    if not depth or depth[0] != 1 or 0 not in depth:
         raise ValueError(f"the brackets of a tree have to match, got {show(text)}; write (S (NP the dog) (VP ran))")
-    return root
+    if depth.index(0) < len(depth) - 1:
+        raise ValueError(f"a tree has one root, but text follows its last bracket in {show(text)}; remove it")
+    open_nodes = [Tree("")]
+    for before, token, after in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
+        if token == "(":
+            node = Tree("" if after in ("(", ")") else after)  # without a name, as around the sentences of treebanks
+            open_nodes[-1].children.append(node)
+            open_nodes.append(node)
+        elif token == ")":
+            open_nodes.pop()
+        elif before != "(":
+            open_nodes[-1].children.append(Tree(token))
+    return open_nodes[0].children[0]
 
 
 class TreeEdit(PairwiseDistance):

@@ -45,8 +45,6 @@ def discrepancy_to_others(
     """
     if delta.name == "nominal" and delta.distance is None:
         return _nominal(values, sets)
-    if delta.name == "squared" and delta.distance is None:
-        return _squared(values, sets)
     total = np.zeros(len(sets.case))
     sizes = np.diff(labels.start).astype(np.int64)
     advance = progress.task("Comparing labels", int((sizes * (sizes - 1) // 2).sum()), "pairs")
@@ -100,17 +98,3 @@ def _nominal(code: np.ndarray, sets: LabelSets) -> np.ndarray:
     # What is left of a difference of sums of shares such as 1/3 is not a disagreement.
     others = sets.n_annotators[sets.case] - 1
     return np.where(np.isclose(agreement, others, rtol=1e-12, atol=0), 0.0, others - agreement)
-
-
-def _squared(values: np.ndarray, sets: LabelSets) -> np.ndarray:
-    """From means and variances, counted from a label of the case so that equal labels differ by exactly nothing."""
-    n_cases, annotators, case = len(sets.start) - 1, sets.n_annotators, sets.case
-    first_label = np.concatenate([[0], np.cumsum(sets.size)])[sets.start[:-1][case]]
-    values = values - values[first_label][sets.of_label]
-    mean = np.bincount(sets.of_label, values) / sets.size
-    middle = np.bincount(case, mean, n_cases) / np.maximum(annotators, 1)
-    variance = np.bincount(sets.of_label, (values - mean[sets.of_label]) ** 2) / sets.size
-    squared = (mean - middle[case]) ** 2
-    among = annotators[case]
-    between = among * squared + np.bincount(case, squared, n_cases)[case]
-    return between + (among - 2) * variance + np.bincount(case, variance, n_cases)[case]
