@@ -21,17 +21,7 @@ _OFTEN = 0.05  # share of scores with one value, from which on they are categori
 def as_labels(scores: Scores) -> Annotations:
     """Take every value for a class of its own."""
     values, code = np.unique(scores.score, return_inverse=True)
-    return Annotations(
-        cases=scores.cases,
-        classes=np.array([f"{value:.17g}" for value in values]),
-        annotators=scores.annotators,
-        anonymous=scores.anonymous,
-        annotation_case=scores.annotation_case,
-        annotation_annotator=scores.annotation_annotator,
-        entry_annotation=np.arange(len(code), dtype=np.int32),
-        entry_class=code.astype(np.int32),
-        entry_block=np.zeros(len(code), np.int16),
-    )
+    return scores._labels(code, [f"{value:.17g}" for value in values])
 
 
 def frequent_scores(scores: Scores) -> Finding:

@@ -30,15 +30,10 @@ def columns_of(annotations: Annotations | Scores) -> dict[str, Any]:
     elif _are_single(annotations):
         values = to_objects(annotations.classes[annotations.entry_class].tolist())
     else:
-        names, start = annotations.classes.tolist(), annotations.annotation_start.tolist()
-        entries = list(zip(annotations.entry_class.tolist(), annotations.entry_block.tolist(), strict=True))
-        rankings: list[list[list[str]]] = []
-        for begin, end in pairwise(start):
-            blocks: list[list[str]] = [[] for _ in range(entries[end - 1][1] + 1)]
-            for one, block in entries[begin:end]:
-                blocks[block].append(names[one])
-            rankings.append(blocks)
-        values = to_objects(rankings)
+        names = annotations.classes[annotations.entry_class].tolist()
+        blocks = [names[begin:end] for begin, end in pairwise(annotations.block_start.tolist())]
+        start = np.searchsorted(annotations.block_annotation, np.arange(annotations.n_annotations + 1))
+        values = to_objects(blocks[begin:end] for begin, end in pairwise(start.tolist()))
     return {
         "cases": annotations.cases,
         "annotators": annotations.annotators,

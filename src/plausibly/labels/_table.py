@@ -25,18 +25,13 @@ from plausibly.annotations.io._exports import (
     read_lines,
 )
 from plausibly.annotations.io._files import naming, read_json, suffix_of
+from plausibly.annotations.io._long_table import COLUMNS
 from plausibly.annotations.io._table_files import read_columns
 from plausibly.errors import AnnotationError, PlausiblyError
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".json", ".jsonl")
 #: What the columns are called here, and what other tables call them.
-SPELLINGS = {
-    "case": ("case", "task"),
-    "annotator": ("annotator", "worker"),
-    "label": ("label", "class"),
-    "score": ("score",),
-    "accuracy": ("accuracy",),
-}
+SPELLINGS = {name: COLUMNS[name] for name in ("case", "annotator")} | {"label": COLUMNS["class"][::-1]}
 NAMES = ("case", "annotator")  #: columns of names; those of any other kind keep their type
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
 
@@ -69,15 +64,16 @@ def read_table(
     """Read the columns of a long table; see :meth:`plausibly.agreement.Labels.of` for what it may be.
 
     A mapping of no columns is ``{case: {annotator: label}}``, or ``{case: label}`` where no annotators are needed, and
-    the members of a list are records or tuples. `needed` are keys of :data:`SPELLINGS`, the last of which may hold
-    anything; further `columns` must be there, `optional` ones may. Raises `error` if a column is not there, is there
-    under two names, or the source is of another kind.
+    the members of a list are records or tuples. The last of the columns `needed` may hold anything; further `columns`
+    must be there, `optional` ones may. Raises `error` if a column is not there, is there under two names, or the source
+    is of another kind.
     """
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     found = in_memory(source, needed, error) if path is None else columns_of_file(path, needed, error)
     listed = ", ".join(map(repr, needed[:-1])) + f" and {needed[-1]!r}"
     chosen = {
-        name: find_column(found, name, SPELLINGS[name], error, "keep one", f"it needs {listed}") for name in needed
+        name: find_column(found, name, SPELLINGS.get(name, (name,)), error, "keep one", f"it needs {listed}")
+        for name in needed
     }
     for name in columns:
         if name not in found:
