@@ -77,8 +77,8 @@ class BoxDistance(Distance):
         a_left, a_top, a_right, a_bottom, a_area = (row[left] for row in encoded)
         b_left, b_top, b_right, b_bottom, b_area = (row[right] for row in encoded)
         if self.measure == "l2":
-            first = _root_mean_square(a_left - b_left, a_top - b_top)
-            first += _root_mean_square(a_right - b_right, a_bottom - b_bottom)
+            first = np.sqrt(((a_left - b_left) ** 2 + (a_top - b_top) ** 2) / 2)
+            first += np.sqrt(((a_right - b_right) ** 2 + (a_bottom - b_bottom) ** 2) / 2)
             return first
         width = np.minimum(a_right, b_right)
         width -= np.maximum(a_left, b_left)
@@ -153,11 +153,3 @@ def _share(shared, union, encoded, left, right):
         return shared
     same = (encoded[:4][:, left] == encoded[:4][:, right]).all(axis=0)
     return np.where(union > 0, shared / np.where(union > 0, union, 1.0), same)
-
-
-def _root_mean_square(x, y):
-    x *= x
-    y *= y
-    x += y
-    x /= 2
-    return np.sqrt(x, out=x)

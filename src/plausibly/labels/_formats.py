@@ -87,13 +87,12 @@ def read_labels(
     if not isinstance(source, Mapping):
         path = Path(source)
         with naming(path):
-            return Labels.of(_records(_of_all(path, kind, names)))
+            return Labels.of(_records(list(_rows(path, kind, names, None))))
     rows: list[Row] = []
-    for who, one in source.items():
-        path = Path(one)
-        with naming(path):
-            rows += [(found, str(who), value) for found, value in _of_one(path, kind, names)]
-    files = [str(one) for one in source.values()]
+    for who, file in source.items():
+        with naming(Path(file)):
+            rows += _rows(Path(file), kind, names, str(who))
+    files = [str(file) for file in source.values()]
     with naming(files[0] if len(files) == 1 else some(files)):
         return Labels.of(_records(rows))
 
@@ -104,67 +103,55 @@ def _records(rows: list[Row]) -> dict[str, list[Any]]:
     return {name: list(column) for name, column in zip(_FURTHER, zip(*rows, strict=True), strict=True)}
 
 
-def _of_all(path: Path, kind: str, names: Mapping[str, str | None]) -> list[Row]:
-    """Read a file with all annotators."""
-    if path.is_dir() or suffix_of(path, SUFFIXES) in (".ann", ".mrg"):
+def _rows(path: Path, kind: str, names: Mapping[str, str | None], who: str | None) -> Iterator[Row]:
+    """Read a file with the labels of one annotator, or, if who that is isn't given, of all."""
+    suffix = ".ann" if path.is_dir() else suffix_of(path, SUFFIXES)
+    if who is None and suffix in (".ann", ".mrg"):
         raise ArgumentError(
             "this kind of file holds one annotator's labels: give a mapping, such as {'ann': …, 'bob': …}."
         )
-    suffix = path.suffix.lower()
-    if suffix == ".json":
-        content = read_json(path)
-        if isinstance(content, Mapping) and "annotations" in content:
-            return coco_labels(content, kind)
-        if isinstance(content, str):  # which would be taken for the name of a file
-            raise AnnotationError(f"labels are a list or a mapping, but the file holds the text {_show(content)}")
-        if not (isinstance(content, list) and all(isinstance(row, Mapping) for row in content)):
-            labels = Labels.of(content)
-            values = [_cell(value, kind, row + 1) for value, row in zip(labels.values, labels.rows, strict=True)]
-            return list(zip(labels.cases[labels.case], labels.annotators[labels.annotator], values, strict=True))
-    if suffix in TABLES:
-        return list(zip(*_cells(path, kind, names), strict=True))
-    if kind == "bio":
-        return [
-            (str(number), str(column), spans)
-            for number, sentence in enumerate(_sentences(path), 1)
-            for column, spans in enumerate(sentence, 1)
-        ]
-    raise ArgumentError("lines name no annotators: give one file for each, such as {'ann': …, 'bob': …}.")
-
-
-def _of_one(path: Path, kind: str, names: Mapping[str, str | None]) -> Iterator[tuple[str, Any]]:
-    """Read a file with one annotator's labels."""
+    if path.is_dir() and not any(path.glob("*.ann")):
+        raise FileError("the folder has no .ann files; name another")
     if path.is_dir():
-        files = sorted(path.glob("*.ann"))
-        if not files:
-            raise FileError("the folder has no .ann files; name another")
-        for one in files:
-            with naming(one.name):
-                yield one.stem, _offsets(one)
-        return
-    suffix = suffix_of(path, SUFFIXES)
-    if suffix == ".ann":
-        yield path.stem, _offsets(path)
-    elif suffix == ".json":
-        content = read_json(path)
-        if isinstance(content, Mapping) and "annotations" in content:
-            yield from ((case, value) for case, _, value in coco_labels(content, kind, one_annotator=True))
-        elif isinstance(content, Mapping):
-            for number, (case, value) in enumerate(content.items(), 1):
-                yield str(case), _cell(value, kind, number)
-        else:
-            raise AnnotationError("one annotator's JSON is COCO, or a mapping from case to label; write {case: label}")
+        for file in sorted(path.glob("*.ann")):
+            with naming(file.name):
+                yield file.stem, str(who), _offsets(file)
+    elif suffix == ".ann":
+        yield path.stem, str(who), _offsets(path)
+    elif suffix == ".json" and (rows := _in_json(read_json(path), kind, who)) is not None:
+        yield from rows
     elif suffix in TABLES:
-        yield from zip(*_cells(path, kind, {name: names[name] for name in ("case", "label")}), strict=True)
+        wanted = {name: column for name, column in names.items() if who is None or name != "annotator"}
+        for case, *named, value in zip(*_cells(path, kind, wanted), strict=True):
+            yield case, named[0] if named else who, value
     elif kind == "bio":
-        for number, (spans,) in enumerate(_sentences(path, last=True), 1):
-            yield str(number), spans
-    elif suffix == ".mrg":
-        for number, text in enumerate(_bracketed(read_text(path)), 1):
-            yield str(number), _cell(text, "trees", number)
+        for number, sentence in enumerate(_sentences(path, last=who is not None), 1):
+            for column, spans in enumerate(sentence, 1):
+                yield str(number), str(column) if who is None else who, spans
+    elif who is None:
+        raise ArgumentError("lines name no annotators: give one file for each, such as {'ann': …, 'bob': …}.")
     else:
-        for number, line in enumerate(lines_of(read_text(path)), 1):
-            yield str(number), _cell(line, kind, number)
+        lines = _bracketed(read_text(path)) if suffix == ".mrg" else lines_of(read_text(path))
+        for number, line in enumerate(lines, 1):
+            yield str(number), who, _cell(line, "trees" if suffix == ".mrg" else kind, number)
+
+
+def _in_json(content: Any, kind: str, who: str | None) -> list[Row] | None:
+    """Labels of COCO, or of mappings; None of a table."""
+    if isinstance(content, Mapping) and "annotations" in content:
+        rows = coco_labels(content, kind, one_annotator=who is not None)
+        return [(case, annotator if who is None else who, value) for case, annotator, value in rows]
+    if who is not None:
+        if not isinstance(content, Mapping):
+            raise AnnotationError("one annotator's JSON is COCO, or a mapping from case to label; write {case: label}")
+        return [(str(case), who, _cell(value, kind, row)) for row, (case, value) in enumerate(content.items(), 1)]
+    if isinstance(content, str):  # which would be taken for the name of a file
+        raise AnnotationError(f"labels are a list or a mapping, but the file holds the text {_show(content)}")
+    if isinstance(content, list) and all(isinstance(row, Mapping) for row in content):
+        return None
+    labels = Labels.of(content)
+    values = [_cell(value, kind, row + 1) for value, row in zip(labels.values, labels.rows, strict=True)]
+    return list(zip(labels.cases[labels.case], labels.annotators[labels.annotator], values, strict=True))
 
 
 def _cells(path: Path, kind: str, names: Mapping[str, str | None]) -> list[list[Any]]:

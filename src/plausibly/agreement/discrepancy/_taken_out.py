@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from scipy.sparse import csr_array
 
 from plausibly.agreement.discrepancy._label_sets import LabelSets
@@ -26,15 +26,9 @@ def taken_out(
     others, for all annotators; then the others' discrepancy to each other; then 1 where the annotator is judged.
     """
     n = sets.n_annotators[sets.case]
-    total = np.bincount(sets.case, to_others, len(sets.start) - 1)
     counts = n >= 3
-    case, annotator, n = sets.case[counts], sets.annotator[counts], n[counts]
-    own = to_others[counts] / (n - 1)
-    # A case of which one annotator is taken out leaves a sum of nothing where the others agree.
-    left = total[case] - 2 * to_others[counts]
-    others = np.where(left > 1e-12 * total[case], left, 0.0) / ((n - 1) * (n - 2))
-    values = np.column_stack([own, others, np.ones(len(own))])
-    return _by_annotator(case, annotator, values, len(sets.start) - 1, n_annotators)
+    values = np.column_stack([to_others / np.maximum(n - 1, 1), _among_others(sets, to_others), np.ones(len(n))])
+    return _by_annotator(sets, counts, values, n_annotators)
 
 
 def relative_to_all(
@@ -45,22 +39,27 @@ def relative_to_all(
     For every case the columns hold this difference, for all annotators; then 1 where the annotator has others to be
     compared with.
     """
-    n = sets.n_annotators
-    total = np.bincount(sets.case, to_others, len(n))
-    counts = n[sets.case] >= 2
-    case, annotator, others = sets.case[counts], sets.annotator[counts], n[sets.case[counts]] - 1
-    more = to_others[counts] / others - total[case] / (others * (others + 1))
-    return _by_annotator(case, annotator, np.column_stack([more, np.ones(len(more))]), len(n), n_annotators)
+    others = sets.n_annotators[sets.case] - 1
+    total = np.bincount(sets.case, to_others)[sets.case]
+    more = to_others / np.maximum(others, 1) - total / np.maximum(others * (others + 1), 1)
+    return _by_annotator(sets, others >= 1, np.column_stack([more, np.ones(len(more))]), n_annotators)
+
+
+def _among_others(sets: LabelSets, to_others: Float[np.ndarray, " set"]) -> Float[np.ndarray, " set"]:
+    """Discrepancy among the others of a set's case; 0 where there are not two."""
+    n, total = sets.n_annotators[sets.case], np.bincount(sets.case, to_others)[sets.case]
+    # A case of which one annotator is taken out leaves a sum of nothing where the others agree.
+    left = total - 2 * to_others
+    return np.where(left > 1e-12 * total, left, 0.0) / np.maximum((n - 1) * (n - 2), 1)
 
 
 def _by_annotator(
-    case: np.ndarray, annotator: np.ndarray, values: Float[np.ndarray, "set statistic"], n_cases: int, n_annotators: int
+    sets: LabelSets, counts: Bool[np.ndarray, " set"], values: Float[np.ndarray, "set statistic"], n_annotators: int
 ) -> Float[csr_array, "case statistic"]:
-    """Statistics by case, each in as many columns as there are annotators."""
-    width = values.shape[1]
-    columns = annotator[:, None] + n_annotators * np.arange(width)
-    shape = (n_cases, width * n_annotators)
-    return csr_array((values.ravel(), (np.repeat(case, width), columns.ravel())), shape=shape)
+    """Statistics of the sets that count by case, each in as many columns as there are annotators."""
+    width, shape = values.shape[1], (len(sets.start) - 1, values.shape[1] * n_annotators)
+    columns = sets.annotator[counts, None] + n_annotators * np.arange(width)
+    return csr_array((values[counts].ravel(), (np.repeat(sets.case[counts], width), columns.ravel())), shape=shape)
 
 
 def without_each(
@@ -80,10 +79,8 @@ def without_each(
     # Of the cases of an annotator, take what is there away, and put back what is left without them.
     left = n[case] - 1
     two = left >= 2
-    inside = total[case] - 2 * to_others
-    inside = np.where(inside > 1e-12 * total[case], inside, 0.0) / np.maximum(left * (left - 1), 1)
     rest = [(model[case] - values) / np.maximum(left, 1) for model, values in zip(models, to_models, strict=True)]
-    change = np.where(two[:, None], np.column_stack([inside, *rest, np.ones(len(case))]), 0.0)
+    change = np.where(two[:, None], np.column_stack([_among_others(sets, to_others), *rest, np.ones(len(case))]), 0.0)
     change = (change - whole[case])[n[case] >= 2]
     np.add.at(sums, annotator[n[case] >= 2], change)
     return sums[:, :-1], sums[:, -1]

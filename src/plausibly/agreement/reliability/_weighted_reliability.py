@@ -166,12 +166,10 @@ def weighted_reliability(
             accuracy, reweighted = mean_by_annotator(labels, judged), by_judgement(labels, judged)
     n_draws = 1 if posterior is None else draws * chains
     with Progress(progress and n_draws * int(_n_pairs(labels).sum()) > _SLOW) as bars:
-        concordance = _concordance(labels, code, certainty)
         reliability, mean_accuracy = _reliability(labels, code, certainty, accuracy, posterior, n_labels, bars)
-    published = None
-    if wrong_labels == "spread":
-        as_published, _ = _reliability(labels, code, certainty, mean_accuracy, None, 2, Progress(show=False))
-        published = float(np.nanmean(as_published))
+    at_once = partial(_reliability, labels, code, certainty, posterior=None, n_labels=2, progress=Progress(show=False))
+    (concordance,), _ = at_once(accuracy=np.ones(len(labels)))  # as if all agreement were right
+    published = None if wrong_labels == "published" else float(np.nanmean(at_once(accuracy=mean_accuracy)[0]))
     return WeightedReliability(
         labels=labels,
         confidence=np.column_stack([given, certainty]),
@@ -212,18 +210,6 @@ def correct_if_agreed(
 def _n_pairs(labels: Labels) -> Int[np.ndarray, " case"]:
     n = np.diff(labels.start)
     return n * (n - 1) // 2
-
-
-def _concordance(labels: Labels, code: np.ndarray, certainty: np.ndarray) -> np.ndarray:
-    """From sums by case and label: the pairs of a sum are its square less the squares, halved."""
-    cells, place = np.unique(labels.case * (int(code.max()) + 1) + code, return_inverse=True)
-    # Differences below zero are rounding, and of a label given once there is no pair at all.
-    pairs = np.where(
-        np.bincount(place) > 1, (np.bincount(place, certainty) ** 2 - np.bincount(place, certainty**2)) / 2, 0.0
-    )
-    n = _n_pairs(labels)
-    total = np.bincount(cells // (int(code.max()) + 1), np.maximum(pairs, 0.0), len(n))
-    return np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
 
 
 def _reliability(
