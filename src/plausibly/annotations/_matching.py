@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from plausibly.annotations._names import some
-from plausibly.annotations.io._answers import CASE
+from plausibly.annotations.io._spellings import CASE
 from plausibly.errors import ArgumentError, PlausiblyError
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from plausibly.annotations._names import _show, some
+from plausibly.annotations.io._spellings import CASE
 from plausibly.errors import AnnotationError, PlausiblyWarning
 
 _NAMED = 9  # parts of an export that an error lists
-CASE = ("case", "id", "task", "item", "uid")  #: fields that may name the case of a record
 
 
 class Numbers(list[str]):

@@ -20,17 +20,13 @@ import numpy as np
 
 from plausibly.annotations._names import _show
 from plausibly.annotations._views import rankings_by_case
-from plausibly.annotations.io._answers import CASE, Answers, is_list, is_nothing, name_of, parsed, scalars, to_name
+from plausibly.annotations.io._answers import Answers, is_list, is_nothing, name_of, parsed, scalars, to_name
+from plausibly.annotations.io._spellings import ANSWERS, CASE, PEOPLE, SOFT
 from plausibly.errors import AnnotationError, ArgumentError
 
 if TYPE_CHECKING:
     from plausibly.annotations._container import Annotations
 
-ANSWERS, PEOPLE, SOFT = (
-    ("annotations", "labels"),
-    ("annotators", "annotator_ids", "workers"),
-    ("soft_label", "soft_labels"),
-)
 _LIKE_NAME = re.compile(r"(id|key|file|filename|path)$", re.IGNORECASE)
 _SINGLE = {"annotator", "worker", "label", "class"}  # columns of a long table
 

@@ -8,9 +8,9 @@ import pandas as pd
 
 from plausibly.annotations._names import numbered, to_names
 from plausibly.annotations._rows import Rows, check_size
-from plausibly.annotations.io._answers import CASE
 from plausibly.annotations.io._long_table import MARKS, refuse_names, write_table
 from plausibly.annotations.io._matrix import Matrix
+from plausibly.annotations.io._spellings import CASE
 from plausibly.errors import AnnotationError
 
 if TYPE_CHECKING:

@@ -31,6 +31,7 @@ from plausibly.annotations.io._files import (
 )
 from plausibly.annotations.io._label_studio import is_label_studio, label_studio_answers
 from plausibly.annotations.io._prodigy import is_prodigy, prodigy_answers
+from plausibly.annotations.io._spellings import COLUMNS
 from plausibly.annotations.io._table_files import header_of, read_columns
 from plausibly.errors import AnnotationError, ArgumentError
 
@@ -189,7 +190,7 @@ def _long(source: Any) -> pd.DataFrame:
 
 
 def _long_table(columns: Mapping[str, list[Any]] | None) -> pd.DataFrame:
-    names = {"task": "case", "worker": "annotator", "class": "label"}
+    names = {spelling: name for name in ("case", "annotator", "label") for spelling in COLUMNS[name]}
     renamed = {} if columns is None else {names.get(name, name): column for name, column in columns.items()}
     if not {"case", "annotator"} <= set(renamed):
         raise AnnotationError("there are no answers by case and annotator; give a long table, or one row per case")

@@ -15,13 +15,12 @@ from plausibly.annotations._rows import Rows
 from plausibly.annotations._views import as_table
 from plausibly.annotations.io._columns import Columns, cell, missing, rounded, to_codes, to_floats
 from plausibly.annotations.io._formulas import write_csv
+from plausibly.annotations.io._spellings import COLUMNS, spelling_of
 from plausibly.errors import AnnotationError
 
 if TYPE_CHECKING:
     from plausibly.annotations._container import Annotations
 
-#: What the columns are called here, and what crowd-labelling tables call them.
-COLUMNS = {"case": ("case", "task"), "annotator": ("annotator", "worker"), "class": ("class", "label")}
 ANONYMOUS = "annotation"  #: column that numbers the annotators of a case, where they have no names
 ORDERINGS = ("rank", "confidence")
 #: A header with one of these belongs to a long table and not to a matrix of counts.
@@ -35,7 +34,7 @@ _TOGETHER = 2**18  #: rows that are written at a time
 
 def parse_table(columns: Columns, classes: np.ndarray | None, anonymous: bool) -> Rows:
     """Read the columns of a long table; see :meth:`plausibly.Annotations.from_table`."""
-    anonymous = anonymous or not any(name in columns for name in COLUMNS["annotator"])
+    anonymous = anonymous or without_names(columns)
     columns = rows_of(columns, "class", ORDERINGS)
     cases, case = to_codes(columns["case"], "case")
     annotators, annotator = to_codes(columns["annotator"], "annotator")
@@ -66,19 +65,11 @@ def rows_of(columns: Columns, what: str, more: Collection[str] = ()) -> Columns:
         Columns of which there may be one.
     """
     found = {}
+    needed = f"it needs 'case', 'annotator' and {what!r}"
+    needed += f", and may have {' or '.join(map(repr, more))}" if more else ""
     for name in ("case", "annotator", what):
-        there = [spelling for spelling in COLUMNS.get(name, (name,)) if spelling in columns]
-        if name == "annotator" and not there and ANONYMOUS in columns:
-            there = [ANONYMOUS]
-        if len(there) > 1:
-            raise AnnotationError(f"the table has both a column {there[0]!r} and a column {there[1]!r}; keep one")
-        if not there:
-            may = f", and may have {' or '.join(map(repr, more))}" if more else ""
-            raise AnnotationError(
-                f"the table has no column {name!r} (columns found: {', '.join(map(repr, columns))}); "
-                f"it needs 'case', 'annotator' and {what!r}{may}"
-            )
-        found[name] = columns[there[0]]
+        numbered = name == "annotator" and without_names(columns) and ANONYMOUS in columns
+        found[name] = columns[ANONYMOUS if numbered else spelling_of(name, columns, needed)]
     orderings = [name for name in more if name in columns]
     for name in () if orderings else columns:
         if (usual := name.strip().lower()) in more:  # else classes would be read as tied
@@ -94,6 +85,11 @@ def rows_of(columns: Columns, what: str, more: Collection[str] = ()) -> Columns:
                 f"{where(found, row, without=name)}: the cell in column {name!r} is missing; fill it, or remove the row"
             )
     return found
+
+
+def without_names(columns: Columns) -> bool:
+    """Whether no column names the annotators."""
+    return not any(name in columns for name in COLUMNS["annotator"])
 
 
 def _match(

@@ -14,7 +14,6 @@ from jaxtyping import Num
 
 from plausibly.annotations._matching import with_index
 from plausibly.annotations._names import _show, some, unknown_class
-from plausibly.annotations.io._answers import CASE
 from plausibly.annotations.io._columns import (
     Columns,
     cell,
@@ -27,11 +26,12 @@ from plausibly.annotations.io._columns import (
     to_floats,
 )
 from plausibly.annotations.io._files import read_npy, suffix_of
+from plausibly.annotations.io._spellings import CASE
+from plausibly.annotations.io._spellings import PREDICTED as NAMED
 from plausibly.annotations.io._table_files import header_of, read_batches, refuse_repeats
 from plausibly.errors import AnnotationError, PlausiblyError
 
 SUFFIXES = (".npy", ".csv", ".tsv", ".txt", ".parquet")
-NAMED = ("prediction", "predicted", "label", "class")  #: names of a column that holds the class of each row
 _LOOKED_AT = 100  # rows by which names of classes are known from numbers
 
 

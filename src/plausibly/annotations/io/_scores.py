@@ -8,13 +8,13 @@ from jaxtyping import Float, Int
 
 from plausibly.annotations._names import numbered, to_names
 from plausibly.annotations.io._columns import Columns, to_codes
-from plausibly.annotations.io._long_table import COLUMNS, numbers_of, rows_of
+from plausibly.annotations.io._long_table import numbers_of, rows_of, without_names
 from plausibly.errors import AnnotationError
 
 
 def parse_scores(columns: Columns, anonymous: bool) -> dict[str, Any]:
     """Read the columns of a long table of scores, as fields of :class:`plausibly.annotations.Scores`."""
-    anonymous = anonymous or not any(name in columns for name in COLUMNS["annotator"])
+    anonymous = anonymous or without_names(columns)
     columns = rows_of(columns, "score")
     cases, case = to_codes(columns["case"], "case")
     annotators, annotator = to_codes(columns["annotator"], "annotator")

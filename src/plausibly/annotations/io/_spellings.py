@@ -1,0 +1,59 @@
+"""Names of columns and fields: in each list the usual name first, then what other tables call the same."""
+
+from collections.abc import Iterable, Mapping
+
+from plausibly.errors import AnnotationError, PlausiblyError
+
+#: Columns of a long table, with a row for each annotation or part of one.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "case": ("case", "task"),
+    "annotator": ("annotator", "worker"),
+    "class": ("class", "label"),
+    "label": ("label", "class"),
+}
+#: The same in files of labels of any type.
+LABEL_COLUMNS = {
+    "case": (*COLUMNS["case"], "item"),
+    "annotator": (*COLUMNS["annotator"], "uid"),
+    "label": ("label", "annotation", "class"),
+}
+#: Fields of a record for each case: its name, answers of annotators, their names, and a soft label instead.
+CASE = ("case", "id", "task", "item", "uid")
+ANSWERS = ("annotations", "labels")
+PEOPLE = ("annotators", "annotator_ids", "workers")
+SOFT = ("soft_label", "soft_labels")
+#: A single column of predictions that names the class of each row.
+PREDICTED = ("prediction", "predicted", "label", "class")
+
+
+def spelling_of(
+    name: str,
+    columns: Iterable[str],
+    needed: str,
+    *,
+    several: str = "keep one",
+    spellings: Mapping[str, tuple[str, ...]] = COLUMNS,
+    error: type[PlausiblyError] = AnnotationError,
+) -> str:
+    """Return the name under which a table has a column.
+
+    Parameters
+    ----------
+    name
+        Usual name of the column.
+    columns
+        All columns of the table.
+    needed, several
+        Advice where the column is missing, and where it is there under two names.
+    spellings
+        The names of each column.
+    error
+        Class of the error, if the column is not there under exactly one name.
+    """
+    columns = list(columns)
+    there = [spelling for spelling in spellings.get(name, (name,)) if spelling in columns]
+    if len(there) > 1:
+        raise error(f"the table has both a column {there[0]!r} and a column {there[1]!r}; {several}")
+    if not there:
+        raise error(f"the table has no column {name!r} (columns found: {', '.join(map(repr, columns))}); {needed}")
+    return there[0]
