@@ -70,6 +70,18 @@ def write_python(folder: Path) -> None:
     (folder / "index.rst").write_text(f"{title}\n{'=' * len(title)}\n\n.. toctree::\n\n{listed}\n", encoding="utf-8")
 
 
+def write_formats(path: Path) -> None:
+    """Write a table of the formats of annotations, which the page of file formats includes."""
+    from plausibly.annotations.io._formats import FORMATS
+
+    rows: dict[str, dict[str, None]] = {}
+    for known in FORMATS:
+        if known.content:
+            rows.setdefault(known.content, {}).update(dict.fromkeys(known.suffixes))
+    lines = [f"| {', '.join(f'`{suffix}`' for suffix in suffixes)} | {text} |" for text, suffixes in rows.items()]
+    path.write_text("\n".join(["| suffix | content |", "|---|---|", *lines, ""]), encoding="utf-8")
+
+
 def write_commands(folder: Path) -> None:
     """Write a page for every command: its help, and a table of its options."""
     from plausibly.cli._app import COMMANDS, load_command

@@ -15,6 +15,7 @@ import pandas as pd
 from plausibly.agreement import Labels, read_labels
 from plausibly.annotations import (
     Annotations,
+    Scores,
     Slots,
     read_annotations,
     read_classes,
@@ -23,6 +24,7 @@ from plausibly.annotations import (
     write_annotations,
 )
 from plausibly.annotations.io import _table_files
+from plausibly.annotations.io._formats import FORMATS
 from plausibly.audit import audit
 from plausibly.diagnostics import diagnose
 from plausibly.errors import PlausiblyError, PlausiblyWarning
@@ -62,9 +64,9 @@ def refused(error: PlausiblyError, place: str = "") -> None:
         raise Finding(f"a refusal that does not name {place}: {text!r}") from error
 
 
-def same_again(annotations: Annotations) -> None:
+def same_again(annotations: Annotations | Scores) -> None:
     """Write annotations in the formats that hold them, and read them again; a few bytes of counts may be millions."""
-    if annotations.n_annotations > 10_000:
+    if isinstance(annotations, Scores) or annotations.n_annotations > 10_000:
         return
     for name in ("again.json", "again.jsonl", "again.csv", "again.parquet"):
         if name not in ("again.json", "again.jsonl") and all(
@@ -121,8 +123,8 @@ def posterior_bytes() -> bytes:
     return (FOLDER / "seed.nc").read_bytes()
 
 
-LIST = b'[[[["corn"], ["wart"]], [[1, 2]]], [[[0]]]]'
-OBJECT = json.dumps(KNOWN.to_rankings()).encode()
+LIST = [[[["corn"], ["wart"]], [[1, 2]]], [[[0]]]]
+OBJECT = KNOWN.to_rankings()
 ANSWER = {"from_name": "c", "to_name": "i", "type": "choices", "value": {"choices": ["wart", "corn"]}}
 RANKER = {"from_name": "c", "type": "ranker", "value": {"ranker": {"_": ["x"], "best": ["wart", "corn"]}}}
 EXPORT = [{"id": 1, "annotations": [{"completed_by": {"id": 3}, "was_cancelled": False, "result": [ANSWER]}]}]
@@ -225,14 +227,25 @@ DOCCANO = [{"id": 1, "text": "x", "label": ["a", "b"]}, {"id": 2, "text": "y", "
 CELLS = b'id,annotations,annotators\np,"[""a"", ""b""]","[""ann"", ""bob""]"\nq,"[\'a\']",ann\n'
 
 
-def lines(records: list[Any]) -> bytes:
-    """Write seeds as JSON lines."""
-    return b"\n".join(as_json(*records))
-
-
 def with_soft_labels(path: Path) -> Any:
     """Read annotations of which some may be soft."""
     return read_annotations(path, soft_weight=5)
+
+
+def in_file(content: Any, suffix: str) -> bytes:
+    """Write a seed, a table or the content of JSON, as a file of a suffix; bytes are a file already."""
+    if isinstance(content, bytes):
+        return content
+    if suffix == ".json":
+        return json.dumps(content).encode()
+    if suffix == ".npy":
+        return npy_bytes(content.drop(columns="case").to_numpy())
+    table = pd.DataFrame(content)
+    if suffix == ".jsonl":
+        return b"\n".join(as_json(*table.to_dict("records")))
+    if suffix == ".parquet":
+        return table_bytes(table)
+    return table.to_csv(index=False, sep="\t" if suffix == ".tsv" else ",").encode()
 
 
 ROWS = "case id annotations labels annotators soft_label"
@@ -240,36 +253,47 @@ EXPORTS = "id fields responses value user_id status q.responses q.responses.user
 JSON = 'cases classes annotations result null true NaN 1e999 [[[[ {" "\\ud800"'
 STUDIO = "id completed_by was_cancelled from_name type value choices taxonomy ranker"
 CSV = "case annotator annotation worker task label class rank confidence \" '= \r"
+#: What a file of each format of annotations may hold.
+SEEDS: dict[str, list[Any]] = {
+    "label-studio": [EXPORT, RANKED],
+    "records": [[{"id": 1, "annotations": []}, *EXPORT]],
+    "argilla": [ARGILLA],
+    "prodigy": [PRODIGY],
+    "doccano": [DOCCANO],
+    "cases": [CASES],
+    "nested": [NESTED],
+    "rankings": [LIST, OBJECT],
+    "scores": [pd.DataFrame({"case": ["p", "p", "q"], "annotator": ["ann", "bob", "ann"], "score": [1, 2.5, -3]})],
+    "table": [KNOWN.to_table()],
+    "counts": [pd.DataFrame({"case": ["p", "q"], "corn": [1, 0], "melanoma": [0, 3], "wart": [2, 0]})],
+    **{key: [VOTES, b"2\n1,a\n2,b\n3,3,1\n3,{1,2}\n"] for key in ("soc", "soi", "toc", "toi")},
+}
+TOOLS = f"{JSON} {STUDIO} {ROWS} {EXPORTS} null"
 HARNESSES: dict[str, Harness] = {
-    "annotations-json": of_file("a.json", with_classes, [LIST, OBJECT], JSON, same_again),
+    **{
+        f"{known.name}{suffix}": of_file(
+            f"a{suffix}",
+            read_annotations,
+            [in_file(seed, suffix) for seed in SEEDS[known.name]],
+            TOOLS if suffix.startswith(".json") else f"{CSV} # {{ }} [ ] 999999999",
+            same_again,
+        )
+        for known in FORMATS
+        if not known.folder
+        for suffix in known.suffixes
+    },
+    "annotations-json": of_file("a.json", with_classes, as_json(LIST, OBJECT), JSON, same_again),
     "annotations-json-tree": of_tree("a.json", read_annotations, "corn wart cases classes p ann", same_again),
-    "label-studio": of_file("a.json", read_annotations, as_json(EXPORT, RANKED), f"{JSON} {STUDIO}", same_again),
     "label-studio-tree": of_tree("a.json", read_annotations, f"annotations result {STUDIO}", same_again),
-    "case-rows-lines": of_file(
-        "a.jsonl", read_annotations, [lines(CASES), lines(PRODIGY), lines(DOCCANO)], ROWS, same_again
-    ),
-    "case-rows-json": of_file("a.json", read_annotations, as_json(CASES, ARGILLA, NESTED), ROWS, same_again),
     "case-rows-tree": of_tree("a.json", with_soft_labels, f"{ROWS} a b ann", same_again),
     "exports-tree": of_tree("a.json", with_soft_labels, f"{EXPORTS} a b ann", same_again),
     "case-rows-csv": of_file("a.csv", read_annotations, [CELLS], f"{ROWS} [ ] {{ }} null", same_again),
-    "case-rows-parquet": of_file("a.parquet", read_annotations, [table_bytes(pd.DataFrame(CASES))], "", same_again),
     "metadata-label-studio": of_file("a.json", read_metadata, as_json(EXPORT, RANKED), f"{JSON} {STUDIO}"),
     "metadata-tree": of_tree("a.json", read_metadata, f"{ROWS} {EXPORTS} site"),
     "labels-case-rows-tree": of_tree("l.json", Labels.of, f"{ROWS} {EXPORTS}"),
     "labels-label-studio": of_file("l.json", Labels.of, as_json(EXPORT, RANKED), f"{JSON} {STUDIO}"),
     "annotations-csv": of_file("a.csv", with_classes, [LONG, COUNTS], CSV, same_again),
-    "annotations-csv-without-classes": of_file(
-        "a.csv", read_annotations, [LONG, COUNTS, b"1,2\n3,4\n"], CSV, same_again
-    ),
-    "annotations-npy": of_file(
-        "a.npy", read_annotations, [npy_bytes(np.eye(3, dtype=int)), npy_bytes(np.ones((2, 2)))], "", same_again
-    ),
-    "annotations-parquet": of_file(
-        "a.parquet", read_annotations, [table_bytes(KNOWN.to_table()), table_bytes(GRID)], "", same_again
-    ),
-    "preflib": of_file(
-        "e.toi", read_annotations, [VOTES, b"2\n1,a\n2,b\n3,3,1\n3,{1,2}\n"], "# { } : 999999999", same_again
-    ),
+    "counts-without-header": of_file("a.csv", read_annotations, [b"1,2\n3,4\n"], CSV, same_again),
     "predictions-csv": of_file(
         "b.csv",
         predictions,

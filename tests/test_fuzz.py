@@ -11,7 +11,7 @@ from fuzz.harness import HARNESSES, Finding, of_file, refused
 from plausibly.errors import PlausiblyError
 
 # Arrow and HDF5 are not asked what they make of damage: that is for the long form, which a crash does not take along.
-BINARY = ("annotations-parquet", "predictions-parquet", "labels-parquet", "posterior")
+BINARY = ("parquet", "posterior")
 
 
 def damaged(seeds: list[bytes], words: tuple[str, ...], random: Random) -> bytes:
@@ -43,7 +43,7 @@ def test_readers_refuse_in_a_sentence_or_read_what_they_write(name):
     random = Random(name)
     for _ in range(60):
         content = damaged(harness.seeds, harness.words, random)
-        if name not in BINARY:
+        if not name.endswith(BINARY):
             harness.run(content)
         elif (cut := content[: random.randrange(len(harness.seeds[0]))]) and harness.seeds[0].startswith(cut):
             harness.run(cut)

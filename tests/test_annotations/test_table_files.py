@@ -234,9 +234,9 @@ def test_what_cannot_be_mapped_is_refused(tmp_path):
 
 
 def test_a_bar_for_a_long_file(tmp_path, monkeypatch):
-    from plausibly.annotations.io import _read
+    from plausibly.annotations.io import _source
 
-    monkeypatch.setattr(_read, "_LARGE", 1)
+    monkeypatch.setattr(_source, "_LARGE", 1)
     table = pd.DataFrame({"case": ["p"], "annotator": ["ann"], "class": ["x"]})
     table.to_csv(tmp_path / "a.csv", index=False)
     table.to_parquet(tmp_path / "a.parquet")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from plausibly.annotations._rows import Rows, arrange
 from plausibly.annotations._shown import check_choices, refuse_comparisons
 from plausibly.annotations._validate import check_columns
 from plausibly.annotations._views import as_rankings, as_table, chosen_positions, rankings_of, selected_rows
+from plausibly.annotations.io._answers import Answers
 from plausibly.annotations.io._columns import table_columns
 from plausibly.annotations.io._counts import parse_counts
 from plausibly.annotations.io._exports import answers_of_object
@@ -322,15 +324,23 @@ class Annotations(InBlocks):
         >>> Annotations.from_case_rows([{"id": "p8", "soft_label": {"wart": 0.7, "corn": 0.3}}], soft_weight=10)
         Annotations(1 case, 10 annotations by anonymous annotators, 2 classes)
         """
-        found = answers_of_object(source, question, soft_weight)
-        if found is None:
+        answers = answers_of_object(source, question, soft_weight)
+        if answers is None:
             raise AnnotationError(
                 f"there is no row for each case with its annotations, got {_show(source)}; give a table or "
                 "records with 'annotations', and 'annotators' if they are known"
             )
-        known = _classes(classes)
-        rows = parse_rankings(found.to_rankings(known), known)
-        found.tell_left_out()
+        return cls._from_answers(answers, _classes(classes), choices)
+
+    @classmethod
+    def _from_answers(
+        cls, answers: Answers, classes: np.ndarray | None, choices: str | None, path: Path | None = None
+    ) -> "Annotations":
+        """Read answers by case, and say what was left out."""
+        if classes is None:
+            classes = _classes(answers.stars)
+        rows = parse_rankings(answers.to_rankings(classes), classes)
+        answers.tell_left_out(path)
         return cls._from_rows(rows, choices)
 
     @classmethod

@@ -5,12 +5,15 @@ Nested, ``responses`` maps a question to a list of ``{"value": …, "user_id": �
 say nothing. Suggestions are a model's and are not read. A ranking's value is a list of ``{"value": …, "rank": …}``.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from plausibly.annotations._names import _show
 from plausibly.annotations.io._answers import Answers, choose, is_list, is_nothing, name_of, parsed, scalars, to_name
 from plausibly.errors import AnnotationError
+
+if TYPE_CHECKING:
+    from plausibly.annotations.io._source import Source
 
 _END = ".responses"
 _NAME = ("external_id", "id", "_server_id")
@@ -25,26 +28,11 @@ def is_argilla(record: Any) -> bool:
     return nested or any(str(name).endswith(_END) for name in record)
 
 
-def argilla_answers(records: Iterable[Mapping], question: str | None = None) -> Answers:
-    """Take apart an export.
-
-    Parameters
-    ----------
-    records
-        What the file holds.
-    question
-        Name of the question to read; None if there is one alone.
-
-    Raises
-    ------
-    AnnotationError
-        On anything that is not as Argilla writes it, naming the record; if there are several questions and none is
-        chosen; if a record occurs twice.
-    """
-    listed = list(records)
-    wanted = _question(listed, question)
+def argilla_answers(source: "Source") -> Answers:
+    """Take apart an export, of which the question to read is the source's control."""
+    wanted = _question(source.records, source.control)
     found, seen = Answers(), set()
-    for number, record in enumerate(listed):
+    for number, record in enumerate(source.records):
         if not is_argilla(record):
             raise AnnotationError(f"record {number + 1} is {_show(record)}; write a record with its responses")
         case = name_of(record, number, _NAME)
@@ -64,7 +52,7 @@ def argilla_answers(records: Iterable[Mapping], question: str | None = None) -> 
     return found
 
 
-def _question(records: list[Any], question: str | None) -> str:
+def _question(records: Sequence[Any], question: str | None) -> str:
     names: dict[str, None] = {}
     for record in records:
         if not isinstance(record, Mapping):

@@ -12,7 +12,7 @@ annotators as are said to stand behind it.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +21,13 @@ import numpy as np
 from plausibly.annotations._names import _show
 from plausibly.annotations._views import rankings_by_case
 from plausibly.annotations.io._answers import Answers, is_list, is_nothing, name_of, parsed, scalars, to_name
+from plausibly.annotations.io._columns import list_of
 from plausibly.annotations.io._spellings import ANSWERS, CASE, PEOPLE, SOFT
 from plausibly.errors import AnnotationError, ArgumentError
 
 if TYPE_CHECKING:
     from plausibly.annotations._container import Annotations
+    from plausibly.annotations.io._source import Source
 
 _LIKE_NAME = re.compile(r"(id|key|file|filename|path)$", re.IGNORECASE)
 _SINGLE = {"annotator", "worker", "label", "class"}  # columns of a long table
@@ -37,9 +39,11 @@ def is_of_cases(names: Iterable[str]) -> bool:
     return bool(names & {*ANSWERS, *SOFT}) and not names & _SINGLE
 
 
-def holds_case_rows(records: Any) -> bool:
-    """Whether these are records with answers in lists, and no tasks of an annotation tool."""
-    for record in records:
+def is_by_case(source: "Source") -> bool:
+    """Whether these are rows with answers in lists, and no tasks of an annotation tool."""
+    if source.content is None:
+        return is_of_cases(source.names)
+    for record in source.records:
         if not isinstance(record, Mapping) or not is_of_cases(map(str, record)):
             return False
         given = _answers_in(record)
@@ -59,17 +63,8 @@ def holds_nested(content: Any) -> bool:
     return all(isinstance(one, Mapping) for one in content.values())
 
 
-def case_answers(records: Iterable[Mapping], weight: int | None = None) -> Answers:
-    """Take apart records, one per case.
-
-    Raises
-    ------
-    AnnotationError
-        If answers are no list, annotators are not as many, a case occurs twice, or a name is missing.
-    ArgumentError
-        If there are soft labels and no weight.
-    """
-    records = list(records)
+def case_answers(records: Sequence[Any], weight: int | None) -> Answers:
+    """Take apart records, one per case."""
     _check_named(records)
     found, seen = Answers(), set()
     for number, record in enumerate(records):
@@ -85,7 +80,7 @@ def case_answers(records: Iterable[Mapping], weight: int | None = None) -> Answe
     return found
 
 
-def _check_named(records: list[Any]) -> None:
+def _check_named(records: Sequence[Any]) -> None:
     """Refuse to count cases that have names, in a field that is not known to hold them."""
     own = [record for record in records if isinstance(record, Mapping)]
     if len(own) < 2 or any(name in record for record in own for name in CASE):
@@ -99,10 +94,12 @@ def _check_named(records: list[Any]) -> None:
             )
 
 
-def nested_answers(content: Mapping, weight: int | None = None) -> Answers:
+def nested_answers(source: "Source") -> Answers:
     """Take apart a mapping from case to record, or to ``{annotator: answer}``."""
-    if any(is_of_cases(map(str, one)) for one in content.values()):
-        return case_answers(({**dict(one), "case": to_name(case, "a case")} for case, one in content.items()), weight)
+    content = source.content
+    if any(is_of_cases(map(str, record)) for record in content.values()):
+        records = [{**dict(record), "case": to_name(case, "a case")} for case, record in content.items()]
+        return case_answers(records, source.soft_weight)
     found = Answers()
     for case, given in content.items():
         if not given:
@@ -113,15 +110,13 @@ def nested_answers(content: Mapping, weight: int | None = None) -> Answers:
     return found
 
 
-def rows_of_columns(columns: Mapping[str, Iterable[Any]]) -> Iterable[dict[str, Any]]:
-    """Turn columns into records; cells of text that are JSON are read."""
-    names = list(columns)
-    lists = {*ANSWERS, *PEOPLE, *SOFT}
-    for row in zip(*columns.values(), strict=True):
-        yield {
-            name: parsed(cell) if name in lists or isinstance(cell, str) else cell
-            for name, cell in zip(names, row, strict=True)
-        }
+def read_case_rows(source: "Source") -> Answers:
+    """Take apart records, or the rows of a table, whose cells of text may be JSON."""
+    if source.content is not None:
+        return case_answers(source.records, source.soft_weight)
+    columns = source.columns()
+    rows = zip(*map(list_of, columns.values()), strict=True)
+    return case_answers([dict(zip(columns, map(parsed, row), strict=True)) for row in rows], source.soft_weight)
 
 
 def counts_of_soft(probabilities: Any, weight: int, where: str) -> np.ndarray:
@@ -142,16 +137,6 @@ def counts_of_soft(probabilities: Any, weight: int, where: str) -> np.ndarray:
     order = np.argsort(-(exact - counts), kind="stable")
     counts[order[: weight - counts.sum()]] += 1
     return counts
-
-
-def check_weight(weight: Any) -> int:
-    """Refuse a number of annotators that soft labels cannot stand for."""
-    if isinstance(weight, bool) or not isinstance(weight, int | np.integer) or not 1 <= weight <= 10_000:
-        raise ArgumentError(
-            f"soft_weight must be a whole number from 1 to 10,000, but {weight!r} was given: say how many annotators "
-            "a soft label stands for, such as 10."
-        )
-    return int(weight)
 
 
 def write_case_rows(annotations: "Annotations", path: Path) -> None:

@@ -70,6 +70,11 @@ def frame_columns(frame: Any, error: type[PlausiblyError] = AnnotationError) -> 
     return columns
 
 
+def list_of(column: Any) -> list[Any]:
+    """Return the cells of any column as Python objects."""
+    return column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+
+
 def cell(column: pa.ChunkedArray, row: int) -> Any:
     """Return a cell to be shown: its value, or its type where Python has no such value (a time of 300,000 years)."""
     try:

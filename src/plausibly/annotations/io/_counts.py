@@ -9,12 +9,13 @@ import pandas as pd
 from plausibly.annotations._names import numbered, to_names
 from plausibly.annotations._rows import Rows, check_size
 from plausibly.annotations.io._long_table import MARKS, refuse_names, write_table
-from plausibly.annotations.io._matrix import Matrix
+from plausibly.annotations.io._matrix import Matrix, read_matrix
 from plausibly.annotations.io._spellings import CASE
 from plausibly.errors import AnnotationError
 
 if TYPE_CHECKING:
     from plausibly.annotations._container import Annotations
+    from plausibly.annotations.io._source import Source
 
 
 def parse_counts(matrix: Matrix, classes: np.ndarray | None, cases: np.ndarray | None) -> Rows:
@@ -57,6 +58,11 @@ def parse_counts(matrix: Matrix, classes: np.ndarray | None, cases: np.ndarray |
         class_index=class_index,
         rank=np.zeros(len(case), dtype=np.int8),
     )
+
+
+def read_counts(source: "Source") -> Rows:
+    """Read a file of counts."""
+    return parse_counts(read_matrix(source.path, AnnotationError, source.classes), source.classes, None)
 
 
 def write_counts(annotations: "Annotations", path: Path) -> None:

@@ -5,12 +5,16 @@ file is one annotator's. The labels of a document (``label``) are a tie; a list 
 spans, which only labels of any type can hold. A document without labels says nothing.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from plausibly.annotations._names import _show
 from plausibly.annotations.io._answers import Answers, is_list, name_of, scalars
+from plausibly.annotations.io._files import naming, read_lines
 from plausibly.errors import AnnotationError
+
+if TYPE_CHECKING:
+    from plausibly.annotations.io._source import Source
 
 _UNREAD = {"id", "label", "text", "data", "Comments", "comments"}
 
@@ -25,14 +29,12 @@ def is_doccano(record: Any) -> bool:
     )
 
 
-def doccano_answers(files: Mapping[str | None, Iterable[Mapping]]) -> Answers:
-    """Take apart exports by annotator; the annotator of a single file may be unknown.
-
-    Raises
-    ------
-    AnnotationError
-        If a line is not a document with its labels, or a document occurs twice.
-    """
+def doccano_answers(source: "Source") -> Answers:
+    """Take apart a folder with a file for each annotator, or one file, whose annotator is unknown."""
+    files: dict[str | None, Sequence[Any]] = {} if source.folder else {None: source.records}
+    for path in sorted(source.path.glob("*.jsonl")) if source.folder and source.path else ():
+        with naming(path.name):
+            files[path.stem] = read_lines(path)
     found = Answers()
     for who, records in files.items():
         file = "" if who is None else f"{who}, "

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -176,9 +176,13 @@ def read_json(path: Path) -> object:
     AnnotationError
         If a key occurs twice.
     """
-    text = read_text(path)
     with many_objects():
-        return parse_json(text, "the file")
+        return parse_json(read_text(path), "the file")
+
+
+def read_lines(path: Path) -> list[Any]:
+    """Read JSON lines, as :func:`read_json` reads JSON."""
+    return [parse_json(line, f"line {n}") for n, line in enumerate(lines_of(read_text(path)), 1) if line.strip()]
 
 
 def parse_json(text: str, what: str) -> object:

@@ -15,11 +15,14 @@ read.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plausibly.annotations._names import _show, some
 from plausibly.annotations.io._answers import Answers, choose, scalars
 from plausibly.errors import AnnotationError
+
+if TYPE_CHECKING:
+    from plausibly.annotations.io._source import Source
 
 _UNREAD = {"id", "annotations", "completions", "predictions", "drafts"}
 TYPES = ("choices", "taxonomy", "rating", "ranker", "pairwise")
@@ -36,24 +39,10 @@ def is_label_studio(record: object) -> bool:
     return has_results or isinstance(record.get("data"), Mapping)
 
 
-def label_studio_answers(content: Sequence, control: str | None = None) -> Answers:
-    """Take apart an export.
-
-    Parameters
-    ----------
-    content
-        What the file holds.
-    control
-        Name of the control (``from_name``) to read; None if there is one alone.
-
-    Raises
-    ------
-    AnnotationError
-        On anything that is not as Label Studio writes it, naming the task; or if there are several controls and none is
-        chosen.
-    """
-    given, skipped, types = _given_answers(content)
-    wanted = _control(types, control)
+def label_studio_answers(source: "Source") -> Answers:
+    """Take apart an export, of which one control (``from_name``) is read."""
+    given, skipped, types = _given_answers(source.records)
+    wanted = _control(types, source.control)
     found = Answers(rating=types[wanted] == "rating")
     empty = 0
     for task, case, who, values in given:
@@ -64,7 +53,7 @@ def label_studio_answers(content: Sequence, control: str | None = None) -> Answe
     left_out = {
         "cancelled annotations": skipped,
         "annotations without an answer": empty,
-        "tasks without answers": len(content) - len(set(found.case)),
+        "tasks without answers": len(source.records) - len(set(found.case)),
     }
     found.left_out |= {what: number for what, number in left_out.items() if number}
     return found

@@ -27,6 +27,7 @@ from plausibly.errors import AnnotationError, FileError
 
 if TYPE_CHECKING:
     from plausibly.annotations._container import Annotations
+    from plausibly.annotations.io._source import Source
 
 SUFFIXES = (".soc", ".soi", ".toc", ".toi")
 _HEADER = re.compile(r"# *([A-Z ]+?)(?: *([0-9]{1,9}))? *:(.*)")
@@ -54,24 +55,10 @@ class Profile:
     orders: list[list[list[int]]]
 
 
-def read_preflib(path: Path, classes: np.ndarray | None) -> Rows:
-    """Read one file as one case, or a folder as a case per file.
-
-    Parameters
-    ----------
-    path
-        A file with one of :data:`SUFFIXES`, or a folder that holds such files.
-    classes
-        Class names that rule; the alternatives, in any order, have to be among them. If None, the alternatives.
-
-    Raises
-    ------
-    FileError
-        If a file cannot be read, is not of this format, or its numbers of alternatives and voters are not those of its
-        header.
-    AnnotationError
-        If a vote ranks an alternative twice, or not as the file's suffix allows; or files differ in alternatives.
-    """
+def read_preflib(source: "Source") -> Rows:
+    """Read one file as one case, or a folder as a case per file; alternatives must be among the classes, if given."""
+    path, classes = source.path, source.classes
+    assert path is not None
     if not path.is_dir():
         return _rows({case_name(path): parse_profile(read_text(path), path.suffix.lower())}, classes)
     profiles: dict[str, Profile] = {}

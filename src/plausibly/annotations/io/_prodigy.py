@@ -6,12 +6,15 @@ The annotator is ``_annotator_id``, or else ``_session_id``. Of multiple choice 
 nothing.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from plausibly.annotations._names import _show
 from plausibly.annotations.io._answers import Answers, is_list, name_of, scalars, to_name
 from plausibly.errors import AnnotationError
+
+if TYPE_CHECKING:
+    from plausibly.annotations.io._source import Source
 
 _ANSWERS = ("accept", "reject", "ignore")
 _UNREAD = {"answer", "accept", "options", "spans", "tokens", "text", "html", "image", "config", "style", "_view_id"}
@@ -22,17 +25,10 @@ def is_prodigy(record: Any) -> bool:
     return isinstance(record, Mapping) and "answer" in record and bool({"_input_hash", "_task_hash"} & set(record))
 
 
-def prodigy_answers(records: Iterable[Mapping]) -> Answers:
-    """Take apart an export.
-
-    Raises
-    ------
-    AnnotationError
-        On anything that is not as Prodigy writes it, naming the line; an annotator who answers a task twice is refused
-        where the answers are read.
-    """
+def prodigy_answers(source: "Source") -> Answers:
+    """Take apart an export; an annotator who answers a task twice is refused where the answers are read."""
     found = Answers()
-    for number, record in enumerate(records):
+    for number, record in enumerate(source.records):
         where = f"line {number + 1}"
         if not is_prodigy(record):
             raise AnnotationError(f"{where} is {_show(record)}; write a task with its hashes and its answer")

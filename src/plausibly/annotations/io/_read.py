@@ -1,38 +1,22 @@
 """One reader for all files of annotations, by suffix and first row."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-
 from plausibly._memory import release_memory
-from plausibly._progress import Progress
 from plausibly.annotations._classes import read_classes
 from plausibly.annotations._container import Annotations
 from plausibly.annotations._names import to_names
 from plausibly.annotations._scores import Scores
 from plausibly.annotations._shown import check_choices
 from plausibly.annotations.io._answers import Answers
-from plausibly.annotations.io._case_rows import is_of_cases
-from plausibly.annotations.io._columns import frame_columns
-from plausibly.annotations.io._counts import parse_counts
-from plausibly.annotations.io._exports import answers_of, answers_of_file, read_lines
-from plausibly.annotations.io._files import check_path, many_objects, naming, read_json, suffix_of
-from plausibly.annotations.io._label_studio import label_studio_answers
-from plausibly.annotations.io._long_table import READ, SCORED, is_long, is_of_scores, parse_table
-from plausibly.annotations.io._matrix import read_matrix
-from plausibly.annotations.io._preflib import SUFFIXES as PREFLIB
-from plausibly.annotations.io._preflib import read_preflib
-from plausibly.annotations.io._rankings import parse_rankings
-from plausibly.annotations.io._scores import parse_scores
-from plausibly.annotations.io._table_files import header_of, read_columns
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.annotations.io._files import check_path, many_objects, naming, suffix_of
+from plausibly.annotations.io._formats import SUFFIXES, read_source
+from plausibly.annotations.io._source import open_source
+from plausibly.errors import FileError
 
-SUFFIXES = (".json", ".csv", ".tsv", ".parquet", ".jsonl", ".npy", *PREFLIB)
 _MANY = 2**20  # rows
-_LARGE = 2**23  # bytes
 
 
 def read_annotations(
@@ -109,84 +93,18 @@ def read_annotations(
     if classes is not None:
         classes = read_classes(classes) if isinstance(classes, str | os.PathLike) else to_names(classes, "class")
     path = Path(path)
-    with naming(path):
-        folder = path.is_dir() and any(one.suffix.lower() in PREFLIB for one in path.iterdir())
-        if path.is_dir() and not folder and (found := answers_of_file(path)) is not None:
-            return _from_answers(found, classes, path, choices)
-        suffix = PREFLIB[0] if folder else suffix_of(path, SUFFIXES)
-        if suffix == ".json":
-            return _from_json(path, classes, control, soft_weight, choices)
-        if suffix == ".jsonl":
-            return _from_lines(path, classes, control, soft_weight, choices)
-        if control is not None:
-            raise _no_control(control)
-        if suffix in PREFLIB:
-            return Annotations._from_rows(read_preflib(path, classes), choices)
-        header = [] if suffix == ".npy" else header_of(path)
-        if is_of_cases(header):
-            found = answers_of_file(path, weight=soft_weight)
-            assert found is not None
-            return _from_answers(found, classes, path, choices)
-        scored, long = is_of_scores(header), is_long(header)
-        if not scored and not long:
-            return Annotations._from_rows(parse_counts(read_matrix(path, AnnotationError, classes), classes, None))
-        with Progress(progress and path.stat().st_size > _LARGE) as bars:
-            columns = read_columns(path, SCORED if scored else READ, bars)
-        if scored:
-            return Scores(**parse_scores(columns, anonymous=False), classes=classes)
-        rows = parse_table(columns, classes, anonymous=False)
-        del columns
-        if len(rows.case) > _MANY:
+    with naming(path), many_objects():
+        if not path.is_dir():
+            suffix_of(path, SUFFIXES)
+        content = read_source(
+            open_source(path, classes=classes, control=control, soft_weight=soft_weight, progress=progress)
+        )
+        if content is None:
+            raise FileError("this is a folder; name a file in it")
+        if isinstance(content, Answers):
+            return Annotations._from_answers(content, classes, choices, path)
+        if isinstance(content, dict):
+            return Scores(**content, classes=classes)
+        if len(content.case) > _MANY:
             release_memory()
-        return Annotations._from_rows(rows, choices)
-
-
-def _from_answers(found: Answers, classes: np.ndarray | None, path: Path, choices: str | None) -> Annotations:
-    """Read answers of any export, and say what was left out."""
-    if classes is None and found.stars is not None:
-        classes = to_names(found.stars, "class")
-    rows = parse_rankings(found.to_rankings(classes), classes)
-    found.tell_left_out(path)
-    return Annotations._from_rows(rows, choices)
-
-
-def _from_lines(
-    path: Path, classes: np.ndarray | None, control: str | None, weight: int | None, choices: str | None
-) -> Annotations | Scores:
-    """Read JSON lines: answers by case, or records of a long table."""
-    with many_objects():
-        lines = read_lines(path)
-        found = answers_of(lines, control, weight)
-        if found is not None:
-            return _from_answers(found, classes, path, choices)
-    if control is not None:
-        raise _no_control(control)
-    if not lines or not all(isinstance(line, Mapping) for line in lines):
-        raise AnnotationError("JSON lines are records; write an object on every line, with a case and its annotations")
-    names = list(dict.fromkeys(str(name) for line in lines for name in line))
-    columns = frame_columns(pd.DataFrame({name: [line.get(name) for line in lines] for name in names}))
-    if is_of_scores(names):
-        return Scores(**parse_scores(columns, anonymous=False), classes=classes)
-    return Annotations._from_rows(parse_table(columns, classes, anonymous=False), choices)
-
-
-def _from_json(
-    path: Path, classes: np.ndarray | None, control: str | None, weight: int | None, choices: str | None
-) -> Annotations:
-    """Read rankings, answers by case, or an export of Label Studio."""
-    with many_objects():
-        content = read_json(path)
-        found = answers_of(content, control, weight)
-        if found is None and isinstance(content, list) and content and isinstance(content[0], Mapping):
-            found = label_studio_answers(content, control)  # which says what is wrong with records of no other form
-        if found is not None:
-            return _from_answers(found, classes, path, choices)
-        if control is not None:
-            raise _no_control(control)
-        return Annotations._from_rows(parse_rankings(content, classes), choices)
-
-
-def _no_control(control: str) -> ArgumentError:
-    return ArgumentError(
-        f"a control is for exports of Label Studio and Argilla, but {control!r} was given: leave it out."
-    )
+        return Annotations._from_rows(content, choices)

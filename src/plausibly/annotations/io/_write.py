@@ -11,25 +11,12 @@ from plausibly.annotations._by_case import check_annotated
 from plausibly.annotations._container import Annotations
 from plausibly.annotations._names import _show, numbered
 from plausibly.annotations._scores import Scores
-from plausibly.annotations.io._case_rows import write_case_rows
-from plausibly.annotations.io._counts import write_counts
 from plausibly.annotations.io._files import check_path
-from plausibly.annotations.io._long_table import write_long_table
+from plausibly.annotations.io._formats import FORMATS
 from plausibly.annotations.io._preflib import SUFFIXES as PREFLIB
-from plausibly.annotations.io._preflib import write_preflib
-from plausibly.annotations.io._rankings import write_rankings
 from plausibly.errors import ArgumentError, FileError
 
 Form = Literal["rankings", "cases", "table", "counts", "soc", "soi", "toc", "toi"]
-#: Forms by the suffix that a file of them may have, the usual one first.
-FORMS: dict[str, tuple[str, ...]] = {
-    ".json": ("rankings",),
-    ".jsonl": ("cases",),
-    ".csv": ("table", "counts"),
-    ".parquet": ("table", "counts"),
-    ".npy": ("counts",),
-    **{suffix: (suffix[1:],) for suffix in PREFLIB},
-}
 
 
 def write_annotations(
@@ -83,12 +70,9 @@ def write_annotations(
     form = find_form(path, form)
     if anonymous:
         annotations = without_names(annotations)
-    writers = {"rankings": write_rankings, "cases": write_case_rows, "counts": write_counts, "table": write_long_table}
+    write = next(known.write for known in FORMATS if known.write and known.name == form)
     try:
-        if form in writers:
-            writers[form](annotations, path)
-        else:
-            write_preflib(annotations, path, form)
+        write(annotations, path)
     except OSError as error:
         raise FileError(f"{path}: the file cannot be written ({error.strerror}); check the folder") from error
 
@@ -96,17 +80,17 @@ def write_annotations(
 def find_form(path: Path, form: str | None) -> str:
     """Return the form that a path and an argument ask for."""
     suffix = path.suffix.lower()
-    forms = {name for names in FORMS.values() for name in names}
-    if form is not None and form not in forms:
-        raise ArgumentError(f"there is no form {form!r} of annotations: choose from {', '.join(sorted(forms))}.")
-    if form is not None and f".{form}" in PREFLIB and suffix not in FORMS:
+    written = {known.name: known.written for known in FORMATS if known.write}
+    suffixes = dict.fromkeys(suffix for suffixes in written.values() for suffix in suffixes)
+    if form is not None and form not in written:
+        raise ArgumentError(f"there is no form {form!r} of annotations: choose from {', '.join(sorted(written))}.")
+    if form is not None and f".{form}" in PREFLIB and suffix not in suffixes:
         return form  # a folder
-    if suffix not in FORMS:
-        raise ArgumentError(f"the suffix {suffix!r} names no format written here: use one of {', '.join(FORMS)}.")
-    if form is not None and form not in FORMS[suffix]:
-        fitting = [known for known, names in FORMS.items() if form in names]
-        raise ArgumentError(f"{form} are not written as {suffix}: use {' or '.join(fitting)}.")
-    return form or FORMS[suffix][0]
+    if suffix not in suffixes:
+        raise ArgumentError(f"the suffix {suffix!r} names no format written here: use one of {', '.join(suffixes)}.")
+    if form is not None and suffix not in written[form]:
+        raise ArgumentError(f"{form} are not written as {suffix}: use {' or '.join(written[form])}.")
+    return form or next(name for name, fitting in written.items() if suffix in fitting)
 
 
 def without_names(annotations: Annotations) -> Annotations:

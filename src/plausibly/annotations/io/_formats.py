@@ -1,0 +1,159 @@
+"""The formats of annotations, a line each: which files may hold it, how it is recognised, read and written.
+
+A source has the first format of the table whose suffix it has and that recognises it. Readers of exports and of rows by
+case return :class:`Answers`, that of scores the fields of ``Scores``, and all others :class:`Rows`.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from plausibly.annotations._rows import Rows
+from plausibly.annotations.io._answers import Answers
+from plausibly.annotations.io._argilla import argilla_answers, is_argilla
+from plausibly.annotations.io._case_rows import (
+    holds_nested,
+    is_by_case,
+    nested_answers,
+    read_case_rows,
+    write_case_rows,
+)
+from plausibly.annotations.io._counts import read_counts, write_counts
+from plausibly.annotations.io._doccano import doccano_answers, is_doccano
+from plausibly.annotations.io._label_studio import is_label_studio, label_studio_answers
+from plausibly.annotations.io._long_table import READ, SCORED, is_long, is_of_scores, parse_table, write_long_table
+from plausibly.annotations.io._preflib import SUFFIXES as PREFLIB
+from plausibly.annotations.io._preflib import read_preflib, write_preflib
+from plausibly.annotations.io._prodigy import is_prodigy, prodigy_answers
+from plausibly.annotations.io._rankings import parse_rankings, write_rankings
+from plausibly.annotations.io._scores import parse_scores
+from plausibly.annotations.io._source import JSON, TABLES, Source
+from plausibly.errors import ArgumentError
+
+LINES = (".jsonl",)
+
+
+class Format(NamedTuple):
+    """A format of annotations."""
+
+    name: str  #: if it is written, the ``form`` in :func:`plausibly.annotations.write_annotations`
+    suffixes: tuple[str, ...]  #: of files that may hold it
+    content: str  #: of such a file, for the documentation
+    recognise: Callable[[Source], bool]
+    read: Callable[[Source], Any]
+    write: Callable[..., None] | None = None  #: of annotations, to a path
+    written: tuple[str, ...] = ()  #: suffixes of files that are written
+    folder: bool = False  #: whether it is a folder of such files
+    controls: bool = False  #: whether there may be several controls, or questions, to choose from
+
+
+def _any(source: Source) -> bool:
+    return True
+
+
+def _of_records(is_one: Callable[[Any], bool]) -> Callable[[Source], bool]:
+    """Make a test of whether the first of several records is one of a tool's."""
+    return lambda source: bool(source.records) and is_one(source.records[0])
+
+
+#: Formats that are taken apart into answers.
+OF_ANSWERS = (
+    Format("doccano", LINES, "folder of doccano's exports, a file per annotator", _any, doccano_answers, folder=True),
+    Format(
+        "label-studio",
+        JSON,
+        "export of Label Studio; cancelled and empty annotations are left out and counted",
+        _of_records(is_label_studio),
+        label_studio_answers,
+        controls=True,
+    ),
+    Format("argilla", JSON, "export of Argilla", _of_records(is_argilla), argilla_answers, controls=True),
+    Format("prodigy", JSON, "export of Prodigy", _of_records(is_prodigy), prodigy_answers),
+    Format("doccano", JSON, "export of doccano, by one annotator", _of_records(is_doccano), doccano_answers),
+    Format(
+        "cases",
+        (*JSON, *TABLES),
+        "one row per case with list columns: `annotations` or `labels`, and optionally `annotators`; lists in CSV are "
+        "JSON. In place of them `soft_label`, a mapping from class to probability; `soft_weight` is the number of "
+        "annotators behind it",
+        is_by_case,
+        read_case_rows,
+        write_case_rows,
+        LINES,
+    ),
+    Format(
+        "nested",
+        JSON[:1],
+        "nested mappings from case and annotator to label, or from case to such a row",
+        lambda source: holds_nested(source.content),
+        nested_answers,
+    ),
+)
+FORMATS = (
+    Format("preflib", PREFLIB, "PrefLib, a folder of such files", _any, read_preflib, folder=True),
+    *OF_ANSWERS,
+    # Its reader says what is wrong with records of no other form.
+    Format(
+        "records", JSON[:1], "", _of_records(lambda one: isinstance(one, dict)), label_studio_answers, controls=True
+    ),
+    Format(
+        "rankings",
+        JSON[:1],
+        "rankings: nested lists (case, annotator, block, class), or an object "
+        '`{"classes": […], "cases": {case: {annotator: [[class, …], …]}}}`',
+        _any,
+        lambda source: parse_rankings(source.content, source.classes),
+        write_rankings,
+        JSON[:1],
+    ),
+    Format(
+        "scores",
+        (*TABLES, *LINES),
+        "scores: `case`, `annotator`, `score`",
+        lambda source: is_of_scores(source.names),
+        lambda source: parse_scores(source.columns(SCORED), anonymous=False),
+    ),
+    Format(
+        "table",
+        (*TABLES, *LINES),
+        "long table: `case`, `annotator`, `class`, optionally `rank` or `confidence` (also `task`, `worker`, `label`)",
+        lambda source: source.suffixes == {*LINES} or is_long(source.names),
+        lambda source: parse_table(source.columns(READ), source.classes, anonymous=False),
+        write_long_table,
+        (".csv", ".parquet"),
+    ),
+    Format(
+        "counts",
+        (*TABLES, ".npy"),
+        "label counts: one row per case, one column per class",
+        _any,
+        read_counts,
+        write_counts,
+        (".csv", ".parquet", ".npy"),
+    ),
+    *(
+        Format(s[1:], (s,), "PrefLib, one file per case", _any, read_preflib, partial(write_preflib, form=s[1:]), (s,))
+        for s in PREFLIB
+    ),
+)
+#: Suffixes of all files that are read.
+SUFFIXES = tuple(dict.fromkeys(suffix for known in FORMATS if not known.folder for suffix in known.suffixes))
+
+
+def read_source(source: Source, formats: Sequence[Format] = FORMATS) -> Rows | Answers | dict[str, Any] | None:
+    """Read a source in the first format that recognises it; return None if none does.
+
+    Raises
+    ------
+    ArgumentError
+        If a control is chosen and the format has none.
+    """
+    for known in formats:
+        if known.folder is source.folder and source.suffixes & {*known.suffixes} and known.recognise(source):
+            if source.control is not None and not known.controls:
+                raise ArgumentError(
+                    f"a control is for exports of Label Studio and Argilla, but {source.control!r} was given: leave it "
+                    "out."
+                )
+            return known.read(source)
+    return None
