@@ -25,21 +25,7 @@ else:
 
 
 def from_groups(groups: Mapping[str, xr.Dataset], attrs: Mapping[str, Any]) -> Posterior:
-    """Join data sets into the container of the ArviZ that is installed.
-
-    Parameters
-    ----------
-    groups
-        Data sets by the name of their group, such as ``"posterior"`` and ``"sample_stats"``.
-    attrs
-        Attributes of the whole.
-
-    Examples
-    --------
-    >>> both = from_groups({"posterior": xr.Dataset({"a": 1.0})}, {"model": "irn"})
-    >>> both.attrs["model"], float(both["posterior"]["a"])
-    ('irn', 1.0)
-    """
+    """Container, of the ArviZ that is installed, of data sets by the name of their group, and attributes."""
     if HAS_INFERENCE_DATA:
         return az.InferenceData(**groups, attrs=dict(attrs))
     tree = xr.DataTree.from_dict(dict(groups))
@@ -48,13 +34,7 @@ def from_groups(groups: Mapping[str, xr.Dataset], attrs: Mapping[str, Any]) -> P
 
 
 def to_groups(posterior: Posterior) -> dict[str, xr.Dataset]:
-    """List the data sets of a posterior by the name of their group.
-
-    Examples
-    --------
-    >>> list(to_groups(from_groups({"posterior": xr.Dataset({"a": 1.0})}, {})))
-    ['posterior']
-    """
+    """Data sets of a posterior by the name of their group."""
     if HAS_INFERENCE_DATA:
         return {name: posterior[name] for name in posterior.groups()}
     return {name: node.to_dataset() for name, node in posterior.children.items()}

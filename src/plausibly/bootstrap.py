@@ -84,7 +84,7 @@ def resampled_means(
 
 
 def interval(values: Float[np.ndarray, "replicate *shape"], ci_prob: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and upper end of the central interval of replicates or draws, which may be infinite.
+    """Lower and upper end of the central interval of replicates or draws, which may be infinite.
 
     The ends are NaN for fewer than two: a single value says nothing of the spread.
     """

@@ -29,7 +29,7 @@ _one = threading.Lock()
 def map_on(
     scheduler: Any, function: Callable[..., Any], items: Iterable[Any], *common: Any
 ) -> Iterator[tuple[int, Any]]:
-    """Call ``function(item, *common)`` for every item on a Dask cluster.
+    """Numbers of items and results of ``function(item, *common)`` on a Dask cluster, in the order in which they finish.
 
     Parameters
     ----------
@@ -42,11 +42,6 @@ def map_on(
     common
         Arguments that all calls share, sent once to each worker, so that JAX compiles a function in them once.
 
-    Yields
-    ------
-    tuple
-        Number of the item and its result, in the order in which they are finished.
-
     Raises
     ------
     ArgumentError
@@ -54,8 +49,6 @@ def map_on(
     ClusterError
         If Dask is not installed, no scheduler answers, the cluster fails, or workers have other versions of packages
         or other settings of JAX than this process.
-    PlausiblyError
-        If a call raises it.
     """
     with _connected(scheduler) as client, _in_sentences():
         import dask.config
@@ -94,13 +87,7 @@ def check_reachable(scheduler: Any) -> None:
 
 
 def in_order(results: Iterable[tuple[int, Any]]) -> Iterator[Any]:
-    """Yield the results of :func:`map_on` in the order of the items; those that are early wait.
-
-    Examples
-    --------
-    >>> list(in_order([(1, "b"), (0, "a"), (2, "c")]))
-    ['a', 'b', 'c']
-    """
+    """Results of :func:`map_on` in the order of the items; those that are early wait."""
     waiting, at = {}, 0
     for index, result in results:
         waiting[index] = result

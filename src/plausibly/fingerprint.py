@@ -40,57 +40,33 @@ _traced: MutableMapping[Any, Hashable] = WeakKeyDictionary()  # identities of fu
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the packages that results depend on.
-
-    Examples
-    --------
-    >>> list(versions())[:3]
-    ['plausibly', 'numpyro', 'jax']
-    """
+    """Versions of the packages that results depend on."""
     return {package: _version(package) for package in PACKAGES}
 
 
 def versions_text() -> str:
-    """Return the versions as JSON, the form in which posteriors have them as an attribute."""
+    """The versions as JSON, the form in which posteriors have them as an attribute."""
     return json.dumps(versions())
 
 
 def settings() -> dict[str, str]:
-    """Return the settings of JAX in this thread that change draws.
-
-    Examples
-    --------
-    >>> settings()["jax_enable_x64"]
-    'False'
-    """
+    """Settings of JAX in this thread that change draws."""
     return {name: str(getattr(jax.config, name)) for name in SETTINGS}
 
 
 def of_thread() -> dict[str, str]:
-    """Return the settings, and the device that was chosen in this thread.
-
-    Examples
-    --------
-    >>> of_thread()["jax_default_device"]
-    'None'
-    """
+    """The settings, and the device that was chosen in this thread."""
     return settings() | {"jax_default_device": str(getattr(jax.config, _DEVICE))}
 
 
 def software() -> dict[str, str]:
-    """Return the versions of Python and of packages, a checksum of the source of this one, and the settings.
-
-    Examples
-    --------
-    >>> software()["jax_enable_x64"]
-    'False'
-    """
+    """Versions of Python and of packages, a checksum of the source of this one, and the settings."""
     python = ".".join(platform.python_version_tuple()[:2])
     return {"python": python, **versions(), "source": source_digest(), **settings()}
 
 
 def processor() -> str:
-    """Name the device on which JAX computes; the last digits of draws depend on it."""
+    """Name of the device on which JAX computes; the last digits of draws depend on it."""
     (device,) = jnp.zeros(()).devices()
     if device.platform != "cpu":
         return device.device_kind
@@ -102,13 +78,7 @@ def processor() -> str:
 
 
 def data_digest(*values: Any) -> str:
-    """Checksum of arrays, texts, numbers, and of sequences and mappings of them.
-
-    Examples
-    --------
-    >>> data_digest(np.zeros(2)) == data_digest(np.zeros(2)), data_digest(np.zeros(2)) == data_digest(np.zeros((1, 2)))
-    (True, False)
-    """
+    """Checksum of arrays, texts, numbers, and of sequences and mappings of them."""
     digest = blake2b(digest_size=16)
 
     def add(value: Any) -> None:
@@ -137,28 +107,8 @@ def code_digest(function: Callable[..., Any], what: str) -> str:
     """Checksum of a user's function, of what it captures, and of what it reaches in modules that are not installed.
 
     That is, functions, classes and other values of its own module and of those that it imports, as they are now.
-    Functions of installed packages count by their name.
-
-    Parameters
-    ----------
-    function
-        A function, a ``functools.partial`` of one, or any callable object.
-    what
-        Name of it, for the error.
-
-    Raises
-    ------
-    ArgumentError
-        If cloudpickle cannot pickle it.
-
-    Examples
-    --------
-    >>> def shifted(by):
-    ...     return lambda x: x + by
-    >>> code_digest(shifted(1), "f") == code_digest(shifted(1), "f")
-    True
-    >>> code_digest(shifted(1), "f") == code_digest(shifted(2), "f")
-    False
+    Functions of installed packages count by their name. ``what`` names the function in the ArgumentError that is raised
+    if cloudpickle cannot pickle it.
     """
     import cloudpickle
 
@@ -218,18 +168,10 @@ def code_digest(function: Callable[..., Any], what: str) -> str:
 
 
 def identity(function: Callable[..., Any]) -> Hashable:
-    """Return what identifies a function among compiled programs: for a user's own, its code and all that it captures.
+    """What identifies a function among compiled programs: for a user's own, its code and all that it captures.
 
     It changes whenever a global, an attribute or a helper of the function does. A function without a fingerprint is
     unlike any other, and unlike itself the next time.
-
-    Examples
-    --------
-    >>> scale = [1.0]
-    >>> before = identity(lambda x: scale[0] * x)
-    >>> scale[0] = 2.0
-    >>> identity(lambda x: scale[0] * x) == before
-    False
     """
     if isinstance(function, Captured):
         return function.content
@@ -265,13 +207,7 @@ class Captured:
 
 @cache
 def source_digest() -> str:
-    """Checksum of the source of this package.
-
-    Examples
-    --------
-    >>> len(source_digest())
-    32
-    """
+    """Checksum of the source of this package."""
     digest = blake2b(digest_size=16)
     for folder in _own_folders():
         for path in sorted(folder.rglob("*.py")):

@@ -31,12 +31,9 @@ _before: list[dict[str, Any]] = []  # settings to restore, once for each thread 
 def compiler_options(*, repeated: bool = False) -> dict[str, Any] | None:
     """Options for XLA on a CPU, but for those that ``XLA_FLAGS`` names; none elsewhere.
 
-    Parameters
-    ----------
-    repeated
-        Whether the program repeats the same few steps thousands of times, as samplers do. Their loops run two to three
-        times as fast by the newer emitter of fused loops and with the usual optimisation. For other programs these, and
-        the dearer of LLVM's passes, only add to the time of compiling.
+    Programs that are ``repeated`` go through the same few steps thousands of times, as samplers do. Their loops run two
+    to three times as fast by the newer emitter of fused loops and with the usual optimisation. For other programs
+    these, and the dearer of LLVM's passes, only add to the time of compiling.
     """
     if jax.default_backend() != "cpu":
         return None
@@ -56,16 +53,9 @@ def lower(
     *,
     devices: Sequence[Device],
 ) -> list[jax.stages.Lowered]:
-    """Trace a program and lower it for each of some devices.
+    """A program traced once, given examples of its arguments, and lowered for each device.
 
-    Parameters
-    ----------
-    function, arguments
-        Function, and examples of its arguments; these and its result are arrays in lists, tuples and dictionaries.
-    donated
-        Arguments that may be overwritten.
-    devices
-        Devices to lower it for; it is traced once.
+    Arguments and results are arrays in lists, tuples and dictionaries; ``donated`` arguments may be overwritten.
     """
     jitted = jax.jit(function, donate_argnums=donated)
 

@@ -18,14 +18,7 @@ _CHOICE = "jax_default_device"
 
 
 def devices() -> list[Device]:
-    """Those to compute on: all that JAX has here, or the one that ``jax.default_device`` names.
-
-    Examples
-    --------
-    >>> with jax.default_device(jax.local_devices()[0]):
-    ...     len(devices())
-    1
-    """
+    """Those to compute on: all that JAX has here, or the one that ``jax.default_device`` names."""
     chosen = getattr(jax.config, _CHOICE)
     if chosen is None or isinstance(chosen, str):
         return jax.local_devices(backend=chosen)
@@ -33,16 +26,9 @@ def devices() -> list[Device]:
 
 
 def parted(costs: Sequence[float] | Float[np.ndarray, " unit"], n: int) -> list[int]:
-    """Give every unit of work to one of ``n`` devices: a run of units to each, of about the same cost.
+    """The number of a device, of ``n``, for every unit of work: a run of units to each, of about the same cost.
 
     Runs, because units of one shape follow each other, and the fewer devices do them, the fewer programs are compiled.
-
-    Examples
-    --------
-    >>> parted([4, 1, 1, 1, 1, 2, 2], 3)
-    [0, 1, 1, 1, 1, 2, 2]
-    >>> parted([5, 5], 1)
-    [0, 0]
     """
     costs = np.asarray(costs, float)
     middle = np.cumsum(costs) - costs / 2

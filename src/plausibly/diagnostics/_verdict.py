@@ -115,22 +115,10 @@ def names(found: xr.Dataset) -> np.ndarray:
 
 
 def worst(found: xr.Dataset, most: int = 6) -> list[str]:
-    """Name the cases whose chains give most cause for concern, the worst first.
+    """Names of the cases whose chains give most cause for concern, the worst first.
 
     Those that did not converge come before all others; beyond that the statistic counts that is furthest from what is
-    asked of it, relative to that.
-
-    Parameters
-    ----------
-    found
-        From :func:`plausibly.diagnose`.
-    most
-        How many to name.
-
-    Returns
-    -------
-    list of str
-        None of exact draws and point estimates, which have no chains.
+    asked of it, relative to that. Exact draws and point estimates have none.
 
     Examples
     --------
@@ -213,13 +201,9 @@ def r_hat_limits(found: xr.Dataset) -> np.ndarray:
 
 
 def checks(found: xr.Dataset) -> pd.DataFrame:
-    """Tabulate for every statistic the worst value, whose it is, what is asked, and how many fail.
+    """Table, for every statistic, of the worst value, whose it is, what is asked, and how many cases fail.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``statistic``, ``worst``, the name of the ``case`` (or ``quantity``), ``asked`` in words, and
-        ``failed``, a number of cases, NaN where nothing is asked. Without rows of exact draws and point estimates.
+    ``failed`` is NaN where nothing is asked. Exact draws and point estimates have no rows.
 
     Examples
     --------

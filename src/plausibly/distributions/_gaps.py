@@ -47,19 +47,7 @@ def shrink(
 ) -> Float[Array, "*shape"]:
     """The gap at a stretched coordinate.
 
-    Parameters
-    ----------
-    coordinate
-        Any number.
-    above
-        How far gaps near zero are stretched.
-    below
-        The length of a unit far below zero; far above it is 1.
-
-    Examples
-    --------
-    >>> shrink(jnp.array([-2.0, 2.0]), 1.0, 1.0).round(3).tolist()
-    [-2.0, 2.0]
+    ``above`` is how far gaps near zero are stretched, ``below`` the length of a unit far below zero; far above it is 1.
     """
     v, log = jnp.asarray(coordinate), jnp.log(above)
     return jax.nn.softplus(v - log) - below * jax.nn.softplus(-v - log - jnp.log(below))
@@ -76,13 +64,7 @@ def _log_slope(
 def stretch(
     gap: Float[ArrayLike, "*shape"], above: Float[ArrayLike, "*#shape"], below: Float[ArrayLike, "*#shape"]
 ) -> Float[Array, "*shape"]:
-    """The inverse of :func:`shrink`, by bisection.
-
-    Examples
-    --------
-    >>> bool(np.allclose(stretch(shrink(jnp.array([-3.0, 1.0]), 100.0, 0.01), 100.0, 0.01), [-3, 1]))
-    True
-    """
+    """The inverse of :func:`shrink`, by bisection."""
     gap = jnp.asarray(gap)
     far = jnp.abs(gap) / below + jnp.log(above) + 2
 

@@ -55,13 +55,13 @@ class _Draws(NamedTuple):
     number: Int[np.ndarray, " draw"]
 
 
-class _Group(NamedTuple):
-    """Cases of a similar number of slots, with their annotations, identical ones merged or all pooled into one row."""
+class _Layout(NamedTuple):
+    """The draws that annotations make, by slot of their case; identical annotations merged, or all pooled in one row.
 
-    cases: Int[np.ndarray, " case"]
+    The last column is no slot of any case, and fills shapes that have more slots.
+    """
+
     slots: Int[np.ndarray, "case slot"]
-    annotations: Int[np.ndarray, " annotation"]
-    case: Int[np.ndarray, " annotation"]
     row: Int[np.ndarray, " annotation"]
     kept: Int[np.ndarray, " kept"]  # the annotations that stand for their row, or all if pooled
     blocks: Int[np.ndarray, " annotation"]
@@ -84,41 +84,29 @@ def _room(case: Int[np.ndarray, " row"], number: Int[np.ndarray, " row"], n_case
     return room
 
 
-def _groups(annotations: Annotations, slots: Slots, pooled: bool, fit: Fit) -> Iterator[_Group]:
-    n_slots = np.diff(slots.start)
-    # At least two slots where there is padding, for a distribution over one has no coordinates.
-    width = n_slots if fit == "exact" else grid(np.maximum(n_slots, 4))
-    entry_case = annotations.entry_case
-    entry_slot = slots.find(entry_case, annotations.entry_class) - slots.start[entry_case]
+def _laid_out(annotations: Annotations, slots: Slots, pooled: bool, fit: Fit) -> _Layout:
+    n_slots, case = np.diff(slots.start), annotations.annotation_case
+    column = np.arange(n_slots.max(initial=0) + 1)
+    real = column < n_slots[:, None]
     blocks = np.zeros(annotations.n_annotations, np.int16)
     np.maximum.at(blocks, annotations.entry_annotation, annotations.entry_block + 1)
-    for size in np.unique(width):
-        cases = np.flatnonzero(width == size)
-        real = np.arange(size) < n_slots[cases, None]
-        here = np.flatnonzero(width[annotations.annotation_case] == size)
-        case = np.searchsorted(cases, annotations.annotation_case[here])
-        positions = np.repeat(blocks[here, None], size, axis=1)
-        entries = width[entry_case] == size
-        at = np.searchsorted(here, annotations.entry_annotation[entries])
-        positions[at, entry_slot[entries]] = annotations.entry_block[entries]
-        if pooled:
-            row, kept = np.zeros_like(case), np.arange(len(case))
-        elif fit == "apart":
-            row, kept = np.arange(len(case)) - np.searchsorted(case, case), np.arange(len(case))
-        else:
-            row = _number(case, positions, blocks[here, None])
-            kept = np.unique(np.stack([case, row]), axis=1, return_index=True)[1]
-        yield _Group(
-            cases,
-            np.where(real, slots.start[cases, None] + np.arange(size), -1),
-            here,
-            case,
-            row,
-            kept,
-            blocks[here],
-            positions,
-            list(_draws(kept, case, positions, blocks[here], real, fit == "apart")),
-        )
+    positions = np.repeat(blocks[:, None], len(column), axis=1)
+    entry_slot = slots.find(annotations.entry_case, annotations.entry_class) - slots.start[annotations.entry_case]
+    positions[annotations.entry_annotation, entry_slot] = annotations.entry_block
+    every, apart = np.arange(len(case)), None
+    if pooled:
+        row, kept = np.zeros_like(case), every
+    elif fit == "apart":
+        row, kept, apart = every - np.searchsorted(case, case), every, np.empty_like(every)
+        width = _widths(slots, fit)[case]
+        order = np.argsort(width, kind="stable")
+        apart[order] = every - np.searchsorted(width[order], width[order])
+    else:
+        row = _number(case, positions, blocks[:, None])
+        kept = np.unique(np.stack([case, row]), axis=1, return_index=True)[1]
+    of_slot = np.where(real, slots.start[:-1, None] + column, -1)
+    draws = list(_draws(kept, case, positions, blocks, real, apart))
+    return _Layout(of_slot, row, kept, blocks, positions, draws)
 
 
 def _draws(kept, case, positions, blocks, real, apart) -> Iterator[_Draws]:
@@ -131,40 +119,50 @@ def _draws(kept, case, positions, blocks, real, apart) -> Iterator[_Draws]:
         d = sizes == size
         # A single class shares its denominator with every other one that is drawn from the same set.
         different = [left[d]] if size == 1 else [members[d], left[d]]
-        if apart:
-            different.append(annotation[d, None])
+        if apart is not None:
+            different.append(apart[annotation[d], None])
         yield _Draws(int(size), annotation[d], members[d], left[d], _number(case[annotation[d]], *different))
 
 
-def _shapes(group: _Group, pooled: bool, fit: Fit) -> list[Shape]:
-    n = len(group.cases)
-    room = {d.size: _room(group.case[d.annotation], d.number, n) for d in group.draws}
+def _widths(slots: Slots, fit: Fit) -> Int[np.ndarray, " case"]:
+    """At least two slots where there is padding, for a distribution over one has no coordinates."""
+    n_slots = np.diff(slots.start)
+    return n_slots if fit == "exact" else grid(np.maximum(n_slots, 4))
+
+
+def _shapes(annotations: Annotations, slots: Slots, layout: _Layout, pooled: bool, fit: Fit) -> list[Shape]:
+    n, case = annotations.n_cases, annotations.annotation_case
+    room = {d.size: _room(case[d.annotation], d.number, n) for d in layout.draws}
     sets = room.pop(1, np.zeros(n, int))
-    rows = np.ones(n, int) if pooled else _room(group.case, group.row, n)
+    rows = np.ones(n, int) if pooled else _room(case, layout.row, n)
     ties = [tuple((size, int(count[i])) for size, count in room.items() if count[i]) for i in range(n)]
-    return [fitting(group.slots.shape[1], int(r), int(s), t, fit) for r, s, t in zip(rows, sets, ties, strict=True)]
+    sizes = zip(_widths(slots, fit), rows, sets, ties, strict=True)
+    return [fitting(int(width), int(r), int(s), t, fit) for width, r, s, t in sizes]
 
 
 def _stack(
-    group: _Group,
+    annotations: Annotations,
+    layout: _Layout,
     chosen: Int[np.ndarray, " chosen"],
     shape: Shape,
     concentration: Float[np.ndarray, " slot"],
     slots: Slots,
 ) -> Bucket:
     n, width, rows = len(chosen), shape.slots, shape.annotations
-    group = _widen(group, width)
-    local = np.full(len(group.cases), -1)
-    local[chosen] = np.arange(n)
-    inside = local[group.case] >= 0
-    kept = group.kept[inside[group.kept]]
-    at = local[group.case[kept]], group.row[kept]
-    named = group.positions < group.blocks[:, None]
-    tied = np.where(named, (group.positions[:, :, None] == group.positions[:, None, :]).sum(-1), 1)
+    column = np.minimum(np.arange(width), layout.slots.shape[1] - 1)
+    place_of = np.full(annotations.n_cases, -1)
+    place_of[chosen] = np.arange(n)
+    case = place_of[annotations.annotation_case]
+    inside = np.flatnonzero(case >= 0)
+    kept = layout.kept[case[layout.kept] >= 0]
+    at = case[kept], layout.row[kept]
+    positions = layout.positions[kept][:, column]
+    named = positions < layout.blocks[kept, None]
+    tied = np.where(named, (positions[:, :, None] == positions[:, None, :]).sum(-1), 1)
 
     def place(values: np.ndarray, filling: int) -> np.ndarray:
         out = np.full((n, rows, width), filling, values.dtype)
-        out[at] = values[kept]
+        out[at] = values
         return out
 
     def add(to: np.ndarray, index: tuple[np.ndarray, ...], values=1) -> np.ndarray:
@@ -172,24 +170,24 @@ def _stack(
         return to
 
     counts = np.ones((n, rows), np.float32)
-    if len(kept) < inside.sum():
-        counts = np.maximum(add(np.zeros_like(counts), (local[group.case[inside]], group.row[inside])), 1)
-    singles = add(np.zeros((n, rows, width), np.float32), at, (named & (tied == 1))[kept])
-    draws = {d.size: d for d in group.draws}
-    nothing = np.zeros((0, width), bool)
-    none = _Draws(0, np.zeros(0, int), nothing, nothing, np.zeros(0, int))
+    if len(kept) < len(inside):
+        counts = np.maximum(add(np.zeros_like(counts), (case[inside], layout.row[inside])), 1)
+    singles = add(np.zeros((n, rows, width), np.float32), at, named & (tied == 1))
+    by_size = {d.size: d for d in layout.draws}
 
-    def drawn(size: int) -> tuple[_Draws, np.ndarray, tuple[np.ndarray, np.ndarray], np.ndarray]:
-        d = draws.get(size, none)
-        mine = inside[d.annotation]
-        case = local[group.case[d.annotation[mine]]]
-        return d, mine, (case, d.number[mine]), group.row[d.annotation[mine]]
+    def drawn(size: int) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray], np.ndarray]:
+        """Members and what was left of the draws of a size, their case and number, and the row of their annotation."""
+        d = by_size[size]
+        own = case[d.annotation] >= 0
+        where = case[d.annotation[own]], d.number[own]
+        return d.members[own][:, column], d.left[own][:, column], where, layout.row[d.annotation[own]]
 
     remaining = np.ones((n, shape.sets, width), bool)
     made = np.zeros((n, rows, shape.sets), np.float32)
-    d, mine, where, row = drawn(1)
-    remaining[where] = d.left[mine]
-    add(made, (where[0], row, where[1]))
+    if 1 in by_size:
+        _, left, where, row = drawn(1)
+        remaining[where] = left
+        add(made, (where[0], row, where[1]))
     ties = []
     below = 1
     for size, count in shape.ties:
@@ -197,62 +195,34 @@ def _stack(
         rest = np.ones((n, count, width), bool)
         times = np.zeros((n, rows, count), np.float32)
         taken = np.zeros(n, int)
-        for smaller in (s for s in draws if below < s <= size):
-            d, mine, (case, number), row = drawn(smaller)
-            tie = taken[case] + number
-            slot = np.nonzero(d.members[mine])[1].reshape(-1, smaller)
-            members[case[:, None], tie[:, None], np.arange(smaller), slot] = True
-            rest[case, tie] = (d.left & ~d.members)[mine]
-            add(times, (case, row, tie))
-            taken += _room(case, number, n)
+        for smaller in (s for s in by_size if below < s <= size):
+            block, left, (of_case, number), row = drawn(smaller)
+            tie = taken[of_case] + number
+            slot = np.nonzero(block)[1].reshape(-1, smaller)
+            members[of_case[:, None], tie[:, None], np.arange(smaller), slot] = True
+            rest[of_case, tie] = left & ~block
+            add(times, (of_case, row, tie))
+            taken += _room(of_case, number, n)
         ties.append(Ties(members, rest, times))
         below = size
-    of_slot = group.slots[chosen]
+    of_slot = layout.slots[chosen][:, column]
     data = Case(
-        rankings=PartialRankings(place(group.positions, 0), singles, remaining, made, tuple(ties)),
+        rankings=PartialRankings(place(positions, 0), singles, remaining, made, tuple(ties)),
         counts=counts,
         named=place(named, 0),
         block_sizes=place(tied, 1),
         concentration=np.where(of_slot < 0, 1, concentration[of_slot]).astype(np.float32),
         n_classes=np.where(of_slot < 0, 0, slots.n_classes[of_slot]),
     )
-    return Bucket(
-        shape,
-        group.cases[chosen],
-        of_slot,
-        data,
-        group.annotations[inside],
-        local[group.case[inside]],
-        group.row[inside],
-    )
-
-
-def _widen(group: _Group, width: int) -> _Group:
-    """Fill up the slots of a group, for a shape that has more of them."""
-    more = ((0, 0), (0, width - group.slots.shape[1]))
-    if not more[1][1]:
-        return group
-    beyond = np.repeat(group.blocks[:, None], more[1][1], axis=1)
-    return group._replace(
-        slots=np.pad(group.slots, more, constant_values=-1),
-        positions=np.concatenate([group.positions, beyond], axis=1),
-        draws=[d._replace(members=np.pad(d.members, more), left=np.pad(d.left, more)) for d in group.draws],
-    )
+    return Bucket(shape, chosen, of_slot, data, inside, case[inside], layout.row[inside])
 
 
 def plan_shapes(
     annotations: Annotations, slots: Slots, *, worth: float, pooled: bool = False, fit: Fit = "merged"
 ) -> tuple[Shape, ...]:
-    """Decide on the shapes to which cases are padded, see :func:`plausibly.inference._shapes.planned`.
+    """Shapes to which all cases are padded, see :func:`plausibly.inference._shapes.planned`.
 
-    Parameters
-    ----------
-    annotations, slots
-        All cases, and their (case, class) pairs that carry mass.
-    worth
-        How much padding a compilation is worth.
-    pooled, fit
-        As for :func:`bucket_cases`.
+    ``worth`` is how much padding a compilation is worth; ``pooled`` and ``fit`` are as for :func:`bucket_cases`.
     """
     counts: Counter[Shape] = Counter()
     for first in range(0, annotations.n_cases, _TOGETHER):
@@ -262,8 +232,7 @@ def plan_shapes(
             chosen = np.arange(first, last)
             part = annotations.select(chosen)
             own = slots.select(np.isin(np.arange(annotations.n_cases), chosen))
-        for group in _groups(part, own, pooled, fit):
-            counts.update(_shapes(group, pooled, fit))
+        counts.update(_shapes(part, own, _laid_out(part, own, pooled, fit), pooled, fit))
     return planned(counts, worth)
 
 
@@ -276,14 +245,12 @@ def bucket_cases(
     fit: Fit = "exact",
     shapes: Sequence[Shape] | None = None,
 ) -> list[Bucket]:
-    """Sort cases into buckets by size and stack each bucket's data.
+    """Cases sorted into buckets by size, the data of each bucket stacked.
 
     Parameters
     ----------
-    annotations, slots
-        The annotations, and their (case, class) pairs that carry mass.
-    concentration
-        Prior shape of every slot.
+    annotations, slots, concentration
+        The data, and the prior shape of every slot.
     pooled
         Add up all annotations of a case in one row that makes all their draws, for a likelihood that is a sum over
         draws. ``positions``, ``named`` and ``block_sizes`` then say nothing. Otherwise identical annotations share a
@@ -293,32 +260,17 @@ def bucket_cases(
         shapes, in which tied blocks of several sizes share one array; missing members of a block are no class.
         ``"apart"``: the same, but every annotation has a row and draws of its own, in order.
     shapes
-        What :func:`plan_shapes` decided on for these cases, or for more; without it, cases have the shapes that they
-        would have by themselves.
+        Result of :func:`plan_shapes` for these cases, or for more; without it, cases have the shapes that they would
+        have by themselves.
     """
-    buckets: dict[Shape, list[Bucket]] = {}
-    for group in _groups(annotations, slots, pooled, fit):
-        of_cases = _shapes(group, pooled, fit)
-        if shapes is not None:
-            first = {own: next(shape for shape in shapes if shape.holds(own)) for own in set(of_cases)}
-            of_cases = [first[own] for own in of_cases]
-        for shape in sorted(set(of_cases)):
-            chosen = np.flatnonzero([s == shape for s in of_cases])
-            buckets.setdefault(shape, []).append(_stack(group, chosen, shape, concentration, slots))
-    return [_joined(parts) for parts in buckets.values()]
-
-
-def _joined(parts: list[Bucket]) -> Bucket:
-    """One bucket of those of one shape."""
-    if len(parts) == 1:
-        return parts[0]
-    offset = np.cumsum([0, *(len(part.cases) for part in parts)])
-    return Bucket(
-        shape=parts[0].shape,
-        cases=np.concatenate([part.cases for part in parts]),
-        slots=np.concatenate([part.slots for part in parts]),
-        data=jax.tree.map(lambda *arrays: np.concatenate(arrays), *(part.data for part in parts)),
-        annotations=np.concatenate([part.annotations for part in parts]),
-        case=np.concatenate([part.case + first for part, first in zip(parts, offset, strict=False)]),
-        row=np.concatenate([part.row for part in parts]),
-    )
+    layout = _laid_out(annotations, slots, pooled, fit)
+    of_cases = _shapes(annotations, slots, layout, pooled, fit)
+    if shapes is not None:
+        first = {own: next(shape for shape in shapes if shape.holds(own)) for own in set(of_cases)}
+        of_cases = [first[own] for own in of_cases]
+    widths = _widths(slots, fit)
+    order = np.argsort(widths, kind="stable")
+    return [
+        _stack(annotations, layout, order[[of_cases[i] == shape for i in order]], shape, concentration, slots)
+        for shape in dict.fromkeys(shape for _, shape in sorted(zip(widths.tolist(), of_cases, strict=True)))
+    ]

@@ -74,12 +74,9 @@ def _of_case(program: Program, values: Float[Array, " slot"], data: CaseData) ->
 
 
 def check_likelihood(annotations: Annotations, slots: Slots, program: Program, arguments: Mapping[str, float]) -> None:
-    """Trace the log probabilities of a case, and compute nothing, to find what is wrong with a program.
+    """Trace the log probabilities of a case without computing them; an ArgumentError says what a program does wrong.
 
-    Raises
-    ------
-    ArgumentError
-        If the program fails, or has latent sites that the plausibilities do not determine.
+    That is, it fails, or has latent sites that the plausibilities do not determine.
     """
     first = np.arange(annotations.n_cases) == 0
     own = slots.select(first)

@@ -93,32 +93,16 @@ def maximum_likelihood(
     shapes: Sequence[Shape] | None = None,
     progress: Progress,
 ) -> Float[np.ndarray, " slot"]:
-    """Iterate a model's update of the plausibilities to its fixed point, all cases at once.
+    """Fixed point of a model's update of the plausibilities, all cases at once.
 
     Where annotators agree, the most probable plausibilities lie on the boundary, to which plain updates come no closer
-    than one over their number. So two updates at a time are extrapolated (SQUAREM), and undone where that led
-    further from the fixed point. Cases take seats, so none waits for another.
+    than one over their number. So two updates at a time are extrapolated (SQUAREM, scheme S3 of Varadhan & Roland 2008,
+    Simple and globally convergent methods for accelerating the convergence of any EM algorithm, Scandinavian Journal of
+    Statistics 35), and undone where that led further from the fixed point. Cases take seats, so none waits for another.
 
-    Parameters
-    ----------
-    annotations, slots
-        The data.
-    update
-        One iteration for one case.
-    keys
-        One key per case; unused, since all engines are called alike.
-    tolerance, max_iterations
-        Iteration stops when an update changes no plausibility above a millionth by more than this share, or after this
-        many extrapolations.
-    shapes
-        What :func:`point_shapes` decided on for these cases, or for more.
-    progress
-        Where to report.
-
-    References
-    ----------
-    Varadhan & Roland (2008), Simple and globally convergent methods for accelerating the convergence of any EM
-    algorithm, Scandinavian Journal of Statistics 35, scheme S3.
+    Iteration stops when an update changes no plausibility above a millionth by more than ``tolerance`` of it, or after
+    ``max_iterations`` extrapolations. Nothing is random: ``keys`` are there since all engines are called alike.
+    ``shapes`` are those of :func:`point_shapes` for these cases, or for more.
     """
 
     def build(example: Case) -> Seated:

@@ -58,13 +58,7 @@ class Shape(NamedTuple):
 
 
 def grid(n: Int[np.ndarray, "*shape"]) -> Int[np.ndarray, "*shape"]:
-    """The next of 0, 1, 2, 3, 4, 6, 8, 12, 16, 24, …, so that at most a third of an axis is padding.
-
-    Examples
-    --------
-    >>> grid(np.array([0, 1, 2, 3, 5, 7, 9, 13])).tolist()
-    [0, 1, 2, 3, 6, 8, 12, 16]
-    """
+    """The next of 0, 1, 2, 3, 4, 6, 8, 12, 16, 24, …, so that at most a third of an axis is padding."""
     power = 2 ** np.ceil(np.log2(np.maximum(n, 1))).astype(int)
     return np.where(np.asarray(n) <= 0, 0, np.where(4 * n <= 3 * power, np.maximum(3 * power // 4, 1), power))
 
@@ -141,18 +135,8 @@ def pays_to_optimise(kind: str, shapes: Iterable[Shape], n_cases: int, repetitio
 
     Compiling a sampler with all optimisations takes twice as long, and halves the time that it runs. Roughly, on the
     processor of the table above: NUTS 8.1 instead of 5.1 seconds, Gibbs 3.8 instead of 1.8. A single case, which runs
-    for a quarter of a second, does not earn them.
-
-    Parameters
-    ----------
-    kind
-        A key of :data:`COMPILATION`.
-    shapes
-        Shapes of the cases.
-    n_cases
-        Number of all cases, not of those of a shard, so that all shards have the same program.
-    repetitions
-        Sweeps or trajectories, of all chains.
+    for a quarter of a second, does not earn them. ``kind`` is a key of :data:`COMPILATION`, ``n_cases`` the number of
+    all cases, not of those of a shard, and ``repetitions`` that of sweeps or trajectories, of all chains.
 
     Examples
     --------
@@ -163,14 +147,9 @@ def pays_to_optimise(kind: str, shapes: Iterable[Shape], n_cases: int, repetitio
 
 
 def planned(counts: Mapping[Shape, int], worth: float) -> tuple[Shape, ...]:
-    """Decide on the shapes to compile, by rising cost.
+    """Shapes to compile, by rising cost, given how many cases have each shape by themselves.
 
-    Parameters
-    ----------
-    counts
-        How many cases have each shape by themselves.
-    worth
-        How many units of :meth:`Shape.cost` a compilation is worth.
+    ``worth`` is how many units of :meth:`Shape.cost` a compilation is worth.
 
     Examples
     --------

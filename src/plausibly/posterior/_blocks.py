@@ -23,63 +23,32 @@ _LEAST = 1e-9  # parameter of a class that a prior rules out
 
 
 class Block(NamedTuple):
-    """All draws of some cases of similar size, for a compiled program.
+    """All draws of some cases of similar size, for a compiled program."""
 
-    Attributes
-    ----------
-    values
-        Plausibilities of the named classes (slot, case, draw).
-    named
-        These classes (slot, case); slots that only fill the block have a class beyond all others and the value 0.
-    rest
-        Mass of the remainder (case, draw), 0 where there is none.
-    n_named
-        Number of named classes (case,).
-    n_unnamed
-        Number of all others (case,).
-    largest_share
-        Share of the remainder (case,) that no piece of it exceeds but with a negligible probability.
-    words
-        Random keys (case, 2) of every stream.
-    draw
-        Numbers of the draws.
-    concentration
-        Parameter of the Dirichlet that splits the remainder: one for all classes, or one for each.
-    polynomial
-        What :func:`plausibly.posterior._gamma.coefficients` finds for it.
-    probability
-        Probability of each named class to be the true one (slot, case, draw), if ``values`` are classes drawn from
-        these; None for models that do not assume one true class.
-    """
-
-    values: Any
-    named: Any
-    rest: Any
-    n_named: Any
-    n_unnamed: Any
-    largest_share: Any
-    words: dict[Stream, Any]
-    draw: Any
-    concentration: Any
-    polynomial: Any
+    values: Any  #: plausibilities of the named classes (slot, case, draw)
+    named: Any  #: these classes (slot, case); a slot that only fills the block has :data:`NO_CLASS` and the value 0
+    rest: Any  #: mass of the remainder (case, draw), 0 where there is none
+    n_named: Any  #: number of named classes (case,)
+    n_unnamed: Any  #: number of all others (case,)
+    largest_share: Any  #: share of the remainder (case,) that no piece of it exceeds but with a negligible probability
+    words: dict[Stream, Any]  #: random keys (case, 2) of every stream
+    draw: Any  #: numbers of the draws
+    concentration: Any  #: parameter of the Dirichlet that splits the remainder: one for all classes, or one for each
+    polynomial: Any  #: its :func:`plausibly.posterior._gamma.coefficients`
     probability: Any = None
+    """Probability of each named class to be the true one (slot, case, draw), if ``values`` are classes drawn from
+    these; None for models that do not assume one true class."""
 
 
 class Blocks:
-    """Cuts cases into blocks, and makes their arrays when they are asked for.
+    """Cases cut into blocks, whose arrays are made when they are asked for.
 
     Parameters
     ----------
-    draws
-        Plausibilities of all slots; draws run fastest.
-    slots
-        Which case and class they belong to.
-    cases
-        Positions of the cases that are wanted.
-    words
-        Random keys of these cases, of every stream.
-    n_classes
-        Number of all classes.
+    draws, slots
+        Plausibilities of all slots, draws running fastest, and which case and class they belong to.
+    cases, words
+        Positions of the cases that are wanted, and their random keys of every stream.
     concentration
         Parameter of the Dirichlet that splits the remainder: one for all classes, or one for each.
     room

@@ -97,8 +97,8 @@ def _encodings(data: xr.Dataset) -> dict[str, Any]:
     return found
 
 
-def chunks(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """All draws of a few cases lie together in a file, as they are read.
+def chunks(shape: tuple[int, ...], most: int = _CHUNK) -> tuple[int, ...]:
+    """Shape of chunks: all draws of a few cases lie together on disk, as they are read.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def chunks(shape: tuple[int, ...]) -> tuple[int, ...]:
     ((4, 250, 262), (5,))
     """
     *others, n = shape or (1,)
-    return (*others, max(1, min(n, _CHUNK // math.prod(others)))) if shape else ()
+    return (*others, max(1, min(n, most // max(1, math.prod(others))))) if shape else ()
 
 
 def load(path: str | Path, *, lazy: bool = False) -> Posterior:

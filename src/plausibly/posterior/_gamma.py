@@ -34,13 +34,7 @@ def _fit(shape: float) -> Float[np.ndarray, "tail coefficient"]:
 
 
 def coefficients(shapes: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "tail coefficient *shape"]:
-    """Find the polynomials of the lower and the upper tail for these shapes; a shape of 0 gets those of 1.
-
-    Examples
-    --------
-    >>> coefficients(np.array([0.5, 3.0])).shape
-    (2, 16, 2)
-    """
+    """Polynomials of the lower and the upper tail for these shapes; a shape of 0 gets those of 1."""
     shapes = np.asarray(shapes, float)
     fits = [_fit(float(shape) if shape > 0 else 1.0) for shape in shapes.ravel()]
     return np.moveaxis(np.array(fits, np.float32).reshape(*shapes.shape, 2, DEGREE + 1), (-2, -1), (0, 1))
@@ -51,23 +45,7 @@ def log_gamma(
     shape: Float[Array, "*#shape"],
     polynomial: Float[Array, "tail coefficient *#shape"],
 ) -> Float[Array, "*shape"]:
-    """Logarithms of gamma variables.
-
-    Parameters
-    ----------
-    bits
-        Two words of random bits for each variable.
-    shape
-        Shape parameters, positive.
-    polynomial
-        What :func:`coefficients` finds for them.
-
-    Examples
-    --------
-    >>> zero = jnp.array([0], jnp.uint32)
-    >>> log_gamma((zero + jnp.uint32(2**31), zero), jnp.array(1.0), jnp.asarray(coefficients(np.array(1.0)))).shape
-    (1,)
-    """
+    """Logarithms of gamma variables of positive shape, from two words of random bits and :func:`coefficients` each."""
     first, second = bits
     lower = first < jnp.uint32(2**31)
     # Less than 2³¹ either way: signed numbers, which processors turn into floats faster.

@@ -48,22 +48,14 @@ def rank_slots(
     break_ties: str = "order",
     probability: Float[np.ndarray, "draw slot"] | None = None,
 ) -> Int[np.ndarray, "draw case {depth}"]:
-    """Rank the ``depth`` most plausible classes of some cases in every draw, best first.
+    """The ``depth`` most plausible classes of some cases in every draw, best first.
 
     Parameters
     ----------
-    plausibility
-        Of all slots.
-    slots
-        Which case and class they belong to.
-    cases
-        Positions of the cases to rank.
-    words
-        Random keys of these cases, of every stream.
-    depth
-        Length of the lists, at most ``n_classes``.
-    n_classes
-        Number of all classes.
+    plausibility, slots
+        Draws of all slots, and which case and class they belong to.
+    cases, words
+        Positions of the cases to rank, and their random keys of every stream.
     concentration
         Of the Dirichlet that splits the remainder, for each class: one number, or one of each class.
     break_ties
@@ -84,10 +76,7 @@ def rank_slots(
 def rank_block(block: Block, depth: int, n_classes: int, break_ties: str) -> Int[Array, "{depth} case draw"]:
     """Rank the most plausible classes of the cases of a block, best first."""
     values, classes = _top_named(block, depth, break_ties)
-    if block.concentration.ndim:
-        values, classes = _merge_classes(block, values, classes)
-    else:
-        values, classes = _merge_pieces(block, values, classes)
+    values, classes = _merge_remainder(block, values, classes)
     # Places that are left: unnamed classes as far as there are any with mass, then those of plausibility zero.
     if block.concentration.ndim:  # pieces have their classes, down to the last one
         return _filled(block, classes, n_classes, break_ties)
@@ -128,44 +117,28 @@ def _top_named(block, depth, break_ties):
     return values, classes
 
 
-def _merge_pieces(block, values, classes):
-    """Put the pieces of the remainder where they rank among the named classes."""
-    last = jnp.min(jnp.where(values > 0, values, jnp.inf), axis=0)
-    needed = last < block.largest_share[:, None] * block.rest
+def _merge_remainder(block, values, classes):
+    """Put the pieces of the remainder where they rank among the named classes.
 
-    def merge(values, classes):
-        pieces = largest_pieces(
-            needed,
-            block.rest,
-            last,
-            block.words[Stream.SPLIT],
-            block.draw,
-            block.n_unnamed,
-            block.concentration,
-            block.polynomial,
-            count=len(values),
-        )
+    Where classes are not equally likely, pieces have their classes, and also go into empty places.
+    """
+    uneven = block.concentration.ndim > 0
+    last = values[-1] if uneven else jnp.min(jnp.where(values > 0, values, jnp.inf), axis=0)
+    needed = last < (block.rest if uneven else block.largest_share[:, None] * block.rest)
+    words, shapes = block.words[Stream.SPLIT], (block.concentration, block.polynomial)
 
-        def one(number, state):
-            values, classes = state
-            greater = pieces[number] > values
-            return insert_at(greater, values, pieces[number]), insert_at(greater, classes, _UNNAMED)
-
-        return lax.fori_loop(0, len(values), one, (values, classes))
-
-    return lax.cond(jnp.any(needed), merge, lambda values, classes: (values, classes), values, classes)
-
-
-def _merge_classes(block, values, classes):
-    """The same where classes are not equally likely; pieces also go into empty places."""
-    needed = values[-1] < block.rest
-
-    def merge(values, classes):
+    def split():
+        if not uneven:
+            sizes = largest_pieces(
+                needed, block.rest, last, words, block.draw, block.n_unnamed, *shapes, count=len(values)
+            )
+            return sizes, jnp.full(sizes.shape, _UNNAMED)
         case = jnp.arange(block.named.shape[1])
         unnamed = jnp.ones((len(block.concentration), len(case)), bool).at[block.named, case].set(False, mode="drop")
-        words = block.words[Stream.SPLIT]
-        shapes = block.concentration, block.polynomial
-        pieces, names = largest_classes(needed, block.rest, words, block.draw, unnamed, *shapes, count=len(values))
+        return largest_classes(needed, block.rest, words, block.draw, unnamed, *shapes, count=len(values))
+
+    def merge(values, classes):
+        pieces, names = split()
 
         def one(number, state):
             values, classes = state

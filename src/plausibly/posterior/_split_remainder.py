@@ -43,13 +43,7 @@ _TINY = 1e-36  # size of a piece that is too small for a float
 
 @lru_cache(maxsize=4096)
 def largest_share(members: int, concentration: float) -> float:
-    """Find the share of the remainder that a piece exceeds ``NEGLIGIBLE`` times in expectation.
-
-    Examples
-    --------
-    >>> largest_share(1, 1.0), round(largest_share(419, 1.0), 3)
-    (1.0, 0.062)
-    """
+    """Share of the remainder that a piece exceeds :data:`NEGLIGIBLE` times in expectation."""
     if members <= 1:
         return float(members)
     return float(stats.beta.isf(NEGLIGIBLE / members, concentration, (members - 1) * concentration))
@@ -66,26 +60,11 @@ def largest_pieces(
     polynomial: Float[Array, "tail coefficient"],
     count: int,
 ) -> Float[Array, "{count} case draw"]:
-    """The largest pieces of remainders that are split by a symmetric Dirichlet, largest first.
+    """The largest pieces of remainders that are split by a symmetric Dirichlet, largest first; 0 where not ``needed``.
 
-    Parameters
-    ----------
-    needed
-        Where pieces are wanted; elsewhere they are 0.
-    mass, members
-        Mass and number of classes of each remainder.
-    threshold
-        Pieces below it are of no use, and may be 0; positive.
-    words
-        Random keys of the cases.
-    draw
-        Numbers of the draws.
-    concentration
-        Parameter of the Dirichlet, for each class.
-    polynomial
-        What :func:`plausibly.posterior._gamma.coefficients` finds for it.
-    count
-        How many pieces are wanted.
+    Remainders have a ``mass`` and a number of ``members``, the classes. Pieces below the positive ``threshold`` are of
+    no use, and may be 0. ``words`` are random keys of the cases, ``draw`` numbers of the draws, and ``polynomial`` is
+    from :func:`plausibly.posterior._gamma.coefficients`.
     """
     few = partial(_few_largest, concentration=concentration, polynomial=polynomial, count=count)
     given = mass, threshold, words, draw, members
@@ -104,20 +83,8 @@ def largest_classes(
 ) -> tuple[Float[Array, "{count} case draw"], Int[Array, "{count} case draw"]]:
     """The largest pieces of remainders whose classes are not equally likely, and the classes that get them.
 
-    Parameters
-    ----------
-    needed, mass, words, draw, count
-        As for :func:`largest_pieces`.
-    unnamed
-        Which classes share the remainder of each case.
-    concentration
-        Parameter of the Dirichlet for each class.
-    polynomial
-        What :func:`plausibly.posterior._gamma.coefficients` finds for them.
-
-    Returns
-    -------
-    Sizes, largest first, and classes. Where fewer classes are unnamed, the last sizes are 0.
+    Arguments are as for :func:`largest_pieces`, with a concentration for each class; ``unnamed`` says which classes
+    share the remainder of each case. Where fewer are unnamed than pieces are wanted, the last sizes are 0.
     """
 
     def few(live, case, at):
@@ -242,7 +209,8 @@ def _sticks(lanes, concentration, polynomial, *, count):
         share = -jnp.expm1(log_rest)
         accepted = (others <= 0) | (jnp.log(uniform(second)) < concentration * jnp.log(share))
         accepted &= useful(left, taken, top)
-        top = insert(top, jnp.where(accepted, left * share, 0))
+        stick = jnp.where(accepted, left * share, 0)
+        top = insert_at(stick > top, top, stick)
         left = jnp.where(accepted, left * jnp.exp(log_rest), left)
         return number + 1, left, taken + accepted, top
 
@@ -262,7 +230,7 @@ def _all_at_once(lanes, concentration, polynomial, *, count):
 
         value = lax.map(one, number * _ROWS + jnp.arange(_ROWS))
         highest, total, top = state
-        top = lax.fori_loop(0, _ROWS, lambda at, top: insert(top, value[at]), top)
+        top = lax.fori_loop(0, _ROWS, lambda at, top: insert_at(value[at] > top, top, value[at]), top)
         return *_added(highest, total, value), top
 
     start = *_nothing(len(mass)), jnp.full((count, len(mass)), -jnp.inf)
@@ -279,18 +247,6 @@ def _added(highest, total, log_values):
     """Add numbers, given by their logarithms, to a sum that is kept in units of the greatest of them."""
     higher = jnp.maximum(highest, jnp.max(log_values, axis=0))
     return higher, total * jnp.exp(highest - higher) + jnp.sum(jnp.exp(log_values - higher), axis=0)
-
-
-def insert(top: Float[Array, "place *batch"], value: Float[Array, "*batch"]) -> Float[Array, "place *batch"]:
-    """Insert numbers into lists of falling ones, which keep their length.
-
-    Examples
-    --------
-    >>> insert(jnp.array([[3.0], [1.0]]), jnp.array([2.0])).ravel().tolist()
-    [3.0, 2.0]
-    """
-    before = jnp.concatenate([jnp.full_like(top[:1], jnp.inf), top[:-1]])
-    return jnp.maximum(top, jnp.minimum(before, value))
 
 
 def split_among_all(block: Any, n_classes: int) -> Float[Array, "{n_classes} case draw"]:
@@ -318,14 +274,7 @@ def split_among_some(
 ) -> Float[Array, "part case draw"]:
     """Shares of the remainder that groups of its classes get: a Dirichlet, whose parameters add up within groups.
 
-    Parameters
-    ----------
-    words, draw
-        Random keys of the cases, and numbers of the draws.
-    shapes
-        Parameter of each group; one of 0 gets nothing.
-    polynomials
-        What :func:`plausibly.posterior._gamma.coefficients` finds for them.
+    A group with parameter 0 gets nothing. Arguments are as for :func:`largest_pieces`.
     """
 
     def one(part):

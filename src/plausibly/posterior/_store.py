@@ -13,7 +13,8 @@ import json
 import math
 import shutil
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from plausibly._arviz import Posterior, to_groups
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError, FileError, PlausiblyWarning, reason
 from plausibly.posterior._container import build_posterior
+from plausibly.posterior._files import chunks
 from plausibly.posterior._kept_chains import keep_chain, kept_chains
 from plausibly.posterior._store_reading import (
     COMPLETE,
@@ -45,8 +47,6 @@ class Store:
 
     Parameters
     ----------
-    path
-        Name of the folder.
     fingerprint
         Everything that the posterior depends on, as texts and numbers by name. A different ``"processor"`` is only a
         warning.
@@ -129,23 +129,9 @@ class Store:
     def keep_chain(
         self, number: int, chain: Mapping[str, np.ndarray], n_chains: int, dims: Mapping[str, tuple[str, ...]]
     ) -> None:
-        """Write a finished chain of the quantities that all cases share.
+        """Write a finished chain, arrays (draw, …) by name, of the quantities that all cases share.
 
-        Parameters
-        ----------
-        number
-            Number of the chain.
-        chain
-            Arrays (draw, …) by name.
-        n_chains
-            Number of all chains.
-        dims
-            Dimensions, after the draws, of the arrays that become variables of the posterior.
-
-        Raises
-        ------
-        FileError
-            If the folder cannot be written.
+        ``dims`` are the dimensions, after the draws, of the arrays that become variables of the posterior.
         """
         import zarr
 
@@ -256,9 +242,8 @@ def _encoding(variable: xr.Variable) -> dict[str, Any]:
         return {}
     from zarr.codecs import BloscCodec, Crc32cCodec
 
-    *others, n = variable.shape
-    chunk = (*others, max(1, min(n, _CHUNK // max(1, math.prod(others)))))
-    return {"compressors": (BloscCodec(cname="zstd", clevel=1, shuffle="shuffle"), Crc32cCodec()), "chunks": chunk}
+    compressors = BloscCodec(cname="zstd", clevel=1, shuffle="shuffle"), Crc32cCodec()
+    return {"compressors": compressors, "chunks": chunks(variable.shape, _CHUNK)}
 
 
 def _compare(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
@@ -296,23 +281,20 @@ async def _others() -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-class _writing:
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
     """A context in which errors of writing become a sentence."""
+    try:
+        yield
+    except Exception as error:
+        if is_damage(error):
+            raise damaged(path, reason(error)) from error
+        if not isinstance(error, OSError):
+            raise
+        from zarr.core.sync import sync
 
-    def __init__(self, path: Path):
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, where: Any) -> None:
-        if error is not None and is_damage(error):
-            raise damaged(self._path, reason(error)) from error
-        if isinstance(error, OSError):
-            from zarr.core.sync import sync
-
-            sync(_others())
-            raise FileError(
-                f"{self._path} cannot be written ({reason(error)}): make room or choose another place; repeat the "
-                "call to continue with the missing shards."
-            ) from error
+        sync(_others())
+        raise FileError(
+            f"{path} cannot be written ({reason(error)}): make room or choose another place; repeat the call to "
+            "continue with the missing shards."
+        ) from error

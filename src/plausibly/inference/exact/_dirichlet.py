@@ -49,22 +49,11 @@ def _log_gammas(
 def dirichlet(
     concentration: Float[np.ndarray, " slot"], slots: Slots, keys: Key[Array, " case"], *, chains: int, draws: int
 ) -> Float[np.ndarray, "chain draw slot"]:
-    """Draw the plausibilities of every case from its Dirichlet distribution.
+    """Draws of the plausibilities of every case from its Dirichlet distribution.
 
-    Parameters
-    ----------
-    concentration
-        Positive shape of every slot.
-    slots
-        The (case, class) pairs.
-    keys
-        One key per case; each slot's variables come from its case's key and its place in the case.
-    chains, draws
-        The draws are independent; chains are kept so that diagnostics read alike for all engines.
-
-    Notes
-    -----
-    Gamma variables are drawn and normalised as logarithms, so that shapes far below one do not underflow to 0/0.
+    Each slot's variables come from its case's key and its place in the case. Gamma variables are drawn and normalised
+    as logarithms, so that shapes far below one do not underflow to 0/0. Draws are independent; chains are kept so that
+    diagnostics read alike for all engines.
     """
     place = np.arange(len(slots), dtype=np.int32) - slots.start[slots.case].astype(np.int32)
     words, shape = np.asarray(jax.random.key_data(keys)), np.asarray(concentration, np.float32)

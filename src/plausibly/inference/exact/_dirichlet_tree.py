@@ -22,15 +22,9 @@ from plausibly.random_streams import fold_in, take
 
 
 def nested_cases(annotations: Annotations) -> Bool[np.ndarray, " case"]:
-    """In which cases no annotation ties classes it names, and all agree on what was left at each of their draws.
+    """Cases in which no annotation ties classes it names, and all agree on what was left at each of their draws.
 
     That is so if all of them name the same classes in the same order, up to the last class that each of them names.
-
-    Examples
-    --------
-    >>> agreeing, disputed = [[["a"], ["b"]], [["a"], ["c"]]], [[["a"], ["b"]], [["b"], ["a"]]]
-    >>> nested_cases(Annotations.from_rankings([agreeing, disputed])).tolist()
-    [True, False]
     """
     length = np.diff(annotations.annotation_start)
     tied = np.zeros(annotations.n_cases, bool)
@@ -61,20 +55,9 @@ def dirichlet_tree(
     chains: int,
     draws: int,
 ) -> Float[np.ndarray, "chain draw slot"]:
-    """Draw the plausibilities of :func:`nested_cases`, of which all cases must be.
+    """Draws of the plausibilities of :func:`nested_cases`, of which all cases must be.
 
-    Parameters
-    ----------
-    annotations, slots
-        The data.
-    reliability
-        How often every annotation counts.
-    concentration
-        Prior shape of every slot.
-    keys
-        One key per case.
-    chains, draws
-        The draws are independent; chains are kept so that diagnostics read alike for all engines.
+    Every annotation counts ``reliability`` times. Draws are independent, see :func:`dirichlet`.
     """
     slot = slots.find(annotations.entry_case, annotations.entry_class)
     shape = concentration + reliability * np.bincount(slot, minlength=len(slots))

@@ -104,24 +104,7 @@ def _noise(
 def draw_scores(
     posterior: NormalInverseGamma, threshold: float, keys: Key[Array, " case"], *, chains: int, draws: int
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, Float[np.ndarray, "chain draw case"]]]:
-    """Draw mean and variance of every case from their posterior, and what lies up to the threshold and above.
-
-    Parameters
-    ----------
-    posterior
-        Posterior of every case.
-    threshold
-        Score that divides the classes.
-    keys
-        One key per case.
-    chains, draws
-        The draws are independent.
-
-    Returns
-    -------
-    tuple
-        Plausibilities, two slots to a case; and ``mean`` and ``variance`` by case.
-    """
+    """Draws of the shares up to the threshold and above it, and of ``mean`` and ``variance`` by case."""
     n_cases, total = len(keys), chains * draws
     out = {name: np.empty((total, n_cases), np.float32) for name in ("mean", "variance")}
     plausibility = np.empty((total, 2 * n_cases), np.float32)
@@ -153,16 +136,9 @@ def bucket_scores(
     prior: NormalInverseGamma,
     bounds: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None,
 ) -> list[Bucket]:
-    """Stack the cases that have the same number of different scores, for engines that go through a program.
+    """Buckets of cases that have the same number of different scores, for engines that go through a program.
 
-    Parameters
-    ----------
-    scores, slots
-        The data; every case has two slots.
-    threshold, prior
-        The same for all cases.
-    bounds
-        Ends of the intervals of scores that are categories.
+    Every case has two slots. ``bounds`` returns the ends of the intervals of scores that are categories.
     """
     level, counts, row = _different(scores)
     width = np.bincount(level[0], minlength=scores.n_cases)

@@ -20,13 +20,7 @@ from plausibly.inference.gibbs._sweep import CHAINS, State, log_density, start, 
 
 
 def sweeps_per_draw(reliability: float) -> int:
-    """How many sweeps of the Gibbs sampler make one draw: tied blocks mix more slowly the more often they are repeated.
-
-    Examples
-    --------
-    >>> [sweeps_per_draw(reliability) for reliability in (1, 3, 10, 100)]
-    [3, 3, 8, 16]
-    """
+    """Number of sweeps that make one draw: tied blocks mix more slowly the more often they are repeated."""
     return int(np.clip(np.ceil(0.8 * reliability), 3, 16))
 
 
@@ -45,35 +39,22 @@ def gibbs(
     of_cases: int | None = None,
     progress: Progress,
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
-    """Sample every case's posterior under Plackett-Luce with the Gibbs sampler.
+    """Draws from every case's posterior under Plackett-Luce, and statistics by (chain, draw, case).
+
+    Statistics are the log posterior density ``lp`` in log-ratio coordinates and, of a mixture of priors, the number of
+    the ``head`` whose prior it is.
 
     Parameters
     ----------
-    annotations, slots
-        The data.
     reliability
         How often every annotation counts, a whole number.
-    concentration
-        Prior shape of every slot.
-    keys
-        One key per case.
     chains, warmup, draws
         Chains per case, sweeps of each to forget its start, and draws to keep; see :func:`sweeps_per_draw`.
     heads
         Instead of one Dirichlet prior for each case, a mixture of several; ``concentration`` is then that of any of
         them.
-    shapes
-        What :func:`gibbs_shapes` decided on for these cases, or for more.
-    of_cases
-        Number of all cases, if these are a shard of them.
-    progress
-        Where to report.
-
-    Returns
-    -------
-    tuple
-        Plausibilities, and by (chain, draw, case) their log posterior density ``lp`` in log-ratio coordinates; of a
-        mixture also the number of the ``head`` whose prior it is.
+    shapes, of_cases
+        Shapes by :func:`gibbs_shapes` and number of all cases, if these are a shard of them.
     """
 
     def run(data: CaseData, keys: Key[Array, " case"]) -> tuple[Array, Array, Array]:

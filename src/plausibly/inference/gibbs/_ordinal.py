@@ -67,14 +67,7 @@ def draw_between(
     sd: Float[np.ndarray, " n"],
     random: np.random.Generator,
 ) -> Float[np.ndarray, " n"]:
-    """Draw normal variables between bounds, however far out these are.
-
-    Examples
-    --------
-    >>> far = draw_between(*np.array([[60.0], [61.0], [0.0], [1.0]]), np.random.default_rng(0))
-    >>> bool(60 < far[0] < 60.5)
-    True
-    """
+    """Normal variables between bounds, however far out these are."""
     low, high = (lower - mean) / sd, (upper - mean) / sd
     flip = low > -high  # to the left tail, which logarithms of probabilities reach into
     low, high = np.where(flip, -high, low), np.where(flip, -low, high)
@@ -113,15 +106,7 @@ def _update(
 
 
 def estimate_ordinal_prior(scores: Scores, categories: Categories, seed: int) -> NormalInverseGamma:
-    """Maximise the marginal likelihood of all scores over the parameters of the prior on the latent scale.
-
-    Parameters
-    ----------
-    scores, categories
-        The data and their intervals.
-    seed
-        Random seed of stochastic EM.
-    """
+    """Prior on the latent scale under which the marginal likelihood of all scores is greatest."""
     random, bounds = np.random.default_rng([seed, 1]), categories.bounds(scores.score)
     typical = categories.typical[np.searchsorted(categories.values, scores.score)]
     prior = estimate_prior(replace(scores, score=typical), levels=categories.typical)
@@ -149,22 +134,10 @@ def ordinal(
     seed: int,
     advance: Callable[[int], None] = lambda number: None,
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, Float[np.ndarray, "chain draw case"]]]:
-    """Draw the shares of both classes of every case, and mean and variance on the latent scale.
+    """Draws of the shares of both classes of every case, and of mean and variance on the latent scale.
 
-    Parameters
-    ----------
-    scores, categories
-        The data and their intervals.
-    threshold
-        Score that divides the classes.
-    prior
-        Prior of mean and variance on the latent scale.
-    draws, chains, warmup
-        Kept draws of each chain, chains, and sweeps of each before the first.
-    seed
-        Random seed.
-    advance
-        Told of each draw.
+    ``threshold`` is the score that divides the classes; ``warmup`` counts sweeps of each chain; ``advance`` is told of
+    each draw.
     """
     cut, bounds, n = categories.threshold(threshold), categories.bounds(scores.score), scores.n_cases
     means, variances = np.empty((2, chains, draws, n))

@@ -41,18 +41,12 @@ def nuts(
     of_cases: int | None = None,
     progress: Progress,
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
-    """Sample every case's posterior with NUTS.
+    """Draws from every case's posterior by NUTS, and statistics of the trajectories by (chain, draw, case).
 
     Parameters
     ----------
-    annotations, slots
-        The data.
     program, arguments
         The model, and its numerical arguments, such as the reliability.
-    concentration
-        Prior shape of every slot.
-    keys
-        One key per case.
     chains, warmup, draws
         Chains per case, and iterations of each.
     target_acceptance, max_tree_depth
@@ -63,17 +57,8 @@ def nuts(
         The cases as the program sees them, if it is not a program of partial rankings.
     gaps
         Whether the program is told how annotators order the slots, see :class:`plausibly.distributions.Gaps`.
-    shapes
-        What :func:`nuts_shapes` decided on for these cases, or for more.
-    of_cases
-        Number of all cases, if these are a shard of them.
-    progress
-        Where to report.
-
-    Returns
-    -------
-    tuple
-        Plausibilities, and statistics of the trajectories by (chain, draw, case).
+    shapes, of_cases
+        Shapes by :func:`nuts_shapes` and number of all cases, if these are a shard of them.
     """
 
     def build(data: CaseData) -> Seated:

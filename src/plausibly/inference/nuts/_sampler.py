@@ -146,20 +146,7 @@ class Sampler:
     def run(
         self, data: Any, keys: Key[Array, "case chain"]
     ) -> tuple[Float[Array, "draw dim chain case"], dict[str, Array]]:
-        """Sample all cases, a seat for each.
-
-        Parameters
-        ----------
-        data
-            A tree of arrays with the case on the last axis.
-        keys
-            One key per case and chain.
-
-        Returns
-        -------
-        tuple
-            Positions and :meth:`statistics`.
-        """
+        """Positions and :meth:`statistics` of all cases, which are on the last axis of ``data``, a seat for each."""
         n = keys.shape[0]
         state = self.advance(self.begin(n), data, keys, jnp.ones(n, bool), n)
         return self.positions(state), self.statistics(state)
@@ -208,18 +195,8 @@ class Sampler:
     ) -> State:
         """Go on until ``wanted`` seats are finished, with new cases in the ``fresh`` ones.
 
-        Parameters
-        ----------
-        state
-            Zeros in the form of :meth:`begin`, or what the last call returned.
-        data
-            A tree of arrays with the seat on the last axis.
-        keys
-            One key per seat and chain.
-        fresh
-            In which seats data and keys are those of a case that is yet to begin.
-        wanted
-            The number of finished seats at which to return.
+        The state is one of zeros in the form of :meth:`begin`, or what the last call returned; ``data`` has seats on
+        the last axis.
         """
         keys = keys.T.reshape(-1)
         data = jax.tree.map(lambda a: jnp.moveaxis(self._by_lane(a), -1, 0), data)
