@@ -164,6 +164,7 @@ def run(
         units = [(part, idents[part[:2]], place) for part, place in zip(parts, places, strict=True)]
         given = {"repeated": repeated, "progress": progress, "doing": doing}
         programs = pool.programs(sources, [unit[1:] for unit in units], **given)
+        sources.clear()  # examples of inputs may be large
 
         def work(part: Part, program: Any) -> Any:
             return jax.tree.map(np.asarray, program(*jax.tree.leaves(inputs(part))))

@@ -12,21 +12,10 @@ from numpyro.distributions.util import validate_sample
 
 
 @cache
-def _basis(n: int) -> np.ndarray:
-    """Orthonormal rows (n - 1, n), each orthogonal to the vector of ones (Helmert's matrix)."""
+def helmert(n: int, dtype: DTypeLike) -> np.ndarray:
+    """The basis behind log-ratio coordinates: rows (n - 1, n) that are orthonormal and sum to zero."""
     rows = np.tril(np.ones((n - 1, n))) - np.diag(np.arange(1, n), 1)[: n - 1]
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
-def helmert(n: int, dtype: DTypeLike) -> Float[Array, "{n-1} {n}"]:
-    """The basis behind log-ratio coordinates: rows that are orthonormal and sum to zero.
-
-    Examples
-    --------
-    >>> np.asarray(helmert(2, float), float).round(4).tolist()
-    [[0.7071, -0.7071]]
-    """
-    return jnp.asarray(_basis(n), dtype)
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(dtype)
 
 
 def log_simplex(log_ratios: Float[ArrayLike, "*batch coordinate"]) -> Float[Array, "*batch coordinate+1"]:
@@ -51,7 +40,7 @@ def log_ratios(weights: Float[ArrayLike, "*batch k"]) -> Float[Array, "*batch k-
     True
     """
     logs = jnp.log(jnp.asarray(weights))
-    return (logs[..., None, :] * _basis(logs.shape[-1]).astype(logs.dtype)).sum(-1)
+    return (logs[..., None, :] * helmert(logs.shape[-1], logs.dtype)).sum(-1)
 
 
 class LogRatioDirichlet(Distribution):
@@ -108,7 +97,7 @@ class LogRatioDirichlet(Distribution):
         """Draw coordinates of shape ``sample_shape + batch_shape + (k - 1,)``."""
         k = self.event_shape[0] + 1
         log_gammas = jax.random.loggamma(key, self.concentration, (*sample_shape, *self.batch_shape, k))
-        return (log_gammas[..., None, :] * _basis(k).astype(log_gammas.dtype)).sum(-1)
+        return (log_gammas[..., None, :] * helmert(k, log_gammas.dtype)).sum(-1)
 
     @validate_sample
     def log_prob(self, value: Float[ArrayLike, "*shape coordinate"]) -> Float[Array, "*shape"]:

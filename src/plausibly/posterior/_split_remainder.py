@@ -66,9 +66,13 @@ def largest_pieces(
     no use, and may be 0. ``words`` are random keys of the cases, ``draw`` numbers of the draws, and ``polynomial`` is
     from :func:`plausibly.posterior._gamma.coefficients`.
     """
-    few = partial(_few_largest, concentration=concentration, polynomial=polynomial, count=count)
-    given = mass, threshold, words, draw, members
-    return _collected(needed, lambda live, case, at: (few(live, *_lanes(given, case, at)),), count)[0]
+    ways = partial(_sticks, count=count), partial(_all_at_once, count=count)
+
+    def few(live, case, at):
+        lanes = live, jnp.where(live, mass[case, at], 0), threshold[case, at], words[case], draw[at], members[case]
+        return (lax.cond(concentration < STICKS_BELOW, *ways, lanes, concentration, polynomial),)
+
+    return _collected(needed, few, count)[0]
 
 
 def largest_classes(
@@ -134,11 +138,6 @@ def insert_at(
     return jnp.where(pushed, previous, jnp.where(greater, value, values))
 
 
-def _lanes(given, case, at):
-    mass, threshold, words, draw, members = given
-    return mass[case, at], threshold[case, at], words[case], draw[at], members[case]
-
-
 def _collected(needed, few, count, *dtypes):
     """Apply a function to the pairs of a case and a draw that need it, in batches of one size.
 
@@ -166,12 +165,6 @@ def _collected(needed, few, count, *dtypes):
     found = tuple(jnp.zeros((count, len(wanted)), dtype) for dtype in dtypes)
     found = lax.fori_loop(0, -(-total // _LANES), batch, found)
     return tuple(one.reshape(count, *needed.shape) for one in found)
-
-
-def _few_largest(live, mass, threshold, words, draw, members, *, concentration, polynomial, count):
-    lanes = live, jnp.where(live, mass, 0), threshold, words, draw, members
-    ways = partial(_sticks, count=count), partial(_all_at_once, count=count)
-    return lax.cond(concentration < STICKS_BELOW, *ways, lanes, concentration, polynomial)
 
 
 def _running_count(given: Bool[Array, " n"]) -> Int[Array, " n"]:
