@@ -123,7 +123,7 @@ def evidence_checks(
     table = label_checks(every, named, attrs, fresh=fresh, **options)
     if known_predictions(attrs) or not are_shares(attrs):
         return table
-    options |= {"k": None, "sizes": 1, "risks": None, "metrics": "top1_accuracy", "weights": None, "replicates": 0}
+    options |= {"metrics": "top1_accuracy", "sizes": 1, "weights": None, "replicates": 0}
     options |= {"progress": False, "scheduler": None, "by_level": False}
     rows = _agreement(evaluate_by_level(posterior, named, **options)[0])
     return _in_order([*rows, *table.itertuples(index=False, name=None)], list(named))

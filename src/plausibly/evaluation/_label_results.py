@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from plausibly.evaluation._by_group import SUFFIX
+from plausibly.evaluation._curves import mean_known
 from plausibly.evaluation._label_confusion import confusion_by_draw, confusion_of_weights
 from plausibly.evaluation._label_order import Orders, order_by_draw, order_of_weights
 from plausibly.evaluation._label_sums import Labels, as_sums, mean_truth
@@ -260,9 +261,7 @@ def _of_classes(
         return by_side[0]
     if metric.by_class:
         return by_side
-    known = ~np.isnan(by_side)
-    with np.errstate(invalid="ignore"):
-        return np.where(known, by_side, 0).sum(axis=0) / known.sum(axis=0)
+    return mean_known(np.moveaxis(by_side, 0, -1))
 
 
 def variables(
@@ -341,6 +340,4 @@ def _around(values: Values) -> Float[np.ndarray, "*shape classifier replicate"]:
 
 def _filled(values: Float[np.ndarray, "*shape draw"]) -> Float[np.ndarray, "*shape draw"]:
     """Put the mean of the known draws in place of the others, which so add no noise."""
-    known = ~np.isnan(values)
-    mean = np.where(known, values, 0).sum(axis=-1, keepdims=True) / np.maximum(known.sum(axis=-1, keepdims=True), 1)
-    return np.where(known, values, mean)
+    return np.where(np.isnan(values), np.nan_to_num(mean_known(values))[..., None], values)
