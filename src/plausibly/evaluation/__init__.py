@@ -1,7 +1,7 @@
 """Evaluation of classifiers against a posterior: every metric by draw, by case and at the point estimate.
 
 Draws are read in ranges of neighbouring cases (``_ranges``). ``_measure`` runs a compiled program (``_program``) over
-blocks of these cases, which turns draws into sums (``_rows``) and means by case; the sums of all ranges, including
+blocks of these cases, which turns draws into sums and means by case; the sums of all ranges, including
 those from a cluster's workers, are added in order. ``_metrics`` names the metrics; ``_subgroups`` computes the weight
 of each case in each draw; ``_evaluate`` has the public function, ``_total`` adds annotation to sampling noise,
 ``_summary`` tabulates, and ``_verdict`` says which of two classifiers is better. ``_panels`` needs no posterior: it

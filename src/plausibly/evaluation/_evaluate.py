@@ -38,14 +38,13 @@ from plausibly.evaluation._evidence import (
 from plausibly.evaluation._label_results import Values, values_by_group, values_of_sums, variables
 from plausibly.evaluation._label_sums import Labels
 from plausibly.evaluation._limits import limits, listed
-from plausibly.evaluation._measure import Measures, Part, Totals, join, measure
+from plausibly.evaluation._measure import Measures, Part, Totals, join, list_rows, measure, metric_sums
 from plausibly.evaluation._metrics import Metrics, check_lengths
 from plausibly.evaluation._of_labels import Question, against_labels, described, read_question, with_against
 from plausibly.evaluation._panels import agreement, first_choices
 from plausibly.evaluation._program import Plan
 from plausibly.evaluation._ranges import CASES, Ranges
 from plausibly.evaluation._resampled import Average, averages
-from plausibly.evaluation._rows import list_rows, metric_sums
 from plausibly.evaluation._thresholds import labels_of_posterior
 from plausibly.evaluation._total import total_noise
 from plausibly.evaluation._truth import Truth, check_truth, truth_of_labels

@@ -15,8 +15,7 @@ from plausibly.errors import ArgumentError
 from plausibly.evaluation._ambiguity import AMBIGUITY, share_entropies
 from plausibly.evaluation._label_sums import Cases, Labels, mean_truth
 from plausibly.evaluation._program import Plan, measure_block
-from plausibly.evaluation._ranges import Range
-from plausibly.evaluation._rows import all_rows, metric_sums
+from plausibly.evaluation._ranges import CASES, Range
 from plausibly.metrics import METRICS, Metric
 from plausibly.metrics._inputs import answered
 from plausibly.metrics._lists import ranked_classes
@@ -56,15 +55,16 @@ class Measures:
 
     @property
     def rows(self) -> list[tuple[str, int]]:
-        """Rows of the sums of the compiled program."""
-        return all_rows(self.lists.values(), self.own)
+        """Metrics and lengths that are summed, the rows of sums: what lists need, and metrics of one case."""
+        counts, amounts = list_rows(self.lists.values())
+        return [*counts, *amounts, *((name, 0) for name in self.own)]
 
 
 @dataclass(frozen=True)
 class Totals:
     """Sums over some cases, and values of each of them."""
 
-    #: Sums over these cases of every row (see :func:`all_rows`), for all of them, for each subgroup by risk, and for
+    #: Sums over these cases of every row (:attr:`Measures.rows`), for all of them, for each subgroup by risk, and for
     #: each group asked for, and after them those of the metrics of labels; the point estimate is last along the draws
     sums: Float[np.ndarray, "group classifier row draw+1"]
     weight: Float[np.ndarray, "group draw+1"]  #: What to divide them by
@@ -273,6 +273,40 @@ def _predicted_lists(predictions, k, words) -> Int[np.ndarray, "case place"]:
 @partial(jax.jit, static_argnames="n_classes")
 def _uniform(words, n_classes):
     return jax.vmap(lambda word: jax.random.uniform(as_key(word), (n_classes,)))(jnp.asarray(words))
+
+
+def list_rows(lists: Iterable[tuple[str, int]]) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+    """List what is summed of ranked lists, metrics and lengths: in whole numbers, and in floats.
+
+    The latter are sums of masses, and counts of which 32 bits do not hold the sum over as many cases as are read at a
+    time.
+    """
+    known = list(METRICS)
+    ordered = sorted(lists, key=lambda one: known.index(one[0]))
+    rows = dict.fromkeys(_row(metric, j) for metric, k in ordered for j in METRICS[metric].lengths(k))
+    whole = {(name, length): METRICS[name].is_whole(length, CASES) for name, length in rows}
+    return [row for row in rows if whole[row]], [row for row in rows if not whole[row]]
+
+
+def _row(metric: str, length: int) -> tuple[str, int]:
+    """Find the row that counts a metric: metrics that always count the same share one, since groups have many."""
+    own = METRICS[METRICS[metric].averages or metric]
+    if own.of_masses or length > 1:
+        return own.name, length
+    # Lists of one class are equal or not.
+    same = (one for one in METRICS.values() if not one.of_masses)
+    return next(one.name for one in same if (one.better, one.scale(1)) == (own.better, own.scale(1))), 1
+
+
+def metric_sums(
+    sums: Float[np.ndarray, "*classifier row n"], rows: Sequence[tuple[str, int]], metric: str, k: int
+) -> Float[np.ndarray, "*classifier n"]:
+    """Turn the sums of all rows into those of a metric."""
+
+    def at(length: int) -> Float[np.ndarray, "*classifier n"]:
+        return sums[..., rows.index(_row(metric, length) if k else (metric, 0)), :]
+
+    return METRICS[metric].value(at, k) if k else at(0)
 
 
 def join(parts: Iterable[Totals], n_cases: int, advance: Callable[[int], None]) -> Totals:
