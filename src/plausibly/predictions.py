@@ -193,13 +193,8 @@ def line_up(
             warnings.warn(words, PlausiblyWarning, stacklevel=3)
         values = values if rows is None else values[rows]
         check_finite(values, annotations.cases, annotations.classes)
-        if logits and improper(values) is None:
-            raise PredictionError(
-                "they were marked as logits, but are probabilities already: they sum to one in every case; do not mark "
-                "them"
-            )
         if logits:
-            return softmax(values.astype(np.float64), axis=1)
+            return _probabilities(values)
     return values if values.dtype in (np.float16, np.float32) else values.astype(np.float64, copy=False)
 
 
@@ -247,6 +242,15 @@ def _holds_text(vector: Any) -> bool:
     if isinstance(vector, pd.Series | pd.Index) and vector.dtype.kind in "biufcmM":
         return False
     return any(isinstance(value, str) for value in vector)
+
+
+def _probabilities(logits: Float[np.ndarray, "case class"]) -> Float[np.ndarray, "case class"]:
+    """Turn logits into probabilities; refuse what cannot be logits."""
+    if improper(logits) is None:
+        raise PredictionError(
+            "they were marked as logits, but are probabilities already: they sum to one in every case; do not mark them"
+        )
+    return softmax(logits.astype(np.float64), axis=1)
 
 
 def _named_by_number(matrix: Matrix, classes: np.ndarray) -> Matrix:
