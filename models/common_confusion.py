@@ -9,7 +9,8 @@ import numpyro.distributions as dist
 from jaxtyping import Float, Int
 
 from plausibly.case import LabelledCases
-from plausibly.model import OF_TRUE_CLASS, Model, TrueClass
+from plausibly.families.true_class import OPTIONS, TrueClass
+from plausibly.model import Model
 from plausibly.models.dawid_skene import (
     PAUN,
     SKENE,
@@ -85,14 +86,14 @@ model = Model(
     name="common-confusion",
     program=common_confusion,
     takes="labels",
-    true_class=TrueClass(
+    family=TrueClass(
         sites={"prevalence": ("true_class",), "common_confusion": ("true_class", "named_class")},
         start=start,
         move=move,
         confusion=confusion,
         named=False,
     ),
-    options=OF_TRUE_CLASS,
+    options=OPTIONS,
     shares=False,
     replicate="rankings",
     citations=(("one true class and annotators who confuse classes alike", SKENE), ("pooled annotators", PAUN)),

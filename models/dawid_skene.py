@@ -12,7 +12,8 @@ from jaxtyping import Array, ArrayLike, Float, Int
 from scipy.special import betaln, expit, gammaln
 
 from plausibly.case import LabelledCases
-from plausibly.model import OF_TRUE_CLASS, Model, TrueClass
+from plausibly.families.true_class import OPTIONS, TrueClass
+from plausibly.model import Model
 from plausibly.regression import expected_shares, prior_moments, split
 
 STRENGTH, EXPECTED = 5.0, 0.8  # of the common confusion: how many labels its prior is worth, how many of them are right
@@ -303,7 +304,7 @@ model = Model(
     name="dawid-skene",
     program=dawid_skene,
     takes="labels",
-    true_class=TrueClass(
+    family=TrueClass(
         sites={
             "prevalence": ("true_class",),
             "common_confusion": ("true_class", "named_class"),
@@ -320,7 +321,7 @@ model = Model(
         confusion=confusion,
         thinning=16,
     ),
-    options=OF_TRUE_CLASS,
+    options=OPTIONS,
     shares=False,
     replicate="rankings",
     citations=(

@@ -12,7 +12,8 @@ from jaxtyping import Float, Int
 from scipy.special import expit, log_ndtr, ndtri_exp
 
 from plausibly.case import LabelledCases
-from plausibly.model import OF_TRUE_CLASS, Model, TrueClass
+from plausibly.families.true_class import OPTIONS, TrueClass
+from plausibly.model import Model
 from plausibly.models.dawid_skene import PAUN, SKENE, dirichlet, draw_prevalence, slice_draw, sum_out_truth
 
 LOCATION, SCALE = 1.0, 1.5  # of the mean log odds of being right
@@ -201,7 +202,7 @@ model = Model(
     name="one-coin",
     program=one_coin,
     takes="labels",
-    true_class=TrueClass(
+    family=TrueClass(
         sites={
             "prevalence": ("true_class",),
             "mean_log_odds": (),
@@ -213,7 +214,7 @@ model = Model(
         move=move,
         confusion=confusion,
     ),
-    options=OF_TRUE_CLASS,
+    options=OPTIONS,
     shares=False,
     replicate="rankings",
     citations=(("one true class and annotators who are right or wrong", SKENE), ("pooling of annotators", PAUN)),

@@ -82,7 +82,7 @@ def runs() -> Iterator[tuple[str, Model, dict[str, Any]]]:
     """Every model with each of its engines, and with each of its options under the engine that is chosen for it."""
     for name, model in pb.models.MODELS.items():
         for engine in model.engines:
-            slow = model.true_class is not None and engine == "nuts"
+            slow = model.family is not None and engine == "nuts"
             yield f"{name}, {engine}", model, {"engine": engine} | ({"draws": 4, "warmup": 4} if slow else {})
         for option, values in model.options.items():
             for value in values[1:]:

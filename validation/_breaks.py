@@ -20,8 +20,9 @@ from plausibly.compute import _run
 from plausibly.conformal import _thresholds
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
 from plausibly.evaluation import _of_labels, _panels, _summary
+from plausibly.families.true_class import _coefficients
+from plausibly.families.true_class import _sampler as _truth_sampler
 from plausibly.inference.gibbs import _engine, _ordinal, _sweep, _tied_blocks
-from plausibly.inference.joint import _coefficients, _true_class
 from plausibly.inference.nuts import _sampler
 from plausibly.models import MODELS
 from plausibly.planning import _forecast
@@ -275,7 +276,12 @@ BREAKS = {
         "every shape is 50 % too large", "exact Dirichlet", "calibration", _infer, "dirichlet", _dirichlet_shape
     ),
     "true-class-likeliest": Break(
-        "the likeliest class is taken for drawn", "one-coin", "true-class", _true_class, "_categorical", _likeliest
+        "the likeliest class is taken for drawn",
+        "one-coin",
+        "true-class",
+        _truth_sampler,
+        "_categorical",
+        _likeliest,
     ),
     "skene-tables": Break(
         "every label has a table of its own", "dawid-skene", "true-class", _SKENE, "draw_tables", _no_table_is_shared

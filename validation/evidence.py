@@ -36,7 +36,7 @@ from plausibly.case import LabelledCases
 from plausibly.evaluation import evidence_checks
 from plausibly.evaluation._evidence import digests
 from plausibly.evaluation._evidence_checks import label_checks
-from plausibly.inference import class_probabilities, sample_chain
+from plausibly.families.true_class import class_probabilities, sample_chain
 from plausibly.models import MODELS
 from plausibly.priors import Evidence, PredictionsPrior, case_prior
 from plausibly.priors._evidence import labels_of
@@ -118,7 +118,7 @@ def by_true_class(data: Data, random: np.random.Generator, draws: int = TRUE_DRA
         columns = np.repeat(case, m), data.people.ravel(), data.labels.ravel()
         labels, name = LabelledCases(*columns, n, int(data.people.max()) + 1, k), "dawid-skene"
     log_scores = np.stack([centred(scores) for scores in data.scores.values()])
-    declared = MODELS[name].true_class
+    declared = MODELS[name].family
     assert declared is not None
     sampler, labels = replace(declared, thinning=SWEEPS), labels.with_scores(log_scores)
     chain = sample_chain(sampler, labels, draws=draws, warmup=WARMUP, seed=int(random.integers(2**31)), chain=0)

@@ -18,7 +18,7 @@ from scipy.special import gammaln
 
 from plausibly._progress import Progress
 from plausibly.case import LabelledCases
-from plausibly.inference import class_probabilities, sample_chain
+from plausibly.families.true_class import class_probabilities, sample_chain
 from plausibly.models import MODELS
 from plausibly.priors._evidence import log_scores as centred
 from plausibly.regression import expected_shares, prior_moments, split
@@ -138,7 +138,7 @@ def one_data_set(name: str, number: int, seed: int) -> dict[str, tuple[float, np
     """Simulate a data set, sample it, and return the truth and the draws of each quantity."""
     rng = np.random.default_rng([seed, CHECKED.index(name), number])
     name, _, predicted = name.partition(PREDICTED[:2])
-    truth, sampler = SAMPLERS[name](rng), MODELS[name].true_class
+    truth, sampler = SAMPLERS[name](rng), MODELS[name].family
     assert sampler is not None
     scores, shares = None, None
     if predicted:

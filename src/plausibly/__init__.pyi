@@ -42,8 +42,8 @@ from .errors import PredictionError as PredictionError
 from .evaluation import comparison as comparison
 from .evaluation import evaluate as evaluate
 from .evaluation import summary as summary
+from .families.true_class import TrueClass as TrueClass
 from .model import Model as Model
-from .model import TrueClass as TrueClass
 from .model_comparison import compare_models as compare_models
 from .model_comparison import predictive_check as predictive_check
 from .model_comparison import prior_sensitivity as prior_sensitivity

@@ -5,11 +5,12 @@ argument checks, engines, point estimates, :func:`plausibly.compare_models`, :fu
 the report's citations and the command line read its fields, so a copy of a built-in file behaves as the built-in.
 """
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, PlausiblyError, raised
 
 STUTZ = (
     "Stutz, Cemgil, Roy et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, "
@@ -20,6 +21,8 @@ CARON = (
     "Computational and Graphical Statistics 21."
 )
 
+
+SETTINGS = {"draws": 250, "chains": 4, "warmup": 300}  #: of the engines that draw
 
 #: options that decide on slots, their prior and cutpoints, not on the program
 LAYOUT = ("unranked", "class_prior", "shared", "difficulty", "cutpoints")
@@ -33,46 +36,6 @@ BORROWING = {
 
 #: options of any other model with a concentration, whose prior NUTS can take from labels and predictions of all cases
 INFORMED = {"class_prior": ("uniform", "learned", "predictions")}
-
-#: options of models of one true class: whether predictions tell how probable each class is in a case
-OF_TRUE_CLASS = {"class_prior": ("uniform", "predictions")}
-
-
-@dataclass(frozen=True, eq=False)
-class TrueClass:
-    """Sampler of a model of single labels in which every case has one true class.
-
-    Given the true classes, ``move`` draws the quantities that all cases share; given these, the true class of every
-    case is drawn by Bayes' theorem. Functions take and return the shared quantities as a mapping from the name of a
-    site of the program to its value; one of them is ``"prevalence"``, the probability of each class.
-
-    Parameters
-    ----------
-    sites
-        Names of the shared quantities that are kept, and the dimensions of each: ``"annotator"``, ``"true_class"`` (for
-        anything that belongs to a class) and ``"named_class"``. Draws are kept in single precision.
-    start
-        Starting point of a chain: ``start(counts, random)`` with a :class:`numpy.random.Generator` and the numbers of
-        labels (annotator, true class, named class), counted with true classes near the majority vote.
-    move
-        Draw of the shared quantities from a kernel that leaves their conditional distribution unchanged: ``move(values,
-        counts, truth, random)``, where ``truth`` is the number of cases of each true class.
-    confusion
-        ``confusion(values)``: probability that an annotator names a class, given the true class, (…, annotator, true
-        class, named class), with the leading axes of the values. If it is not itself a site, the program has a site
-        "accuracy" by annotator, and wrong labels are spread evenly.
-    thinning
-        Number of sweeps per kept draw.
-    named
-        Whether annotators differ. If not, labels may be anonymous, and count as those of one annotator.
-    """
-
-    sites: Mapping[str, tuple[str, ...]]
-    start: Callable[..., dict[str, Any]]
-    move: Callable[..., dict[str, Any]]
-    confusion: Callable[..., Any]
-    thinning: int = 10
-    named: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +58,7 @@ class Model:
     the program is compared with ``exact`` if its only latent site is the plausibility. A prior that all cases determine
     is not part of a model: it is ``class_prior="learned"`` or ``"predictions"``, which every model of rankings or
     labels with a ``concentration`` and draws of its own accepts, or ``"population"``, an option of models that declare
-    it (``plausibly.model.BORROWING``). The exceptions are ``joint`` and models with a ``true_class``, whose programs
+    it (``plausibly.model.BORROWING``). The exceptions are ``joint`` and models with a ``family``, whose programs
     describe all cases.
 
     Parameters
@@ -162,11 +125,13 @@ class Model:
         site other than "plausibility" or "log_ratio".
     joint
         Program for all cases at once, with a prior on the reliability, for :func:`plausibly.infer_reliability`.
-    true_class
-        Sampler of a model of labels in which every case has one true class. The program then describes all cases,
-        ``program(labels)`` with :class:`plausibly.case.LabelledCases`; its site "plausibility" has shape (case, class).
-        Predictions may tell the true class if it declares the option (``plausibly.model.OF_TRUE_CLASS``); its program
-        then calls ``plausibly.models.dawid_skene.draw_prevalence``.
+    family
+        Family of models whose cases share more than a prior, an object with the functions of
+        :class:`plausibly.families.Family`; None if cases are independent but for a prior that is learned. With a
+        :class:`plausibly.TrueClass`, for labels, the program describes all cases, ``program(labels)`` with
+        :class:`plausibly.case.LabelledCases`; its site "plausibility" has shape (case, class). Predictions may tell the
+        true class if the model declares the option (``plausibly.families.true_class.OPTIONS``); its program then calls
+        ``plausibly.models.dawid_skene.draw_prevalence``.
     categories
         Whether a model of scores treats them as categories, that is, as intervals on a latent normal scale. A Gibbs
         sampler then draws the latent values. The option ``cutpoints`` sets the ends of the intervals.
@@ -210,7 +175,7 @@ class Model:
     update: Callable[..., Any] | None = None
     log_likelihood: bool = False
     joint: Callable[..., None] | None = None
-    true_class: TrueClass | None = None
+    family: Any = None
     categories: bool = False
     shares: bool = True
     learns: bool = True
@@ -230,9 +195,15 @@ class Model:
             raise ArgumentError(
                 f"the Model {self.name} is deterministic, so it needs a point_estimate or an update: declare one."
             )
-        alone = self.deterministic or self.of_scores or self.true_class is not None or self.staged is not None
+        alone = self.deterministic or self.of_scores or self.family is not None or self.staged is not None
         if self.concentration is not None and not alone and "class_prior" not in self.options:
             object.__setattr__(self, "options", {**self.options, **INFORMED})
+
+    @property
+    def built_in(self) -> bool:
+        """Whether this is one of the package's own models."""
+        module = getattr(self.program, "__module__", None) or ""
+        return module.startswith("plausibly.models.") and getattr(sys.modules.get(module), "model", None) is self
 
     @property
     def of_scores(self) -> bool:
@@ -244,7 +215,9 @@ class Model:
         """Names of the engines that the model can use."""
         if self.deterministic:
             return ("point",) if self.update is None else ("ml",)
-        if self.true_class is not None or self.categories:
+        if self.family is not None:
+            return self.family.says(self).engines
+        if self.categories:
             return "gibbs", "nuts"
         if self.staged is not None:
             return ("independence",)
@@ -266,12 +239,28 @@ class Model:
         """Numeric arguments that the program takes."""
         return {} if self.reliability is None else {"reliability": arguments["reliability"]}
 
+    def passed(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """All arguments that the program takes."""
+        return self.numeric(arguments) | self.static(arguments)
+
+    def call(self, name: str, *given: Any, **arguments: Any) -> Any:
+        """Call a declared function; one of a user's that fails is named in a sentence."""
+        function = getattr(self, name)
+        try:
+            return function(*given, **arguments)
+        except (PlausiblyError, MemoryError):
+            raise
+        except Exception as error:
+            if self.built_in:
+                raise
+            raise ArgumentError(f"{name}= of the model {self.name} {raised(function, error)}") from error
+
     def choice_power(self, arguments: Mapping[str, Any]) -> float | None:
         """Power of the plausibilities with which annotators choose; None for the plausibilities themselves."""
-        return self.first_choice and self.first_choice(**self.numeric(arguments), **self.static(arguments))
+        return self.first_choice and self.first_choice(**self.passed(arguments))
 
     def count(self, arguments: Mapping[str, Any]) -> float:
         """How many times an annotation counts in the posterior."""
         if self.repeats is None:
             return arguments.get("reliability", 1.0)
-        return self.repeats(**self.numeric(arguments), **self.static(arguments))
+        return self.repeats(**self.passed(arguments))

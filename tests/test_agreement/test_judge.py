@@ -176,7 +176,7 @@ def test_labels_that_are_no_classes_leave_two_questions_out():
 
 def test_chains_that_did_not_converge_are_sampled_with_more_sweeps(monkeypatch):
     seen, converged = [], iter([False, True])
-    monkeypatch.setattr(_fit, "aggregate", lambda annotations, model, **_: seen.append(model.true_class.thinning))
+    monkeypatch.setattr(_fit, "aggregate", lambda annotations, model, **_: seen.append(model.family.thinning))
     monkeypatch.setattr(_fit, "_abilities", lambda found: np.zeros((200, 3)))
     monkeypatch.setattr(_fit, "_converged", lambda *_: next(converged))
     _fit._sampled(None, "one-coin", {"draws": 100, "chains": 2}, _fit._compared)

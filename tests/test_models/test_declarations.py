@@ -89,11 +89,11 @@ def test_a_copy_of_a_file_behaves_as_the_built_in(name, tmp_path):
     file = Path(sys.modules[MODELS[name].program.__module__].__file__)
     copy = load_model(shutil.copy(file, tmp_path / "mine.py"))
     assert copy is not MODELS[name]
-    data = NAMED if copy.true_class else RANKED if copy.staged else DATA[copy.takes]
+    data = NAMED if copy.family else RANKED if copy.staged else DATA[copy.takes]
     given = {"threshold": 1.5, "prior": (0, 1, 2, 1)} if copy.of_scores else {}
     if not copy.deterministic:
         given |= {"draws": 4, "chains": 1}
-    if copy.gibbs or copy.true_class:
+    if copy.gibbs or copy.family:
         given |= {"warmup": 2}
     ours, theirs = (pb.aggregate(data, one, **given, seed=3, progress=False) for one in (name, copy))
     assert dict(ours.attrs) == dict(theirs.attrs)

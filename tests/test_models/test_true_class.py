@@ -13,12 +13,12 @@ from scipy import special, stats
 
 import plausibly as pb
 from plausibly._arviz import to_groups
-from plausibly.aggregation import _arguments, _shared_draws, unjudged
+from plausibly.aggregation import _arguments, unjudged
 from plausibly.annotators import annotator_accuracies, annotator_confusions
 from plausibly.case import LabelledCases
 from plausibly.errors import AnnotationError, ArgumentError, FileError
-from plausibly.inference.joint._true_class import class_probabilities
-from plausibly.model_comparison._left_out_of_all import _predict
+from plausibly.families.true_class import _family, class_probabilities
+from plausibly.families.true_class._leave_out import _predict
 from plausibly.models import MODELS
 from plausibly.posterior import Store
 from tests.test_cli.run import plausibly
@@ -59,7 +59,7 @@ def test_the_truth_is_summed_out():
     joint = np.array([[literal(i, k) for k in range(3)] for i in range(3)])
     np.testing.assert_allclose(LABELS.log_joint(PREVALENCE, CONFUSION), np.log(joint), rtol=1e-9)
     shared = {"prevalence": PREVALENCE[None, None], "confusion": CONFUSION[None, None]}
-    plausibility, total = class_probabilities(MODELS["dawid-skene"].true_class, LABELS, shared)
+    plausibility, total = class_probabilities(MODELS["dawid-skene"].family, LABELS, shared)
     np.testing.assert_allclose(plausibility[0, 0], joint / joint.sum(1, keepdims=True), rtol=1e-6)
     np.testing.assert_allclose(total[0, 0], np.log(joint.sum(1)), rtol=1e-6)
 
@@ -72,8 +72,8 @@ def test_programs_give_labels_the_same_probability():
     for name, given in values.items():
         model = MODELS[name]
         sites = trace(seed(substitute(model.program, given), 0)).get_trace(LABELS)
-        found = {site: np.asarray(sites[site]["value"], float) for site in model.true_class.sites if site in sites}
-        joint = np.exp(LABELS.log_joint(found["prevalence"], model.true_class.confusion(found)))
+        found = {site: np.asarray(sites[site]["value"], float) for site in model.family.sites if site in sites}
+        joint = np.exp(LABELS.log_joint(found["prevalence"], model.family.confusion(found)))
         np.testing.assert_allclose(sites["plausibility"]["value"], joint / joint.sum(1, keepdims=True), rtol=1e-4)
         np.testing.assert_allclose(sites["labels"]["fn"].log_factor, np.log(joint.sum(1)).sum(), rtol=1e-4)
 
@@ -183,7 +183,7 @@ def test_labels_left_out_are_predicted_by_their_definition():
     rng = np.random.default_rng(0)
     shared = {"prevalence": rng.dirichlet(np.ones(3), (1, 20)), "confusion": rng.dirichlet(np.ones(3), (1, 20, 3, 3))}
     fold = np.array([0, 1, 0, 0, 1, 2])
-    elpd, in_sample, _ = _predict(MODELS["dawid-skene"].true_class, LABELS, fold, shared)
+    elpd, in_sample, _ = _predict(MODELS["dawid-skene"].family, LABELS, fold, shared)
 
     def joint(m, which):
         return sum(
@@ -294,9 +294,9 @@ def test_finished_chains_and_shards_survive_an_interruption(monkeypatch, tmp_pat
             patch.setattr(Store, method, until_stopped(getattr(Store, method)))
         with pytest.raises(KeyboardInterrupt):
             pb.aggregate(annotations, "one-coin", out=tmp_path / "p.zarr", shard=6, **SHARDED)
-    real = _shared_draws.sample_chain
+    real = _family.sample_chain
     monkeypatch.setattr(
-        _shared_draws, "sample_chain", lambda *args, **given: sampled.append(given["chain"]) or real(*args, **given)
+        _family, "sample_chain", lambda *args, **given: sampled.append(given["chain"]) or real(*args, **given)
     )
     same(pb.aggregate(annotations, "one-coin", out=tmp_path / "p.zarr", shard=6, **SHARDED), expected)
     assert sampled == list(range(min(after, 3), 3))

@@ -16,8 +16,8 @@ from plausibly.annotations._usual_models import one_truth_model
 from plausibly.annotators import annotator_accuracies, annotator_confusions
 from plausibly.case import LabelledCases
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError
-from plausibly.inference import class_probabilities
-from plausibly.inference.joint._coefficients import Coefficients, shares_of
+from plausibly.families.true_class import class_probabilities
+from plausibly.families.true_class._coefficients import Coefficients, shares_of
 from plausibly.models import MODELS
 from plausibly.priors import PredictionsPrior
 from plausibly.priors._evidence import log_scores
@@ -81,7 +81,7 @@ def literal_shares(vector, labels):
 
 @pytest.mark.parametrize("name", ALL)
 def test_programs_and_the_sampler_give_labels_their_probability(name):
-    sampler = MODELS[name].true_class
+    sampler = MODELS[name].family
     labels, random = small(not sampler.named)
     vector = (np.multiply(*prior_moments(2, 3)[::-1]) + random.normal(size=8)).astype(np.float32)
     expected = literal_shares(vector, labels)

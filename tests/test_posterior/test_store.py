@@ -10,6 +10,7 @@ import pytest
 import plausibly as pb
 from plausibly._arviz import to_groups
 from plausibly.aggregation import _on_disk
+from plausibly.aggregation._infer import Independent
 from plausibly.errors import ArgumentError, FileError, PlausiblyError, PlausiblyWarning
 from plausibly.posterior import Store
 from plausibly.sweeps import Folder, Plan
@@ -91,9 +92,8 @@ def test_chains_in_shards(annotations, tmp_path):
 def test_what_is_there_is_returned(monkeypatch, annotations, tmp_path, name):
     first = pb.aggregate(annotations, out=tmp_path / name, **SETTINGS)
     inferred = []
-    infer = _on_disk.infer_cases
-    monkeypatch.setattr(pb.aggregation._aggregate, "infer_cases", lambda *a, **k: inferred.append(a) or infer(*a, **k))
-    monkeypatch.setattr(_on_disk, "infer_cases", pb.aggregation._aggregate.infer_cases)
+    draw = Independent.draw
+    monkeypatch.setattr(Independent, "draw", lambda *a, **k: inferred.append(a) or draw(*a, **k))
     assert_equal(pb.aggregate(annotations, out=tmp_path / name, **SETTINGS), first)
     assert not inferred
     pb.aggregate(annotations, out=tmp_path / name, fresh=True, **SETTINGS)
@@ -107,8 +107,8 @@ def test_an_interruption_leaves_no_trace(monkeypatch, annotations, whole, tmp_pa
     with pytest.raises(FileError, match=rf"p\.zarr is not complete \({after} of 3 shards\)"):
         pb.load(out)
     sampled = []
-    infer = _on_disk.infer_cases
-    monkeypatch.setattr(_on_disk, "infer_cases", lambda *a, **k: sampled.append(a) or infer(*a, **k))
+    draw = Independent.draw
+    monkeypatch.setattr(Independent, "draw", lambda *a, **k: sampled.append(a) or draw(*a, **k))
     pb.aggregate(annotations, out=out, **SETTINGS)
     assert len(sampled) == 3 - after
     assert_equal(pb.load(out), pb.load(whole))
@@ -200,7 +200,7 @@ def test_no_place_to_write(monkeypatch, annotations, whole, tmp_path):
     with pytest.raises(FileError, match=r"cannot be read .*too long"):
         pb.load("a" * 5000)
     with monkeypatch.context() as patch:  # nothing is computed for a file that cannot be written
-        patch.setattr(pb.aggregation._aggregate, "infer_cases", None)
+        patch.setattr(Independent, "draw", None)
         (tmp_path / "folder.nc").mkdir()
         for name in ("folder", "a" * 300, "file/p"):
             with pytest.raises(FileError, match="cannot be written"):

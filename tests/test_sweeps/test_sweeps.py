@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 import plausibly as pb
-from plausibly.aggregation import _aggregate
+from plausibly.aggregation._infer import Independent
 from plausibly.diagnostics import verdict
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError
 from plausibly.posterior import case_names
@@ -49,14 +49,14 @@ def test_posteriors_are_kept_and_reused(annotations, monkeypatch, tmp_path):
         "out": tmp_path / "made",
     }
     sampled, tables = [], []
-    infer = _aggregate.infer_cases
+    draw = Independent.draw
 
-    def watched(data, settled, **given):
+    def watched(self, data, settled, **given):
         if settled.model.name != "majority-vote":
             sampled.append(settled.arguments.get("reliability"))
-        return infer(data, settled, **given)
+        return draw(self, data, settled, **given)
 
-    monkeypatch.setattr(_aggregate, "infer_cases", watched)
+    monkeypatch.setattr(Independent, "draw", watched)
     for changed, computed in (
         ({}, [30, 10, None]),
         ({}, []),

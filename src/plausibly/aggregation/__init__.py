@@ -10,10 +10,6 @@ the runs of several models.
 
 from plausibly.aggregation._aggregate import aggregate as aggregate
 from plausibly.aggregation._aggregate import refit as refit
-from plausibly.aggregation._arguments import Settled as Settled
-from plausibly.aggregation._arguments import are_shares as are_shares
-from plausibly.aggregation._arguments import declared as declared
-from plausibly.aggregation._arguments import learns as learns
 from plausibly.aggregation._arguments import settle as settle
 from plausibly.aggregation._judged import unjudged as unjudged
 from plausibly.aggregation._layout import expected_plausibility as expected_plausibility
@@ -22,9 +18,6 @@ from plausibly.aggregation._registry import AnyModel as AnyModel
 from plausibly.aggregation._registry import accepted as accepted
 from plausibly.aggregation._registry import find_model as find_model
 from plausibly.aggregation._registry import is_built_in as is_built_in
-from plausibly.aggregation._shared_draws import labels_of_cases as labels_of_cases
-from plausibly.aggregation._shared_draws import names_of as names_of
-from plausibly.aggregation._shared_draws import sample_shared as sample_shared
 from plausibly.aggregation._variants import PlannedRun as PlannedRun
 from plausibly.aggregation._variants import Variant as Variant
 from plausibly.aggregation._variants import Variants as Variants
@@ -34,3 +27,7 @@ from plausibly.aggregation._variants import plan_runs as plan_runs
 from plausibly.aggregation._variants import read_variants as read_variants
 from plausibly.aggregation._variants import run_label as run_label
 from plausibly.aggregation._with_population import learn_prior as learn_prior
+from plausibly.families import Settled as Settled
+from plausibly.families import are_shares as are_shares
+from plausibly.families import declared as declared
+from plausibly.families import learns as learns

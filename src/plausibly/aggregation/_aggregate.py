@@ -1,28 +1,23 @@
 """``aggregate``: arguments settled, the work divided, and the result described."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from plausibly._arviz import Posterior
-from plausibly.aggregation._arguments import Settled, check_held, settle
+from plausibly.aggregation._arguments import check_held, settle
 from plausibly.aggregation._contract import check_contract
-from plausibly.aggregation._infer import infer_cases
 from plausibly.aggregation._inferred_reliability import check_inferable, infer_reliability
 from plausibly.aggregation._judged import judged, unjudged
-from plausibly.aggregation._layout import Shapes, slots_of_cases
-from plausibly.aggregation._on_demand import with_log_likelihood, with_point_estimate
 from plausibly.aggregation._on_disk import as_file, as_store, check_shard, fingerprint_of
-from plausibly.aggregation._registry import AnyModel, is_built_in
-from plausibly.aggregation._staged import learn_stages
-from plausibly.aggregation._with_population import learn_prior
+from plausibly.aggregation._registry import AnyModel
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations._names import _show
 from plausibly.annotations._usual_models import usual_model
 from plausibly.errors import ArgumentError
+from plausibly.families import Settled
 from plausibly.posterior import check_path, load
 from plausibly.predictions import Marked, line_up, named_predictions, with_predicted
 from plausibly.priors import PredictionsPrior
@@ -283,28 +278,9 @@ def aggregate(
         if recommended and given["threshold"] is None and isinstance(annotations, Annotations):
             given |= {"reliability": 1.0, "class_prior": "learned" if predictions is None else "predictions"}
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
-    if version is not None and is_built_in(settled.model):
+    if version is not None and settled.model.built_in:
         raise ArgumentError(f"version is for your own program, but {settled.model.name} was named: leave it out.")
-    annotated = annotations.annotated
-    check_contract(annotated, settled)
-    asked, settled = settled, _borrow(settled, annotations, seed, progress)
-    slots = slots_of_cases(annotations, settled)
-    shapes = Shapes.of(annotated, settled, slots)
-    common = {"settled": settled, "seed": seed, "quantities": len(slots), "shapes": shapes}
-    shards = partial(as_store, options=common, annotations=annotations, slots=slots, shard=shard)
-    shards = partial(shards, progress=progress, scheduler=scheduler, log_likelihood=log_likelihood and out is not None)
-
-    def infer() -> Posterior:
-        if scheduler is None:
-            iterated = settled.model.update is not None and settled.engine not in ("point", "ml")
-            posterior = infer_cases(annotations, **common, progress=progress, draws_alone=iterated)
-            if iterated:
-                posterior = with_point_estimate(posterior, annotations, settled, shapes, progress=progress)
-            return posterior
-        with TemporaryDirectory(prefix="plausibly-") as folder:
-            shards(Path(folder) / "posterior.zarr", {}, False)
-            return load(Path(folder) / "posterior.zarr")
-
+    check_contract(annotations.annotated, settled)
     if settled.model.of_scores and scheduler is not None:
         raise ArgumentError(
             f"{settled.model.name} fits one model to all cases, which has no shards, but scheduler was given: leave "
@@ -314,23 +290,33 @@ def aggregate(
     if out is not None:
         check_path(out)
     in_shards = out is not None and Path(out).suffix != ".nc"
-    check_held(settled, annotations, min(shard, annotations.n_cases) if in_shards else annotations.n_cases, in_shards)
-    complete = partial(with_log_likelihood, observed=annotations, settled=settled, progress=progress)
-    if out is None:
-        return complete(infer())
-    fingerprint = fingerprint_of(annotations, asked, seed, model, version)
-    fingerprint |= {"log_likelihood": True} if log_likelihood else {}
-    if Path(out).suffix == ".nc":
-        return complete(
-            as_file(Path(out), fingerprint, fresh, (lambda: complete(infer())) if log_likelihood else infer)
-        )
-    if settled.model.of_scores:
+    if in_shards and settled.model.of_scores:
         raise ArgumentError(
             f"a posterior of {settled.model.name} is written whole, to a netCDF file, but out={str(out)!r} was "
             "given: let the name end in .nc."
         )
-    shards(Path(out), fingerprint, fresh)
-    return complete(load(out, lazy=True))
+    check_held(settled, annotations, min(shard, annotations.n_cases) if in_shards else annotations.n_cases, in_shards)
+    options = {"shard": shard, "progress": progress, "scheduler": scheduler, "log_likelihood": log_likelihood}
+
+    def complete(posterior: Posterior) -> Posterior:
+        return settled.family.log_likelihood(posterior, annotations, settled, progress=progress, now=False)
+
+    def infer() -> Posterior:
+        if scheduler is None:
+            return _infer_whole(annotations, settled, progress=progress, point="later")
+        with TemporaryDirectory(prefix="plausibly-") as folder:
+            as_store(Path(folder) / "posterior.zarr", {}, False, annotations, settled, **options)
+            return load(Path(folder) / "posterior.zarr")
+
+    if out is None:
+        options["log_likelihood"] = False
+        return complete(infer())
+    fingerprint = fingerprint_of(annotations, settled, seed, model, version)
+    fingerprint |= {"log_likelihood": True} if log_likelihood else {}
+    if in_shards:
+        as_store(Path(out), fingerprint, fresh, annotations, settled, **options)
+        return complete(load(out, lazy=True))
+    return complete(as_file(Path(out), fingerprint, fresh, (lambda: complete(infer())) if log_likelihood else infer))
 
 
 def refit(
@@ -342,15 +328,11 @@ def refit(
     """
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
     check_contract(annotations, settled)
-    settled = _borrow(settled, annotations, seed, progress)
-    slots = slots_of_cases(annotations, settled)
-    common = {"seed": seed, "quantities": len(slots), "shapes": Shapes.of(annotations, settled, slots)}
-    return infer_cases(annotations, settled, **common, progress=progress, draws_alone=True)
+    return _infer_whole(annotations, settled, progress=progress, point="mean")
 
 
-def _borrow(settled: Settled, annotations: Annotations | Scores, seed: int, progress: bool) -> Settled:
-    """Estimate what cases, or annotators, share, where a model asks for it."""
-    if not settled.borrows:
-        return settled
-    settled = learn_prior(settled, annotations, seed=seed, progress=progress)
-    return settled if settled.model.staged is None else learn_stages(settled, annotations, seed)
+def _infer_whole(annotations: Annotations | Scores, settled: Settled, *, progress: bool, point: str) -> Posterior:
+    """Posterior of all cases, in memory."""
+    settled = settled.family.learn(annotations, settled, progress=progress)
+    posterior = settled.family.draw(annotations, settled, progress=progress, point=point)
+    return posterior if settled.shared is None else settled.shared.added_to(posterior)

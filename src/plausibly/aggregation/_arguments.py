@@ -1,26 +1,21 @@
 """Whether a model, its arguments and annotations go together, before anything is computed."""
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool
 
-from plausibly._arviz import Posterior
-from plausibly.aggregation._registry import SETTINGS, AnyModel, accepted, call_declared, find_model
-from plausibly.aggregation._shared_draws import SharedDraws
-from plausibly.annotations import Annotations, Scores, Slots
+from plausibly.aggregation._infer import INDEPENDENT
+from plausibly.aggregation._registry import SETTINGS, AnyModel, accepted, find_model
+from plausibly.annotations import Annotations, Scores
 from plausibly.annotations._by_case import check_annotated
 from plausibly.annotations._names import _show
 from plausibly.annotations._scores import GREATEST, check_threshold
-from plausibly.case import Entries
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.fingerprint import versions_text
-from plausibly.inference import check_repeats, nested_cases
-from plausibly.model import Model, TrueClass
+from plausibly.families import Facts, Family, Settled
+from plausibly.inference import check_repeats
+from plausibly.model import Model
 from plausibly.models import MODELS
 from plausibly.posterior import REMAINDER_NAME
 from plausibly.predictions import named_predictions
@@ -29,114 +24,13 @@ from plausibly.priors.population import Population
 from plausibly.seed import check_seed
 
 LEARNED = "learned", "predictions"  #: priors that a NumPyro program of few parameters learns from labels
-_MOST = 250_000_000  # numbers of one kind that models of one true class keep, a gigabyte
+_MOST = 250_000_000  # numbers of one kind that are held, a gigabyte
 GIBBS_UP_TO = 10  #: reliability up to which "auto" means Gibbs; beyond, its sweeps mix too slowly
 
 
-@dataclass(frozen=True)
-class Settled:
-    """A model, its engine and all its arguments, checked against each other and against the annotations."""
-
-    model: Model
-    engine: str
-    automatic: bool  #: whether the engine was left to choose, so that cases with a known posterior are drawn exactly
-    arguments: Mapping[str, Any]  #: all of them, with their defaults
-    prior: Population | PredictionsPrior | None = None  #: what cases have in common, if it is given or learned
-    learned: bool = False  #: whether it is learned from these cases
-    evidence: Evidence | None = None  #: what classifiers say of the cases, for a prior that is learned from it
-    class_shifts: str = ""  #: what the population moved most, see :func:`plausibly.priors.population.largest_shifts`
-    shared_draws: SharedDraws | None = None  #: of a model of one true class, once they are sampled
-
-    @property
-    def borrows(self) -> bool:
-        """Whether cases learn from each other, through a Dirichlet prior that is learned."""
-        return self.model.true_class is None and self.arguments.get("class_prior", "uniform") != "uniform"
-
-    @property
-    def shares_draws(self) -> bool:
-        """Whether posterior draws rest on different draws of what cases share, not on an estimate."""
-        return self.arguments.get("shared") == "sampled"
-
-    @property
-    def has_draws(self) -> bool:
-        """Whether the posterior is known only through its draws."""
-        return self.engine in ("nuts", "gibbs", "independence")
-
-    def known_cases(self, annotations: Annotations) -> Bool[np.ndarray, " case"]:
-        """Cases whose posterior has a closed form: they are drawn exactly, although the engine samples the others."""
-        known = self.model.gibbs and self.automatic and not self.borrows
-        known = known and self.model.choice_power(self.arguments) in (None, 1)
-        return nested_cases(annotations) if known else np.zeros(annotations.n_cases, bool)
-
-    def describe(self, seed: int) -> dict[str, Any]:
-        """Attributes of the posterior."""
-        model, arguments = self.model, self.arguments
-        described: dict[str, Any] = {"model": model.name, "engine": self.engine, "seed": int(seed)}
-        described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
-        described |= {"class_shifts": self.class_shifts} if self.class_shifts else {}
-        if self.prior is not None or model.true_class is not None:
-            described["prior_from"] = "cases" if self.learned or model.true_class is not None else "given"
-        described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": versions_text()}
-        count = annotation_count(model, arguments)
-        kept = declaration(model, model.choice_power(arguments), count) | {"defaults": model.arguments}
-        return described | {"declaration": json.dumps(kept)}
-
-
-def declaration(model: Model, choice_power: float | None, count: float = 1.0) -> dict[str, Any]:
-    """What a posterior keeps of its model, for those who read it without the model at hand."""
-    kept = {"replicate": model.replicate, "choice_power": choice_power, "reliability": model.reliability}
-    kept |= {"shares": model.shares and model.true_class is None and choice_power in (None, 1)}
-    return kept | {"learns": model.learns and count > 0, "count": count, "citations": model.citations}
-
-
-def annotation_count(model: Model, arguments: Mapping[str, Any]) -> float:
-    """How many labels one more annotation adds to what a case is known from.
-
-    It is the power to which an annotation's probability enters the posterior or, of exact Dirichlet posteriors, what a
-    second equal label adds to the sum of the shapes: nothing where all annotations of a case together have a fixed
-    weight.
-
-    Examples
-    --------
-    >>> declared = {name: model for name, model in pb.models.MODELS.items() if model.exact and not model.of_scores}
-    >>> {name: annotation_count(model, model.arguments) for name, model in declared.items()}
-    {'dirichlet-categorical': 1.0, 'prirn': 0.0}
-    """
-    if not model.learns:
-        return 0.0
-    if model.repeats is not None:
-        return float(model.count(arguments))
-    if model.exact is None or model.of_scores:
-        return 1.0
-    two = Annotations.from_labels([["a"], ["a", "a"]], classes=["a", "b"])
-    slots = Slots.of(two)
-    given = model.numeric(arguments) | model.static(arguments)
-    shapes = call_declared(model, "exact", Entries.of(two, slots), np.ones(len(slots)), **given)
-    once, twice = np.add.reduceat(shapes, slots.start[:-1])
-    return round(float(twice - once), 9)
-
-
-def declared(posterior: Posterior) -> dict[str, Any]:
-    """Return the declaration that :func:`declaration` stored in a posterior."""
-    return json.loads(posterior.attrs.get("declaration", "{}"))
-
-
-def are_shares(attrs: Mapping[str, Any]) -> bool:
-    """Tell from the attributes of a posterior whether its plausibilities are shares of annotators (``Model.shares``).
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_labels([["a", "b"]])
-    >>> posterior = pb.aggregate(annotations, "prirn", seed=0, draws=5, progress=False)
-    >>> are_shares(posterior.attrs), learns(posterior.attrs)
-    (False, False)
-    """
-    return "assumes" not in attrs and json.loads(attrs.get("declaration", "{}")).get("shares", True)
-
-
-def learns(attrs: Mapping[str, Any]) -> bool:
-    """Tell from the attributes of a posterior whether more annotations narrow it (``Model.learns``)."""
-    return json.loads(attrs.get("declaration", "{}")).get("learns", True)
+def family_of(model: Model) -> Family:
+    """Family that a model names, or that of independent cases."""
+    return model.family or INDEPENDENT
 
 
 def settle(
@@ -148,12 +42,13 @@ def settle(
     if engine != "auto" and engine not in known.engines:
         raise ArgumentError(f"{known.name} has the engines auto, {', '.join(known.engines)}, but {engine!r} was given.")
     used = known.engines[0] if engine == "auto" else engine
-    population, evidence = given.get("class_prior"), None
+    family = family_of(known)
+    says, population, evidence = family.says(known), given.get("class_prior"), None
     predictions, prior_kappa = (given.pop(name, None) for name in ("predictions", "prior_kappa"))
     predictions = None if predictions is None else named_predictions(predictions)
-    if known.true_class is not None and isinstance(population, Population | PredictionsPrior):
+    if not says.takes_prior and isinstance(population, Population | PredictionsPrior):
         raise ArgumentError(
-            f"{known.name} has one true class in each case and no prior of plausibilities, but a "
+            f"{known.name} has {says.assumes or 'parameters'} in each case and no prior of plausibilities, but a "
             f"{type(population).__name__} was given as class_prior: pass predictions={{'A': scores}} instead."
         )
     if isinstance(population, Population):
@@ -171,7 +66,7 @@ def settle(
     if evidence is None or not evidence.classifiers:
         check_annotated(annotations)
     if prior_kappa is not None:
-        if evidence is None or isinstance(population, PredictionsPrior) or known.true_class is not None:
+        if evidence is None or isinstance(population, PredictionsPrior) or not says.takes_prior:
             raise ArgumentError(
                 f"prior_kappa={prior_kappa!r} is for a prior of plausibilities that is learned from these cases, but "
                 f"{known.name} with class_prior={str(arguments.get('class_prior')).partition(' ')[0]!r} has none: "
@@ -194,7 +89,7 @@ def settle(
             )
         check_repeats(count)
     check_seed(seed)
-    if known.true_class is None and arguments.get("class_prior", "uniform") != "uniform":
+    if says.takes_prior and arguments.get("class_prior", "uniform") != "uniform":
         _check_borrowing(known, used, arguments, given, population, power, annotations)
     else:
         for name, value in (("shared", "sampled"), ("difficulty", "by-case")):
@@ -204,11 +99,11 @@ def settle(
                     "class_prior='population', or leave it out."
                 )
     if isinstance(annotations, Annotations):
-        _check_annotations(known, annotations, arguments)
-        if used in ("nuts", "gibbs", "ml") and known.true_class is None:
-            _check_sizes(known.name, annotations)
+        _check_annotations(known, says, annotations)
     prior = population if isinstance(population, Population | PredictionsPrior) else None
-    return Settled(known, used, engine == "auto", arguments, prior, evidence=evidence)
+    settled = Settled(known, family, used, engine == "auto", arguments, int(seed), prior, evidence=evidence)
+    family.check(annotations, settled)
+    return settled
 
 
 def _evidence(
@@ -383,7 +278,7 @@ def check_kind(model: Model, annotations: Any) -> None:
         )
 
 
-def _check_annotations(model: Model, annotations: Annotations, arguments: Mapping[str, Any]) -> None:
+def _check_annotations(model: Model, says: Facts, annotations: Annotations) -> None:
     """What a model asks of annotations beyond the rules of the container."""
     if REMAINDER_NAME in annotations.classes:
         raise AnnotationError(
@@ -398,38 +293,18 @@ def _check_annotations(model: Model, annotations: Annotations, arguments: Mappin
             f"{model.name} takes one label per annotation, but case {str(case)!r}, annotator {str(annotator)!r} names "
             f"{named[worst]}: use a model of partial rankings ({_names('rankings')})."
         )
-    if model.true_class is not None:
-        _check_labels(model, model.true_class, annotations, arguments["draws"] * arguments["chains"])
-
-
-def _check_labels(model: Model, sampler: TrueClass, annotations: Annotations, kept: int) -> None:
-    """Refuse what a model of one true class cannot learn from: anonymous labels, too few or too many of anything."""
-    n, k = len(annotations.annotators) if sampler.named else 1, annotations.n_classes
-    if annotations.anonymous and sampler.named:
-        able = [other for other in MODELS.values() if other.takes == "labels"]
-        able = ", ".join(other.name for other in able if other.true_class is None or not other.true_class.named)
+    if says.named and annotations.anonymous:
+        able = [other for other in MODELS.values() if other.takes == model.takes]
+        able = ", ".join(other.name for other in able if not family_of(other).says(other).named)
         raise AnnotationError(
             f"{model.name} needs to know who gave each label, but the annotators of these are anonymous: '1' of one "
             f"case need not be '1' of another. Name them in the file, or choose a model without annotators ({able})."
-        )
-    for what, number in (("case", annotations.n_cases), ("annotator", n), ("class", k)):
-        if number < 2 and (sampler.named or what != "annotator"):
-            raise AnnotationError(
-                f"{model.name} learns from several cases, annotators and classes what they have in common, but there "
-                f"is only one {what}: add others, or choose another model."
-            )
-    dims = {"annotator": n, "true_class": k, "named_class": k}
-    size = max(int(np.prod([dims[dim] for dim in of])) for of in sampler.sites.values())
-    if size * kept > _MOST:
-        raise AnnotationError(
-            f"{model.name} would hold {kept:,} draws of {size:,} numbers each (what it keeps of {n:,} annotators and "
-            f"{k:,} classes), more than {_MOST:,} in all: ask for fewer draws, or merge classes."
         )
 
 
 def check_held(settled: Settled, annotations: Annotations, cases: int, in_shards: bool) -> None:
     """Refuse more plausibilities of so many cases than memory should hold, where every class has one."""
-    if settled.model.true_class is None:
+    if not settled.says.every_class:
         return
     kept, k = settled.arguments["draws"] * settled.arguments["chains"], annotations.n_classes
     if cases * k * kept > _MOST:
@@ -437,23 +312,4 @@ def check_held(settled: Settled, annotations: Annotations, cases: int, in_shards
         raise ArgumentError(
             f"{settled.model.name} would hold {kept:,} draws of {k:,} classes in {cases:,} cases, more than "
             f"{_MOST:,} numbers in all: ask for {way}, for fewer draws, or merge classes."
-        )
-
-
-# More classes in a case than a few thousand, and what samplers hold of it fills the memory.
-_LARGEST = 2_000_000  # products of named classes and blocks drawn from them
-
-
-def _check_sizes(name: str, annotations: Annotations) -> None:
-    """Refuse cases that are too large to sample."""
-    slots = np.diff(Slots.of(annotations, remainder=False).start)
-    per_annotation = annotations.entry_block[annotations.annotation_start[1:] - 1] + 1
-    blocks = np.bincount(annotations.annotation_case, per_annotation, annotations.n_cases)
-    worst = int((slots * blocks).argmax())
-    if slots[worst] * blocks[worst] > _LARGEST:
-        exact = ", ".join(other.name for other in MODELS.values() if other.exact and other.takes == "rankings")
-        raise AnnotationError(
-            f"{name} is for cases of up to about a thousand named classes, but in case "
-            f"{str(annotations.cases[worst])!r} annotators name {slots[worst]:,} of them in {int(blocks[worst]):,} "
-            f"blocks: use a model with an exact posterior ({exact}), or merge classes."
         )

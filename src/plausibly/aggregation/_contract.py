@@ -15,13 +15,12 @@ import numpy as np
 from jaxtyping import Float
 from numpyro.infer.util import log_density
 
-from plausibly.aggregation._arguments import Settled
 from plausibly.aggregation._layout import exact_posterior, lay_out
-from plausibly.aggregation._registry import call_declared, is_built_in
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.case import Entries, NormalInverseGamma, ScoreSums
 from plausibly.distributions import log_ratios
 from plausibly.errors import ArgumentError
+from plausibly.families import Settled
 from plausibly.fingerprint import data_digest, identity
 from plausibly.inference import Program, bucket_cases
 from plausibly.inference._program import PLAUSIBILITY, CaseData, case_inputs
@@ -45,7 +44,7 @@ def check_contract(observed: Annotations | Scores, settled: Settled) -> None:
     """
     model, arguments = settled.model, settled.arguments
     key = identity(model), data_digest(arguments)  # pyright: ignore[reportArgumentType]
-    if is_built_in(model) or key in _kept:
+    if model.built_in or key in _kept:
         return
     some = np.unique(np.linspace(0, observed.n_cases - 1, _TOGETHER).astype(int))
     together = observed.select(some)
@@ -72,14 +71,14 @@ def _by_case(
         if name == "exact":
             found = exact_posterior(model, observed, *lay_out(observed, arguments)[:1], _PRIOR, arguments)
             return list(np.stack([np.broadcast_to(part, observed.n_cases) for part in found], axis=1))
-        found = call_declared(model, name, ScoreSums.of(observed), arguments["threshold"])
+        found = model.call(name, ScoreSums.of(observed), arguments["threshold"])
         return np.split(np.asarray(found), observed.n_cases)
     slots, prior = _layout(observed, arguments)
     if name == "exact":
         found = exact_posterior(model, observed, slots, prior, arguments)
     else:
         known = model.numeric(arguments) if name == "evidence" else {}
-        found = call_declared(model, name, Entries.of(observed, slots), **known, **model.static(arguments))
+        found = model.call(name, Entries.of(observed, slots), **known, **model.static(arguments))
     return np.split(np.asarray(found), slots.start[1:-1])
 
 

@@ -1,35 +1,32 @@
-"""From annotations, all or those of a shard, to their posterior: what runs, once everything is settled."""
+"""Independent cases, but for a prior that is learned: the family of models that name no other."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Key
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
-from plausibly.aggregation._arguments import Settled
-from plausibly.aggregation._layout import Shapes, exact_posterior, lay_out, point_estimate, prior_share
-from plausibly.aggregation._registry import SETTINGS, is_built_in
-from plausibly.aggregation._staged import PROPOSALS, sample_staged
-from plausibly.aggregation._true_class import draw_shared, infer_true_class, with_shared
-from plausibly.aggregation._with_population import Mixture, draw_exactly, sample_by_head
+from plausibly.aggregation._layout import Shapes, check_sizes, exact_posterior, lay_out, point_estimate, prior_share
+from plausibly.aggregation._on_demand import with_log_likelihood, with_point_estimate
+from plausibly.aggregation._staged import PROPOSALS, learn_stages, sample_staged
+from plausibly.aggregation._with_population import Mixture, draw_exactly, learn_prior, sample_by_head
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.case import NormalInverseGamma
 from plausibly.compute import tell_of_first_run
 from plausibly.diagnostics import convergence
 from plausibly.errors import ArgumentError, PlausiblyWarning
+from plausibly.families import Facts, Settled
 from plausibly.inference import (
     MAX_TREE_DEPTH,
     ORDINAL_THINNING,
     THINNING,
     Categories,
     Heads,
-    Program,
-    Shape,
     bucket_scores,
     check_likelihood,
     dirichlet,
@@ -43,7 +40,7 @@ from plausibly.inference import (
     ordinal,
     sweeps_per_draw,
 )
-from plausibly.model import Model
+from plausibly.model import SETTINGS, Model
 from plausibly.posterior import build_posterior
 from plausibly.priors.population import PopulationPrior
 from plausibly.random_streams import case_keys, take
@@ -53,42 +50,156 @@ _OF_NUTS = {"thinning": list(THINNING), "max_tree_depth": MAX_TREE_DEPTH}
 AT_THRESHOLD = 0.05  #: share of scores equal to the threshold from which on a model of numbers misleads
 
 
+class Independent:
+    """Family of models whose cases share nothing but a prior; functions as of :class:`plausibly.families.Family`."""
+
+    def says(self, model: Model) -> Facts:
+        """Facts: the engines that a model declares."""
+        return Facts(model.engines)
+
+    def check(self, observed: Annotations | Scores, settled: Settled) -> None:
+        """Refuse cases that are too large to sample."""
+        if isinstance(observed, Annotations) and settled.engine in ("nuts", "gibbs", "ml"):
+            check_sizes(settled.model.name, observed)
+
+    def learn(self, observed: Annotations | Scores, settled: Settled, *, progress: bool, **_: Any) -> Settled:
+        """Learn the prior, and decide on the shapes to which cases are padded."""
+        if settled.borrows:
+            settled = learn_prior(settled, observed, seed=settled.seed, progress=progress)
+            if settled.model.staged is not None:
+                settled = learn_stages(settled, observed, settled.seed)
+        slots = self.layout(observed, settled)
+        return replace(settled, shapes=Shapes.of(observed.annotated, settled, slots), quantities=len(slots))
+
+    def layout(self, observed: Annotations | Scores, settled: Settled) -> Slots:
+        """Slots that the arguments give mass, or that the prior makes likely."""
+        if settled.borrows:
+            return Mixture.of(settled, observed).priors.slots
+        return lay_out(observed, settled.arguments)[0]
+
+    def draw(
+        self, observed: Annotations | Scores, settled: Settled, *, progress: bool, point: str = "now"
+    ) -> Posterior:
+        """Draw cases by the engine, except for those whose posterior is known."""
+        if progress:
+            tell_of_first_run()
+        model, engine, arguments, seed = settled.model, settled.engine, settled.arguments, settled.seed
+        scores = observed if isinstance(observed, Scores) else None
+        described = settled.describe()
+        labels = observed if scores is None else scores.split(arguments["threshold"])
+        slots, prior = lay_out(observed, arguments)
+        categories = None
+        if scores is not None:
+            prior, categories = _prior_of_scores(scores, settled)
+            given = "scores" if arguments["prior"] is None else "given"
+            described |= {"prior": [float(value) for value in prior], "prior_from": given}
+        keys, alpha = case_keys(seed, observed.cases), arguments.get("concentration", 0.0)
+        with Progress(progress) as bars:
+            how = keys, bars, settled.shapes.point
+            if engine in ("point", "ml"):
+                values = np.asarray(point_estimate(model, observed, slots, arguments, *how))
+                return build_posterior(
+                    values[None, None], labels, slots, point=values, concentration=alpha, attrs=described
+                )
+            annotated = observed.per_case > 0
+            if model.log_likelihood and not model.built_in and scores is None and annotated.any():
+                own = observed.annotated, slots.select(annotated)
+                check_likelihood(*own, settled.program, model.numeric(arguments))
+            mixture = Mixture.of(settled, observed) if settled.borrows else None
+            exact = np.zeros(observed.n_cases, bool) if scores is not None else settled.known_cases(observed)
+            work = _Work(settled, observed, labels, slots, prior, exact, keys, bars, mixture, categories)
+            draw = {"exact": _exact, "gibbs": _gibbs, "nuts": _nuts, "independence": _independence}[engine]
+            drawn = draw(work) if annotated.all() else _partly(work, draw, annotated)
+            release_memory()
+            plausibility, statistics, diagnosed = drawn.plausibility, drawn.statistics, None
+            if mixture is not None:
+                slots, alpha = mixture.priors.slots, mixture.whole.concentration
+                described |= mixture.whole.describe()
+            described |= drawn.attrs
+            if statistics is not None:
+                diagnosed = convergence(
+                    plausibility if mixture is None else mixture.judged(plausibility),
+                    slots,
+                    statistics.get("diverging"),
+                    quantities=settled.quantities,
+                    statistics=statistics,
+                    progress=bars,
+                )
+                described["converged"] = f"{int(diagnosed['converged'].sum())} of {observed.n_cases} cases"
+            share = None
+            if scores is None and mixture is None:
+                share = prior_share(model, observed, slots, prior, arguments)
+            if not model.built_in:
+                _check_shares(model.name, observed, slots, plausibility)
+            values, later = plausibility.mean((0, 1)), point == "later" and model.update is not None
+            # Of scores, NUTS keeps the plausibilities alone.
+            if point != "mean" and not later and (scores is None or engine == "exact"):
+                estimate = point_estimate(model, observed, slots, arguments, *how)
+                values = values if estimate is None else np.where(np.isnan(estimate), values, estimate)
+        posterior = build_posterior(
+            plausibility,
+            labels,
+            slots,
+            point=values,
+            concentration=alpha,
+            sample_stats=statistics,
+            convergence=diagnosed,
+            by_case=drawn.by_case,
+            scores=scores,
+            certainty=drawn.certainty,
+            prior_share=share,
+            attrs=described,
+        )
+        return with_point_estimate(posterior, observed, settled, progress=progress) if later else posterior
+
+    def log_likelihood(
+        self, posterior: Posterior, observed: Annotations | Scores, settled: Settled, *, progress: bool, now: bool
+    ) -> Posterior:
+        """Add log probabilities of the program's observed sites; of scores, normal densities."""
+        return with_log_likelihood(posterior, observed, settled, progress=progress, now=now)
+
+    def leave_out(
+        self, annotations: Annotations, settled: Settled, fold: Int[np.ndarray, " annotation"], *, progress: bool
+    ) -> None:
+        """None: annotations are predicted by fits without them."""
+        return None
+
+
+INDEPENDENT = Independent()
+
+
 @dataclass
 class _Work:
-    """All that an engine is given."""
+    """Input of an engine."""
 
-    model: Model
-    program: Program
+    settled: Settled
     observed: Annotations | Scores
     labels: Annotations
     slots: Slots
     prior: Any
-    arguments: Mapping[str, Any]
     exact: Bool[np.ndarray, " case"]
-    shapes: Sequence[Shape] | None
-    of_cases: int | None
     keys: Key[Array, " case"]
     bars: Progress
     mixture: Mixture | None = None  # instead of the prior
     categories: Categories | None = None  # of scores
-    seed: int = 0
 
     @property
-    def numbers(self) -> dict[str, float]:
-        return self.model.numeric(self.arguments)
+    def model(self) -> Model:
+        return self.settled.model
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        return self.settled.arguments
 
     @property
     def plan(self) -> dict[str, Any]:
         """What was decided on for all cases, of which these may be a shard."""
-        return {"shapes": self.shapes, "of_cases": self.of_cases}
-
-    def settings(self, *names: str) -> dict[str, int]:
-        return {name: self.arguments[name] for name in names}
+        return {"shapes": self.settled.shapes.sampling, "of_cases": self.settled.shapes.n_cases}
 
 
 @dataclass
 class _Drawn:
-    """What an engine returns."""
+    """Output of an engine."""
 
     plausibility: Float[np.ndarray, "chain draw slot"]
     statistics: dict[str, np.ndarray] | None = None  # None of independent draws
@@ -97,119 +208,18 @@ class _Drawn:
     certainty: Float[np.ndarray, " case"] | None = None
 
 
-def infer_cases(
-    observed: Annotations | Scores,
-    settled: Settled,
-    *,
-    seed: int,
-    quantities: int,
-    shapes: Shapes,
-    progress: bool,
-    draws_alone: bool = False,
-) -> Posterior:
-    """What :func:`aggregate` does to annotations, all or some of them.
-
-    ``quantities`` are those judged together, and ``shapes`` those of all annotations. It may do so in another process,
-    so all arguments can be sent there.
-    """
-    if progress:
-        tell_of_first_run()
-    scores, categories = observed if isinstance(observed, Scores) else None, None
-    known, engine, arguments = settled.model, settled.engine, settled.arguments
-    if known.true_class is not None:
-        how, sampler, shared = {"seed": seed, "progress": progress}, known.true_class, settled.shared_draws
-        if shared is not None:  # a shard
-            return infer_true_class(observed, settled, sampler, shared, quantities=quantities, **how)
-        shared = draw_shared(settled, sampler, observed, **how)
-        posterior = infer_true_class(observed, settled, sampler, shared, quantities=quantities, **how)
-        return with_shared(posterior, shared)
-    described = settled.describe(seed)
-    labels = observed if scores is None else scores.split(arguments["threshold"])
-    slots, prior = lay_out(observed, arguments)
-    if scores is not None:
-        given = arguments["prior"]
-        if not known.categories:
-            _warn_of_ties(known.name, scores, arguments["threshold"])
-        if known.categories:
-            categories = Categories.of(scores, arguments["cutpoints"])
-        if given is not None:
-            prior = NormalInverseGamma(*given)
-        elif categories is not None:
-            prior = estimate_ordinal_prior(scores, categories, int(seed))
-        else:
-            prior = estimate_prior(scores)
-        described |= {"prior": [float(value) for value in prior], "prior_from": "given" if given else "scores"}
-    program = Program(known.program, tuple(known.static(arguments).items()))
-    keys = case_keys(int(seed), observed.cases)
-    alpha = arguments.get("concentration", 0.0)
-    with Progress(progress) as bars:
-        if engine in ("point", "ml"):
-            point = np.asarray(point_estimate(known, observed, slots, arguments, keys, bars, shapes.point))
-            return build_posterior(point[None, None], labels, slots, point=point, concentration=alpha, attrs=described)
-        annotated = observed.per_case > 0
-        if known.log_likelihood and not is_built_in(known) and isinstance(observed, Annotations) and annotated.any():
-            check_likelihood(observed.annotated, slots.select(annotated), program, known.numeric(arguments))
-        mixture = Mixture.of(settled, observed) if settled.borrows else None
-        exact = np.zeros(observed.n_cases, bool) if scores is not None else settled.known_cases(observed)
-        work = _Work(
-            known,
-            program,
-            observed,
-            labels,
-            slots,
-            prior,
-            arguments,
-            exact,
-            shapes.sampling,
-            shapes.n_cases,
-            keys,
-            bars,
-            mixture,
-            categories,
-            int(seed),
-        )
-        draw = {"exact": _exact, "gibbs": _gibbs, "nuts": _nuts, "independence": _independence}[engine]
-        drawn = draw(work) if annotated.all() else _partly(work, draw, annotated)
-        release_memory()
-        plausibility, statistics, diagnosed = drawn.plausibility, drawn.statistics, None
-        if mixture is not None:
-            slots, prior, alpha = mixture.priors.slots, np.ones(len(mixture.priors.slots)), mixture.whole.concentration
-            described |= mixture.whole.describe()
-        described |= drawn.attrs
-        if statistics is not None:
-            diagnosed = convergence(
-                plausibility if mixture is None else mixture.judged(plausibility),
-                slots,
-                statistics.get("diverging"),
-                quantities=quantities,
-                statistics=statistics,
-                progress=bars,
-            )
-            described["converged"] = f"{int(diagnosed['converged'].sum())} of {observed.n_cases} cases"
-        share = None
-        if scores is None and mixture is None:
-            share = prior_share(known, observed, slots, prior, arguments)
-        if not is_built_in(known):
-            _check_shares(known.name, observed, slots, plausibility)
-        point = None
-        # Of scores, NUTS keeps the plausibilities alone.
-        if not draws_alone and (scores is None or engine == "exact"):
-            point = point_estimate(known, observed, slots, arguments, keys, bars, shapes.point)
-    mean = plausibility.mean((0, 1))
-    return build_posterior(
-        plausibility,
-        labels,
-        slots,
-        point=mean if point is None else np.where(np.isnan(point), mean, point),
-        concentration=alpha,
-        sample_stats=statistics,
-        convergence=diagnosed,
-        by_case=drawn.by_case,
-        scores=scores,
-        certainty=drawn.certainty,
-        prior_share=share,
-        attrs=described,
-    )
+def _prior_of_scores(scores: Scores, settled: Settled) -> tuple[NormalInverseGamma, Categories | None]:
+    """Prior of the cases of scores, given or estimated, and the categories that scores are, if any."""
+    arguments, categories = settled.arguments, None
+    if settled.model.categories:
+        categories = Categories.of(scores, arguments["cutpoints"])
+    else:
+        _warn_of_ties(settled.model.name, scores, arguments["threshold"])
+    if arguments["prior"] is not None:
+        return NormalInverseGamma(*arguments["prior"]), categories
+    if categories is not None:
+        return estimate_ordinal_prior(scores, categories, settled.seed), categories
+    return estimate_prior(scores), None
 
 
 def _warn_of_ties(name: str, scores: Scores, threshold: float) -> None:
@@ -227,7 +237,7 @@ def _warn_of_ties(name: str, scores: Scores, threshold: float) -> None:
 
 def _partly(work: _Work, draw: Callable[[_Work], _Drawn], annotated: Bool[np.ndarray, " case"]) -> _Drawn:
     """Draw the cases with annotations by an engine, and the others from their prior, given the same shared draws."""
-    mixture, (chains, n_draws) = work.mixture, work.settings("chains", "draws").values()
+    mixture, (chains, n_draws) = work.mixture, work.settled.numbers("chains", "draws").values()
     assert mixture is not None
     slots, core, sampled = mixture.priors.slots, annotated[work.slots.case], draw is not _exact
     plausibility = np.empty((chains, n_draws, len(slots)), np.float32)
@@ -259,7 +269,7 @@ def _partly(work: _Work, draw: Callable[[_Work], _Drawn], annotated: Bool[np.nda
 def _exact(work: _Work) -> _Drawn:
     """Independent draws from the posterior that the model declares."""
     found = exact_posterior(work.model, work.observed, work.slots, work.prior, work.arguments)
-    numbers = work.settings("chains", "draws")
+    numbers = work.settled.numbers("chains", "draws")
     if work.mixture is not None:
         return _Drawn(draw_exactly(work.mixture, found, work.keys, **numbers))
     if not work.model.of_scores:
@@ -273,10 +283,10 @@ def _exact(work: _Work) -> _Drawn:
 def _ordinal(work: _Work) -> _Drawn:
     """Draws of scores that are categories, by data augmentation."""
     assert work.categories is not None
-    settings, threshold = work.settings(*SETTINGS), work.arguments["threshold"]
+    settings, threshold = work.settled.numbers(*SETTINGS), work.arguments["threshold"]
     advance = work.bars.task("Sampling scores", settings["chains"] * settings["draws"], "draws")
     plausibility, by_case = ordinal(
-        work.observed, work.categories, threshold, work.prior, **settings, seed=work.seed, advance=advance
+        work.observed, work.categories, threshold, work.prior, **settings, seed=work.settled.seed, advance=advance
     )
     certainty = plausibility.mean((0, 1)).reshape(-1, 2).max(axis=1)
     statistics = {"lp": np.zeros((*plausibility.shape[:2], work.observed.n_cases), np.float32)}
@@ -286,7 +296,7 @@ def _ordinal(work: _Work) -> _Drawn:
 def _gibbs(work: _Work) -> _Drawn:
     if work.categories is not None:
         return _ordinal(work)
-    count, settings = work.model.count(work.arguments), work.settings(*SETTINGS)
+    count, settings = work.model.count(work.arguments), work.settled.numbers(*SETTINGS)
     if work.mixture is not None:
         core = work.mixture.priors.core_shape[0]
         settings["warmup"] = work.mixture.warmup(settings["warmup"])
@@ -309,7 +319,7 @@ def _gibbs(work: _Work) -> _Drawn:
 
 def _independence(work: _Work) -> _Drawn:
     assert work.mixture is not None
-    mixture, settings = work.mixture, work.settings("chains", "draws")
+    mixture, settings = work.mixture, work.settled.numbers("chains", "draws")
     assert isinstance(mixture.whole, PopulationPrior)
     population = mixture.whole.population
     drawn = sample_staged(work.labels, mixture.priors, population, work.keys, progress=work.bars, **settings)
@@ -319,16 +329,15 @@ def _independence(work: _Work) -> _Drawn:
 
 def _nuts(work: _Work) -> _Drawn:
     model, arguments, slots = work.model, work.arguments, work.slots
-    settings = work.settings(*SETTINGS) | {"progress": work.bars}
+    settings = work.settled.numbers(*SETTINGS) | {"progress": work.bars}
+    program = work.settled.program, model.numeric(arguments)
     if model.of_scores:
         threshold, bounds = arguments["threshold"], None
         if work.categories is not None:
             threshold, bounds = work.categories.threshold(threshold), work.categories.bounds
         buckets = bucket_scores(work.observed, slots, threshold, work.prior, bounds)
-        ones = np.ones(len(slots))
-        plausibility, statistics = nuts(
-            work.labels, slots, work.program, work.numbers, ones, work.keys, buckets=buckets, **settings
-        )
+        given = work.labels, slots, *program, np.ones(len(slots)), work.keys
+        plausibility, statistics = nuts(*given, buckets=buckets, **settings)
         certainty = plausibility.mean((0, 1)).reshape(-1, 2).max(axis=1)
         return _Drawn(plausibility, statistics, dict(_OF_NUTS), certainty=certainty)
     how = {"pooled": model.gibbs, "gaps": model.choice_power(arguments) is not None, **work.plan}
@@ -337,13 +346,13 @@ def _nuts(work: _Work) -> _Drawn:
 
         def by_head(heads: Heads, draws: int, keys: Key[Array, " case"]):
             numbers = settings | {"draws": draws}
-            found, more = nuts(work.labels, slots, work.program, work.numbers, heads.shape[0], keys, **how, **numbers)
-            return found, more | {"head": np.zeros((*found.shape[:2], len(keys)), np.int32)}
+            drawn, more = nuts(work.labels, slots, *program, heads.shape[0], keys, **how, **numbers)
+            return drawn, more | {"head": np.zeros((*drawn.shape[:2], len(keys)), np.int32)}
 
         return _Drawn(*sample_by_head(work.mixture, by_head, work.keys, settings["draws"]), dict(_OF_NUTS))
 
     def sample(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
-        return nuts(part, own, work.program, work.numbers, shape, take(work.keys, which), **how, **settings)
+        return nuts(part, own, *program, shape, take(work.keys, which), **how, **settings)
 
     drawn = _by_part(work, sample, no_trajectories)
     drawn.attrs |= _OF_NUTS
@@ -355,7 +364,7 @@ def _by_part(work: _Work, sample: Callable, no_statistics: Callable) -> _Drawn:
     annotations, slots, exact = work.labels, work.slots, work.exact
 
     def draw(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
-        numbers = work.settings("chains", "draws")
+        numbers = work.settled.numbers("chains", "draws")
         made = dirichlet_tree(part, own, work.model.count(work.arguments), shape, take(work.keys, which), **numbers)
         return made, no_statistics((*numbers.values(), len(which)))
 

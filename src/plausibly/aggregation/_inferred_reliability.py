@@ -18,26 +18,26 @@ an annotator; at 0, all annotators' reliability tells nothing about hers.
 """
 
 import json
-from collections.abc import Mapping
 from inspect import signature
 from numbers import Real
 from typing import Literal
 
 import numpy as np
-import xarray as xr
 from jaxtyping import Float
 
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
-from plausibly.aggregation._arguments import check_kind, check_setting, declaration
+from plausibly.aggregation._arguments import check_kind, check_setting
 from plausibly.aggregation._judged import judged
 from plausibly.aggregation._layout import point_estimate
 from plausibly.aggregation._registry import AnyModel, find_model
 from plausibly.annotations import Annotations, Slots
 from plausibly.annotations._by_case import check_annotated
-from plausibly.diagnostics import convergence, judge
+from plausibly.diagnostics import convergence
 from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.families import SharedDraws
+from plausibly.families._settled import declaration
 from plausibly.fingerprint import versions_text
 from plausibly.inference import LEAPS, Prior, Program, bucket_cases, log_likelihood, plan_shapes, sample_jointly
 from plausibly.model import Model
@@ -181,20 +181,18 @@ def infer_reliability(
                 for name, values in zip(kinds, (kept.diverging, kept.energy, kept.acceptance), strict=True):
                     statistics[name][chain][:, bucket.cases] = values[place][:, : len(bucket.cases)]
         statistics["n_steps"] = np.full((*by_chain, annotations.n_cases), LEAPS, np.int32)
-        sampled = {"reliability": np.exp(np.stack([kept.shared.mean for kept in found]))}
+        dims: dict[str, tuple[str, ...]] = {"reliability": ()}
         if by_annotator:
-            sampled["annotator_reliability"] = np.exp(np.stack([kept.shared.each for kept in found]))
-            sampled["spread"] = np.exp(np.stack([kept.shared.spread for kept in found]))
+            dims |= {"spread": (), "annotator_reliability": ("annotator",)}
+        sites = {"reliability": "mean", "spread": "spread", "annotator_reliability": "each"}
+        sampled = {name: np.exp(np.stack([getattr(kept.shared, sites[name]) for kept in found])) for name in dims}
         del found
         release_memory()
-        judged = _judge(sampled, annotators, bars)
+        titles = {"annotator_reliability": "reliability"}
+        shared = SharedDraws.of(sampled, dims, {"annotator": annotators}, titles=titles, progress=bars)
         diagnosed = convergence(plausibility, slots, statistics["diverging"], progress=bars)
-        # A case depends on the shared quantities, and on the reliabilities of its annotators.
-        good = judged["converged"].values
-        diagnosed["converged"] &= good[:2].all()
-        if by_annotator:
-            each = good[2:][annotations.annotation_annotator]
-            diagnosed["converged"] &= np.logical_and.reduceat(each, annotations.case_start[:-1])
+        who = annotations.annotation_case, annotations.annotation_annotator
+        diagnosed["converged"] &= shared.converged(*who, annotations.n_cases)
         diagnosed.attrs["shared"] = "reliability"
         point = point_estimate(declared, annotations, slots, declared.arguments, keys, bars)
         if not by_annotator:
@@ -224,15 +222,8 @@ def infer_reliability(
         convergence=diagnosed,
         attrs=attrs,
     )
-    groups = to_groups(posterior)
-    variables = {
-        name: (("chain", "draw", "annotator")[: values.ndim], values.astype(np.float32))
-        for name, values in sampled.items()
-    }
-    coords = {"annotator": annotators} if by_annotator else {}
-    groups["posterior"] = groups["posterior"].assign(variables).assign_coords(coords)
-    groups["reliability_convergence"] = judged
-    return from_groups(groups, posterior.attrs)
+    groups = to_groups(shared.added_to(posterior))
+    return from_groups(groups | {"reliability_convergence": shared.judged}, posterior.attrs)
 
 
 def check_inferable(model: AnyModel, mode: str | None) -> Model:
@@ -281,19 +272,3 @@ def _tempered(
     logs -= np.maximum.reduceat(logs, slots.start[:-1], axis=-1)[..., slots.case]
     weights = np.exp(logs)
     return (weights / np.add.reduceat(weights, slots.start[:-1], axis=-1)[..., slots.case]).astype(np.float32)
-
-
-def _judge(sampled: Mapping[str, np.ndarray], annotators: np.ndarray, progress: Progress) -> xr.Dataset:
-    """Convergence of everything that is not a case's own, annotators last."""
-    names = [name for name in ("reliability", "spread") if name in sampled]
-    columns = [sampled[name][..., None] for name in names]
-    if "annotator_reliability" in sampled:
-        columns.append(sampled["annotator_reliability"])
-        names += [f"reliability of {name}" for name in annotators]
-    r_hat, bulk, tail, good = judge(np.concatenate(columns, axis=-1), progress=progress, what="reliabilities")
-    values = {"r_hat": r_hat, "ess_bulk": bulk, "ess_tail": tail, "converged": good}
-    return xr.Dataset(
-        {name: ("quantity", column) for name, column in values.items()},
-        {"quantity": np.array(names, str)},
-        {"chains": len(columns[0]), "quantities": len(names)},
-    )

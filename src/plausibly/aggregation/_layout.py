@@ -8,20 +8,15 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from plausibly._progress import Progress
-from plausibly.aggregation._arguments import Settled
-from plausibly.aggregation._registry import SETTINGS, call_declared
 from plausibly.aggregation._with_population import Mixture, expected
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.annotations._by_case import check_annotated
 from plausibly.case import Entries, NormalInverseGamma, ScoreSums
-from plausibly.inference import (
-    Shape,
-    gibbs_shapes,
-    maximum_likelihood,
-    nuts_shapes,
-    point_shapes,
-)
-from plausibly.model import Model
+from plausibly.errors import AnnotationError
+from plausibly.families import Settled
+from plausibly.inference import Shape, gibbs_shapes, maximum_likelihood, nuts_shapes, point_shapes
+from plausibly.model import SETTINGS, Model
+from plausibly.models import MODELS
 from plausibly.random_streams import case_keys, take
 
 
@@ -41,15 +36,6 @@ def lay_out(observed: Annotations | Scores, arguments: Mapping[str, Any]) -> tup
     return slots, np.where(slots.is_remainder & (not lumped), slots.n_classes, 1) * alpha
 
 
-def slots_of_cases(observed: Annotations | Scores, settled: Settled) -> Slots:
-    """Slots of a posterior."""
-    if settled.borrows:
-        return Mixture.of(settled, observed).priors.slots
-    if settled.model.true_class is not None and isinstance(observed, Annotations):
-        return Slots.of_every_class(observed.n_cases, observed.n_classes)
-    return lay_out(observed, settled.arguments)[0]
-
-
 def exact_posterior(
     model: Model,
     observed: Annotations | Scores,
@@ -60,7 +46,7 @@ def exact_posterior(
     """Parameters of the exact posterior of every case, see :class:`plausibly.Model`."""
     assert model.exact is not None
     view = ScoreSums.of(observed) if isinstance(observed, Scores) else Entries.of(observed, slots)
-    return call_declared(model, "exact", view, prior, **model.numeric(arguments), **model.static(arguments))
+    return model.call("exact", view, prior, **model.passed(arguments))
 
 
 def prior_share(
@@ -71,9 +57,8 @@ def prior_share(
     arguments: Mapping[str, Any],
 ) -> Float[np.ndarray, " slot"] | None:
     """Share of the prior of each slot in the posterior concentration of its case; None where that is unknown."""
-    known = model.numeric(arguments) | model.static(arguments)
     if model.evidence is not None:
-        evidence = call_declared(model, "evidence", Entries.of(observed, slots), **known)
+        evidence = model.call("evidence", Entries.of(observed, slots), **model.passed(arguments))
     elif model.exact is not None:
         evidence = exact_posterior(model, observed, slots, np.zeros(len(slots)), arguments)
     else:
@@ -130,11 +115,9 @@ def point_estimate(
             out[annotated[slots.case]] = found
         return out
     if isinstance(observed, Scores):
-        return model.point_estimate and call_declared(
-            model, "point_estimate", ScoreSums.of(observed), arguments["threshold"]
-        )
+        return model.point_estimate and model.call("point_estimate", ScoreSums.of(observed), arguments["threshold"])
     if model.point_estimate is not None:
-        return call_declared(model, "point_estimate", Entries.of(observed, slots), **model.static(arguments))
+        return model.call("point_estimate", Entries.of(observed, slots), **model.static(arguments))
     if model.update is None:
         return None
     named = Slots.of(observed, remainder=False)
@@ -160,3 +143,22 @@ def expected_plausibility(
         return slots, shape / np.add.reduceat(shape, slots.start[:-1])[slots.case]
     keys = case_keys(0, annotations.cases)  # Nothing is random.
     return slots, point_estimate(model, annotations, slots, arguments, keys, progress)
+
+
+# More classes in a case than a few thousand, and what samplers hold of it fills the memory.
+LARGEST = 2_000_000  #: products of named classes and blocks drawn from them
+
+
+def check_sizes(name: str, annotations: Annotations) -> None:
+    """Refuse cases that are too large to sample."""
+    slots = np.diff(Slots.of(annotations, remainder=False).start)
+    per_annotation = annotations.entry_block[annotations.annotation_start[1:] - 1] + 1
+    blocks = np.bincount(annotations.annotation_case, per_annotation, annotations.n_cases)
+    worst = int((slots * blocks).argmax())
+    if slots[worst] * blocks[worst] > LARGEST:
+        exact = ", ".join(other.name for other in MODELS.values() if other.exact and other.takes == "rankings")
+        raise AnnotationError(
+            f"{name} is for cases of up to about a thousand named classes, but in case "
+            f"{str(annotations.cases[worst])!r} annotators name {slots[worst]:,} of them in {int(blocks[worst]):,} "
+            f"blocks: use a model with an exact posterior ({exact}), or merge classes."
+        )

@@ -17,10 +17,10 @@ from xarray.core import indexing
 
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._progress import Progress
-from plausibly.aggregation._arguments import Settled
-from plausibly.aggregation._layout import Shapes, lay_out, point_estimate
+from plausibly.aggregation._layout import lay_out, point_estimate
 from plausibly.annotations import Annotations, Scores
-from plausibly.inference import Program, likelihood_shapes, log_likelihood, normal_log_likelihood
+from plausibly.families import Settled
+from plausibly.inference import likelihood_shapes, log_likelihood, normal_log_likelihood
 from plausibly.posterior import slots_of
 from plausibly.posterior._store_reading import Names
 from plausibly.random_streams import case_keys
@@ -51,11 +51,11 @@ def with_log_likelihood(
 
 
 def with_point_estimate(
-    posterior: Posterior, observed: Annotations | Scores, settled: Settled, shapes: Shapes, *, progress: bool
+    posterior: Posterior, observed: Annotations | Scores, settled: Settled, *, progress: bool
 ) -> Posterior:
     """Replace the point estimate by that of the model, computed when it is read."""
     groups = to_groups(posterior)
-    values = _PointEstimate(posterior, observed, settled, progress, shapes).variable("slot")
+    values = _PointEstimate(posterior, observed, settled, progress).variable("slot")
     constants = groups["constant_data"].assign({_POINT: values})
     return from_groups(groups | {"constant_data": constants}, posterior.attrs)
 
@@ -63,11 +63,18 @@ def with_point_estimate(
 class _OnDemand(BackendArray):
     """An array in place of which xarray keeps the recipe until it is read."""
 
-    shape: tuple[int, ...]
-
     def __init__(self, posterior: Posterior, observed: Annotations | Scores, settled: Settled, progress: bool):
         self._posterior, self._observed, self._settled, self._progress = posterior, observed, settled, progress
         self.dtype = np.dtype(np.float32)
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the dimensions."""
+
+    @abstractmethod
+    def _part(self, key: tuple[Any, ...]) -> np.ndarray:
+        """Values of a part."""
 
     def variable(self, *dims: str) -> xr.Variable:
         lazy = indexing.CopyOnWriteArray(indexing.LazilyIndexedArray(self))
@@ -79,10 +86,6 @@ class _OnDemand(BackendArray):
     def __getitem__(self, key: indexing.ExplicitIndexer) -> np.ndarray:
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._part)
 
-    @abstractmethod
-    def _part(self, key: tuple[Any, ...]) -> np.ndarray:
-        """Compute what is asked for."""
-
     @cached_property
     def _slots(self):
         return slots_of(self._posterior)
@@ -91,12 +94,9 @@ class _OnDemand(BackendArray):
 class _PointEstimate(_OnDemand):
     """Plausibilities (slot,) of the model's point estimate."""
 
-    def __init__(
-        self, posterior: Posterior, observed: Annotations | Scores, settled: Settled, progress: bool, shapes: Shapes
-    ):
-        super().__init__(posterior, observed, settled, progress)
-        self._shapes = shapes
-        self.shape = (posterior["posterior"].sizes["slot"],)
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self._posterior["posterior"].sizes["slot"],)
 
     def _part(self, key: tuple[Any, ...]) -> np.ndarray:
         return self._whole[key]
@@ -106,18 +106,18 @@ class _PointEstimate(_OnDemand):
         settled, observed = self._settled, self._observed
         keys = case_keys(0, observed.cases)  # nothing is random
         with Progress(self._progress) as bars:
-            given = settled.model, observed, self._slots, settled.arguments, keys, bars, self._shapes.point
-            found = np.asarray(point_estimate(*given), np.float32)
-        return np.where(np.isnan(found), self._posterior["constant_data"][_POINT].values, found)
+            given = settled.model, observed, self._slots, settled.arguments, keys, bars, settled.shapes.point
+            values = np.asarray(point_estimate(*given), np.float32)
+        return np.where(np.isnan(values), self._posterior["constant_data"][_POINT].values, values)
 
 
 class _LogLikelihood(_OnDemand):
     """Log probabilities (chain, draw, annotation), computed for the cases whose annotations are asked for."""
 
-    def __init__(self, posterior: Posterior, observed: Annotations | Scores, settled: Settled, progress: bool):
-        super().__init__(posterior, observed, settled, progress)
-        sizes = posterior["posterior"].sizes
-        self.shape = (sizes["chain"], sizes["draw"], len(observed.annotation_case))
+    @property
+    def shape(self) -> tuple[int, ...]:
+        sizes = self._posterior["posterior"].sizes
+        return sizes["chain"], sizes["draw"], len(self._observed.annotation_case)
 
     def _part(self, key: tuple[Any, ...]) -> np.ndarray:
         annotation_case = self._observed.annotation_case
@@ -136,7 +136,7 @@ class _LogLikelihood(_OnDemand):
         return likelihood_shapes(*own, self.shape[0] * self.shape[1])
 
     def _of_cases(self, first: int, last: int) -> Float[np.ndarray, "chain draw annotation"]:
-        draws, model, arguments = self._posterior["posterior"], self._settled.model, self._settled.arguments
+        draws, arguments = self._posterior["posterior"], self._settled.arguments
         which = np.arange(first, last)
         if isinstance(self._observed, Scores):
             by_case = {name: draws[name].values[..., which] for name in ("mean", "variance")}
@@ -149,13 +149,12 @@ class _LogLikelihood(_OnDemand):
         if not annotated[which].all():
             plausibility = plausibility[..., annotated[self._slots.case[own]]]
         prior = np.ones(len(slots)) if self._settled.borrows else lay_out(observed, arguments)[1]
-        program = Program(model.program, tuple(model.static(arguments).items()))
         with Progress(self._progress) as bars:
             return log_likelihood(
                 observed,
                 slots,
-                program,
-                model.numeric(arguments),
+                self._settled.program,
+                self._settled.model.numeric(arguments),
                 prior,
                 plausibility,
                 case_keys(0, observed.cases),  # nothing is random

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -11,14 +10,11 @@ import numpy as np
 
 from plausibly._arviz import Posterior
 from plausibly._progress import Progress
-from plausibly.aggregation._arguments import Settled
-from plausibly.aggregation._infer import infer_cases
-from plausibly.aggregation._on_demand import with_log_likelihood
-from plausibly.aggregation._registry import AnyModel, is_built_in
-from plausibly.aggregation._true_class import draw_shared
+from plausibly.aggregation._registry import AnyModel
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.cluster import check_reachable, map_on
 from plausibly.errors import ArgumentError, FileError, reason
+from plausibly.families import Settled
 from plausibly.fingerprint import code_digest, processor, software
 from plausibly.posterior import Store, difference, load, read_fingerprint, save
 
@@ -31,7 +27,7 @@ def fingerprint_of(
     ``model`` is the one that was given, and ``version`` what a user gives in place of the code of her own.
     """
     found = {"model": settled.model.name, "engine": settled.engine, "seed": int(seed)} | dict(settled.arguments)
-    if not is_built_in(settled.model):
+    if not settled.model.built_in:
         found["program"] = version or code_digest(model, f"the program {settled.model.name}")
     found |= {"annotations": annotations.digest()} | software() | {"processor": processor()}
     return json.loads(json.dumps(found))
@@ -60,9 +56,8 @@ def as_store(
     out: Path,
     fingerprint: Mapping[str, Any],
     fresh: bool,
-    options: Mapping[str, Any],
     annotations: Annotations,
-    slots: Slots,
+    settled: Settled,
     *,
     shard: int,
     progress: bool,
@@ -71,34 +66,36 @@ def as_store(
 ) -> None:
     """Infer a posterior shard by shard into a Zarr folder, here or on a Dask cluster.
 
-    ``options`` are arguments of :func:`infer_cases`; the others are those of :class:`plausibly.posterior.Store` and
-    :func:`plausibly.aggregate`.
+    Arguments are those of :class:`plausibly.posterior.Store` and :func:`plausibly.aggregate`.
     """
     if scheduler is not None:
         check_reachable(scheduler)  # before fresh removes anything
-    store = Store(out, {**fingerprint, "shard": int(shard)}, annotations, slots, shard=int(shard), fresh=fresh)
+    opened: list[Store] = []
+
+    def store_of(slots: Slots) -> Store:
+        if not opened:
+            given = {**fingerprint, "shard": int(shard)}, annotations, slots
+            opened.append(Store(out, *given, shard=int(shard), fresh=fresh))
+        return opened[0]
+
+    settled = settled.family.learn(annotations, settled, progress=progress, scheduler=scheduler, keeper=store_of)
+    store = store_of(settled.family.layout(annotations, settled))
     missing = store.missing()
-    settled = options["settled"]
-    if missing and (sampler := settled.model.true_class):
-        how = {"seed": options["seed"], "progress": progress, "scheduler": scheduler, "keeper": store}
-        shared = draw_shared(settled, sampler, annotations, **how)
-        options = {**options, "settled": replace(settled, shared_draws=shared)}
 
     def part(number: int) -> Annotations:
         cases = store.cases(number)
         return annotations if store.n_shards == 1 else annotations.select(np.arange(cases.start, cases.stop))
 
     alone = scheduler is None and store.n_shards == 1
-    options = {**options, "log_likelihood": log_likelihood}
     with Progress(progress and not alone) as bars:
         advance = bars.task("Aggregating", annotations.n_cases, "cases")
         left = sum(store.cases(number).stop - store.cases(number).start for number in missing)
         advance(annotations.n_cases - left)
         parts = map(part, missing)
         if scheduler is None:
-            made = enumerate(_infer(some, options, progress and alone) for some in parts)
+            made = enumerate(_draw(some, settled, log_likelihood, progress and alone) for some in parts)
         else:
-            made = map_on(scheduler, _infer, parts, options)
+            made = map_on(scheduler, _draw, parts, settled, log_likelihood)
         for index, posterior in made:
             store.write(missing[index], posterior)
             advance(posterior["observed_data"].sizes["case"])
@@ -110,10 +107,8 @@ def check_shard(shard: object) -> None:
         raise ArgumentError(f"shard must be a whole number of at least 1, but {shard!r} was given.")
 
 
-def _infer(annotations: Annotations, options: Mapping[str, Any], progress: bool = False) -> Posterior:
-    given = dict(options)
-    log_likelihood = given.pop("log_likelihood")
-    posterior = infer_cases(annotations, **given, progress=progress)
+def _draw(annotations: Annotations, settled: Settled, log_likelihood: bool, progress: bool = False) -> Posterior:
+    posterior = settled.family.draw(annotations, settled, progress=progress)
     if log_likelihood:  # here, and not where a cluster sends it
-        posterior = with_log_likelihood(posterior, annotations, given["settled"], progress=progress, now=True)
+        posterior = settled.family.log_likelihood(posterior, annotations, settled, progress=progress, now=True)
     return posterior

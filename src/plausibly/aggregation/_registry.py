@@ -5,11 +5,9 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from plausibly.errors import ArgumentError, PlausiblyError, raised, suggest
-from plausibly.model import Model
+from plausibly.errors import ArgumentError, suggest
+from plausibly.model import SETTINGS, Model
 from plausibly.models import MODELS
-
-SETTINGS = {"draws": 250, "chains": 4, "warmup": 300}  #: of the engines that draw
 
 _OPTIONS = {"mode": ("power", "temper"), "ties": ("split", "full")}  # of programs without a declaration
 _UNRANKED = {"unranked": ("lumped", "exact", "ignore")}
@@ -85,7 +83,7 @@ def _tempered(*, reliability: float, mode: str, **_: Any) -> float | None:
 
 def is_built_in(model: Model) -> bool:
     """Whether this is one of the package's own models."""
-    return MODELS.get(model.name) is model
+    return model.built_in
 
 
 def accepted(model: Model, engine: str = "auto") -> dict[str, Any]:
@@ -100,16 +98,3 @@ def accepted(model: Model, engine: str = "auto") -> dict[str, Any]:
     alone = ("draws", "chains")
     settings = {"point": (), "ml": (), "exact": alone, "independence": alone}.get(engine, tuple(SETTINGS))
     return model.arguments | {key: SETTINGS[key] for key in settings}
-
-
-def call_declared(model: Model, name: str, *given: Any, **arguments: Any) -> Any:
-    """Call a function that a model declares; one of a user's that fails is named in a sentence."""
-    function = getattr(model, name)
-    try:
-        return function(*given, **arguments)
-    except (PlausiblyError, MemoryError):
-        raise
-    except Exception as error:
-        if is_built_in(model):
-            raise
-        raise ArgumentError(f"{name}= of the model {model.name} {raised(function, error)}") from error

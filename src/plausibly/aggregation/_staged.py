@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from plausibly._progress import Progress
-from plausibly.aggregation._arguments import Settled
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
+from plausibly.families import Settled
 from plausibly.priors import CasePriors
 from plausibly.priors.population import Population
 from plausibly.priors.population._shared_stages import SharedStages, check_blocks

@@ -24,11 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from plausibly.aggregation._arguments import LEARNED, Settled, check_kind, settle
+from plausibly.aggregation._arguments import LEARNED, check_kind, family_of, settle
 from plausibly.aggregation._registry import AnyModel, accepted, find_model, unknown_model
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError, FileError
+from plausibly.families import Settled
 from plausibly.model import Model
 from plausibly.models import MODELS
 
@@ -195,7 +196,7 @@ def plan_runs(
         for model, variant in zip(known, variants, strict=True)
     ]
     for variant, model, taken in zip(variants, known, own, strict=True):
-        if variant.arguments.get("class_prior") in LEARNED and model.true_class is None:
+        if variant.arguments.get("class_prior") in LEARNED and family_of(model).says(model).takes_prior:
             taken["prior_kappa"] = None
     for name in common.keys() - set().union(*own) if variants else ():
         raise ArgumentError(

@@ -11,8 +11,8 @@ from scipy.special import gammaln
 from scipy.stats import rankdata
 
 from plausibly._progress import Progress
-from plausibly.aggregation._arguments import Settled
 from plausibly.annotations import Annotations, Slots
+from plausibly.families import Settled
 from plausibly.inference import Heads
 from plausibly.priors import CasePriors, PredictionsPrior
 from plausibly.priors.population import Population, PopulationPrior, estimate, shifts_text

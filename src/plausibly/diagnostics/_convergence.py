@@ -1,8 +1,9 @@
 """The rule of :mod:`plausibly.diagnostics`, applied to draws and to trajectories."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -175,6 +176,7 @@ def judge(
     quantities: int | None = None,
     progress: Progress,
     what: str = "plausibilities",
+    enough: float | None = None,
 ) -> tuple[
     Float[np.ndarray, " quantity"],
     Float[np.ndarray, " quantity"],
@@ -193,6 +195,8 @@ def judge(
         Progress to report to.
     what
         Name of the quantities, in the plural.
+    enough
+        Effective sample size of all chains that a quantity needs, if it is not 100 per chain.
 
     Returns
     -------
@@ -217,10 +221,31 @@ def judge(
         if chains == 1:
             r_hat[at] = r_hat_and_ess(_two_chains(some)).r_hat
     bound = r_hat_bound(bulk, max(chains, 2), max(quantities or int(moves.sum()), 1))
-    least = ESS_PER_CHAIN * chains
+    least = ESS_PER_CHAIN * chains if enough is None else enough
     # Written so that NaN fails; ranks do not notice infinity.
     good = (r_hat <= bound) & (bulk >= least) & (tail >= least) & finite
     return r_hat, bulk, tail, good
+
+
+def judge_shared(
+    names: Sequence[str],
+    draws: Float[np.ndarray, "chain draw quantity"],
+    *,
+    n_diverging: int | None = None,
+    what: str = "shared parameters",
+    **options: Any,
+) -> xr.Dataset:
+    """Convergence of parameters that all cases share, by ``quantity``; options are those of :func:`judge`."""
+    r_hat, bulk, tail, good = judge(draws, what=what, **options)
+    columns: dict[str, np.ndarray] = {"r_hat": r_hat, "ess_bulk": bulk, "ess_tail": tail}
+    if n_diverging is not None:
+        columns["n_diverging"] = np.full(len(good), n_diverging)
+        good = good & (n_diverging == 0)
+    return xr.Dataset(
+        {name: ("quantity", column) for name, column in (columns | {"converged": good}).items()},
+        {"quantity": np.array(names, str)},
+        {"chains": len(draws), "quantities": len(names)},
+    )
 
 
 def _two_chains(draws: Float[np.ndarray, "1 draw quantity"]) -> Float[np.ndarray, "2 half quantity"]:

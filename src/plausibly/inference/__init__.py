@@ -56,13 +56,6 @@ from plausibly.inference.gibbs._ordinal import ordinal as ordinal
 from plausibly.inference.joint._density import Prior as Prior
 from plausibly.inference.joint._moves import LEAPS as LEAPS
 from plausibly.inference.joint._sampler import sample_jointly as sample_jointly
-from plausibly.inference.joint._true_class import DIVERGING as DIVERGING
-from plausibly.inference.joint._true_class import Chain as Chain
-from plausibly.inference.joint._true_class import class_probabilities as class_probabilities
-from plausibly.inference.joint._true_class import prevalence_of as prevalence_of
-from plausibly.inference.joint._true_class import sample_by_nuts as sample_by_nuts
-from plausibly.inference.joint._true_class import sample_chain as sample_chain
-from plausibly.inference.joint._true_class import sites_of as sites_of
 from plausibly.inference.nuts._engine import MAX_TREE_DEPTH as MAX_TREE_DEPTH
 from plausibly.inference.nuts._engine import THINNING as THINNING
 from plausibly.inference.nuts._engine import no_trajectories as no_trajectories

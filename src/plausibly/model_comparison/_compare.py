@@ -9,8 +9,7 @@ from plausibly.aggregation import PlannedRun, Variants, plan_runs
 from plausibly.annotations import Annotations, Scores
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.model_comparison._folds import Folds
-from plausibly.model_comparison._left_out import leave_out
-from plausibly.model_comparison._left_out_of_all import leave_out_of_all
+from plausibly.model_comparison._left_out import LeftOut, leave_out
 from plausibly.model_comparison._summary import Comparison
 from plausibly.models import MODELS
 from plausibly.predictions import named_predictions
@@ -227,8 +226,10 @@ class ComparisonPlan:
         found = {}
         for number, run in enumerate(self.runs):
             before(number, run.label)
-            if sampler := run.settled.model.true_class:
-                found[run.label] = leave_out_of_all(run, sampler, self.folds, seed=self.seed, progress=progress)
+            folds = self.folds
+            predicted = run.settled.family.leave_out(folds.annotations, run.settled, folds.fold, progress=progress)
+            if predicted is not None:
+                found[run.label] = LeftOut.of_all(**predicted)
                 continue
             found[run.label] = leave_out(
                 run,
@@ -240,7 +241,7 @@ class ComparisonPlan:
             )
             release_memory()
         attrs = {"observation": self.observation, "folds": self.n_folds or "one annotation", "seed": self.seed}
-        learnt = [run.label for run in self.runs if run.settled.borrows or run.settled.model.true_class is not None]
+        learnt = [run.label for run in self.runs if run.settled.borrows or run.settled.says.shares]
         if learnt:
             attrs["left_out_cases"] = ", ".join(learnt)
         return Comparison.of(self.folds.annotations, found, **attrs)

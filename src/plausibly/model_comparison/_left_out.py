@@ -64,6 +64,12 @@ class LeftOut:
     #: whether the chains that ``elpd`` rests on did converge
     converged: Bool[np.ndarray, " annotation"]
 
+    @classmethod
+    def of_all(cls, **columns: np.ndarray) -> "LeftOut":
+        """Make them of predictions that rest on other cases alone."""
+        n = len(columns["elpd"])
+        return cls(k_hat=np.full(n, np.nan), refitted=np.ones(n, bool), **columns)
+
 
 @dataclass(frozen=True)
 class _Task:

@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from scipy.special import expit
 
 from plausibly.annotations import Annotations
-from plausibly.models.staged_plackett_luce import LEAST, LEAST_MASS
 from plausibly.priors.population._shared_stages import SharedStages
+from plausibly.priors.population._stages import LEAST, LEAST_MASS
 
 PADDING = -1  #: where a list has ended
 

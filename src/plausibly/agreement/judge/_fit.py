@@ -183,10 +183,10 @@ def _sampled(
     if model == RANKED:
         return unjudged(infer_reliability)(annotations, per="annotator", **sampling)
     declared = MODELS[model]
-    sampler = declared.true_class
+    sampler = declared.family
     assert sampler is not None
     for sweeps in _SWEEPS:
-        model_of = replace(declared, true_class=replace(sampler, thinning=sweeps))
+        model_of = replace(declared, family=replace(sampler, thinning=sweeps))
         found = unjudged(aggregate)(annotations, model_of, **sampling)
         if sampling["draws"] < ESS_PER_CHAIN or _converged(sampling["chains"], *compared(_abilities(found))):
             break

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations
 from plausibly.annotations._by_case import check_annotated
-from plausibly.diagnostics import judge, r_hat_bound
+from plausibly.diagnostics import judge_shared
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.priors.population._population import Population
 from plausibly.priors.population._sampler import Labels, State, start, sweep
@@ -192,16 +192,9 @@ def _judge(by_chain: list[list[State]], names: np.ndarray, samples: bool, progre
     used = ["concentration", *["strength", "self_share"] * samples, *["spread"] * (by_chain[0][0].spread > 0)]
     single = np.log([[[state[name] for name in used] for state in found] for found in states])
     numbers = np.concatenate([single, np.log(expected[..., most])], axis=-1)
-    r_hat, bulk, tail, _ = judge(numbers, progress=progress, what="shared parameters")
+    names = [*used, *(f"expected {names[k]}" for k in most)]
     enough = ENOUGH_SAMPLES if samples else ENOUGH
-    good = (r_hat <= r_hat_bound(bulk, max(len(by_chain), 2), len(r_hat))) & (np.minimum(bulk, tail) >= enough)
-    quantities = [*used, *(f"expected {names[k]}" for k in most)]
-    columns = {"r_hat": r_hat, "ess_bulk": bulk, "ess_tail": tail, "converged": good}
-    return xr.Dataset(
-        {name: ("quantity", column) for name, column in columns.items()},
-        {"quantity": np.array(quantities, str)},
-        {"chains": len(by_chain), "quantities": len(quantities)},
-    )
+    return judge_shared(names, numbers, quantities=len(names), enough=enough, progress=progress)
 
 
 def _population(by_chain, annotations, order, diagnosis) -> Population:

@@ -12,7 +12,7 @@ from scipy.special import digamma
 
 from plausibly.annotations import Annotations
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.models.staged_plackett_luce import LARGEST_BLOCK, Stages
+from plausibly.priors.population._stages import LARGEST_BLOCK, Stages
 
 
 @dataclass(frozen=True)

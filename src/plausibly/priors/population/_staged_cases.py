@@ -9,10 +9,10 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln, logsumexp
 
 from plausibly.annotations import Annotations, Slots
-from plausibly.models.staged_plackett_luce import LEAST, LEAST_MASS, Stages, subsets
 from plausibly.priors._case_priors import CasePriors
 from plausibly.priors.population._population import Population
 from plausibly.priors.population._shared_stages import SharedStages
+from plausibly.priors.population._stages import LEAST, LEAST_MASS, Stages, subsets
 
 LATER = 0.5  #: of a label that a later naming is worth in proposals
 

@@ -13,7 +13,7 @@ an engine.
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -21,8 +21,10 @@ from jaxtyping import Float, Int
 from numpyro.infer import MCMC, NUTS, init_to_value
 
 from plausibly.case import LabelledCases
-from plausibly.inference.joint._coefficients import Coefficients, shares_of
-from plausibly.model import TrueClass
+from plausibly.families.true_class._coefficients import Coefficients, shares_of
+
+if TYPE_CHECKING:
+    from plausibly.families.true_class._family import TrueClass
 
 TARGET_ACCEPT = 0.9
 START_WARMUP = 5  # sweeps after which NUTS starts
@@ -35,7 +37,7 @@ Shared = dict[str, Float[np.ndarray, "chain draw *shape"]]
 
 
 def sample_chain(
-    sampler: TrueClass,
+    sampler: "TrueClass",
     labels: LabelledCases,
     *,
     draws: int,
@@ -44,27 +46,9 @@ def sample_chain(
     chain: int,
     advance: Callable[[int], Any] = lambda sweeps: None,
 ) -> Chain:
-    """Draw what cases share by one chain of the Gibbs sampler.
+    """Draws (draw, …) by site of what cases share, from one chain of the Gibbs sampler.
 
-    Parameters
-    ----------
-    sampler
-        Moves of the model.
-    labels
-        Labels of all cases.
-    draws, warmup
-        Kept draws, each after ``sampler.thinning`` sweeps, and sweeps before the first.
-    seed
-        Random seed of all chains.
-    chain
-        Number of this one.
-    advance
-        Function that is told of every warm-up sweep and every draw.
-
-    Returns
-    -------
-    dict
-        Draws (draw, …) by site.
+    Each draw is kept after ``sampler.thinning`` sweeps; ``advance`` is told of every draw and every warm-up sweep.
     """
     sweeps = _sweeps(sampler, labels, np.random.default_rng([seed, chain]), warmup)
     for _ in range(warmup):
@@ -81,13 +65,13 @@ def sample_chain(
     return {name: np.stack(kept) for name, kept in found.items()}
 
 
-def sites_of(sampler: TrueClass, labels: LabelledCases) -> dict[str, tuple[str, ...]]:
+def sites_of(sampler: "TrueClass", labels: LabelledCases) -> dict[str, tuple[str, ...]]:
     """Sites of what cases share, with the dimensions of each: those of the sampler, and coefficients of predictions."""
     return dict(sampler.sites) | ({} if labels.log_scores is None else {COEFFICIENTS: ("coefficient",)})
 
 
 def _sweeps(
-    sampler: TrueClass, labels: LabelledCases, random: np.random.Generator, warmup: int = START_WARMUP
+    sampler: "TrueClass", labels: LabelledCases, random: np.random.Generator, warmup: int = START_WARMUP
 ) -> Iterator[dict]:
     """Sweeps of one chain, without end."""
     coefficients = None if labels.log_scores is None else Coefficients(labels, random)
@@ -118,7 +102,7 @@ def _categorical(weights: Float[np.ndarray, "case class"], random: np.random.Gen
 
 def sample_by_nuts(
     program: Callable[..., None],
-    sampler: TrueClass,
+    sampler: "TrueClass",
     labels: LabelledCases,
     *,
     draws: int,
@@ -126,13 +110,7 @@ def sample_by_nuts(
     warmup: int,
     seed: int,
 ) -> list[Chain]:
-    """Draw what cases share by NumPyro's NUTS on the program; arguments as of :func:`sample_chain`.
-
-    Returns
-    -------
-    list
-        Draws of each chain, and which trajectories diverged.
-    """
+    """Draws of each chain of NumPyro's NUTS on the program, and which trajectories diverged."""
     sweeps = _sweeps(sampler, labels, np.random.default_rng(seed))
     values = [next(sweeps) for _ in range(START_WARMUP)][-1]
     kernel = NUTS(program, target_accept_prob=TARGET_ACCEPT, init_strategy=init_to_value(values=_inside(values)))
@@ -168,18 +146,11 @@ def prevalence_of(labels: LabelledCases, values: Mapping[str, np.ndarray]) -> Fl
 
 
 def class_probabilities(
-    sampler: TrueClass, labels: LabelledCases, shared: Mapping[str, Float[np.ndarray, "chain draw *shape"]]
+    sampler: "TrueClass", labels: LabelledCases, shared: Mapping[str, Float[np.ndarray, "chain draw *shape"]]
 ) -> tuple[Float[np.ndarray, "chain draw case class"], Float[np.ndarray, "chain draw case"]]:
     """Probability of each true class given the labels of a case, and log probability of these labels, by draw.
 
-    Parameters
-    ----------
-    sampler
-        Moves of the model.
-    labels
-        Labels of all cases, or of some: they need not be those that the draws were conditioned on.
-    shared
-        Draws of all chains, by site.
+    The cases need not be those that the draws of the shared quantities were conditioned on.
     """
     by_chain = shared["prevalence"].shape[:2]
     n, k = labels.n_cases, labels.n_classes

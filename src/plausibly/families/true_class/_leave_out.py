@@ -7,60 +7,66 @@ labels of a case have a probability, in which its true class is summed out, so t
 .. math:: p(y_r \mid y_{-r}) = \frac{E_\theta\, p(y_r, y_{-r} \mid \theta)}{E_\theta\, p(y_{-r} \mid \theta)}.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import logsumexp
 
-from plausibly._progress import Progress
-from plausibly.aggregation import PlannedRun, labels_of_cases, names_of, sample_shared
 from plausibly.case import LabelledCases
-from plausibly.inference import prevalence_of
-from plausibly.model import TrueClass
-from plausibly.model_comparison._folds import Folds
-from plausibly.model_comparison._left_out import LeftOut
+from plausibly.families._shared import SharedDraws
+from plausibly.families.true_class._sampler import prevalence_of
+
+if TYPE_CHECKING:
+    from plausibly.families.true_class._family import TrueClass
 
 FOLDS = 5  #: of cases
 _BATCHES = 10  # of a chain, whose means give the Monte Carlo error
 _PART = 2_000_000  # numbers at a time
 
 
-def leave_out_of_all(run: PlannedRun, sampler: TrueClass, folds: Folds, *, seed: int, progress: bool) -> LeftOut:
-    """Predict every label from the others of its case that are not in its fold, by parameters from other cases."""
-    annotations, settled = folds.annotations, run.settled
-    labels, n = labels_of_cases(annotations, sampler, settled.evidence), annotations.n_annotations
-    out = LeftOut(*(np.full(n, np.nan) for _ in range(4)), refitted=np.ones(n, bool), converged=np.ones(n, bool))
-    k = min(FOLDS, annotations.n_cases)
-    of_case = np.random.default_rng([seed, k]).permutation(annotations.n_cases) % k
-    settings = {name: settled.arguments[name] for name in ("draws", "chains", "warmup")}
-    with Progress(progress) as bars:
-        for number in range(k):
-            rest, own = labels.of_cases(of_case != number), labels.of_cases(of_case == number)
-            rest = rest.with_scores(rest.log_scores)  # whose prevalence has not seen the others either
-            own = replace(own, log_prevalence=rest.log_prevalence)
-            how = {"engine": settled.engine, **settings, "seed": seed, "progress": bars}
-            shared = sample_shared(settled.model, sampler, rest, names_of(annotations, settled.evidence), **how)
-            at = np.flatnonzero(of_case[annotations.annotation_case] == number)
-            out.converged[at] = bool(shared.judged["converged"].values.all())
-            for part in _parts(own, settings["draws"] * settings["chains"]):
-                some, here = own.of_cases(part), at[part[own.case]]
-                out.elpd[here], out.in_sample[here], out.error[here] = _predict(
-                    sampler, some, folds.fold[here], shared.values
-                )
-    return out
+def predict_left_out(
+    family: "TrueClass",
+    labels: LabelledCases,
+    fold: Int[np.ndarray, " label"],
+    learn: Callable[[LabelledCases], SharedDraws],
+    kept: int,
+    seed: int,
+) -> dict[str, np.ndarray]:
+    """Predictions of every label, see :class:`plausibly.families.Family`, by what is learned from other cases.
+
+    ``kept`` is the number of draws that ``learn`` returns.
+    """
+    n, k = len(labels.case), min(FOLDS, labels.n_cases)
+    columns: dict[str, np.ndarray] = {name: np.full(n, np.nan) for name in ("elpd", "in_sample", "error")}
+    columns["converged"] = np.ones(n, bool)
+    of_case = np.random.default_rng([seed, k]).permutation(labels.n_cases) % k
+    for number in range(k):
+        rest, own = labels.of_cases(of_case != number), labels.of_cases(of_case == number)
+        rest = rest.with_scores(rest.log_scores)  # whose prevalence has not seen the others either
+        own = replace(own, log_prevalence=rest.log_prevalence)
+        shared = learn(rest)
+        at = np.flatnonzero(of_case[labels.case] == number)
+        columns["converged"][at] = bool(shared.judged["converged"].values.all())
+        for part in _parts(own, kept):
+            some, here = own.of_cases(part), at[part[own.case]]
+            predicted = _predict(family, some, fold[here], shared.values)
+            for name, values in zip(("elpd", "in_sample", "error"), predicted, strict=True):
+                columns[name][here] = values
+    return columns
 
 
-def _parts(labels: LabelledCases, draws: int) -> list[Bool[np.ndarray, " case"]]:
+def _parts(labels: LabelledCases, draws: int) -> Iterator[Bool[np.ndarray, " case"]]:
     """Cases, in as many parts as memory asks for."""
     pieces = -(-len(labels.case) * draws // _PART)
     number = np.arange(labels.n_cases) * pieces // max(labels.n_cases, 1)
-    return [number == piece for piece in range(pieces)]
+    return (number == piece for piece in range(pieces))
 
 
 def _predict(
-    sampler: TrueClass, labels: LabelledCases, fold: Int[np.ndarray, " label"], shared: Mapping[str, np.ndarray]
+    family: "TrueClass", labels: LabelledCases, fold: Int[np.ndarray, " label"], shared: Mapping[str, np.ndarray]
 ) -> tuple[Float[np.ndarray, " label"], Float[np.ndarray, " label"], Float[np.ndarray, " label"]]:
     """Log probability of each label given those of other folds, and given all; Monte Carlo error of the former."""
     by_chain = shared["prevalence"].shape[:2]
@@ -69,7 +75,7 @@ def _predict(
     given, both, whole, twice = (np.empty((*by_chain, len(labels.case))) for _ in range(4))
     for at in np.ndindex(by_chain):
         values = {name: np.asarray(draws[at], float) for name, draws in shared.items()}
-        confusion = sampler.confusion(values)
+        confusion = family.confusion(values)
         all_labels = labels.log_joint(prevalence_of(labels, values), confusion)
         with np.errstate(divide="ignore"):
             logs = np.maximum(np.log(confusion[labels.annotator, :, labels.label]), -700.0)

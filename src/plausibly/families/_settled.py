@@ -1,0 +1,144 @@
+"""A model with its arguments, and what a posterior keeps of it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool
+
+from plausibly._arviz import Posterior
+from plausibly.annotations import Annotations, Slots
+from plausibly.case import Entries
+from plausibly.families._protocol import Facts, Family
+from plausibly.families._shared import SharedDraws
+from plausibly.fingerprint import versions_text
+from plausibly.inference import Program, nested_cases
+from plausibly.model import Model
+from plausibly.priors import Evidence, PredictionsPrior
+from plausibly.priors.population import Population
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A model, its engine and all its arguments, checked against each other and against the annotations."""
+
+    model: Model
+    family: Family
+    engine: str
+    automatic: bool  #: whether the engine was left to choose, so that cases with a known posterior are drawn exactly
+    arguments: Mapping[str, Any]  #: all of them, with their defaults
+    seed: int
+    prior: Population | PredictionsPrior | None = None  #: what cases have in common, if it is given or learned
+    learned: bool = False  #: whether it is learned from these cases
+    evidence: Evidence | None = None  #: what classifiers say of the cases, for a prior that is learned from it
+    class_shifts: str = ""  #: what the population moved most, see :func:`plausibly.priors.population.largest_shifts`
+    shared: SharedDraws | None = None  #: of parameters that cases share, once they are sampled
+    shapes: Any = None  #: what cases are padded to, decided from all of them
+    quantities: int | None = None  #: plausibilities of all cases, which are judged together
+
+    @property
+    def says(self) -> Facts:
+        """Facts about the model."""
+        return self.family.says(self.model)
+
+    @property
+    def borrows(self) -> bool:
+        """Whether cases learn from each other, through a Dirichlet prior that is learned."""
+        return self.says.takes_prior and self.arguments.get("class_prior", "uniform") != "uniform"
+
+    @property
+    def shares_draws(self) -> bool:
+        """Whether posterior draws rest on different draws of what cases share, not on an estimate."""
+        return self.arguments.get("shared") == "sampled"
+
+    @property
+    def has_draws(self) -> bool:
+        """Whether the posterior is known only through its draws."""
+        return self.engine in ("nuts", "gibbs", "independence")
+
+    @property
+    def program(self) -> Program:
+        """Program of the model, with its options."""
+        return Program(self.model.program, tuple(self.model.static(self.arguments).items()))
+
+    def numbers(self, *names: str) -> dict[str, int]:
+        """Select settings of the engine by name."""
+        return {name: self.arguments[name] for name in names}
+
+    def known_cases(self, annotations: Annotations) -> Bool[np.ndarray, " case"]:
+        """Cases whose posterior has a closed form: they are drawn exactly, although the engine samples the others."""
+        known = self.model.gibbs and self.automatic and not self.borrows
+        known = known and self.model.choice_power(self.arguments) in (None, 1)
+        return nested_cases(annotations) if known else np.zeros(annotations.n_cases, bool)
+
+    def describe(self) -> dict[str, Any]:
+        """Attributes of the posterior."""
+        model, arguments, says = self.model, self.arguments, self.says
+        described: dict[str, Any] = {"model": model.name, "engine": self.engine, "seed": self.seed}
+        described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
+        described |= {"assumes": says.assumes} if says.assumes else {}
+        described |= {"class_shifts": self.class_shifts} if self.class_shifts else {}
+        if self.prior is not None or says.shares:
+            described["prior_from"] = "cases" if self.learned or says.shares else "given"
+        described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": versions_text()}
+        count, power = annotation_count(model, arguments), model.choice_power(arguments)
+        kept = declaration(model, power, count, shares=not says.assumes) | {"defaults": model.arguments}
+        return described | {"declaration": json.dumps(kept)}
+
+
+def declaration(model: Model, choice_power: float | None, count: float = 1.0, *, shares: bool = True) -> dict[str, Any]:
+    """Facts about a model for those who read a posterior without it; ``shares`` is whether its family has shares."""
+    kept = {"replicate": model.replicate, "choice_power": choice_power, "reliability": model.reliability}
+    kept |= {"shares": model.shares and shares and choice_power in (None, 1)}
+    return kept | {"learns": model.learns and count > 0, "count": count, "citations": model.citations}
+
+
+def annotation_count(model: Model, arguments: Mapping[str, Any]) -> float:
+    """Number of labels that one more annotation adds to what a case is known from.
+
+    It is the power to which an annotation's probability enters the posterior or, of exact Dirichlet posteriors, what a
+    second equal label adds to the sum of the shapes: nothing where all annotations of a case together have a fixed
+    weight.
+
+    Examples
+    --------
+    >>> declared = {name: model for name, model in pb.models.MODELS.items() if model.exact and not model.of_scores}
+    >>> {name: annotation_count(model, model.arguments) for name, model in declared.items()}
+    {'dirichlet-categorical': 1.0, 'prirn': 0.0}
+    """
+    if not model.learns:
+        return 0.0
+    if model.repeats is not None:
+        return float(model.count(arguments))
+    if model.exact is None or model.of_scores:
+        return 1.0
+    two = Annotations.from_labels([["a"], ["a", "a"]], classes=["a", "b"])
+    slots = Slots.of(two)
+    shapes = model.call("exact", Entries.of(two, slots), np.ones(len(slots)), **model.passed(arguments))
+    once, twice = np.add.reduceat(shapes, slots.start[:-1])
+    return round(float(twice - once), 9)
+
+
+def declared(posterior: Posterior) -> dict[str, Any]:
+    """Return the declaration that :func:`declaration` stored in a posterior."""
+    return json.loads(posterior.attrs.get("declaration", "{}"))
+
+
+def are_shares(attrs: Mapping[str, Any]) -> bool:
+    """Tell from the attributes of a posterior whether its plausibilities are shares of annotators (``Model.shares``).
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "b"]])
+    >>> posterior = pb.aggregate(annotations, "prirn", seed=0, draws=5, progress=False)
+    >>> are_shares(posterior.attrs), learns(posterior.attrs)
+    (False, False)
+    """
+    return "assumes" not in attrs and json.loads(attrs.get("declaration", "{}")).get("shares", True)
+
+
+def learns(attrs: Mapping[str, Any]) -> bool:
+    """Tell from the attributes of a posterior whether more annotations narrow it (``Model.learns``)."""
+    return json.loads(attrs.get("declaration", "{}")).get("learns", True)

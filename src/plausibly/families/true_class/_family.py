@@ -1,0 +1,238 @@
+"""The family of models of one true class."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from plausibly._arviz import Posterior, from_groups, to_groups
+from plausibly._memory import release_memory
+from plausibly._progress import Progress
+from plausibly.annotations import Annotations, Slots
+from plausibly.case import LabelledCases
+from plausibly.cluster import map_on
+from plausibly.diagnostics import convergence
+from plausibly.errors import AnnotationError
+from plausibly.families._protocol import Facts
+from plausibly.families._settled import Settled
+from plausibly.families._shared import SharedDraws
+from plausibly.families.true_class._leave_out import predict_left_out
+from plausibly.families.true_class._sampler import (
+    DIVERGING,
+    Chain,
+    class_probabilities,
+    sample_by_nuts,
+    sample_chain,
+    sites_of,
+)
+from plausibly.model import Model
+from plausibly.posterior import ONE_TRUE_CLASS, build_posterior
+from plausibly.regression import names as coefficient_names
+
+#: options of a model, if predictions tell how probable each class is in a case
+OPTIONS = {"class_prior": ("uniform", "predictions")}
+
+MOST = 250_000_000  #: numbers of one kind that are held, a gigabyte
+
+
+@dataclass(frozen=True, eq=False)
+class TrueClass:
+    """Family of models of single labels in which every case has one true class.
+
+    Given the true classes, ``move`` draws the quantities that all cases share; given these, the true class of every
+    case is drawn by Bayes' theorem. Functions take and return the shared quantities as a mapping from the name of a
+    site of the program to its value; one of them is ``"prevalence"``, the probability of each class.
+
+    Parameters
+    ----------
+    sites
+        Names of the shared quantities that are kept, and the dimensions of each: ``"annotator"``, ``"true_class"`` (for
+        anything that belongs to a class) and ``"named_class"``. Draws are kept in single precision.
+    start
+        Starting point of a chain: ``start(counts, random)`` with a :class:`numpy.random.Generator` and the numbers of
+        labels (annotator, true class, named class), counted with true classes near the majority vote.
+    move
+        Draw of the shared quantities from a kernel that leaves their conditional distribution unchanged: ``move(values,
+        counts, truth, random)``, where ``truth`` is the number of cases of each true class.
+    confusion
+        ``confusion(values)``: probability that an annotator names a class, given the true class, (…, annotator, true
+        class, named class), with the leading axes of the values. If it is not itself a site, the program has a site
+        "accuracy" by annotator, and wrong labels are spread evenly.
+    thinning
+        Number of sweeps per kept draw.
+    named
+        Whether annotators differ. If not, labels may be anonymous, and count as those of one annotator.
+    """
+
+    sites: Mapping[str, tuple[str, ...]]
+    start: Callable[..., dict[str, Any]]
+    move: Callable[..., dict[str, Any]]
+    confusion: Callable[..., Any]
+    thinning: int = 10
+    named: bool = True
+
+    def says(self, model: Model) -> Facts:
+        """See :class:`plausibly.families.Family`."""
+        facts = {"shares": True, "named": self.named, "every_class": True, "takes_prior": False}
+        return Facts(("gibbs", "nuts"), assumes=ONE_TRUE_CLASS, **facts)
+
+    def check(self, annotations: Annotations, settled: Settled) -> None:
+        """Refuse too few or too many of anything."""
+        name = settled.model.name
+        n, k = len(annotations.annotators) if self.named else 1, annotations.n_classes
+        for what, number in (("case", annotations.n_cases), ("annotator", n), ("class", k)):
+            if number < 2 and (self.named or what != "annotator"):
+                raise AnnotationError(
+                    f"{name} learns from several cases, annotators and classes what they have in common, but there "
+                    f"is only one {what}: add others, or choose another model."
+                )
+        kept = settled.arguments["draws"] * settled.arguments["chains"]
+        dims = {"annotator": n, "true_class": k, "named_class": k}
+        size = max(int(np.prod([dims[dim] for dim in of])) for of in self.sites.values())
+        if size * kept > MOST:
+            raise AnnotationError(
+                f"{name} would hold {kept:,} draws of {size:,} numbers each (what it keeps of {n:,} annotators and "
+                f"{k:,} classes), more than {MOST:,} in all: ask for fewer draws, or merge classes."
+            )
+
+    def layout(self, annotations: Annotations, settled: Settled) -> Slots:
+        """Slots of every class of every case."""
+        return Slots.of_every_class(annotations.n_cases, annotations.n_classes)
+
+    def learn(
+        self,
+        annotations: Annotations,
+        settled: Settled,
+        *,
+        progress: bool,
+        scheduler: Any = None,
+        keeper: Callable[[Slots], Any] | None = None,
+    ) -> Settled:
+        """Sample what all cases share, except for chains that are kept."""
+        slots = self.layout(annotations, settled)
+        store = None if keeper is None else keeper(slots)
+        if store is not None and not store.missing():
+            return settled
+        labels, names = labels_of(self, annotations.annotated, settled), names_of(annotations, settled)
+        with Progress(progress) as bars:
+            shared = sample_shared(self, labels, names, settled, progress=bars, scheduler=scheduler, keeper=store)
+        shared = replace(shared, constants={"log_prevalence": labels.log_prevalence})
+        return replace(settled, shared=shared, quantities=len(slots))
+
+    def draw(self, annotations: Annotations, settled: Settled, *, progress: bool, point: str = "now") -> Posterior:
+        """Infer the true class of cases, all or some of those from which the shared quantities were sampled."""
+        shared, slots = settled.shared, self.layout(annotations, settled)
+        assert shared is not None
+        labels = labels_of(self, annotations, settled)
+        if self.named:  # as in the draws
+            place = {name: number for number, name in enumerate(shared.names["annotator"].tolist())}
+            number = np.array([place[name] for name in annotations.annotators.tolist()])
+            labels = replace(labels, annotator=number[labels.annotator], n_annotators=len(place))
+        described = settled.describe()
+        if settled.evidence is not None:
+            described["evidence"] = json.dumps(settled.evidence.describe() | {"method": settled.engine})
+        probability, log_probability = class_probabilities(self, labels, shared.values)
+        plausibility = probability.reshape(*probability.shape[:2], -1)
+        with Progress(progress) as bars:
+            diagnosed = convergence(plausibility, slots, None, quantities=settled.quantities, progress=bars)
+        diagnosed["converged"] &= shared.converged(labels.case, labels.annotator, labels.n_cases)
+        diagnosed.attrs["shared"] = "shared parameters"
+        described["converged"] = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
+        described["thinning"] = self.thinning if settled.engine == "gibbs" else 1
+        posterior = build_posterior(
+            plausibility,
+            annotations,
+            slots,
+            point=plausibility.mean((0, 1)),
+            concentration=0.0,
+            sample_stats={"lp": log_probability},
+            convergence=diagnosed,
+            attrs=described,
+        )
+        release_memory()
+        return from_groups(to_groups(posterior) | {"shared_convergence": shared.judged}, posterior.attrs)
+
+    def log_likelihood(self, posterior: Posterior, *_: Any, **__: Any) -> Posterior:
+        """No probability of single labels given plausibilities: the posterior as it is."""
+        return posterior
+
+    def leave_out(
+        self, annotations: Annotations, settled: Settled, fold: Int[np.ndarray, " annotation"], *, progress: bool
+    ) -> dict[str, np.ndarray]:
+        """Predict every label from the others of its case that are not in its fold, by parameters from other cases."""
+        labels, names = labels_of(self, annotations, settled), names_of(annotations, settled)
+        with Progress(progress) as bars:
+
+            def learn(rest: LabelledCases) -> SharedDraws:
+                return sample_shared(self, rest, names, settled, progress=bars)
+
+            kept = settled.arguments["draws"] * settled.arguments["chains"]
+            return predict_left_out(self, labels, fold, learn, kept, settled.seed)
+
+
+def labels_of(family: TrueClass, annotations: Annotations, settled: Settled) -> LabelledCases:
+    """Collect the labels of cases, and what classifiers say of these."""
+    labels, evidence = LabelledCases.of(annotations, alike=not family.named), settled.evidence
+    if evidence is None:
+        return labels
+    log_prevalence = None if settled.shared is None else settled.shared.constants["log_prevalence"]
+    return labels.with_scores(evidence.of_cases(annotations.cases), log_prevalence)
+
+
+def names_of(annotations: Annotations, settled: Settled) -> dict[str, np.ndarray]:
+    """Return names of annotators, classes and coefficients of predictions by dimension."""
+    classes, evidence = annotations.classes, settled.evidence
+    names = {"annotator": annotations.annotators, "true_class": classes, "named_class": classes}
+    return names | ({} if evidence is None else {"coefficient": coefficient_names(evidence.classifiers, classes)})
+
+
+def sample_shared(
+    family: TrueClass,
+    labels: LabelledCases,
+    names: Mapping[str, np.ndarray],
+    settled: Settled,
+    *,
+    progress: Progress,
+    scheduler: Any = None,
+    keeper: Any = None,
+) -> SharedDraws:
+    """Sample the quantities that all cases share, except for chains that the ``keeper``, if any, has.
+
+    ``labels`` are those of all cases, and ``names`` those of annotators, classes and coefficients by dimension.
+    """
+    made: dict[int, Chain] = {} if keeper is None else keeper.kept_chains()
+    dims, seed = sites_of(family, labels), settled.seed
+    draws, chains, warmup = settled.numbers("draws", "chains", "warmup").values()
+
+    def keep(number: int, chain: Chain) -> None:
+        made[number] = chain
+        if keeper is not None:
+            keeper.keep_chain(number, chain, chains, dims)
+
+    missing = [number for number in range(chains) if number not in made]
+    settings = {"draws": draws, "warmup": warmup, "seed": seed}
+    if settled.engine == "nuts" and missing:
+        by_nuts = sample_by_nuts(settled.model.program, family, labels, chains=chains, **settings)
+        for number, chain in enumerate(by_nuts):
+            keep(number, chain)
+    elif missing:
+        advance = progress.task("Sampling shared parameters", chains * (draws + warmup), "draws and warm-up sweeps")
+        advance(len(made) * (draws + warmup))
+        if scheduler is None:
+            for number in missing:
+                keep(number, sample_chain(family, labels, chain=number, advance=advance, **settings))
+        else:
+            for at, chain in map_on(scheduler, _one_chain, missing, family, labels, settings):
+                keep(missing[at], chain)
+                advance(draws + warmup)
+    found = [made[number] for number in range(chains)]
+    values = {name: np.stack([chain[name] for chain in found]) for name in dims}
+    n_diverging = sum(int(chain[DIVERGING].sum()) for chain in found) if DIVERGING in found[0] else None
+    return SharedDraws.of(values, dims, names, progress=progress, n_diverging=n_diverging)
+
+
+def _one_chain(number: int, family: TrueClass, labels: LabelledCases, settings: Mapping[str, int]) -> Chain:
+    return sample_chain(family, labels, chain=number, **settings)
