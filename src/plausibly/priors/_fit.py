@@ -14,7 +14,7 @@ from numpyro import handlers
 from numpyro.infer import MCMC, NUTS
 from numpyro.infer.util import log_density
 
-from plausibly.inference._compilation import compiler_options, kept_on_disk
+from plausibly.compute import compiler_options, kept_on_disk
 from plausibly.inference._laplace import laplace
 
 PROPOSALS = 2000  #: parameters drawn from an approximation

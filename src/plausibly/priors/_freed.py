@@ -28,7 +28,7 @@ import numpyro.distributions as dist
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from plausibly.annotations import Annotations
-from plausibly.inference._compilation import kept_on_disk
+from plausibly.compute import kept_on_disk
 from plausibly.priors._evidence import Evidence, labels_of
 from plausibly.priors._fit import compiled, fit
 from plausibly.priors._most_plausible import NODES, probability_of_most_plausible

@@ -14,8 +14,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from plausibly.annotations import Annotations, Slots
+from plausibly.compute import kept_on_disk
 from plausibly.errors import AnnotationError
-from plausibly.inference._compilation import kept_on_disk
 from plausibly.priors._case_priors import CasePriors, with_likely
 from plausibly.priors._evidence import Evidence, labels_of, mostly_single, prevalence
 from plausibly.priors._fit import Fit, compiled, fit

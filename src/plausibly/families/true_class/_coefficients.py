@@ -17,7 +17,7 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from plausibly.case import LabelledCases
-from plausibly.inference._compilation import compiler_options, kept_on_disk
+from plausibly.compute import compiler_options, kept_on_disk
 from plausibly.inference._laplace import laplace
 from plausibly.regression import expected_shares, prior_moments, split
 
