@@ -10,12 +10,12 @@ from jaxtyping import Float, Int
 
 from plausibly.case import LabelledCases
 from plausibly.families.true_class import OPTIONS, TrueClass
+from plausibly.inference._draws import dirichlet
 from plausibly.model import Model
 from plausibly.models.dawid_skene import (
     PAUN,
     SKENE,
     common_shape,
-    dirichlet,
     draw_common,
     draw_prevalence,
     start_common,

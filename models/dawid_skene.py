@@ -13,6 +13,7 @@ from scipy.special import betaln, expit, gammaln
 
 from plausibly.case import LabelledCases
 from plausibly.families.true_class import OPTIONS, TrueClass
+from plausibly.inference._draws import dirichlet, draw_tables, slice_draw
 from plausibly.model import Model
 from plausibly.regression import expected_shares, prior_moments, split
 
@@ -243,46 +244,6 @@ def of_concentration(
     of_cells = gammaln(shape + counts) - gammaln(shape)
     of_rows = gammaln(size) - gammaln(size + counts.sum(2))
     return of_cells.sum((0, 2)) + of_rows.sum(0) + SHAPE * log_size - RATE * size
-
-
-def draw_tables(
-    shape: Float[np.ndarray, "annotator class named"],
-    counts: Int[np.ndarray, "annotator class named"],
-    random: np.random.Generator,
-) -> Int[np.ndarray, "annotator class named"]:
-    """Draw the tables that so many customers occupy in a Chinese restaurant: the first always has a new one."""
-    cell = np.repeat(np.arange(counts.size), counts.ravel())
-    before = np.arange(len(cell)) - np.repeat(np.cumsum(counts) - counts.ravel(), counts.ravel())
-    own = shape.ravel()[cell]
-    new = random.random(len(cell)) * (own + before) < own
-    return np.bincount(cell[new | (before == 0)], minlength=counts.size).reshape(counts.shape)
-
-
-def dirichlet(
-    shape: Float[np.ndarray, "*row k"] | Int[np.ndarray, "*row k"], random: np.random.Generator
-) -> Float[np.ndarray, "*row k"]:
-    """Draw from Dirichlet distributions; shares too small for a number become the smallest one."""
-    gammas = np.maximum(random.standard_gamma(shape), 1e-290)
-    return gammas / gammas.sum(-1, keepdims=True)
-
-
-def slice_draw(
-    x: Float[np.ndarray, " lane"], width: Float[np.ndarray, " lane"], log_density: Any, random: np.random.Generator
-) -> Float[np.ndarray, " lane"]:
-    """Draw each variable by a slice, side by side: an interval placed at random shrinks until it is met.
-
-    Neal (2003), Slice sampling, Annals of Statistics 31, sections 4.1 and 4.2; right for any width.
-    """
-    level = log_density(x) - random.standard_exponential(x.shape)
-    low = x - width * random.random(x.shape)
-    high = low + width
-    drawn, open_ = x.copy(), np.ones(x.shape, bool)
-    while open_.any():
-        drawn = np.where(open_, low + (high - low) * random.random(x.shape), drawn)
-        outside = open_ & ~(log_density(drawn) >= level)
-        low, high = np.where(outside & (drawn < x), drawn, low), np.where(outside & (drawn >= x), drawn, high)
-        open_ = outside & (high > low)
-    return drawn
 
 
 def confusion(values: dict[str, Any]) -> Float[np.ndarray, "*draw annotator class named"]:

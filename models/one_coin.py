@@ -13,8 +13,9 @@ from scipy.special import expit, log_ndtr, ndtri_exp
 
 from plausibly.case import LabelledCases
 from plausibly.families.true_class import OPTIONS, TrueClass
+from plausibly.inference._draws import dirichlet, slice_draw
 from plausibly.model import Model
-from plausibly.models.dawid_skene import PAUN, SKENE, dirichlet, draw_prevalence, slice_draw, sum_out_truth
+from plausibly.models.dawid_skene import PAUN, SKENE, draw_prevalence, sum_out_truth
 
 LOCATION, SCALE = 1.0, 1.5  # of the mean log odds of being right
 SPREAD = 1.0  # scale of the standard deviation of annotators' log odds

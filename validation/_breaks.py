@@ -166,10 +166,6 @@ def _nobody(find_copies):
     return lambda labels, code: []
 
 
-def _label_tables(tables):
-    return lambda count, concentration, random: count.astype(np.int64)
-
-
 def _anywhere(slice_draw):
     return lambda x, log_density, random: float(x * np.exp(random.random() - 0.5))
 
@@ -305,10 +301,15 @@ BREAKS = {
     ),
     "coin-prior": Break("the prior's mean is 1.5 too large", "one-coin", "true-class", _COIN, "LOCATION", _coin_prior),
     "population-tables": Break(
-        "every label has a table of its own", "what cases share", "population", _population, "_tables", _label_tables
+        "every label has a table of its own",
+        "what cases share",
+        "population",
+        _population,
+        "draw_tables",
+        _no_table_is_shared,
     ),
     "population-slice": Break(
-        "any point near the last is taken", "what cases share", "population", _population, "_slice", _anywhere
+        "any point near the last is taken", "what cases share", "population", _population, "_positive", _anywhere
     ),
     "population-exchange": Break(
         "heads are exchanged whatever their cases", "what cases share", "population", _population, "_taken", _always

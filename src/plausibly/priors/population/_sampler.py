@@ -14,6 +14,7 @@ Priors: :math:`a = 1`, :math:`A \sim \mathrm{Exponential}(1/10)`, :math:`\kappa 
 :math:`s \sim \mathrm{Uniform}(0, 1)`, :math:`\tau \sim \mathrm{HalfNormal}(1)`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +22,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 from scipy.special import gammaln
+
+from plausibly.inference._draws import customers, dirichlet, draw_tables, slice_draw
 
 PRIOR_CONCENTRATION = 0.1  #: rate of the exponential prior of A
 PRIOR_STRENGTH = 0.01  #: rate of the exponential prior of κ
@@ -110,8 +113,8 @@ def sweep(state: State, labels: Labels, random: np.random.Generator, exchange: b
     head = _heads(state, factor, case, label, count, n, random)
 
     share = np.maximum(state.profiles[head[case], label], _LEAST)
-    concentration = _slice(state.concentration, lambda a: _log_labels(a, factor, share, case, count, total), random)
-    tables = _tables(count, (concentration * factor)[case] * share, random)
+    concentration = _positive(state.concentration, lambda a: _log_labels(a, factor, share, case, count, total), random)
+    tables = draw_tables((concentration * factor)[case] * share, count, random)
     seated = np.bincount(head[case] * np.int64(k) + label, tables, k * k).reshape(k, k)
     spread, node = state.spread, state.node
     if node is not None:
@@ -129,17 +132,17 @@ def sweep(state: State, labels: Labels, random: np.random.Generator, exchange: b
         )
         of_self = np.where(rows == columns, strength * self_share, 0)
         base = of_self + strength * (1 - self_share) * prevalence[columns]
-        above = _tables(seats.astype(np.int64), base, random)
+        above = draw_tables(base, seats.astype(np.int64), random)
         own = random.binomial(above, np.clip(of_self / base, 0, 1))
         shape = PREVALENCE / k + np.bincount(columns, above - own, k)
         if exchange:
             order = _exchanged(shape, size, np.bincount(columns, own, k) == 0, random)
             seated, size = seated[order], size[order]
-        prevalence = _dirichlet(shape + size, random)
+        prevalence = dirichlet(shape + size, random, _LEAST)
 
     shape = seated + strength * (1 - self_share) * prevalence
     shape[np.arange(k), np.arange(k)] += strength * self_share
-    profiles = _dirichlet(shape, random)
+    profiles = dirichlet(shape, random, _LEAST)
     mean = shape / shape.sum(1, keepdims=True)
     expected = prevalence @ profiles
     return State(concentration, strength, self_share, prevalence, expected, profiles, mean, spread, node)
@@ -215,36 +218,19 @@ def _profile_shape(strength, self_share, seats, is_own, prevalence, used, random
         value = len(used) * gammaln(strength) - gammaln(strength + used).sum()
         return value + (gammaln(a + seats) - gammaln(a)).sum() - PRIOR_STRENGTH * strength
 
-    strength = _slice(strength, lambda x: log_density(x, self_share), random)
+    strength = _positive(strength, lambda x: log_density(x, self_share), random)
     odds = self_share / (1 - self_share)  # whose log has the Jacobian s (1 - s), one factor of which is below
-    odds = _slice(odds, lambda x: log_density(strength, x / (1 + x)) - 2 * np.log1p(x), random)
+    odds = _positive(odds, lambda x: log_density(strength, x / (1 + x)) - 2 * np.log1p(x), random)
     return strength, float(np.clip(odds / (1 + odds), _LEAST, 1 - _LEAST))
 
 
-def _slice(x, log_density, random) -> float:
-    """Draw a positive number on the scale of its logarithm, by slice sampling with stepping out (Neal 2003)."""
+def _positive(x: float, log_density: Callable[[float], float], random: np.random.Generator) -> float:
+    """Draw a positive number by a slice on the scale of its logarithm."""
 
-    def at(log_x):
-        return log_density(np.exp(log_x)) + log_x
+    def of_log(log_x: np.ndarray) -> np.ndarray:
+        return np.array([log_density(np.exp(log_x[0])) + log_x[0]])
 
-    now = float(np.log(x))
-    level = at(now) - random.standard_exponential()
-    low = now - random.random()
-    high = low + 1
-    left = int(random.integers(8))
-    for _ in range(left):
-        if at(low) <= level:
-            break
-        low -= 1
-    for _ in range(7 - left):
-        if at(high) <= level:
-            break
-        high += 1
-    while True:
-        drawn = low + (high - low) * random.random()
-        if at(drawn) >= level or high - low < 1e-10:
-            return float(np.exp(drawn))
-        low, high = (drawn, high) if drawn < now else (low, drawn)
+    return float(np.exp(slice_draw(np.log([x]), 1.0, of_log, random, steps=8)[0]))
 
 
 def _difficulties(concentration, spread, total, tables, random):
@@ -281,7 +267,7 @@ def _counted(labels: Labels, random: np.random.Generator) -> tuple[np.ndarray, n
 
 def _heads(state, factor, case, label, count, n, random):
     """Draw the head of every case."""
-    entry, seated = _customers(count)
+    entry, seated = customers(count)
     node = 0 if state.node is None else state.node[case[entry]]
     most = len(entry) + 1
     _, first, kind = np.unique(
@@ -293,23 +279,3 @@ def _heads(state, factor, case, label, count, n, random):
     logs = times @ np.log(rising) + np.log(state.prevalence, dtype=np.float32)
     below = np.cumsum(np.exp(logs - logs.max(1, keepdims=True)), axis=1)
     return np.minimum((below < random.random((n, 1), np.float32) * below[:, -1:]).sum(1), logs.shape[1] - 1)
-
-
-def _customers(count: Int[np.ndarray, " entry"]) -> tuple[np.ndarray, np.ndarray]:
-    """Entry of every customer of all restaurants, and how many of hers sit before her."""
-    entry = np.repeat(np.arange(len(count)), count)
-    return entry, np.arange(len(entry)) - np.repeat(np.cumsum(count) - count, count)
-
-
-def _tables(
-    count: Int[np.ndarray, " entry"], concentration: Float[np.ndarray, " entry"], random: np.random.Generator
-) -> Int[np.ndarray, " entry"]:
-    """Number of tables that so many customers take in a Chinese restaurant of this concentration."""
-    entry, seated = _customers(count)
-    a = concentration[entry]
-    return np.bincount(entry, random.random(len(entry)) * (a + seated) < a, len(count)).astype(np.int64)
-
-
-def _dirichlet(shape: Float[np.ndarray, "*row class"], random: np.random.Generator) -> Float[np.ndarray, "*row class"]:
-    gammas = np.maximum(random.standard_gamma(shape), _LEAST)
-    return gammas / gammas.sum(-1, keepdims=True)

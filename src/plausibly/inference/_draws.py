@@ -1,0 +1,61 @@
+"""Draws of conditional distributions by NumPy's generators, of many variables side by side."""
+
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Float, Int
+
+
+def dirichlet(
+    shape: Float[np.ndarray, "*row k"] | Int[np.ndarray, "*row k"], random: np.random.Generator, least: float = 1e-290
+) -> Float[np.ndarray, "*row k"]:
+    """Draw from Dirichlet distributions, by gamma variables of which smaller ones become the least."""
+    gammas = np.maximum(random.standard_gamma(shape), least)
+    return gammas / gammas.sum(-1, keepdims=True)
+
+
+def draw_tables(
+    shape: Float[np.ndarray, "*cell"], counts: Int[np.ndarray, "*cell"], random: np.random.Generator
+) -> Int[np.ndarray, "*cell"]:
+    """Draw the tables that so many customers occupy in a Chinese restaurant: the first always has a new one."""
+    cell, before = customers(counts.ravel())
+    own = shape.ravel()[cell]
+    new = random.random(len(cell)) * (own + before) < own
+    return np.bincount(cell[new | (before == 0)], minlength=counts.size).reshape(counts.shape)
+
+
+def customers(count: Int[np.ndarray, " cell"]) -> tuple[Int[np.ndarray, " customer"], Int[np.ndarray, " customer"]]:
+    """Cell of every customer of all restaurants, and how many of hers sit before her."""
+    cell = np.repeat(np.arange(len(count)), count)
+    return cell, np.arange(len(cell)) - np.repeat(np.cumsum(count) - count, count)
+
+
+def slice_draw(
+    x: Float[np.ndarray, " lane"],
+    width: Float[np.ndarray, " lane"] | float,
+    log_density: Callable[[Float[np.ndarray, " lane"]], Float[np.ndarray, " lane"]],
+    random: np.random.Generator,
+    *,
+    steps: int = 0,
+) -> Float[np.ndarray, " lane"]:
+    """Draw each variable by a slice: an interval placed at random shrinks until it is met.
+
+    Right for any width; with ``steps``, the interval is first stepped out, to so many widths at most. Neal (2003),
+    Slice sampling, Annals of Statistics 31, sections 4.1 and 4.2.
+    """
+    level = log_density(x) - random.standard_exponential(x.shape)
+    low = x - width * random.random(x.shape)
+    high = low + width
+    if steps:
+        left = random.integers(steps, size=x.shape)
+        for number in range(steps - 1):
+            low = np.where((number < left) & (log_density(low) > level), low - width, low)
+        for number in range(steps - 1):
+            high = np.where((number < steps - 1 - left) & (log_density(high) > level), high + width, high)
+    drawn, open_ = x.copy(), np.ones(x.shape, bool)
+    while open_.any():
+        drawn = np.where(open_, low + (high - low) * random.random(x.shape), drawn)
+        outside = open_ & ~(log_density(drawn) >= level) & (high - low >= 1e-10)
+        low, high = np.where(outside & (drawn < x), drawn, low), np.where(outside & (drawn >= x), drawn, high)
+        open_ = outside
+    return drawn
