@@ -24,13 +24,7 @@ WIDER = 4.0  #: standard deviations of scores, first choices and offsets where e
 
 
 def normal_priors(n_classifiers: int, n_classes: int) -> dict[str, tuple[float, float, tuple[int, ...]]]:
-    """Mean, standard deviation and shape of the normal prior of each coefficient.
-
-    Examples
-    --------
-    >>> list(normal_priors(2, 3))
-    ['prevalence', 'logit_background', 'score', 'first_choice', 'offset']
-    """
+    """Mean, standard deviation and shape of the normal prior of each coefficient."""
     found: dict[str, tuple[float, float, tuple[int, ...]]] = {
         "prevalence": (0.0, 0.5, ()),
         "logit_background": (-2.0, 1.0, ()),
@@ -85,13 +79,7 @@ def split(vector: Float[Array, " coefficient"], n_classifiers: int, n_classes: i
 
 
 def names(classifiers: Any, classes: Any) -> np.ndarray:
-    """Name the coefficients of a vector of all of them.
-
-    Examples
-    --------
-    >>> names(["A"], ["x", "y"]).tolist()
-    ['prevalence', 'logit_background', 'score of A', 'first_choice of A', 'offset of y']
-    """
+    """Name the coefficients of a vector of all of them."""
     whose = {"score": classifiers, "first_choice": classifiers, "offset": list(classes)[1:]}
     priors = normal_priors(len(classifiers), len(classes))
     each = [[f"{name} of {one}" for one in whose[name]] if name in whose else [name] for name in priors]

@@ -17,13 +17,7 @@ AnyModel = str | Model | Callable[..., None]
 
 
 def unknown_model(name: str, other: str = "") -> str:
-    """Say that no model has a name, with the one that is nearest to it, or all of them and what else can be done.
-
-    Examples
-    --------
-    >>> unknown_model("prirm")
-    "there is no model 'prirm': did you mean 'prirn'?"
-    """
+    """Say that no model has a name, with the one that is nearest to it, or all of them and what else can be done."""
     otherwise = f"choose from {', '.join(MODELS)}{other and f', or {other}'}."
     return f"there is no model {name!r}: {suggest(name, MODELS, otherwise, cutoff=0.7)}"
 

@@ -70,13 +70,9 @@ def sample_staged(
     draws: int,
     progress: Progress,
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
-    """Sample every case's posterior, given the shared parameters.
+    """Plausibilities given the shared parameters, and statistics by (chain, draw, case).
 
-    Returns
-    -------
-    tuple
-        Plausibilities, and by (chain, draw, case) the log probability ``lp`` of the annotations and the share of
-        proposals that were accepted since the last draw.
+    These are the log probability ``lp`` of the annotations and the share of accepted proposals since the last draw.
     """
     shared: SharedStages = population.stages
     words = stream_words(keys)[Stream.POPULATION]

@@ -101,12 +101,6 @@ def annotation_count(model: Model, arguments: Mapping[str, Any]) -> float:
     It is the power to which an annotation's probability enters the posterior or, of exact Dirichlet posteriors, what a
     second equal label adds to the sum of the shapes: nothing where all annotations of a case together have a fixed
     weight.
-
-    Examples
-    --------
-    >>> declared = {name: model for name, model in pb.models.MODELS.items() if model.exact and not model.of_scores}
-    >>> {name: annotation_count(model, model.arguments) for name, model in declared.items()}
-    {'dirichlet-categorical': 1.0, 'prirn': 0.0}
     """
     if not model.learns:
         return 0.0

@@ -29,27 +29,10 @@ def draw_true_class(
     cases: Int[np.ndarray, " case"],
     words: Words,
 ) -> Float[np.ndarray, "slot draw"]:
-    """Draw the true class of some cases in every draw: 1 at its slot, 0 at all others of the case.
+    """Draws of the true class of some cases: 1 at its slot, 0 at all others of the case.
 
-    Parameters
-    ----------
-    probability
-        Probability of each class to be the true one; the slots of a case sum to one.
-    slots
-        Which case and class they belong to; every class has one.
-    cases
-        Positions of the cases; the slots of others keep their probabilities.
-    words
-        Random keys of these cases, of every stream.
-
-    Examples
-    --------
-    >>> from plausibly.random_streams import case_keys, stream_words
-    >>> probability = np.repeat(np.array([[0.7], [0.3]], np.float32), 10000, axis=1)
-    >>> slots, words = Slots.of_every_class(1, 2), stream_words(case_keys(0, ["p"]))
-    >>> drawn = draw_true_class(probability, slots, np.array([0]), words)
-    >>> drawn.sum(axis=0).max().item(), drawn.mean(axis=1, dtype=float).round(1).tolist()
-    (1.0, [0.7, 0.3])
+    Every class has a slot, and the probabilities of a case sum to one; slots of other cases keep theirs. ``words`` are
+    the random keys of the drawn cases, of every stream.
     """
     out = probability.copy()
     place = uniform_draws(words[Stream.TRUE_CLASS], probability.shape[1])

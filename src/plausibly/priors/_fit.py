@@ -43,30 +43,13 @@ def fit(
     width: int = 1,
     exact: bool = True,
 ) -> Fit:
-    """Draw what cases share from its posterior given data.
+    """Draws of what cases share from its posterior, given log scores, log prevalence and what else the program takes.
 
-    Parameters
-    ----------
-    program
-        NumPyro program, such as :func:`case_prior`, which has the same parameters without data but scores and
-        prevalence.
-    given
-        Log scores (classifier, case, class), log prevalence (class), and what else the program takes.
-    draws, seed
-        Number of draws, and random seed.
-    start
-        Parameters from which the mode is searched, the others at their prior means.
-    proposals
-        Number of parameters drawn from an approximation.
-    width
-        Numbers that the program keeps in memory for each case and class.
-    exact
-        Whether NUTS samples if the weights of too few proposals count after some rounds.
-
-    References
-    ----------
-    Tierney & Kadane (1986), Accurate approximations for posterior moments and marginal densities, Journal of the
-    American Statistical Association 81.
+    The program, such as :func:`case_prior`, has the same parameters without data but scores and prevalence. The mode is
+    searched from ``start``, and otherwise from the prior means. ``width`` is the number of numbers that the program
+    keeps in memory for each case and class. If too few ``proposals`` count after some rounds, NUTS samples where
+    ``exact``. Tierney & Kadane (1986), Accurate approximations for posterior moments and marginal densities, Journal of
+    the American Statistical Association 81.
     """
     log_scores, log_prevalence = given[:2]
     middle, places = _layout(program, len(log_scores), len(log_prevalence))

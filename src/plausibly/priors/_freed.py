@@ -105,14 +105,6 @@ def accuracies(
     """Draw accuracies against the most plausible class given first choices of annotators, also with the shape freed.
 
     Of more than 2,000 cases, or of fewer with many classes, both are those of the same random sample.
-
-    Examples
-    --------
-    >>> annotations = Annotations.from_counts([[2, 0], [1, 1], [0, 2], [2, 0]] * 5)
-    >>> evidence = Evidence.of({"A": [[0.9, 0.1], [0.5, 0.5], [0.2, 0.8], [0.7, 0.3]] * 5}, annotations)
-    >>> main, freed = accuracies(annotations, evidence, np.array([[0, 0, 1, 0] * 5]), seed=0)
-    >>> bool(freed.std() > main.std())
-    True
     """
     most = min(ENOUGH_CASES, ENOUGH_NUMBERS // min(annotations.n_classes, _USUAL_PLACES))
     if annotations.n_cases > most:

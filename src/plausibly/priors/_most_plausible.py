@@ -29,11 +29,6 @@ def probability_of_most_plausible(
     References
     ----------
     Temme (1979), The asymptotic expansion of the incomplete gamma functions, SIAM Journal on Mathematical Analysis 10.
-
-    Examples
-    --------
-    >>> probability_of_most_plausible(jnp.array([[3.0, 3.0, 1e-6]]), jnp.ones((1, 3), bool)).round(2).tolist()
-    [[0.5, 0.5, 0.0]]
     """
     present = present.T  # cases last, in the order in which processors take numbers
     shape = jnp.where(present, jnp.maximum(shape.T, 1e-6), 0.0)

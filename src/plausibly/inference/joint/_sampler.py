@@ -181,29 +181,10 @@ def sample_jointly(
     seed: int,
     progress: Progress,
 ) -> list[Draws]:
-    """Sample the program of all cases.
+    """Draws of each chain of a program of all cases, as NumPy arrays, by bucket.
 
-    Parameters
-    ----------
-    program
-        NumPyro program of all cases, see :func:`plausibly.models.tempered_plackett_luce`.
-    buckets
-        All cases, with ``fit="apart"`` if annotators differ, else pooled.
-    annotator, n_annotators
-        Who gave each annotation, or None if all are alike.
-    prior
-        Prior of the reliabilities.
-    chains, warmup, draws
-        Rounds of the warm-up, and kept draws of some rounds (:data:`THINNING`), of each chain.
-    seed
-        Random seed.
-    progress
-        Where to report.
-
-    Returns
-    -------
-    list
-        Draws of each chain, as NumPy arrays, by bucket.
+    Buckets have ``fit="apart"`` if annotators differ, else annotations are pooled and ``annotator`` is None. ``warmup``
+    counts rounds, and ``draws`` the kept draws of some rounds (:data:`THINNING`), of each chain.
     """
     groups = tuple(make_group(program, bucket, annotator, n_annotators) for bucket in buckets)
     alone = annotator is None

@@ -19,30 +19,11 @@ def slice_move(
     *,
     together: Array | bool = False,
 ) -> tuple[Float[Array, " lane"], Int[Array, " lane"]]:
-    """Draw moves from zero that leave the density unchanged.
+    """Moves from zero that leave the log density of a move in every lane unchanged, and how many evaluations each took.
 
-    The interval is placed at random about zero and shrinks towards it until a point of the slice is found; it is not
-    widened, which is right for any width.
-
-    Parameters
-    ----------
-    key
-        Random key.
-    width
-        Width of the first interval.
-    log_density
-        Log density of a move in every lane; it depends on the lane's own move alone, unless all move together.
-    together
-        Whether all lanes make the same move; the density is then the same in all.
-
-    Returns
-    -------
-    tuple
-        Moves, and how many evaluations each took.
-
-    References
-    ----------
-    Neal (2003), Slice sampling, Annals of Statistics 31, sections 4.1 and 4.2.
+    The first interval, of the given width, is placed at random about zero and shrinks towards it until a point of the
+    slice is found; it is not widened, which is right for any width. Lanes that move together make the same move, and
+    the density is then the same in all. Neal (2003), Slice sampling, Annals of Statistics 31, sections 4.1 and 4.2.
     """
     at, height, steps = jax.random.split(key, 3)
 

@@ -29,13 +29,7 @@ _KEPT = 8
 
 
 def rank_weight(block: Float[np.ndarray, "*entry"]) -> Float[np.ndarray, "*entry"]:
-    """Probability that a block counts as a label: 1 for the first, then 1/4, 1/8, and so on.
-
-    Examples
-    --------
-    >>> rank_weight(np.arange(4)).tolist()
-    [1.0, 0.25, 0.125, 0.0625]
-    """
+    """Probability that a block counts as a label: 1 for the first, then 1/4, 1/8, and so on."""
     return np.where(block == 0, 1.0, 0.5 ** (np.asarray(block, float) + 1))
 
 

@@ -31,12 +31,6 @@ class Stages(NamedTuple):
 
 @lru_cache(maxsize=64)
 def subsets(size: int) -> tuple[tuple[int, ...], ...]:
-    """List all subsets of the members of a tied block, smaller ones first.
-
-    Examples
-    --------
-    >>> subsets(2)
-    ((), (0,), (1,), (0, 1))
-    """
+    """List all subsets of the members of a tied block, smaller ones first."""
     members = range(size)
     return tuple(subset for length in range(size + 1) for subset in combinations(members, length))
