@@ -1,6 +1,6 @@
 """``aggregate``: arguments settled, the work divided, and the result described."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,11 +19,9 @@ from plausibly.annotations._usual_models import usual_model
 from plausibly.errors import ArgumentError
 from plausibly.families import Settled
 from plausibly.posterior import check_path, load
-from plausibly.predictions import Marked, line_up, named_predictions, with_predicted
-from plausibly.priors import PredictionsPrior
-from plausibly.priors.population import Population
+from plausibly.predictions import line_up, named_predictions, with_predicted
 
-_OF_EVERY_MODEL = {"predictions", "prior_kappa", "draws", "chains", "warmup"}  # arguments that name no model
+_OF_RECOMMENDED = {"prior_kappa", "threshold"}  # options that name no model
 _INFERRED = {"unranked", "concentration", "draws", "chains", "warmup"}  # what reliability="infer" accepts
 
 
@@ -33,22 +31,7 @@ def aggregate(
     model: AnyModel | None = None,
     *,
     reliability: float | Literal["infer"] | None = None,
-    mode: Literal["power", "temper"] | None = None,
-    unranked: Literal["lumped", "exact", "ignore"] | None = None,
-    ties: Literal["split", "full"] | None = None,
-    concentration: float | None = None,
-    class_prior: Literal["uniform", "learned", "population", "predictions"]
-    | Population
-    | PredictionsPrior
-    | None = None,
     predictions: Mapping[Hashable, Any] | None = None,
-    logits: Marked = False,
-    extra: Literal["refuse", "ignore", "include"] = "refuse",
-    prior_kappa: float | None = None,
-    shared: Literal["estimated", "sampled"] | None = None,
-    difficulty: Literal["same", "by-case"] | None = None,
-    threshold: float | None = None,
-    prior: Sequence[float] | None = None,
     draws: int | None = None,
     chains: int | None = None,
     warmup: int | None = None,
@@ -87,66 +70,10 @@ def aggregate(
         Reliability :math:`\gamma > 0`: how far to trust the annotators. A model that is named has 3 if it is
         Plackett-Luce, 30 if PrIRN, and 1 otherwise; ``"staged-plackett-luce"`` infers its own. ``"infer"`` estimates it
         from the data; :func:`plausibly.infer_reliability` has more options.
-    mode
-        Meaning of reliability in Plackett-Luce: every annotation counts :math:`\gamma` times (``"power"``, the
-        default), or annotators draw with weights :math:`\lambda^\gamma` (``"temper"``).
-    unranked
-        Prior for the m unnamed classes of a case in Plackett-Luce: together they get the prior of one class
-        (``"lumped"``, the default) or of m classes (``"exact"``), or they are left out (``"ignore"``). With
-        ``mode="temper"`` they always compete as one class with weight :math:`\lambda^\gamma`, and ``"exact"`` affects
-        the prior only.
-    ties
-        Weight of tied classes in PrIRN and IRN: the weight of their rank is split among them (``"split"``, the
-        default), or each gets the full weight (``"full"``).
-    concentration
-        Prior concentration :math:`\alpha` of each class. By default 0.01 for PrIRN and 1 for other models.
-    class_prior
-        Prior of the plausibilities over classes: equal for all classes (``"uniform"``, the default of a model that is
-        named without predictions); learned from all cases, either one Dirichlet distribution for all of them
-        (``"learned"``), one for each case from what classifiers say of it (``"predictions"``, the default with
-        ``predictions``; see :mod:`plausibly.priors`), or from how common classes are and which are named together
-        (``"population"``); or learned from other cases (a :class:`plausibly.priors.population.Population` or a
-        :class:`plausibly.priors.PredictionsPrior`). With a learned
-        prior, the concentration is inferred as well, and unnamed classes that are likely are modelled one by one. A
-        population prior pulls rare classes towards common ones: if rare classes matter, check
-        :func:`plausibly.priors.population.shifts`. NUTS accepts each of them but ``"population"``, and so do your own
-        programs and models with a concentration, if they use it.
-        Models of one true class accept ``"uniform"`` and ``"predictions"``, under which each class has its own
-        probability of being true in each case, before its labels are known.
     predictions
         Scores of classifiers as evidence on the plausibilities: a mapping from their names to arrays (case, class) or
         files, as for :func:`plausibly.evaluate`. Give every classifier that will be evaluated: one that is left out is
         underrated. The classifiers must not have seen these annotations.
-    logits
-        Classifiers whose predictions are logits, by name, or True for all, as for :func:`plausibly.evaluate`. (Scores
-        of which any is negative count as logits, too.)
-    extra
-        What to do with predictions of cases that are not annotated: refuse or ignore them, or include these cases in
-        the posterior (``"include"``). Their plausibilities follow from the predictions alone, so the annotated cases
-        must have been chosen at random, or by these predictions. Predictions must name their cases; for arrays, add the
-        names to the annotations with :meth:`plausibly.Annotations.with_cases`.
-    prior_kappa
-        Prior median of the concentration :math:`\kappa` of a learned prior, ``"learned"`` or ``"predictions"``; the
-        standard deviation of its logarithm is 1.5. By default e, about 2.7. The smaller, the more experts agree in a
-        case. Where most cases have one label, these say nothing of it, and :func:`plausibly.evaluate` states accuracies
-        only if it is given: their spread is then this prior's, not the data's.
-    shared
-        Treatment of the parameters of a population prior: estimated once (``"estimated"``, the default), or drawn from
-        their posterior (``"sampled"``), so that the uncertainty of these parameters carries over to the plausibilities.
-        Sampling runs two chains of 1,500 sweeps, which takes minutes for thousands of cases. If
-        :func:`plausibly.diagnose` finds that they did not converge, run longer chains: pass the result of
-        :func:`plausibly.priors.population.estimate` with ``draws=2000``, ``warmup=1000`` and ``samples=True`` as
-        ``class_prior``.
-    difficulty
-        Concentration of a population prior: the same in all cases (``"same"``, the default), or one per case around a
-        common mean (``"by-case"``), see :func:`plausibly.priors.population.difficulties`.
-    threshold
-        Score that separates the two classes: the first class is for scores up to the threshold, the second for scores
-        above it. Required for scores.
-    prior
-        Parameters :math:`(m, \kappa, a, b)` of the normal-inverse-gamma prior that all cases of scores share, see
-        :class:`plausibly.case.NormalInverseGamma`. By default those that maximise the marginal likelihood of all
-        scores, each counted once whatever the reliability.
     draws, chains, warmup
         Number of draws kept per chain (250), number of chains (4), and number of warm-up trajectories or sweeps per
         chain (300; NUTS and Gibbs only; 1,000 with ``reliability="infer"``). NUTS keeps every third trajectory, or
@@ -194,8 +121,8 @@ def aggregate(
     log_likelihood
         Whether ``out`` also stores the log likelihoods, which take at least as much space as the draws. The returned
         posterior always has them.
-    options
-        Options that your own model declares.
+    **options
+        Options of the model, of its prior and of the predictions, those below and those that your own model declares.
 
     Returns
     -------
@@ -211,6 +138,65 @@ def aggregate(
         attribute ``assumes``. It also has the variables of the model's :class:`plausibly.TrueClass`, with their
         diagnostics in the group ``shared_convergence``; its plausibilities are probabilities that a class is the true
         one.
+
+    Other Parameters
+    ----------------
+    mode
+        Meaning of reliability in Plackett-Luce: every annotation counts :math:`\gamma` times (``"power"``, the
+        default), or annotators draw with weights :math:`\lambda^\gamma` (``"temper"``).
+    unranked
+        Prior for the m unnamed classes of a case in Plackett-Luce: together they get the prior of one class
+        (``"lumped"``, the default) or of m classes (``"exact"``), or they are left out (``"ignore"``). With
+        ``mode="temper"`` they always compete as one class with weight :math:`\lambda^\gamma`, and ``"exact"`` affects
+        the prior only.
+    ties
+        Weight of tied classes in PrIRN and IRN: the weight of their rank is split among them (``"split"``, the
+        default), or each gets the full weight (``"full"``).
+    concentration
+        Prior concentration :math:`\alpha` of each class. By default 0.01 for PrIRN and 1 for other models.
+    class_prior
+        Prior of the plausibilities over classes: equal for all classes (``"uniform"``, the default of a model that is
+        named without predictions); learned from all cases, either one Dirichlet distribution for all of them
+        (``"learned"``), one for each case from what classifiers say of it (``"predictions"``, the default with
+        ``predictions``; see :mod:`plausibly.priors`), or from how common classes are and which are named together
+        (``"population"``); or learned from other cases (a :class:`plausibly.priors.population.Population` or a
+        :class:`plausibly.priors.PredictionsPrior`). With a learned
+        prior, the concentration is inferred as well, and unnamed classes that are likely are modelled one by one. A
+        population prior pulls rare classes towards common ones: if rare classes matter, check
+        :func:`plausibly.priors.population.shifts`. NUTS accepts each of them but ``"population"``, and so do your own
+        programs and models with a concentration, if they use it.
+        Models of one true class accept ``"uniform"`` and ``"predictions"``, under which each class has its own
+        probability of being true in each case, before its labels are known.
+    logits
+        Classifiers whose predictions are logits, by name, or True for all, as for :func:`plausibly.evaluate`. (Scores
+        of which any is negative count as logits, too.)
+    extra
+        What to do with predictions of cases that are not annotated: refuse or ignore them, or include these cases in
+        the posterior (``"include"``). Their plausibilities follow from the predictions alone, so the annotated cases
+        must have been chosen at random, or by these predictions. Predictions must name their cases; for arrays, add the
+        names to the annotations with :meth:`plausibly.Annotations.with_cases`.
+    prior_kappa
+        Prior median of the concentration :math:`\kappa` of a learned prior, ``"learned"`` or ``"predictions"``; the
+        standard deviation of its logarithm is 1.5. By default e, about 2.7. The smaller, the more experts agree in a
+        case. Where most cases have one label, these say nothing of it, and :func:`plausibly.evaluate` states accuracies
+        only if it is given: their spread is then this prior's, not the data's.
+    shared
+        Treatment of the parameters of a population prior: estimated once (``"estimated"``, the default), or drawn from
+        their posterior (``"sampled"``), so that the uncertainty of these parameters carries over to the plausibilities.
+        Sampling runs two chains of 1,500 sweeps, which takes minutes for thousands of cases. If
+        :func:`plausibly.diagnose` finds that they did not converge, run longer chains: pass the result of
+        :func:`plausibly.priors.population.estimate` with ``draws=2000``, ``warmup=1000`` and ``samples=True`` as
+        ``class_prior``.
+    difficulty
+        Concentration of a population prior: the same in all cases (``"same"``, the default), or one per case around a
+        common mean (``"by-case"``), see :func:`plausibly.priors.population.difficulties`.
+    threshold
+        Score that separates the two classes: the first class is for scores up to the threshold, the second for scores
+        above it. Required for scores.
+    prior
+        Parameters :math:`(m, \kappa, a, b)` of the normal-inverse-gamma prior that all cases of scores share, see
+        :class:`plausibly.case.NormalInverseGamma`. By default those that maximise the marginal likelihood of all
+        scores, each counted once whatever the reliability.
 
     Raises
     ------
@@ -241,26 +227,25 @@ def aggregate(
     >>> posterior["posterior"]["plausibility"].mean(("chain", "draw")).astype(float).values.round(1).tolist()
     [0.6, 0.4, 0.8, 0.2]
     """
+    options = {name: value for name, value in options.items() if value is not None}
+    logits, extra = options.pop("logits", False), options.pop("extra", "refuse")
     if predictions is None and logits:
         raise ArgumentError("logits marks predictions, but none were given: leave it out, or give predictions.")
     predictions = None if predictions is None else named_predictions(predictions, logits)
-    given: dict[str, Any] = {"mode": mode, "unranked": unranked, "ties": ties, "concentration": concentration}
-    given |= {"class_prior": class_prior, "shared": shared, "difficulty": difficulty, "predictions": predictions}
-    given["prior_kappa"] = prior_kappa
-    given |= {"threshold": threshold, "prior": prior, "draws": draws, "chains": chains, "warmup": warmup} | options
-    of_model = {name for name, value in given.items() if value is not None} - _OF_EVERY_MODEL
-    recommended = model is None and reliability is None and engine == "auto" and not of_model - {"threshold"}
+    recommended = model is None and reliability is None and engine == "auto" and options.keys() <= _OF_RECOMMENDED
     if recommended and predictions and isinstance(annotations, Scores):  # models of scores have no such prior
-        annotations, given["threshold"] = annotations.split(threshold), None
+        annotations = annotations.split(options.pop("threshold", None))
     if extra == "include":
         annotations = with_predicted(annotations, predictions or {})
     elif extra != "refuse" and predictions:
-        given["predictions"] = {name: line_up(source, annotations, extra) for name, source in predictions.items()}
+        predictions = {name: line_up(source, annotations, extra) for name, source in predictions.items()}
+    settings = {"predictions": predictions, "draws": draws, "chains": chains, "warmup": warmup}
+    given = options | {name: value for name, value in settings.items() if value is not None}
     if isinstance(reliability, str) and reliability == "infer":
         model = "plackett-luce" if model is None else model
-        check_inferable(model, mode)
-        given |= {"engine": None if engine == "auto" else engine, "out": out, "scheduler": scheduler}
-        given = {key: value for key, value in given.items() if value is not None and key != "mode"}
+        check_inferable(model, given.pop("mode", None))
+        refused = {"engine": None if engine == "auto" else engine, "out": out, "scheduler": scheduler}
+        given |= {name: value for name, value in refused.items() if value is not None}
         if "predictions" in given:
             raise ArgumentError(
                 "reliability='infer' does not take predictions yet, but predictions="
@@ -275,7 +260,7 @@ def aggregate(
     given["reliability"] = reliability
     if model is None:
         model = usual_model(annotations)
-        if recommended and given["threshold"] is None and isinstance(annotations, Annotations):
+        if recommended and "threshold" not in given and isinstance(annotations, Annotations):
             given |= {"reliability": 1.0, "class_prior": "learned" if predictions is None else "predictions"}
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
     if version is not None and settled.model.built_in:
