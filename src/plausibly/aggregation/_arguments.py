@@ -19,8 +19,7 @@ from plausibly.model import Model
 from plausibly.models import MODELS
 from plausibly.posterior import REMAINDER_NAME
 from plausibly.predictions import named_predictions
-from plausibly.priors import Evidence, PredictionsPrior
-from plausibly.priors.population import Population
+from plausibly.priors import ClassPrior, Evidence
 from plausibly.seed import check_seed
 
 LEARNED = "learned", "predictions"  #: priors that a NumPyro program of few parameters learns from labels
@@ -43,30 +42,29 @@ def settle(
         raise ArgumentError(f"{known.name} has the engines auto, {', '.join(known.engines)}, but {engine!r} was given.")
     used = known.engines[0] if engine == "auto" else engine
     family = family_of(known)
-    says, population, evidence = family.says(known), given.get("class_prior"), None
+    says, class_prior, evidence = family.says(known), given.get("class_prior"), None
     predictions, prior_kappa = (given.pop(name, None) for name in ("predictions", "prior_kappa"))
+    prior: ClassPrior | None = class_prior if hasattr(class_prior, "lay_out") else None
     predictions = None if predictions is None else named_predictions(predictions)
-    if not says.takes_prior and isinstance(population, Population | PredictionsPrior):
+    if prior is not None and not says.takes_prior:
         raise ArgumentError(
             f"{known.name} has {says.assumes or 'parameters'} in each case and no prior of plausibilities, but a "
-            f"{type(population).__name__} was given as class_prior: pass predictions={{'A': scores}} instead."
+            f"{type(prior).__name__} was given as class_prior: pass predictions={{'A': scores}} instead."
         )
-    if isinstance(population, Population):
-        given["class_prior"] = "population"
-    elif isinstance(population, PredictionsPrior) or (predictions is not None and population is None):
+    if prior is not None:
+        given["class_prior"] = prior.kind
+    elif predictions is not None and class_prior is None:
         given["class_prior"] = "predictions"
     arguments = _arguments(known, used, given)
-    if isinstance(population, Population):
-        arguments["class_prior"] = f"population {population.digest()}"
-    elif isinstance(population, PredictionsPrior):
-        arguments |= {"class_prior": f"predictions {population.digest()}", "shared": "sampled"}
-        evidence = population.evidence
+    if prior is not None:
+        arguments |= prior.arguments()
+        evidence = prior.evidence
     elif arguments.get("class_prior") in LEARNED or predictions is not None:
         evidence = _evidence(arguments, given, predictions, annotations)
     if evidence is None or not evidence.classifiers:
         check_annotated(annotations)
     if prior_kappa is not None:
-        if evidence is None or isinstance(population, PredictionsPrior) or not says.takes_prior:
+        if evidence is None or prior is not None or not says.takes_prior:
             raise ArgumentError(
                 f"prior_kappa={prior_kappa!r} is for a prior of plausibilities that is learned from these cases, but "
                 f"{known.name} with class_prior={str(arguments.get('class_prior')).partition(' ')[0]!r} has none: "
@@ -90,7 +88,7 @@ def settle(
         check_repeats(count)
     check_seed(seed)
     if says.takes_prior and arguments.get("class_prior", "uniform") != "uniform":
-        _check_borrowing(known, used, arguments, given, population, power, annotations)
+        _check_borrowing(known, used, arguments, given, prior, power, annotations)
     else:
         for name, value in (("shared", "sampled"), ("difficulty", "by-case")):
             if arguments.get(name) == value:
@@ -100,7 +98,6 @@ def settle(
                 )
     if isinstance(annotations, Annotations):
         _check_annotations(known, says, annotations)
-    prior = population if isinstance(population, Population | PredictionsPrior) else None
     settled = Settled(known, family, used, engine == "auto", arguments, int(seed), prior, evidence=evidence)
     family.check(annotations, settled)
     return settled
@@ -145,7 +142,7 @@ def _check_borrowing(
     engine: str,
     arguments: dict[str, Any],
     given: Mapping[str, Any],
-    population: Any,
+    prior: ClassPrior | None,
     power: float | None,
     annotations: Annotations | Scores,
 ) -> None:
@@ -175,7 +172,7 @@ def _check_borrowing(
             "class_prior='population' learns from other cases, but there is only one case: leave it out, or give the "
             "population of other cases, see plausibly.priors.population.estimate."
         )
-    if arguments["shared"] == "sampled" and isinstance(population, Population) and not population.samples:
+    if arguments["shared"] == "sampled" and prior is not None and not prior.has_samples:
         raise ArgumentError(
             "shared='sampled' needs draws of the shared parameters, but the population that was given has none: "
             "estimate it with samples=True, or leave shared out."

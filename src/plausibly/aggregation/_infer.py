@@ -42,7 +42,6 @@ from plausibly.inference import (
 )
 from plausibly.model import SETTINGS, Model
 from plausibly.posterior import build_posterior
-from plausibly.priors.population import PopulationPrior
 from plausibly.random_streams import case_keys, take
 
 _TOGETHER = 2000  # cases without annotations that are drawn at a time
@@ -113,8 +112,8 @@ class Independent:
             release_memory()
             plausibility, statistics, diagnosed = drawn.plausibility, drawn.statistics, None
             if mixture is not None:
-                slots, alpha = mixture.priors.slots, mixture.whole.concentration
-                described |= mixture.whole.describe()
+                slots, alpha = mixture.priors.slots, mixture.whole.mean_shape
+                described |= mixture.whole.attributes()
             described |= drawn.attrs
             if statistics is not None:
                 diagnosed = convergence(
@@ -320,8 +319,7 @@ def _gibbs(work: _Work) -> _Drawn:
 def _independence(work: _Work) -> _Drawn:
     assert work.mixture is not None
     mixture, settings = work.mixture, work.settled.numbers("chains", "draws")
-    assert isinstance(mixture.whole, PopulationPrior)
-    population = mixture.whole.population
+    population = mixture.whole
     drawn = sample_staged(work.labels, mixture.priors, population, work.keys, progress=work.bars, **settings)
     shared = population.stages
     return _Drawn(*drawn, {"thinning": PROPOSALS, "stages": shared.text(), "shared_stages": shared.describe()})

@@ -14,8 +14,8 @@ from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.families import Settled
 from plausibly.inference import Heads
-from plausibly.priors import CasePriors, PredictionsPrior
-from plausibly.priors.population import Population, PopulationPrior, estimate, shifts_text
+from plausibly.priors import CasePriors, ClassPrior, PredictionsPrior
+from plausibly.priors.population import estimate, shifts_text
 from plausibly.random_streams import Stream, fold_in, generator, stream_words
 
 SAMPLED = 8  #: draws of a population given each of which the Gibbs sampler runs, for full Bayesian inference
@@ -61,14 +61,14 @@ class Mixture:
 
     annotations: Annotations
     priors: CasePriors  #: given the estimate, or the first draw
-    whole: PopulationPrior | PredictionsPrior
+    whole: ClassPrior
 
     @classmethod
     def of(cls, settled: Settled, annotations: Annotations) -> "Mixture":
         """Lay out the cases of annotations."""
         prior = settled.prior
         assert prior is not None
-        whole = PopulationPrior(prior, settled.shares_draws) if isinstance(prior, Population) else prior
+        whole = prior if settled.shares_draws else prior.estimated()
         return cls(annotations, whole.lay_out(annotations), whole)
 
     def select(self, which: Bool[np.ndarray, " case"]) -> "Mixture":
@@ -165,7 +165,7 @@ def draw_exactly(
     ``numbers`` are those of the draws of the shared parameters, for a prior that every draw has one of.
     """
     words, slots = stream_words(keys)[Stream.POPULATION], mixture.priors.slots
-    if isinstance(mixture.whole, PredictionsPrior):
+    if mixture.whole.shape_by_draw:
         numbers = np.arange(chains * draws) % mixture.whole.n_draws if numbers is None else numbers
         shape = mixture.whole.shapes(mixture.annotations, mixture.priors.slots, numbers)
         shape += mixture.priors.on_slots(counts).astype(np.float32)

@@ -16,8 +16,7 @@ from plausibly.families._shared import SharedDraws
 from plausibly.fingerprint import versions_text
 from plausibly.inference import Program, nested_cases
 from plausibly.model import Model
-from plausibly.priors import Evidence, PredictionsPrior
-from plausibly.priors.population import Population
+from plausibly.priors import ClassPrior, Evidence
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Settled:
     automatic: bool  #: whether the engine was left to choose, so that cases with a known posterior are drawn exactly
     arguments: Mapping[str, Any]  #: all of them, with their defaults
     seed: int
-    prior: Population | PredictionsPrior | None = None  #: what cases have in common, if it is given or learned
+    prior: ClassPrior | None = None  #: what cases have in common, if it is given or learned
     learned: bool = False  #: whether it is learned from these cases
     evidence: Evidence | None = None  #: what classifiers say of the cases, for a prior that is learned from it
     class_shifts: str = ""  #: what the population moved most, see :func:`plausibly.priors.population.largest_shifts`

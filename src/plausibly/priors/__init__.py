@@ -20,6 +20,7 @@ experts disagree.
 
 from plausibly.priors import population as population
 from plausibly.priors._case_priors import CasePriors as CasePriors
+from plausibly.priors._case_priors import ClassPrior as ClassPrior
 from plausibly.priors._evidence import Evidence as Evidence
 from plausibly.priors._predictions import KAPPA as KAPPA
 from plausibly.priors._predictions import PredictionsPrior as PredictionsPrior

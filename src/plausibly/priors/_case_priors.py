@@ -1,11 +1,12 @@
 """Layout of cases under a prior that is learned: slots, and Dirichlet shapes of one component or several."""
 
 from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from plausibly.annotations import REMAINDER, Slots
+from plausibly.annotations import REMAINDER, Annotations, Slots
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,54 @@ class CasePriors:
         return ~self.slots.is_remainder & np.isin(
             key, self.core.case[named].astype(np.int64) * width + self.core.class_index[named]
         )
+
+
+class ClassPrior(Protocol):
+    """Prior over classes that is known or learned: Dirichlet shapes of cases, given draws of what cases share."""
+
+    kind: ClassVar[str]  #: as the argument ``class_prior``
+    evidence: Any  #: what classifiers say of the cases, None if nothing
+    shape_by_draw: ClassVar[bool]  #: whether each draw of a posterior has another draw of the shared parameters
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws of the shared parameters."""
+        ...
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether there are draws of the shared parameters, not just an estimate."""
+        ...
+
+    @property
+    def mean_shape(self) -> float:
+        """Mean prior shape of a class."""
+        ...
+
+    @property
+    def expected(self) -> Float[np.ndarray, " class"]:
+        """Expected plausibilities of a case of which nothing is known."""
+        ...
+
+    def lay_out(self, annotations: Annotations) -> CasePriors:
+        """Lay out the slots of cases, with shapes given the estimate or the first draw."""
+        ...
+
+    def given(self, priors: CasePriors, annotations: Annotations, number: int) -> CasePriors:
+        """Return the same layout with the shapes given a draw of the shared parameters."""
+        ...
+
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of an aggregation with this prior."""
+        ...
+
+    def digest(self) -> str:
+        """Hash of everything that a posterior depends on."""
+        ...
+
+    def attributes(self) -> dict[str, Any]:
+        """Attributes of the posterior."""
+        ...
 
 
 def with_likely(core: Slots, likely: Int[np.ndarray, "2 likely"], n_classes: int) -> Slots:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -38,6 +38,13 @@ class PredictionsPrior:
     log_prevalence: Float[np.ndarray, " class"]
     fit: Fit
     spread: Literal["labels", "assumed", "unknown"] = "labels"  #: what says how far experts agree in a case
+    kind: ClassVar = "predictions"  #: as the argument ``class_prior``
+    shape_by_draw: ClassVar = True  #: each draw of a posterior has another draw of the shared parameters
+    has_samples: ClassVar = True  #: there is no estimate
+
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of an aggregation with this prior."""
+        return {"class_prior": f"{self.kind} {self.digest()}", "shared": "sampled"}
 
     @classmethod
     def learn(
@@ -83,7 +90,7 @@ class PredictionsPrior:
             found.update(np.ascontiguousarray(values).tobytes())
         return found.hexdigest()
 
-    def describe(self) -> dict[str, Any]:
+    def attributes(self) -> dict[str, Any]:
         """Attributes of the posterior: classifiers, how parameters were drawn, and the prior of unnamed classes."""
         parameters = {
             name: {"mean": values.mean(0).round(4).tolist(), "sd": values.std(0).round(4).tolist()}
@@ -92,19 +99,19 @@ class PredictionsPrior:
         found = self.evidence.describe() | {"method": self.fit.method, "parameters": parameters}
         found["effective_size"] = round(self.fit.effective_size)
         found["spread"] = self.spread
-        rounded = [float(f"{value:.4g}") for value in self._mean_shape]
+        rounded = [float(f"{value:.4g}") for value in self._shape]
         kind = "evidence" if self.evidence.classifiers else "learned_prior"
         return {kind: json.dumps(found), "class_prior_shape": json.dumps(rounded)}
 
     @property
-    def concentration(self) -> float:
+    def mean_shape(self) -> float:
         """Mean prior shape of a class."""
-        return float(self._mean_shape.mean())
+        return float(self._shape.mean())
 
     @property
     def expected(self) -> Float[np.ndarray, " class"]:
         """Expected plausibilities of a case of which nothing is known but that it is one of these."""
-        return self._mean_shape / self._mean_shape.sum()
+        return self._shape / self._shape.sum()
 
     def expected_in(self, annotations: Annotations) -> Float[np.ndarray, "case class"]:
         """Expected plausibilities of cases without their annotations."""
@@ -114,7 +121,7 @@ class PredictionsPrior:
         return (shape / shape.sum(-1, keepdims=True)).mean(0)
 
     @cached_property
-    def _mean_shape(self) -> Float[np.ndarray, " class"]:
+    def _shape(self) -> Float[np.ndarray, " class"]:
         cases = self.evidence.cases[:2000]
         return self._dense(self.evidence.of_cases(cases), self._parameters([0])).mean((0, 1))
 

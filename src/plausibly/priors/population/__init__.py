@@ -44,7 +44,6 @@ using mixtures, ibid. 90, for concentrations; Papaspiliopoulos & Roberts (2008),
 methods for Dirichlet process hierarchical models, Biometrika 95, for exchanges of labels.
 """
 
-from plausibly.priors.population._case_priors import PopulationPrior as PopulationPrior
 from plausibly.priors.population._case_priors import at_population as at_population
 from plausibly.priors.population._case_priors import case_priors as case_priors
 from plausibly.priors.population._difficulty import difficulties as difficulties

@@ -6,10 +6,9 @@ annotations, so an engine samples named classes and one remainder with the shape
 into slots of its own afterwards.
 """
 
-import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
@@ -19,9 +18,10 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.annotations._by_case import check_annotated
 from plausibly.errors import AnnotationError
 from plausibly.priors._case_priors import CasePriors, with_likely
-from plausibly.priors.population._estimate import rank_weight
-from plausibly.priors.population._population import Population
 from plausibly.priors.population._sampler import NODE_WEIGHTS, NODES
+
+if TYPE_CHECKING:
+    from plausibly.priors.population._population import Population
 
 HEADS = 32  #: heads of a case that are told apart; all of them where there are no more classes
 HEADS_BY_CASE = 12  #: the same where each has five concentrations
@@ -32,48 +32,17 @@ _CASES = 500  # looked at together
 _LEAST = 1e-12
 
 
-@dataclass(frozen=True)
-class PopulationPrior:
-    """A population as the prior of cases, at its estimate or at each of its draws."""
-
-    population: Population
-    sampled: bool
-
-    @property
-    def n_draws(self) -> int:
-        """Number of draws of the shared parameters; 1 for an estimate."""
-        return len(self.population.samples) if self.sampled else 1
-
-    @property
-    def concentration(self) -> float:
-        """Mean prior shape of a class."""
-        first = self.population.samples[0] if self.sampled else self.population
-        return first.concentration / len(first.classes)
-
-    def lay_out(self, annotations: Annotations) -> CasePriors:
-        """Lay out the slots of cases, with their priors given the estimate."""
-        return case_priors(self.population, annotations)
-
-    def given(self, priors: CasePriors, annotations: Annotations, number: int) -> CasePriors:
-        """Return the same layout given a draw of the shared parameters; each has other heads."""
-        if not self.sampled:
-            return priors
-        drawn = self.population.samples[number]
-        return at_population(replace(priors, heads=case_priors(drawn, annotations).heads), drawn)
-
-    def describe(self) -> dict[str, Any]:
-        """Attributes of the posterior: the shared parameters, and the prior shape of every class in a remainder."""
-        shape = self.population.concentration * self.population.expected
-        rounded = [float(f"{value:.4g}") for value in shape]
-        return {"population": json.dumps(self.population.describe()), "class_prior_shape": json.dumps(rounded)}
+def rank_weight(block: Float[np.ndarray, "*entry"]) -> Float[np.ndarray, "*entry"]:
+    """Probability that a block counts as a label: 1 for the first, then 1/4, 1/8, and so on."""
+    return np.where(block == 0, 1.0, 0.5 ** (np.asarray(block, float) + 1))
 
 
-def case_priors(population: Population, annotations: Annotations) -> CasePriors:
+def case_priors(population: "Population", annotations: Annotations) -> CasePriors:
     """Lay out the cases of annotations under a population.
 
     Examples
     --------
-    >>> population = Population.of(["a", "b", "c"], [0.6, 0.3, 0.1], concentration=2.0)
+    >>> population = pb.priors.population.Population.of(["a", "b", "c"], [0.6, 0.3, 0.1], concentration=2.0)
     >>> annotations = pb.Annotations.from_labels([["a", "a"]], classes=["a", "b", "c"])
     >>> case_priors(population, annotations).slots.class_index.tolist()
     [0, 1, 2]
@@ -94,7 +63,7 @@ def case_priors(population: Population, annotations: Annotations) -> CasePriors:
     return at_population(CasePriors(slots, core, heads, nothing, nothing, nothing), population)
 
 
-def at_population(priors: CasePriors, population: Population) -> CasePriors:
+def at_population(priors: CasePriors, population: "Population") -> CasePriors:
     """Return the same layout with the shapes and weights of a population, such as a draw of another one."""
     shares, logs = prior_shares(population), _log(population.prevalence)[priors.heads]
     factors, weights = nodes(population)
@@ -112,20 +81,20 @@ def at_population(priors: CasePriors, population: Population) -> CasePriors:
     )
 
 
-def nodes(population: Population) -> tuple[Float[np.ndarray, " node"], Float[np.ndarray, " node"]]:
+def nodes(population: "Population") -> tuple[Float[np.ndarray, " node"], Float[np.ndarray, " node"]]:
     """Factors of the concentration of a case, and their prior probabilities."""
     if not population.spread:
         return np.ones(1), np.ones(1)
     return np.exp(population.spread * NODES), NODE_WEIGHTS
 
 
-def prior_shares(population: Population) -> Float[np.ndarray, "head class"]:
+def prior_shares(population: "Population") -> Float[np.ndarray, "head class"]:
     """Prior shapes of all classes by head."""
     return np.maximum(population.concentration * population.profiles, _LEAST)
 
 
 def expected_labels(
-    population: Population, annotations: Annotations, counted: list[np.ndarray] | None = None
+    population: "Population", annotations: Annotations, counted: list[np.ndarray] | None = None
 ) -> Iterator[tuple[slice, np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]]:
     """What the labels of cases say under a population, some hundred cases at a time; ``counted`` gets their numbers.
 

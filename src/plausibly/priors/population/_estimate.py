@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import xarray as xr
-from jaxtyping import Float
 
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations
 from plausibly.annotations._by_case import check_annotated
 from plausibly.diagnostics import judge_shared
 from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.priors.population._case_priors import rank_weight
 from plausibly.priors.population._population import Population
 from plausibly.priors.population._sampler import Labels, State, start, sweep
 from plausibly.random_streams import check_seed
@@ -26,11 +26,6 @@ SAMPLES = 40  #: draws that are kept for full Bayesian inference
 
 _kept: OrderedDict[tuple, Population] = OrderedDict()  # of the last few data sets, since sweeps ask again and again
 _KEPT = 8
-
-
-def rank_weight(block: Float[np.ndarray, "*entry"]) -> Float[np.ndarray, "*entry"]:
-    """Probability that a block counts as a label: 1 for the first, then 1/4, 1/8, and so on."""
-    return np.where(block == 0, 1.0, 0.5 ** (np.asarray(block, float) + 1))
 
 
 def estimate(
@@ -163,16 +158,10 @@ def _alike(profiles: np.ndarray, which: np.ndarray) -> np.ndarray:
 
 def _thinned(state: State, kept: bool, samples: bool) -> State:
     """Profiles of the draws that keep them, in single precision, and drawn ones only if they are wanted."""
-    return State(
-        state.concentration,
-        state.strength,
-        state.self_share,
-        state.prevalence,
-        state.expected,
-        state.profiles.astype(np.float32) if samples and kept else np.empty((0, 0)),
-        state.mean_profiles.astype(np.float32) if kept else np.empty((0, 0)),
-        state.spread,
-    )
+    none = np.empty((0, 0))
+    profiles = state.profiles.astype(np.float32) if samples and kept else none
+    mean = state.mean_profiles.astype(np.float32) if kept else none
+    return replace(state, profiles=profiles, mean_profiles=mean, node=None)
 
 
 def _judge(by_chain: list[list[State]], names: np.ndarray, samples: bool, progress: Progress) -> xr.Dataset:

@@ -1,8 +1,9 @@
 """The shared parameters of all cases."""
 
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,8 @@ from jaxtyping import Float
 
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
+from plausibly.priors._case_priors import CasePriors
+from plausibly.priors.population._case_priors import at_population, case_priors
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +93,50 @@ class Population:
         names, pi = np.asarray(classes, dtype=str), np.asarray(prevalence, float)
         profiles = self_share * np.eye(len(names)) + (1 - self_share) * pi
         return cls(names, pi, profiles, float(concentration), float(strength), float(self_share))
+
+    kind: ClassVar = "population"  #: as the argument ``class_prior``
+    evidence: ClassVar = None  #: no predictions are known
+    shape_by_draw: ClassVar = False  #: draws of a Markov chain share their shapes
+
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of an aggregation with this prior."""
+        return {"class_prior": f"{self.kind} {self.digest()}"}
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether there are draws of the shared parameters, not just an estimate."""
+        return bool(self.samples)
+
+    def estimated(self) -> "Population":
+        """Return the estimate without draws of the shared parameters."""
+        return replace(self, samples=())
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws of the shared parameters; 1 for an estimate."""
+        return max(len(self.samples), 1)
+
+    @property
+    def mean_shape(self) -> float:
+        """Mean prior shape of a class."""
+        first = self.samples[0] if self.samples else self
+        return first.concentration / len(first.classes)
+
+    def lay_out(self, annotations: Annotations) -> CasePriors:
+        """Lay out the slots of cases, with their priors given the estimate."""
+        return case_priors(self, annotations)
+
+    def given(self, priors: CasePriors, annotations: Annotations, number: int) -> CasePriors:
+        """Return the same layout given a draw of the shared parameters; each has other heads."""
+        if not self.samples:
+            return priors
+        drawn = self.samples[number]
+        return at_population(replace(priors, heads=case_priors(drawn, annotations).heads), drawn)
+
+    def attributes(self) -> dict[str, Any]:
+        """Attributes of the posterior: the shared parameters, and the prior shape of every class in a remainder."""
+        rounded = [float(f"{value:.4g}") for value in self.concentration * self.expected]
+        return {"population": json.dumps(self.describe()), "class_prior_shape": json.dumps(rounded)}
 
     def digest(self) -> str:
         """Hash of everything that a posterior depends on."""
