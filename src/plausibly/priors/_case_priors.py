@@ -71,6 +71,10 @@ class ClassPrior(Protocol):
         """Whether there are draws of the shared parameters, not just an estimate."""
         ...
 
+    def estimated(self) -> "ClassPrior":
+        """Return the estimate without draws of the shared parameters, if there is one."""
+        ...
+
     @property
     def mean_shape(self) -> float:
         """Mean prior shape of a class."""

@@ -42,6 +42,10 @@ class PredictionsPrior:
     shape_by_draw: ClassVar = True  #: each draw of a posterior has another draw of the shared parameters
     has_samples: ClassVar = True  #: there is no estimate
 
+    def estimated(self) -> "PredictionsPrior":
+        """Return the prior itself."""
+        return self
+
     def arguments(self) -> dict[str, Any]:
         """Arguments of an aggregation with this prior."""
         return {"class_prior": f"{self.kind} {self.digest()}", "shared": "sampled"}
