@@ -26,7 +26,7 @@ from plausibly.inference.gibbs import _engine, _ordinal, _sweep, _tied_blocks
 from plausibly.inference.nuts import _sampler
 from plausibly.models import MODELS
 from plausibly.planning import _forecast
-from plausibly.priors import Evidence, PredictionsPrior, _program
+from plausibly.priors import CasePriors, Evidence, PredictionsPrior, _program
 from plausibly.priors.population import _sampler as _population
 from plausibly.priors.population._staged_cases import StagedCases
 from validation import conformal, judge
@@ -194,7 +194,7 @@ def _larger_heads(choose_head):
     return wrong
 
 
-def _prior_heads(posterior_weights):
+def _prior_heads(weights):
     return lambda priors, counts: np.exp(priors.log_weight)
 
 
@@ -329,7 +329,7 @@ BREAKS = {
         "shapes of heads are 50 % too large", "mixture, Gibbs", "population", _engine, "choose_head", _larger_heads
     ),
     "mixture-heads": Break(
-        "heads ignore the labels", "mixture, exact", "population", _with_population, "posterior_weights", _prior_heads
+        "heads ignore the labels", "mixture, exact", "population", CasePriors, "weights", _prior_heads
     ),
     "staged-proposals": Break("weights forget the proposals", "staged", "population", _staged, "propose", _unweighted),
     "staged-twice": Break(

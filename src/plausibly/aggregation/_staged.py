@@ -36,18 +36,14 @@ def learn_stages(settled: Settled, annotations: Annotations, seed: int) -> Settl
             f"{settled.model.name} infers the reliability of first choices, but reliability="
             f"{arguments['reliability']:g} was given: leave it out, or add first='given'."
         )
-    inferred = {
-        "concentration": True,
-        "spread": arguments["difficulty"] == "by-case",
-        "reliability": arguments["first"] == "inferred",
-        "ratio": arguments["later"] == "inferred",
-        "dependence": arguments["follow"] == "inferred",
-        "focus": arguments["follow"] == "inferred",
-        "sharpness": arguments["follow"] == "inferred",
-        "discount": arguments["follow"] == "inferred",
-        "careless": arguments["careless"] == "inferred",
-        "careless_later": arguments["careless"] == "inferred",
+    of_option = {
+        "first": ("reliability",),
+        "later": ("ratio",),
+        "follow": ("dependence", "focus", "sharpness", "discount"),
+        "careless": ("careless", "careless_later"),
     }
+    inferred = {name: arguments[option] == "inferred" for option, names in of_option.items() for name in names}
+    inferred |= {"concentration": True, "spread": arguments["difficulty"] == "by-case"}
     found = estimate_stages(
         annotations,
         population,

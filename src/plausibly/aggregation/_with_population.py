@@ -7,7 +7,6 @@ from os import cpu_count
 
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
-from scipy.special import gammaln
 from scipy.stats import rankdata
 
 from plausibly._progress import Progress
@@ -133,22 +132,10 @@ def expected(mixture: Mixture, counts: Float[np.ndarray, " core"]) -> Float[np.n
 
 
 def _expected(priors: CasePriors, counts: np.ndarray) -> np.ndarray:
-    weight = posterior_weights(priors, counts)
+    weight = priors.weights(counts)
     shape = priors.shape + priors.on_slots(counts)
     total = np.add.reduceat(shape, priors.slots.start[:-1], axis=1)[:, priors.slots.case]
     return (weight.T[:, priors.slots.case] * shape / total).sum(0)
-
-
-def posterior_weights(priors: CasePriors, counts: Float[np.ndarray, " core"]) -> Float[np.ndarray, "case head"]:
-    """Posterior probabilities of the heads of every case, exact given label counts."""
-    shape = np.maximum(priors.core_shape, _LEAST)
-    terms = np.where(counts > 0, gammaln(shape + counts) - gammaln(shape), 0)
-    start = priors.core.start[:-1]
-    logs = priors.log_weight + np.add.reduceat(terms, start, axis=1).T
-    whole, total = np.add.reduceat(shape, start, axis=1).T, np.add.reduceat(counts, start)[:, None]
-    logs += gammaln(whole) - gammaln(whole + total)
-    weight = np.exp(logs - logs.max(1, keepdims=True))
-    return weight / weight.sum(1, keepdims=True)
 
 
 def draw_exactly(
@@ -174,7 +161,7 @@ def draw_exactly(
     out = np.empty((chains, draws, len(slots)), np.float32)
     first = 0
     for number, (priors, n) in enumerate(mixture.parts(draws)):
-        weight, added = posterior_weights(priors, counts), priors.on_slots(counts)
+        weight, added = priors.weights(counts), priors.on_slots(counts)
         below = np.cumsum(weight, axis=1)
         for case in range(len(words)):
             own = slice(*slots.start[case : case + 2])

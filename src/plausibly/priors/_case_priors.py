@@ -5,8 +5,11 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from scipy.special import gammaln
 
 from plausibly.annotations import REMAINDER, Annotations, Slots
+
+_LEAST = 1e-9
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,17 @@ class CasePriors:
     def on_slots(self, counts: Float[np.ndarray, " core"]) -> Float[np.ndarray, " slot"]:
         """Expand label counts of the core slots to all slots; counts of a remainder are 0."""
         return np.where(self._is_named(), counts[self.core_of()], 0)
+
+    def weights(self, counts: Float[np.ndarray, " core"]) -> Float[np.ndarray, "case component"]:
+        """Posterior probabilities of the components of every case, exact given label counts."""
+        shape = np.maximum(self.core_shape, _LEAST)
+        terms = np.where(counts > 0, gammaln(shape + counts) - gammaln(shape), 0)
+        start = self.core.start[:-1]
+        logs = self.log_weight + np.add.reduceat(terms, start, axis=1).T
+        whole, total = np.add.reduceat(shape, start, axis=1).T, np.add.reduceat(counts, start)[:, None]
+        logs += gammaln(whole) - gammaln(whole + total)
+        weight = np.exp(logs - logs.max(1, keepdims=True))
+        return weight / weight.sum(1, keepdims=True)
 
     def _is_named(self) -> np.ndarray:
         width = int(self.slots.class_index.max(initial=0)) + 2

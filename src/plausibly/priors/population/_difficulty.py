@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-from scipy.special import gammaln, logsumexp
 
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
@@ -61,13 +60,8 @@ def difficulties(annotations: Annotations, population: Population) -> pd.DataFra
         counts[priors.core.find(case + part.start, label)] = counted.pop()
         top.append(expected.argmax(1))
         share.append(expected.max(1))
-    start = priors.core.start[:-1]
-    terms = np.where(counts > 0, gammaln(priors.core_shape + counts) - gammaln(priors.core_shape), 0)
-    total = np.add.reduceat(counts, start)
-    whole = np.repeat(population.concentration * factors, priors.heads.shape[1])
-    logs = priors.log_weight + np.add.reduceat(terms, start, axis=1).T
-    logs = logs + gammaln(whole) - gammaln(whole + total[:, None])
-    weight = np.exp(logs - logsumexp(logs, axis=1, keepdims=True)).reshape(len(logs), len(factors), -1).sum(2)
+    weight = priors.weights(counts)
+    weight = weight.reshape(len(weight), len(factors), -1).sum(2)
     mean = weight @ np.log(factors)
     table = pd.DataFrame(
         {
