@@ -68,7 +68,7 @@ class Independent:
             if settled.model.staged is not None:
                 settled = learn_stages(settled, observed, settled.seed)
         slots = self.layout(observed, settled)
-        return replace(settled, shapes=Shapes.of(observed.annotated, settled, slots), quantities=len(slots))
+        return replace(settled, shapes=Shapes.of(observed.annotated, settled), quantities=len(slots))
 
     def layout(self, observed: Annotations | Scores, settled: Settled) -> Slots:
         """Slots that the arguments give mass, or that the prior makes likely."""

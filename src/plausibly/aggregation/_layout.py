@@ -75,8 +75,8 @@ class Shapes:
     n_cases: int | None = None  #: of all together
 
     @classmethod
-    def of(cls, observed: Annotations | Scores, settled: Settled, slots: Slots) -> "Shapes":
-        """Decide on the shapes for all cases, and the slots of their posterior."""
+    def of(cls, observed: Annotations | Scores, settled: Settled) -> "Shapes":
+        """Decide on the shapes for all cases."""
         if isinstance(observed, Scores):
             return cls()
         model, arguments = settled.model, settled.arguments
