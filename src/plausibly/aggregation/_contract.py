@@ -22,9 +22,8 @@ from plausibly.distributions import log_ratios
 from plausibly.errors import ArgumentError
 from plausibly.families import Settled
 from plausibly.fingerprint import data_digest, identity
-from plausibly.inference import Program, bucket_cases
+from plausibly.inference import bucket_cases
 from plausibly.inference._program import PLAUSIBILITY, CaseData, case_inputs
-from plausibly.model import Model
 
 _TOGETHER, _ALONE = 100, 3  # cases that are computed at once, and those of them that are computed alone, too
 _POINTS = 5  # plausibilities at which densities are compared
@@ -42,8 +41,8 @@ def check_contract(observed: Annotations | Scores, settled: Settled) -> None:
         If ``exact``, ``evidence`` or ``point_estimate`` let cases depend on each other, or ``exact`` does not add the
         concentration, or is not the posterior of the program, or if the program ignores a prior that is learned.
     """
-    model, arguments = settled.model, settled.arguments
-    key = identity(model), data_digest(arguments)  # pyright: ignore[reportArgumentType]
+    model = settled.model
+    key = identity(model), data_digest(settled.arguments)  # pyright: ignore[reportArgumentType]
     if model.built_in or key in _kept:
         return
     some = np.unique(np.linspace(0, observed.n_cases - 1, _TOGETHER).astype(int))
@@ -51,22 +50,21 @@ def check_contract(observed: Annotations | Scores, settled: Settled) -> None:
     which = np.unique(np.linspace(0, len(some) - 1, _ALONE).astype(int))
     for name in ("exact", "evidence", "point_estimate"):
         if getattr(model, name) is not None and not (name == "evidence" and model.of_scores):
-            of_all = _by_case(model, name, together, arguments)
+            of_all = _by_case(settled, name, together)
             for at in which:
-                _check_alone(model, name, together.select([at]), arguments, of_all[at])
+                _check_alone(settled, name, together.select([at]), of_all[at])
     if isinstance(together, Annotations):
         for at in which:
             if model.exact is not None:
-                _check_exact(model, together.select([at]), arguments)
+                _check_exact(settled, together.select([at]))
             if settled.borrows and settled.engine == "nuts":
-                _check_takes_prior(model, together.select([at]), arguments)
+                _check_takes_prior(settled, together.select([at]))
     _kept.add(key)
 
 
-def _by_case(
-    model: Model, name: str, observed: Annotations | Scores, arguments: Mapping[str, Any]
-) -> list[Float[np.ndarray, " slot"]]:
-    """Return what a declared function makes of each case."""
+def _by_case(settled: Settled, name: str, observed: Annotations | Scores) -> list[Float[np.ndarray, " slot"]]:
+    """Results of a declared function, by case."""
+    model, arguments = settled.model, settled.arguments
     if isinstance(observed, Scores):
         if name == "exact":
             found = exact_posterior(model, observed, *lay_out(observed, arguments)[:1], _PRIOR, arguments)
@@ -90,84 +88,71 @@ def _layout(observed: Annotations, arguments: Mapping[str, Any]) -> tuple[Slots,
 
 
 def _check_alone(
-    model: Model,
-    name: str,
-    alone: Annotations | Scores,
-    arguments: Mapping[str, Any],
-    together: Float[np.ndarray, " slot"],
+    settled: Settled, name: str, alone: Annotations | Scores, together: Float[np.ndarray, " slot"]
 ) -> None:
-    (found,) = _by_case(model, name, alone, arguments)
+    (found,) = _by_case(settled, name, alone)
     if not np.allclose(found, together, _CLOSE, _CLOSE):
         raise ArgumentError(
-            f"{name}= of the model {model.name} must treat every case by itself, but what it returns for case "
+            f"{name}= of the model {settled.model.name} must treat every case by itself, but what it returns for case "
             f"{str(alone.cases[0])!r} changes by up to {np.abs(found - together).max():.3g} with the other cases: "
             "let it depend on the annotations of each case alone. A prior that is learned from all cases is "
             "class_prior='learned' or 'population'."
         )
 
 
-def _check_exact(model: Model, alone: Annotations, arguments: Mapping[str, Any]) -> None:
-    slots, prior = _layout(alone, arguments)
-    found = np.asarray(exact_posterior(model, alone, slots, prior, arguments), float)
-    added = found - exact_posterior(model, alone, slots, np.zeros(len(slots)), arguments)
+def _check_exact(settled: Settled, alone: Annotations) -> None:
+    slots, prior = _layout(alone, settled.arguments)
+
+    def shapes(prior: np.ndarray) -> np.ndarray:
+        return np.asarray(exact_posterior(settled.model, alone, slots, prior, settled.arguments), float)
+
+    found = shapes(prior)
+    added = found - shapes(np.zeros(len(slots)))
     case = str(alone.cases[0])
     if not np.allclose(added, prior, _CLOSE, _CLOSE):
         at = np.nanargmax(np.abs(added - prior)) if np.isfinite(added).any() else 0
         raise ArgumentError(
-            f"exact= of the model {model.name} must add the concentration that it is given, but for case {case!r} a "
-            f"concentration of {prior[at]:.3g} instead of 0 in a slot adds {added[at]:.3g}: return what the "
+            f"exact= of the model {settled.model.name} must add the concentration that it is given, but for case "
+            f"{case!r} a concentration of {prior[at]:.3g} instead of 0 in a slot adds {added[at]:.3g}: return what the "
             "annotations are worth, plus the concentration."
         )
-    gap = _gap_to_program(model, alone, slots, prior, found, arguments)
+    gap = _gap_to_program(settled, _called(settled, alone, slots, prior), found)
     if not gap <= _CLOSE * (10 + np.abs(found).sum()):
         raise ArgumentError(
-            f"exact= of the model {model.name} must be the posterior of its program, but for case {case!r} the "
+            f"exact= of the model {settled.model.name} must be the posterior of its program, but for case {case!r} the "
             f"difference of their log densities varies by {gap:.3g} over the plausibilities, and should be constant: "
             "correct one of the two, or declare no exact=, so that NUTS samples the program."
         )
 
 
-def _check_takes_prior(model: Model, alone: Annotations, arguments: Mapping[str, Any]) -> None:
+def _check_takes_prior(settled: Settled, alone: Annotations) -> None:
     """Refuse a program on which another concentration has no effect, so that a prior that is learned has none."""
-    slots, prior = _layout(alone, arguments)
+    slots, prior = _layout(alone, settled.arguments)
     if len(slots) < 2:
         return
-    program, data = _called(model, alone, slots, prior, arguments)
-    _, other = _called(model, alone, slots, 2 * prior, arguments)
+    program, data = settled.program, _called(settled, alone, slots, prior)
+    other = _called(settled, alone, slots, 2 * prior)
     shapes = program.latent(data)
     at = jnp.asarray(np.random.default_rng(0).normal(size=sum(map(math.prod, shapes.values()))), jnp.float32)
     if program.potential(at, data, shapes) == program.potential(at, other, shapes):
         raise ArgumentError(
-            f"class_prior={str(arguments['class_prior']).partition(' ')[0]!r} gives a program its prior as "
-            f"case.concentration, but {model.name} does not use it: write for example numpyro.sample('plausibility', "
-            "dist.Dirichlet(case.concentration)), or leave class_prior and predictions out."
+            f"class_prior={str(settled.arguments['class_prior']).partition(' ')[0]!r} gives a program its prior as "
+            f"case.concentration, but {settled.model.name} does not use it: write for example "
+            "numpyro.sample('plausibility', dist.Dirichlet(case.concentration)), or leave class_prior and predictions "
+            "out."
         )
 
 
-def _called(
-    model: Model,
-    alone: Annotations,
-    slots: Slots,
-    prior: Float[np.ndarray, " slot"],
-    arguments: Mapping[str, Any],
-) -> tuple[Program, CaseData]:
-    """Program of a model, and what it is called with for a case."""
-    program = Program(model.program, tuple(model.static(arguments).items()))
+def _called(settled: Settled, alone: Annotations, slots: Slots, prior: Float[np.ndarray, " slot"]) -> CaseData:
+    """Input of the program for a case."""
     (bucket,) = bucket_cases(alone, slots, prior)
-    return program, jax.tree.map(lambda a: a[..., 0], case_inputs(model.numeric(arguments))(bucket, np.zeros(1, int)))
+    inputs = case_inputs(settled.model.numeric(settled.arguments))
+    return jax.tree.map(lambda a: a[..., 0], inputs(bucket, np.zeros(1, int)))
 
 
-def _gap_to_program(
-    model: Model,
-    alone: Annotations,
-    slots: Slots,
-    prior: Float[np.ndarray, " slot"],
-    found: Float[np.ndarray, " slot"],
-    arguments: Mapping[str, Any],
-) -> float:
+def _gap_to_program(settled: Settled, data: CaseData, found: Float[np.ndarray, " slot"]) -> float:
     """By how much the difference of two log densities varies; 0 where the program has latent sites to sum out."""
-    program, data = _called(model, alone, slots, prior, arguments)
-    n = len(slots)
+    program, n = settled.program, len(found)
     latent = set(program.latent(data)) if n > 1 else set()
     if latent not in ({PLAUSIBILITY}, {"log_ratio"}):
         return 0.0
@@ -175,7 +160,7 @@ def _gap_to_program(
     def difference(plausibility: jax.Array) -> jax.Array:
         of_simplex = latent == {PLAUSIBILITY}
         sites = {PLAUSIBILITY: plausibility} if of_simplex else {"log_ratio": log_ratios(plausibility)}
-        own, _ = log_density(model.program, (data.case,), {**data.arguments, **dict(program.static)}, sites)
+        own, _ = log_density(settled.model.program, (data.case,), {**data.arguments, **dict(program.static)}, sites)
         return own - ((found - of_simplex) * jnp.log(plausibility)).sum()
 
     points = np.random.default_rng(0).dirichlet(np.full(n, 2.0), _POINTS)
