@@ -11,9 +11,10 @@ import plausibly as pb
 from plausibly.aggregation import settle
 from plausibly.aggregation._with_population import Mixture, expected
 from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.inference._draws import draw_tables
 from plausibly.posterior import top_classes
 from plausibly.priors.population import Population, case_priors, estimate, shifts
-from plausibly.priors.population._sampler import _exchange, _exchanged, _log_labels, _profile_shape, _slice, _tables
+from plausibly.priors.population._sampler import _exchange, _exchanged, _log_labels, _positive, _profile_shape
 
 CLASSES = list("abcdefgh")
 RANKED = pb.datasets.simulate_differentials(20, n_classes=8, seed=0).annotations
@@ -111,7 +112,7 @@ def test_profiles_find_what_goes_together():
 
 def test_tables_of_a_restaurant():
     """The expected number of tables is a Σ 1 / (a + j)."""
-    found = _tables(np.full(20_000, 5), np.full(20_000, 1.5), np.random.default_rng(0))
+    found = draw_tables(np.full(20_000, 1.5), np.full(20_000, 5), np.random.default_rng(0))
     assert found.mean() == pytest.approx(sum(1.5 / (1.5 + j) for j in range(5)), abs=0.03)
 
 
@@ -153,7 +154,7 @@ def test_slices_draw_from_a_density():
     """Gamma(3), of mean and variance 3; on the scale of the logarithm, its Jacobian included."""
     random, x, found = np.random.default_rng(0), 1.0, []
     for _ in range(6000):
-        x = _slice(x, lambda x: 2 * np.log(x) - x, random)
+        x = _positive(x, lambda x: 2 * np.log(x) - x, random)
         found.append(x)
     assert np.mean(found) == pytest.approx(3, abs=0.15)
     assert np.var(found) == pytest.approx(3, abs=0.5)
