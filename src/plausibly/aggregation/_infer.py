@@ -42,6 +42,7 @@ from plausibly.inference import (
 )
 from plausibly.model import SETTINGS, Model
 from plausibly.posterior import build_posterior
+from plausibly.priors.population import Population
 from plausibly.random_streams import case_keys, take
 
 _TOGETHER = 2000  # cases without annotations that are drawn at a time
@@ -320,6 +321,7 @@ def _independence(work: _Work) -> _Drawn:
     assert work.mixture is not None
     mixture, settings = work.mixture, work.settled.numbers("chains", "draws")
     population = mixture.whole
+    assert isinstance(population, Population)
     drawn = sample_staged(work.labels, mixture.priors, population, work.keys, progress=work.bars, **settings)
     shared = population.stages
     return _Drawn(*drawn, {"thinning": PROPOSALS, "stages": shared.text(), "shared_stages": shared.describe()})

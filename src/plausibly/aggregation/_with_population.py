@@ -152,7 +152,7 @@ def draw_exactly(
     ``numbers`` are those of the draws of the shared parameters, for a prior that every draw has one of.
     """
     words, slots = stream_words(keys)[Stream.POPULATION], mixture.priors.slots
-    if mixture.whole.shape_by_draw:
+    if mixture.whole.shapes is not None:
         numbers = np.arange(chains * draws) % mixture.whole.n_draws if numbers is None else numbers
         shape = mixture.whole.shapes(mixture.annotations, mixture.priors.slots, numbers)
         shape += mixture.priors.on_slots(counts).astype(np.float32)

@@ -73,7 +73,9 @@ class ClassPrior(Protocol):
 
     kind: ClassVar[str]  #: as the argument ``class_prior``
     evidence: Any  #: what classifiers say of the cases, None if nothing
-    shape_by_draw: ClassVar[bool]  #: whether each draw of a posterior has another draw of the shared parameters
+    #: shapes (draw, slot) given annotations, slots and numbers of draws of the shared parameters, if each draw of a
+    #: posterior has another of these; None if the draws of a chain share them
+    shapes: Any
 
     @property
     def n_draws(self) -> int:

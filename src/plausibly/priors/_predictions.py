@@ -39,7 +39,6 @@ class PredictionsPrior:
     fit: Fit
     spread: Literal["labels", "assumed", "unknown"] = "labels"  #: what says how far experts agree in a case
     kind: ClassVar = "predictions"  #: as the argument ``class_prior``
-    shape_by_draw: ClassVar = True  #: each draw of a posterior has another draw of the shared parameters
     has_samples: ClassVar = True  #: there is no estimate
 
     def estimated(self) -> "PredictionsPrior":

@@ -96,7 +96,7 @@ class Population:
 
     kind: ClassVar = "population"  #: as the argument ``class_prior``
     evidence: ClassVar = None  #: no predictions are known
-    shape_by_draw: ClassVar = False  #: draws of a Markov chain share their shapes
+    shapes: ClassVar = None  #: draws of a chain share the shared parameters
 
     def arguments(self) -> dict[str, Any]:
         """Arguments of an aggregation with this prior."""
