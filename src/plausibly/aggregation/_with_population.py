@@ -13,6 +13,7 @@ from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.families import Settled
 from plausibly.inference import Heads
+from plausibly.inference._draws import log_gammas
 from plausibly.priors import CasePriors, ClassPrior, PredictionsPrior
 from plausibly.priors.population import estimate, shifts_text
 from plausibly.random_streams import Stream, fold_in, generator, stream_words
@@ -233,6 +234,6 @@ def _draw_in_place(shape: Float[np.ndarray, "draw slot"], slots: Slots, words: U
 def _dirichlet(random: np.random.Generator, shape: Float[np.ndarray, "draw slot"]) -> Float[np.ndarray, "draw slot"]:
     """One draw for each row of shapes; by logarithms, where small shapes are not lost."""
     shape = np.maximum(shape, _LEAST)
-    logs = np.log(random.standard_gamma(shape + 1)) - random.standard_exponential(shape.shape) / shape
+    logs = log_gammas(shape, random)
     values = np.exp(logs - logs.max(1, keepdims=True))
     return values / values.sum(1, keepdims=True)

@@ -59,3 +59,8 @@ def slice_draw(
         low, high = np.where(outside & (drawn < x), drawn, low), np.where(outside & (drawn >= x), drawn, high)
         open_ = outside
     return drawn
+
+
+def log_gammas(shape: Float[np.ndarray, "*shape"], random: np.random.Generator) -> Float[np.ndarray, "*shape"]:
+    """Logarithms of gamma variables, by NumPy: of small shapes, most variables are too small for a number."""
+    return np.log(random.standard_gamma(shape + 1)) - random.standard_exponential(shape.shape) / shape

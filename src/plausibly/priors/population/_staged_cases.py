@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln, logsumexp
 
 from plausibly.annotations import Annotations, Slots
+from plausibly.inference._draws import log_gammas
 from plausibly.priors._case_priors import CasePriors
 from plausibly.priors.population._population import Population
 from plausibly.priors.population._shared_stages import SharedStages
@@ -349,7 +350,7 @@ def propose(
     u = random.random(n)
     picked = np.choose(choose, [np.searchsorted(one, u) for one in below])
     a = np.maximum(shape[np.minimum(picked, len(shape) - 1)] + counts[choose], 1e-9)
-    logs = np.log(random.standard_gamma(a + 1)) - random.standard_exponential(a.shape) / a
+    logs = log_gammas(a, random)
     logs -= logsumexp(logs, axis=1, keepdims=True)
     ratio = [np.where(count > 0, count * logs, 0).sum(1) - m for count, m in zip(counts, log_m, strict=True)]
     return logs, np.logaddexp.reduce(ratio) - np.log(len(counts))
