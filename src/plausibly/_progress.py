@@ -16,22 +16,11 @@ _WORTH_A_LINE, _FIRST, _LONGEST = 1, 30, 600  # seconds: of a step, until its fi
 
 
 class Progress:
-    """A context in which work reports how far it has come.
+    """A context in which work reports how far it has come, if ``show``.
 
     A terminal or a notebook shows a bar for each step that goes on, in any thread, and none for those that are done.
     Elsewhere, as in a log file, every step that takes a second gets a line when it is finished; longer steps also get
     lines on the way, which become rarer.
-
-    Parameters
-    ----------
-    show
-        Whether to show anything.
-
-    Examples
-    --------
-    >>> with Progress(show=False) as progress:
-    ...     advance = progress.task("Sampling", 3, "cases")
-    ...     advance(3)
     """
 
     def __init__(self, show: bool = True):
@@ -111,7 +100,7 @@ class _Times(ProgressColumn):
 
 
 def _clock(seconds: float) -> str:
-    """Put a time into words.
+    """Time in words.
 
     Examples
     --------

@@ -83,11 +83,8 @@ class Program:
     def latent(self, data: CaseData) -> dict[str, tuple[int, ...]]:
         """Names and unconstrained shapes of the latent sites, for the shapes of ``data`` (of a single case).
 
-        Raises
-        ------
-        ArgumentError
-            If the program raises an error, has no site "plausibility" with one value per slot, a discrete latent site,
-            or no latent site at all.
+        An ArgumentError says if the program raises an error, has no site "plausibility" with one value per slot, a
+        discrete latent site, or no latent site at all.
         """
         shapes: dict[str, tuple[int, ...]] = {}
 

@@ -23,13 +23,7 @@ def lost_variable(groups: Mapping[str, xr.Dataset]) -> str | None:
 
 
 def check_fit(groups: Mapping[str, xr.Dataset], attrs: Mapping[Any, Any], slots: Slots) -> None:
-    """Refuse slots, draws and attributes that no cases and classes have together; what draws are, is not read for that.
-
-    Raises
-    ------
-    ArgumentError
-        Saying what does not fit.
-    """
+    """Refuse slots, draws and attributes that no cases and classes have together; draws themselves are not read."""
     what = _misfit(groups, attrs, slots)
     if what:
         raise ArgumentError(

@@ -23,20 +23,14 @@ _BOUNDS = ((None, None), (-9.2, 9.2), (float(np.log(0.5)), 9.2))
 
 
 def estimate_prior(scores: Scores, levels: Float[np.ndarray, " level"] | None = None) -> NormalInverseGamma:
-    r"""Maximise the marginal likelihood of all scores over the parameters of the prior.
+    r"""Prior under which the penalised marginal likelihood of all scores is greatest.
 
     The marginal likelihood does not always have a finite maximum: one score per case does not tell spread within cases
     from spread between them, and scores that agree in every case drive the variance to zero. Two weak assumptions
     settle what the scores leave open, and next to nothing else: :math:`\log \kappa` and :math:`\log a` are about 0 and
     :math:`\log 2`, give or take 2; and scores are rounded, so that :math:`b / a` is at least the variance of rounding,
-    :math:`\delta^2 / 12`, with :math:`\delta` the least distance between two scores (1 if all are equal).
-
-    Parameters
-    ----------
-    scores
-        Scores of any number of cases.
-    levels
-        Values that scores can take; by default those in use.
+    :math:`\delta^2 / 12`, with :math:`\delta` the least distance between two ``levels``, by default the scores in use
+    (1 if all are equal).
 
     References
     ----------

@@ -16,13 +16,7 @@ from plausibly.inference.gibbs._sweep import State, Tallies, log_density, start,
 
 
 def check_repeats(reliability: Any, mode: str = "power") -> None:
-    """Refuse what the Gibbs sampler cannot do.
-
-    Raises
-    ------
-    ArgumentError
-        If the mode is not ``"power"``, or the reliability not a whole number.
-    """
+    """Refuse a mode other than ``"power"``, or a reliability that is not a whole number."""
     if mode != "power":
         raise ArgumentError(
             f"the Gibbs sampler knows mode='power' alone, but mode={mode!r} was given: choose engine='nuts'."

@@ -108,20 +108,9 @@ class State(NamedTuple):
 class Sampler:
     """NUTS over independent cases.
 
-    Parameters
-    ----------
-    potential
-        Maps a position (dim,) and the data of one case to minus the log density.
-    dim
-        Length of the position.
-    chains, warmup, draws
-        Chains per case, iterations of each to adapt, and draws to keep.
-    thinning
-        Trajectories per draw.
-    target_acceptance
-        Acceptance rate that step sizes are adapted to.
-    max_tree_depth
-        Trajectories have at most ``2 ** max_tree_depth - 1`` leapfrog steps.
+    ``potential`` maps a position of length ``dim`` and the data of one case to minus the log density. Every case has
+    ``chains``, with ``warmup`` iterations to adapt step sizes to the ``target_acceptance``, and ``thinning``
+    trajectories for each draw to keep; trajectories have at most ``2 ** max_tree_depth - 1`` leapfrog steps.
     """
 
     def __init__(
