@@ -13,6 +13,7 @@ import jax
 import numpy as np
 import plausibly as pb
 from plausibly.compute import Pool
+from plausibly.evaluation._program import measure_block
 from plausibly.inference import _scheduling
 from plausibly.posterior import _blocks
 
@@ -22,8 +23,11 @@ _blocks._size = lambda *sizes: min(size(*sizes), 4)
 sampling, evaluating = set(), set()
 
 def noted(pool, sources, places, **options):
-    for ident, device in places:
-        (sampling if "nuts" in ident else evaluating).add(device)
+    for (name, *_), device in places:
+        if name == "nuts":
+            sampling.add(device)
+        elif name is measure_block:
+            evaluating.add(device)
     return programs(pool, sources, places, **options)
 
 Pool.programs = noted
