@@ -414,7 +414,7 @@ def broken(name: str) -> Iterator[Break]:
     Samplers compiled before are set aside, and those compiled within are dropped.
     """
     chosen = BREAKS[name]
-    others = {key: program for key, program in _run._compiled.items() if key[0][0][0] not in ("nuts", "gibbs")}
+    others = {key: program for key, program in _run._compiled.items() if key[0][0] not in ("nuts", "gibbs")}
     with ExitStack() as stack:
         if chosen.group == "evidence":
             jax.clear_caches()
