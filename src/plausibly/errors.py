@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import wraps
+from numbers import Integral
 from traceback import extract_tb
 from types import CodeType
 from typing import Any, ParamSpec, TypeVar
@@ -118,6 +119,21 @@ def raised(function: Callable[..., Any], error: BaseException) -> str:
         lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == code.co_filename]
         place = f"{code.co_filename}, line {[code.co_firstlineno, *lines][-1]}"
     return f"raised {type(error).__name__}: {first_line(error)} ({place}); correct it there"
+
+
+def check_whole(name: str, value: object, least: int, fix: str = "") -> int:
+    """Refuse a number that is not whole, or less than a limit; return it as int.
+
+    Examples
+    --------
+    >>> check_whole("n_cases", 3, 1)
+    3
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ArgumentError(
+            f"{name} must be a whole number of at least {least}, but {value!r} was given: {fix or f'write {least}'}."
+        )
+    return int(value)
 
 
 def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -90,7 +90,7 @@ def test_text_may_be_tokens():
     [
         ({"kind": "sounds", "noise": 0.1}, "there is no type of label 'sounds'"),
         ({"kind": "boxes", "noise": 1.1}, "noise must be between 0 and 1, but 1.1"),
-        ({"kind": "boxes", "noise": 0.1, "n_cases": 0}, "n_cases must be at least 1"),
+        ({"kind": "boxes", "noise": 0.1, "n_cases": 0}, "n_cases must be a whole number of at least 1"),
     ],
 )
 def test_settings_out_of_range(arguments, message):

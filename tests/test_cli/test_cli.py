@@ -214,7 +214,7 @@ REFUSED = {
         (["AB", "--metric", "top9_accuracy"], "--metric must be one of top1_accuracy, "),
     ],
     "simulate": [
-        (["--cases", "0"], "n_cases must be at least 1, not 0"),
+        (["--cases", "0"], "n_cases must be a whole number of at least 1, but 0"),
         (["--qualities", "good"], "--qualities must be numbers separated by commas, but 'good' was given"),
         (["--seed", "-1"], "seed must be a whole number from 0 to 4294967295, but -1 was given"),
         (["--qualities", "1.5"], "A quality lies between 0 and 1, but classifier 'A' has 1.5"),

@@ -162,8 +162,11 @@ def test_names_do_not_depend_on_the_number_of_cases():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n_cases": 0}, r"n_cases must be at least 1, not 0: ask for"),
-        ({"n_cases": 3, "n_classes": 1}, r"n_classes must be at least 2, not 1: with one class"),
+        ({"n_cases": 0}, r"n_cases must be a whole number of at least 1, but 0"),
+        (
+            {"n_cases": 3, "n_classes": 1},
+            "n_classes must be a whole number of at least 2, but 1 .*with one class",
+        ),
         ({"n_cases": 3, "reliability": 0}, r"reliability must be above 0 and finite, not 0: use"),
         ({"n_cases": 3, "reliability": float("inf")}, r"reliability must be above 0 and finite, not inf"),
         ({"n_cases": 3, "reliability": float("nan")}, r"reliability must be above 0 and finite, not nan"),

@@ -35,11 +35,11 @@ def test_fewer_cases_or_annotators_are_a_beginning(simulate):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: simulate_label_noise(0), "n_cases must be at least 1, not 0"),
+        (lambda: simulate_label_noise(0), "n_cases must be a whole number of at least 1, but 0"),
         (lambda: simulate_label_noise(9, 2, swap=[0.1]), "one for each annotator, 2, not 1"),
         (lambda: simulate_label_noise(9, swap=1.5), r"swap lies between 0 and 1, but 1\.5"),
         (lambda: simulate_label_noise(9, models=(90,)), "The accuracy of a model lies between 0 and 1, but 90"),
-        (lambda: simulate_strictness(9, 0), "n_annotators must be at least 1, not 0"),
+        (lambda: simulate_strictness(9, 0), "n_annotators must be a whole number of at least 1, but 0"),
         (lambda: simulate_strictness(9, noise=-1), "noise must be at least 0 and strictness finite, not -1"),
     ],
 )

@@ -19,5 +19,5 @@ def test_fewer_classes_have_the_levels_of_the_first():
 
 
 def test_no_classes():
-    with pytest.raises(ArgumentError, match="n_classes must be at least 1, not 0"):
+    with pytest.raises(ArgumentError, match="n_classes must be a whole number of at least 1, but 0"):
         simulate_risks(0)

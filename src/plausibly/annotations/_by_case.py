@@ -1,4 +1,4 @@
-"""What all annotations have, whatever their kind: cases by name, and annotations sorted by case."""
+"""What all annotations have, whatever their kind: cases by name, and annotations sorted by case; blocks of rankings."""
 
 from dataclasses import fields
 from functools import cached_property
@@ -17,7 +17,9 @@ class ByCase:
     """A frozen data class of columns that are sorted by case."""
 
     cases: np.ndarray
+    annotators: np.ndarray
     annotation_case: Int[np.ndarray, " annotation"]
+    annotation_annotator: Int[np.ndarray, " annotation"]
 
     def _freeze(self, name: str, column: np.ndarray) -> None:
         column = column.view()
@@ -81,6 +83,11 @@ class ByCase:
             )
         return int(found)
 
+    def _where(self, row: int) -> str:
+        """Say which case and annotator an annotation is of."""
+        case, annotator = self.cases[self.annotation_case[row]], self.annotators[self.annotation_annotator[row]]
+        return f"case {str(case)!r}, annotator {str(annotator)!r}"
+
     def digest(self) -> str:
         """Return a checksum of the contents.
 
@@ -111,14 +118,41 @@ class ByCase:
         return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
 
 
-def check_annotated(annotations: ByCase) -> None:
-    """Refuse cases without annotations: whoever cannot use them calls this, or reads ``case_start``.
+class InBlocks(ByCase):
+    """A frozen data class of columns with an entry for every named class, sorted by annotation and block."""
 
-    Raises
-    ------
-    AnnotationError
-        If a case has no annotations.
-    """
+    entry_annotation: Int[np.ndarray, " entry"]
+    entry_block: Int[np.ndarray, " entry"]
+
+    @cached_property
+    def annotation_start(self) -> Int[np.ndarray, " annotation+1"]:
+        """Offsets: the entries of annotation r are ``annotation_start[r]`` up to ``annotation_start[r + 1]``."""
+        return np.append(np.flatnonzero(np.diff(self.entry_annotation, prepend=-1)), len(self.entry_annotation))
+
+    @property
+    def entry_case(self) -> Int[np.ndarray, " entry"]:
+        """Case of every entry."""
+        return self.annotation_case[self.entry_annotation]
+
+    @cached_property
+    def block_start(self) -> Int[np.ndarray, " block+1"]:
+        """Offsets: the entries of block b (numbered through all annotations) are from ``block_start[b]`` on."""
+        new = (np.diff(self.entry_annotation, prepend=-1) != 0) | (np.diff(self.entry_block, prepend=-1) != 0)
+        return np.append(np.flatnonzero(new), len(self.entry_block))
+
+    @property
+    def block_sizes(self) -> Int[np.ndarray, " block"]:
+        """Number of classes tied in each named block, in the order of annotations and of blocks within them."""
+        return np.diff(self.block_start)
+
+    @property
+    def block_annotation(self) -> Int[np.ndarray, " block"]:
+        """Annotation that each named block belongs to."""
+        return self.entry_annotation[self.block_start[:-1]]
+
+
+def check_annotated(annotations: ByCase) -> None:
+    """Refuse cases without annotations: whoever cannot use them calls this, or reads ``case_start``."""
     without = np.flatnonzero(annotations.per_case == 0)
     if len(without):
         raise AnnotationError(
@@ -130,11 +164,5 @@ def check_annotated(annotations: ByCase) -> None:
 
 
 def many(n: int, what: str) -> str:
-    """Say how many there are of something.
-
-    Examples
-    --------
-    >>> many(1, "class"), many(2000, "class")
-    ('1 class', '2,000 classes')
-    """
+    """Say how many there are of something."""
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}{'es' if what.endswith('s') else 's'}"

@@ -134,9 +134,7 @@ def _levels(source: Any, classes: list[str]) -> np.ndarray:
 
 
 def _level(level: object, name: str) -> int:
-    text = level.strip() if isinstance(level, str) else level
-    if isinstance(text, str) and text in map(str, RISK_LEVELS):
-        return int(text)
-    if isinstance(text, Integral) and not isinstance(text, bool) and text in RISK_LEVELS:
+    text = str(level).strip() if isinstance(level, str | Integral) else ""
+    if text in map(str, RISK_LEVELS):
         return int(text)
     raise AnnotationError(f"class {name!r}: the risk is {_show(level)}; write 0 (low), 1 (medium) or 2 (high)")

@@ -9,13 +9,12 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from plausibly.annotations._by_case import many
-from plausibly.annotations._in_blocks import InBlocks
+from plausibly.annotations._by_case import InBlocks, many
 from plausibly.annotations._names import _show, to_names
 from plausibly.annotations._rows import Rows, arrange
 from plausibly.annotations._shown import check_choices, refuse_comparisons
 from plausibly.annotations._validate import check_columns
-from plausibly.annotations._views import as_rankings, as_table, chosen_positions, rankings_of, selected_rows
+from plausibly.annotations._views import as_table, chosen_positions, rankings_by_case, rankings_of, selected_rows
 from plausibly.annotations.io._answers import Answers
 from plausibly.annotations.io._columns import table_columns
 from plausibly.annotations.io._counts import parse_counts
@@ -452,7 +451,7 @@ class Annotations(InBlocks):
         >>> Annotations.from_rankings([[[["b"], ["a"]]]]).to_rankings()
         {'classes': ['a', 'b'], 'cases': {'0': [[['b'], ['a']]]}}
         """
-        return as_rankings(self)
+        return {"classes": self.classes.tolist(), "cases": dict(rankings_by_case(self))}
 
     def __repr__(self) -> str:
         by = "anonymous annotators" if self.anonymous else many(len(self.annotators), "annotator")

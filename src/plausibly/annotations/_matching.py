@@ -15,35 +15,10 @@ from plausibly.errors import ArgumentError, PlausiblyError
 def names_in(
     index: pd.Index, known: np.ndarray, what: str = "case", error: type[PlausiblyError] = ArgumentError
 ) -> pd.Index | None:
-    """Read the names of rows from an index.
+    """Read the names of rows from an index, as text; None if rows are in the order of the known names.
 
-    Parameters
-    ----------
-    index
-        An index that has a name holds names. So does any other one, unless it counts the rows, 0, 1, …, and these are
-        not the known names.
-    known
-        Names of all cases, or classes, in order.
-    what
-        What they name: ``"case"`` or ``"class"``.
-    error
-        The class of error to raise.
-
-    Returns
-    -------
-    pandas.Index
-        Text; None if rows are in the order of the known names.
-
-    Raises
-    ------
-    PlausiblyError
-        If an index without a name could count the rows or name the cases, whose order is another; or holds whole
-        numbers that do neither; or has several levels.
-
-    Examples
-    --------
-    >>> names_in(pd.Index([1, 0]), np.array(["0", "1"])).tolist(), names_in(pd.RangeIndex(2), np.array(["p", "q"]))
-    (['1', '0'], None)
+    An index that has a name holds names. So does any other one, unless it counts the rows, 0, 1, …, and these are not
+    the known names. An index that could do either, whole numbers that do neither and several levels are refused.
     """
     many = f"{what}{'es' if what == 'class' else 's'}"
     if index.nlevels > 1:
@@ -70,29 +45,11 @@ def names_in(
 
 
 def by_name(given: Any, known: np.ndarray, what: str, of: str = "case") -> Any:
-    """Put values that know what they belong to into the order of the known names.
+    """Put values that know what they belong to into the order of the known names of cases (or classes, see `of`).
 
-    Parameters
-    ----------
-    given
-        A mapping, a pandas Series (or a data frame with a column per case), or an xarray DataArray with the coordinate
-        "case"; see :func:`names_in`. Anything else is in order already.
-    known
-        Names of all cases, or classes.
-    what
-        What the values are, for errors, such as ``"weight"``.
-    of
-        What the names are of: ``"case"`` or ``"class"``.
-
-    Raises
-    ------
-    ArgumentError
-        If a name is missing, unknown or there several times, or :func:`names_in` cannot tell.
-
-    Examples
-    --------
-    >>> by_name({"q": 2, "p": 1}, np.array(["p", "q"]), "weight").tolist()
-    [1, 2]
+    A mapping, a pandas Series (or a data frame with a column per case) and an xarray DataArray with the coordinate
+    "case" have names, see :func:`names_in`; anything else is in order already. ArgumentError if a name is missing,
+    unknown or there several times; `what` says in errors what the values are, such as "weight".
     """
     if isinstance(given, Mapping):
         given = pd.Series(list(given.values()), _texts(given), dtype=object)
@@ -125,13 +82,7 @@ def _texts(names: Iterable) -> pd.Index:
 
 
 def with_index(frame: Any) -> Any:
-    """Call the index of a pandas data frame "case", unless it counts the rows or a column names the cases.
-
-    Examples
-    --------
-    >>> with_index(pd.DataFrame({"a": [0.1, 0.9]}, index=[7, 3])).index.name
-    'case'
-    """
+    """Call the index of a pandas data frame "case", unless it counts the rows or a column names the cases."""
     if not nw.dependencies.is_pandas_dataframe(frame) or any(name in frame.columns for name in CASE):
         return frame
     index = frame.index

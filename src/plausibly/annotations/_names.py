@@ -15,25 +15,10 @@ _MOST_TO_COMPARE, _LONGEST_TO_COMPARE = 10_000, 200
 
 
 def to_names(values: Iterable, what: str) -> np.ndarray:
-    """Turn names, or whole numbers that serve as names, into an array of text.
+    """Turn names, or whole numbers that serve as names, of classes, cases or annotators into an array of text.
 
-    Parameters
-    ----------
-    values
-        Text or whole numbers, in any sequence.
-    what
-        What they name: ``"class"``, ``"case"`` or ``"annotator"``.
-
-    Raises
-    ------
-    AnnotationError
-        If there are none, one is neither text nor a whole number, one is blank or has blanks at its ends, one holds
-        what no file can, or two are alike, be it composed and decomposed.
-
-    Examples
-    --------
-    >>> to_names([7, 12], "case").tolist()
-    ['7', '12']
+    AnnotationError if there are none, one is neither text nor a whole number, is blank, has blanks at its ends or holds
+    what no file can, or two are alike, be it composed and decomposed.
     """
     values = values if isinstance(values, np.ndarray) else list(values)
     if not len(values):
@@ -64,13 +49,7 @@ def to_names(values: Iterable, what: str) -> np.ndarray:
 
 
 def numbered(n: int) -> np.ndarray:
-    """Return the names of annotators of whom only the position within a case is known: 1 to n.
-
-    Examples
-    --------
-    >>> numbered(3).tolist()
-    ['1', '2', '3']
-    """
+    """Return the names of annotators of whom only the position within a case is known: 1 to n."""
     return np.arange(1, n + 1).astype(f"U{len(str(n))}")  # plain str takes 84 bytes each
 
 
@@ -94,13 +73,7 @@ def check_names(names: np.ndarray, what: str) -> None:
 
 
 def repeated(names: Iterable[Hashable]) -> tuple[Any, int] | None:
-    """Find the first name that is there several times, and how often; None if there is none.
-
-    Examples
-    --------
-    >>> repeated("abcb"), repeated("abc")
-    (('b', 2), None)
-    """
+    """Return the first name that is there several times, and how often; None if there is none."""
     return next((found for found in Counter(names).items() if found[1] > 1), None)
 
 

@@ -15,17 +15,7 @@ MOST, MOST_EACH = 10**7, 10**3  #: named classes that counts may stand for: in a
 def check_size(number: float, n_rows: int) -> None:
     """Refuse counts with which a small file would fill the memory, before they are written out.
 
-    Parameters
-    ----------
-    number
-        Of the classes that the counts stand for, by all annotators of all cases.
-    n_rows
-        Of the file.
-
-    Raises
-    ------
-    AnnotationError
-        If the number is above :data:`MOST` and :data:`MOST_EACH` for each row.
+    The classes that the counts stand for may be :data:`MOST`, or :data:`MOST_EACH` for each row of the file.
     """
     limit = max(MOST, MOST_EACH * n_rows)
     if number > limit:
@@ -37,58 +27,28 @@ def check_size(number: float, n_rows: int) -> None:
 
 @dataclass(frozen=True)
 class Rows:
-    """One row per (case, annotator, named class), in any order, with a number that ranks it.
-
-    Parameters
-    ----------
-    cases, classes, annotators
-        Names.
-    anonymous
-        Whether annotator names are only positions within a case.
-    case, annotator, class_index
-        For each row an index into those names.
-    rank
-        For each row a number; within an annotation a smaller number is better and equal numbers tie.
-    """
+    """One row per (case, annotator, named class), in any order, with a number that ranks it."""
 
     cases: np.ndarray
     classes: np.ndarray
     annotators: np.ndarray
-    anonymous: bool
+    anonymous: bool  #: whether names of annotators are only positions within a case
     case: Int[np.ndarray, " row"]
     annotator: Int[np.ndarray, " row"]
     class_index: Int[np.ndarray, " row"]
-    rank: Num[np.ndarray, " row"]
+    rank: Num[np.ndarray, " row"]  #: within an annotation a smaller number is better and equal numbers tie
 
 
 def arrange(rows: Rows) -> dict:
-    """Sort rows by case, annotator, rank and class, and number annotations and blocks.
+    """Sort rows by case, annotator, rank and class, and return the fields of :class:`plausibly.Annotations`.
 
     Annotators are put in the order in which the sorted cases first show them, so that the same annotations read from
     two formats are equal; annotators without a row are left out. Anonymous ones are renumbered within each case.
-
-    Returns
-    -------
-    dict
-        The fields of :class:`plausibly.Annotations`.
-
-    Raises
-    ------
-    AnnotationError
-        If a case has no row, or one annotator names a class twice in a case.
     """
     empty = np.flatnonzero(np.bincount(rows.case, minlength=len(rows.cases)) == 0)
     if len(empty):
         raise AnnotationError(f"case {str(rows.cases[empty[0]])!r} has no annotators; annotate it, or remove the case")
-    by_case = rows.annotator
-    if (rows.case[1:] < rows.case[:-1]).any():
-        by_case = rows.annotator[np.argsort(rows.case, kind="stable")]
-    named = pd.unique(by_case)
-    number = np.zeros(named.max() + 1, np.int32)
-    number[named] = np.arange(len(named))
-    names = rows.annotators[named]
-
-    annotator = number[rows.annotator]
+    annotator, names = as_first_shown(rows.case, rows.annotator, rows.annotators)
     order = np.lexsort((rows.class_index, rows.rank, annotator, rows.case))
     case, annotator = rows.case[order], annotator[order]
     class_index = rows.class_index[order]
@@ -118,7 +78,7 @@ def arrange(rows: Rows) -> dict:
             "32768 is the limit, so shorten it"
         )
     if rows.anonymous:
-        annotation_annotator = np.arange(len(annotation_case)) - np.searchsorted(annotation_case, annotation_case)
+        annotation_annotator = places(annotation_case)
         names = numbered(int(annotation_annotator.max()) + 1)
     return {
         "cases": rows.cases,
@@ -131,6 +91,22 @@ def arrange(rows: Rows) -> dict:
         "entry_class": class_index,
         "entry_block": block,
     }
+
+
+def as_first_shown(
+    case: Int[np.ndarray, " row"], annotator: Int[np.ndarray, " row"], annotators: np.ndarray
+) -> tuple[Int[np.ndarray, " row"], np.ndarray]:
+    """Return annotators numbered in the order in which the sorted cases first show them, and their names."""
+    by_case = annotator[np.argsort(case, kind="stable")] if (case[1:] < case[:-1]).any() else annotator
+    named = pd.unique(by_case)
+    number = np.zeros(named.max() + 1, np.int32)
+    number[named] = np.arange(len(named))
+    return number[annotator], annotators[named]
+
+
+def places(case: Int[np.ndarray, " row"]) -> Int[np.ndarray, " row"]:
+    """Return the place of each row within its case, if cases ascend."""
+    return np.arange(len(case)) - np.searchsorted(case, case)
 
 
 def _begins(values: Num[np.ndarray, " row"]) -> Bool[np.ndarray, " row"]:

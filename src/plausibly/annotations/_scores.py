@@ -84,8 +84,7 @@ class Scores(ByCase):
         check_scores(self)
         for at in np.flatnonzero(~(np.abs(self.score) <= GREATEST)).tolist():
             raise AnnotationError(
-                f"case {str(self.cases[self.annotation_case[at]])!r}, annotator "
-                f"{str(self.annotators[self.annotation_annotator[at]])!r}: the score is {self.score[at]:g}; write a "
+                f"{self._where(at)}: the score is {self.score[at]:g}; write a "
                 f"finite number from -{GREATEST:g} to {GREATEST:g}, or remove the row"
             )
 
@@ -185,8 +184,7 @@ class Scores(ByCase):
         at = np.searchsorted(scale, self.score).clip(max=len(scale) - 1)
         for row in np.flatnonzero(scale[at] != self.score)[:1].tolist():
             raise ArgumentError(
-                f"case {str(self.cases[self.annotation_case[row]])!r}, annotator "
-                f"{str(self.annotators[self.annotation_annotator[row]])!r}: the score {self.score[row]:g} is none of "
+                f"{self._where(row)}: the score {self.score[row]:g} is none of "
                 f"the grades {', '.join(f'{value:g}' for value in scale)}: name every value of the scale."
             )
         return self._labels(at, [f"{value:.15g}" for value in scale])

@@ -45,15 +45,7 @@ class Shown(NamedTuple):
 
 
 def shown(annotations: "Annotations") -> Shown | None:
-    """Find comparisons of a few classes; None if annotations look like rankings, or too few to say.
-
-    Examples
-    --------
-    >>> from plausibly.annotations import Annotations
-    >>> better = [[[["a"], ["b"]], [["b"], ["c"]], [["a"], ["c"]], [["a"], ["d"]], [["c"], ["d"]], [["b"], ["d"]]] * 9]
-    >>> shown(Annotations.from_rankings(better, choices="all"))
-    Shown(n_annotations=54, n_named=2, n_ties=0)
-    """
+    """Find comparisons of a few classes; None if annotations look like rankings, or too few to say."""
     n_named = np.diff(annotations.annotation_start)
     size = int(np.bincount(n_named).argmax())
     chosen = n_named == size

@@ -15,13 +15,7 @@ MOST_CONFUSIONS = 100_000  #: numbers in the confusion matrices of all annotator
 
 
 def usual_models(annotations: Annotations | Scores) -> tuple[str, ...]:
-    """Name the default models: those of labels if every annotation names one class, of rankings or of scores.
-
-    Examples
-    --------
-    >>> usual_models(Annotations.from_labels([["a", "b"]]))
-    ('dirichlet-categorical@1',)
-    """
+    """Name the default models: those of labels if every annotation names one class, of rankings or of scores."""
     if not isinstance(annotations, Scores):
         return OF_LABELS if len(annotations.entry_class) == annotations.n_annotations else OF_RANKINGS
     categories, numbers = OF_SCORES
@@ -33,11 +27,6 @@ def recommended_models(annotations: Annotations | Scores, *, predictions: bool) 
 
     It counts every annotation once and learns the prior: from the classifiers' predictions if there are any, else how
     common classes are. The other is the published method, for comparison.
-
-    Examples
-    --------
-    >>> recommended_models(Annotations.from_labels([["a", "b"]]), predictions=True)
-    ('dirichlet-categorical@1:class_prior=predictions', 'dirichlet-categorical@1')
     """
     published = usual_models(annotations)[0]
     if isinstance(annotations, Scores):
@@ -50,17 +39,7 @@ def one_truth_model(annotations: Annotations | Scores, *, predictions: bool) -> 
     """Name the model for a task in which each case has one true class, and say why it was chosen.
 
     Annotators have confusion matrices of their own if they are named and most labels come from annotators with enough
-    of them to tell; otherwise all share one.
-
-    Raises
-    ------
-    AnnotationError
-        If the annotations are scores, or if one of them names several classes.
-
-    Examples
-    --------
-    >>> one_truth_model(Annotations.from_labels([["a", "b"]]), predictions=True)
-    ('common-confusion:class_prior=predictions', 'annotators are anonymous, so all share one confusion matrix')
+    of them to tell; otherwise all share one. Scores, and annotations that name several classes, are refused.
     """
     if isinstance(annotations, Scores):
         raise AnnotationError("one true class is for labels, but scores were given: leave --one-truth out.")
@@ -87,11 +66,5 @@ def one_truth_model(annotations: Annotations | Scores, *, predictions: bool) -> 
 
 
 def usual_model(annotations: Annotations | Scores) -> str:
-    """Name the first of the default models without its reliability, which is the model's own default.
-
-    Examples
-    --------
-    >>> usual_model(Annotations.from_rankings([[[["a"], ["b"]]]]))
-    'plackett-luce'
-    """
+    """Name the first of the default models without its reliability, which is the model's own default."""
     return usual_models(annotations)[0].partition("@")[0]

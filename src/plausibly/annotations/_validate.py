@@ -16,11 +16,6 @@ def check_columns(annotations: "Annotations") -> None:
 
     A case may lack annotations, see :meth:`plausibly.Annotations.with_cases`. Readers report the same faults in the
     user's terms before this; it guards annotations made by hand.
-
-    Parameters
-    ----------
-    annotations
-        The :class:`plausibly.Annotations` under construction.
     """
     entry, class_index, block = annotations.entry_annotation, annotations.entry_class, annotations.entry_block
     _check_annotations(annotations)

@@ -32,11 +32,6 @@ def rankings_of(
     return found
 
 
-def as_rankings(annotations: "Annotations") -> dict:
-    """Return the object form of rankings."""
-    return {"classes": annotations.classes.tolist(), "cases": dict(rankings_by_case(annotations))}
-
-
 def rankings_by_case(annotations: "Annotations") -> Iterator[tuple[str, dict | list]]:
     """Yield the name of every case and what it is in the object form of rankings."""
     check_annotated(annotations)
@@ -60,13 +55,7 @@ def as_table(annotations: "Annotations", entries: slice = slice(None)) -> pd.Dat
 
 
 def chosen_positions(annotations: "Annotations", cases: Iterable[str] | np.ndarray) -> Int[np.ndarray, " chosen"]:
-    """Return the positions of cases given by name, by position or as a mask.
-
-    Raises
-    ------
-    AnnotationError
-        If a case does not exist, is chosen twice, or none is chosen.
-    """
+    """Return the positions of cases given by name, by position or as a mask; refuse cases that do not exist."""
     if isinstance(cases, str):
         raise AnnotationError(f"a list of cases is needed, got the text {cases!r}; write [{cases!r}]")
     if isinstance(cases, np.ndarray) and _ascending(cases, annotations.n_cases):

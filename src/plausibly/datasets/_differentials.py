@@ -14,7 +14,7 @@ from plausibly.datasets._marginals import (
     CONCENTRATION,
     popularities,
 )
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, check_whole
 from plausibly.seed import check_seed
 
 _STICKS = 24  # of each case's Dirichlet process; at concentration 0.7 the expected rest is 6e-10
@@ -89,7 +89,13 @@ def simulate_differentials(
     >>> simulated.annotations.n_cases
     100
     """
-    _check(n_cases, n_classes, reliability)
+    check_whole("n_cases", n_cases, 1)
+    check_whole("n_classes", n_classes, 2, "with one class there is nothing to rank")
+    if not (reliability > 0 and np.isfinite(reliability)):
+        raise ArgumentError(
+            f"reliability must be above 0 and finite, not {reliability}: use a small value such as 0.01 for annotators "
+            "who rank at random."
+        )
     # One stream for each purpose, each consumed in the order of the cases: a case's draws never depend on later ones.
     streams = np.random.default_rng(check_seed(seed)).spawn(6)
     count_stream, stick_stream, atom_stream, length_stream, size_stream, race_stream = streams
@@ -124,18 +130,6 @@ def simulate_differentials(
         entry_block=entry_block.astype(np.int16),
     )
     return Differentials(annotations, plausibilities)
-
-
-def _check(n_cases: int, n_classes: int, reliability: float) -> None:
-    if n_cases < 1:
-        raise ArgumentError(f"n_cases must be at least 1, not {n_cases}: ask for one case or more.")
-    if n_classes < 2:
-        raise ArgumentError(f"n_classes must be at least 2, not {n_classes}: with one class there is nothing to rank.")
-    if not (reliability > 0 and np.isfinite(reliability)):
-        raise ArgumentError(
-            f"reliability must be above 0 and finite, not {reliability}: use a small value such as 0.01 for annotators "
-            "who rank at random."
-        )
 
 
 def _block_sizes(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, check_whole
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,10 @@ def simulate_label_noise(
     >>> len(simulated.labels), float(wrong.mean())
     (3000, 0.1)
     """
-    for name, value, least in (("n_cases", n_cases, 1), ("n_annotators", n_annotators, 1), ("n_classes", n_classes, 2)):
-        if value < least:
-            raise ArgumentError(f"{name} must be at least {least}, not {value}.")
-    swaps = np.broadcast_to(np.asarray(swap, float), (n_annotators,)) if np.ndim(swap) == 0 else np.asarray(swap, float)
+    check_whole("n_cases", n_cases, 1)
+    check_whole("n_annotators", n_annotators, 1)
+    check_whole("n_classes", n_classes, 2)
+    swaps = np.full(n_annotators, swap, float) if np.ndim(swap) == 0 else np.asarray(swap, float)
     if swaps.shape != (n_annotators,):
         raise ArgumentError(
             f"swap must be one probability or one for each annotator, {n_annotators}, not {len(swaps)}."
@@ -130,9 +130,8 @@ def simulate_strictness(
     >>> table.groupby("annotator")["label"].mean().round(1).tolist()
     [0.2, 0.5, 0.5]
     """
-    for name, value in (("n_cases", n_cases), ("n_annotators", n_annotators)):
-        if value < 1:
-            raise ArgumentError(f"{name} must be at least 1, not {value}.")
+    check_whole("n_cases", n_cases, 1)
+    check_whole("n_annotators", n_annotators, 1)
     if not (noise >= 0 and np.isfinite(noise) and np.isfinite(strictness)):
         raise ArgumentError(f"noise must be at least 0 and strictness finite, not {noise} and {strictness}.")
     true, errors = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))

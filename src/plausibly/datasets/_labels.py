@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, check_whole
 
 Mixer = Callable[[Any, Any, float, np.random.Generator], Any]
 
@@ -84,11 +84,10 @@ def simulate_labels(
     [10, 10]
     """
     _mixer(kind)
-    for name, number in (("n_cases", n_cases), ("n_annotators", n_annotators)):
-        if number < 1:
-            raise ArgumentError(f"{name} must be at least 1, but {number!r} was given.")
-    rng = np.random.default_rng([seed, sorted(_DRAW).index(kind)])
-    truth = [_DRAW[kind](rng) for _ in range(n_cases)]
+    check_whole("n_cases", n_cases, 1)
+    check_whole("n_annotators", n_annotators, 1)
+    rng = np.random.default_rng([seed, sorted(_KINDS).index(kind)])
+    truth = [_KINDS[kind][0](rng) for _ in range(n_cases)]
     # What noise mixes in comes from other cases, so that its distribution is that of the truth.
     rows = []
     for annotator in range(n_annotators):
@@ -99,9 +98,9 @@ def simulate_labels(
 
 
 def _mixer(kind: str) -> Mixer:
-    if kind not in _MIX:
-        raise ArgumentError(f"there is no type of label {kind!r}: choose from {', '.join(_MIX)}.")
-    return _MIX[kind]
+    if kind not in _KINDS:
+        raise ArgumentError(f"there is no type of label {kind!r}: choose from {', '.join(_KINDS)}.")
+    return _KINDS[kind][1]
 
 
 def _exchange(a, b, noise, rng):
@@ -112,8 +111,9 @@ def _interpolate(a, b, noise, rng):
     return (1 - noise) * a + noise * b
 
 
-def _entries(a, b, noise, rng):
-    return [_exchange(x, y, noise, rng) for x, y in zip(a, b, strict=True)]
+def _each(mix_one: Mixer, kind: type = list) -> Mixer:
+    """Mix two labels part by part."""
+    return lambda a, b, noise, rng: kind(mix_one(x, y, noise, rng) for x, y in zip(a, b, strict=True))
 
 
 def _objects(mix_one: Mixer) -> Mixer:
@@ -128,12 +128,7 @@ def _objects(mix_one: Mixer) -> Mixer:
     return mix
 
 
-def _corners(a, b, noise, rng):
-    return tuple(_interpolate(x, y, noise, rng) for x, y in zip(a, b, strict=True))
-
-
-def _points(a, b, noise, rng):
-    return [_corners(x, y, noise, rng) for x, y in zip(a, b, strict=True)]
+_corners = _each(_interpolate, tuple)
 
 
 def _span(a, b, noise, rng):
@@ -230,27 +225,16 @@ def _several(draw, rng):
     return [draw(rng) for _ in range(rng.integers(1, 5))]
 
 
-_DRAW: dict[str, Callable[[np.random.Generator], Any]] = {
-    "categories": lambda rng: int(rng.integers(1, 6)),
-    "numbers": lambda rng: float(rng.uniform(0, 100)),
-    "vectors": lambda rng: rng.integers(0, 101, 6).tolist(),
-    "boxes": lambda rng: _several(_draw_box, rng),
-    "keypoints": lambda rng: _several(_draw_pose, rng),
-    "spans": lambda rng: _several(_draw_span, rng),
-    "rankings": lambda rng: rng.permutation(30)[:10].tolist(),
-    "text": lambda rng: " ".join(_WORDS[i] for i in rng.integers(0, len(_WORDS), rng.integers(6, 13))),
-    "trees": _draw_tree,
-    "partial rankings": _draw_blocks,
-}
-_MIX: dict[str, Mixer] = {
-    "categories": _exchange,
-    "numbers": _interpolate,
-    "vectors": _entries,
-    "boxes": _objects(_corners),
-    "keypoints": _objects(_points),
-    "spans": _objects(_span),
-    "rankings": _order,
-    "text": _text,
-    "trees": _tree,
-    "partial rankings": _blocks,
+#: Of every type of label, a draw of one and the mixture of two.
+_KINDS: dict[str, tuple[Callable[[np.random.Generator], Any], Mixer]] = {
+    "categories": (lambda rng: int(rng.integers(1, 6)), _exchange),
+    "numbers": (lambda rng: float(rng.uniform(0, 100)), _interpolate),
+    "vectors": (lambda rng: rng.integers(0, 101, 6).tolist(), _each(_exchange)),
+    "boxes": (lambda rng: _several(_draw_box, rng), _objects(_corners)),
+    "keypoints": (lambda rng: _several(_draw_pose, rng), _objects(_each(_corners))),
+    "spans": (lambda rng: _several(_draw_span, rng), _objects(_span)),
+    "rankings": (lambda rng: rng.permutation(30)[:10].tolist(), _order),
+    "text": (lambda rng: " ".join(_WORDS[i] for i in rng.integers(0, len(_WORDS), rng.integers(6, 13))), _text),
+    "trees": (_draw_tree, _tree),
+    "partial rankings": (_draw_blocks, _blocks),
 }

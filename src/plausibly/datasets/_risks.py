@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Int
 
-from plausibly.errors import ArgumentError
+from plausibly.errors import check_whole
 from plausibly.seed import check_seed
 
 # Relative frequencies, rounded, among the 419 classes of the real set that the differentials are modelled on.
@@ -35,7 +35,6 @@ def simulate_risks(n_classes: int, seed: int = 0) -> Int[np.ndarray, " class"]:
     >>> simulate_risks(6, seed=1).shape
     (6,)
     """
-    if n_classes < 1:
-        raise ArgumentError(f"n_classes must be at least 1, not {n_classes}: ask for one class or more.")
+    check_whole("n_classes", n_classes, 1)
     levels = np.random.default_rng(check_seed(seed)).random(n_classes)
     return np.searchsorted(RISK_SHARES.cumsum()[:-1], levels, side="right").astype(np.int8)

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from plausibly.annotations import Annotations
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, check_whole
 from plausibly.seed import check_seed
 
 CLASSES = ("low", "middle", "high")
@@ -99,9 +99,8 @@ def simulate_toy(n_cases: int, n_annotators: int = 5, seed: int = 0) -> ToyProbl
     >>> toy.annotations
     Annotations(40 cases, 120 annotations by anonymous annotators, 3 classes)
     """
-    for name, value in (("n_cases", n_cases), ("n_annotators", n_annotators)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise ArgumentError(f"{name} must be a whole number of at least 1, but {value!r} was given: ask for one.")
+    check_whole("n_cases", n_cases, 1)
+    check_whole("n_annotators", n_annotators, 1)
     place, choice = np.random.default_rng(check_seed(seed)).spawn(2)
     positions = place.random(n_cases)
     plausibilities = toy_plausibilities(positions)

@@ -2,8 +2,8 @@
 
 import ast
 import json
-import math
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from plausibly.annotations._names import _show, some
+from plausibly.annotations.io._rankings import is_list as is_list
 from plausibly.annotations.io._spellings import CASE
 from plausibly.errors import AnnotationError, PlausiblyWarning
 
@@ -23,26 +24,14 @@ class Numbers(list[str]):
 
 @dataclass
 class Answers:
-    """What annotators say of cases.
-
-    Parameters
-    ----------
-    case, annotator, value
-        For every answer its case, who gave it (None if the source does not say), and what it is (None if missing).
-    further
-        Other fields of the source, a value for every answer.
-    left_out
-        What was left out, and how often.
-    rating
-        Whether values are numbers of stars; their classes are in the order of the numbers.
-    """
+    """What annotators say of cases; the lists have a value for every answer."""
 
     case: list[str] = field(default_factory=list)
-    annotator: list[str | None] = field(default_factory=list)
-    value: list[Any] = field(default_factory=list)
-    further: dict[str, list[Any]] = field(default_factory=dict)
-    left_out: dict[str, int] = field(default_factory=dict)
-    rating: bool = False
+    annotator: list[str | None] = field(default_factory=list)  #: None if the source does not say
+    value: list[Any] = field(default_factory=list)  #: None if missing
+    further: list[Mapping[str, Any]] = field(default_factory=list)  #: other fields of the source
+    left_out: dict[str, int] = field(default_factory=dict)  #: how often what was left out
+    rating: bool = False  #: whether values are numbers of stars; their classes are in the order of the numbers
 
     @property
     def stars(self) -> list[str] | None:
@@ -51,15 +40,10 @@ class Answers:
 
     def add(self, case: str, annotator: str | None, value: Any, further: Mapping[str, Any]) -> None:
         """Add an answer."""
-        number = len(self.case)
         self.case.append(case)
         self.annotator.append(annotator)
         self.value.append(value)
-        for name, cell in further.items():
-            column = self.further.setdefault(name, [None] * number)
-            column.append(cell)
-        for column in self.further.values():
-            column.extend([None] * (number + 1 - len(column)))
+        self.further.append(further)
 
     def leave_out(self, what: str) -> None:
         """Count something that says nothing."""
@@ -75,8 +59,9 @@ class Answers:
     def to_columns(self) -> dict[str, list[Any]]:
         """Return columns of a long table of labels; annotators without names are numbered within their case."""
         self._check()
-        columns = {"case": self.case, "annotator": self._numbered(), "label": self.value}
-        return columns | {name: column for name, column in self.further.items() if name not in columns}
+        names = dict.fromkeys(name for fields in self.further for name in fields)
+        columns = {name: [fields.get(name) for fields in self.further] for name in names}
+        return columns | {"case": self.case, "annotator": self._numbered(), "label": self.value}
 
     def to_rankings(self, classes: Iterable[str] | None) -> dict[str, Any]:
         """Return rankings in object form; a single value becomes a block of its own, and a list of values a tie."""
@@ -109,13 +94,15 @@ class Answers:
             case = self.case[nameless.index(True)]
             raise AnnotationError(f"case {case!r}: an answer has no annotator, but others do; name its annotator")
 
-    def _numbered(self) -> list[str] | Numbers:
-        seen: dict[str, int] = {}
-        names = []
-        for case, who in zip(self.case, self.annotator, strict=True):
-            seen[case] = seen.get(case, 0) + 1
-            names.append(str(seen[case]) if who is None else who)
-        return Numbers(names) if self.annotator[0] is None else names
+    def _numbered(self) -> list[Any]:
+        if self.annotator[0] is not None:
+            return self.annotator
+        seen: Counter[str] = Counter()
+        names = Numbers()
+        for case in self.case:
+            seen[case] += 1
+            names.append(str(seen[case]))
+        return names
 
 
 def name_of(record: Mapping, number: int, fields: Sequence[str] = CASE) -> str:
@@ -135,28 +122,15 @@ def to_name(given: Any, what: str) -> str:
     return str(given)
 
 
-def is_list(value: Any) -> bool:
-    """Whether a value is a list of something."""
-    return isinstance(value, list | tuple | np.ndarray)
-
-
 def is_nothing(value: Any) -> bool:
     """Whether a value stands for no answer: None, NaN, blank text."""
     return (
-        value is None
-        or (isinstance(value, str) and not value.strip())
-        or (isinstance(value, float) and math.isnan(value))
+        value is None or (isinstance(value, str) and not value.strip()) or (isinstance(value, float) and value != value)
     )
 
 
 def parsed(cell: Any) -> Any:
-    """Read text that is JSON, or a Python literal, of a list or a mapping; anything else stays as it is.
-
-    Examples
-    --------
-    >>> parsed('["a", null]'), parsed("['a']"), parsed("a, b"), parsed(3)
-    (['a', None], ['a'], 'a, b', 3)
-    """
+    """Read text that is JSON, or a Python literal, of a list or a mapping; anything else stays as it is."""
     if not isinstance(cell, str) or cell.strip()[:1] not in ("[", "{"):
         return cell
     try:
@@ -224,13 +198,7 @@ def _class(value: Any, known: set[str] | None, where: str) -> Any:
 
 
 def choose(names: Sequence[str], wanted: str | None, what: str) -> str:
-    """Choose the part of an export to read, such as a control or a question: the one asked for, or the only one.
-
-    Examples
-    --------
-    >>> choose(["mood"], None, "question"), choose(["mood", "tone"], "tone", "question")
-    ('mood', 'tone')
-    """
+    """Choose the part of an export to read, such as a control or a question: the one asked for, or the only one."""
     if wanted is not None and wanted not in names:
         raise AnnotationError(f"there is no {what} {wanted!r}; choose from {some(list(names), _NAMED)}")
     if wanted is None and len(names) > 1:

@@ -31,7 +31,7 @@ def is_argilla(record: Any) -> bool:
 def argilla_answers(source: "Source") -> Answers:
     """Take apart an export, of which the question to read is the source's control."""
     wanted = _question(source.records, source.control)
-    found, seen = Answers(), set()
+    answers, seen = Answers(), set()
     for number, record in enumerate(source.records):
         if not is_argilla(record):
             raise AnnotationError(f"record {number + 1} is {_show(record)}; write a record with its responses")
@@ -44,12 +44,12 @@ def argilla_answers(source: "Source") -> Answers:
         further = scalars(record, {*_UNREAD, *columns, *suggested})
         for who, value, status in _responses(record, wanted, case):
             if status in ("discarded", "draft"):
-                found.leave_out(f"{status} responses")
+                answers.leave_out(f"{status} responses")
             elif is_nothing(value):
-                found.leave_out("responses without a value")
+                answers.leave_out("responses without a value")
             else:
-                found.add(case, who, value, further)
-    return found
+                answers.add(case, who, value, further)
+    return answers
 
 
 def _question(records: Sequence[Any], question: str | None) -> str:
@@ -89,13 +89,17 @@ def _responses(record: Mapping, question: str, case: str) -> Iterable[tuple[str 
         raise AnnotationError(
             f"record {case!r}: the responses are {_show(responses)}; write a mapping from question to a list"
         )
-    given = responses.get(question)
-    if given is None:
+    listed = responses.get(question)
+    if listed is None:
         return
-    if not is_list(given):
-        raise AnnotationError(f"{where}: the responses are {_show(given)}; write a list")
-    for one in given:
-        if not isinstance(one, Mapping):
-            raise AnnotationError(f"{where}: a response is {_show(one)}; write an object with 'value' and 'user_id'")
-        who = one.get("user_id")
-        yield None if who is None else to_name(who, f"{where}: the user_id"), one.get("value"), one.get("status")
+    if not is_list(listed):
+        raise AnnotationError(f"{where}: the responses are {_show(listed)}; write a list")
+    for reply in listed:
+        if not isinstance(reply, Mapping):
+            raise AnnotationError(f"{where}: a response is {_show(reply)}; write an object with 'value' and 'user_id'")
+        who = reply.get("user_id")
+        yield (
+            None if who is None else to_name(who, f"{where}: the user_id"),
+            reply.get("value"),
+            reply.get("status"),
+        )

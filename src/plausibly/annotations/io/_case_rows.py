@@ -46,12 +46,12 @@ def is_by_case(source: "Source") -> bool:
     for record in source.records:
         if not isinstance(record, Mapping) or not is_of_cases(map(str, record)):
             return False
-        given = _answers_in(record)
-        if given is None or (is_list(given) and not len(given)):
+        said = _answers_in(record)
+        if said is None or (is_list(said) and not len(said)):
             if any(name in record for name in SOFT):
                 return True
             continue
-        doubtful = is_list(given) and (isinstance(given[0], Mapping) or (is_list(given[0]) and not len(given[0])))
+        doubtful = is_list(said) and (isinstance(said[0], Mapping) or (is_list(said[0]) and not len(said[0])))
         return not doubtful
     return False
 
@@ -60,13 +60,13 @@ def holds_nested(content: Any) -> bool:
     """Whether this is a mapping from case to record, or from case to ``{annotator: answer}``."""
     if not isinstance(content, Mapping) or not content or {"cases", "images"} & set(content):
         return False
-    return all(isinstance(one, Mapping) for one in content.values())
+    return all(isinstance(value, Mapping) for value in content.values())
 
 
 def case_answers(records: Sequence[Any], weight: int | None) -> Answers:
     """Take apart records, one per case."""
     _check_named(records)
-    found, seen = Answers(), set()
+    answers, seen = Answers(), set()
     for number, record in enumerate(records):
         if not isinstance(record, Mapping):
             raise AnnotationError(
@@ -76,18 +76,18 @@ def case_answers(records: Sequence[Any], weight: int | None) -> Answers:
         if case in seen:
             raise AnnotationError(f"case {case!r} has two records; keep one")
         seen.add(case)
-        _add(found, case, record, weight)
-    return found
+        _add(answers, case, record, weight)
+    return answers
 
 
 def _check_named(records: Sequence[Any]) -> None:
     """Refuse to count cases that have names, in a field that is not known to hold them."""
-    own = [record for record in records if isinstance(record, Mapping)]
-    if len(own) < 2 or any(name in record for record in own for name in CASE):
+    mappings = [record for record in records if isinstance(record, Mapping)]
+    if len(mappings) < 2 or any(name in record for record in mappings for name in CASE):
         return
-    for name in own[0]:
-        values = {str(record.get(name)) for record in own}
-        if _LIKE_NAME.search(str(name)) and len(values) == len(own) and name not in (*ANSWERS, *PEOPLE, *SOFT):
+    for name in mappings[0]:
+        values = {str(record.get(name)) for record in mappings}
+        if _LIKE_NAME.search(str(name)) and len(values) == len(mappings) and name not in (*ANSWERS, *PEOPLE, *SOFT):
             raise AnnotationError(
                 f"{name!r} differs in every row and seems to name the cases, but is not one of {', '.join(CASE)}; call "
                 "it case"
@@ -100,14 +100,14 @@ def nested_answers(source: "Source") -> Answers:
     if any(is_of_cases(map(str, record)) for record in content.values()):
         records = [{**dict(record), "case": to_name(case, "a case")} for case, record in content.items()]
         return case_answers(records, source.soft_weight)
-    found = Answers()
-    for case, given in content.items():
-        if not given:
-            found.leave_out("cases without answers")
-        for who, value in given.items():
+    answers = Answers()
+    for case, by_annotator in content.items():
+        if not by_annotator:
+            answers.leave_out("cases without answers")
+        for who, value in by_annotator.items():
             who = to_name(who, f"case {case!r}: an annotator")
-            found.add(str(case), who, None if is_nothing(value) else value, {})
-    return found
+            answers.add(str(case), who, None if is_nothing(value) else value, {})
+    return answers
 
 
 def read_case_rows(source: "Source") -> Answers:
@@ -120,13 +120,7 @@ def read_case_rows(source: "Source") -> Answers:
 
 
 def counts_of_soft(probabilities: Any, weight: int, where: str) -> np.ndarray:
-    """Share whole annotators among classes in proportion to probabilities, the largest remainders rounded up.
-
-    Examples
-    --------
-    >>> counts_of_soft([0.5, 0.26, 0.24], 10, "case 'p'").tolist()
-    [5, 3, 2]
-    """
+    """Share whole annotators among classes in proportion to probabilities, the largest remainders rounded up."""
     p = np.asarray(probabilities, float)
     if not np.isfinite(p).all() or (p < 0).any() or abs(p.sum() - 1) > 0.02:
         raise AnnotationError(
@@ -155,7 +149,7 @@ def _answers_in(record: Mapping) -> Any:
     return record[there[0]] if there else None
 
 
-def _add(found: Answers, case: str, record: Mapping, weight: int | None) -> None:
+def _add(answers: Answers, case: str, record: Mapping, weight: int | None) -> None:
     where = f"case {case!r}"
     there = [name for name in ANSWERS if not is_nothing(record.get(name))]
     if len(there) > 1:
@@ -165,17 +159,17 @@ def _add(found: Answers, case: str, record: Mapping, weight: int | None) -> None
     further = scalars(record, skipped)
     if not there:
         if soft is not None:
-            _add_soft(found, case, parsed(record[soft]), weight, further)
+            _add_soft(answers, case, parsed(record[soft]), weight, further)
         else:
-            found.leave_out("cases without answers")
+            answers.leave_out("cases without answers")
         return
-    given = parsed(record[there[0]])
+    said = parsed(record[there[0]])
     who_field = next((name for name in PEOPLE if not is_nothing(record.get(name))), None)
     people = None if who_field is None else _split(parsed(record[who_field]), f"{where}: {who_field}")
-    if isinstance(given, Mapping):
-        people, values = list(given), list(given.values())
+    if isinstance(said, Mapping):
+        people, values = list(said), list(said.values())
     else:
-        values = _split(given, f"{where}: {there[0]}")
+        values = _split(said, f"{where}: {there[0]}")
     if people is not None and len(people) != len(values):
         raise AnnotationError(
             f"{where}: there are {len(values)} {there[0]} and {len(people)} annotators; give each answer its annotator"
@@ -187,14 +181,14 @@ def _add(found: Answers, case: str, record: Mapping, weight: int | None) -> None
         if name not in skipped and is_list(cells) and len(cells) == len(values)
     }
     if not values:
-        found.leave_out("cases without answers")
+        answers.leave_out("cases without answers")
     for place, value in enumerate(values):
         value = None if is_nothing(value) else value
         who = None if people is None else to_name(people[place], f"{where}: the annotator of answer {place + 1}")
-        found.add(case, who, value, further | {name: cells[place] for name, cells in lists.items()})
+        answers.add(case, who, value, further | {name: cells[place] for name, cells in lists.items()})
 
 
-def _add_soft(found: Answers, case: str, soft: Any, weight: int | None, further: Mapping[str, Any]) -> None:
+def _add_soft(answers: Answers, case: str, soft: Any, weight: int | None, further: Mapping[str, Any]) -> None:
     if weight is None:
         raise ArgumentError(
             f"case {case!r} has soft labels only: say how many annotators each stands for, with soft_weight=10 or by "
@@ -210,12 +204,12 @@ def _add_soft(found: Answers, case: str, soft: Any, weight: int | None, further:
         raise AnnotationError(f"case {case!r}: a soft label is {_show(soft)}; write a number for each class") from None
     for name, count in zip(soft, counts.tolist(), strict=True):
         for _ in range(count):
-            found.add(case, None, str(name), further)
+            answers.add(case, None, str(name), further)
 
 
-def _split(given: Any, where: str) -> list[Any]:
-    if is_list(given):
-        return list(given)
-    if isinstance(given, str):
-        return [part.strip() for part in given.split(",")]
-    raise AnnotationError(f"{where} are {_show(given)}; write a list")
+def _split(cell: Any, where: str) -> list[Any]:
+    if is_list(cell):
+        return list(cell)
+    if isinstance(cell, str):
+        return [part.strip() for part in cell.split(",")]
+    raise AnnotationError(f"{where} are {_show(cell)}; write a list")

@@ -34,17 +34,10 @@ def table_columns(table: object) -> Columns:
 
 
 def frame_columns(frame: Any, error: type[PlausiblyError] = AnnotationError) -> Columns:
-    """Turn a data frame into Arrow columns by name.
+    """Turn a data frame of any kind that narwhals knows into Arrow columns by name.
 
     A named pandas index (``df.set_index("case")``, or what a group-by leaves) counts as columns; an index of text
     without a name is taken for case names, so that nothing is matched by order that could be matched by name.
-
-    Parameters
-    ----------
-    frame
-        Any data frame that narwhals knows.
-    error
-        The class of error to raise.
     """
     if nw.dependencies.is_pandas_dataframe(frame):
         frame = _with_index(frame, error)
@@ -86,22 +79,9 @@ def cell(column: pa.ChunkedArray, row: int) -> Any:
 def in_codes(
     column: pa.ChunkedArray, change: Callable[[pa.ChunkedArray], pa.ChunkedArray] = lambda texts: texts
 ) -> pa.ChunkedArray:
-    """Put text that is in codes, in pieces, into one piece, whose different texts are all in use.
+    """Put text that is in codes, in pieces, into one piece, whose different texts, after a `change`, are all in use.
 
-    Columns of text may be given so to all functions below. Other columns come out as :func:`to_columns` has them.
-
-    Parameters
-    ----------
-    column
-        Any column.
-    change
-        Applied to the different texts.
-
-    Examples
-    --------
-    >>> column = pa.chunked_array([pa.array(["a", "b"]).dictionary_encode(), pa.array(["b", "c"]).dictionary_encode()])
-    >>> in_codes(column.slice(1)).chunk(0).dictionary.to_pylist()
-    ['b', 'c']
+    Columns of text may be given so to all functions below. Other columns come out as :func:`plain` has them.
     """
     kind = column.type
     if not (pa.types.is_dictionary(kind) and is_text(kind.value_type)):
@@ -146,23 +126,9 @@ def missing(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def to_codes(column: pa.ChunkedArray, name: str, error: type[PlausiblyError] = AnnotationError):
-    """Encode a column of names, in the order in which they first appear.
+    """Return the distinct names in a column of text or whole numbers, as they appear, and the index of each row.
 
-    Parameters
-    ----------
-    column
-        Text or whole numbers, without missing cells.
-    name
-        Its name, for the error.
-    error
-        The class of error to raise.
-
-    Returns
-    -------
-    names
-        The distinct names, as text.
-    codes
-        For each row an index into them.
+    No cell may be missing; `name` is that of the column.
     """
     if coded := _of_texts(column):
         texts, code = coded
@@ -187,15 +153,7 @@ def to_codes(column: pa.ChunkedArray, name: str, error: type[PlausiblyError] = A
 
 
 def to_floats(column: pa.ChunkedArray) -> tuple[np.ndarray, int | None]:
-    """Read a column as numbers.
-
-    Returns
-    -------
-    values
-        float64, NaN from the first bad cell on.
-    bad
-        Index of the first cell that is not a number; None if all are.
-    """
+    """Return a column as float64, all NaN if a cell is not a number, and the row of the first such cell."""
     if coded := _of_texts(column):
         texts, code = coded
         values, bad = to_floats(texts)
@@ -211,13 +169,7 @@ def to_floats(column: pa.ChunkedArray) -> tuple[np.ndarray, int | None]:
 
 
 def rounded(column: pa.ChunkedArray) -> int | None:
-    """Find a whole number that float64 cannot hold: two of them would tie. Return the first one's row.
-
-    Examples
-    --------
-    >>> rounded(pa.chunked_array([[2**53, 2**53 + 1]])), rounded(pa.chunked_array([[1.5, 2.5]]))
-    (1, None)
-    """
+    """Return the row of the first whole number that float64 cannot hold: two of them would tie."""
     if coded := _of_texts(column):
         texts, code = coded
         return _row_of(code, rounded(texts))

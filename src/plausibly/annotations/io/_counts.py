@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from plausibly.annotations._names import numbered, to_names
-from plausibly.annotations._rows import Rows, check_size
+from plausibly.annotations._rows import Rows, check_size, places
 from plausibly.annotations.io._long_table import MARKS, refuse_names, write_table
 from plausibly.annotations.io._matrix import Matrix, read_matrix
 from plausibly.annotations.io._spellings import CASE
@@ -47,7 +47,7 @@ def parse_counts(matrix: Matrix, classes: np.ndarray | None, cases: np.ndarray |
     case, class_index = np.nonzero(values)
     repeats = values[case, class_index].astype(np.int64)
     case, class_index = np.repeat(case, repeats), np.repeat(class_index, repeats)
-    position = np.arange(len(case)) - np.searchsorted(case, case)
+    position = places(case)
     return Rows(
         cases=cases,
         classes=classes,

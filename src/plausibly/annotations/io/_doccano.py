@@ -35,7 +35,7 @@ def doccano_answers(source: "Source") -> Answers:
     for path in sorted(source.path.glob("*.jsonl")) if source.folder and source.path else ():
         with naming(path.name):
             files[path.stem] = read_lines(path)
-    found = Answers()
+    answers = Answers()
     for who, records in files.items():
         file = "" if who is None else f"{who}, "
         seen: set[str] = set()
@@ -50,9 +50,9 @@ def doccano_answers(source: "Source") -> Answers:
             seen.add(case)
             labels = list(record["label"])
             if not labels:
-                found.leave_out("documents without labels")
+                answers.leave_out("documents without labels")
                 continue
-            spans = all(is_list(one) and len(one) == 3 for one in labels)
-            value = [tuple(one) for one in labels] if spans else labels[0] if len(labels) == 1 else labels
-            found.add(case, who, value, scalars(record, _UNREAD))
-    return found
+            spans = all(is_list(label) and len(label) == 3 for label in labels)
+            value = [tuple(label) for label in labels] if spans else labels[0] if len(labels) == 1 else labels
+            answers.add(case, who, value, scalars(record, _UNREAD))
+    return answers

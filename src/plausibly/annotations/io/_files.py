@@ -22,14 +22,6 @@ def naming(source: object) -> Iterator[None]:
     """Put the name of a file, or of any other source, in front of an error's sentence.
 
     Readers know the case and the annotator, callers know the file: each adds what it knows.
-
-    Examples
-    --------
-    >>> with naming("a.json"):
-    ...     raise FileError("it is empty")
-    Traceback (most recent call last):
-        ...
-    plausibly.errors.FileError: a.json: it is empty
     """
     try:
         yield
@@ -40,21 +32,7 @@ def naming(source: object) -> Iterator[None]:
 
 @contextmanager
 def reading(fault: str = "damaged") -> Iterator[None]:
-    """Say in a sentence why a file cannot be read, whatever a library raises.
-
-    Parameters
-    ----------
-    fault
-        What is wrong with a file whose content a library refuses.
-
-    Examples
-    --------
-    >>> with reading("not JSON"):
-    ...     json.loads("case")
-    Traceback (most recent call last):
-        ...
-    plausibly.errors.FileError: the file is not JSON (Expecting value: line 1 column 1 (char 0)); export it again
-    """
+    """Say in a sentence why a file cannot be read, whatever a library raises for its content."""
     try:
         yield
     except PlausiblyError:
@@ -73,14 +51,7 @@ def reading(fault: str = "damaged") -> Iterator[None]:
 
 @contextmanager
 def many_objects() -> Iterator[None]:
-    """Switch off the garbage collector, which takes half of the time in which millions of lists are made.
-
-    Examples
-    --------
-    >>> with many_objects():
-    ...     gc.isenabled()
-    False
-    """
+    """Switch off the garbage collector, which takes half of the time in which millions of lists are made."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -132,24 +103,12 @@ def read_text(path: Path) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    r"""Split text into lines, at line feeds with or without a carriage return and at no other Unicode line break.
-
-    Examples
-    --------
-    >>> lines_of("a\r\nb\u2028c\n")
-    ['a', 'b\u2028c']
-    """
+    """Split text into lines, at line feeds with or without a carriage return and at no other Unicode line break."""
     return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
 def read_npy(path: Path) -> np.ndarray:
-    """Map the array in a `.npy` file to memory, without unpickling anything; writing to it leaves the file alone.
-
-    Raises
-    ------
-    FileError
-        If the file is no `.npy` file, is truncated or holds pickled objects.
-    """
+    """Map the array in a `.npy` file to memory, without unpickling anything; writing to it leaves the file alone."""
     check_not_empty(path)
     with reading("truncated or damaged"):
         with path.open("rb") as file:
@@ -167,15 +126,7 @@ def read_npy(path: Path) -> np.ndarray:
 
 
 def read_json(path: Path) -> object:
-    """Read JSON strictly: no key twice in one object, no NaN, no infinity.
-
-    Raises
-    ------
-    FileError
-        If the file is truncated or not JSON.
-    AnnotationError
-        If a key occurs twice.
-    """
+    """Read JSON strictly: no key twice in one object, no NaN, no infinity."""
     with many_objects():
         return parse_json(read_text(path), "the file")
 

@@ -141,13 +141,7 @@ SUFFIXES = tuple(dict.fromkeys(suffix for known in FORMATS if not known.folder f
 
 
 def read_source(source: Source, formats: Sequence[Format] = FORMATS) -> Rows | Answers | dict[str, Any] | None:
-    """Read a source in the first format that recognises it; return None if none does.
-
-    Raises
-    ------
-    ArgumentError
-        If a control is chosen and the format has none.
-    """
+    """Read a source in the first format that recognises it; return None if none does."""
     for known in formats:
         if known.folder is source.folder and source.suffixes & {*known.suffixes} and known.recognise(source):
             if source.control is not None and not known.controls:

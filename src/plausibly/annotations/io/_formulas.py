@@ -21,17 +21,7 @@ _ESCAPED = r"^'('*[=+\-@\t\r])"  # where they were put before them
 
 
 def write_csv(table: pd.DataFrame, file: TextIO, *, header: bool = True) -> None:
-    """Write a table as CSV that spreadsheets do not run and readers take apart as it was put together.
-
-    Parameters
-    ----------
-    table
-        The table, whose index is not written.
-    file
-        Open for text, without translation of line ends.
-    header
-        Whether to write the names of the columns.
-    """
+    """Write a table, without its index, as CSV that spreadsheets do not run and readers read back unchanged."""
     safe = no_formulas(table)
     # The writer of the standard library leaves a carriage return without quotes, which readers take for a line's end.
     returns = any("\r" in cell for cell in [*map(str, safe.columns), *_texts(safe)])
@@ -40,13 +30,7 @@ def write_csv(table: pd.DataFrame, file: TextIO, *, header: bool = True) -> None
 
 
 def no_formulas(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose text, that of its header included, is safe to open in a spreadsheet.
-
-    Examples
-    --------
-    >>> no_formulas(pd.DataFrame({"case": ["=cmd|' /C calc'!A0", "-1.5", "p7"]}))["case"].tolist()
-    ["'=cmd|' /C calc'!A0", '-1.5', 'p7']
-    """
+    """Return a table whose text, that of its header included, is safe to open in a spreadsheet."""
     changed = {}
     for name in table.columns:
         column = table[name]
@@ -64,26 +48,14 @@ def no_formulas(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_formulas(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Take off again the apostrophes that :func:`no_formulas` put on.
-
-    Examples
-    --------
-    >>> with_formulas(pa.chunked_array([pa.array(["'=x", "''-y", "'s Hertogenbosch"], pa.large_string())])).to_pylist()
-    ['=x', "'-y", "'s Hertogenbosch"]
-    """
+    """Take off again the apostrophes that :func:`no_formulas` put on."""
     if not pc.call_function("any", [pc.call_function("starts_with", [column], pc.MatchSubstringOptions("'"))]).as_py():
         return column
     return pc.call_function("replace_substring_regex", [column], pc.ReplaceSubstringOptions(_ESCAPED, r"\1"))
 
 
 def unescaped(text: str) -> str:
-    """Take them off a single text.
-
-    Examples
-    --------
-    >>> unescaped("'=x"), unescaped("'s")
-    ('=x', "'s")
-    """
+    """Take them off a single text."""
     return re.sub(_ESCAPED, r"\1", text)
 
 

@@ -14,7 +14,7 @@ Annotations that were skipped (``was_cancelled``) or hold no answer are left out
 read.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plausibly.annotations._names import _show, some
@@ -41,30 +41,9 @@ def is_label_studio(record: object) -> bool:
 
 def label_studio_answers(source: "Source") -> Answers:
     """Take apart an export, of which one control (``from_name``) is read."""
-    given, skipped, types = _given_answers(source.records)
-    wanted = _control(types, source.control)
-    found = Answers(rating=types[wanted] == "rating")
-    empty = 0
-    for task, case, who, values in given:
-        if wanted in values:
-            found.add(case, who, values[wanted], scalars(task, _UNREAD))
-        else:
-            empty += 1
-    left_out = {
-        "cancelled annotations": skipped,
-        "annotations without an answer": empty,
-        "tasks without answers": len(source.records) - len(set(found.case)),
-    }
-    found.left_out |= {what: number for what, number in left_out.items() if number}
-    return found
-
-
-def _given_answers(content: Sequence) -> tuple[list[tuple[Mapping, str, str | None, dict]], int, dict[str, str]]:
-    """Collect (task, case, annotator, answers by control), how many were skipped, and types by control."""
-    answers, skipped = [], 0
-    types: dict[str, str] = {}
-    seen: set[str] = set()
-    for number, task in enumerate(content):
+    answers, types, seen = Answers(), {}, set()
+    rows = []
+    for number, task in enumerate(source.records):
         case = _name(task, number)
         if case in seen:
             raise AnnotationError(f"task {case!r} occurs twice; keep one")
@@ -79,10 +58,19 @@ def _given_answers(content: Sequence) -> tuple[list[tuple[Mapping, str, str | No
             if not isinstance(annotation, Mapping):
                 raise AnnotationError(f"task {case!r}: an annotation is {_show(annotation)}; write an object")
             if annotation.get("was_cancelled"):
-                skipped += 1
-                continue
-            answers.append((task, case, _who(annotation, case), _given(annotation, case, types)))
-    return answers, skipped, types
+                answers.leave_out("cancelled annotations")
+            else:
+                rows.append((task, case, _who(annotation, case), _given(annotation, case, types)))
+    control = _control(types, source.control)
+    answers.rating = types[control] == "rating"
+    for task, case, who, values in rows:
+        if control in values:
+            answers.add(case, who, values[control], scalars(task, _UNREAD))
+        else:
+            answers.leave_out("annotations without an answer")
+    for _ in range(len(seen) - len(set(answers.case))):
+        answers.leave_out("tasks without answers")
+    return answers
 
 
 def _name(task: object, number: int) -> str:

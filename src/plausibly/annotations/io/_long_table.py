@@ -53,16 +53,9 @@ def parse_table(columns: Columns, classes: np.ndarray | None, anonymous: bool) -
 
 
 def rows_of(columns: Columns, what: str, more: Collection[str] = ()) -> Columns:
-    """Pick the columns of a long table that are read, under their names here, and check that every cell is filled.
+    """Pick the columns of a long table that are read, under their usual names, and check that every cell is filled.
 
-    Parameters
-    ----------
-    columns
-        All columns by name.
-    what
-        The column besides ``case`` and ``annotator``: ``"class"`` or ``"score"``.
-    more
-        Columns of which there may be one.
+    These are ``case``, ``annotator``, `what` ("class" or "score") and at most one of `more`.
     """
     found = {}
     needed = f"it needs 'case', 'annotator' and {what!r}"

@@ -37,21 +37,11 @@ _LOOKED_AT = 100  # rows by which names of classes are known from numbers
 
 @dataclass(frozen=True)
 class Matrix:
-    """Numbers with a row per case and a column per class.
+    """Numbers with a row per case and a column per class."""
 
-    Parameters
-    ----------
-    values
-        (case, class); of whole numbers or floats, as they came.
-    cases
-        The name of each row; None where rows are known by order.
-    columns
-        The class of each column; None where columns are known by order.
-    """
-
-    values: Num[np.ndarray, "case class"]
-    cases: np.ndarray | None
-    columns: list[str] | None
+    values: Num[np.ndarray, "case class"]  #: whole numbers or floats, as they came
+    cases: np.ndarray | None  #: name of each row; None where rows are known by order
+    columns: list[str] | None  #: class of each column; None where columns are known by order
 
     def by_class(self, classes: np.ndarray, error: type[PlausiblyError]) -> Num[np.ndarray, "case class"]:
         """Put the columns in the order of `classes`."""
@@ -83,32 +73,13 @@ def read_matrix(
     *,
     labels: bool = False,
 ) -> Matrix:
-    """Read a matrix from a file, a data frame or an array.
+    """Read a matrix from a file with one of :data:`SUFFIXES`, a data frame or an array.
 
     The first row of text is a header if one of its cells is not a number. Where the classes are named by numbers, it is
-    one also if it lists exactly these and there is a row more than expected.
-
-    Parameters
-    ----------
-    source
-        A path to one of :data:`SUFFIXES`, a data frame, or anything that NumPy takes for an array. ``.npy`` files are
-        mapped to memory; of other files some rows at a time are decoded.
-    error
-        The class of error to raise.
-    classes
-        Class names. A class named "case" keeps its column.
-    n_rows
-        The number of rows expected.
-    labels
-        Whether a single column with one of the names :data:`NAMED` may hold the class of each row, by name: that class
-        then has 1, and the others have 0; all have 0 where the cell is blank.
-
-    Raises
-    ------
-    FileError
-        If the file cannot be read.
-    PlausiblyError
-        If it does not hold a matrix of numbers.
+    one also if it lists exactly these and there is a row more than the `n_rows` expected. A class named "case" keeps
+    its column. With `labels`, a single column with one of the names :data:`NAMED` may hold the class of each row, by
+    name: that class then has 1, and the others have 0; all have 0 where the cell is blank. ``.npy`` files are mapped to
+    memory; of other files some rows at a time are decoded.
     """
     if not isinstance(source, str | os.PathLike):
         return matrix_of(source, error, classes, labels)
@@ -257,13 +228,7 @@ def _place(rows: np.ndarray | int, row: int) -> str:
 
 
 def _fix(text: str) -> str:
-    """Say how to write a number that spreadsheets write in another way.
-
-    Examples
-    --------
-    >>> _fix("3.3%"), _fix("0,25"), _fix("x")
-    ("write a fraction of 1, without '%'", 'write a decimal point, not a comma', 'write a number')
-    """
+    """Say how to write a number that spreadsheets write in another way."""
     if re.fullmatch(r"\s*[\d.,]+\s*%\s*", text):
         return "write a fraction of 1, without '%'"
     return "write a decimal point, not a comma" if re.fullmatch(r"\s*-?\d*,\d+\s*", text) else "write a number"

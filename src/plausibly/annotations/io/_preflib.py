@@ -38,21 +38,11 @@ _VOTES = re.compile(r"([0-9]{1,9}) *[:,](.*)")
 
 @dataclass(frozen=True)
 class Profile:
-    """The votes of one file.
+    """The votes of one file."""
 
-    Parameters
-    ----------
-    classes
-        Names of the alternatives.
-    counts
-        How many voters gave each order.
-    orders
-        Blocks of alternatives, counted from 0, best first.
-    """
-
-    classes: np.ndarray
-    counts: list[int]
-    orders: list[list[list[int]]]
+    classes: np.ndarray  #: names of the alternatives
+    counts: list[int]  #: of voters who gave each order
+    orders: list[list[list[int]]]  #: blocks of alternatives, counted from 0, best first
 
 
 def read_preflib(source: "Source") -> Rows:
@@ -63,13 +53,13 @@ def read_preflib(source: "Source") -> Rows:
         return _rows({case_name(path): parse_profile(read_text(path), path.suffix.lower())}, classes)
     profiles: dict[str, Profile] = {}
     first = None
-    for one in sorted(path.iterdir()):
-        if one.suffix.lower() not in SUFFIXES:
+    for file in sorted(path.iterdir()):
+        if file.suffix.lower() not in SUFFIXES:
             continue
-        with naming(one.name):
-            if case_name(one) in profiles:
-                raise FileError(f"another file names the case {case_name(one)!r}, too; rename one")
-            profile = parse_profile(read_text(one), one.suffix.lower())
+        with naming(file.name):
+            if case_name(file) in profiles:
+                raise FileError(f"another file names the case {case_name(file)!r}, too; rename one")
+            profile = parse_profile(read_text(file), file.suffix.lower())
             if first is None:
                 first = profile
             elif classes is None and not np.array_equal(profile.classes, first.classes):
@@ -77,7 +67,7 @@ def read_preflib(source: "Source") -> Rows:
                     "its alternatives are not those of the files before it; pass classes= (--classes) with all names, "
                     "or read the files one by one"
                 )
-            profiles[case_name(one)] = profile
+            profiles[case_name(file)] = profile
     if not profiles:
         raise FileError(f"the folder has no {some(SUFFIXES, 4)} files; name another")
     return _rows(profiles, classes)
@@ -200,35 +190,31 @@ def _rows(profiles: dict[str, Profile], classes: np.ndarray | None) -> Rows:
     if classes is None:
         classes = next(iter(profiles.values())).classes
     at = {name: index for index, name in enumerate(classes.tolist())}
-    parts: list[tuple[np.ndarray, ...]] = []
-    most = 0
+    rows: list[tuple[int, int, int, int]] = []  # case, order, class and rank of every class in an order
+    counts: list[int] = []  # of voters by order
+    first: list[int] = []  # number of the first voter of each order, in her case
     for position, (case, profile) in enumerate(profiles.items()):
         for name in profile.classes.tolist():
             if name not in at:
                 raise AnnotationError(f"case {case!r}: {unknown_class(name, at)}")
-        rename = np.array([at[name] for name in profile.classes.tolist()])
-        sizes = np.array([sum(map(len, order)) for order in profile.orders])
-        class_index = rename[[index for order in profile.orders for block in order for index in block]]
-        rank = np.array([r for order in profile.orders for r, block in enumerate(order) for _ in block])
-        counts = np.array(profile.counts)
-        # Every order's entries as many times as it has voters, voter by voter.
-        start = np.repeat(np.cumsum(sizes) - sizes, counts)
-        length = np.repeat(sizes, counts)
-        begin = np.cumsum(length) - length
-        entry = np.repeat(start - begin, length) + np.arange(length.sum())
-        voter = np.repeat(np.arange(len(length)), length)
-        parts.append((np.full(len(entry), position), voter, class_index[entry], rank[entry]))
-        most = max(most, len(length))
-    case, annotator, class_index, rank = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        rename = [at[name] for name in profile.classes.tolist()]
+        for order, blocks in enumerate(profile.orders, len(counts)):
+            rows += [(position, order, rename[k], rank) for rank, block in enumerate(blocks) for k in block]
+        first += [0, *np.cumsum(profile.counts[:-1]).tolist()]
+        counts += profile.counts
+    case, order, class_index, rank = np.array(rows).T
+    repeats = np.array(counts)[order]
+    entry = np.repeat(np.arange(len(rows)), repeats)  # as many times as the order has voters
+    voter = np.array(first)[order[entry]] + np.arange(len(entry)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
     return Rows(
         cases=to_names(list(profiles), "case"),
         classes=classes,
-        annotators=numbered(most),
+        annotators=numbered(int(voter.max()) + 1),
         anonymous=True,
-        case=case,
-        annotator=annotator,
-        class_index=class_index,
-        rank=rank,
+        case=case[entry],
+        annotator=voter,
+        class_index=class_index[entry],
+        rank=rank[entry],
     )
 
 
@@ -261,13 +247,7 @@ def write_preflib(annotations: "Annotations", path: Path, form: str) -> None:
 
 
 def file_name(case: str) -> str:
-    """Write the name of a case so that it can be a file's; :func:`case_name` undoes it.
-
-    Examples
-    --------
-    >>> file_name("p 7"), file_name("a/b.c"), file_name("100%")
-    ('p 7', 'a%2Fb%2Ec', '100%25')
-    """
+    """Write the name of a case so that it can be a file's; :func:`case_name` undoes it."""
     return quote(case, safe=" ,;()+=@&").replace(".", "%2E")
 
 

@@ -27,7 +27,7 @@ def is_prodigy(record: Any) -> bool:
 
 def prodigy_answers(source: "Source") -> Answers:
     """Take apart an export; an annotator who answers a task twice is refused where the answers are read."""
-    found = Answers()
+    answers = Answers()
     for number, record in enumerate(source.records):
         where = f"line {number + 1}"
         if not is_prodigy(record):
@@ -38,20 +38,20 @@ def prodigy_answers(source: "Source") -> Answers:
         choice = "accept" in record or "options" in record
         case = name_of(record, number, ("_input_hash", "_task_hash") if choice else ("_task_hash", "_input_hash"))
         if answer == "ignore":
-            found.leave_out("ignored tasks")
+            answers.leave_out("ignored tasks")
             continue
         who = record.get("_annotator_id")
         who = record.get("_session_id") if who is None else who
         annotator = None if who is None else to_name(who, f"{where}: the annotator")
         further = {name: cell for name, cell in scalars(record, _UNREAD).items() if not name.startswith("_")}
         if not choice:
-            found.add(case, annotator, answer, further)
+            answers.add(case, annotator, answer, further)
             continue
         chosen = record.get("accept", [])
         if not is_list(chosen):
             raise AnnotationError(f"{where}: accept is {_show(chosen)}; write the list of chosen options")
         if not len(chosen) or answer == "reject":
-            found.leave_out("tasks without a choice")
+            answers.leave_out("tasks without a choice")
             continue
-        found.add(case, annotator, chosen[0] if len(chosen) == 1 else list(chosen), further)
-    return found
+        answers.add(case, annotator, chosen[0] if len(chosen) == 1 else list(chosen), further)
+    return answers

@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Float, Int
 
 from plausibly.annotations._names import numbered, to_names
+from plausibly.annotations._rows import as_first_shown, places
 from plausibly.annotations.io._columns import Columns, to_codes
 from plausibly.annotations.io._long_table import numbers_of, rows_of, without_names
 from plausibly.errors import AnnotationError
@@ -38,13 +38,11 @@ def arrange_scores(
     score: Float[np.ndarray, " row"],
 ) -> dict[str, Any]:
     """Sort by case and annotator; annotators in the order in which the sorted cases first show them."""
-    by_case = np.argsort(case, kind="stable")
-    case, score = case[by_case], score[by_case]
-    annotator, named = pd.factorize(annotator[by_case])
+    annotator, names = as_first_shown(case, annotator, annotators)
     order = np.lexsort((annotator, case))
-    case, annotator, score, names = case[order], annotator[order], score[order], annotators[named]
+    case, annotator, score = case[order], annotator[order], score[order]
     if anonymous:
-        annotator = np.arange(len(case)) - np.searchsorted(case, case)
+        annotator = places(case)
         names = numbered(annotator.max() + 1)
     return {
         "cases": cases,

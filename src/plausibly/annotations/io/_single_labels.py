@@ -17,13 +17,9 @@ def labels_as_rankings(
     """Rewrite labels as rankings in object form, each a block; see :meth:`plausibly.Annotations.from_labels`."""
     if not is_list(labels):
         raise AnnotationError(f"labels are a list of cases, got {_show(labels)}; write [[label, …], …]")
-    if (
-        isinstance(labels, np.ndarray)
-        and labels.dtype.kind == "f"
-        and isinstance(missing, float)
-        and missing != missing
-    ):
-        labels = _with_indices(labels)  # an array with NaN in it cannot be one of integers
+    if isinstance(labels, np.ndarray) and labels.dtype.kind == "f" and missing != missing:
+        # An array with NaN in it cannot be one of integers; what is not whole is refused below.
+        labels = np.frompyfunc(lambda label: int(label) if label.is_integer() else label, 1, 1)(labels)
     rows = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     case_names = to_names(range(len(rows)) if cases is None else cases, "case").tolist()
     if len(case_names) != len(rows):
@@ -40,23 +36,18 @@ def labels_as_rankings(
                 f"case {case!r}: there are {len(row)} labels for {len(persons)} annotators; "
                 "give one each, and missing= for those without"
             )
-        for number, label in enumerate(row, 1):
-            if not isinstance(label, str | Integral) and not _same(label, missing):
+        blocks = {}
+        for number, label in enumerate(row):
+            if _same(label, missing):
+                continue
+            if not isinstance(label, str | Integral):
                 raise AnnotationError(
-                    f"case {case!r}, annotator {number}: a label is a class index or a name, got {_show(label)}; "
+                    f"case {case!r}, annotator {number + 1}: a label is a class index or a name, got {_show(label)}; "
                     "say with missing= what stands for no label"
                 )
-        given = {i: [[label]] for i, label in enumerate(row) if not _same(label, missing)}
-        content[case] = list(given.values()) if persons is None else {persons[i]: block for i, block in given.items()}
+            blocks[number if persons is None else persons[number]] = [[label]]
+        content[case] = list(blocks.values()) if persons is None else blocks
     return {"cases": content}
-
-
-def _with_indices(labels: np.ndarray) -> np.ndarray:
-    """Turn the whole numbers of an array of floats into integers, and leave everything else to be refused."""
-    whole = np.isfinite(labels) & (labels == np.floor(labels))
-    found = labels.astype(object)
-    found[whole] = [int(label) for label in labels[whole]]
-    return found
 
 
 def _same(label: Any, missing: Any) -> bool:

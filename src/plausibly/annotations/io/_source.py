@@ -22,30 +22,14 @@ _LARGE = 2**23  # bytes
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A file, a folder or an object in memory, with what the reader was asked for.
+    """A file, a folder or an object in memory, with what the reader was asked for."""
 
-    Parameters
-    ----------
-    suffixes
-        Suffix of the file, or of all files in a folder; an object in memory has one of a file that could hold it.
-    path
-        The file or folder; None in memory.
-    content
-        Decoded JSON; of JSON lines the list of lines.
-    names
-        Names of the columns of a table, or of the fields of JSON lines.
-    table
-        Reader of the columns in memory.
-    classes, control, soft_weight, progress
-        See :func:`plausibly.read_annotations`; classes are an array.
-    """
-
-    suffixes: Set[str]
+    suffixes: Set[str]  #: of the file, or of all in a folder; in memory, that of a file that could hold the object
     path: Path | None = None
-    content: Any = None
-    names: Collection[str] = ()
-    table: Callable[[], Mapping[str, Any]] | None = None
-    classes: np.ndarray | None = None
+    content: Any = None  #: decoded JSON; of JSON lines the list of lines
+    names: Collection[str] = ()  #: of the columns of a table, or of the fields of JSON lines
+    table: Callable[[], Mapping[str, Any]] | None = None  #: reader of columns in memory
+    classes: np.ndarray | None = None  #: this and the others as for :func:`plausibly.read_annotations`
     control: str | None = None
     soft_weight: int | None = None
     progress: bool = False

@@ -35,20 +35,9 @@ def spelling_of(
     spellings: Mapping[str, tuple[str, ...]] = COLUMNS,
     error: type[PlausiblyError] = AnnotationError,
 ) -> str:
-    """Return the name under which a table has a column.
+    """Return the name under which a table has a column, one of its spellings.
 
-    Parameters
-    ----------
-    name
-        Usual name of the column.
-    columns
-        All columns of the table.
-    needed, several
-        Advice where the column is missing, and where it is there under two names.
-    spellings
-        The names of each column.
-    error
-        Class of the error, if the column is not there under exactly one name.
+    `needed` and `several` are the advice where the column is missing, and where it is there under two names.
     """
     columns = list(columns)
     there = [spelling for spelling in spellings.get(name, (name,)) if spelling in columns]

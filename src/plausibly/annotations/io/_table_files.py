@@ -32,25 +32,9 @@ def header_of(path: Path) -> list[str]:
 def read_columns(
     path: Path, wanted: Collection[str] | None = None, progress: Progress | None = None, *, formulas: bool = True
 ) -> Columns:
-    """Read columns of a CSV, TSV or Parquet file by name, text in codes.
+    """Read columns of a CSV, TSV or Parquet file by name, text in codes; of those not wanted, there is the name alone.
 
-    Parameters
-    ----------
-    path
-        The file.
-    wanted
-        Names of the columns to read; of others, there is the name alone. If None all.
-    progress
-        Where to show how far reading has come.
-    formulas
-        Whether to take off the apostrophes that keep text in CSV files from being run as formulas.
-
-    Raises
-    ------
-    FileError
-        If the file is damaged, or rows differ in length.
-    AnnotationError
-        If two columns share a name.
+    `formulas` says whether to take off the apostrophes that keep text in CSV files from being run as formulas.
     """
     raw = _raw_header(path)
     names = [unescaped(name) if formulas and not _is_parquet(path) else name for name in raw]
@@ -76,12 +60,7 @@ def read_columns(
 def read_batches(path: Path, *, header: bool = True) -> Iterator[Columns]:
     """Yield some rows of all columns of a CSV, TSV, text or Parquet file at a time, the cells of text as they are.
 
-    Parameters
-    ----------
-    path
-        The file.
-    header
-        Whether the first row of text names the columns, which otherwise are called "f0", "f1", …
+    Without a header, columns are called "f0", "f1", …
     """
     names = _raw_header(path)
     if _is_parquet(path):

@@ -10,6 +10,7 @@ import numpy as np
 from plausibly.annotations._by_case import check_annotated
 from plausibly.annotations._container import Annotations
 from plausibly.annotations._names import _show, numbered
+from plausibly.annotations._rows import places
 from plausibly.annotations._scores import Scores
 from plausibly.annotations.io._files import check_path
 from plausibly.annotations.io._formats import FORMATS
@@ -94,16 +95,10 @@ def find_form(path: Path, form: str | None) -> str:
 
 
 def without_names(annotations: Annotations) -> Annotations:
-    """Forget who annotated.
-
-    Examples
-    --------
-    >>> without_names(Annotations.from_rankings({"cases": {"p": {"ann": [["a"]]}}}))
-    Annotations(1 case, 1 annotation by anonymous annotators, 1 class)
-    """
+    """Forget who annotated."""
     if annotations.anonymous:
         return annotations
-    place = np.arange(annotations.n_annotations) - annotations.case_start[annotations.annotation_case]
+    place = places(annotations.annotation_case)
     return replace(annotations, annotators=numbered(place.max() + 1), anonymous=True, annotation_annotator=place)
 
 
