@@ -263,7 +263,11 @@ CALLS = [
     (lambda _: read_risks([0, 1.0, 1], CLASSES), A, "class 'Psoriasis': the risk is 1.0; write 0 (low)"),
     (lambda folder: read_risks(put(folder, "r.txt", "0\n1\n"), CLASSES), A, "r.txt: there are 2 risks for 3 classes"),
     (lambda _: read_risks({"Tinae": 0}, CLASSES), A, "a risk is given, but the class 'Tinae' is not among"),
-    (lambda folder: read_risks(put(folder, "r.csv", "class,risk\nTinea,0\n"), CLASSES), A, "no risk for 'Eczema'"),
+    (
+        lambda folder: read_risks(put(folder, "r.csv", "class,risk\nTinea,0\n"), CLASSES),
+        A,
+        "no risk for class 'Eczema'",
+    ),
     (lambda folder: read_risks(put(folder, "r.csv", "class,risk\nTinea,0\nTinea,1\n"), CLASSES), A, "'Tinea' has 2"),
     (lambda folder: read_risks(put(folder, "r.csv", "name,risk\nTinea,0\n"), CLASSES), A, "r.csv: a table of risks"),
 ]

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Int
 
 from plausibly.annotations._matching import by_name
-from plausibly.annotations._names import _show, some, to_names, unknown_class
+from plausibly.annotations._names import _show, some, to_names
 from plausibly.annotations.io._files import lines_of, naming, read_text
 from plausibly.annotations.io._table_files import header_of, read_columns
 from plausibly.errors import AnnotationError
@@ -116,16 +116,7 @@ def _parse(path: Path) -> dict[str, str] | list[str]:
 
 def _levels(source: Any, classes: list[str]) -> np.ndarray:
     """Match levels to classes and check them."""
-    if isinstance(source, Mapping):
-        known = set(classes)
-        for name in source:
-            if name not in known:
-                raise AnnotationError(f"a risk is given, but {unknown_class(name, classes)}")
-        absent = [name for name in classes if name not in source]
-        if absent:
-            raise AnnotationError(f"there is no risk for {some(absent)}; give one for every class")
-        source = [source[name] for name in classes]
-    levels = list(by_name(source, np.array(classes), "risk", "class"))
+    levels = list(by_name(source, np.array(classes), "risk", "class", AnnotationError))
     if len(levels) != len(classes):
         raise AnnotationError(
             f"there are {len(levels)} risks for {len(classes)} classes; give one per class, in their order"

@@ -7,7 +7,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from plausibly.annotations._names import some
+from plausibly.annotations._names import some, unknown_class
 from plausibly.annotations.io._spellings import CASE
 from plausibly.errors import ArgumentError, PlausiblyError
 
@@ -44,18 +44,20 @@ def names_in(
     )
 
 
-def by_name(given: Any, known: np.ndarray, what: str, of: str = "case") -> Any:
+def by_name(
+    given: Any, known: np.ndarray, what: str, of: str = "case", error: type[PlausiblyError] = ArgumentError
+) -> Any:
     """Put values that know what they belong to into the order of the known names of cases (or classes, see `of`).
 
     A mapping, a pandas Series (or a data frame with a column per case) and an xarray DataArray with the coordinate
-    "case" have names, see :func:`names_in`; anything else is in order already. ArgumentError if a name is missing,
+    "case" have names, see :func:`names_in`; anything else is in order already. It is an error if a name is missing,
     unknown or there several times; `what` says in errors what the values are, such as "weight".
     """
     if isinstance(given, Mapping):
         given = pd.Series(list(given.values()), _texts(given), dtype=object)
     if isinstance(given, pd.Series | pd.DataFrame):
         axis = given.ndim - 1
-        names = names_in(given.axes[axis], known, of)
+        names = names_in(given.axes[axis], known, of, error)
     elif of in getattr(given, "coords", ()) and of in given.dims:
         axis, names = given.dims.index(of), _texts(given[of].values)
     else:
@@ -63,17 +65,17 @@ def by_name(given: Any, known: np.ndarray, what: str, of: str = "case") -> Any:
     if names is None:
         return given
     if not names.is_unique:
-        raise ArgumentError(
-            f"{what}s name the {of} {names[names.duplicated()][0]!r} several times: give each {of} one."
-        )
+        raise error(f"{what}s name the {of} {names[names.duplicated()][0]!r} several times: give each {of} one.")
     wanted = pd.Index(known.astype(object))
+    if of == "class":
+        for name in names.difference(wanted)[:1]:
+            raise error(f"a {what} is given, but {unknown_class(name, known)}")
     place = names.get_indexer(wanted)
     if (place < 0).any():
-        raise ArgumentError(f"there is no {what} for {of} {some(known[place < 0])}: give every {of} one, by its name.")
+        raise error(f"there is no {what} for {of} {some(known[place < 0])}: give every {of} one, by its name.")
     if len(names) > len(known):
-        extra = names.difference(wanted)
-        where = "has no annotations" if of == "case" else f"is not among the {len(known)} classes"
-        raise ArgumentError(f"there is a {what} for {of} {some(extra)}, which {where}: remove it.")
+        extra = some(names.difference(wanted))
+        raise error(f"there is a {what} for case {extra}, which has no annotations: remove it.")
     return np.take(np.asarray(given), place, axis=axis)
 
 

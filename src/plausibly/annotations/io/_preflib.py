@@ -117,24 +117,20 @@ def _header(lines: list[str]) -> tuple[dict[str, int], dict[int, str], int]:
     """Read the lines with "#": numbers by what they count, alternatives by number, and where the votes begin."""
     head: dict[str, int] = {}
     names: dict[int, str] = {}
-    start = 0
-    for start, line in enumerate(lines):
-        if line.strip() and not line.lstrip().startswith("#"):
-            break
-        found = _HEADER.fullmatch(line.strip())
-        if found is None:
+    votes = (place for place, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#"))
+    start = next(votes, len(lines))
+    for place, line in enumerate(lines[:start], 1):
+        if (entry := _HEADER.fullmatch(line.strip())) is None:
             continue
-        key, number, content = found[1], found[2], found[3].strip()
+        key, number, content = entry[1], entry[2], entry[3].strip()
         if key == "ALTERNATIVE NAME" and number:
             if int(number) in names:
-                raise FileError(f"line {start + 1} names alternative {number} again; name each once")
+                raise FileError(f"line {place} names alternative {number} again; name each once")
             names[int(number)] = content
         elif key.startswith("NUMBER "):
             if not re.fullmatch("[0-9]{1,9}", content):
-                raise FileError(f"line {start + 1}: {key.lower()} is {_show(content)}; write a whole number")
+                raise FileError(f"line {place}: {key.lower()} is {_show(content)}; write a whole number")
             head[key] = int(content)
-    else:
-        start += 1
     return head, names, start
 
 
