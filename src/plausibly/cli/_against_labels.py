@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from plausibly import annotations as annotated
+from plausibly.annotations import Scores
 from plausibly.audit import audit, serious
-from plausibly.bootstrap import REPLICATES
 from plausibly.cli._asked_metrics import (
     chosen_thresholds,
     graded,
@@ -21,8 +20,8 @@ from plausibly.cli._asked_metrics import (
     write_curves,
 )
 from plausibly.cli._groups import read_by, read_column
-from plausibly.cli._options import MetricOptions
-from plausibly.cli._output import complain, make_folder, say, write_table
+from plausibly.cli._options import EvaluatedData, MetricOptions, SweepOptions
+from plausibly.cli._output import TablesInParts, complain, make_folder, say
 from plausibly.errors import ArgumentError
 from plausibly.evaluation import evaluate, panels
 from plausibly.evaluation._by_group import few_cases
@@ -54,57 +53,38 @@ def refuse_model(truth: str, given: Mapping[str, Any]) -> None:
 
 
 def against_labels(
-    annotations: Path,
-    classes: Path | None,
-    predictions: Mapping[str, str],
-    asked: MetricOptions,
-    out: Path,
-    *,
-    choices: str | None,
-    clusters: str | None,
-    by: str | None,
-    intersections: bool,
-    threshold: float | None,
-    risks: Path | None,
-    logits: bool | list[str],
-    extra: str,
-    break_ties: str,
-    replicates: int = REPLICATES,
-    seed: int,
-    suffix: str,
-    quiet: bool,
+    data: EvaluatedData, given: SweepOptions, asked: MetricOptions, out: Path, *, suffix: str, quiet: bool
 ) -> None:
     """Evaluate classifiers against what experts would say; write tables and a report, and print the numbers."""
-    if not predictions:
+    if not data.files:
         raise ArgumentError(f"--truth {asked.truth} is about classifiers, but there are no --predictions: give some.")
-    read = graded(annotations, classes, asked, choices=choices, threshold=threshold, progress=not quiet)
-    at: Any = threshold
+    read = graded(data, asked, threshold=given.threshold, progress=not quiet)
+    arguments = given.arguments()
+    at, extra, logits = given.threshold, given.extra, arguments["logits"]
     if asked.threshold_from is not None:
-        scale = None if isinstance(read, annotated.Scores) else read.classes
-        other = graded(asked.threshold_from, classes, asked, choices=choices, scale=scale, progress=not quiet)
-        at = chosen_thresholds(asked, other, read, predictions, logits)
-        extra = "ignore"
-    if isinstance(read, annotated.Scores):
-        read, at = read.split(threshold), None
+        at, extra = chosen_thresholds(data, asked, read, logits, progress=not quiet), "ignore"
+    if isinstance(read, Scores):
+        read, at = read.split(given.threshold), None
     lined_up = {
-        name: np.asarray(line_up(given, read, extra, asked.positive))
-        for name, given in named_predictions(predictions, logits).items()
+        name: np.asarray(line_up(scores, read, extra, asked.positive))
+        for name, scores in named_predictions(data.files, logits).items()
     }
     two, scores = read.n_classes == 2 or asked.positive is not None, list(lined_up.values())
     usual = ["accuracy", *usual_metrics(2 if two else read.n_classes, scores, ordered=asked.ordered)]
     of_classes = ["confusion"] if asked.ordered and not two else label_metrics(two, scores)
     usual += [name for name in of_classes if name not in usual]
     metrics = parse_metrics(asked, read.n_classes, drawn=False, usual=usual)
-    groups = None if by is None else read_groups(read_by(by, annotations), read.cases, intersections=intersections)
-    options: dict[str, Any] = {"clusters": read_column(clusters, annotations), "replicates": replicates}
-    options |= {"break_ties": break_ties, "seed": seed}
+    by = read_by(data.by, data.annotations)
+    groups = None if by is None else read_groups(by, read.cases, intersections=data.intersections)
+    options: dict[str, Any] = {"clusters": read_column(data.clusters, data.annotations)}
+    options |= {name: arguments[name] for name in ("break_ties", "replicates", "seed") if name in arguments}
     make_folder(out)
     results = evaluate(
         read,
         lined_up,
         metrics=metrics,
         ordered=asked.ordered,
-        risks=None if risks is None else str(risks),
+        risks=data.risks,
         truth=asked.truth,
         panel=asked.n_experts,
         positive=asked.positive,
@@ -117,20 +97,17 @@ def against_labels(
     of_panels = panels(read, decided(lined_up, at, read.classes, asked.positive), **options)
 
     model = {"model": {"panel": f"panel of {asked.n_experts}"}.get(asked.truth, asked.truth), "reliability": np.nan}
-    written = [Path(METRICS).with_suffix(suffix).name]
-    write_table(with_class(metric_table(results, model)), out / written[0])
+    files = TablesInParts(out, suffix)
+    files.write(METRICS, with_class(metric_table(results, model)))
     if groups is not None:
         table = with_class(group_table(results, model))
         few = pd.Series(few_cases(results), results["group"].values)
         if len(table):
             table["few"] = few.loc[table["column"] + ": " + table["group"]].to_numpy()
-        written.append(Path(GROUPS).with_suffix(suffix).name)
-        write_table(table, out / written[-1])
-    written += write_curves(results, model, out, suffix, append=False)
-    sources = {"annotations": annotations, "classes": classes, "risks": risks, "thresholds": asked.threshold_from}
-    sources |= {f"predictions of {name}": path for name, path in predictions.items()}
-    named = {what: str(path) for what, path in sources.items() if path is not None}
-    labels_report(results, of_panels, read, out / REPORT, named, progress=not quiet)
+        files.write(GROUPS, table)
+    write_curves(results, model, files)
+    sources = data.sources({"thresholds": asked.threshold_from})
+    labels_report(results, of_panels, read, out / REPORT, sources, progress=not quiet)
     if not quiet:
         if grave := serious(audit(read, lined_up)):
             complain(f"the data have {', '.join(grave)}: run plausibly audit.", "Note")
@@ -141,5 +118,5 @@ def against_labels(
         for told in agreement_in_words(of_panels, results["classifier"].values.tolist()):
             say(told)
         say(RESTS_ON)
-        say(f"Wrote {', '.join([*written, REPORT])} to {out}")
+        say(f"Wrote {', '.join([*files.names, REPORT])} to {out}")
     say(headline_of_labels(results))

@@ -6,18 +6,18 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
-from plausibly import annotations as annotated
 from plausibly._arviz import Posterior
 from plausibly.aggregation import aggregate as infer
 from plausibly.aggregation import find_model, parse_variant, run_label, unjudged
 from plausibly.aggregation._inferred_reliability import check_inferable
 from plausibly.aggregation._inferred_reliability import infer_reliability as with_reliability
+from plausibly.annotations import Scores
 from plausibly.annotations._usual_models import usual_models
 from plausibly.annotators import annotator_accuracies, annotator_reliabilities
 from plausibly.cli import _options as options
-from plausibly.cli._app import NOT_CONVERGED, example
+from plausibly.cli._app import example
 from plausibly.cli._model_names import MODEL_NAMES
-from plausibly.cli._output import make_folder, say
+from plausibly.cli._output import check_converged, make_folder, say
 from plausibly.diagnostics import diagnose, shared_convergence
 from plausibly.diagnostics._verdict import population_verdict, verdict
 from plausibly.errors import ArgumentError
@@ -40,9 +40,7 @@ _MOST_ANNOTATORS, _MOST_SHIFTS = 40, 5  # rows of tables on the terminal
     """
 )
 def aggregate(
-    annotations: options.AnnotationsFile,
-    classes: options.ClassesFile = None,
-    choices: options.Choices = None,
+    data: options.AnnotatedData,
     model: Annotated[
         str | None,
         options.modelling(
@@ -98,10 +96,10 @@ def aggregate(
         raise ArgumentError(
             f"--model takes one reliability here, but {model!r} was given: use plausibly evaluate for several."
         )
-    read = annotated.read_annotations(annotations, classes, choices=choices, progress=not quiet)
+    read = data.read(progress=not quiet)
     variant = variant or parse_variant(usual_models(read)[0])
     if out is None:
-        of_scores = find_model(variant.model, isinstance(read, annotated.Scores)).of_scores
+        of_scores = find_model(variant.model, isinstance(read, Scores)).of_scores
         whole = infer_reliability is not None or of_scores or read.n_cases <= shard
         out = Path("posterior.nc" if whole else "posterior.zarr")
     make_folder(out.parent)
@@ -145,8 +143,7 @@ def aggregate(
         say(largest_shifts(posterior).head(_MOST_SHIFTS).to_string(index=False, float_format="{:.3f}".format))
     label = run_label(variant.label, float(posterior.attrs.get("reliability", float("nan"))))
     say(" ".join(filter(None, [verdict({label: found}), population_verdict(shared_convergence(posterior))])))
-    if strict and not found["converged"].values.all():
-        raise typer.Exit(NOT_CONVERGED)
+    check_converged(found["converged"].values.all(), strict=strict)
 
 
 def _say_reliability(posterior: Posterior) -> None:

@@ -1,8 +1,9 @@
 """``plausibly agreement``: how well annotators agree on labels of any type."""
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from plausibly import plots
 from plausibly.bootstrap import CI_PROB, check_probability
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
-from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
+from plausibly.cli._output import ScreenTable, make_folder, say, with_interval
 from plausibly.distances import BY_TYPE, find_distance
 from plausibly.errors import ArgumentError
 from plausibly.labels._formats import Kind
@@ -75,8 +76,8 @@ def agreement(
     ci_prob: options.IntervalWidth = CI_PROB,
     processes: Annotated[int, options.measure(help="Number of processes, for slow distances.")] = 1,
     seed: options.Seed = 0,
-    out: options.OptionalFolder = None,
-    quiet: options.Quiet = False,
+    *,
+    output: options.Output,
 ) -> None:
     """Measure how well annotators agree on labels of any type: categories, boxes, spans, rankings, text, trees.
 
@@ -90,8 +91,7 @@ def agreement(
     if replicates < 0 or replicates == 1:
         raise ArgumentError(f"--replicates must be 0, or 2 or more, but {replicates} was given: write 200.")
     check_probability("--ci-prob", ci_prob)
-    if out is not None:
-        make_folder(out)
+    make_folder(output.out)
     choice = measured.choose_distance(
         read,
         _by_name(distance or ["nominal"]),
@@ -101,22 +101,16 @@ def agreement(
         same_annotator=not other_annotators,
         seed=seed,
         processes=processes,
-        progress=not quiet,
+        progress=not output.quiet,
     )
-    table = _measures(choice, ci_prob, replicates, seed, not quiet)
-    if not quiet:
-        _print(table, ci_prob, next(iter(choice.results.values())).alpha_name)
-        for name, found in choice.results.items():
-            for sentence in found.warnings:
-                say(f"{name}: {sentence}.")
+    table = _measures(choice, ci_prob, replicates, seed, not output.quiet)
     best = choice.results[choice.best]
     annotators = best.annotators(ci_prob, seed)
-    if not quiet:
-        say(measured.annotators_in_words(annotators))
-    if out is not None:
-        _write(choice, table, annotators, out)
-        if not quiet:
-            say(f"Wrote agreement.csv, cases.csv, annotators.csv and figures to {out}")
+    output.publish(
+        _shown(choice, table, annotators, ci_prob),
+        _files(choice, table, annotators),
+        written="agreement.csv, cases.csv, annotators.csv and figures",
+    )
     sigma = "" if np.isnan(best.sigma) else f", sigma {best.sigma:.4f}"
     say(
         f"By {choice.best}: {best.alpha_name} {best.alpha:.4f}, superiority {best.ks.superiority:.4f} (ties count "
@@ -164,27 +158,31 @@ def _measures(
     return pd.concat(rows, ignore_index=True)
 
 
-def _print(table: pd.DataFrame, ci_prob: float, alpha_name: str) -> None:
+def _shown(
+    choice: measured.DistanceChoice, table: pd.DataFrame, annotators: pd.DataFrame, ci_prob: float
+) -> Iterator[ScreenTable | str]:
     intervals = "alpha_lower" in table
+    alpha_name = next(iter(choice.results.values())).alpha_name
     measures = {"superiority, ties against": "ks_superiority", "sigma": "sigma", alpha_name: "alpha"}
     rows = []
     for row in table.to_dict("records"):
-        cells = [f"{row[measure]:.3f}" for measure in measures.values()]
-        if intervals:
-            ends = ((row[f"{measure}_lower"], row[f"{measure}_upper"]) for measure in measures.values())
-            cells = [f"{cell} ({lower:.3f}–{upper:.3f})" for cell, (lower, upper) in zip(cells, ends, strict=True)]
-        cells = ["not given" if cell.startswith("nan") else cell for cell in cells]
+        ends = [f"_{end}" for end in ("lower", "upper")] if intervals else []
+        values = ((row[measure + end] for end in ("", *ends)) for measure in measures.values())
+        cells = [with_interval(*value, missing="not given") for value in values]
         rows.append((str(row["distance"]), cells[0], f"{row['ks_ties']:.3f}", *cells[1:]))
     title = f"Agreement ({options.percent(ci_prob)} interval)" if intervals else "Agreement"
     ks, *others = measures
-    print_table(title, ("distance", ks, "ties", *others), rows, left=("distance",))
+    yield ScreenTable(title, ("distance", ks, "ties", *others), rows, left=("distance",))
+    for name, result in choice.results.items():
+        yield from (f"{name}: {sentence}." for sentence in result.warnings)
+    yield measured.annotators_in_words(annotators)
 
 
-def _write(choice: measured.DistanceChoice, table: pd.DataFrame, annotators: pd.DataFrame, out: Path) -> None:
-    write_table(table, out / "agreement.csv")
-    cases = {name: found.by_case() for name, found in choice.results.items()}
-    write_table(pd.concat(cases, names=["distance_name", None]).reset_index("distance_name"), out / "cases.csv")
-    write_table(annotators, out / "annotators.csv")
-    write_figure(plots.agreement_histograms(choice.results), out / "histograms.png")
-    write_figure(plots.agreement_heatmap(choice.results), out / "heatmap.png")
-    write_figure(plots.annotator_heatmap(choice.results[choice.best]), out / "annotators.png")
+def _files(choice: measured.DistanceChoice, table: pd.DataFrame, annotators: pd.DataFrame) -> Iterator[tuple[str, Any]]:
+    cases = {name: result.by_case() for name, result in choice.results.items()}
+    yield "agreement.csv", table
+    yield "cases.csv", pd.concat(cases, names=["distance_name", None]).reset_index("distance_name")
+    yield "annotators.csv", annotators
+    yield "histograms.png", plots.agreement_histograms(choice.results)
+    yield "heatmap.png", plots.agreement_heatmap(choice.results)
+    yield "annotators.png", plots.annotator_heatmap(choice.results[choice.best])

@@ -15,7 +15,7 @@ import plausibly
 from plausibly.cli._output import complain, notes
 from plausibly.errors import PlausiblyError
 
-NOT_CONVERGED, BAD_INPUT, INTERRUPTED = 1, 2, 130  #: exit statuses
+BAD_INPUT, INTERRUPTED = 2, 130  #: exit statuses
 
 #: In the order in which a newcomer needs them. A command is the function of its name in the module of its name, such as
 #: ``compare_models`` in ``_compare_models``; commands within it are the module's ``SUBCOMMANDS``.

@@ -2,7 +2,7 @@
 
 import runpy
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,8 @@ from plausibly.annotations import Annotations, Scores, read_annotations, read_cl
 from plausibly.annotations._names import some
 from plausibly.annotations.io._columns import is_number
 from plausibly.bootstrap import CI_PROB
-from plausibly.cli._options import MetricOptions, parse_numbers, percent
-from plausibly.cli._output import print_table, say, write_table
+from plausibly.cli._options import AnnotatedData, EvaluatedData, MetricOptions, parse_numbers, percent
+from plausibly.cli._output import ScreenTable, TablesInParts, say, with_interval
 from plausibly.errors import AnnotationError, ArgumentError, FileError
 from plausibly.evaluation import choose_threshold, curve_points, summary
 from plausibly.evaluation._by_group import OF_LISTS
@@ -34,35 +34,32 @@ _COORDINATES = "classifier", "class_name", "mean", "lower", "upper", "total_lowe
 
 
 def graded(
-    path: Path,
-    classes: Path | None,
+    data: AnnotatedData,
     asked: MetricOptions,
     *,
-    choices: str | None,
     progress: bool,
     threshold: float | None = None,
-    scale: Sequence[str] | None = None,
+    like: Annotations | Scores | None = None,
 ) -> Annotations | Scores:
     """Read annotations; with --ordered, scores as grades, of the scale in a file of classes if there is one.
 
-    Further annotations have the ``scale`` of the first.
+    Further annotations have the scale of the first, which they are ``like``.
 
     Raises
     ------
     ArgumentError
         If classes are ordered, but their order is unknown, or a threshold is given, which grades have not.
     """
-    read_file = partial(read_annotations, path, choices=choices, progress=progress)
     if not asked.ordered:
-        return read_file(classes)
+        return data.read(progress=progress)
     try:
-        read = read_file(classes)
+        read = data.read(progress=progress)
     except AnnotationError:  # a scale of scores is no pair of classes
-        read = read_file()
+        read = read_annotations(data.annotations, choices=data.choices, progress=progress)
         if not isinstance(read, Scores):
             raise
     if not isinstance(read, Scores):
-        if classes is None and not all(map(is_number, read.classes)):
+        if data.classes is None and not all(map(is_number, read.classes)):
             raise ArgumentError(
                 f"--ordered needs the order of the classes, such as {some(read.classes)}, but no --classes were given: "
                 "write a file with a class per line, the lowest grade first."
@@ -70,7 +67,8 @@ def graded(
         return read
     if threshold is not None:
         raise ArgumentError(f"--ordered takes scores as grades, but --threshold {threshold:g} was given: keep one.")
-    return read.grades(scale if classes is None else read_classes(classes))
+    scale = None if like is None or isinstance(like, Scores) else like.classes
+    return read.grades(scale if data.classes is None else read_classes(data.classes))
 
 
 def parse_metrics(options: MetricOptions, n_classes: int, *, drawn: bool, usual: Sequence[str] = (USUAL,)) -> Any:
@@ -128,19 +126,22 @@ def _of_cases(metric: Any) -> SumMetric:
 
 
 def chosen_thresholds(
+    data: EvaluatedData,
     options: MetricOptions,
-    other: Annotations | Scores,
     read: Annotations | Scores,
-    predictions: Mapping[str, str],
     logits: bool | list[str] = False,
+    *,
+    progress: bool,
 ) -> dict[str, float]:
-    """Choose a threshold for each classifier on other cases than those that are evaluated.
+    """Choose a threshold for each classifier on the cases of --threshold-from, which are not among those evaluated.
 
     Raises
     ------
     ArgumentError
         If there is no such rule, annotations are scores, or a case is among those that are evaluated.
     """
+    assert options.threshold_from is not None
+    other = graded(replace(data, annotations=options.threshold_from), options, progress=progress, like=read)
     rule, share = _rule(options)
     if isinstance(other, Scores) or isinstance(read, Scores):
         raise ArgumentError("--threshold-from chooses on labels, but annotations are scores: give --threshold.")
@@ -151,7 +152,7 @@ def chosen_thresholds(
             "leave them out of one."
         )
     about: dict[str, Any] = {rule: share, **_truth_of_threshold(options), "positive": options.positive}
-    return choose_threshold(other, predictions, **about, extra="ignore", logits=logits)
+    return choose_threshold(other, data.files, **about, extra="ignore", logits=logits)
 
 
 def how_chosen(options: MetricOptions) -> str:
@@ -187,7 +188,7 @@ def with_class(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def write_curves(results: xr.Dataset, names: Mapping[str, Any], out: Path, suffix: str, *, append: bool) -> list[str]:
+def write_curves(results: xr.Dataset, names: Mapping[str, Any], files: TablesInParts) -> list[str]:
     """Write the points of curves, and confusion matrices, if there are any; return the names of the files."""
     tables: dict[str, list[pd.DataFrame]] = {CURVES: [], CONFUSION: []}
     plain = {"classifier", "class_name", "draw"}
@@ -206,14 +207,12 @@ def write_curves(results: xr.Dataset, names: Mapping[str, Any], out: Path, suffi
         shown = table[["classifier"]].assign(metric=metric, **{"class": classes}, axis=" × ".join(axes), at=at)
         tables[CURVES].append(shown.join(table[[name for name in _COORDINATES[2:]]]))
     written = []
-    for name, found in tables.items():
-        if found:
-            table = pd.concat(found, ignore_index=True)
+    for name, parts in tables.items():
+        if parts:
+            table = pd.concat(parts, ignore_index=True)
             for place, (column, value) in enumerate(names.items(), 1):
                 table.insert(place, column, value)
-            path = (out / name).with_suffix(suffix)
-            write_table(table, path, append=append)
-            written.append(path.name)
+            written.append(files.write(name, table))
     return written
 
 
@@ -222,9 +221,7 @@ def show(results: xr.Dataset, over: str = "") -> None:
 
     `over` says which cases they are about, if not all.
     """
-    table = metric_rows(_without_lists(results), cell)
-    if len(table) > _ROWS and "class" in table:
-        table = table.loc[table["class"] == ""].drop(columns="class")
+    table = _shortened(metric_rows(_without_lists(results), with_interval), _ROWS)
     if not len(table):
         return
     title = f"Metrics against {truth_in_words(results.attrs)}{over}"
@@ -233,7 +230,7 @@ def show(results: xr.Dataset, over: str = "") -> None:
     if "positive" in results.attrs:
         title += f"; positive: {results.attrs['positive']}{at_threshold(results) if operating_point(results) else ''}"
     say(title)
-    print_table("", table.columns, table.to_numpy().tolist(), left=("metric", "class"))
+    ScreenTable("", table.columns, table.to_numpy().tolist(), left=("metric", "class")).print()
     for sentence in unusual(_without_lists(results))[:_SENTENCES]:
         say(capitalised(sentence))
 
@@ -241,14 +238,12 @@ def show(results: xr.Dataset, over: str = "") -> None:
 def show_groups(results: xr.Dataset) -> None:
     """Print the metrics of labels by group: a row for each metric and group; of too many, the first."""
     for column in dict.fromkeys(results["group_column"].values.tolist()) if "group" in results.coords else ():
-        table = by_group_table(_without_lists(results), column, cell)
-        if len(table) > _ROWS_OF_GROUPS and "class" in table:
-            table = table.loc[table["class"] == ""].drop(columns="class")
+        table = _shortened(by_group_table(_without_lists(results), column, with_interval), _ROWS_OF_GROUPS)
         if not len(table):
             return
         say(f"By {column}. {about_few(results)}")
         shown, left = table.head(_ROWS_OF_GROUPS), len(table) - _ROWS_OF_GROUPS
-        print_table("", table.columns, shown.to_numpy().tolist(), left=("metric", "class", "group"))
+        ScreenTable("", table.columns, shown.to_numpy().tolist(), left=("metric", "class", "group")).print()
         if left > 0:
             say(f"{left} more rows are in groups.csv.")
 
@@ -257,7 +252,8 @@ def _without_lists(results: xr.Dataset) -> xr.Dataset:
     return results.drop_vars([name for name in results.data_vars if OF_LISTS.match(str(name))])
 
 
-def cell(mean: float, lower: float, upper: float) -> str:
-    """Write a value with its interval."""
-    interval = "" if np.isnan(lower) else f" ({lower:z.3f}–{upper:z.3f})"
-    return "" if np.isnan(mean) else f"{mean:z.3f}{interval}"
+def _shortened(table: pd.DataFrame, most: int) -> pd.DataFrame:
+    """Leave out the metrics of single classes if there are too many rows."""
+    if len(table) > most and "class" in table:
+        return table.loc[table["class"] == ""].drop(columns="class")
+    return table

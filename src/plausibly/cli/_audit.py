@@ -5,16 +5,14 @@ from typing import Annotated
 
 import pandas as pd
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from plausibly.annotations import Annotations, Scores, read_annotations
 from plausibly.audit import SERIOUS, serious
 from plausibly.audit import audit as find
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
-from plausibly.cli._output import check_table, console, make_folder, say, write_table
+from plausibly.cli._output import check_table, console, make_folder, new_table, say, write_table
 
 FOUND = 1  #: exit status under --strict
 
@@ -27,9 +25,7 @@ FOUND = 1  #: exit status under --strict
     """
 )
 def audit(
-    annotations: options.AnnotationsFile,
-    classes: options.ClassesFile = None,
-    choices: options.Choices = None,
+    data: options.AnnotatedData,
     predictions: options.PredictionFiles = None,
     out: Annotated[
         Path | None,
@@ -55,14 +51,11 @@ def audit(
     Findings are reported rather than treated as errors: for example, repeated rows are only counted, although other
     commands refuse them.
     """
-    if out is not None:
-        check_table(out)
-        make_folder(out.parent)
-    if annotators is not None:
-        check_table(annotators)
-        make_folder(annotators.parent)
-    named = options.parse_files(predictions)
-    found = find(annotations, named or None, classes, choices=choices)
+    for path in filter(None, (out, annotators)):
+        check_table(path)
+        make_folder(path.parent)
+    files = options.parse_files(predictions)
+    found = find(data.annotations, files or None, data.classes, choices=data.choices)
     if out is not None:
         write_table(found, out)
     some = found[found["count"] > 0]
@@ -72,7 +65,13 @@ def audit(
         if out is not None:
             say(f"Wrote {out}")
     if annotators is not None:
-        _tabulate(read_annotations(annotations, classes, choices=choices), annotators, quiet)
+        from plausibly.agreement import agreement, annotators_in_words
+
+        table = agreement(data.read(progress=True), progress=not quiet).annotators()
+        write_table(table, annotators)
+        if not quiet:
+            say(annotators_in_words(table))
+            say(f"Wrote {annotators}")
     grave = serious(found)
     words = f"; serious: {', '.join(grave)}" if grave else "; nothing serious" if len(some) else ""
     say(f"{len(some)} of {len(found)} checks found something{words}.")
@@ -80,19 +79,8 @@ def audit(
         raise typer.Exit(FOUND)
 
 
-def _tabulate(source: Annotations | Scores, out: Path, quiet: bool) -> None:
-    """Write the table of annotators, and say who should be looked at."""
-    from plausibly.agreement import agreement, annotators_in_words
-
-    table = agreement(source, progress=not quiet).annotators()
-    write_table(table, out)
-    if not quiet:
-        say(annotators_in_words(table))
-        say(f"Wrote {out}")
-
-
 def _table(found: pd.DataFrame) -> Table:
-    shown = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    shown = new_table()
     shown.add_column("check", no_wrap=True)
     shown.add_column("found", justify="right", no_wrap=True)
     shown.add_column("of", justify="right", no_wrap=True)

@@ -3,7 +3,6 @@
 from typing import Annotated
 
 import numpy as np
-import pandas as pd
 import typer
 
 from plausibly.annotations import read_risks
@@ -11,7 +10,7 @@ from plausibly.bootstrap import REPLICATES
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._groups import read_column
-from plausibly.cli._output import make_folder, print_table, say, write_table
+from plausibly.cli._output import ScreenTable, make_folder, say
 from plausibly.errors import ArgumentError
 from plausibly.evaluation import evaluate, risk_weights, verdict
 from plausibly.evaluation._goodness import goodness
@@ -48,8 +47,8 @@ def compare(
     replicates: options.Replicates = None,
     break_ties: options.BreakTiesOption = "order",
     seed: options.Seed = 0,
-    out: options.OptionalFolder = None,
-    quiet: options.Quiet = False,
+    *,
+    output: options.Output,
 ) -> None:
     """Compare classifiers: which one is better, by how much, and with what probability.
 
@@ -57,44 +56,43 @@ def compare(
     draws. With --out, also writes differences.csv, rankings.csv and variances.csv. To compare aggregation models, use
     compare-models.
     """
-    named = options.parse_files(predictions)
-    if len(named) < 2:
+    files = options.parse_files(predictions)
+    if len(files) < 2:
         raise ArgumentError(
-            f"a comparison needs two classifiers, but {len(named) or 'none'} was given: write --predictions "
+            f"a comparison needs two classifiers, but {len(files) or 'none'} was given: write --predictions "
             "NAME=FILE for each."
         )
     if risk is not None and risks is None:
         raise ArgumentError(f"--risk {risk} needs the risks of the classes, but none were given: add --risks FILE.")
-    if out is not None:
-        make_folder(out)
+    make_folder(output.out)
     given = {"break_ties": break_ties, "seed": seed}
     with opened(posterior) as draws:
         lengths = options.parse_lengths(k) or [n for n in (1, 2, 3) if n <= int(draws.attrs["n_classes"])]
         classes = annotations_of(draws, every=False).classes
-        of_classes = None if risks is None else read_risks(str(risks), classes)
+        of_classes = None if risks is None else read_risks(risks, classes)
         asked = read_metrics([LISTS, metric], lengths, len(classes), risks=of_classes)
         weights = None if risk is None else risk_weights(draws, str(risks), risk, **given)
         given |= {"clusters": read_column(clusters), "replicates": REPLICATES if replicates is None else replicates}
         given |= {"logits": options.parse_logits(logits)}
-        results = evaluate(draws, named, metrics=asked, weights=weights, **given, progress=not quiet)
+        results = evaluate(draws, files, metrics=asked, weights=weights, **given, progress=not output.quiet)
     tables = {
         DIFFERENCES: differences(results, metric, ci_prob),
         RANKINGS: rankings(results, metric),
         VARIANCES: variance_split(results, metric),
     }
-    if out is not None:
-        for name, table in tables.items():
-            write_table(table, out / name)
-    if not quiet:
-        found = tables[DIFFERENCES].drop(columns=["probability_better", "total_probability_better"])
-        new = ["total_lower", "total_upper", "sampling_sd", "total_better", "total_equal", "total_worse"]
-        shares = f"{ci_prob:.0%} intervals; better, equal, worse: shares of draws"
-        _print(f"Differences in {metric} on these cases ({shares})", found.drop(columns=new))
-        _print(f"Differences in {metric} on new cases like these ({shares})", found[["classifier", "versus", *new]])
-        _print("Posterior probability of each ranking", tables[RANKINGS])
-        _print("Sources of uncertainty: annotations, Monte Carlo, sampling of cases", tables[VARIANCES])
-        if out is not None:
-            say(f"Wrote {', '.join(tables)} to {out}")
+    shares = f"{ci_prob:.0%} intervals; better, equal, worse: shares of draws"
+    here = tables[DIFFERENCES].drop(columns=["probability_better", "total_probability_better"])
+    new = ["total_lower", "total_upper", "sampling_sd", "total_better", "total_equal", "total_worse"]
+    shown = {
+        f"Differences in {metric} on these cases ({shares})": here.drop(columns=new),
+        f"Differences in {metric} on new cases like these ({shares})": here[["classifier", "versus", *new]],
+        "Posterior probability of each ranking": tables[RANKINGS],
+        "Sources of uncertainty: annotations, Monte Carlo, sampling of cases": tables[VARIANCES],
+    }
+    digits = {"effective_draws": ",.0f"}
+    output.publish(
+        (ScreenTable.of(title, table.head(_MOST), ".4f", digits) for title, table in shown.items()), tables.items()
+    )
     best = tables[RANKINGS].iloc[0]
     probable = "" if np.isnan(best["probability"]) else f" (probability {best['probability']:.2f} on these cases)"
     means = goodness(results[metric].mean("draw").values, results[metric].attrs)
@@ -103,12 +101,3 @@ def compare(
         f"{'Most probable ranking' if probable else 'Ranking'} by {metric}: {best['ranking']}{probable}. "
         f"{verdict(results, metric, *names)}"
     )
-
-
-def _print(title: str, table: pd.DataFrame) -> None:
-    shown = table.head(_MOST).copy()
-    text = [name for name in table if not pd.api.types.is_numeric_dtype(table[name])]
-    for name in shown.columns.difference(text):
-        digits = ",.0f" if name == "effective_draws" else ".4f"
-        shown[name] = [format(value, digits) for value in shown[name]]
-    print_table(title, [name.replace("_", " ") for name in shown], shown.to_numpy(), left=text)

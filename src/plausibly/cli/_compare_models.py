@@ -1,18 +1,17 @@
 """``plausibly compare-models``: aggregation models by how well they predict left-out annotations."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import typer
 
 from plausibly.aggregation import parse_variants
-from plausibly.annotations import read_annotations
 from plausibly.annotations._usual_models import OF_RANKINGS
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._model_names import ComparedModelNames
-from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
-from plausibly.model_comparison import ComparisonPlan
+from plausibly.cli._output import ScreenTable, make_folder, say, speaker
+from plausibly.model_comparison import Comparison, ComparisonPlan
 from plausibly.plots import model_comparison
 
 MODELS, POINTWISE, FIGURE = "models.csv", "left-out.csv", "models.png"
@@ -27,9 +26,7 @@ _SHOWN = ("elpd", "se", "elpd_diff", "dse", "p", "weight", "k_high", "refits", "
     """
 )
 def compare_models(
-    annotations: options.ClassAnnotationsFile,
-    classes: options.ClassesFile = None,
-    choices: options.Choices = None,
+    data: options.ClassifiedData,
     predictions: options.PredictionFiles = None,
     model: ComparedModelNames = None,
     observation: Annotated[
@@ -53,8 +50,7 @@ def compare_models(
     modelling: options.ModelOptions,
     sampling: options.SamplingOptions,
     seed: options.Seed = 0,
-    out: options.OptionalFolder = None,
-    quiet: options.Quiet = False,
+    output: options.Output,
 ) -> None:
     """Compare aggregation models by how well they predict left-out annotations.
 
@@ -63,41 +59,32 @@ def compare_models(
     --out, also writes models.csv, left-out.csv (one row per model and annotation) and
     models.png.
     """
-    read = read_annotations(annotations, classes, choices=choices, progress=not quiet)
+    read = data.read(progress=not output.quiet)
     given = {"observation": observation, "folds": folds, "method": method, "seed": seed}
     given |= vars(modelling) | vars(sampling) | {"predictions": options.parse_files(predictions) or None}
     plan = ComparisonPlan.of(read, parse_variants(model or OF_RANKINGS), **given)
-    if out is not None:
-        make_folder(out)
-
-    def announce(number: int, label: str) -> None:
-        if not quiet:
-            say(f"[{number + 1} of {len(plan.labels)}] {label}", stderr=True)
-
-    compared = plan.run(progress=not quiet, before=announce)
-    table = compared.table
-    if out is not None:
-        write_table(table.reset_index(), out / MODELS)
-        write_table(compared.pointwise.to_dataframe().reset_index(), out / POINTWISE)
-        write_figure(model_comparison(compared), out / FIGURE)
-    if not quiet:
-        what = "first block" if plan.observation == "first" else "ranking"
-        title = f"Log probability of the {what} of left-out annotations (standard errors by case)"
-        columns = ("model", *(column.replace("_", " ") for column in _SHOWN))
-        rows = [(str(name), *(_cell(column, row) for column in _SHOWN)) for name, row in table.iterrows()]
-        print_table(title, columns, rows, left=("model", "verdict"))
-        if table["warning"].any():
-            names = ", ".join(table.index[table["warning"]])
-            say(f"Not all chains converged ({names}): raise --warmup or --draws before trusting small differences.")
-        if out is not None:
-            say(f"Wrote {MODELS}, {POINTWISE} and {FIGURE} to {out}")
+    make_folder(output.out)
+    say_progress = speaker(output.quiet)
+    compared = plan.run(
+        progress=not output.quiet,
+        before=lambda number, label: say_progress(f"[{number + 1} of {len(plan.labels)}] {label}"),
+    )
+    output.publish(_shown(compared, plan), _files(compared), written=f"{MODELS}, {POINTWISE} and {FIGURE}")
     say(compared.verdict())
 
 
-def _cell(column: str, row: Mapping[str, Any]) -> str:
-    value = row[column]
-    if not isinstance(value, float):
-        return f"{value:,}" if isinstance(value, int) else str(value)
-    if value != value:
-        return "–"
-    return f"{value:.2f}" if column in ("weight", "dse") else f"{value:,.1f}"
+def _shown(compared: Comparison, plan: ComparisonPlan) -> Iterator[ScreenTable | str]:
+    table = compared.table
+    what = "first block" if plan.observation == "first" else "ranking"
+    title = f"Log probability of the {what} of left-out annotations (standard errors by case)"
+    shown = table.reset_index()[["model", *_SHOWN]]
+    yield ScreenTable.of(title, shown, ",.1f", {"weight": ".2f", "dse": ".2f"}, missing="–", left=("model", "verdict"))
+    if table["warning"].any():
+        names = ", ".join(table.index[table["warning"]])
+        yield f"Not all chains converged ({names}): raise --warmup or --draws before trusting small differences."
+
+
+def _files(compared: Comparison) -> Iterator[tuple[str, Any]]:
+    yield MODELS, compared.table.reset_index()
+    yield POINTWISE, compared.pointwise.to_dataframe().reset_index()
+    yield FIGURE, model_comparison(compared)

@@ -1,6 +1,7 @@
 """``plausibly conformal``: sets of classes that contain an answer with a guaranteed probability."""
 
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -8,19 +9,20 @@ import pandas as pd
 import typer
 
 from plausibly.aggregation import aggregate, parse_variants, plan_runs
-from plausibly.annotations import Annotations, read_annotations
+from plausibly.annotations import Annotations
 from plausibly.annotations._usual_models import usual_models
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._groups import read_column
 from plausibly.cli._model_names import ModelNamesOfClasses
-from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
-from plausibly.conformal import ConformalSweep, conformal_coverage
+from plausibly.cli._output import ScreenTable, make_folder, say, speaker
+from plausibly.conformal import ConformalSweep, Coverage, conformal_coverage
 from plausibly.conformal import conformal as calibrate
 from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning
 
 THRESHOLDS, SETS, COVERAGE, FIT = "thresholds.csv", "sets.csv", "coverage.csv", "model-fit.csv"
 _BETWEEN = " | "  # classes of a set
+_DIGITS = ",.4g"
 
 
 @example(
@@ -31,9 +33,7 @@ _BETWEEN = " | "  # classes of a set
     """
 )
 def conformal(
-    annotations: options.ClassAnnotationsFile,
-    classes: options.ClassesFile = None,
-    choices: options.Choices = None,
+    data: options.ClassifiedData,
     risks: options.RisksFile = None,
     predictions: options.PredictionFiles = None,
     new: Annotated[
@@ -105,8 +105,7 @@ def conformal(
     modelling: options.ModelOptions,
     sampling: options.SamplingOptions,
     seed: options.Seed = 0,
-    out: options.OptionalFolder = None,
-    quiet: options.Quiet = False,
+    output: options.Output,
 ) -> None:
     """Compute sets of classes that contain an answer with a guaranteed probability, even where experts disagree.
 
@@ -119,14 +118,14 @@ def conformal(
     """
     named, given_new = options.parse_files(predictions), options.parse_files(new, "--new")
     alphas = options.parse_numbers(alpha, "--alpha", "0.05,0.1")
-    read = read_annotations(annotations, classes, choices=choices, progress=not quiet)
+    read = data.read(progress=not output.quiet)
     if not isinstance(read, Annotations):
         raise AnnotationError(
             "sets consist of classes, but these annotations are scores: convert them to labels by a threshold first."
         )
     column, new_column = _read_by(by, new_by)
     asked: dict[str, Any] = {"score": score, "target": target, "by": column, "loss": loss, "seed": seed}
-    asked |= {"risks": None if risks is None else str(risks), "samples": samples, "logits": logits}
+    asked |= {"risks": risks, "samples": samples, "logits": logits}
     asked |= {"randomise_scores": randomise and score != "lac", "randomise_threshold": randomise}
     if strangers := [name for name in given_new if name not in named]:
         raise ArgumentError(
@@ -135,21 +134,19 @@ def conformal(
         )
     with warnings.catch_warnings():  # of the vote
         warnings.simplefilter("ignore", PlausiblyWarning)
-        tried = calibrate(
-            read, named, alpha=alphas[0], **asked | {"target": "vote"}
-        )  # refuses bad input before sampling
+        # Bad input is refused before sampling.
+        tried = calibrate(read, named, alpha=alphas[0], **asked | {"target": "vote"})
     if given_new:
         tried.table(given_new, new_column)
-    if out is not None:
-        make_folder(out)
+    make_folder(output.out)
     found: dict[float, dict[str, Any]] = {level: {} for level in alphas}
     measured = None
-    for label, source in _sources(read, target, model, vars(modelling) | vars(sampling), seed, quiet=quiet):
+    for label, source in _sources(read, target, model, vars(modelling) | vars(sampling), seed, output):
         for level in alphas:
             found[level][label] = calibrate(source, named, alpha=level, **asked)
         if splits and measured is None:
             kept = {key: asked[key] for key in ("score", "by", "loss", "risks", "logits", "seed", "randomise_scores")}
-            measured = conformal_coverage(source, named, alpha=alphas, splits=splits, progress=not quiet, **kept)
+            measured = conformal_coverage(source, named, alpha=alphas, splits=splits, progress=not output.quiet, **kept)
     swept = {level: ConformalSweep(runs) for level, runs in found.items()}
     common = {
         level: next(iter(one.runs.values())) if len(one.runs) == 1 else one.common for level, one in swept.items()
@@ -160,29 +157,22 @@ def conformal(
         tables = [one.table(given_new, new_column).assign(alpha=level) for level, one in common.items()]
         sets = pd.concat(tables, ignore_index=True)
         sets["classes"] = [_BETWEEN.join(chosen) for chosen in sets["classes"]]
-    written = []
-    if out is not None:
-        written = _write(out, thresholds, sets, measured, common)
-    if not quiet:
-        _print(thresholds, sets, measured)
-        if out is not None:
-            say(f"Wrote {', '.join(written)} to {out}")
-        if measured is not None:
-            say(measured.verdict())
+    output.publish(_shown(thresholds, sets, measured), _files(thresholds, sets, measured, common))
+    if measured is not None and not output.quiet:
+        say(measured.verdict())
     for level, one in common.items():
-        if not quiet or level == alphas[-1]:
+        if not output.quiet or level == alphas[-1]:
             say(one.verdict())
 
 
-def _sources(read: Annotations, target: str, model: list[str] | None, given: dict, seed: int, *, quiet: bool):
+def _sources(read: Annotations, target: str, model: list[str] | None, given: dict, seed: int, output: options.Output):
     """Posteriors by label; the annotations themselves where no model is needed, or asked for."""
     if target != "plausibility" and not model:
         yield "annotations", read
         return
     for run in plan_runs(read, parse_variants(model or usual_models(read)), given, seed=seed):
-        if not quiet:
-            say(f"Aggregating by {run.label}", stderr=True)
-        yield run.label, aggregate(read, run.model, **run.arguments, seed=seed, progress=not quiet)
+        speaker(output.quiet)(f"Aggregating by {run.label}")
+        yield run.label, aggregate(read, run.model, **run.arguments, seed=seed, progress=not output.quiet)
 
 
 def _read_by(by: str | None, new_by: Path | None) -> tuple[Any, Any]:
@@ -195,47 +185,34 @@ def _read_by(by: str | None, new_by: Path | None) -> tuple[Any, Any]:
     return read_column(by, option="--by", column="group"), read_column(new, option="--new-by", column="group")
 
 
-def _write(out: Path, thresholds: pd.DataFrame, sets: pd.DataFrame | None, measured: Any, common: dict) -> list[str]:
-    tables = {THRESHOLDS: thresholds}
+def _files(
+    thresholds: pd.DataFrame, sets: pd.DataFrame | None, measured: Coverage | None, common: dict
+) -> Iterator[tuple[str, Any]]:
+    yield THRESHOLDS, thresholds
     if sets is not None:
-        tables[SETS] = sets
-    figures = {f"thresholds-{level:g}.png": one.plot() for level, one in common.items()}
+        yield SETS, sets
     if measured is not None:
-        tables[COVERAGE] = measured.table
+        yield COVERAGE, measured.table
         if measured.fit is not None:
-            tables[FIT] = measured.fit
-        figures["coverage.png"] = measured.plot()
-    for name, table in tables.items():
-        write_table(table, out / name)
-    for name, drawn in figures.items():
-        write_figure(drawn, out / name)
-    return [*tables, *figures]
+            yield FIT, measured.fit
+    for level, calibrated in common.items():
+        yield f"thresholds-{level:g}.png", calibrated.plot()
+    if measured is not None:
+        yield "coverage.png", measured.plot()
 
 
-def _print(thresholds: pd.DataFrame, sets: pd.DataFrame | None, measured: Any) -> None:
-    shown = thresholds[["alpha", "run", "classifier", "group", "n", "threshold", "mean_size", "note"]]
-    rows = [tuple(_cell(value) for value in row) for row in shown.itertuples(index=False)]
-    print_table(
-        "Thresholds and mean set sizes", [name.replace("_", " ") for name in shown], rows,
-        left=("run", "classifier", "group", "note"),
-    )  # fmt: skip
+def _shown(thresholds: pd.DataFrame, sets: pd.DataFrame | None, measured: Coverage | None) -> Iterator[ScreenTable]:
+    table = thresholds[["alpha", "run", "classifier", "group", "n", "threshold", "mean_size", "note"]]
+    left = ("run", "classifier", "group", "note")
+    yield ScreenTable.of("Thresholds and mean set sizes", table, _DIGITS, left=left)
     if measured is not None:
         columns = ["alpha", "classifier", "target", *measured.measures, "size"]
-        own = measured.table[measured.table["group"] == "all"][columns]
         what = "Risk missed" if measured.loss else "Coverage"
         title = f"{what} of test cases, mean over splits; target: the answer that the sets were calibrated on"
-        rows = [tuple(_cell(value) for value in row) for row in own.itertuples(index=False)]
-        print_table(title, columns, rows, left=("classifier", "target"))
+        of_all = measured.table.loc[measured.table["group"] == "all", columns]
+        yield ScreenTable.of(title, of_all, _DIGITS, left=("classifier", "target"))
     if sets is not None:
-        table = sets.groupby(["alpha", "classifier"], sort=False)["size"].agg(["count", "mean", "min", "max"])
-        rows = [
-            tuple(_cell(value) for value in (*keys, *row))
-            for keys, row in zip(table.index, table.to_numpy(), strict=True)
-        ]
-        print_table("Sets of the new cases", ("alpha", "classifier", "cases", "mean size", "least", "most"), rows)
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:,.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+        sizes = sets.groupby(["alpha", "classifier"], sort=False)["size"].agg(["count", "mean", "min", "max"])
+        headings = {"count": "cases", "mean": "mean size", "min": "least", "max": "most"}
+        table = sizes.astype(float).rename(columns=headings).reset_index()
+        yield ScreenTable.of("Sets of the new cases", table, _DIGITS, left=())

@@ -9,7 +9,7 @@ from plausibly.aggregation import refit
 from plausibly.cli import _options as options
 from plausibly.cli import _simulate
 from plausibly.cli._app import example
-from plausibly.cli._evaluate import finish, run
+from plausibly.cli._evaluate import ModelChoice, finish, run
 from plausibly.cli._output import say
 from plausibly.compute import tell_of_first_run
 from plausibly.datasets import published_case
@@ -56,14 +56,17 @@ def demo(
     with ThreadPoolExecutor(1) as pool:  # alongside, as most of it is compilation
         published = None if quiet else pool.submit(_published, seed)
         swept = run(
-            out / _simulate.ANNOTATIONS,
-            out / _simulate.CLASSES,
-            out / _simulate.RISKS,
-            {name: str(out / f"predictions-{name}.csv") for name in names},
-            MODELS,
+            options.EvaluatedData(
+                out / _simulate.ANNOTATIONS,
+                out / _simulate.CLASSES,
+                risks=out / _simulate.RISKS,
+                predictions=[f"{name}={out / f'predictions-{name}.csv'}" for name in names],
+            ),
+            ModelChoice([*MODELS]),
+            options.SweepOptions(seed=seed),
+            options.MetricOptions(),
             folder=Folder(out, fresh=True),
             quiet=quiet,
-            seed=seed,
         )
     if published is not None:
         say(_simulated(out, swept))

@@ -1,17 +1,19 @@
 """``plausibly diagnose``: whether the chains of a saved posterior converged."""
 
 import math
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import pandas as pd
 import typer
+import xarray as xr
 
 from plausibly import plots
-from plausibly._arviz import to_groups
+from plausibly._arviz import Posterior, to_groups
 from plausibly.annotators import annotator_accuracies, annotator_confusions
 from plausibly.cli import _options as options
-from plausibly.cli._app import NOT_CONVERGED, example
-from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
+from plausibly.cli._app import example
+from plausibly.cli._output import ScreenTable, cell, check_converged, make_folder, say
 from plausibly.diagnostics import diagnose as find
 from plausibly.diagnostics import shared_convergence
 from plausibly.diagnostics._verdict import STATISTICS, checks, population_verdict, table, verdict, worst
@@ -34,9 +36,8 @@ _FORMATS = {words: _DIGITS[name] for name, words in STATISTICS.items()}
 def diagnose(
     posterior: options.PosteriorFile,
     most: Annotated[int, typer.Option(min=1, help="Number of cases to list and plot, worst first.")] = 6,
-    out: options.OptionalFolder = None,
-    strict: options.Strict = False,
-    quiet: options.Quiet = False,
+    *,
+    output: options.StrictOutput,
 ) -> None:
     """Check whether the chains of a posterior converged and, if not, where and why.
 
@@ -45,47 +46,44 @@ def diagnose(
     cases). Quantities shared by all cases go to reliabilities.csv or shared.csv; models that assume one true class add
     annotators.csv (accuracies) and confusions.csv.
     """
-    if out is not None:
-        make_folder(out)
+    make_folder(output.out)
     with opened(posterior) as source:
-        found = find(source, progress=not quiet)
-        named = worst(found, most)
-        if named and not quiet:
-            _print_checks(checks(found), "Worst value of every diagnostic")
-            _print_cases(table(found, named))
-        written = [TABLE]
-        if out is not None:
-            write_table(table(found), out / TABLE)
-            if named:
-                write_figure(plots.convergence_overview(found), out / OVERVIEW)
-                write_figure(plots.worst_chains(source, named), out / CHAINS)
-                written += [OVERVIEW, CHAINS]
+        found = find(source, progress=not output.quiet)
         shared = shared_convergence(source)
-        of_shared = RELIABILITIES if "reliability_convergence" in to_groups(source) else SHARED
-        if shared is not None:
-            shared = shared.load()
-            if not quiet:
-                _print_checks(checks(shared), "Worst value of every diagnostic, quantities shared by all cases")
-            if out is not None:
-                write_table(table(shared), out / of_shared)
-                written.append(of_shared)
-        if out is not None and "assumes" in source.attrs:
-            write_table(annotator_accuracies(source), out / ANNOTATORS)
-            written.append(ANNOTATORS)
-            if "confusion" in source["posterior"]:
-                write_table(annotator_confusions(source), out / CONFUSIONS)
-                written.append(CONFUSIONS)
-        if out is not None and not quiet:
-            say(f"Wrote {', '.join(written)} to {out}")
+        shared = None if shared is None else shared.load()
+        named = worst(found, most)
+        output.publish(_shown(found, named, shared), _files(source, found, named, shared))
         label = model_of(source) or "posterior"
     if shared is not None and not shared["converged"].values.all():
         say(population_verdict(shared) or verdict({"inferred": shared}))
     say(verdict({label: found}))
-    if strict and not found["converged"].values.all():
-        raise typer.Exit(NOT_CONVERGED)
+    check_converged(found["converged"].values.all(), strict=output.strict)
 
 
-def _print_checks(rows: pd.DataFrame, title: str) -> None:
+def _shown(found: xr.Dataset, named: list[str], shared: xr.Dataset | None) -> Iterator[ScreenTable]:
+    if named:
+        yield _checks(checks(found), "Worst value of every diagnostic")
+        yield _cases(table(found, named))
+    if shared is not None:
+        yield _checks(checks(shared), "Worst value of every diagnostic, quantities shared by all cases")
+
+
+def _files(
+    source: Posterior, found: xr.Dataset, named: list[str], shared: xr.Dataset | None
+) -> Iterator[tuple[str, Any]]:
+    yield TABLE, table(found)
+    if named:
+        yield OVERVIEW, plots.convergence_overview(found)
+        yield CHAINS, plots.worst_chains(source, named)
+    if shared is not None:
+        yield RELIABILITIES if "reliability_convergence" in to_groups(source) else SHARED, table(shared)
+    if "assumes" in source.attrs:
+        yield ANNOTATORS, annotator_accuracies(source)
+        if "confusion" in source["posterior"]:
+            yield CONFUSIONS, annotator_confusions(source)
+
+
+def _checks(rows: pd.DataFrame, title: str) -> ScreenTable:
     what = "quantities" if "quantity" in rows else "cases"
     columns = ("diagnostic", "worst", f"in {rows.columns[2]}", "required", f"{what} that fail")
     cells = []
@@ -94,22 +92,21 @@ def _print_checks(rows: pd.DataFrame, title: str) -> None:
         whose = "" if value == 0 and statistic in (STATISTICS["n_diverging"], STATISTICS["at_max_depth"]) else name
         fail = "" if math.isnan(failed) else f"{failed:,.0f}"
         cells.append((statistic, format(value, _FORMATS[statistic]), whose, required, fail))
-    print_table(title, columns, cells, left=(columns[0], *columns[2:4]))
+    return ScreenTable(title, columns, cells, left=(columns[0], *columns[2:4]))
 
 
-def _print_cases(rows: pd.DataFrame) -> None:
+def _cases(rows: pd.DataFrame) -> ScreenTable:
     every = rows["converged"].all()
     known = [name for name in STATISTICS if name in rows]
-    words = [STATISTICS[name].replace("at maximum tree depth", "at max depth") for name in known]
-    last = [] if every else ["failed"]
     cells = [
         (
             row[rows.columns[0]],
-            *("–" if math.isnan(row[name]) else format(row[name], _DIGITS[name]) for name in known),
-            *(row[name] for name in last),
+            *(cell(float(row[name]), _DIGITS[name], "–") for name in known),
+            *([] if every else [row["failed"]]),
         )
         for row in rows.to_dict("records")
     ]
-    columns = [rows.columns[0], *words, *(f"{name} by" for name in last)]
+    words = [STATISTICS[name].replace("at maximum tree depth", "at max depth") for name in known]
+    columns = [rows.columns[0], *words, *([] if every else ["failed by"])]
     title = "Worst cases, though converged" if every else "Worst cases"
-    print_table(title, columns, cells, left=(columns[0], "failed by"))
+    return ScreenTable(title, columns, cells, left=(columns[0], "failed by"))

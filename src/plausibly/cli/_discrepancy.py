@@ -1,8 +1,8 @@
 """``plausibly discrepancy``: whether a model is closer to the annotators than they are to each other."""
 
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pandas as pd
 
@@ -12,7 +12,7 @@ from plausibly.annotations._names import some
 from plausibly.bootstrap import CI_PROB, REPLICATES
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
-from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
+from plausibly.cli._output import ScreenTable, make_folder, say, with_interval
 from plausibly.errors import ArgumentError
 from plausibly.labels._case_columns import by_case
 
@@ -26,12 +26,7 @@ from plausibly.labels._case_columns import by_case
 )
 def discrepancy(
     labels: options.LabelsFile,
-    predictions: Annotated[
-        list[str] | None,
-        options.data(
-            metavar="NAME=FILE", help="Name of a model and table of its labels (case, label). Repeat for each."
-        ),
-    ] = None,
+    predictions: options.LabelPredictions = None,
     scores: Annotated[
         list[str] | None,
         options.data(
@@ -41,13 +36,7 @@ def discrepancy(
         ),
     ] = None,
     positive: Annotated[str | None, options.data(help="Label that a high score stands for.")] = None,
-    clusters: Annotated[
-        str | None,
-        options.data(
-            metavar="COLUMN",
-            help="Column of the clusters to resample, such as patients. By default every case is its own cluster.",
-        ),
-    ] = None,
+    clusters: options.LabelClusters = None,
     by: Annotated[
         str | None,
         options.data(
@@ -62,10 +51,7 @@ def discrepancy(
             "agreement takes.",
         ),
     ] = "nominal",
-    tolerance: Annotated[
-        float | None,
-        options.measure(help="Largest difference between two numbers that the hinge distance still ignores."),
-    ] = None,
+    tolerance: options.Tolerance = None,
     margin: Annotated[
         float,
         options.measure(
@@ -73,11 +59,11 @@ def discrepancy(
             "larger than you would accept from another annotator."
         ),
     ] = MARGIN,
-    replicates: Annotated[int, options.measure(help="Number of bootstrap replicates.")] = REPLICATES,
+    replicates: options.MeasureReplicates = REPLICATES,
     ci_prob: options.IntervalWidth = CI_PROB,
     seed: options.Seed = 0,
-    out: options.OptionalFolder = None,
-    quiet: options.Quiet = False,
+    *,
+    output: options.Output,
 ) -> None:
     """Compare models with annotators by the discrepancy ratio.
 
@@ -87,13 +73,13 @@ def discrepancy(
     model), annotators.csv (each annotator treated as a model), without_annotators.csv (Δ without each annotator),
     cases.csv, groups.csv (with --by), and discrepancy.png.
     """
-    given = options.parse_files(predictions)
+    labelled = options.parse_files(predictions)
     scored = options.parse_files(scores, "--scores")
-    if not (given or scored):
+    if not (labelled or scored):
         raise ArgumentError(
             "nothing to compare with the annotators: give --predictions NAME=FILE or --scores NAME=FILE."
         )
-    if both := given.keys() & scored.keys():
+    if both := labelled.keys() & scored.keys():
         raise ArgumentError(f"the model {min(both)!r} has both --predictions and --scores: keep one.")
     read = Labels.of(labels, columns=[name for name in (clusters, by) if name is not None])
     if scored and distance != "nominal":
@@ -102,32 +88,24 @@ def discrepancy(
         )
     results: dict[str, Discrepancy] = {}
     for name, path in scored.items():
-        curve = threshold_curve(read, path, clusters, positive=_as_label(positive, read), progress=not quiet)
+        curve = threshold_curve(read, path, clusters, positive=_as_label(positive, read), progress=not output.quiet)
         results[name] = curve.cross_fitted(seed=seed)
-    if given:
-        compared = discrepancy_ratio(read, given, distance, clusters, tolerance=tolerance, progress=not quiet)
+    if labelled:
+        compared = discrepancy_ratio(read, labelled, distance, clusters, tolerance=tolerance, progress=not output.quiet)
     else:
         compared = next(iter(results.values()))
-    known = None if by is None else by_case(by, read, "group")
-    models = dict(compared.to_sets) if given else {}
+    groups = None if by is None else by_case(by, read, "group")
+    models = dict(compared.to_sets) if labelled else {}
     models |= {name: result.to_sets["model"] for name, result in results.items()}
-    compared = replace(compared, to_sets=models, single=False, by=known)
-    if out is not None:
-        make_folder(out)
-    frame = compared.to_frame(ci_prob, replicates, seed, progress=not quiet)
+    compared = replace(compared, to_sets=models, single=False, by=groups)
+    make_folder(output.out)
+    frame = compared.to_frame(ci_prob, replicates, seed, progress=not output.quiet)
     if compared.several_clusters:
         tested = compared.non_inferiority(margin, replicates=replicates, seed=seed)
         frame = frame.join(tested[["p_value", "non_inferior"]])
     if by is not None:
         frame["mean_per_class"] = compared.mean_per_class
-    if not quiet:
-        _print(frame, ci_prob)
-        for sentence in _sentences(compared, frame, margin):
-            say(sentence)
-    if out is not None:
-        written = _write(compared, frame, out, ci_prob, replicates, seed)
-        if not quiet:
-            say(f"Wrote {', '.join(sorted(written))} to {out}")
+    output.publish(_shown(compared, frame, ci_prob, margin), _files(compared, frame, ci_prob, replicates, seed))
     say(_last_line(compared, read))
 
 
@@ -141,7 +119,7 @@ def _as_label(positive: str | None, labels: Labels) -> object:
         return positive
 
 
-def _print(frame: pd.DataFrame, ci_prob: float) -> None:
+def _shown(compared: Discrepancy, frame: pd.DataFrame, ci_prob: float, margin: float) -> Iterator[ScreenTable | str]:
     names = {"ratio": "Δ", "model_discrepancy": "model–annotator μ", "annotator_discrepancy": "two annotators α"}
     names |= {"mean_per_class": "mean per class", "p_value": "p", "non_inferior": "non-inferior"}
     shown = {name: header for name, header in names.items() if name in frame}
@@ -149,51 +127,44 @@ def _print(frame: pd.DataFrame, ci_prob: float) -> None:
     for model, row in frame.iterrows():
         cells = {name: f"{row[name]:.3f}" for name in shown if name != "non_inferior"}
         if "lower" in frame:
-            cells["ratio"] += f" ({row['lower']:.3f}–{row['upper']:.3f})"
+            cells["ratio"] = with_interval(row["ratio"], row["lower"], row["upper"], missing="nan")
         if "non_inferior" in frame:
             cells["non_inferior"] = "yes" if row["non_inferior"] else "no"
         rows.append((str(model), *(cells[name] for name in shown)))
     title = f"Disagreement, and its ratio Δ = μ / α ({options.percent(ci_prob)} interval)"
-    print_table(title, ("model", *shown.values()), rows, left=("model",))
-
-
-def _sentences(compared: Discrepancy, frame: pd.DataFrame, margin: float) -> list[str]:
-    """Explain the margin, place annotators on the models' scale, and name the one on whom a ratio depends most."""
-    found = []
+    yield ScreenTable(title, ("model", *shown.values()), rows, left=("model",))
+    # The margin, annotators on the models' scale, and the one on whom a ratio depends most.
     if "non_inferior" in frame:
-        found.append(
+        yield (
             f"Non-inferior means Δ below {1 + margin:g} at the 5 % level: the model may be {100 * margin:g} % farther "
             "from the annotators than they are from each other. Choose this margin before you see the results."
         )
     relative = compared.annotators()["relative"].dropna().sort_values()
     if len(relative) > 2:
-        found.append(
+        yield (
             f"On the same scale, annotators range from {relative.iloc[0]:.2f} ({relative.index[0]}) to "
             f"{relative.iloc[-1]:.2f} ({relative.index[-1]})."
         )
         first = compared.without_annotators().iloc[0]
         if first["change"] != 0:
             whole = frame.loc[first["model"], "ratio"]
-            found.append(
+            yield (
                 f"Leaving out {first['annotator']} changes the results most: Δ of {first['model']} goes from "
                 f"{whole:.3f} to {first['ratio']:.3f}."
             )
-    return found
 
 
-def _write(
-    compared: Discrepancy, frame: pd.DataFrame, out: Path, ci_prob: float, replicates: int, seed: int
-) -> list[str]:
-    own = compared.annotators(ci_prob if compared.several_clusters else None, replicates, seed)
-    tables = {"discrepancy.csv": frame, "annotators.csv": own, "cases.csv": compared.by_case()}
-    tables = {name: table.reset_index() for name, table in tables.items()}
-    tables["without_annotators.csv"] = compared.without_annotators()
+def _files(
+    compared: Discrepancy, frame: pd.DataFrame, ci_prob: float, replicates: int, seed: int
+) -> Iterator[tuple[str, Any]]:
+    width = ci_prob if compared.several_clusters else None
+    yield "annotators.csv", compared.annotators(width, replicates, seed).reset_index()
+    yield "cases.csv", compared.by_case().reset_index()
+    yield "discrepancy.csv", frame.reset_index()
+    yield "discrepancy.png", plots.discrepancy_ratios(compared, ci_prob, replicates, seed)
     if compared.by is not None:
-        tables["groups.csv"] = compared.by_group()
-    for name, table in tables.items():
-        write_table(table, out / name)
-    write_figure(plots.discrepancy_ratios(compared, ci_prob, replicates, seed), out / "discrepancy.png")
-    return [*tables, "discrepancy.png"]
+        yield "groups.csv", compared.by_group()
+    yield "without_annotators.csv", compared.without_annotators()
 
 
 def _last_line(compared: Discrepancy, labels: Labels) -> str:

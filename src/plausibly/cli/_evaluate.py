@@ -1,20 +1,21 @@
 """``plausibly evaluate``: annotations and predictions in; tables, posteriors and a report out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
 
-from plausibly import annotations as annotated
 from plausibly.aggregation import parse_variants
+from plausibly.annotations import Annotations, Scores
 from plausibly.annotations._usual_models import one_truth_model, recommended_models, usual_models
 from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._against_labels import against_labels, refuse_model
-from plausibly.cli._app import NOT_CONVERGED, example
+from plausibly.cli._app import example
 from plausibly.cli._asked_metrics import (
     chosen_thresholds,
     graded,
@@ -25,11 +26,19 @@ from plausibly.cli._asked_metrics import (
     with_class,
     write_curves,
 )
-from plausibly.cli._further_labels import plan_labels
 from plausibly.cli._groups import read_by, read_column
 from plausibly.cli._model_names import EvaluatedModelNames
-from plausibly.cli._output import complain, console, main_table, make_folder, say, speaker, write_table, writing
-from plausibly.cli._sets_of_answers import measure_sets
+from plausibly.cli._output import (
+    TablesInParts,
+    check_converged,
+    complain,
+    make_folder,
+    print_main_table,
+    say,
+    speaker,
+    writing,
+)
+from plausibly.cli._report_sections import measure_sets, plan_labels
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._evidence_checks import check_fresh
 from plausibly.evaluation._limits import cautions
@@ -53,6 +62,40 @@ OF_SAMPLES = "prior_kappa", "prior", "draws", "chains", "warmup", "k"  #: furthe
 METRICS, CERTAINTY, GROUPS, REPORT = "metrics.csv", "certainty.csv", "groups.csv", "report.html"
 
 
+@dataclass
+class ModelChoice:
+    """Aggregation models, and what they are given."""
+
+    model: EvaluatedModelNames = None
+    annotations_only: Annotated[
+        bool,
+        options.modelling(
+            "--annotations-only",
+            help="Leave predictions out of the posterior, for classifiers that have seen these very annotations. "
+            "Classifiers that look at the case are then underrated.",
+        ),
+    ] = False
+    one_truth: Annotated[
+        bool,
+        options.modelling(
+            "--one-truth",
+            help="Each case has one true class, which annotators miss at times, as where a biopsy would settle it. "
+            "Takes the recommended model for such a task: dawid-skene if annotators are named and have enough labels, "
+            "else common-confusion. For labels and counts.",
+        ),
+    ] = False
+    fresh_labels: Annotated[
+        Path | None,
+        options.data(
+            "--fresh-labels",
+            metavar="FILE",
+            help="Further annotations of some cases, chosen at random, by people that the classifiers have not learned "
+            "from; any format of annotations. Less agreement with them than with the others: a classifier has seen "
+            "those.",
+        ),
+    ] = None
+
+
 @example(
     """
     plausibly evaluate annotations.json \\
@@ -63,43 +106,9 @@ METRICS, CERTAINTY, GROUPS, REPORT = "metrics.csv", "certainty.csv", "groups.csv
     """
 )
 def evaluate(
-    annotations: options.AnnotationsFile,
-    classes: options.ClassesFile = None,
-    choices: options.Choices = None,
-    risks: options.RisksFile = None,
-    predictions: options.PredictionFiles = None,
-    clusters: options.Clusters = None,
-    by: options.By = None,
-    intersections: options.Intersections = False,
-    model: EvaluatedModelNames = None,
-    annotations_only: Annotated[
-        bool,
-        options.modelling(
-            "--annotations-only",
-            help="Leave predictions out of the posterior, for classifiers that have seen these very annotations. "
-            "Classifiers that look at the case are then underrated.",
-        ),
-    ] = False,
-    one_truth: Annotated[
-        bool,
-        options.modelling(
-            "--one-truth",
-            help="Each case has one true class, which annotators miss at times, as where a biopsy would settle it. "
-            "Takes the recommended model for such a task: dawid-skene if annotators are named and have enough labels, "
-            "else common-confusion. For labels and counts.",
-        ),
-    ] = False,
-    fresh_labels: Annotated[
-        Path | None,
-        options.data(
-            "--fresh-labels",
-            metavar="FILE",
-            help="Further annotations of some cases, chosen at random, by people that the classifiers have not learned "
-            "from; any format of annotations. Less agreement with them than with the others: a classifier has seen "
-            "those.",
-        ),
-    ] = None,
+    data: options.EvaluatedData,
     *,
+    models: ModelChoice,
     given: options.SweepOptions,
     asked: options.MetricOptions,
     format: Annotated[
@@ -130,149 +139,90 @@ def evaluate(
     more cases than fit in one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues
     where it stopped. A posterior that an earlier run left in the other format (.nc or .zarr) is removed.
     """
+    suffix = f".{format}"
     if asked.truth != "most-plausible":
-        of_models: dict[str, Any] = {"--model": model, "--annotations-only": annotations_only}
+        of_models: dict[str, Any] = {"--model": models.model, "--annotations-only": models.annotations_only}
         if "expected_cost" not in (asked.metrics or ""):
-            of_models["--risks"] = risks
-        of_models |= {"--one-truth": one_truth, "--fresh-labels": fresh_labels, "--dask": dask}
+            of_models["--risks"] = data.risks
+        of_models |= {"--one-truth": models.one_truth, "--fresh-labels": models.fresh_labels, "--dask": dask}
         of_models |= {"--resume": store.resume, "--fresh": store.fresh, "--extra include": given.extra == "include"}
         names = (*OF_MODELS, *OF_SAMPLES)
         of_models |= {f"--{name.replace('_', '-')}": getattr(given, name) for name in names}
         refuse_model(asked.truth, of_models)
-        options_of_labels = ("threshold", "logits", "extra", "break_ties", "replicates", "seed")
-        against_labels(
-            annotations,
-            classes,
-            options.parse_files(predictions),
-            asked,
-            out,
-            choices=choices,
-            risks=risks,
-            clusters=clusters,
-            by=by,
-            intersections=intersections,
-            suffix=f".{format}",
-            quiet=quiet,
-            **{name: value for name, value in given.arguments().items() if name in options_of_labels},
-        )
+        against_labels(data, given, asked, out, suffix=suffix, quiet=quiet)
         return
-    swept = run(
-        annotations,
-        classes,
-        risks,
-        options.parse_files(predictions),
-        model,
-        choices=choices,
-        quiet=quiet,
-        suffix=f".{format}",
-        folder=Folder(out, **vars(store)),
-        dask=dask,
-        clusters=clusters,
-        by=by,
-        intersections=intersections,
-        annotations_only=annotations_only,
-        one_truth=one_truth,
-        fresh_labels=fresh_labels,
-        asked=asked,
-        **given.arguments(),
-    )
-    finish(swept, out, quiet=quiet, strict=strict, suffix=f".{format}")
+    folder = Folder(out, **vars(store))
+    swept = run(data, models, given, asked, folder=folder, dask=dask, suffix=suffix, quiet=quiet)
+    finish(swept, out, quiet=quiet, strict=strict, suffix=suffix)
 
 
 def run(
-    annotations: Path,
-    classes: Path | None,
-    risks: Path | None,
-    predictions: Mapping[str, str],
-    models: Sequence[str] | None,
+    data: options.EvaluatedData,
+    models: ModelChoice,
+    given: options.SweepOptions,
+    asked: options.MetricOptions,
     *,
     folder: Folder,
     quiet: bool,
-    choices: str | None = None,
     suffix: str = ".csv",
     dask: str | None = None,
-    clusters: str | None = None,
-    by: str | None = None,
-    annotations_only: bool = False,
-    one_truth: bool = False,
-    fresh_labels: Path | None = None,
-    asked: options.MetricOptions | None = None,
-    **given: Any,
 ) -> Sweep:
     """Run a sweep from files to files, and write each file as soon as its contents are known."""
-    asked = options.MetricOptions() if asked is None else asked
-    evidence, split = bool(predictions) and not annotations_only, given.get("threshold")
-    read = graded(annotations, classes, asked, choices=choices, threshold=split, progress=not quiet)
-    scale = None if isinstance(read, annotated.Scores) else read.classes
-    if one_truth:
-        if models:
-            raise ArgumentError(f"--one-truth chooses the model, but --model {models[0]} was given: leave one out.")
-        name, why = one_truth_model(read, predictions=evidence)
-        models = (name,)
-        if not quiet:
-            say(f"One true class in each case: {name.partition(':')[0]}, because {why}", stderr=True)
-    elif not models:
-        published = any(given.get(name) is not None for name in OF_MODELS)
-        if isinstance(read, annotated.Scores) and evidence and not published and given.get("prior") is None:
-            read, given["threshold"] = read.split(split), None
-            if not quiet:
-                names = " and ".join(map(str, read.classes))
-                say(f"Scores are labels, {names}: models of scores know no predictions", stderr=True)
-        models = usual_models(read) if published else recommended_models(read, predictions=evidence)
-        if given["extra"] == "include":  # of which nothing is known but by evidence
-            models = models[:1]
+    read = graded(data, asked, threshold=given.threshold, progress=not quiet)
+    arguments = given.arguments()
+    observed, variants = _observed_and_models(read, bool(data.files), models, given, quiet=quiet)
+    if observed is not read:
+        arguments["threshold"] = None
+    if given.extra == "include" and not (models.model or models.one_truth):
+        variants = variants[:1]  # of cases without annotations, nothing is known but by evidence
     if asked.threshold_from is not None:
-        if given.get("threshold") is not None:
+        if arguments["threshold"] is not None:
             raise ArgumentError("--threshold and --threshold-from were given, but each names a threshold: keep one.")
-        other = graded(asked.threshold_from, classes, asked, choices=choices, scale=scale, progress=not quiet)
-        given |= {
-            "threshold": chosen_thresholds(asked, other, read, predictions, given.get("logits", False)),
-            "extra": "ignore",
-        }
+        chosen_at = chosen_thresholds(data, asked, observed, arguments["logits"], progress=not quiet)
+        arguments |= {"threshold": chosen_at, "extra": "ignore"}
     plan = Plan.of(
-        read,
-        predictions,
-        parse_variants(models),
-        metrics=parse_metrics(asked, 2 if isinstance(read, annotated.Scores) else read.n_classes, drawn=True),
+        observed,
+        data.files,
+        parse_variants(variants),
+        metrics=parse_metrics(asked, 2 if isinstance(observed, Scores) else observed.n_classes, drawn=True),
         ordered=asked.ordered,
         positive=asked.positive,
         prevalence=asked.prevalence,
-        risks=None if risks is None else str(risks),
-        clusters=read_column(clusters, annotations),
-        by=read_by(by, annotations),
-        **given,
+        risks=data.risks,
+        clusters=read_column(data.clusters, data.annotations),
+        by=read_by(data.by, data.annotations),
+        intersections=data.intersections,
+        **arguments,
     )
     fresh = None
-    if fresh_labels is not None:
-        if not predictions:
+    if models.fresh_labels is not None:
+        if not data.files:
             raise ArgumentError("--fresh-labels checks classifiers, but no --predictions were given: add some.")
-        fresh = graded(fresh_labels, classes, asked, choices=choices, scale=scale, progress=not quiet)
-        fresh = fresh.split(split) if isinstance(fresh, annotated.Scores) else fresh
+        further = replace(data, annotations=models.fresh_labels)
+        fresh = _labels(graded(further, asked, like=read, progress=not quiet), given.threshold)
         check_fresh(fresh, plan.annotations)
     out = folder.path
     make_folder(out)
 
-    labels = read.split(split) if isinstance(read, annotated.Scores) else read
     annotated_cases = np.flatnonzero(plan.annotations.per_case)
     of_annotated = {name: scores[annotated_cases] for name, scores in plan.predictions.items()}
-    audited = audit(labels, of_annotated)
+    audited = audit(_labels(observed, given.threshold), of_annotated)
     if not quiet and (grave := serious(audited)):
         complain(f"the data have {', '.join(grave)}: see the report, or run plausibly audit.", "Note")
-    runs, curves, chosen = [], {}, how_chosen(asked)
+    runs, files, curves, chosen = [], TablesInParts(out, suffix), {}, how_chosen(asked)
     for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
         if not runs:
             with writing(out / REPORT):
                 (out / REPORT).unlink(missing_ok=True)  # the report of an earlier run does not belong to these tables
         if chosen:
             done.results.attrs["threshold_from"] = chosen
-        write_table(with_class(done.metrics()), (out / METRICS).with_suffix(suffix), append=bool(runs))
-        write_table(done.certainty(), (out / CERTAINTY).with_suffix(suffix), append=bool(runs))
-        if by is not None:
-            write_table(with_class(done.groups()), (out / GROUPS).with_suffix(suffix), append=bool(runs))
-        curves |= dict.fromkeys(write_curves(done.results, done.names, out, suffix, append=bool(curves)))
+        files.write(METRICS, with_class(done.metrics()))
+        files.write(CERTAINTY, done.certainty())
+        if data.by is not None:
+            files.write(GROUPS, with_class(done.groups()))
+        curves |= dict.fromkeys(write_curves(done.results, done.names, files))
         for name, table in done.shared.items():
-            path = (out / name).with_suffix(suffix)
-            write_table(table.assign(model=done.label), path, append=any(name in run.shared for run in runs))
+            files.write(name, table.assign(model=done.label))
         runs.append(done)
     swept = plan.sweep(runs, fresh)
     for results in truths(swept) if chosen else ():
@@ -285,27 +235,51 @@ def run(
             print_numbers(shown)
         if curves:
             say(f"Curves and confusion matrices are in {' and '.join(curves)}")
-    if not quiet:
-        say("Writing the report", stderr=True)
-    sources = {"annotations": str(annotations), "classes": classes, "risks": risks, "fresh labels": fresh_labels}
-    sources |= {f"predictions of {name}": path for name, path in predictions.items()}
+    speaker(quiet)("Writing the report")
+    sources = data.sources({"fresh labels": models.fresh_labels})
     if asked.threshold_from is not None:
-        sources |= {f"threshold at {asked.rule} of": asked.threshold_from}
-    named = {what: str(path) for what, path in sources.items() if path is not None}
+        sources[f"threshold at {asked.rule} of"] = str(asked.threshold_from)
     linked = {"audit": audited, "certainty": Path(CERTAINTY).with_suffix(suffix).name}
     with ThreadPoolExecutor(1) as pool:  # while figures are drawn
         sets, further = (
             pool.submit(make, plan, swept, folder, progress=not quiet) for make in (measure_sets, plan_labels)
         )
-        report(swept, out / REPORT, named, **linked, conformal=sets.result, plan=further.result, progress=not quiet)
+        report(swept, out / REPORT, sources, **linked, conformal=sets.result, plan=further.result, progress=not quiet)
     return swept
+
+
+def _observed_and_models(
+    read: Annotations | Scores, predicted: bool, models: ModelChoice, given: options.SweepOptions, *, quiet: bool
+) -> tuple[Annotations | Scores, Sequence[str]]:
+    """Annotations, or scores as labels if the recommended model needs these, and names of models."""
+    tell = speaker(quiet)
+    evidence = predicted and not models.annotations_only
+    if models.one_truth:
+        if models.model:
+            raise ArgumentError(
+                f"--one-truth chooses the model, but --model {models.model[0]} was given: leave one out."
+            )
+        name, why = one_truth_model(read, predictions=evidence)
+        tell(f"One true class in each case: {name.partition(':')[0]}, because {why}")
+        return read, (name,)
+    if models.model:
+        return read, models.model
+    if any(getattr(given, name) is not None for name in OF_MODELS):
+        return read, usual_models(read)
+    if isinstance(read, Scores) and evidence and given.prior is None:
+        read = read.split(given.threshold)
+        tell(f"Scores are labels, {' and '.join(map(str, read.classes))}: models of scores know no predictions")
+    return read, recommended_models(read, predictions=evidence)
+
+
+def _labels(read: Annotations | Scores, threshold: float | None) -> Annotations:
+    return read.split(threshold) if isinstance(read, Scores) else read
 
 
 def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = ".csv") -> None:
     """Print the table and the verdict, and exit with the matching status."""
     if not quiet:
-        terminal = console()
-        terminal.print(main_table(swept, terminal.width))
+        print_main_table(swept)
         shared = dict.fromkeys(name for run in swept.runs for name in run.shared)
         groups = [GROUPS] if "group" in swept.runs[0].results.coords else []
         tables = [str(Path(name).with_suffix(suffix)) for name in (METRICS, CERTAINTY, *groups, *shared)]
@@ -327,5 +301,4 @@ def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = 
             complain(note, "Note")
     where = "" if swept.converged else f" {(out / CERTAINTY).with_suffix(suffix)} lists all of them."
     say(swept.verdict() + where)
-    if strict and not swept.converged:
-        raise typer.Exit(NOT_CONVERGED)
+    check_converged(swept.converged, strict=strict)

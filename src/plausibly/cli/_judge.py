@@ -1,17 +1,16 @@
 """``plausibly judge``: whether a model can stand in for an annotator."""
 
-from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
+from collections.abc import Iterator
+from functools import partial
+from typing import Annotated, Any, Literal
 
 from plausibly import plots
 from plausibly.agreement import Judgement, Labels
 from plausibly.agreement import judge as judge_models
 from plausibly.bootstrap import CI_PROB, REPLICATES
 from plausibly.cli import _options as options
-from plausibly.cli._app import NOT_CONVERGED, example
-from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
+from plausibly.cli._app import example
+from plausibly.cli._output import ScreenTable, check_converged, make_folder, say
 from plausibly.errors import ArgumentError
 from plausibly.report import judge_report
 
@@ -26,19 +25,8 @@ REPORT = "judge.html"
 )
 def judge(
     labels: options.LabelsFile,
-    predictions: Annotated[
-        list[str] | None,
-        options.data(
-            metavar="NAME=FILE", help="Name of a model and table of its labels (case, label). Repeat for each."
-        ),
-    ] = None,
-    clusters: Annotated[
-        str | None,
-        options.data(
-            metavar="COLUMN",
-            help="Column of the clusters to resample, such as patients. By default every case is its own cluster.",
-        ),
-    ] = None,
+    predictions: options.LabelPredictions = None,
+    clusters: options.LabelClusters = None,
     by: Annotated[
         str | None,
         options.data(
@@ -51,10 +39,7 @@ def judge(
         str,
         options.measure(metavar="NAME", help="Distance between two labels; see --distance of plausibly discrepancy."),
     ] = "nominal",
-    tolerance: Annotated[
-        float | None,
-        options.measure(help="Largest difference between two numbers that the hinge distance still ignores."),
-    ] = None,
+    tolerance: options.Tolerance = None,
     epsilon: Annotated[
         float,
         options.measure(
@@ -73,12 +58,11 @@ def judge(
     draws: Annotated[int, options.sampling(help="Number of draws per chain.")] = 250,
     chains: Annotated[int, options.sampling(help="Number of chains.")] = 4,
     warmup: Annotated[int, options.sampling(help="Number of warm-up draws.")] = 300,
-    replicates: Annotated[int, options.measure(help="Number of bootstrap replicates.")] = REPLICATES,
+    replicates: options.MeasureReplicates = REPLICATES,
     ci_prob: options.IntervalWidth = CI_PROB,
     seed: options.Seed = 0,
-    out: options.OptionalFolder = None,
-    strict: options.Strict = False,
-    quiet: options.Quiet = False,
+    *,
+    output: options.StrictOutput,
 ) -> None:
     """Decide whether a model can stand in for an annotator.
 
@@ -88,16 +72,15 @@ def judge(
     answers differ, if they do. Answers are yes or no from a probability of 0.95 on, else open. With --out, also writes
     judge.html (one page), judge.csv (one row per model), annotators.csv, groups.csv (with --by) and figures.
     """
-    given = options.parse_files(predictions)
-    if not given:
+    files = options.parse_files(predictions)
+    if not files:
         raise ArgumentError("nothing to compare with the annotators: give --predictions NAME=FILE.")
     names = [] if by is None else [name.strip() for name in by.split(",") if name.strip()]
     read = Labels.of(labels, columns=list(dict.fromkeys([*([] if clusters is None else [clusters]), *names])))
-    if out is not None:
-        make_folder(out)
+    make_folder(output.out)
     result = judge_models(
         read,
-        given,
+        files,
         distance=distance,
         tolerance=tolerance,
         epsilon=epsilon,
@@ -113,51 +96,32 @@ def judge(
         chains=chains,
         warmup=warmup,
         seed=seed,
-        progress=not quiet,
+        progress=not output.quiet,
     )
-    if not quiet:
-        _print(result)
-    if out is not None:
-        written = _write(
-            result, out, {"labels": str(labels)} | {f"predictions {name}": path for name, path in given.items()}
-        )
-        if not quiet:
-            say(f"Wrote {', '.join(written)} to {out}")
+    sources = {"labels": str(labels)} | {f"predictions {name}": path for name, path in files.items()}
+    output.publish(_shown(result), _files(result, sources))
     for name in result.models:
         say(result.verdict(name))
-    if strict and not all(found.converged for found in result.fits.values()):
-        raise typer.Exit(NOT_CONVERGED)
+    check_converged(all(fit.converged for fit in result.fits.values()), strict=output.strict)
 
 
-def _print(result: Judgement) -> None:
+def _shown(result: Judgement) -> Iterator[ScreenTable]:
+    columns = ("", "question", "answer", "evidence")
     for name in result.models:
-        rows = [
-            (str(number), question.name, question.answer, question.words)
-            for number, question in enumerate(result.questions[name], 1)
-        ]
-        print_table(name, ("", "question", "answer", "evidence"), rows, left=("question", "answer", "evidence"))
-    if result.by is None:
-        return
-    shown = [
-        name
-        for name in ("model", "by", "group", "n_cases", "ratio", "advantage", "accuracy", "p_least_accurate")
-        if name in result.by
-    ]
-    rows = [
-        tuple(("" if value != value else f"{value:.2f}") if isinstance(value, float) else str(value) for value in row)
-        for row in result.by[shown].itertuples(index=False)
-    ]
-    print_table("By group", [name.replace("_", " ") for name in shown], rows, left=("model", "by", "group"))
-
-
-def _write(result: Judgement, out: Path, sources: dict[str, str]) -> list[str]:
-    tables = {"judge.csv": result.table.reset_index(), "annotators.csv": result.test.table}
+        questions = enumerate(result.questions[name], 1)
+        rows = [(number, question.name, question.answer, question.words) for number, question in questions]
+        yield ScreenTable(name, columns, rows, left=columns[1:])
     if result.by is not None:
-        tables["groups.csv"] = result.by
-    for name, table in tables.items():
-        write_table(table, out / name)
-    figures = {f"judge-{number}.png": name for number, name in enumerate(result.models, 1)}
-    for name, model in figures.items():
-        write_figure(plots.judgement(result, model), out / name)
-    judge_report(result, out / REPORT, sources)
-    return [REPORT, *tables, *figures]
+        names = ("model", "by", "group", "n_cases", "ratio", "advantage", "accuracy", "p_least_accurate")
+        table = result.by[[name for name in names if name in result.by]].astype({"n_cases": str})
+        yield ScreenTable.of("By group", table, ".2f", missing="", left=("model", "by", "group"))
+
+
+def _files(result: Judgement, sources: dict[str, str]) -> Iterator[tuple[str, Any]]:
+    yield REPORT, partial(judge_report, result, sources=sources)
+    yield "judge.csv", result.table.reset_index()
+    yield "annotators.csv", result.test.table
+    if result.by is not None:
+        yield "groups.csv", result.by
+    for number, name in enumerate(result.models, 1):
+        yield f"judge-{number}.png", plots.judgement(result, name)

@@ -2,14 +2,18 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from plausibly.cli._output import Publisher
 from plausibly.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from plausibly.annotations import Annotations, Scores
 
 data, modelling, sampling, measure = (
     partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Models", "Sampling", "Measure")
@@ -23,14 +27,32 @@ def _annotations(tables: str):
     )
 
 
-AnnotationsFile = Annotated[Path, _annotations("a long table, counts or scores")]
-ClassAnnotationsFile = Annotated[Path, _annotations("a long table or counts")]
 LabelsFile = Annotated[
     Path,
     typer.Argument(
         metavar="LABELS", help="Table with the columns case, annotator and label (.csv, .parquet or .json)."
     ),
 ]
+LabelPredictions = Annotated[
+    list[str] | None,
+    data(
+        "--predictions",
+        metavar="NAME=FILE",
+        help="Name of a model and table of its labels (case, label). Repeat for each.",
+    ),
+]
+LabelClusters = Annotated[
+    str | None,
+    data(
+        "--clusters",
+        metavar="COLUMN",
+        help="Column of the clusters to resample, such as patients. By default every case is its own cluster.",
+    ),
+]
+Tolerance = Annotated[
+    float | None, measure(help="Largest difference between two numbers that the hinge distance still ignores.")
+]
+MeasureReplicates = Annotated[int, measure(help="Number of bootstrap replicates.")]
 PosteriorFile = Annotated[
     Path,
     typer.Argument(metavar="POSTERIOR", help="Posterior written by the command aggregate, evaluate or sweep."),
@@ -130,6 +152,73 @@ Dask = Annotated[
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with status 1 if chains did not converge.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the last line only.")]
+
+
+@dataclass
+class Output(Publisher):
+    """Where results go."""
+
+    out: OptionalFolder = None
+    quiet: Quiet = False
+
+
+@dataclass
+class StrictOutput(Publisher):
+    """Where results go, and whether the chains must have converged."""
+
+    out: OptionalFolder = None
+    strict: Strict = False
+    quiet: Quiet = False
+
+
+@dataclass
+class AnnotatedData:
+    """Annotations, and the names of their classes."""
+
+    annotations: Annotated[Path, _annotations("a long table, counts or scores")]
+    classes: ClassesFile = None
+    choices: Choices = None
+
+    def read(self, *, progress: bool) -> "Annotations | Scores":
+        """Read the annotations."""
+        from plausibly.annotations import read_annotations
+
+        return read_annotations(self.annotations, self.classes, choices=self.choices, progress=progress)
+
+
+@dataclass
+class ClassifiedData(AnnotatedData):
+    """Annotations that name classes."""
+
+    annotations: Annotated[Path, _annotations("a long table or counts")]
+
+
+@dataclass
+class SweptData(AnnotatedData):
+    """Annotations, and what classifiers are evaluated with."""
+
+    risks: RisksFile = None
+    predictions: PredictionFiles = None
+    clusters: Clusters = None
+
+    @property
+    def files(self) -> dict[str, str]:
+        """File of predictions of each classifier."""
+        return parse_files(self.predictions)
+
+
+@dataclass
+class EvaluatedData(SweptData):
+    """The same, and groups of cases to report by."""
+
+    by: By = None
+    intersections: Intersections = False
+
+    def sources(self, further: dict[str, Path | None]) -> dict[str, str]:
+        """Name the files of the data, and further ones, for a report."""
+        paths: dict[str, Any] = {"annotations": self.annotations, "classes": self.classes, "risks": self.risks}
+        paths |= further | {f"predictions of {name}": path for name, path in self.files.items()}
+        return {what: str(path) for what, path in paths.items() if path is not None}
 
 
 @dataclass
@@ -347,7 +436,11 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
             continue
         classes[parameter.name] = parameter.annotation
         parameters += [
-            parameter.replace(name=field.name, default=field.default, annotation=field.type)
+            parameter.replace(
+                name=field.name,
+                default=parameter.empty if field.default is MISSING else field.default,
+                annotation=field.type,
+            )
             for field in fields(parameter.annotation)
         ]
 

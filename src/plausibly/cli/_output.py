@@ -1,6 +1,7 @@
-"""Printing and writing of files, shared by the commands.
+"""What commands print, and the files that they write.
 
-Every command starts with this module, so what only tables and figures need is imported where they are written.
+A command declares its tables and figures; :meth:`Publisher.publish` shows and writes them. Every command starts with
+this module, so what only tables and figures need is imported where they are written.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ import math
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from plausibly.sweeps import Sweep
 
+NOT_CONVERGED = 1  #: exit status under --strict
 TABLES = ".csv", ".parquet"  #: suffixes of tables that we write
 _LONGEST = 2000  # characters of a sentence
 _WIDTH = 120  # of a table without a terminal
@@ -87,8 +90,10 @@ def writing(path: Path) -> Iterator[None]:
         raise FileError(f"{path} cannot be written ({error.strerror or error}): choose another place.") from error
 
 
-def make_folder(path: Path) -> None:
-    """Make a folder, and those above it, and make sure that files can be written there."""
+def make_folder(path: Path | None) -> None:
+    """Make a folder, if one is wanted, and those above it, and make sure that files can be written there."""
+    if path is None:
+        return
     with writing(path):
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
@@ -128,45 +133,147 @@ def write_table(table: pd.DataFrame, path: Path, *, append: bool = False) -> Non
 
 
 def write_figure(drawn: Axes | Figure, path: Path) -> None:
-    """Write a figure, or that of some axes, and close it."""
+    """Write a figure, or that of some axes, and close it; as SVG, the same figure always with the same bytes."""
     from matplotlib import pyplot
 
     figure = drawn.get_figure(root=True)
     assert figure is not None
-    with writing(path):
-        figure.savefig(path, dpi=150)
+    options: dict[str, Any] = {"metadata": {"Date": None}} if path.suffix == ".svg" else {"dpi": 150}
+    with writing(path), pyplot.rc_context({"svg.hashsalt": "plausibly"}):
+        figure.savefig(path, **options)
     pyplot.close(figure)
 
 
-def write_svg(figure: Figure, path: Path) -> None:
-    """Write a figure as SVG, the same figure always with the same bytes."""
-    from matplotlib import pyplot
+class ScreenTable(NamedTuple):
+    """A table for the screen; columns named in `left` are aligned left and may be wrapped, the others right."""
 
-    with writing(path), pyplot.rc_context({"svg.hashsalt": "plausibly"}):
-        figure.savefig(path, metadata={"Date": None})
+    title: str
+    columns: Iterable[str]
+    rows: Iterable[Iterable[object]]
+    left: Collection[str] = ()
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        table: pd.DataFrame,
+        digits: str = ".3f",
+        formats: Mapping[str, str] | None = None,
+        *,
+        missing: str = "nan",
+        left: Collection[str] | None = None,
+    ) -> ScreenTable:
+        """Lay out a data frame: text at the left, numbers with `digits`, or in the format of their column."""
+        formats = formats or {}
+        if left is None:
+            left = [name for name in table if table[name].dtype.kind not in "iuf"]
+        columns = {name: [cell(value, formats.get(name, digits), missing) for value in table[name]] for name in table}
+        names = [str(name).replace("_", " ") for name in table]
+        return cls(title, names, zip(*columns.values(), strict=True), [name.replace("_", " ") for name in left])
+
+    def print(self) -> None:
+        """Print the table."""
+        shown = new_table(self.title)
+        for column in self.columns:
+            shown.add_column(Text(column), justify="left" if column in self.left else "right", overflow="fold")
+        for row in self.rows:
+            shown.add_row(*(Text(str(value)) for value in row))
+        console().print(shown)
 
 
-def print_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], left: Collection[str] = ()) -> None:
-    """Print a table; columns named in ``left`` are aligned left and may be wrapped, the others right."""
-    shown = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for column in columns:
-        shown.add_column(Text(column), justify="left" if column in left else "right", overflow="fold")
-    for row in rows:
-        shown.add_row(*(Text(str(cell)) for cell in row))
-    console().print(shown)
+def cell(value: object, digits: str = ".3f", missing: str = "nan") -> str:
+    """Value of a table as text; NaN as `missing`."""
+    if isinstance(value, float):
+        return missing if math.isnan(value) else format(value, digits)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-def main_table(swept: Sweep, width: int) -> Table:
-    """Lay out the main result for a terminal of a width."""
+def with_interval(mean: float, lower: float = math.nan, upper: float = math.nan, missing: str = "") -> str:
+    """Value with its interval, if it has one; NaN as `missing`."""
+    interval = "" if math.isnan(lower) else f" ({lower:z.3f}–{upper:z.3f})"
+    return missing if math.isnan(mean) else f"{mean:z.3f}{interval}"
+
+
+def new_table(title: str | None = None) -> Table:
+    """Return an empty table in the style of all tables on the screen."""
+    return Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+
+
+class Publisher:
+    """A screen, unless `quiet`, and a folder, if there is one: a command's options with these names."""
+
+    out: Path | None
+    quiet: bool
+
+    def publish(
+        self,
+        shown: Iterable[ScreenTable | str],
+        files: Iterable[tuple[str, Any]] = (),
+        written: str = "",
+    ) -> None:
+        """Show tables and sentences, write files, and say which, by their names or as `written`.
+
+        Files are names with their content: a data frame, a figure or its axes, text, or a function that writes to a
+        path. What is not shown or written is not iterated over.
+        """
+        for thing in shown if not self.quiet else ():
+            thing.print() if isinstance(thing, ScreenTable) else say(thing)
+        if self.out is None:
+            return
+        names = []
+        for name, content in files:
+            write(content, self.out / name)
+            names.append(name)
+        if not self.quiet:
+            say(f"Wrote {written or ', '.join(names)} to {self.out}")
+
+
+def write(content: Any, path: Path) -> None:
+    """Write a table, a figure, or text, by the suffix of the path; or let a function write to the path."""
+    if callable(content):
+        content(path)
+    elif isinstance(content, str):
+        with writing(path):
+            path.write_text(content, encoding="utf-8", newline="\n")
+    elif path.suffix in TABLES:
+        write_table(content, path)
+    else:
+        write_figure(content, path)
+
+
+class TablesInParts:
+    """Tables of a folder that are written part by part: the first part begins a file, the others are added to it."""
+
+    def __init__(self, folder: Path, suffix: str = ".csv"):
+        self.folder, self.suffix = folder, suffix
+        self.names: list[str] = []
+
+    def write(self, name: str, table: pd.DataFrame) -> str:
+        """Write a part of a table, and return the name of its file."""
+        path = (self.folder / name).with_suffix(self.suffix)
+        write_table(table, path, append=path.name in self.names)
+        if path.name not in self.names:
+            self.names.append(path.name)
+        return path.name
+
+
+def check_converged(converged: bool, *, strict: bool) -> None:
+    """Exit with the status of chains that did not converge, if there are any and `strict`."""
+    if strict and not converged:
+        raise typer.Exit(NOT_CONVERGED)
+
+
+def print_main_table(swept: Sweep) -> None:
+    """Print the main result, as wide as the terminal."""
     from plausibly.evaluation._verdict import short_shares
     from plausibly.plots._words import metric_name
     from plausibly.report import headline
     from plausibly.report._tables import headline_metrics
 
-    rows = headline(swept)
+    terminal = console()
     metrics = headline_metrics(swept) if swept.classifiers else []
     # In a narrow terminal lines break before an interval, which holds no blank.
-    wide = len("0.123 (0.123–0.456)" if width >= _WIDTH else "(0.123–0.456)")
+    wide = len("0.123 (0.123–0.456)" if terminal.width >= _WIDTH else "(0.123–0.456)")
     title = None
     if metrics:
         title = (
@@ -177,7 +284,7 @@ def main_table(swept: Sweep, width: int) -> Table:
             "worse than that of the next classifier; above, on these cases, below, on new cases like these\n"
             "certainty: largest share of draws that agree on which class is the most plausible, mean over cases"
         )
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = new_table(title)
     table.add_column("model", no_wrap=True)
     if metrics:
         table.add_column("classifier", overflow="fold", min_width=min(12, max(map(len, swept.classifiers))))
@@ -187,7 +294,7 @@ def main_table(swept: Sweep, width: int) -> Table:
                 table.add_column("annot. sampling", justify="right", width=len("0.012 0.034"))
             table.add_column("point", justify="right", no_wrap=True)
         table.add_column(">/=/< next", justify="right", width=len(">/=/< next"))
-    for _, group in rows.groupby("run", sort=False):
+    for _, group in headline(swept).groupby("run", sort=False):
         certainty = f"certainty {group['certainty'].iloc[0]:.3f}"
         lines = [*group["run"].iloc[0].replace(":", "\n:").splitlines(), certainty]
         first = max(1, len(lines) - len(group) + 1)
@@ -197,20 +304,14 @@ def main_table(swept: Sweep, width: int) -> Table:
             if metrics:
                 cells.append(row["classifier"])
                 for metric in metrics:
-                    cells.append(_mean_and_interval(row, metric))
+                    cells.append(
+                        with_interval(*(row[f"{metric}_{end}"] for end in ("mean", "total_lower", "total_upper")))
+                    )
                     if metric == metrics[0]:
-                        cells.append(" ".join(_number(row[f"{metric}_{column}"]) for column in ("sd", "sampling_sd")))
+                        sds = (row[f"{metric}_{column}"] for column in ("sd", "sampling_sd"))
+                        cells.append(" ".join(cell(sd, missing="") for sd in sds))
                     cells.append(f"{row[f'{metric}_point']:.3f}")
                 shares = ([row[prefix + name] for name in ("better", "equal", "worse")] for prefix in ("", "total_"))
                 cells.append(" ".join(map(short_shares, shares)).strip())
             table.add_row(*(Text(cell) for cell in cells), end_section=position == len(group) - 1)
-    return table
-
-
-def _mean_and_interval(row: dict[str, float], metric: str) -> str:
-    mean, lower, upper = (row[f"{metric}_{column}"] for column in ("mean", "total_lower", "total_upper"))
-    return f"{mean:z.3f}" if math.isnan(lower) else f"{mean:z.3f} ({lower:z.3f}–{upper:z.3f})"
-
-
-def _number(value: float, digits: int = 3) -> str:
-    return "" if math.isnan(value) else f"{value:.{digits}f}"
+    terminal.print(table)

@@ -1,6 +1,7 @@
 """``plausibly plan``: which cases to annotate next, and how much the labels will help."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +12,7 @@ from plausibly.annotations.io._files import lines_of, naming, read_text
 from plausibly.annotations.io._table_files import read_columns
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
-from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table, writing
+from plausibly.cli._output import ScreenTable, make_folder, say
 from plausibly.errors import ArgumentError
 from plausibly.planning import Plan
 from plausibly.planning import plan as make_plan
@@ -86,8 +87,8 @@ def plan(
     ci_prob: options.IntervalWidth = 0.94,
     break_ties: options.BreakTiesOption = "order",
     seed: options.Seed = 0,
-    out: options.OptionalFolder = None,
-    quiet: options.Quiet = False,
+    *,
+    output: options.Output,
 ) -> None:
     """Plan which cases to annotate next and forecast how much the labels will help.
 
@@ -100,8 +101,7 @@ def plan(
     known: Any = annotators if annotators in (None, "inferred") else _table(Path(str(annotators)))
     cost = None if costs is None else _cost(_table(costs), costs)
     shown = None if task_data is None else _table(task_data)
-    if out is not None:
-        make_folder(out)
+    make_folder(output.out)
     found = make_plan(
         posterior,
         named or None,
@@ -118,34 +118,27 @@ def plan(
         ci_prob=ci_prob,
         break_ties=break_ties,
         seed=seed,
-        progress=not quiet,
+        progress=not output.quiet,
     )
-    tasks = found.tasks(shown)
-    if not quiet:
-        _print(found)
-    if out is not None:
-        write_table(found.chosen, out / PLAN)
-        write_table(found.forecast, out / FORECAST)
-        write_figure(found.plot(), out / FIGURE)
-        with writing(out / TASKS):
-            (out / TASKS).write_text(json.dumps(tasks, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        if not quiet:
-            say(f"Wrote {PLAN}, {FORECAST}, {FIGURE}, {TASKS} to {out}")
-    for sentence in found.advice[:1] if quiet else found.advice:
+    tasks = json.dumps(found.tasks(shown), ensure_ascii=False, indent=1) + "\n"
+    output.publish(_shown(found), _files(found, tasks))
+    for sentence in found.advice[:1] if output.quiet else found.advice:
         say(sentence)
 
 
-def _print(found: Plan) -> None:
-    shown = found.chosen.head(_MOST)
-    columns = [name for name in ("place", "case", "labels", "annotator", "value", "information") if name in shown]
-    rows = [tuple(_cell(row[name]) for name in columns) for row in shown.to_dict("records")]
+def _shown(found: Plan) -> Iterator[ScreenTable]:
+    names = ("place", "case", "labels", "annotator", "value", "information")
+    table = found.chosen[[name for name in names if name in found.chosen]].head(_MOST)
     value = "" if found.goal == "information" else "value: % by which one label narrows the interval; "
     title = f"Cases to annotate first ({value}information: nats)"
-    print_table(title, columns, rows, left=("case", "annotator"))
+    yield ScreenTable.of(title, table, ".3g", left=("case", "annotator"))
 
 
-def _cell(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+def _files(found: Plan, tasks: str) -> Iterator[tuple[str, Any]]:
+    yield PLAN, found.chosen
+    yield FORECAST, found.forecast
+    yield FIGURE, found.plot()
+    yield TASKS, tasks
 
 
 def _table(path: Path) -> pd.DataFrame:

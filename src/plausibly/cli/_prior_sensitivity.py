@@ -1,18 +1,19 @@
 """``plausibly prior-sensitivity``: how much the results depend on priors and conventions."""
 
+from collections.abc import Iterator
 from typing import Annotated
 
 import pandas as pd
 import typer
+from matplotlib.figure import Figure
 
-from plausibly import annotations as annotated
 from plausibly import model_comparison
 from plausibly.aggregation import parse_variants
 from plausibly.annotations._usual_models import usual_models
 from plausibly.cli import _options as options
-from plausibly.cli._app import NOT_CONVERGED, example
+from plausibly.cli._app import example
 from plausibly.cli._model_names import ModelNames
-from plausibly.cli._output import make_folder, print_table, say, write_svg, write_table
+from plausibly.cli._output import ScreenTable, check_converged, make_folder, say, with_interval
 from plausibly.plots import prior_sensitivities
 from plausibly.plots._words import metric_name
 
@@ -27,9 +28,7 @@ TABLE, FIGURE = "sensitivity.csv", "sensitivity.svg"
     """
 )
 def prior_sensitivity(
-    annotations: options.AnnotationsFile,
-    classes: options.ClassesFile = None,
-    choices: options.Choices = None,
+    data: options.AnnotatedData,
     predictions: options.PredictionFiles = None,
     model: ModelNames = None,
     concentration: Annotated[
@@ -51,24 +50,21 @@ def prior_sensitivity(
     *,
     sampling: options.SamplingOptions,
     seed: options.Seed = 0,
-    out: options.OptionalFolder = None,
-    strict: options.Strict = False,
-    quiet: options.Quiet = False,
+    output: options.StrictOutput,
 ) -> None:
     """Evaluate again under other priors and conventions, changing one choice at a time.
 
     The choices are the prior concentration, or the prior of the concentration where it is learned, the treatment of
     unranked classes and the weight of ties. With --out, also writes sensitivity.csv and sensitivity.svg.
     """
-    read = annotated.read_annotations(annotations, classes, choices=choices, progress=not quiet)
+    read = data.read(progress=not output.quiet)
     texts = {"concentration": concentration, "prior_kappa": prior_kappa}
     tried = {
         name: options.parse_numbers(text, f"--{name.replace('_', '-')}", "0.1,1,10")
         for name, text in texts.items()
         if text is not None
     }
-    if out is not None:
-        make_folder(out)
+    make_folder(output.out)
     found = model_comparison.prior_sensitivity(
         read,
         options.parse_files(predictions),
@@ -77,29 +73,27 @@ def prior_sensitivity(
         k=options.parse_lengths(k),
         **vars(sampling),
         seed=seed,
-        progress=not quiet,
+        progress=not output.quiet,
     )
     metric = metric if predictions or metric != "top1_accuracy" else "annotation_certainty_1"
     largest = found.largest(metric)
-    if out is not None:
-        write_table(found.table, out / TABLE)
-        write_svg(prior_sensitivities(found), out / FIGURE)
-    if not quiet:
-        _print(found.of(metric), metric)
-        if out is not None:
-            say(f"Wrote {TABLE} and {FIGURE} to {out}")
+    output.publish(_shown(found.of(metric), metric), _files(found), written=f"{TABLE} and {FIGURE}")
     whose = f" of {largest['classifier']}" if largest["classifier"] else ""
     choice = f"{largest['choice']} {largest['value']}".rstrip()
     say(f"The largest shift in {metric}{whose} is {largest['shift']:+.3f}: {largest['model']} with {choice}.")
-    if strict and not found.table["converged"].all():
-        raise typer.Exit(NOT_CONVERGED)
+    check_converged(found.table["converged"].all(), strict=output.strict)
 
 
-def _print(table: pd.DataFrame, metric: str) -> None:
+def _files(found: model_comparison.Sensitivity) -> Iterator[tuple[str, pd.DataFrame | Figure]]:
+    yield TABLE, found.table
+    yield FIGURE, prior_sensitivities(found)
+
+
+def _shown(table: pd.DataFrame, metric: str) -> Iterator[ScreenTable]:
     rows = []
     for row in table.to_dict("records"):
-        interval = "" if pd.isna(row["lower"]) else f" ({row['lower']:.3f}–{row['upper']:.3f})"
+        mean = with_interval(row["mean"], row["lower"], row["upper"])
         choice = f"{row['choice']} {row['value']}".strip()
-        rows.append((row["model"], choice, row["classifier"], f"{row['mean']:.3f}{interval}", f"{row['shift']:+.3f}"))
+        rows.append((row["model"], choice, row["classifier"], mean, f"{row['shift']:+.3f}"))
     columns = ("model", "choice", "classifier", "mean (94 % interval)", "shift")
-    print_table(metric_name(metric), columns, rows, left=columns[:3])
+    yield ScreenTable(metric_name(metric), columns, rows, left=columns[:3])

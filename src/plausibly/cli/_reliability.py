@@ -1,5 +1,6 @@
 """``plausibly reliability``: how much of the annotators' agreement is due to neither chance nor shared mistakes."""
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,8 +25,8 @@ from plausibly.agreement.reliability._confidence import COLUMN
 from plausibly.annotations._names import some
 from plausibly.bootstrap import CI_PROB, REPLICATES
 from plausibly.cli import _options as options
-from plausibly.cli._app import NOT_CONVERGED, example
-from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
+from plausibly.cli._app import example
+from plausibly.cli._output import ScreenTable, check_converged, make_folder, say
 from plausibly.diagnostics import diagnose
 from plausibly.errors import ArgumentError
 from plausibly.posterior import save
@@ -85,9 +86,8 @@ def reliability(
     chains: Annotated[int | None, _rasch(help="Number of chains. By default 4.")] = None,
     warmup: Annotated[int | None, _rasch(help="Number of warm-up draws. By default 1000.")] = None,
     seed: options.Seed = 0,
-    out: options.OptionalFolder = None,
-    strict: options.Strict = False,
-    quiet: options.Quiet = False,
+    *,
+    output: options.StrictOutput,
 ) -> None:
     """Measure weighted reliability: how much of the annotators' agreement is due to neither chance nor shared mistakes.
 
@@ -101,9 +101,9 @@ def reliability(
         raise ArgumentError(f"--{next(iter(sampler))} is for the Rasch model, but --competence is {competence}.")
     read = Labels.of(labels, columns=() if confidence is None else (confidence,), optional=(COLUMN,))
     given: dict[str, Any] = {"confidence": confidence, "chance": chance, "scale": parse_scale(scale)}
-    given |= {"n_classes": classes, "wrong_labels": wrong_labels, "progress": not quiet}
+    given |= {"n_classes": classes, "wrong_labels": wrong_labels, "progress": not output.quiet}
     result = weighted_reliability(read, competence=_competence(competence), truth=truth, seed=seed, **given, **sampler)
-    frame = result.to_frame(ci_prob, replicates, seed, progress=not quiet)
+    frame = result.to_frame(ci_prob, replicates, seed, progress=not output.quiet)
     frame["fleiss_kappa"] = fleiss_kappa(read)
     if len(read.annotators) == 2:
         frame["cohen_kappa"] = cohen_kappa(read)
@@ -112,19 +112,13 @@ def reliability(
     frame["labels_accuracy"] = ground_truth_accuracy(result.reliability, majority)
     if measured is not None:
         frame["actual_accuracy"] = actual_accuracy(measured, frame["labels_accuracy"].item())
-    if not quiet:
-        _print(frame, ci_prob)
-        for sentence in _bias(result, truth is not None, given):
-            say(sentence)
-    if out is not None:
-        make_folder(out)
-        written = _write(result, frame, out, measured, majority, ci_prob)
-        if not quiet:
-            say(f"Wrote {', '.join(written)} to {out}")
+    make_folder(output.out)
+    output.publish(
+        _shown(result, frame, ci_prob, truth is not None, given), _files(result, frame, measured, majority, ci_prob)
+    )
     converged, words = _verdict(result)
     say(words)
-    if strict and not converged:
-        raise typer.Exit(NOT_CONVERGED)
+    check_converged(converged, strict=output.strict)
 
 
 def parse_scale(text: str | None) -> dict[str, float] | tuple[float, float] | None:
@@ -172,7 +166,9 @@ def _alpha(labels: Labels) -> float | None:
     return None if np.isnan(alpha) else alpha
 
 
-def _print(frame: pd.DataFrame, ci_prob: float) -> None:
+def _shown(
+    result: WeightedReliability, frame: pd.DataFrame, ci_prob: float, true: bool, given: dict[str, Any]
+) -> Iterator[ScreenTable | str]:
     row = frame.iloc[0]
     names = {
         "concordance": "concordance σ",
@@ -188,50 +184,43 @@ def _print(frame: pd.DataFrame, ci_prob: float) -> None:
         if name in frame:
             ends = f"{row['lower']:.3f}–{row['upper']:.3f}" if name == "reliability" and "lower" in frame else ""
             rows.append((words, f"{row[name]:.3f}", ends))
-    print_table("Agreement", ("measure", "value", f"{options.percent(ci_prob)} interval"), rows, left=("measure",))
-
-
-def _bias(result: WeightedReliability, true: bool, given: dict[str, Any]) -> list[str]:
-    """State the bias of ϱ, where that is known."""
-    found, n_labels = [], given["n_classes"] or len(result.labels.coded[0])
+    yield ScreenTable(
+        "Agreement", ("measure", "value", f"{options.percent(ci_prob)} interval"), rows, left=("measure",)
+    )
+    # The bias of ϱ, where it is known.
+    n_labels = given["n_classes"] or len(result.labels.coded[0])
     if result.published is None and n_labels > 2:
-        found.append(
+        yield (
             "ϱ is too small: the published form assumes that two annotators who are wrong agree, but there are "
             f"{n_labels} labels. --wrong-labels spread corrects this."
         )
     elif n_labels > 2:
-        found.append(
+        yield (
             f"The published form, which assumes that two annotators who are wrong agree, gives {result.published:.3f}."
         )
     if not true and result.competence in ("rasch", "leave-one-out"):
         other = weighted_reliability(result.labels, competence="one-coin", **given)
-        found.append(
+        yield (
             "ϱ is too small: annotators are judged by the majority of the others, which can be wrong. --competence "
             f"one-coin corrects this and gives {other.reliability:.3f}."
         )
     if result.competence == "one-coin":
-        found.append(
-            "ϱ is too large if annotators make the same mistakes, as in hard cases: one-coin assumes they do not."
-        )
-    return found
+        yield ("ϱ is too large if annotators make the same mistakes, as in hard cases: one-coin assumes they do not.")
 
 
-def _write(
-    result: WeightedReliability, frame: pd.DataFrame, out: Path, measured: float | None, majority: int, ci_prob: float
-) -> list[str]:
-    tables = {"cases.csv": result.by_case(ci_prob), "annotators.csv": result.annotators(ci_prob)}
-    tables = {"reliability.csv": frame} | {name: table.reset_index() for name, table in tables.items()}
-    for name, table in tables.items():
-        write_table(table, out / name)
-    figures = {"reliability.png": plots.reliability_by_case(result)}
-    if measured is not None:
-        figures["nomogram.png"] = plots.nomogram(measured, result.reliability, majority)
+def _files(
+    result: WeightedReliability, frame: pd.DataFrame, measured: float | None, majority: int, ci_prob: float
+) -> Iterator[tuple[str, Any]]:
+    yield "reliability.csv", frame
+    yield "cases.csv", result.by_case(ci_prob).reset_index()
+    yield "annotators.csv", result.annotators(ci_prob).reset_index()
     if result.posterior is not None:
-        figures["abilities.png"] = plots.annotator_abilities(result, ci_prob)
-        save(result.posterior, out / "posterior-rasch.nc")
-    for name, ax in figures.items():
-        write_figure(ax, out / name)
-    return [*tables, *(["posterior-rasch.nc"] if result.posterior is not None else []), *figures]
+        yield "posterior-rasch.nc", partial(save, result.posterior)
+    yield "reliability.png", plots.reliability_by_case(result)
+    if measured is not None:
+        yield "nomogram.png", plots.nomogram(measured, result.reliability, majority)
+    if result.posterior is not None:
+        yield "abilities.png", plots.annotator_abilities(result, ci_prob)
 
 
 def _verdict(result: WeightedReliability) -> tuple[bool, str]:

@@ -6,14 +6,22 @@ from typing import Annotated
 import typer
 from matplotlib.figure import Figure
 
-from plausibly import annotations as annotated
 from plausibly.aggregation import parse_variants
 from plausibly.annotations._usual_models import usual_models
 from plausibly.cli import _options as options
-from plausibly.cli._app import NOT_CONVERGED, example
+from plausibly.cli._app import example
 from plausibly.cli._groups import read_column
 from plausibly.cli._model_names import ModelNames
-from plausibly.cli._output import console, main_table, make_folder, say, speaker, write_svg, write_table, writing
+from plausibly.cli._output import (
+    check_converged,
+    make_folder,
+    print_main_table,
+    say,
+    speaker,
+    write,
+    write_table,
+    writing,
+)
 from plausibly.errors import ArgumentError
 from plausibly.plots import ranking_by_reliability
 from plausibly.sweeps import Folder, Plan, Sweep
@@ -31,12 +39,7 @@ _PANEL = 5.2, 1.8, 0.55  # inches: width, height, and height for each classifier
     """
 )
 def sweep(
-    annotations: options.AnnotationsFile,
-    classes: options.ClassesFile = None,
-    choices: options.Choices = None,
-    risks: options.RisksFile = None,
-    predictions: options.PredictionFiles = None,
-    clusters: options.Clusters = None,
+    data: options.SweptData,
     model: ModelNames = None,
     *,
     given: options.SweepOptions,
@@ -59,16 +62,15 @@ def sweep(
     more cases than fit in one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues
     where it stopped. A posterior that an earlier run left in the other format (.nc or .zarr) is removed.
     """
-    read = annotated.read_annotations(annotations, classes, choices=choices, progress=not quiet)
-    named = options.parse_files(predictions)
-    if not named:
+    read = data.read(progress=not quiet)
+    if not data.files:
         raise ArgumentError("a sweep ranks classifiers, but no --predictions were given: write for example A=a.csv.")
     plan = Plan.of(
         read,
-        named,
+        data.files,
         parse_variants(model or usual_models(read)),
-        risks=None if risks is None else str(risks),
-        clusters=read_column(clusters, annotations),
+        risks=data.risks,
+        clusters=read_column(data.clusters, data.annotations),
         **given.arguments(),
     )
     if metric not in plan.metrics:
@@ -81,13 +83,12 @@ def sweep(
         runs.append(done)
     swept = plan.sweep(runs)
     table = swept.rankings(metric)
-    write_table(table.assign(metric=metric), out / RANKINGS)
+    write(table.assign(metric=metric), out / RANKINGS)
     with writing(out / ARRAYS):
         swept.dataset.to_netcdf(out / ARRAYS, engine="h5netcdf")
-    write_svg(figure(swept, metric), out / FIGURE)
+    write(figure(swept, metric), out / FIGURE)
     if not quiet:
-        terminal = console()
-        terminal.print(main_table(swept, terminal.width))
+        print_main_table(swept)
         say(f"Wrote {TABLE}, {ARRAYS}, {RANKINGS}, {FIGURE} and {len(runs)} × posterior-* to {out}")
     rows = table.loc[table["changes"].astype(bool), ["model", "reliability", "ranking"]].to_numpy().tolist()
     changes = [f"{model}@{reliability:g}: {ranking}" for model, reliability, ranking in rows]
@@ -96,8 +97,7 @@ def sweep(
     else:
         say(f"The ranking by {metric} is the same at every reliability of each model.")
     say(swept.verdict())
-    if strict and not swept.converged:
-        raise typer.Exit(NOT_CONVERGED)
+    check_converged(swept.converged, strict=strict)
 
 
 def figure(swept: Sweep, metric: str) -> Figure:

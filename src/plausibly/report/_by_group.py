@@ -1,11 +1,10 @@
 """The metric of the main table by group of cases: the worst groups, all groups, and a figure."""
 
+from functools import partial
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
-from matplotlib import pyplot
 
 from plausibly.evaluation import by_group
 from plausibly.evaluation._by_group import FEW
@@ -13,7 +12,6 @@ from plausibly.groups import TIMES
 from plausibly.plots import metric_by_group
 from plausibly.plots._words import capitalised, metric_name
 from plausibly.report._label_metrics import groups_of_classes
-from plausibly.report._svg import SVG
 from plausibly.report._tables import headline_metrics, lead, value_and_interval
 from plausibly.sweeps import Sweep
 
@@ -42,9 +40,7 @@ def results_by_group(swept: Sweep) -> tuple[str, list[Any]]:
         own = table.loc[table["column"] == column]
         if number < MOST_FIGURES and len(set(own["group"])) <= MOST_DRAWN:
             inside = np.flatnonzero(run.results["group_column"].values == column)
-            with matplotlib.rc_context(SVG):
-                drawn = metric_by_group(run.results.isel(group=inside), metric)
-            pyplot.close(drawn.get_figure(root=True))
+            drawn = partial(metric_by_group, run.results.isel(group=inside), metric)
             shown.append({f"{capitalised(words)} by {column}; hollow: few cases; dotted: all cases": drawn})
         shown.append({f"{capitalised(words)} by {column}": _wide(own)})
         shown += filter(None, [groups_of_classes(swept, column)])

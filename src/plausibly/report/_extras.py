@@ -2,23 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
-from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from plausibly import plots
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
-from plausibly.model_comparison import Comparison, PredictiveCheck, Sensitivity
-from plausibly.plots._words import capitalised, metric_name
-from plausibly.report._svg import SVG, to_uri
+from plausibly.report._results import contents
+from plausibly.report._svg import draw_to_uri, to_uri
 
-_SENSITIVE = ("annotation_certainty_1", "top1_accuracy", "top3_accuracy")  # metrics shown of a sensitivity
 MOST_ROWS = 200  #: of a table
 
 
@@ -50,12 +46,14 @@ def extras(thing: Any, caption: str = "") -> list[Extra]:
         return []
     if isinstance(thing, str):
         return [Extra(caption, text=thing)]
-    if isinstance(thing, Comparison | PredictiveCheck | Sensitivity):
-        return _result(thing, caption)
+    if of_result := contents(thing):
+        return extras(of_result, caption)
+    if isinstance(thing, partial):  # a figure that is not drawn yet
+        return [Extra(caption, panel=draw_to_uri(thing))]
     if isinstance(thing, pd.DataFrame | pd.Series):
         return [_table(thing.to_frame() if isinstance(thing, pd.Series) else thing, caption)]
     if isinstance(thing, Axes | Figure):
-        return [_figure(thing, caption)]
+        return [Extra(caption, panel=to_uri(thing.get_figure(root=True)))]
     if isinstance(thing, Mapping):
         return [extra for words, one in thing.items() for extra in extras(one, str(words))]
     if isinstance(thing, Sequence | np.ndarray):
@@ -71,39 +69,10 @@ def extras(thing: Any, caption: str = "") -> list[Extra]:
     )
 
 
-def _result(thing: Comparison | PredictiveCheck | Sensitivity, caption: str) -> list[Extra]:
-    """Show a result of this package in words, as figures, and as a table."""
-    table = thing.table
-    with matplotlib.rc_context(SVG):
-        if isinstance(thing, Comparison):
-            words = "Expected log predictive density of left-out annotations, and its difference from the best model"
-            drawn = {words: plots.model_comparison(thing)}
-        elif isinstance(thing, PredictiveCheck):
-            words = "Observed statistics compared with those of replicates, each on its own scale"
-            drawn = {words: plots.predictive_checks(thing)}
-        else:
-            metrics = [name for name in _SENSITIVE if name in thing.metrics] or thing.metrics[:1]
-            table = table[table["metric"].isin(metrics)]
-            words = "{} under {}, one choice changed at a time"
-            drawn = {
-                words.format(capitalised(metric_name(metric)), model): plots.prior_sensitivity(thing, metric, model)
-                for model in dict.fromkeys(table["model"])
-                for metric in metrics
-            }
-    figures = [_figure(ax, words) for words, ax in drawn.items()]
-    for ax in drawn.values():
-        pyplot.close(ax.get_figure(root=True))
-    return [*_verdict(thing), *figures, _table(table, caption)]
-
-
 def _verdict(thing: Any) -> list[Extra]:
     verdict = getattr(thing, "verdict", None)
     verdict = verdict() if callable(verdict) else verdict
     return [Extra(text=verdict)] if isinstance(verdict, str) else []
-
-
-def _figure(drawn: Axes | Figure, caption: str) -> Extra:
-    return Extra(caption, panel=to_uri(drawn.get_figure(root=True)))
 
 
 def _table(frame: pd.DataFrame, caption: str) -> Extra:

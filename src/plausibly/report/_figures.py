@@ -2,8 +2,9 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -73,27 +74,15 @@ class Picture:
     """A figure of the report."""
 
     section: str  # one of SECTIONS
+    panels: Sequence[Any]  # side by side where there is room: before they are drawn, Panel, then data URIs
+    height: float  # inches
     alt: str  # description for readers who cannot see it
     caption: str  # how to read it
-    panels: tuple[str, ...]  # data URIs, side by side where there is room
-    folded: bool  # shown on demand only
-    wide: bool  # each panel takes the whole width
+    limits: tuple[float, float] | None = None  # of the vertical axes
+    folded: bool = False  # shown on demand only
+    wide: bool = False  # each panel takes the whole width
 
-
-@dataclass(frozen=True)
-class _Sketch:
-    """A figure that is not drawn yet."""
-
-    section: str
-    panels: Sequence[Panel]
-    height: float  # inches
-    alt: str
-    caption: str
-    limits: tuple[float, float] | None = None
-    folded: bool = False
-    wide: bool = False
-
-    def draw(self, advance: Callable[[int], None]) -> Picture:
+    def draw(self, advance: Callable[[int], None]) -> "Picture":
         """Draw each panel as a picture of its own, so that a narrow screen shows them one below the other."""
         drawn = []
         with matplotlib.rc_context(PANEL), warnings.catch_warnings():
@@ -110,22 +99,22 @@ class _Sketch:
                 fill(figure, ax)
                 drawn.append(to_uri(figure))
                 advance(1)
-        return Picture(self.section, self.alt, self.caption, tuple(drawn), self.folded, self.wide)
+        return replace(self, panels=drawn)
 
 
 def pictures(swept: Sweep, bars: Progress) -> Iterator[Picture]:
     """Draw all figures of a report, in order."""
-    return drawn(_sketches(swept), bars)
+    return drawn(_undrawn(swept), bars)
 
 
-def drawn(sketches: Iterable[_Sketch], bars: Progress) -> Iterator[Picture]:
+def drawn(figures: Iterable[Picture], bars: Progress) -> Iterator[Picture]:
     """Draw figures in order."""
-    sketches = list(sketches)
-    advance = bars.task("Drawing", sum(len(sketch.panels) for sketch in sketches), "figures")
-    return (sketch.draw(advance) for sketch in sketches)
+    figures = list(figures)
+    advance = bars.task("Drawing", sum(len(figure.panels) for figure in figures), "figures")
+    return (figure.draw(advance) for figure in figures)
 
 
-def _sketches(swept: Sweep) -> Iterator[_Sketch]:
+def _undrawn(swept: Sweep) -> Iterator[Picture]:
     if swept.classifiers:
         best = best_classifiers(swept)
         yield from of_labels([results.sel(classifier=best) for results in truths(swept)])
@@ -139,7 +128,7 @@ def _sketches(swept: Sweep) -> Iterator[_Sketch]:
     yield from _chains(swept)
 
 
-def _panels(swept: Sweep) -> Iterator[_Sketch]:
+def _panels(swept: Sweep) -> Iterator[Picture]:
     """Accuracy against panels, and as its limit under the model, unless it is unknown or the truth is no plurality."""
     run = lead(swept)
     drawn = run.results.sizes["draw"] > 1 and are_shares(run.attrs)
@@ -148,11 +137,11 @@ def _panels(swept: Sweep) -> Iterator[_Sketch]:
         yield from of_panels(swept.panels, limit, best_classifiers(swept))
 
 
-def of_panels(panels: xr.Dataset, limit: xr.Dataset | None, classifiers: Sequence[str]) -> Iterator[_Sketch]:
+def of_panels(panels: xr.Dataset, limit: xr.Dataset | None, classifiers: Sequence[str]) -> Iterator[Picture]:
     """Accuracy of classifiers against panels of experts, of every size; nothing if no case has several labels."""
     n_cases = panels["panel_accuracy"].attrs["n_cases"]
     if panels.sizes["n"] > 1:
-        yield _Sketch(
+        yield Picture(
             "panels",
             [("", partial(plots.panel_curve, panels.sel(classifier=list(classifiers)), limit))],
             4.0,
@@ -169,14 +158,14 @@ def of_panels(panels: xr.Dataset, limit: xr.Dataset | None, classifiers: Sequenc
         )
 
 
-def of_labels(found: Sequence[xr.Dataset]) -> Iterator[_Sketch]:
+def of_labels(found: Sequence[xr.Dataset]) -> Iterator[Picture]:
     """Confusion matrices and curves against every truth; the matrices against the first."""
     if not found:
         return
     first = found[0]
     if "positive" not in first.attrs and "confusion" in first:
         many = first.sizes["true_class"] > _FEW_CLASSES
-        yield _Sketch(
+        yield Picture(
             "classes",
             [("", partial(plots.confusion_matrix, first, str(name))) for name in first["classifier"].values],
             6.2 if many else 4.6,
@@ -198,7 +187,7 @@ def of_labels(found: Sequence[xr.Dataset]) -> Iterator[_Sketch]:
                 panels = [(str(name), partial(draw, first.sel(classifier=[name]))) for name in names]
             if not panels:
                 continue
-            yield _Sketch(
+            yield Picture(
                 "classes",
                 panels,
                 4.4,
@@ -208,7 +197,7 @@ def of_labels(found: Sequence[xr.Dataset]) -> Iterator[_Sketch]:
             )
 
 
-def _certainty(swept: Sweep) -> Iterator[_Sketch]:
+def _certainty(swept: Sweep) -> Iterator[Picture]:
     models = sampled(swept)
     sizes_found = [int(str(name)[-1]) for name in swept.runs[0].results if str(name).startswith("annotation_certainty")]
     for size in sizes_found if models else ():
@@ -225,7 +214,7 @@ def _certainty(swept: Sweep) -> Iterator[_Sketch]:
         )
         if size == sizes_found[0]:
             yield _ambiguity(swept)
-        yield _Sketch(
+        yield Picture(
             "certainty",
             panels,
             3.4,
@@ -237,11 +226,11 @@ def _certainty(swept: Sweep) -> Iterator[_Sketch]:
         )
 
 
-def _ambiguity(swept: Sweep) -> _Sketch:
+def _ambiguity(swept: Sweep) -> Picture:
     runs = [representative(found) for found in sampled(swept).values()]
     learning = [run.label for run in runs if learns(run.attrs)]
     helped = f"; under {' and '.join(learning)}, more labels help there" if learning else ""
-    return _Sketch(
+    return Picture(
         "certainty",
         [(run.label, partial(plots.ambiguity, run.results)) for run in runs],
         3.6,
@@ -252,7 +241,7 @@ def _ambiguity(swept: Sweep) -> _Sketch:
     )
 
 
-def _by_reliability(swept: Sweep) -> Iterator[_Sketch]:
+def _by_reliability(swept: Sweep) -> Iterator[Picture]:
     models = list(sampled(swept)) or list(swept.models)
     table = swept.metrics
     main = headline_metrics(swept)
@@ -262,7 +251,7 @@ def _by_reliability(swept: Sweep) -> Iterator[_Sketch]:
         high = own[["upper", "point", "total_upper"]].max(axis=None)
         margin = 0.08 * (high - low) or 0.01
         words = capitalised(metric_name(metric))
-        yield _Sketch(
+        yield Picture(
             "reliability",
             [("", partial(plots.metric_by_reliability, own, metric, one)) for one in models if one in {*own["model"]}],
             max(3.4, 1 + 0.2 * len(swept.classifiers)),
@@ -277,7 +266,7 @@ def _by_reliability(swept: Sweep) -> Iterator[_Sketch]:
     found = set.intersection(*(set(run.results.data_vars) for run in swept.runs))
     others = [metric for metric in distinct_metrics(sizes(swept.runs[0])) if metric in found and metric not in main]
     if others:
-        yield _Sketch(
+        yield Picture(
             "reliability",
             [("", partial(plots.metrics_by_reliability, table, others, model)) for model in models],
             1.4 + 0.5 * len(others),
@@ -289,13 +278,13 @@ def _by_reliability(swept: Sweep) -> Iterator[_Sketch]:
         )
 
 
-def _rankings(swept: Sweep) -> Iterator[_Sketch]:
+def _rankings(swept: Sweep) -> Iterator[Picture]:
     models = [name for name, runs in sampled(swept).items() if not np.isnan(runs[0].reliability)]
     if not models or len(swept.classifiers) < 2 or checks_failed(swept, "ceiling"):
         return
     for metric in headline_metrics(swept):
         words = metric_name(metric)
-        yield _Sketch(
+        yield Picture(
             "reliability",
             [("", partial(plots.ranking_by_reliability, swept, metric, model)) for model in models],
             1.4 + _row(swept) * len(swept.classifiers),
@@ -306,14 +295,14 @@ def _rankings(swept: Sweep) -> Iterator[_Sketch]:
         )
 
 
-def _by_draw(swept: Sweep) -> Iterator[_Sketch]:
+def _by_draw(swept: Sweep) -> Iterator[Picture]:
     """Histograms of the metrics, and which classifier is better."""
     runs = with_headline(swept, [representative(found) for found in sampled(swept).values()])
     n = len(swept.classifiers)
     overlap = " Histograms may overlap even if one classifier is better in nearly every draw: see the figures above."
     for metric in headline_metrics(swept) if runs else ():
         words = metric_name(metric)
-        yield _Sketch(
+        yield Picture(
             "noise",
             [(run.label, partial(plots.metric_histogram, run.results, metric)) for run in runs],
             1.2 + 1.1 * _row(swept) * n,
@@ -324,7 +313,7 @@ def _by_draw(swept: Sweep) -> Iterator[_Sketch]:
         )
         if n < 2 or checks_failed(swept, "ceiling"):
             continue
-        yield _Sketch(
+        yield Picture(
             "better",
             [
                 (f"{run.label}, {where}", partial(plots.better_matrix, run.results, metric, noise=noise))
@@ -341,11 +330,11 @@ def _by_draw(swept: Sweep) -> Iterator[_Sketch]:
         )
 
 
-def _plausibilities(swept: Sweep) -> Iterator[_Sketch]:
+def _plausibilities(swept: Sweep) -> Iterator[Picture]:
     if not sampled(swept):
         return
     run = lead(swept)
-    yield _Sketch(
+    yield Picture(
         "cases",
         [("", partial(plots.plausibilities, run.excerpt, name, draws=60)) for name in case_names(run.excerpt)],
         2.7,
@@ -366,12 +355,12 @@ def _row(swept: Sweep) -> float:
     return 0.5 if len(swept.classifiers) <= MANY else 0.32
 
 
-def _chains(swept: Sweep) -> Iterator[_Sketch]:
+def _chains(swept: Sweep) -> Iterator[Picture]:
     """Diagnostics of the runs that did not converge, or else of one run of each model that has chains."""
     failing = [run for run in swept.runs if run.has_chains and run.not_converged()]
     usual = [representative(runs) for runs in swept.models.values()]
     for run in (failing or [run for run in usual if run.has_chains])[:_MOST_RUNS]:
-        yield _Sketch(
+        yield Picture(
             "chains",
             [("", partial(plots.convergence, run.convergence, name)) for name in shown_statistics(run.convergence)],
             2.8,
@@ -386,7 +375,7 @@ def _chains(swept: Sweep) -> Iterator[_Sketch]:
             continue
         names = [str(name) for name in case_names(run.worst)][: None if failing else 1]
         shown = f"case{'s' if len(names) > 1 else ''} with the worst chains"
-        yield _Sketch(
+        yield Picture(
             "chains",
             [("", partial(draw, run.worst, name)) for name in names for draw in (plots.trace, plots.rank)],
             2.3,

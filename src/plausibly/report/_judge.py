@@ -2,12 +2,10 @@
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-import matplotlib
 import pandas as pd
-from matplotlib import pyplot
-from matplotlib.axes import Axes
 
 import plausibly
 from plausibly.agreement import Judgement
@@ -16,7 +14,7 @@ from plausibly.evaluation._by_group import FEW
 from plausibly.plots import judgement_by_group
 from plausibly.plots._judgement import judgement_question
 from plausibly.report._environment import style, template, write_page
-from plausibly.report._svg import SVG, to_uri
+from plausibly.report._svg import draw_to_uri
 
 ASSUMED = (
     (
@@ -91,12 +89,12 @@ def judge_report(result: Judgement, path: str | os.PathLike, sources: Mapping[st
 def _model(result: Judgement, name: str) -> dict[str, Any]:
     """All that the page says of one model."""
     known = [number for number, question in enumerate(result.questions[name]) if question.answer != "unknown"]
-    with matplotlib.rc_context(SVG):
-        drawn = [(f"Evidence about {name}", [_picture(judgement_question(result, name, number)) for number in known])]
-        if result.by is not None and (result.by["of"] == "cases").any():
-            by = ", ".join(dict.fromkeys(result.by.loc[result.by["of"] == "cases", "by"]))
-            caption = f"{name} by {by}; hollow where there are fewer than {FEW} cases"
-            drawn.append((caption, [_picture(judgement_by_group(result, name))]))
+    questions = [draw_to_uri(partial(judgement_question, result, name, number)) for number in known]
+    figures = [(f"Evidence about {name}", questions)]
+    if result.by is not None and (result.by["of"] == "cases").any():
+        by = ", ".join(dict.fromkeys(result.by.loc[result.by["of"] == "cases", "by"]))
+        caption = f"{name} by {by}; hollow where there are fewer than {FEW} cases"
+        figures.append((caption, [draw_to_uri(partial(judgement_by_group, result, name))]))
     answers = {question.answer for question in result.questions[name]} - {"unknown"}
     mood = "good" if answers == {"yes"} and not result.reasons[name] else "bad" if "no" in answers else ""
     return {
@@ -106,15 +104,8 @@ def _model(result: Judgement, name: str) -> dict[str, Any]:
         "questions": result.questions[name],
         "reasons": list(result.reasons[name].values()),
         "notes": result.notes(name),
-        "figures": drawn,
+        "figures": figures,
     }
-
-
-def _picture(ax: Axes) -> str:
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    pyplot.close(figure)
-    return to_uri(figure)
 
 
 def _groups(by: pd.DataFrame) -> list[dict[str, Any]]:

@@ -2,14 +2,13 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import xarray as xr
-from matplotlib import pyplot
 
 import plausibly
 from plausibly._progress import Progress
@@ -39,7 +38,6 @@ from plausibly.report._label_metrics import (
 )
 from plausibly.report._page import data_facts
 from plausibly.report._summary import agreement_in_words
-from plausibly.report._svg import SVG
 from plausibly.report._tables import panel_table, value_and_interval
 from plausibly.sweeps._runs import group_table
 
@@ -304,10 +302,8 @@ def _groups(results: xr.Dataset) -> list[Any]:
     for column in dict.fromkeys(results["group_column"].values.tolist()):
         for metric in [name for name in _first_metrics(results) if name + SUFFIX in results][:1]:
             inside = results.isel(group=np.flatnonzero(results["group_column"].values == column))
-            with matplotlib.rc_context(SVG):
-                axes = metric_by_group(inside, metric)
-            pyplot.close(axes.get_figure(root=True))
-            found.append({f"{capitalised(metric_name(metric))} by {column}; dotted: all cases": axes})
+            words = f"{capitalised(metric_name(metric))} by {column}; dotted: all cases"
+            found.append({words: partial(metric_by_group, inside, metric)})
         found.append({f"By {column} [{_NEW}]": _titled(by_group_table(results, column, value_and_interval))})
     return found
 

@@ -31,10 +31,8 @@ from plausibly.report._environment import style, template, write_page
 from plausibly.report._extras import Extra, extras
 from plausibly.report._figures import MANY, SECTIONS, pictures
 from plausibly.report._first_figure import first_figure
-from plausibly.report._further_labels import further_labels
 from plausibly.report._label_metrics import of_classes
 from plausibly.report._references import references
-from plausibly.report._sets import sets_of_answers
 from plausibly.report._shared import what_cases_share
 from plausibly.report._summary import attainable, next_steps, sentences
 from plausibly.report._tables import (
@@ -136,15 +134,15 @@ def render(
         "clear": extras(clear_cases(swept, certainty)),
     }
     conformal, plan = (given() if callable(given) else given for given in (conformal, plan))
-    title, planned = further_labels(plan)
+    many = f"{plan.budget:,.0f} " if isinstance(plan, Plan) else ""
     others = [
         ("by", by, extras(grouped)),
         ("shared", "Annotators and classes across all cases", extras(what_cases_share(swept))),
         ("comparison", "Which aggregation model?", extras(comparison)),
         ("checks", "Does the model reproduce the annotations?", extras(checks)),
         ("sensitivity", "Sensitivity to priors and conventions", extras(sensitivity)),
-        ("sets", "How large must a set of answers be?", extras(sets_of_answers(conformal))),
-        ("labels", title, extras(planned)),
+        ("sets", "How large must a set of answers be?", extras(conformal)),
+        ("labels", f"Where would {many}more labels help?", extras(plan)),
     ]
     shown["steps"] = list(next_steps(swept, plan if isinstance(plan, Plan) else None))
     shown["others"] = [(name, words, found) for name, words, found in others if found]

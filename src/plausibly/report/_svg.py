@@ -2,12 +2,13 @@
 
 import io
 import re
+from collections.abc import Callable
 from functools import cache
 from urllib.parse import quote
 
 import matplotlib
 import numpy as np
-from matplotlib import rcParams
+from matplotlib import pyplot, rcParams
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.figure import Figure
@@ -87,6 +88,15 @@ def to_uri(figure: Figure) -> str:
     with matplotlib.rc_context(SVG):
         figure.savefig(buffer, format="svg", metadata=_NO_DATE)
     return "data:image/svg+xml," + _smaller(buffer.getvalue()).translate(_ESCAPES)
+
+
+def draw_to_uri(draw: Callable[[], Axes | Figure]) -> str:
+    """Data URI of a figure, which is drawn and closed."""
+    with matplotlib.rc_context(SVG):
+        figure = draw().get_figure(root=True)
+    assert figure is not None
+    pyplot.close(figure)
+    return to_uri(figure)
 
 
 def _smaller(text: str) -> str:
