@@ -38,13 +38,7 @@ METRICS, GROUPS, REPORT = "metrics.csv", "groups.csv", "report.html"
 
 
 def refuse_model(truth: str, given: Mapping[str, Any]) -> None:
-    """Refuse options, by name, that only a model uses.
-
-    Raises
-    ------
-    ArgumentError
-        If one was given.
-    """
+    """Refuse options, by name, that only a model uses."""
     for option, value in given.items():
         if value not in (None, False):
             raise ArgumentError(

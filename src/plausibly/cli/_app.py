@@ -50,13 +50,7 @@ def load_command(name: str) -> Any:
 
 
 def read_summary(name: str) -> str:
-    """Read the first paragraph of a command's help from its source, because importing it would take a second.
-
-    Examples
-    --------
-    >>> read_summary("compare-models")
-    'Compare aggregation models by how well they predict left-out annotations.'
-    """
+    """Read the first paragraph of a command's help from its source, because importing it would take a second."""
     function = name.replace("-", "_")
     source = Path(__file__).with_name(f"_{function}.py").read_text(encoding="utf-8")
     (found,) = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == function)

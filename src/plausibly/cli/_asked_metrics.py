@@ -44,11 +44,6 @@ def graded(
     """Read annotations; with --ordered, scores as grades, of the scale in a file of classes if there is one.
 
     Further annotations have the scale of the first, which they are ``like``.
-
-    Raises
-    ------
-    ArgumentError
-        If classes are ordered, but their order is unknown, or a threshold is given, which grades have not.
     """
     if not asked.ordered:
         return data.read(progress=progress)
@@ -84,11 +79,6 @@ def own_metrics(files: Sequence[Path] | None, n_classes: int, *, drawn: bool) ->
     """Run Python files, and return the ``metric`` of each by the name of its file.
 
     Without draws, the truth of a function of one case are the shares of labels, or of panels, that name each class.
-
-    Raises
-    ------
-    FileError
-        If a file cannot be run, or has no metric that works.
     """
     found: dict[str, Any] = {}
     for path in files or ():
@@ -133,13 +123,7 @@ def chosen_thresholds(
     *,
     progress: bool,
 ) -> dict[str, float]:
-    """Choose a threshold for each classifier on the cases of --threshold-from, which are not among those evaluated.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such rule, annotations are scores, or a case is among those that are evaluated.
-    """
+    """Choose a threshold for each classifier on the cases of --threshold-from, which are not among those evaluated."""
     assert options.threshold_from is not None
     other = graded(replace(data, annotations=options.threshold_from), options, progress=progress, like=read)
     rule, share = _rule(options)

@@ -53,13 +53,7 @@ def read_column(
 
 
 def read_by(given: str | None, annotations: Path) -> dict[str, pd.Series] | None:
-    """Read the groups of cases to report by: of every name or path, separated by commas, a column or all of a table.
-
-    Raises
-    ------
-    ArgumentError
-        If one is neither a file nor a column of the annotations with one value for every case, or two have one name.
-    """
+    """Read the groups of cases to report by: of every name or path, separated by commas, a column or all of a table."""
     if given is None:
         return None
     found: dict[str, pd.Series] = {}

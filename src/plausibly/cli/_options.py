@@ -420,14 +420,7 @@ class StoreOptions:
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the fields of those of its parameters that are classes of options, each as an option.
-
-    Examples
-    --------
-    >>> def command(given: StoreOptions, seed: Seed = 0): print(given, seed)
-    >>> spread(command)(shard=5, resume=False, fresh=True, seed=7)
-    StoreOptions(shard=5, resume=False, fresh=True) 7
-    """
+    """Give a command the fields of those of its parameters that are classes of options, each as an option."""
     parameters: list[inspect.Parameter] = []
     classes: dict[str, Any] = {}
     for parameter in inspect.signature(command).parameters.values():
@@ -457,18 +450,7 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def parse_files(texts: Sequence[str] | None, option: str = "--predictions") -> dict[str, str]:
-    """Read names and files of classifiers from an option that may be repeated.
-
-    Raises
-    ------
-    ArgumentError
-        If one is not NAME=FILE, or a name occurs twice.
-
-    Examples
-    --------
-    >>> parse_files(["A=a.csv", "B=b=2.npy"])
-    {'A': 'a.csv', 'B': 'b=2.npy'}
-    """
+    """Read names and files of classifiers from an option that may be repeated."""
     predictions: dict[str, str] = {}
     for text in texts or ():
         name, _, path = text.partition("=")
@@ -481,29 +463,12 @@ def parse_files(texts: Sequence[str] | None, option: str = "--predictions") -> d
 
 
 def percent(probability: float) -> str:
-    """Write a probability as a percentage.
-
-    Examples
-    --------
-    >>> percent(0.94), percent(0.995)
-    ('94 %', '99.5 %')
-    """
+    """Write a probability as a percentage."""
     return f"{100 * probability:g} %"
 
 
 def parse_numbers(text: str, what: str, such_as: str, kind: type[float] | type[int] = float) -> list[Any]:
-    """Read numbers separated by commas.
-
-    Raises
-    ------
-    ArgumentError
-        If one of them is not a number.
-
-    Examples
-    --------
-    >>> parse_numbers("1,2.5", "qualities", "0.9,0.8")
-    [1.0, 2.5]
-    """
+    """Read numbers separated by commas."""
     try:
         return [kind(number) for number in text.split(",")]
     except ValueError:
@@ -519,13 +484,7 @@ def parse_prior(text: str | None) -> list[float] | None:
 
 
 def parse_logits(names: Sequence[str] | None) -> bool | list[str]:
-    """Read the classifiers whose predictions are logits.
-
-    Examples
-    --------
-    >>> parse_logits(None), parse_logits(["all"]), parse_logits(["A", "B"])
-    (False, True, ['A', 'B'])
-    """
+    """Read the classifiers whose predictions are logits."""
     return names == ["all"] or list(names or ()) or False
 
 

@@ -101,13 +101,7 @@ def make_folder(path: Path | None) -> None:
 
 
 def check_table(path: Path) -> None:
-    """Refuse a name of a table that says no format.
-
-    Raises
-    ------
-    ArgumentError
-        If the suffix is neither ``.csv`` nor ``.parquet``, or the name is a folder's.
-    """
+    """Refuse a name of a table that says no format."""
     if path.is_dir() or path.suffix.lower() not in TABLES:
         raise ArgumentError(f"a table must be a file in {' or '.join(TABLES)}, but {str(path)!r} was given: name one.")
 

@@ -122,18 +122,7 @@ def reliability(
 
 
 def parse_scale(text: str | None) -> dict[str, float] | tuple[float, float] | None:
-    """Read a scale of confidences.
-
-    Raises
-    ------
-    ArgumentError
-        If it is neither two numbers nor levels with confidences.
-
-    Examples
-    --------
-    >>> parse_scale("1,5"), parse_scale("sure=1,unsure=0.5")
-    ((1.0, 5.0), {'sure': 1.0, 'unsure': 0.5})
-    """
+    """Read a scale of confidences."""
     if text is None:
         return None
     try:

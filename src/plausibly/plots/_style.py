@@ -121,28 +121,14 @@ def shades(n: int) -> list[tuple[float, float, float, float]]:
 
 
 def plain(text: object, most: int = 40) -> str:
-    r"""Make a name safe to draw: not too long, and without mathematics between dollar signs.
-
-    Examples
-    --------
-    >>> plain("a$b$")
-    'a\\$b\\$'
-    >>> plain("a long name", most=6)
-    'a lon…'
-    """
+    """Make a name safe to draw: not too long, and without mathematics between dollar signs."""
     name = " ".join(str(text).split())
     name = name if len(name) <= most else name[: most - 1] + "…"
     return name.replace("$", r"\$")
 
 
 def spread(values: Sequence[float], gap: float) -> list[float]:
-    """Move labels apart as little as possible: same order, neighbours at least ``gap`` apart.
-
-    Examples
-    --------
-    >>> [round(x, 6) for x in spread([0.5, 0.52, 0.9], gap=0.1)]
-    [0.46, 0.56, 0.9]
-    """
+    """Move labels apart as little as possible: same order, neighbours at least ``gap`` apart."""
     order = np.argsort(values, kind="stable")
     # Labels that touch form groups, each centred on its values; groups that touch join.
     groups: list[list[float]] = []

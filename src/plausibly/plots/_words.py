@@ -38,11 +38,5 @@ def metric_name(metric: str) -> str:
 
 
 def capitalised(words: str) -> str:
-    """Begin with a capital and keep the rest, in which there may be names.
-
-    Examples
-    --------
-    >>> capitalised("top-2 Kendall's tau"), capitalised("AUC")
-    ("Top-2 Kendall's tau", 'AUC')
-    """
+    """Begin with a capital and keep the rest, in which there may be names."""
     return words[:1].upper() + words[1:]

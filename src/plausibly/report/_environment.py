@@ -30,13 +30,7 @@ def style() -> str:
 
 
 def write_page(text: str, path: str | os.PathLike) -> None:
-    """Write a page into a file, which is replaced.
-
-    Raises
-    ------
-    FileError
-        If the file cannot be written.
-    """
+    """Write a page into a file, which is replaced."""
     try:
         Path(path).write_text(text, encoding="utf-8", newline="\n", errors="replace")
     except OSError as error:

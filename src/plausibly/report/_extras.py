@@ -35,12 +35,6 @@ def extras(thing: Any, caption: str = "") -> list[Extra]:
     """Prepare something for the report, as :func:`plausibly.report` describes it; None adds nothing.
 
     `caption` is that of what has none of its own.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"model": ["a", "b"], "elpd": [-1.25, -2.0]})
-    >>> [extra.rows or extra.text for extra in extras(["Model a is better.", {"Models": table}])]
-    ['Model a is better.', (('a', '-1.250'), ('b', '-2.000'))]
     """
     if thing is None:
         return []

@@ -39,14 +39,6 @@ def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[
     """Summarise the result under the run that represents all: classifiers first, then the annotations.
 
     `subgroups` are the tables by risk level (``subgroup_table``).
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_labels([["a", "a", "a", "b"]] * 4)
-    >>> predictions = {"A": [[0.9, 0.1]] * 4, "B": [[0.6, 0.4]] * 4}
-    >>> swept = pb.sweep(annotations, predictions, {"dirichlet-categorical": [100]}, progress=False)
-    >>> list(sentences(swept, []))[-1]
-    'At reliability 100, 4 of 4 cases (100 %) have a class that is the most plausible one with a probability of...'
     """
     run = lead(swept)
     rows = _rows(swept, run)

@@ -77,13 +77,7 @@ def _ruler(dpi: float) -> RendererAgg:
 
 
 def to_uri(figure: Figure) -> str:
-    """Write a figure as SVG into a data URI.
-
-    Examples
-    --------
-    >>> to_uri(Figure(figsize=(1, 1)))[:30]
-    'data:image/svg+xml,%3Csvg xmln'
-    """
+    """Write a figure as SVG into a data URI."""
     buffer = io.StringIO()
     with matplotlib.rc_context(SVG):
         figure.savefig(buffer, format="svg", metadata=_NO_DATE)

@@ -130,14 +130,7 @@ def lead(swept: Sweep) -> Run:
 
 
 def annotated_cases(annotations: Annotations) -> str:
-    """Say how many cases are annotated; empty if all are.
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_labels([["a"], ["b", "b"]], cases=["p", "q"])
-    >>> annotated_cases(annotations), annotated_cases(annotations.with_cases(["r"]))
-    ('', ', of which 2 are annotated')
-    """
+    """Say how many cases are annotated; empty if all are."""
     n = int((annotations.per_case > 0).sum())
     return "" if n == annotations.n_cases else f", of which {n:,} {'is' if n == 1 else 'are'} annotated"
 
@@ -155,13 +148,7 @@ def voted(swept: Sweep, classifier: str, metric: str) -> float:
 
 
 def value_and_interval(mean: float, lower: float, upper: float, *, digits: int = 3, sign: str = "") -> str:
-    r"""Write a value with its interval, which stays in one line; nothing for what is undefined.
-
-    Examples
-    --------
-    >>> value_and_interval(1234.5, 1000, np.inf, digits=1), value_and_interval(0.5, np.nan, np.nan, sign="+")
-    ('1,234.5 [1,000.0,\xa0inf]', '+0.500')
-    """
+    """Write a value with its interval, which stays in one line; nothing for what is undefined."""
     if np.isnan(mean):
         return ""
     shown, *ends = (f"{value:{sign}z,.{digits}f}" for value in (mean, lower, upper))
