@@ -94,10 +94,10 @@ def agreement(
     make_folder(output.out)
     choice = measured.choose_distance(
         read,
-        _by_name(distance or ["nominal"]),
+        [*{name if name in BY_TYPE else find_distance(name).name: name for name in distance or ["nominal"]}.values()],
         preset=preset,
         weighting=weighting,
-        cross=_cross(cross),
+        cross=int(cross) if cross.isdecimal() else cross or None,
         same_annotator=not other_annotators,
         seed=seed,
         processes=processes,
@@ -128,17 +128,6 @@ def _source(first: str, more: list[str]) -> str | dict[str, str]:
                 f"with several files each is NAME=FILE, but {text!r} was given: write for example ann={text}."
             )
     return options.parse_files([first, *more], "--labels")
-
-
-def _by_name(names: list[str]) -> list[str]:
-    """Measure a distance by two spellings once."""
-    return list({name if name in BY_TYPE else find_distance(name).name: name for name in names}.values())
-
-
-def _cross(text: str) -> str | int | None:
-    if text.isdecimal():
-        return int(text)
-    return text or None
 
 
 def _measures(

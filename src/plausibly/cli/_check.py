@@ -42,17 +42,17 @@ def check(
     checks = {}
     for path in posteriors:
         with opened(path) as posterior:
-            found = predictive_check(posterior, replicates=replicates, seed=seed, progress=not output.quiet)
+            checked = predictive_check(posterior, replicates=replicates, seed=seed, progress=not output.quiet)
         # Two posteriors of one model and reliability may differ in their priors.
-        checks[f"{found.model} ({path})" if found.model in checks else found.model] = found
-    table = pd.concat([found.table.assign(model=name) for name, found in checks.items()], ignore_index=True)
+        checks[f"{checked.model} ({path})" if checked.model in checks else checked.model] = checked
+    table = pd.concat([checked.table.assign(model=name) for name, checked in checks.items()], ignore_index=True)
     table.insert(0, "model", table.pop("model"))
     columns = ("model", "mean over cases of", "observed", "replicated (94 % interval)", "status")
     rows = (_cells(row) for row in table.to_dict("records"))
     shown = ScreenTable("Annotations and replicates", columns, rows, left=(*columns[:2], "status"))
     output.publish([shown], _files(table, checks), written=f"{TABLE}, {BY_CASE} and {FIGURE}")
-    for found in checks.values():
-        say(found.verdict())
+    for checked in checks.values():
+        say(checked.verdict())
 
 
 def _files(table: pd.DataFrame, checks: dict[str, PredictiveCheck]) -> Iterator[tuple[str, Any]]:

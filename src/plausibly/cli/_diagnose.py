@@ -13,7 +13,7 @@ from plausibly._arviz import Posterior, to_groups
 from plausibly.annotators import annotator_accuracies, annotator_confusions
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
-from plausibly.cli._output import ScreenTable, cell, check_converged, make_folder, say
+from plausibly.cli._output import ScreenTable, check_converged, make_folder, say
 from plausibly.diagnostics import diagnose as find
 from plausibly.diagnostics import shared_convergence
 from plausibly.diagnostics._verdict import STATISTICS, checks, population_verdict, table, verdict, worst
@@ -48,32 +48,32 @@ def diagnose(
     """
     make_folder(output.out)
     with opened(posterior) as source:
-        found = find(source, progress=not output.quiet)
+        diagnostics = find(source, progress=not output.quiet)
         shared = shared_convergence(source)
         shared = None if shared is None else shared.load()
-        named = worst(found, most)
-        output.publish(_shown(found, named, shared), _files(source, found, named, shared))
+        named = worst(diagnostics, most)
+        output.publish(_shown(diagnostics, named, shared), _files(source, diagnostics, named, shared))
         label = model_of(source) or "posterior"
     if shared is not None and not shared["converged"].values.all():
         say(population_verdict(shared) or verdict({"inferred": shared}))
-    say(verdict({label: found}))
-    check_converged(found["converged"].values.all(), strict=output.strict)
+    say(verdict({label: diagnostics}))
+    check_converged(diagnostics["converged"].values.all(), strict=output.strict)
 
 
-def _shown(found: xr.Dataset, named: list[str], shared: xr.Dataset | None) -> Iterator[ScreenTable]:
+def _shown(diagnostics: xr.Dataset, named: list[str], shared: xr.Dataset | None) -> Iterator[ScreenTable]:
     if named:
-        yield _checks(checks(found), "Worst value of every diagnostic")
-        yield _cases(table(found, named))
+        yield _checks(checks(diagnostics), "Worst value of every diagnostic")
+        yield _cases(table(diagnostics, named))
     if shared is not None:
         yield _checks(checks(shared), "Worst value of every diagnostic, quantities shared by all cases")
 
 
 def _files(
-    source: Posterior, found: xr.Dataset, named: list[str], shared: xr.Dataset | None
+    source: Posterior, diagnostics: xr.Dataset, named: list[str], shared: xr.Dataset | None
 ) -> Iterator[tuple[str, Any]]:
-    yield TABLE, table(found)
+    yield TABLE, table(diagnostics)
     if named:
-        yield OVERVIEW, plots.convergence_overview(found)
+        yield OVERVIEW, plots.convergence_overview(diagnostics)
         yield CHAINS, plots.worst_chains(source, named)
     if shared is not None:
         yield RELIABILITIES if "reliability_convergence" in to_groups(source) else SHARED, table(shared)
@@ -98,15 +98,10 @@ def _checks(rows: pd.DataFrame, title: str) -> ScreenTable:
 def _cases(rows: pd.DataFrame) -> ScreenTable:
     every = rows["converged"].all()
     known = [name for name in STATISTICS if name in rows]
-    cells = [
-        (
-            row[rows.columns[0]],
-            *(cell(float(row[name]), _DIGITS[name], "–") for name in known),
-            *([] if every else [row["failed"]]),
-        )
-        for row in rows.to_dict("records")
-    ]
-    words = [STATISTICS[name].replace("at maximum tree depth", "at max depth") for name in known]
-    columns = [rows.columns[0], *words, *([] if every else ["failed by"])]
+    words = {name: STATISTICS[name].replace("at maximum tree depth", "at max depth") for name in known}
+    shown = rows[[rows.columns[0], *known, *([] if every else ["failed"])]].rename(
+        columns=words | {"failed": "failed by"}
+    )
     title = "Worst cases, though converged" if every else "Worst cases"
-    return ScreenTable(title, columns, cells, left=(columns[0], "failed by"))
+    formats = {words[name]: _DIGITS[name] for name in known}
+    return ScreenTable.of(title, shown, formats=formats, missing="–", left=(rows.columns[0], "failed by"))

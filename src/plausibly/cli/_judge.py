@@ -1,6 +1,7 @@
 """``plausibly judge``: whether a model can stand in for an annotator."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -15,6 +16,38 @@ from plausibly.errors import ArgumentError
 from plausibly.report import judge_report
 
 REPORT = "judge.html"
+
+
+@dataclass
+class JudgeOptions:
+    """Distances, margins, the model of annotators, and sizes."""
+
+    distance: Annotated[
+        str,
+        options.measure(metavar="NAME", help="Distance between two labels; see --distance of plausibly discrepancy."),
+    ] = "nominal"
+    tolerance: options.Tolerance = None
+    epsilon: Annotated[
+        float,
+        options.measure(
+            help="Cost-benefit parameter ε of the alternative annotator test: 0.2 if the annotators are experts, "
+            "0.15 if they are skilled, 0.1 if they are crowd workers."
+        ),
+    ] = 0.2
+    margin: Annotated[float, options.measure(help="Amount by which the discrepancy ratio may exceed 1.")] = 0.1
+    accuracy_margin: Annotated[
+        float, options.measure(help="Amount by which accuracy may fall below the annotators' mean.")
+    ] = 0.05
+    model: Annotated[
+        Literal["auto", "one-coin", "dawid-skene", "plackett-luce", "none"],
+        options.modelling(help="Model of the annotators' errors, for questions 3 and 4."),
+    ] = "auto"
+    draws: Annotated[int, options.sampling(help="Number of draws per chain.")] = 250
+    chains: Annotated[int, options.sampling(help="Number of chains.")] = 4
+    warmup: Annotated[int, options.sampling(help="Number of warm-up draws.")] = 300
+    replicates: options.MeasureReplicates = REPLICATES
+    ci_prob: options.IntervalWidth = CI_PROB
+    seed: options.Seed = 0
 
 
 @example(
@@ -35,33 +68,8 @@ def judge(
         ),
     ] = None,
     intersections: options.Intersections = False,
-    distance: Annotated[
-        str,
-        options.measure(metavar="NAME", help="Distance between two labels; see --distance of plausibly discrepancy."),
-    ] = "nominal",
-    tolerance: options.Tolerance = None,
-    epsilon: Annotated[
-        float,
-        options.measure(
-            help="Cost-benefit parameter ε of the alternative annotator test: 0.2 if the annotators are experts, "
-            "0.15 if they are skilled, 0.1 if they are crowd workers."
-        ),
-    ] = 0.2,
-    margin: Annotated[float, options.measure(help="Amount by which the discrepancy ratio may exceed 1.")] = 0.1,
-    accuracy_margin: Annotated[
-        float, options.measure(help="Amount by which accuracy may fall below the annotators' mean.")
-    ] = 0.05,
-    model: Annotated[
-        Literal["auto", "one-coin", "dawid-skene", "plackett-luce", "none"],
-        options.modelling(help="Model of the annotators' errors, for questions 3 and 4."),
-    ] = "auto",
-    draws: Annotated[int, options.sampling(help="Number of draws per chain.")] = 250,
-    chains: Annotated[int, options.sampling(help="Number of chains.")] = 4,
-    warmup: Annotated[int, options.sampling(help="Number of warm-up draws.")] = 300,
-    replicates: options.MeasureReplicates = REPLICATES,
-    ci_prob: options.IntervalWidth = CI_PROB,
-    seed: options.Seed = 0,
     *,
+    judging: JudgeOptions,
     output: options.StrictOutput,
 ) -> None:
     """Decide whether a model can stand in for an annotator.
@@ -81,22 +89,11 @@ def judge(
     result = judge_models(
         read,
         files,
-        distance=distance,
-        tolerance=tolerance,
-        epsilon=epsilon,
-        margin=margin,
-        accuracy_margin=accuracy_margin,
         clusters=clusters,
         by=names or None,
         intersections=intersections,
-        model=None if model == "none" else model,
-        ci_prob=ci_prob,
-        replicates=replicates,
-        draws=draws,
-        chains=chains,
-        warmup=warmup,
-        seed=seed,
         progress=not output.quiet,
+        **vars(judging) | {"model": None if judging.model == "none" else judging.model},
     )
     sources = {"labels": str(labels)} | {f"predictions {name}": path for name, path in files.items()}
     output.publish(_shown(result), _files(result, sources))

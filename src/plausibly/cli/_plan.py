@@ -102,7 +102,7 @@ def plan(
     cost = None if costs is None else _cost(_table(costs), costs)
     shown = None if task_data is None else _table(task_data)
     make_folder(output.out)
-    found = make_plan(
+    planned = make_plan(
         posterior,
         named or None,
         metric=metric,
@@ -120,24 +120,24 @@ def plan(
         seed=seed,
         progress=not output.quiet,
     )
-    tasks = json.dumps(found.tasks(shown), ensure_ascii=False, indent=1) + "\n"
-    output.publish(_shown(found), _files(found, tasks))
-    for sentence in found.advice[:1] if output.quiet else found.advice:
+    tasks = json.dumps(planned.tasks(shown), ensure_ascii=False, indent=1) + "\n"
+    output.publish(_shown(planned), _files(planned, tasks))
+    for sentence in planned.advice[:1] if output.quiet else planned.advice:
         say(sentence)
 
 
-def _shown(found: Plan) -> Iterator[ScreenTable]:
+def _shown(planned: Plan) -> Iterator[ScreenTable]:
     names = ("place", "case", "labels", "annotator", "value", "information")
-    table = found.chosen[[name for name in names if name in found.chosen]].head(_MOST)
-    value = "" if found.goal == "information" else "value: % by which one label narrows the interval; "
+    table = planned.chosen[[name for name in names if name in planned.chosen]].head(_MOST)
+    value = "" if planned.goal == "information" else "value: % by which one label narrows the interval; "
     title = f"Cases to annotate first ({value}information: nats)"
     yield ScreenTable.of(title, table, ".3g", left=("case", "annotator"))
 
 
-def _files(found: Plan, tasks: str) -> Iterator[tuple[str, Any]]:
-    yield PLAN, found.chosen
-    yield FORECAST, found.forecast
-    yield FIGURE, found.plot()
+def _files(planned: Plan, tasks: str) -> Iterator[tuple[str, Any]]:
+    yield PLAN, planned.chosen
+    yield FORECAST, planned.forecast
+    yield FIGURE, planned.plot()
     yield TASKS, tasks
 
 

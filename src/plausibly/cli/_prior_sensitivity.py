@@ -65,7 +65,7 @@ def prior_sensitivity(
         if text is not None
     }
     make_folder(output.out)
-    found = model_comparison.prior_sensitivity(
+    sensitivity = model_comparison.prior_sensitivity(
         read,
         options.parse_files(predictions),
         parse_variants(model or usual_models(read)),
@@ -76,17 +76,17 @@ def prior_sensitivity(
         progress=not output.quiet,
     )
     metric = metric if predictions or metric != "top1_accuracy" else "annotation_certainty_1"
-    largest = found.largest(metric)
-    output.publish(_shown(found.of(metric), metric), _files(found), written=f"{TABLE} and {FIGURE}")
+    largest = sensitivity.largest(metric)
+    output.publish(_shown(sensitivity.of(metric), metric), _files(sensitivity), written=f"{TABLE} and {FIGURE}")
     whose = f" of {largest['classifier']}" if largest["classifier"] else ""
     choice = f"{largest['choice']} {largest['value']}".rstrip()
     say(f"The largest shift in {metric}{whose} is {largest['shift']:+.3f}: {largest['model']} with {choice}.")
-    check_converged(found.table["converged"].all(), strict=output.strict)
+    check_converged(sensitivity.table["converged"].all(), strict=output.strict)
 
 
-def _files(found: model_comparison.Sensitivity) -> Iterator[tuple[str, pd.DataFrame | Figure]]:
-    yield TABLE, found.table
-    yield FIGURE, prior_sensitivities(found)
+def _files(sensitivity: model_comparison.Sensitivity) -> Iterator[tuple[str, pd.DataFrame | Figure]]:
+    yield TABLE, sensitivity.table
+    yield FIGURE, prior_sensitivities(sensitivity)
 
 
 def _shown(table: pd.DataFrame, metric: str) -> Iterator[ScreenTable]:

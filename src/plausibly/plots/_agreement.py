@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from plausibly.agreement.chance._annotators import TOO_FEW
-from plausibly.plots._style import COLOURS, GREY, new_axes, panels, plain
+from plausibly.plots._style import COLOURS, GREY, matrix_axes, new_axes, panels, plain
 
 _FEW = 12  # values of a distance up to which each has a bar
 
@@ -89,15 +89,8 @@ def agreement_heatmap(results: Mapping[str, Any], *, ax: Axes | None = None) -> 
     rows = list(results.values())
     cells = np.array([[one.ks.superiority, one.ks.statistic, one.sigma, one.alpha] for one in rows])
     ax = new_axes(ax, 6.4, 1.2 + 0.45 * len(rows))
-    _matrix(
-        ax,
-        cells,
-        [plain(name) for name in results],
-        ["superiority, ties against", "KS statistic", "sigma", rows[0].alpha_name.replace(" (", "\n(")],
-        "YlGnBu",
-        0,
-        1,
-    )
+    measures = ["superiority, ties against", "KS statistic", "sigma", rows[0].alpha_name.replace(" (", "\n(")]
+    _matrix(ax, cells, [plain(name) for name in results], measures, "YlGnBu", 0, 1)
     return ax
 
 
@@ -160,8 +153,5 @@ def _matrix(ax, cells, rows, columns, colours, low, high, write=True) -> None:
         if not np.isnan(value):
             dark = np.mean(image.cmap(image.norm(value))[:3]) < 0.5
             ax.text(column, row, f"{value:.2f}", ha="center", va="center", color="white" if dark else "black")
-    ax.set_xticks(range(len(columns)), columns)
-    ax.set_yticks(range(len(rows)), rows)
+    matrix_axes(ax, columns, rows)
     ax.xaxis.tick_top()
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)

@@ -8,7 +8,7 @@ from matplotlib.patches import Rectangle
 
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.evaluation.comparison import Noise, better_equal_worse, metric_by_draw, probabilities_better
-from plausibly.plots._style import colour, name_rows, new_axes, plain, point_estimates
+from plausibly.plots._style import colour, matrix_axes, name_rows, new_axes, plain, point_estimates
 from plausibly.plots._words import metric_name
 
 _MOST = 500  # bins from the least to the greatest value
@@ -101,10 +101,7 @@ def better_matrix(results: xr.Dataset, metric: str, *, noise: Noise = "annotatio
     for edge in range(1, n):
         ax.axvline(edge - 0.5, color="white", lw=2)
         ax.axhline(edge - 0.5, color="white", lw=2)
-    ax.set_xticks(range(n), names, rotation=90 if upright else 0)
-    ax.set_yticks(range(n), names)
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
+    matrix_axes(ax, names, names, rotation=90 if upright else 0)
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
     ax.set(xlabel="… is better than this one", ylabel="probability that this one …", title=metric_name(metric))

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 
 from plausibly.bootstrap import CI_PROB
 from plausibly.evaluation import by_group
-from plausibly.plots._style import colour, grid, marker, name_rows, new_axes, plain
+from plausibly.plots._style import colour, finish_rows, marker, new_axes, plain
 from plausibly.plots._words import metric_name
 
 
@@ -41,9 +41,7 @@ def metric_by_group(
             ax.plot([row["mean"]], [place + offset], label=plain(name, 24) if place == 0 else None, **style)
     several = table["column"].nunique() > 1
     names = [f"{f'{column}: ' if several else ''}{group} ({n:,})" for column, group, n in groups]
-    name_rows(ax, range(len(groups)), [plain(name, 40) for name in names])
-    ax.set(xlabel=metric_name(metric), ylim=(len(groups) - 0.4, -0.6))
     if len(classifiers) > 1:
         ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    grid(ax, "x")
+    finish_rows(ax, names, metric_name(metric), 40)
     return ax

@@ -18,12 +18,11 @@ from plausibly.plots._style import (
     limit_axis,
     marker,
     name_end,
+    name_ends,
     name_rows,
     new_axes,
     only,
     plain,
-    spread,
-    within,
 )
 from plausibly.plots._words import metric_name
 from plausibly.sweeps import Sweep
@@ -83,12 +82,7 @@ def metric_by_reliability(
             ax.plot([places[-1], limit], [last["mean"], last["point"]], lw=1, ls=":", color=style["color"])
         ax.plot([limit], [last["point"]], mfc="white", mew=1.8, ls="", **style)
         ends.append((classifier, last["point"], style["color"]))
-    ax.margins(y=0.1)
-    low, high = ax.get_ylim()
-    gap = min(0.07, 1 / len(ends)) * (high - low)
-    heights = within(spread([value for _, value, _ in ends], gap), gap, low + gap / 2, high - gap / 2)
-    for (classifier, _, shade), height in zip(ends, heights, strict=True):
-        name_end(ax, classifier, (limit, height), (9, 0), shade)
+    name_ends(ax, ends, limit, 9)
     limit_axis(ax, reliabilities, 0.25)
     ax.set(ylabel=metric_name(metric), title=model)
     grid(ax, "y")

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._curves import along_axes, mean_known
-from plausibly.plots._style import new_axes, plain
+from plausibly.plots._style import matrix_axes, new_axes, plain
 
 _MOST = 12  # classes
 _CELL = 0.62  # inches
@@ -55,12 +55,8 @@ def confusion_matrix(
             text = f"{100 * share:.0f} %\n{_number(counts[row, column])}"
             shade = "white" if share > 0.6 else "black"
             ax.annotate(text, (column, row), ha="center", va="center", color=shade, fontsize=8)
-    ax.set_xticks(
-        range(counts.shape[1]), classes + silent, rotation=0 if n < 4 else 45, ha="center" if n < 4 else "right"
-    )
-    ax.set_yticks(range(n), classes)
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
+    tilted = {"rotation": 45, "ha": "right"} if n >= 4 else {"rotation": 0, "ha": "center"}
+    matrix_axes(ax, classes + silent, classes, **tilted)
     title = "" if classifier is None else plain(names[at])
     ax.set(xlabel="named by the classifier", ylabel="true class", title=title)
     return ax

@@ -7,7 +7,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormat
 
 from plausibly.agreement import Discrepancy, ThresholdCurve
 from plausibly.bootstrap import CI_PROB, REPLICATES
-from plausibly.plots._style import COLOURS, GREY, colour, grid, marker, name_rows, new_axes, plain, spread
+from plausibly.plots._style import COLOURS, GREY, colour, finish_rows, grid, marker, new_axes, plain, spread
 
 _AXIS = "discrepancy ratio Δ"
 _ONE = {"color": "black", "lw": 0.8, "ls": (0, (2, 3)), "zorder": 0}  # the line of equal discrepancies
@@ -60,11 +60,10 @@ def discrepancy_ratios(
     ax.axvline(1, **_ONE)
     if 0 < (n := (rows["kind"] == "model").sum()) < len(rows):
         ax.axhline(n - 0.5, color="0.85", lw=0.8)
-    name_rows(ax, range(len(rows)), [plain(name, 24) for name in rows["name"]])
     xlabel = f"disagreement, relative to two annotators' (α = {result.annotator_discrepancy:.3g})"
     xlabel += f", {ci_prob:.0%} interval" if several else ""
-    ax.set(xlabel=xlabel, ylim=(len(rows) - 0.4, -0.6), xlim=(0, most))
-    grid(ax, "x")
+    finish_rows(ax, rows["name"].tolist(), xlabel)
+    ax.set_xlim(0, most)
     return ax
 
 

@@ -1,5 +1,7 @@
 """A judgement of models that could stand in for annotators: four questions, and groups of cases."""
 
+from dataclasses import replace
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -8,7 +10,7 @@ from plausibly.agreement import Judgement
 from plausibly.bootstrap import interval
 from plausibly.errors import ArgumentError
 from plausibly.plots._discrepancy import discrepancy_ratios
-from plausibly.plots._style import COLOURS, GREY, grid, name_rows, new_axes, new_figure, only, plain
+from plausibly.plots._style import COLOURS, GREY, finish_rows, new_axes, new_figure, only
 
 _LINE = {"color": "black", "lw": 0.8, "ls": (0, (2, 3)), "zorder": 0}
 _MODEL, _OTHER = COLOURS[0], GREY
@@ -74,17 +76,13 @@ def judgement_by_group(result: Judgement, model: str | None = None, *, ax: Axes 
     ax.axvline(whole, **_LINE)
     several = len(set(rows["by"])) > 1
     named = zip(rows["by"], rows["group"], rows["n_cases"], strict=True)
-    names = [plain(f"{f'{by}: ' if several else ''}{group} ({n:,})", 40) for by, group, n in named]
-    name_rows(ax, range(len(rows)), names)
+    names = [f"{f'{by}: ' if several else ''}{group} ({n:,})" for by, group, n in named]
     what = "accuracy against the inferred truth" if measure == "accuracy" else "discrepancy ratio Δ"
-    ax.set(xlabel=f"{what} (dotted: all cases)", ylim=(len(rows) - 0.4, -0.6))
-    grid(ax, "x")
+    finish_rows(ax, names, f"{what} (dotted: all cases)", 40)
     return ax
 
 
 def _closeness(result: Judgement, model: str, ax: Axes) -> None:
-    from dataclasses import replace
-
     compared = result.test.comparison
     own = replace(compared, to_sets={model: compared.to_sets[model]}, single=False)
     discrepancy_ratios(own, result.ci_prob, result.replicates, result.seed, ax=ax)
@@ -101,13 +99,7 @@ def _replacement(result: Judgement, model: str, ax: Axes) -> None:
             ax.plot(ends.loc[(model, row["annotator"])], [place, place], lw=2, color=_MODEL)
         ax.plot([row["advantage"]], [place], "D", ms=6, mec=_MODEL, mfc=_MODEL if row["rejected"] else "white")
         ax.plot([row["annotator_advantage"]], [place], "o", ms=6, color=_OTHER)
-    name_rows(ax, range(len(rows)), [plain(name, 24) for name in rows["annotator"]])
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.set(
-        xlabel="at least as close to the others (hollow: not won; grey: annotator)",
-        ylim=(len(rows) - 0.4, -0.6),
-    )
-    grid(ax, "x")
+    finish_rows(ax, rows["annotator"].tolist(), "at least as close to the others (hollow: not won; grey: annotator)")
 
 
 def _ability(result: Judgement, model: str, ax: Axes) -> None:
@@ -120,9 +112,7 @@ def _ability(result: Judgement, model: str, ax: Axes) -> None:
         ax.plot([row.lower, row.upper], [place, place], lw=2, **style)
         ax.plot([row.mean], [place], "o" if place else "D", ms=6, **style)
     ax.axvline(rows["mean"].iloc[1:].mean(), **_LINE)
-    name_rows(ax, range(len(rows)), [plain(name, 24) for name in rows.index])
-    ax.set(xlabel=f"{found.unit} ({result.model}; dotted: the annotators' mean)", ylim=(len(rows) - 0.4, -0.6))
-    grid(ax, "x")
+    finish_rows(ax, rows.index.tolist(), f"{found.unit} ({result.model}; dotted: the annotators' mean)")
 
 
 def _accuracy(result: Judgement, model: str, ax: Axes) -> None:
@@ -134,6 +124,4 @@ def _accuracy(result: Judgement, model: str, ax: Axes) -> None:
     for place, (_, mean, ends, colour) in enumerate(rows):
         ax.plot(ends, [place, place], lw=2, color=colour)
         ax.plot([mean], [place], "D" if colour == _MODEL else "o", ms=6, color=colour)
-    name_rows(ax, range(len(rows)), [name for name, *_ in rows])
-    ax.set(xlabel="accuracy (line of the vote: all ties lost, all won)", ylim=(len(rows) - 0.4, -0.6))
-    grid(ax, "x")
+    finish_rows(ax, [name for name, *_ in rows], "accuracy (line of the vote: all ties lost, all won)")

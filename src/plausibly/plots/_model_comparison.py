@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from plausibly.errors import ArgumentError
-from plausibly.plots._style import COLOURS, GREY, grid, name_rows, new_axes, number_rows, plain
+from plausibly.plots._style import COLOURS, GREY, finish_rows, new_axes, number_rows
 
 _COLUMNS = {"elpd", "elpd_diff", "dse", "weight", "impossible", "verdict"}
 
@@ -47,13 +47,12 @@ def model_comparison(compared: Any, *, ax: Axes | None = None) -> Axes:
         shade = COLOURS[0] if verdict != "worse" else COLOURS[1]
         ax.hlines(row, difference[row] - 2 * dse[row], difference[row] + 2 * dse[row], color=shade, lw=2)
         ax.plot([difference[row]], [row], "o", color=shade, ms=7, mfc=shade if filled else "white", mew=1.6)
-    name_rows(ax, range(n), [plain(name, 32) for name in table.index])
+    difference_axis = "log predictive density:\ndifference from the best (± 2 standard errors)"
+    finish_rows(ax, table.index.tolist(), difference_axis, 32)
     numbers = zip(table["elpd"], table["weight"], strict=True)
     texts = [f"{elpd:,.1f}, weight {weight:.2f}" for elpd, weight in numbers]
     number_rows(ax, range(n), [text.replace("-inf", "−∞").replace("-", "−") for text in texts])
-    grid(ax, "x")
     width = -reach if reach < 0 else 1.0
     most = max(0.06 * width, np.where(finite, difference + 2 * dse, 0).max() * 1.05)
-    ax.set(xlim=(-1.06 * width, most), ylim=(n - 0.4, -0.6))
-    ax.set_xlabel("log predictive density:\ndifference from the best (± 2 standard errors)")
+    ax.set_xlim(-1.06 * width, most)
     return ax

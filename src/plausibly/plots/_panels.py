@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.errors import ArgumentError
 from plausibly.evaluation.comparison import metric_by_draw
-from plausibly.plots._style import GREY, colour, grid, marker, name_end, new_axes, spread, within
+from plausibly.plots._style import GREY, colour, grid, marker, name_ends, new_axes
 
 _HUMAN = "a further expert"
 
@@ -51,21 +51,16 @@ def panel_curve(
             lower, upper = interval(own[f"{metric}_total"].transpose("replicate", "n").values, ci_prob)
             ax.fill_between(n, lower, upper, color=shade, alpha=0.13, lw=0)
         last = np.flatnonzero(~np.isnan(values))[-1]
-        end = (float(n[last]), float(values[last]))
+        end = float(values[last])
         if limits is not None and metric == "panel_accuracy":
             mean, lower, upper = limits[name]
             place = n[-1] + 1 + 0.12 * (at - (len(names) - 1) / 2)
-            ax.plot([end[0], place], [end[1], mean], color=shade, lw=1, ls=":")
+            ax.plot([float(n[last]), place], [end, mean], color=shade, lw=1, ls=":")
             ax.plot([place, place], [lower, upper], color=shade, lw=2)
             ax.plot([place], [mean], marker=marker(at), ms=7, mec=shade, mfc="white", mew=1.8, ls="")
-            end = float(n[-1] + 1), mean
+            end = mean
         ends.append((name, end, shade))
-    ax.margins(y=0.1)
-    low, high = ax.get_ylim()
-    gap = min(0.07, 1 / max(len(ends), 1)) * (high - low)
-    heights = within(spread([value for _, (_, value), _ in ends], gap), gap, low + gap / 2, high - gap / 2)
-    for (name, _, shade), height in zip(ends, heights, strict=True):
-        name_end(ax, name, (n[-1] + (limits is not None), height), (12, 0), shade)
+    name_ends(ax, ends, n[-1] + (limits is not None), 12)
     shown = n[:: 1 + len(n) // 10].tolist()
     ax.set_xticks(shown)
     if limits is not None:

@@ -48,6 +48,13 @@ def grid(ax: Axes, axis: Literal["x", "y", "both"]) -> None:
     ax.set_axisbelow(True)
 
 
+def finish_rows(ax: Axes, names: Sequence[object], xlabel: str, most: int = 24) -> None:
+    """Name rows from top to bottom, and label the axis of their values."""
+    name_rows(ax, range(len(names)), [plain(name, most) for name in names])
+    ax.set(xlabel=xlabel, ylim=(len(names) - 0.4, -0.6))
+    grid(ax, "x")
+
+
 def name_rows(ax: Axes, places: ArrayLike, names: Sequence[str]) -> None:
     """Write names at the left of rows, without ticks."""
     ax.set_yticks(places, names)
@@ -81,6 +88,24 @@ def name_end(ax: Axes, name: str, at: tuple[float, float], offset: tuple[float, 
     """Write the name of a line beside its right end."""
     style = {"va": "center", "fontweight": "bold", "textcoords": "offset points", "annotation_clip": False}
     ax.annotate(plain(name, 24), at, xytext=offset, color=colour, **style)
+
+
+def name_ends(ax: Axes, ends: Sequence[tuple[str, float, str]], x: float, offset: float) -> None:
+    """Write names beside the right ends of lines, moved apart where they would collide: name, height and colour."""
+    ax.margins(y=0.1)
+    low, high = ax.get_ylim()
+    gap = min(0.07, 1 / max(len(ends), 1)) * (high - low)
+    heights = within(spread([height for _, height, _ in ends], gap), gap, low + gap / 2, high - gap / 2)
+    for (name, _, shade), height in zip(ends, heights, strict=True):
+        name_end(ax, name, (x, height), (offset, 0), shade)
+
+
+def matrix_axes(ax: Axes, columns: Sequence[str], rows: Sequence[str], **style: Any) -> None:
+    """Name the columns and rows of a matrix, without ticks and frame."""
+    ax.set_xticks(range(len(columns)), columns, **style)
+    ax.set_yticks(range(len(rows)), rows)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
 
 
 def only(models: Sequence[str], model: str | None) -> str:

@@ -55,7 +55,8 @@ def of_classes(swept: Sweep) -> tuple[str, list[Any]]:
     shown: list[Any] = list(_introduction(swept, first))
     if "positive" in first.attrs:
         table = pd.concat([two_by_two(first, name) for name in best], ignore_index=True)
-        caption = f"Expected numbers of cases, by {truth_in_words(first.attrs)} [{_as_many(first)}]"
+        as_many = f"94 % interval for {first['confusion'].attrs['n_cases']:,.0f} new cases like these"
+        caption = f"Expected numbers of cases, by {truth_in_words(first.attrs)} [{as_many}]"
         return "Sensitivity, specificity and AUROC", [*shown, *of_all, {caption: table}]
     shown.append(f"The largest confusions, by {truth_in_words(first.attrs)}:")
     shown += [sentence for name in best if (sentence := confusions_in_words(first, name))]
@@ -102,7 +103,8 @@ def of_labels_in_words(swept: Sweep, classifier: str) -> Iterator[str]:
     first = OF_TWO[:3] if "positive" in results.attrs else _OF_GRADES[:3]
     table = summary(results).set_index("metric")
     told = [
-        f"{metric_name(name)} {row['mean']:.2f}" + ("" if np.isnan(row["total_lower"]) else f" ({_ends(row)})")
+        f"{metric_name(name)} {row['mean']:.2f}"
+        + ("" if np.isnan(row["total_lower"]) else f" ({row['total_lower']:.2f} to {row['total_upper']:.2f})")
         for name, row in table.loc[[name for name in first if name in table.index]].dropna(subset="mean").iterrows()
     ]
     if told:
@@ -132,9 +134,11 @@ def _introduction(swept: Sweep, results: xr.Dataset) -> Iterator[str]:
     if withheld:
         yield f"{withheld} So classifiers are compared with {truth_in_words(results.attrs)} here."
     if "positive" in results.attrs:
+        shares = results["confusion"].isel(classifier=0, true_class=1).sum("named_class")
         yield (
             f"Positive is {results.attrs['positive']}: sensitivity, specificity, PPV and NPV are about who names it"
-            f"{at_threshold(results)}. PPV and NPV are those at the prevalence of these cases, {_prevalence(results)}."
+            f"{at_threshold(results)}. PPV and NPV are those at the prevalence of these cases, "
+            f"{100 * float(shares.mean()):.0f} %."
         )
     more = len(swept.classifiers) - MOST_CLASSIFIERS
     if more > 0:
@@ -161,11 +165,6 @@ def at_threshold(results: xr.Dataset) -> str:
     return f" from a probability of {', '.join(shown)} on{chosen}"
 
 
-def _prevalence(results: xr.Dataset) -> str:
-    shares = results["confusion"].isel(classifier=0, true_class=1).sum("named_class")
-    return f"{100 * float(shares.mean()):.0f} %"
-
-
 def _caption(swept: Sweep, results: xr.Dataset) -> str:
     under = "" if "truth" in results.attrs else f", under {lead(swept).label}"
     return f"Against {truth_in_words(results.attrs)}{under} [{_NEW}]"
@@ -175,10 +174,6 @@ def _class_caption(results: xr.Dataset, name: str) -> str:
     n = len(results["true_class"])
     which = f", the {MOST_CLASSES} most frequent of {n} classes" if n > MOST_CLASSES else ""
     return f"{name}: by class, against {truth_in_words(results.attrs)}{which} [{_NEW}]"
-
-
-def _as_many(results: xr.Dataset) -> str:
-    return f"94 % interval for {results['confusion'].attrs['n_cases']:,.0f} new cases like these"
 
 
 def _of_all(swept: Sweep, results: xr.Dataset) -> pd.DataFrame:
@@ -262,10 +257,6 @@ def _expected(
 
 def _heading(metric: str) -> str:
     return capitalised(metric_name(metric))
-
-
-def _ends(row: Mapping[Any, Any]) -> str:
-    return f"{row['total_lower']:.2f} to {row['total_upper']:.2f}"
 
 
 def _value(row: Mapping[Any, Any], names: tuple[str, str, str], digits: int = 3) -> str:

@@ -70,9 +70,12 @@ def headline_of_labels(results: xr.Dataset) -> str:
     if not metrics:
         return f"{listed(best)} against {truth_in_words(results.attrs)}."
     table = summary(results).set_index(["metric", "classifier"])
-    told = []
+    told, ends = [], ["mean", "total_lower", "total_upper"]
     for name in best[:MOST_CLASSIFIERS]:
-        of_each = [f"{metric_name(one)} {_with_interval(table.loc[(one, name)], 2)}" for one in metrics[:_IN_WORDS]]
+        of_each = [
+            f"{metric_name(one)} {value_and_interval(*table.loc[(one, name)][ends], digits=2)}"
+            for one in metrics[:_IN_WORDS]
+        ]
         told.append(f"{name} has {listed(of_each)}")
     of = f" for {results.attrs['positive']}" if "positive" in results.attrs else ""
     said = f"Against {truth_in_words(results.attrs)}, {'; '.join(told)}{of}."
@@ -323,7 +326,3 @@ def _confusion(results: xr.Dataset) -> list[Any]:
 
 def _titled(table: pd.DataFrame) -> pd.DataFrame:
     return table.rename(columns={name: name.capitalize() for name in ("metric", "class", "group", "cases")})
-
-
-def _with_interval(row: Any, digits: int) -> str:
-    return value_and_interval(row["mean"], row["total_lower"], row["total_upper"], digits=digits)

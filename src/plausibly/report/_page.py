@@ -28,7 +28,7 @@ from plausibly.report._by_group import results_by_group
 from plausibly.report._cases import undecided
 from plausibly.report._clear_cases import clear_cases
 from plausibly.report._environment import style, template, write_page
-from plausibly.report._extras import Extra, extras
+from plausibly.report._extras import extras
 from plausibly.report._figures import MANY, SECTIONS, pictures
 from plausibly.report._first_figure import first_figure
 from plausibly.report._label_metrics import of_classes
@@ -59,6 +59,7 @@ RULE = (
     f"exceed {diagnostics.R_HAT} by chance even though the chains have converged. The limit is therefore raised: if "
     f"all chains converged, the probability that any R-hat exceeds it is at most {diagnostics.FALSE_ALARM}."
 )
+_PANELS = "Panels of n experts [94 % interval]"
 AUDIT = ("check", "count", "of", "examples", "meaning")  #: columns of an audit
 
 
@@ -129,7 +130,7 @@ def render(
         "few": FEW,
         "audit": audited,
         "of_labels": of_labels,
-        "panels": _panels(swept),
+        "panels": None if swept.panels is None else extras(panel_table(swept.panels, swept.classifiers), _PANELS)[0],
         "class_by_class": extras(class_by_class),
         "clear": extras(clear_cases(swept, certainty)),
     }
@@ -219,13 +220,6 @@ def _metrics(swept: Sweep) -> pd.DataFrame:
     same = table["metric"].isin(SAME_AS_ACCURACY)
     seen = table["classifier"].isin(checks_failed(swept, "ceiling")) & ~table["metric"].str.endswith("coverage")
     return table.loc[~(same | seen)]
-
-
-def _panels(swept: Sweep) -> Extra | None:
-    """Tabulate accuracy against panels of all sizes."""
-    if swept.panels is None:
-        return None
-    return extras({"Panels of n experts [94 % interval]": panel_table(swept.panels, swept.classifiers)})[0]
 
 
 def _audit(audit: pd.DataFrame | None) -> dict[str, list[dict[str, Any]]]:

@@ -53,7 +53,8 @@ def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[
         yield from _by_risk(subgroups, run, rows[0]["classifier"])
     if "annotation_certainty_1" in run.results and "withheld" not in run.results.attrs:
         yield _certainty(swept, run)
-    for label, assumed in _assumptions(swept).items():
+    assumptions = {run.label: run.attrs["assumes"] for run in swept.runs if "assumes" in run.attrs}
+    for label, assumed in assumptions.items():
         yield (
             f"{label} assumes {assumed} in every case: where annotators disagree, some of them are wrong. Its "
             "plausibilities are the probabilities that each class is the true one, so no case counts as ambiguous."
@@ -88,10 +89,6 @@ def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
 def _rows(swept: Sweep, run: Run) -> list[dict]:
     """Rows of the main table for a run, the best classifier first."""
     return headline(swept, [run]).to_dict("records") if swept.classifiers else []
-
-
-def _assumptions(swept: Sweep) -> dict[str, str]:
-    return {run.label: str(run.attrs["assumes"]) for run in swept.runs if "assumes" in run.attrs}
 
 
 def _certainty(swept: Sweep, run: Run) -> str:

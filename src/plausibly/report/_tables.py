@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -220,14 +220,14 @@ def certainty_table(runs: Sequence[Run]) -> pd.DataFrame:
     """Tabulate the certainties of the annotations, mean over cases."""
     rows = [
         {"run": run.label}
-        | {str(name): float(of.mean()) for name, of in run.results.data_vars.items() if _is_certainty(name, of)}
+        | {
+            str(name): float(variable.mean())
+            for name, variable in run.results.data_vars.items()
+            if variable.dims == ("case",) and str(name).startswith(CERTAINTIES)
+        }
         for run in runs
     ]
     return pd.DataFrame(rows)
-
-
-def _is_certainty(name: Hashable, variable: xr.DataArray) -> bool:
-    return variable.dims == ("case",) and str(name).startswith(CERTAINTIES)
 
 
 def convergence_table(runs: Sequence[Run]) -> pd.DataFrame:
