@@ -20,22 +20,10 @@ _TABLES = ".csv", ".tsv", ".parquet"
 def read_column(
     given: str | None, annotations: Path | None = None, option: str = "--clusters", column: str = "cluster"
 ) -> pd.Series | None:
-    """Read the cluster of each case, or something else known of it.
+    """Read the cluster of each case, or something else known of it, which `option` gives.
 
-    Parameters
-    ----------
-    given
-        A file with the columns ``case`` and `column`; or a column of the annotations, if they are a table or have
-        metadata of cases.
-    annotations
-        File of the annotations, None where there is none.
-    option, column
-        Name of the option, for errors, and of the file's column.
-
-    Raises
-    ------
-    ArgumentError
-        If there is neither such a file nor such a column, or a case has two values.
+    That is a file with the columns ``case`` and `column`, or a column of the annotations, if they are a table or have
+    metadata of cases.
     """
     if given is None:
         return None

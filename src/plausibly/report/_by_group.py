@@ -12,7 +12,7 @@ from plausibly.groups import TIMES
 from plausibly.plots import metric_by_group
 from plausibly.plots._words import capitalised, metric_name
 from plausibly.report._label_metrics import groups_of_classes
-from plausibly.report._tables import headline_metrics, lead, value_and_interval
+from plausibly.report._tables import headline_metrics, intervals, lead
 from plausibly.sweeps import Sweep
 
 MOST_FIGURES = 6  #: columns of groups that are drawn
@@ -59,9 +59,9 @@ def _worst(table: pd.DataFrame) -> pd.DataFrame:
             "classifier": rows["classifier"],
             "worst group": rows["group"],
             "cases": rows["n_cases"],
-            "value": [value_and_interval(*ends, digits=2) for ends in rows[["mean", "lower", "upper"]].to_numpy()],
+            "value": intervals(rows, digits=2),
             "probability": rows["p_worst"].round(2),
-            "difference": [value_and_interval(*ends, digits=2, sign="+") for ends in rows[_DIFFERENCE].to_numpy()],
+            "difference": intervals(rows, _DIFFERENCE, digits=2, sign="+"),
         }
     ).reset_index(drop=True)
 
@@ -71,8 +71,5 @@ def _wide(table: pd.DataFrame) -> pd.DataFrame:
     first = table[["group", "n_cases", "few"]].drop_duplicates("group").set_index("group")
     found = pd.DataFrame({"cases": [f"{n:,}{' (few)' if few else ''}" for n, few in first.to_numpy()]}, first.index)
     for classifier, own in table.groupby("classifier", sort=False):
-        own = own.set_index("group").loc[first.index]
-        found[str(classifier)] = [
-            value_and_interval(*ends, digits=2) for ends in own[["mean", "lower", "upper"]].to_numpy()
-        ]
+        found[str(classifier)] = intervals(own.set_index("group").loc[first.index], digits=2)
     return found.reset_index()

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from plausibly.evaluation._by_group import OF_LISTS, SUFFIX
 from plausibly.evaluation._metrics import ANSWERS, GROUPS
 from plausibly.evaluation._truth import truth_in_words
 from plausibly.plots._words import capitalised, metric_name
-from plausibly.report._tables import headline, lead, value_and_interval
+from plausibly.report._tables import TOTAL, headline, intervals, lead, value_and_interval
 from plausibly.sweeps import Sweep
 
 MOST_CLASSIFIERS = 4  #: shown class by class, the best first
@@ -83,7 +83,7 @@ def groups_of_classes(swept: Sweep, column: str) -> dict[str, pd.DataFrame]:
     shown = {"Group": first["group"], "Cases": [f"{n:,}{flag}" for n, flag in zip(first["n_cases"], few, strict=True)]}
     shown |= {"Classifier": first["classifier"]} if len(swept.classifiers) > 1 else {}
     for name, table in tables.items():
-        shown[_heading(name)] = [_value(row, ("mean", "lower", "upper")) for row in table.to_dict("records")]
+        shown[_heading(name)] = intervals(table)
     ordered = pd.DataFrame(shown).sort_values("Group", kind="stable", ignore_index=True)
     return {f"By {column}, against {truth_in_words(found[0].attrs)} [{_NEW}]": ordered}
 
@@ -121,10 +121,11 @@ def best_classifiers(swept: Sweep) -> list[str]:
 def confusions_in_words(results: xr.Dataset, classifier: str) -> str:
     """Say which classes a classifier confuses most often; nothing if it confuses none."""
     table = largest_confusions(results.sel(classifier=[classifier]), _IN_WORDS)
+    numbers = intervals(table, ("cases", "lower", "upper"), digits=1)
     told = [
-        f"{row['named_class']} instead of {row['true_class']} in {_value(row, ('cases', 'lower', 'upper'), 1)} cases "
+        f"{row['named_class']} instead of {row['true_class']} in {text} cases "
         f"({100 * row['share_of_true']:.0f} % of those of {row['true_class']})"
-        for row in table.to_dict("records")
+        for row, text in zip(table.to_dict("records"), numbers, strict=True)
     ]
     return f"{classifier} most often names {'; '.join(told)}." if told else ""
 
@@ -186,8 +187,7 @@ def _of_all(swept: Sweep, results: xr.Dataset) -> pd.DataFrame:
     elsewhere = [str(name) for name in results if str(name) in rows.index and _AT_PREVALENCE.match(str(name))]
     wanted = [*OF_TWO, *elsewhere] if "positive" in results.attrs else _OF_MORE
     for metric in (metric for metric in wanted if metric in rows.index):
-        own = rows.loc[metric].loc[names].to_dict("records")
-        shown[_heading(metric)] = [_value(row, ("mean", "total_lower", "total_upper")) for row in own]
+        shown[_heading(metric)] = intervals(rows.loc[metric].loc[names], TOTAL)
     return pd.DataFrame(shown)
 
 
@@ -224,8 +224,7 @@ def _by_class(results: xr.Dataset, name: str) -> pd.DataFrame:
     order = np.argsort(-numbers.mean(axis=-1), kind="stable")[:MOST_CLASSES]
     shown = {"Class": classes[order], "Expected cases": [expected(numbers[at], noise[at]) for at in order]}
     for metric in _BY_CLASS:
-        rows = table.loc[metric].loc[classes[order]].to_dict("records")
-        shown[_heading(metric)] = [_value(row, ("mean", "total_lower", "total_upper")) for row in rows]
+        shown[_heading(metric)] = intervals(table.loc[metric].loc[classes[order]], TOTAL)
     return pd.DataFrame(shown)
 
 
@@ -257,7 +256,3 @@ def _expected(
 
 def _heading(metric: str) -> str:
     return capitalised(metric_name(metric))
-
-
-def _value(row: Mapping[Any, Any], names: tuple[str, str, str], digits: int = 3) -> str:
-    return value_and_interval(*(row[name] for name in names), digits=digits)

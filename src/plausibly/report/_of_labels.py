@@ -13,7 +13,6 @@ import xarray as xr
 import plausibly
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations
-from plausibly.bootstrap import CI_PROB, interval
 from plausibly.evaluation import summary
 from plausibly.evaluation._by_group import FEW, FEW_OF_A_CLASS, SUFFIX, few_cases
 from plausibly.evaluation._goodness import goodness
@@ -38,7 +37,7 @@ from plausibly.report._label_metrics import (
 )
 from plausibly.report._page import data_facts
 from plausibly.report._summary import agreement_in_words
-from plausibly.report._tables import panel_table, value_and_interval
+from plausibly.report._tables import panel_table, value_and_interval, with_experts
 from plausibly.sweeps._runs import group_table
 
 RESTS_ON = (
@@ -288,13 +287,9 @@ def _sentences(results: xr.Dataset, panels: xr.Dataset, annotations: Annotations
 
 
 def _agreement(panels: xr.Dataset, best: Sequence[str]) -> pd.DataFrame:
-    rows = [(name, panels.sel(classifier=name), "expert_agreement") for name in best]
-    shown = []
-    for name, own, metric in [*rows, ("Another expert", panels, "human_level")]:
-        noise = own.get(f"{metric}_total")
-        ends = (np.nan, np.nan) if noise is None else interval(noise.values, CI_PROB)
-        shown.append((name, value_and_interval(float(own[metric]), *ends)))
-    return pd.DataFrame(shown, columns=["Classifier", "Agreement with an expert"])
+    shown = with_experts(panels, best, "expert_agreement", "Another expert", "human_level")
+    rows = [(name, *text) for name, text in shown.items()]
+    return pd.DataFrame(rows, columns=["Classifier", "Agreement with an expert"])
 
 
 def _groups(results: xr.Dataset) -> list[Any]:

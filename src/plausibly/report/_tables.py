@@ -20,6 +20,7 @@ from plausibly.sweeps._runs import usual_position
 
 CERTAINTIES = ("annotation_certainty", "score_certainty", "risk_certainty", "risk_level_certainty")
 COLUMNS = ("mean", "total_lower", "total_upper", "lower", "upper", "sd", "sampling_sd", "point")
+ENDS, TOTAL = ("mean", "lower", "upper"), ("mean", "total_lower", "total_upper")
 MOST_ROWS = 200  #: of cases that did not converge
 #: metrics that equal top-1 accuracy, or 1 minus it, because for lists of length one all that is counted is equality
 SAME_AS_ACCURACY = {f"top1_{name}" for name, metric in list(METRICS.items())[1:] if not metric.of_masses}
@@ -155,6 +156,11 @@ def value_and_interval(mean: float, lower: float, upper: float, *, digits: int =
     return shown if np.isnan(lower) else f"{shown} [{ends[0]},\xa0{ends[1]}]"
 
 
+def intervals(table: pd.DataFrame, names: Sequence[str] = ENDS, *, digits: int = 3, sign: str = "") -> list[str]:
+    """Values of a table with their intervals, a text for each row."""
+    return [value_and_interval(*ends, digits=digits, sign=sign) for ends in table[list(names)].to_numpy(float)]
+
+
 def subgroup_table(swept: Sweep) -> list[dict[str, Any]]:
     """Tabulate the metrics of the main table by risk level, for the representative run of every model.
 
@@ -272,16 +278,25 @@ def not_converged_table(runs: Sequence[Run]) -> pd.DataFrame:
 
 def panel_table(panels: xr.Dataset, classifiers: Sequence[str]) -> pd.DataFrame:
     """Tabulate accuracy against panels of every size: a row per classifier, and one for a further expert."""
-    rows = [(name, panels.sel(classifier=name), "panel_accuracy") for name in classifiers]
-    shown = {}
-    for name, own, metric in [*rows, ("A further expert", panels, "human_panel")]:
-        values = own[metric].values
-        ends = np.full((2, len(values)), np.nan)
-        if f"{metric}_total" in own:
-            ends = interval(own[f"{metric}_total"].transpose("replicate", "n").values, CI_PROB)
-        shown[name] = [value_and_interval(*one) for one in zip(values, *ends, strict=True)]
+    shown = with_experts(panels, classifiers, "panel_accuracy", "A further expert", "human_panel")
     table = pd.DataFrame(shown, index=[f"n = {n}" for n in panels["n"].values]).T
     return table.rename_axis("Names what most of n experts say").reset_index()
+
+
+def with_experts(
+    panels: xr.Dataset, classifiers: Sequence[str], metric: str, expert: str, metric_of_experts: str
+) -> dict[str, list[str]]:
+    """Values of classifiers, and those of a further expert, with their intervals."""
+    shown = {}
+    rows = [(name, panels.sel(classifier=name), metric) for name in classifiers]
+    for name, row, variable in [*rows, (expert, panels, metric_of_experts)]:
+        values = np.atleast_1d(row[variable].values)
+        ends = np.full((2, len(values)), np.nan)
+        if f"{variable}_total" in row:
+            replicates = row[f"{variable}_total"].transpose("replicate", ...).values
+            ends = interval(replicates.reshape(-1, len(values)), CI_PROB)
+        shown[name] = [value_and_interval(*value) for value in zip(values, *ends, strict=True)]
+    return shown
 
 
 def distinct_metrics(found: Sequence[int]) -> list[str]:
