@@ -53,18 +53,27 @@ def of_classes(swept: Sweep) -> tuple[str, list[Any]]:
     of_all: list[Any] = [{_caption(swept, results): _of_all(swept, results)} for results in found]
     of_all += [_ONE_EXPERT] if len(found) > 1 else []
     shown: list[Any] = list(_introduction(swept, first))
+    as_many = f"94 % interval for {first['confusion'].attrs['n_cases']:,.0f} new cases like these"
+    confused = confusions(first, best, as_many, each_class=True)
     if "positive" in first.attrs:
-        table = pd.concat([two_by_two(first, name) for name in best], ignore_index=True)
-        as_many = f"94 % interval for {first['confusion'].attrs['n_cases']:,.0f} new cases like these"
-        caption = f"Expected numbers of cases, by {truth_in_words(first.attrs)} [{as_many}]"
-        return "Sensitivity, specificity and AUROC", [*shown, *of_all, {caption: table}]
-    shown.append(f"The largest confusions, by {truth_in_words(first.attrs)}:")
-    shown += [sentence for name in best if (sentence := confusions_in_words(first, name))]
-    for name in best:
-        if first.sizes["true_class"] <= MOST_IN_MATRIX:
-            shown.append({f"{name}: expected numbers of cases, by {truth_in_words(first.attrs)}": matrix(first, name)})
-        shown.append({_class_caption(first, name): _by_class(first, name)})
-    return "Which classes are confused?", [*shown, *of_all]
+        return "Sensitivity, specificity and AUROC", [*shown, *of_all, *confused]
+    largest = f"The largest confusions, by {truth_in_words(first.attrs)}:"
+    return "Which classes are confused?", [*shown, largest, *confused, *of_all]
+
+
+def confusions(results: xr.Dataset, names: Sequence[str], per_new_case: str, *, each_class: bool = False) -> list[Any]:
+    """Numbers of cases by what is true and what classifiers name; of several classes, the largest confusions, too."""
+    by = f"by {truth_in_words(results.attrs)}"
+    if "positive" in results.attrs:
+        table = pd.concat([two_by_two(results, name) for name in names], ignore_index=True)
+        return [{f"Expected numbers of cases, {by} [{per_new_case}]": table}]
+    shown: list[Any] = [sentence for name in names if (sentence := confusions_in_words(results, name))]
+    for name in names:
+        if results.sizes["true_class"] <= MOST_IN_MATRIX:
+            shown.append({f"{name}: expected numbers of cases, {by}": matrix(results, name)})
+        if each_class:
+            shown.append({_class_caption(results, name): _by_class(results, name)})
+    return shown
 
 
 def groups_of_classes(swept: Sweep, column: str) -> dict[str, pd.DataFrame]:

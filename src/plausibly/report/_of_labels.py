@@ -27,13 +27,10 @@ from plausibly.report._extras import extras
 from plausibly.report._figures import drawn, of_labels, of_panels
 from plausibly.report._label_metrics import (
     MOST_CLASSIFIERS,
-    MOST_IN_MATRIX,
     OF_TWO,
     at_threshold,
-    confusions_in_words,
-    matrix,
+    confusions,
     plain_metrics,
-    two_by_two,
 )
 from plausibly.report._page import data_facts
 from plausibly.report._summary import agreement_in_words
@@ -256,7 +253,7 @@ def labels_report(
         metrics=extras({f"Against {truth} [{_NEW}]": _titled(metric_rows(results, value_and_interval))}),
         agreement=extras({f"Agreement with an expert, by {named} [{_NEW}]": _agreement(panels, best)}),
         groups=extras(_groups(results)),
-        confusion=extras(_confusion(shown)),
+        confusion=extras(confusions(shown, best[:MOST_CLASSIFIERS], _NEW) if "confusion" in shown else None),
         figures=[figure for figure in figures if figure.section != "panels"],
         panels=[figure for figure in figures if figure.section == "panels"],
         all_panels=extras({"Panels of n experts": panel_table(panels, best)}),
@@ -303,19 +300,6 @@ def _groups(results: xr.Dataset) -> list[Any]:
             words = f"{capitalised(metric_name(metric))} by {column}; dotted: all cases"
             found.append({words: partial(metric_by_group, inside, metric)})
         found.append({f"By {column} [{_NEW}]": _titled(by_group_table(results, column, value_and_interval))})
-    return found
-
-
-def _confusion(results: xr.Dataset) -> list[Any]:
-    if "confusion" not in results:
-        return []
-    names, truth = results["classifier"].values.tolist(), truth_in_words(results.attrs)
-    if "positive" in results.attrs:
-        table = pd.concat([two_by_two(results, name) for name in names], ignore_index=True)
-        return [{f"Expected numbers of cases, by {truth} [{_NEW}]": table}]
-    found: list[Any] = [said for name in names if (said := confusions_in_words(results, name))]
-    if results.sizes["true_class"] <= MOST_IN_MATRIX:
-        found += [{f"{name}: expected numbers of cases, by {truth}": matrix(results, name)} for name in names]
     return found
 
 
