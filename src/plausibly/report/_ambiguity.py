@@ -108,14 +108,7 @@ class FirstChoices:
 
     @classmethod
     def of(cls, annotations: Annotations) -> "FirstChoices":
-        """Count the first choices of annotations.
-
-        Examples
-        --------
-        >>> found = FirstChoices.of(pb.Annotations.from_labels([["a", "a", "b", "b"], ["a", "b", "a"], ["b"]]))
-        >>> found.n_tied, found.share.round(2).tolist(), found.most_frequent
-        (1, [0.5, 0.67, 1.0], 0.625)
-        """
+        """Count the first choices of annotations."""
         slots = Slots.of(annotations)
         entries = Entries.of(annotations, slots)
         n_winners = np.add.reduceat(winners(entries) > 0, slots.start[:-1], dtype=int)

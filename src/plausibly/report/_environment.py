@@ -20,13 +20,9 @@ def template(name: str, **filters: Any) -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["style"] = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
     environment.filters |= {"metric": metric_name, "capitalised": capitalised, "shares": short_shares, **filters}
     return environment.get_template(name)
-
-
-def style() -> str:
-    """Return the style sheet of all pages."""
-    return (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
 
 
 def write_page(text: str, path: str | os.PathLike) -> None:

@@ -102,11 +102,6 @@ class Picture:
         return replace(self, panels=drawn)
 
 
-def pictures(swept: Sweep, bars: Progress) -> Iterator[Picture]:
-    """Draw all figures of a report, in order."""
-    return drawn(_undrawn(swept), bars)
-
-
 def drawn(figures: Iterable[Picture], bars: Progress) -> Iterator[Picture]:
     """Draw figures in order."""
     figures = list(figures)
@@ -114,7 +109,8 @@ def drawn(figures: Iterable[Picture], bars: Progress) -> Iterator[Picture]:
     return (figure.draw(advance) for figure in figures)
 
 
-def _undrawn(swept: Sweep) -> Iterator[Picture]:
+def undrawn(swept: Sweep) -> Iterator[Picture]:
+    """All figures of a report, in order."""
     if swept.classifiers:
         best = best_classifiers(swept)
         yield from of_labels([results.sel(classifier=best) for results in truths(swept)])

@@ -13,7 +13,7 @@ from plausibly.agreement.judge._judgement import QUESTIONS
 from plausibly.evaluation._by_group import FEW
 from plausibly.plots import judgement_by_group
 from plausibly.plots._judgement import judgement_question
-from plausibly.report._environment import style, template, write_page
+from plausibly.report._environment import template, write_page
 from plausibly.report._svg import draw_to_uri
 
 ASSUMED = (
@@ -36,13 +36,27 @@ SOURCES = (
 )
 
 
-def render_judgement(result: Judgement, sources: Mapping[str, str] | None = None) -> str:
-    """Write a judgement as the text of one self-contained HTML page, the same for the same judgement."""
+def judge_report(result: Judgement, path: str | os.PathLike, sources: Mapping[str, str] | None = None) -> None:
+    """Write a judgement as one self-contained HTML page.
+
+    Parameters
+    ----------
+    result
+        Result of :func:`plausibly.agreement.judge`.
+    path
+        Path of the file; an existing file is replaced.
+    sources
+        Sources of the data, such as ``{"labels": "labels.csv"}``.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written.
+    """
     compared = result.test.comparison
     labels = compared.labels
     models = [_model(result, name) for name in result.models]
-    return template("judge.html.j2").render(
-        style=style(),
+    page = template("judge.html.j2").render(
         models=models,
         questions=list(QUESTIONS.values()),
         facts={
@@ -64,26 +78,7 @@ def render_judgement(result: Judgement, sources: Mapping[str, str] | None = None
         version=plausibly.__version__,
         ci_prob=f"{100 * result.ci_prob:g} %",
     )
-
-
-def judge_report(result: Judgement, path: str | os.PathLike, sources: Mapping[str, str] | None = None) -> None:
-    """Write a judgement as one self-contained HTML page.
-
-    Parameters
-    ----------
-    result
-        Result of :func:`plausibly.agreement.judge`.
-    path
-        Path of the file; an existing file is replaced.
-    sources
-        Sources of the data, such as ``{"labels": "labels.csv"}``.
-
-    Raises
-    ------
-    FileError
-        If the file cannot be written.
-    """
-    write_page(render_judgement(result, sources), path)
+    write_page(page, path)
 
 
 def _model(result: Judgement, name: str) -> dict[str, Any]:

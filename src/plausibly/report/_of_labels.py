@@ -22,7 +22,7 @@ from plausibly.evaluation.comparison import probability_better
 from plausibly.metrics import LABEL_METRICS, SumMetric
 from plausibly.plots import metric_by_group
 from plausibly.plots._words import capitalised, metric_name
-from plausibly.report._environment import style, template, write_page
+from plausibly.report._environment import template, write_page
 from plausibly.report._extras import extras
 from plausibly.report._figures import drawn, of_labels, of_panels
 from plausibly.report._label_metrics import (
@@ -246,7 +246,6 @@ def labels_report(
         facts["clusters of cases"] = f"{clusters:,}"
     facts |= {f"file of {what}": str(file) for what, file in (sources or {}).items()}
     page = template("labels.html.j2").render(
-        style=style(),
         title=f"{listed(best)} against {truth}",
         headline=headline_of_labels(results),
         sentences=_sentences(results, panels, annotations, best),

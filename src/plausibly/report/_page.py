@@ -27,9 +27,9 @@ from plausibly.report._ambiguity import (
 from plausibly.report._by_group import results_by_group
 from plausibly.report._cases import undecided
 from plausibly.report._clear_cases import clear_cases
-from plausibly.report._environment import style, template, write_page
+from plausibly.report._environment import template, write_page
 from plausibly.report._extras import extras
-from plausibly.report._figures import MANY, SECTIONS, pictures
+from plausibly.report._figures import MANY, SECTIONS, drawn, undrawn
 from plausibly.report._first_figure import first_figure
 from plausibly.report._label_metrics import of_classes
 from plausibly.report._references import references
@@ -84,7 +84,7 @@ def render(
     audited = _audit(audit)
     figures: dict[str, list] = {section: [] for section in SECTIONS}
     with Progress(progress) as bars:
-        for picture in pictures(swept, bars):
+        for picture in drawn(undrawn(swept), bars):
             figures[picture.section].append(picture)
     failed = not_converged_table(swept.runs)
     by, grouped = results_by_group(swept)
@@ -92,7 +92,6 @@ def render(
     of_labels, class_by_class = of_classes(swept)
     ambiguous = most_ambiguous(lead(swept)).head(MOST)
     shown = {
-        "style": style(),
         "swept": swept,
         "many": MANY,
         "data": data_facts(swept.annotations, swept.classifiers),
