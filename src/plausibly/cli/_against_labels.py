@@ -47,18 +47,18 @@ def refuse_model(truth: str, given: Mapping[str, Any]) -> None:
 
 
 def against_labels(
-    data: EvaluatedData, given: SweepOptions, asked: MetricOptions, out: Path, *, suffix: str, quiet: bool
+    data: EvaluatedData, settings: SweepOptions, asked: MetricOptions, out: Path, *, suffix: str, quiet: bool
 ) -> None:
     """Evaluate classifiers against what experts would say; write tables and a report, and print the numbers."""
     if not data.files:
         raise ArgumentError(f"--truth {asked.truth} is about classifiers, but there are no --predictions: give some.")
-    read = graded(data, asked, threshold=given.threshold, progress=not quiet)
-    arguments = given.arguments()
-    at, extra, logits = given.threshold, given.extra, arguments["logits"]
+    read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
+    arguments = settings.arguments()
+    at, extra, logits = settings.threshold, settings.extra, arguments["logits"]
     if asked.threshold_from is not None:
         at, extra = chosen_thresholds(data, asked, read, logits, progress=not quiet), "ignore"
     if isinstance(read, Scores):
-        read, at = read.split(given.threshold), None
+        read, at = read.split(settings.threshold), None
     lined_up = {
         name: np.asarray(line_up(scores, read, extra, asked.positive))
         for name, scores in named_predictions(data.files, logits).items()

@@ -109,7 +109,7 @@ def evaluate(
     data: options.EvaluatedData,
     *,
     models: ModelChoice,
-    given: options.SweepOptions,
+    settings: options.SweepOptions,
     asked: options.MetricOptions,
     format: Annotated[
         Literal["csv", "parquet"],
@@ -145,21 +145,21 @@ def evaluate(
         if "expected_cost" not in (asked.metrics or ""):
             of_models["--risks"] = data.risks
         of_models |= {"--one-truth": models.one_truth, "--fresh-labels": models.fresh_labels, "--dask": dask}
-        of_models |= {"--resume": store.resume, "--fresh": store.fresh, "--extra include": given.extra == "include"}
+        of_models |= {"--resume": store.resume, "--fresh": store.fresh, "--extra include": settings.extra == "include"}
         names = (*OF_MODELS, *OF_SAMPLES)
-        of_models |= {f"--{name.replace('_', '-')}": getattr(given, name) for name in names}
+        of_models |= {f"--{name.replace('_', '-')}": getattr(settings, name) for name in names}
         refuse_model(asked.truth, of_models)
-        against_labels(data, given, asked, out, suffix=suffix, quiet=quiet)
+        against_labels(data, settings, asked, out, suffix=suffix, quiet=quiet)
         return
     folder = Folder(out, **vars(store))
-    swept = run(data, models, given, asked, folder=folder, dask=dask, suffix=suffix, quiet=quiet)
+    swept = run(data, models, settings, asked, folder=folder, dask=dask, suffix=suffix, quiet=quiet)
     finish(swept, out, quiet=quiet, strict=strict, suffix=suffix)
 
 
 def run(
     data: options.EvaluatedData,
     models: ModelChoice,
-    given: options.SweepOptions,
+    settings: options.SweepOptions,
     asked: options.MetricOptions,
     *,
     folder: Folder,
@@ -168,12 +168,12 @@ def run(
     dask: str | None = None,
 ) -> Sweep:
     """Run a sweep from files to files, and write each file as soon as its contents are known."""
-    read = graded(data, asked, threshold=given.threshold, progress=not quiet)
-    arguments = given.arguments()
-    observed, variants = _observed_and_models(read, bool(data.files), models, given, quiet=quiet)
+    read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
+    arguments = settings.arguments()
+    observed, variants = _observed_and_models(read, bool(data.files), models, settings, quiet=quiet)
     if observed is not read:
         arguments["threshold"] = None
-    if given.extra == "include" and not (models.model or models.one_truth):
+    if settings.extra == "include" and not (models.model or models.one_truth):
         variants = variants[:1]  # of cases without annotations, nothing is known but by evidence
     if asked.threshold_from is not None:
         if arguments["threshold"] is not None:
@@ -199,14 +199,14 @@ def run(
         if not data.files:
             raise ArgumentError("--fresh-labels checks classifiers, but no --predictions were given: add some.")
         further = replace(data, annotations=models.fresh_labels)
-        fresh = _labels(graded(further, asked, like=read, progress=not quiet), given.threshold)
+        fresh = _labels(graded(further, asked, like=read, progress=not quiet), settings.threshold)
         check_fresh(fresh, plan.annotations)
     out = folder.path
     make_folder(out)
 
     annotated_cases = np.flatnonzero(plan.annotations.per_case)
     of_annotated = {name: scores[annotated_cases] for name, scores in plan.predictions.items()}
-    audited = audit(_labels(observed, given.threshold), of_annotated)
+    audited = audit(_labels(observed, settings.threshold), of_annotated)
     if not quiet and (grave := serious(audited)):
         complain(f"the data have {', '.join(grave)}: see the report, or run plausibly audit.", "Note")
     runs, files, curves, chosen = [], TablesInParts(out, suffix), {}, how_chosen(asked)
@@ -249,7 +249,7 @@ def run(
 
 
 def _observed_and_models(
-    read: Annotations | Scores, predicted: bool, models: ModelChoice, given: options.SweepOptions, *, quiet: bool
+    read: Annotations | Scores, predicted: bool, models: ModelChoice, settings: options.SweepOptions, *, quiet: bool
 ) -> tuple[Annotations | Scores, Sequence[str]]:
     """Annotations, or scores as labels if the recommended model needs these, and names of models."""
     tell = speaker(quiet)
@@ -264,10 +264,10 @@ def _observed_and_models(
         return read, (name,)
     if models.model:
         return read, models.model
-    if any(getattr(given, name) is not None for name in OF_MODELS):
+    if any(getattr(settings, name) is not None for name in OF_MODELS):
         return read, usual_models(read)
-    if isinstance(read, Scores) and evidence and given.prior is None:
-        read = read.split(given.threshold)
+    if isinstance(read, Scores) and evidence and settings.prior is None:
+        read = read.split(settings.threshold)
         tell(f"Scores are labels, {' and '.join(map(str, read.classes))}: models of scores know no predictions")
     return read, recommended_models(read, predictions=evidence)
 

@@ -42,7 +42,7 @@ def sweep(
     data: options.SweptData,
     model: ModelNames = None,
     *,
-    given: options.SweepOptions,
+    settings: options.SweepOptions,
     metric: Annotated[
         str, typer.Option(metavar="METRIC", help="Metric to rank the classifiers by, such as top3_average_overlap.")
     ] = "top1_accuracy",
@@ -71,7 +71,7 @@ def sweep(
         parse_variants(model or usual_models(read)),
         risks=data.risks,
         clusters=read_column(data.clusters, data.annotations),
-        **given.arguments(),
+        **settings.arguments(),
     )
     if metric not in plan.metrics:
         raise ArgumentError(f"--metric must be one of {', '.join(plan.metrics)}, but {metric!r} was given: choose one.")
