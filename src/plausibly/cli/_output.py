@@ -126,14 +126,14 @@ def write_table(table: pd.DataFrame, path: Path, *, append: bool = False) -> Non
             write_csv(table, file, header=not append)
 
 
-def write_figure(drawn: Axes | Figure, path: Path) -> None:
+def _write_figure(drawn: Axes | Figure, path: Path) -> None:
     """Write a figure, or that of some axes, and close it; as SVG, the same figure always with the same bytes."""
     from matplotlib import pyplot
 
     figure = drawn.get_figure(root=True)
     assert figure is not None
     options: dict[str, Any] = {"metadata": {"Date": None}} if path.suffix == ".svg" else {"dpi": 150}
-    with writing(path), pyplot.rc_context({"svg.hashsalt": "plausibly"}):
+    with pyplot.rc_context({"svg.hashsalt": "plausibly"}):
         figure.savefig(path, **options)
     pyplot.close(figure)
 
@@ -224,15 +224,15 @@ class Publisher:
 
 def write(content: Any, path: Path) -> None:
     """Write a table, a figure, or text, by the suffix of the path; or let a function write to the path."""
-    if callable(content):
-        content(path)
-    elif isinstance(content, str):
-        with writing(path):
+    with writing(path):
+        if callable(content):
+            content(path)
+        elif isinstance(content, str):
             path.write_text(content, encoding="utf-8", newline="\n")
-    elif path.suffix in TABLES:
-        write_table(content, path)
-    else:
-        write_figure(content, path)
+        elif path.suffix in TABLES:
+            write_table(content, path)
+        else:
+            _write_figure(content, path)
 
 
 class TablesInParts:

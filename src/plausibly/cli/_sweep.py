@@ -1,5 +1,6 @@
 """``plausibly sweep``: every metric over models and reliabilities, and where the ranking of classifiers changes."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,16 +13,7 @@ from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._groups import read_column
 from plausibly.cli._model_names import ModelNames
-from plausibly.cli._output import (
-    check_converged,
-    make_folder,
-    print_main_table,
-    say,
-    speaker,
-    write,
-    write_table,
-    writing,
-)
+from plausibly.cli._output import TablesInParts, check_converged, make_folder, print_main_table, say, speaker, write
 from plausibly.errors import ArgumentError
 from plausibly.plots import ranking_by_reliability
 from plausibly.sweeps import Folder, Plan, Sweep
@@ -76,16 +68,15 @@ def sweep(
     if metric not in plan.metrics:
         raise ArgumentError(f"--metric must be one of {', '.join(plan.metrics)}, but {metric!r} was given: choose one.")
     make_folder(out)
-    runs = []
+    runs, files = [], TablesInParts(out)
     folder = Folder(out, **vars(store))
     for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
-        write_table(done.metrics(), out / TABLE, append=bool(runs))
+        files.write(TABLE, done.metrics())
         runs.append(done)
     swept = plan.sweep(runs)
     table = swept.rankings(metric)
     write(table.assign(metric=metric), out / RANKINGS)
-    with writing(out / ARRAYS):
-        swept.dataset.to_netcdf(out / ARRAYS, engine="h5netcdf")
+    write(partial(swept.dataset.to_netcdf, engine="h5netcdf"), out / ARRAYS)
     write(figure(swept, metric), out / FIGURE)
     if not quiet:
         print_main_table(swept)
