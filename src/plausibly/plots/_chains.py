@@ -125,13 +125,10 @@ def _quantity(
             site = str(site).removeprefix("annotator_")
             ordered = variable.transpose("chain", "draw", ...)
             of = [variable[dim].values.astype(str) for dim in ordered.dims[2:]]
-            if not of and str(name) == site:
-                return plain(name), "value", ordered.values
-            if of and str(name).startswith(f"{site} of "):
-                wanted = str(name).removeprefix(f"{site} of ")
-                for at in np.ndindex(ordered.shape[2:]):
-                    if ", ".join(names[i] for names, i in zip(of, at, strict=True)) == wanted:
-                        return plain(name), str(site), ordered[(..., *at)].values
+            for at in np.ndindex(ordered.shape[2:]):
+                owner = ", ".join(names[i] for names, i in zip(of, at, strict=True))
+                if str(name) == (f"{site} of {owner}" if of else site):
+                    return plain(name), str(site) if of else "value", ordered.values[(..., *at)]
     raise ArgumentError(
         f"{_show(name)} is not a case or quantity of this posterior: choose one that plausibly.diagnose names."
     )
