@@ -93,7 +93,7 @@ OTHERS |= {
     "measures_of_distances",
     "pathologies",
 }
-OTHERS |= {"read_annotations", "read_labels", "read_metadata", "read_risks", "sample_shared", "sigma"}
+OTHERS |= {"read_annotations", "read_labels", "read_metadata", "read_risks", "sigma"}
 
 
 def reference():
