@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 
 #: Modules with a page, in the order of the data's way.
 MODULES = (
-    *("plausibly", "annotations", "models", "aggregation", "posterior", "diagnostics", "evaluation"),
+    *("plausibly", "annotations", "models", "families", "aggregation", "posterior", "diagnostics", "evaluation"),
     *(
         "evaluation.comparison",
         "metrics",
