@@ -41,6 +41,10 @@ class SharedShares:
         sizes = settled.numbers("chains", "draws").values()
         drawn = random.dirichlet(1 + self._counts(observed).sum(0), tuple(sizes)).astype(np.float32)
         dims, names = {"share": ("true_class",)}, {"true_class": observed.classes}
+        if keeper is not None:  # a posterior on disk has the draws of all cases
+            store = keeper(self.layout(observed, settled))
+            for number, chain in enumerate(drawn):
+                store.keep_chain(number, {"share": chain}, len(drawn), dims)
         with Progress(progress) as bars:
             shared = SharedDraws.of({"share": drawn}, dims, names, progress=bars)
         return replace(settled, shared=shared, quantities=observed.n_cases * observed.n_classes)
