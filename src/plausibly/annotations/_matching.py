@@ -64,15 +64,16 @@ def by_name(
         return given
     if names is None:
         return given
+    so = ": give" if error is ArgumentError else "; give"  # as the sentences of each error go on
     if not names.is_unique:
-        raise error(f"{what}s name the {of} {names[names.duplicated()][0]!r} several times: give each {of} one.")
+        raise error(f"{what}s name the {of} {names[names.duplicated()][0]!r} several times{so} each {of} one.")
     wanted = pd.Index(known.astype(object))
     if of == "class":
         for name in names.difference(wanted)[:1]:
             raise error(f"a {what} is given, but {unknown_class(name, known)}")
     place = names.get_indexer(wanted)
     if (place < 0).any():
-        raise error(f"there is no {what} for {of} {some(known[place < 0])}: give every {of} one, by its name.")
+        raise error(f"there is no {what} for {of} {some(known[place < 0])}{so} every {of} one, by its name.")
     if len(names) > len(known):
         extra = some(names.difference(wanted))
         raise error(f"there is a {what} for case {extra}, which has no annotations: remove it.")
