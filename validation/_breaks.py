@@ -214,8 +214,8 @@ def _of_other_cases(following):
     return lambda cases, logs, stages: following(cases, logs, stages._replace(focus=0.0))
 
 
-def _of_these_cases(replicates):
-    return lambda results, metric, noise, position: results[metric].values[position]
+def _of_these_cases(row):
+    return lambda variables, metric, *others: row({**variables, f"{metric}_total": variables[metric]}, metric, *others)
 
 
 def _cases_alone(check_clusters):
@@ -352,7 +352,7 @@ BREAKS = {
     ),
     "conformal-plus-one": Break("the new case is not counted", "", "conformal", _thresholds, "budget", _forgotten),
     "intervals-cases": Break(
-        "total intervals forget that cases are sampled", "", "intervals", _summary, "_replicates", _of_these_cases
+        "total intervals forget that cases are sampled", "", "intervals", _summary, "_row", _of_these_cases
     ),
     "panels-clusters": Break("clusters are ignored", "", "panels", _panels, "check_clusters", _cases_alone),
     "team-patients": Break("patients are ignored", "", "team", _of_labels, "check_clusters", _cases_alone),
