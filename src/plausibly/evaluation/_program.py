@@ -113,7 +113,8 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
             both = _over_members(member, weighed[0])
             members, signed_members = both[: plan.n_by], both[plan.n_by :]
         by_case = [jnp.sum(part, axis=-1) for part in jnp.array_split(weighed[0], plan.parts, axis=-1)]
-        point = jnp.einsum("...c,gc->g...", values[..., -1].astype(jnp.float32), at_point, precision="highest")
+        weights_at_point = at_point.reshape(len(at_point), *[1] * (values.ndim - 2), -1)
+        point = jnp.sum(values[..., -1].astype(jnp.float32) * weights_at_point, axis=-1)  # the same with other groups
         sums = {f"{name}_by_case": jnp.stack(by_case), f"{name}_point": point}
         sums[name] = with_members([jnp.sum(of, axis=-2) for of in weighed], members)
         if resampled is not None and sign is not None:
