@@ -14,7 +14,7 @@ from plausibly._arviz import Posterior
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._ranges import Ranges
-from plausibly.posterior import remainder_concentration
+from plausibly.posterior import case_names, remainder_concentration, slots_of
 
 _TIE = 1e-9
 
@@ -85,21 +85,16 @@ def weights_of(target: str, source: Posterior | Annotations, annotations: Annota
 
 def of_plausibility(posterior: Posterior) -> Weights:
     """Posterior mean of the plausibilities, all draws of some cases at a time."""
-    slots, means = [], []
-    for cases in Ranges(posterior, 0):
-        slots.append(cases.slots)
-        means.append(cases.means)
-        for at in np.flatnonzero(~np.isfinite(cases.means))[:1]:
-            name = str(cases.names[cases.slots.case[at]])
-            raise ArgumentError(
-                f"the plausibilities of case {name!r} are not all numbers: aggregate again, or take the case out."
-            )
-    weight = np.concatenate(means)
-    joined = _joined(slots)
+    slots, weight = slots_of(posterior), np.concatenate([cases.means for cases in Ranges(posterior, 0)])
+    for at in np.flatnonzero(~np.isfinite(weight))[:1]:
+        name = str(case_names(posterior)[slots.case[at]])
+        raise ArgumentError(
+            f"the plausibilities of case {name!r} are not all numbers: aggregate again, or take the case out."
+        )
     share = remainder_concentration(posterior)
     return Weights(
-        joined,
-        weight / np.add.reduceat(weight, joined.start[:-1])[joined.case],
+        slots,
+        weight / np.add.reduceat(weight, slots.start[:-1])[slots.case],
         None if np.ndim(share) == 0 else np.asarray(share, float),
     )
 
@@ -176,15 +171,3 @@ def ranges_of(n_cases: int, n_classes: int, most: int = 2**21) -> Iterator[slice
     size = max(1, most // n_classes)
     for first in range(0, n_cases, size):
         yield slice(first, min(first + size, n_cases))
-
-
-def _joined(parts: list[Slots]) -> Slots:
-    """Slots of all cases, from those of consecutive ranges."""
-    n_cases = np.cumsum([0, *(len(part.start) - 1 for part in parts)])
-    n_slots = np.cumsum([0, *(len(part) for part in parts)])
-    return Slots(
-        case=np.concatenate([part.case + n for part, n in zip(parts, n_cases, strict=False)]).astype(np.int32),
-        class_index=np.concatenate([part.class_index for part in parts]),
-        n_classes=np.concatenate([part.n_classes for part in parts]),
-        start=np.concatenate([[0], *(part.start[1:] + n for part, n in zip(parts, n_slots, strict=False))]),
-    )
