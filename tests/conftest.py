@@ -28,6 +28,8 @@ from jax._src.lru_cache import LRUCache
 from jaxtyping import install_import_hook
 
 ROOT = Path(__file__).resolve().parent.parent
+# Folders and files whose slow tests compile much and sample little.
+COMPILES = {"test_cli", "test_report", "test_sweeps", "test_evaluation", "test_metrics", "test_devices", "test_cluster"}
 UNCHECKED = "dawid_skene", "one_coin"
 
 # Shapes are checked where arrays are made and passed on. Folders that take users' arguments check these themselves,
@@ -106,9 +108,17 @@ def optimised() -> Callable[[], AbstractContextManager[None]]:
 
 @pytest.fixture(autouse=True)
 def optimise_what_is_slow(request, optimised):
-    """Slow tests, and the processes that they start, sample for long."""
-    with optimised() if request.node.get_closest_marker("slow") else nullcontext():
+    """Slow tests, and the processes that they start, sample for long, but for those that compile more than they run."""
+    slow, place = request.node.get_closest_marker("slow"), {request.path.stem, request.path.parent.name}
+    with optimised() if slow and not place & COMPILES else nullcontext():
         yield
+
+
+@pytest.fixture
+def no_report(monkeypatch):
+    """Of ``plausibly evaluate`` not the report, nor what stands in it alone: they take longer than everything else."""
+    for name in ("report", "measure_sets", "plan_labels"):
+        monkeypatch.setattr(f"plausibly.cli._evaluate.{name}", lambda *given, **options: None)
 
 
 @pytest.fixture(scope="session")

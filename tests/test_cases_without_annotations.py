@@ -68,32 +68,13 @@ def test_cases_without_annotations_are_asked_for():
 
 #: Functions that are right for cases without annotations; all others of the reference refuse these.
 ACCEPT = {"aggregate", "annotations_of", "as_weighted_rows", "build_posterior", "case_draws", "choose_threshold"}
-ACCEPT |= {
-    "class_weights",
-    "dense",
-    "diagnose",
-    "evaluate",
-    "label_rows",
-    "evidence_checks",
-    "limits",
-    "panels",
-    "plausibilities",
-    "rank",
-    "read_predictions",
-}
+ACCEPT |= {"class_weights", "dense", "diagnose", "evaluate", "label_rows", "evidence_checks", "limits", "panels"}
+ACCEPT |= {"plausibilities", "rank", "read_predictions"}
 ACCEPT |= {"risk_weights", "save", "simplex", "sweep", "top_classes", "trace", "truth_of_labels", "worst_chains"}
 #: Functions of something else by the same name, or that need results or a posterior of another kind.
 OTHERS = {"alpha", "annotator_accuracies", "annotator_confusions", "annotator_reliabilities", "case_prior"}
-OTHERS |= {
-    "corrupt_labels",
-    "judgement",
-    "ks",
-    "labels_report",
-    "largest_shifts",
-    "measures_of_distances",
-    "pathologies",
-}
-OTHERS |= {"read_annotations", "read_labels", "read_metadata", "read_risks", "sigma"}
+OTHERS |= {"corrupt_labels", "judgement", "ks", "labels_report", "largest_shifts", "measures_of_distances"}
+OTHERS |= {"pathologies", "read_annotations", "read_labels", "read_metadata", "read_risks", "sigma"}
 
 
 def reference():
@@ -340,7 +321,7 @@ def test_a_sweep_and_its_report(tmp_path):
     assert strata_table(swept, 0.95, 0.5)["cases"][-2:] == [20, 40]  # without annotator, with 2 or 3
 
 
-def test_the_command(tmp_path):
+def test_the_command(tmp_path, no_report):
     _, annotations, scores = world(60, 40)
     pb.write_annotations(annotations, tmp_path / "annotations.json")
     for name, frame in scores.items():

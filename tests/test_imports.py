@@ -81,8 +81,3 @@ def test_a_function_keeps_its_name_when_its_folder_is_imported():
     names = "report, plausibly.audit, plausibly.agreement.agreement"
     code = "import plausibly.report._page, plausibly.audit._audit, plausibly.agreement.chance._agreement"
     assert python(f"{code}\nprint(*map(callable, [plausibly.{names}]))").split() == ["True"] * 3
-
-
-def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="no_such_name"):
-        plausibly.no_such_name  # noqa: B018

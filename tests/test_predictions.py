@@ -162,7 +162,7 @@ def test_one_column_is_a_probability_of_two_classes():
         read_predictions(np.array([0.5, 0.5, 0.5]), ANNOTATIONS)
 
 
-def test_predictions_of_more_cases(tmp_path):
+def test_predictions_of_more_cases(tmp_path, no_report):
     more = NAMED.assign(**{"case": ["r", "x", "p"]})
     more = pd.concat([NAMED, more[more["case"] == "x"]])
     with pytest.raises(PredictionError, match=r"row for case 'x', which is not annotated.*--extra ignore"):

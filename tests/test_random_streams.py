@@ -4,7 +4,7 @@ from hashlib import blake2b
 
 import jax
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plausibly.random_streams import Stream, as_key, case_keys, fold_in, stream_words, take
@@ -16,6 +16,7 @@ def words(keys):
     return np.asarray(jax.random.key_data(keys))
 
 
+@settings(max_examples=25)
 @given(st.lists(st.tuples(WORD, WORD, WORD), min_size=1, max_size=3))
 def test_folding_is_that_of_jax(rows):
     *key, number = np.array(rows, np.uint32).T
@@ -26,6 +27,7 @@ def test_folding_is_that_of_jax(rows):
     np.testing.assert_array_equal(words(found), [words(key) for key in expected])
 
 
+@settings(max_examples=25)
 @given(WORD)
 def test_keys_of_cases_begin_with_the_key_of_the_seed(seed):
     a, b = words(case_keys(seed, ["p1", "p2"]))

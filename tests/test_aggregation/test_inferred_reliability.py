@@ -156,37 +156,33 @@ def moments(values):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("per", ["dataset", "annotator"])
-def test_numpyro_samples_the_same_posterior(per):
+def test_numpyro_samples_the_same_posterior():
     """NUTS on the program as it stands, all of it at once, knows nothing of how ours goes about it."""
     annotations = Annotations.from_rankings({"cases": SMALL}, classes=list("abcdefgh"))
-    each = per == "annotator"
-    bucket, slots = buckets("apart" if each else "merged", not each, annotations)
+    bucket, slots = buckets("apart", False, annotations)
     whose = np.zeros((3, bucket.shape.annotations), int)
-    if each:
-        whose[bucket.case, bucket.row] = annotations.annotation_annotator[bucket.annotations]
+    whose[bucket.case, bucket.row] = annotations.annotation_annotator[bucket.annotations]
     # NUTS diverges where reliabilities are in the hundreds, which this prior but seldom allows, unlike the usual one.
     kernel = NUTS(tempered_plackett_luce, target_accept_prob=0.95)
     nuts = MCMC(kernel, num_warmup=500, num_samples=700, num_chains=4, chain_method="vectorized", progress_bar=False)
-    given = {"n_annotators": 3 if each else 0, "location": 0.3, "scale": 0.5, "spread_scale": 0.3}
-    nuts.run(jax.random.key(0), [bucket.data], [jnp.asarray(whose)] if each else None, **given)
+    given = {"n_annotators": 3, "location": 0.3, "scale": 0.5, "spread_scale": 0.3}
+    nuts.run(jax.random.key(0), [bucket.data], [jnp.asarray(whose)], **given)
     assert nuts.get_extra_fields()["diverging"].sum() <= 2
     theirs = nuts.get_samples(group_by_chain=True)
-    settings = {**SETTINGS, "draws": 500, "warmup": 1000}
-    posterior = pb.infer_reliability(annotations, per=per, prior=(0.3, 0.5), spread=0.3, seed=4, **settings)
+    settings = {**SETTINGS, "draws": 500, "warmup": 1000, "seed": 4}
+    posterior = pb.infer_reliability(annotations, per="annotator", prior=(0.3, 0.5), spread=0.3, **settings)
     ours = {name: posterior["posterior"][name].values for name in posterior["posterior"]}
     pairs = {"reliability": (np.log(theirs["reliability"]), np.log(ours["reliability"]))}
-    if each:
-        pairs["spread"] = theirs["spread"], ours["spread"]
-        for i, name in enumerate(["ann", "bob", "cy"]):
-            pairs[name] = (np.log(given["annotator_reliability"][..., i]) for given in (theirs, ours))
+    pairs["spread"] = theirs["spread"], ours["spread"]
+    for i, name in enumerate(["ann", "bob", "cy"]):
+        pairs[name] = (np.log(of["annotator_reliability"][..., i]) for of in (theirs, ours))
     for place, case in enumerate(bucket.cases):
         for k, slot in enumerate(range(*slots.start[case : case + 2])):
             pairs[f"slot {slot}"] = theirs["plausibility_0"][:, :, place, 0, k], ours["plausibility"][..., slot]
-    assert len(pairs) == 9 + (5 if each else 1)
+    assert len(pairs) == 9 + 5
     for name, (one, other) in pairs.items():
         (expected, error), (found, own) = moments(one), moments(other)
-        # Fourteen quantities of two moments each, twice: 4.2 is exceeded in one of a thousand.
+        # Fourteen quantities of two moments each: 4.2 is exceeded in one of a thousand.
         assert (np.abs(found - expected) < 4.2 * np.hypot(error, own)).all(), (name, found, expected)
 
 

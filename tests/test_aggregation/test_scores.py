@@ -148,8 +148,9 @@ def test_results(posterior):
 
 @pytest.mark.slow
 def test_sweep_and_report(tmp_path):
-    swept = pb.sweep(SCORES, PREDICTIONS, {"normal-scores": (1, 3)}, threshold=0, prior=PRIOR, progress=False)
-    assert [run.label for run in swept.runs] == ["normal-scores@1", "normal-scores@3"]
+    options = {"threshold": 0, "prior": PRIOR, "k": 1, "metrics": {}, "draws": 50, "progress": False}
+    swept = pb.sweep(SCORES, PREDICTIONS, {"normal-scores": (1,)}, **options)
+    assert [run.label for run in swept.runs] == ["normal-scores@1"]
     assert swept.annotations == SCORES.split(0)
     assert "score_certainty" in swept.certainty
     pb.report(swept, tmp_path / "r.html")
@@ -163,7 +164,7 @@ def run(*words):
 
 
 @pytest.mark.slow
-def test_commands(tmp_path):
+def test_commands(tmp_path, no_report):
     TABLE.to_csv(tmp_path / "scores.csv", index=False)
     out = tmp_path / "p.nc"
     done = run(

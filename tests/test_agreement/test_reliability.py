@@ -305,7 +305,7 @@ def simulated(n_labels, seed=0, n_cases=120):
 
 def test_latent_truth_has_the_greatest_likelihood():
     """The likelihood by its definition falls in whichever direction the estimate is left."""
-    rows, _, _ = simulated(3)
+    rows, _, _ = simulated(3, n_cases=80)
     labels = pb.agreement.Labels.of(rows)
     code = labels.coded[1]
     found = OneCoin(labels, code, np.full(3, 1 / 2)).accuracies(np.ones((1, len(labels.cases))), sweeps=500)[0]
@@ -321,7 +321,7 @@ def test_latent_truth_has_the_greatest_likelihood():
     def best(accuracy):
         """With the shares of the labels that suit it."""
         shares = np.full(3, 1 / 3)
-        for _ in range(100):
+        for _ in range(50):
             given = np.zeros(3)
             for i in range(len(labels.cases)):
                 own = slice(labels.start[i], labels.start[i + 1])

@@ -47,7 +47,7 @@ def test_a_perfect_classifier_is_perfect_in_any_order_of_numbers(annotations, sc
         pb.evaluate(posterior, {"A": scores}, progress=False)
 
 
-def test_files_on_the_command_line(annotations, scores, tmp_path):
+def test_files_on_the_command_line(annotations, scores, tmp_path, no_report):
     """pandas writes an index of 0, 1, … into the metadata of Parquet, with its name."""
     annotations.to_table().to_csv(tmp_path / "annotations.csv", index=False)
     shuffled = scores.sample(frac=1, random_state=1)

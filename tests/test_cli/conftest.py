@@ -14,11 +14,6 @@ def data(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(autouse=True)
-def optimise_what_is_slow():
-    """Nothing: slow commands compile much and sample little."""
-
-
 @pytest.fixture(scope="session")
 def predictions(data):
     return ["--predictions", f"A={data / 'predictions-A.csv'}", "--predictions", f"B={data / 'predictions-B.csv'}"]

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from plausibly.cli import _evaluate as evaluating
 from tests.test_cli.run import plausibly
 
 N = 24
+pytestmark = pytest.mark.usefixtures("no_report")
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +27,6 @@ def files(tmp_path_factory):
     pd.DataFrame({"case": cases, "score": random.random(N)}).to_csv(folder / "a.csv", index=False)
     pd.DataFrame({"case": cases, "score": random.random(N)}).to_csv(folder / "b.csv", index=False)
     return folder
-
-
-@pytest.fixture(autouse=True)
-def no_report(monkeypatch):
-    """The report takes longer than everything else."""
-    monkeypatch.setattr(evaluating, "report", lambda *given, **options: None)
 
 
 def run(files, out, *options, status=0, model=("--model", "dirichlet-categorical@1", "--draws", 20, "--chains", 2)):

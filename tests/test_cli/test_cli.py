@@ -42,12 +42,6 @@ def evaluated(data, given, tmp_path_factory):
     return result, out, words
 
 
-@pytest.fixture
-def no_report(monkeypatch):
-    """Of a command whose report is not looked at, since it takes longer than everything else."""
-    monkeypatch.setattr(evaluating, "report", lambda *given, **options: None)
-
-
 def test_evaluate_writes_the_files_that_it_names(evaluated):
     _, out, _ = evaluated
     posteriors = {"posterior-prirn-10.nc", "posterior-prirn-30.5.nc", "posterior-irn.nc"}

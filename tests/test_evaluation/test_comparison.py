@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plausibly as pb
@@ -75,6 +75,7 @@ def test_unknown_names_are_refused():
 values = st.lists(st.lists(st.integers(0, 3), min_size=5, max_size=5), min_size=1, max_size=4)
 
 
+@settings(max_examples=30)
 @given(values=values, smaller=st.booleans())
 def test_rankings_are_counted_draw_by_draw(values, smaller):
     found = results(np.array(values) / 4)

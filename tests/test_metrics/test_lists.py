@@ -4,13 +4,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plausibly.metrics import METRICS, ranked_classes
 from plausibly.metrics._certainty import set_certainty
 
 
+@settings(max_examples=25)
 @given(
     scores=st.lists(st.lists(st.integers(0, 3), min_size=5, max_size=5), min_size=3, max_size=3), k=st.integers(1, 5)
 )
@@ -40,6 +41,7 @@ def test_unsigned_scores_and_negative_zero(make):
 lists = st.permutations(range(7))
 
 
+@settings(max_examples=25)
 @given(predicted=lists, plausible=lists, depth=st.integers(1, 7))
 def test_counts_of_shared_classes_are_those_of_sets(predicted, plausible, depth):
     a, b = predicted[:depth], plausible[:depth]

@@ -6,7 +6,6 @@ import pytest
 from sklearn import metrics as sk
 
 import plausibly as pb
-from plausibly.cli import _evaluate as evaluating
 from plausibly.errors import ArgumentError, PredictionError
 from plausibly.report._summary import sentences
 from tests.test_cli.run import plausibly
@@ -148,8 +147,7 @@ def test_the_command_grades_scores_without_a_threshold(files, scale):
     assert (files / "out" / "report.html").exists()
 
 
-def test_the_command_grades_scores_under_a_model(files, monkeypatch):
-    monkeypatch.setattr(evaluating, "report", lambda *given, **options: None)
+def test_the_command_grades_scores_under_a_model(files, no_report):
     TABLE.query("score < 5").head(12).to_csv(files / "fresh.csv", index=False)  # has the same scale all the same
     given = ["--model", "dirichlet-categorical@1", "--draws", 20, "--chains", 2, "--fresh-labels", files / "fresh.csv"]
     shown = run(files, "--ordered", *given)

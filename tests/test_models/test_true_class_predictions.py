@@ -255,7 +255,7 @@ def test_the_model_for_one_truth_depends_on_what_is_known_of_annotators():
         one_truth_model(ranked, predictions=True)
 
 
-def test_the_command_for_one_truth(tmp_path):
+def test_the_command_for_one_truth(tmp_path, no_report):
     annotations, _, scores = crowd(n=60)
     table = pd.DataFrame(LabelledCases.of(annotations).votes, columns=annotations.classes)
     table.insert(0, "case", annotations.cases)

@@ -125,7 +125,7 @@ def test_thresholds_by_draw_are_of_drawn_classes(simulated):
     assert found.threshold.item() == plain.threshold.item()
 
 
-def test_dawid_skene_on_the_command_line(tmp_path):
+def test_dawid_skene_on_the_command_line(tmp_path, no_report):
     """Certainty and accuracy of files are those of the probabilities in the posterior that is kept."""
     annotations, truth = crowd(n=300, spammers=4)
     pb.write_annotations(annotations, tmp_path / "labels.csv")

@@ -35,9 +35,14 @@ ANNOTATIONS = pb.Annotations.from_counts(np.random.default_rng(1).multinomial(3,
 SCORES = {"A": PLAUSIBILITY + 0.05}
 
 
-@pytest.mark.parametrize("given", [{"predictions": SCORES}, {"class_prior": "learned"}], ids=["predictions", "learned"])
 @pytest.mark.parametrize(
-    "model", [first_choice, declared(), declared(options=BORROWING)], ids=["program", "model", "borrowing"]
+    ("model", "given"),
+    [
+        (first_choice, {"class_prior": "learned"}),
+        (declared(), {"predictions": SCORES}),
+        (declared(options=BORROWING), {"predictions": SCORES}),
+    ],
+    ids=["program", "model", "borrowing"],
 )
 def test_a_program_has_the_exact_posterior_of_its_prior(model, given):
     exact = pb.aggregate(ANNOTATIONS, "dirichlet-categorical", **given, **SETTINGS)

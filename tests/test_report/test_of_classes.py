@@ -14,6 +14,7 @@ from plausibly.report._tables import value_and_interval
 from tests.test_report.test_report import EVIL, Page
 
 MODEL = {"model": "dirichlet-categorical", "reliability": 1, "class_prior": "predictions", "draws": 50}
+RECOMMENDED = {"rec": MODEL}
 TWO = {"AUROC": "auroc", "PPV": "ppv", "NPV": "npv", "Brier score": "brier", "Log score": "log_score"}
 TWO |= {"Sensitivity": "sensitivity", "Specificity": "specificity"}
 
@@ -30,8 +31,8 @@ def labelled(n_classes, n_labels=3, n_cases=60, seed=0):
     return annotations, {name: of / of.sum(axis=1, keepdims=True) for name, of in zip("AB", noisy, strict=True)}
 
 
-def pages(annotations, predictions, **options):
-    swept = pb.sweep(annotations, predictions, {"rec": MODEL}, progress=False, **options)
+def pages(annotations, predictions, models=RECOMMENDED, **options):
+    swept = pb.sweep(annotations, predictions, models, progress=False, **options)
     text = render(swept)
     return swept, text, Page(text)
 
@@ -41,20 +42,14 @@ def two():
     annotations, predictions = labelled(2)
     patient = np.arange(60) // 2
     swept, text, page = pages(annotations, predictions, clusters=patient)
-    posterior = pb.aggregate(annotations, **MODEL, predictions=predictions, seed=0, progress=False)
-    options = {"metrics": [*TWO.values(), "confusion"], "clusters": patient, "progress": False}
-    results = [pb.evaluate(posterior, predictions, **options)]
-    results.append(pb.evaluate(annotations, predictions, truth="annotator", **options))
-    return swept, text, page, results
+    return swept, text, page, truths(swept)
 
 
 @pytest.fixture(scope="module")
 def three():
     annotations, predictions = labelled(3)
     swept, text, page = pages(annotations, predictions)
-    posterior = pb.aggregate(annotations, **MODEL, predictions=predictions, seed=0, progress=False)
-    metrics = ["confusion", "sensitivity", "ppv", "f1"]
-    return swept, text, page, pb.evaluate(posterior, predictions, metrics=metrics, progress=False)
+    return swept, text, page, swept.runs[0].results
 
 
 def captions(text):
@@ -197,7 +192,7 @@ def test_the_prior_of_a_recommended_run_is_not_to_be_learned_again():
 def test_hard_labels_have_neither_order_nor_calibration():
     annotations, predictions = labelled(2)
     hard = {"A": np.eye(2)[predictions["A"].argmax(axis=1)]}
-    _, text, page = pages(annotations, hard)
+    _, text, page = pages(annotations, hard, {"majority-vote": None}, k=1)
     name = next(found for words, found in captions(text).items() if words.startswith("Against what one expert"))
     assert page.tables[name][0] == ["Classifier", "Sensitivity", "Specificity", "PPV", "NPV"]
     assert not any(attrs["alt"].startswith(("ROC", "Calibration")) for tag, attrs in page.tags if tag == "img")
@@ -205,7 +200,7 @@ def test_hard_labels_have_neither_order_nor_calibration():
 
 def test_scores_that_are_no_probabilities_have_an_order_but_no_calibration():
     annotations, predictions = labelled(2)
-    _, text, page = pages(annotations, {"A": np.log(predictions["A"])})
+    _, text, page = pages(annotations, {"A": np.log(predictions["A"])}, {"majority-vote": None}, k=1)
     name = next(found for words, found in captions(text).items() if words.startswith("Against what one expert"))
     assert page.tables[name][0] == ["Classifier", "AUROC", "Sensitivity", "Specificity", "PPV", "NPV"]
 

@@ -16,7 +16,7 @@ from plausibly.report._summary import _judged_by, agreement, attainable, next_st
 from plausibly.report._tables import convergence_table, lead
 
 QUIET = {"progress": False}
-FAST = {"draws": 200} | QUIET
+FAST = {"draws": 200, "k": 1} | QUIET
 
 
 def whole(swept):

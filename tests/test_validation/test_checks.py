@@ -1,0 +1,83 @@
+"""The short forms of checks pass, and what is broken on purpose is caught by them."""
+
+from functools import partial
+
+import pytest
+
+from validation import annotators, conformal, evidence, intervals, judge, panels, planning, weighted_reliability
+from validation._breaks import BREAKS, broken
+from validation._result import Settings, Verdict
+from validation._worlds import dirichlet
+
+
+def short(module, **sizes):
+    """The check of a module, with some of its sizes changed."""
+
+    def verdict(monkeypatch):
+        for name, value in sizes.items():
+            monkeypatch.setattr(module, name, value)
+        return Verdict(tuple(module.check(Settings(quick=True, progress=False))))
+
+    return verdict
+
+
+def sets(_):
+    found = conformal.coverage("clear-cut", 20, 600, [0, 1])
+    return Verdict(
+        tuple(
+            conformal._result(score, 20, kept, conformal.TARGETS[target][2], randomised=randomised)
+            for (score, target, randomised), kept in found.items()
+        )
+    )
+
+
+def coverage(_):
+    return Verdict(tuple(intervals._results("many labels", 60, intervals.coverage("many labels", 60, 25, seed=1))))
+
+
+def accuracies(_):
+    return Verdict(tuple(evidence.results("400 cases", evidence.coverage(partial(dirichlet, n=400), 12, seed=0))))
+
+
+# Check, number of p-values, and what is broken, with a quantity that is then wrong.
+OF_SETS = [name for name, one in BREAKS.items() if one.group == "conformal"]
+SHORT = {
+    "conformal": (sets, len(conformal.SCORES) * len(conformal.TARGETS) * 9, dict.fromkeys(OF_SETS)),
+    "intervals": (coverage, 2 * 3, {"intervals-cases": None}),
+    "evidence": (accuracies, 2 * 4, {"evidence-left-out": "top-1"}),
+    "judge": (short(judge, EPSILONS=(0.2,), ANNOTATORS=(3,), QUICK=200, QUICK_SIZES=(50,)), 1, {"judge-doubled": None}),
+    "panels": (short(panels, _LARGE=20_000), 2 * 9, {"panels-clusters": "60 clusters"}),
+    "annotators": (short(annotators, KINDS={"categories": "nominal"}), None, {"no-copies": None}),
+    "weighted": (short(weighted_reliability, LABELS=(5,), N_CASES=400, REPLICATES=100), None, {"wrong-labels": None}),
+    "planning": (short(planning, QUICK=12), None, {}),
+}
+SLOW = {"annotators", "weighted", "planning"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in SHORT]
+)
+def test_a_short_form_passes_and_what_is_broken_is_caught(name, monkeypatch):
+    check, n_tests, breaks = SHORT[name]
+    verdict = check(monkeypatch)
+    assert n_tests in (None, verdict.n_tests)
+    assert verdict.passed, str(verdict)
+    for one, quantity in breaks.items():
+        with broken(one):
+            caught = {result.quantity for result in check(monkeypatch).failures}
+        assert caught, one
+        assert quantity is None or quantity in caught
+        assert name != "panels" or caught == {quantity}
+
+
+def test_the_share_to_be_covered_is_that_of_the_accuracies():
+    """The share of pairs that agree and are right, of many cases, is its expectation."""
+    found = []
+    for seed in range(4):
+        rows, truth, share = weighted_reliability.simulate(3, seed)
+        right = {}
+        for case, _, label in rows:
+            right.setdefault(case, []).append(label == truth[case])
+        pairs = [sum(r) * (sum(r) - 1) / (len(r) * (len(r) - 1)) for r in right.values()]
+        found.append(sum(pairs) / len(pairs) - share)
+    assert abs(sum(found) / 4) < 0.05
