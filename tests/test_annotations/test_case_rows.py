@@ -23,8 +23,6 @@ RECORDS = [
     {"id": "q", "annotations": ["a", "a"], "annotators": ["bob", "cy"], "age": [41, 52], "site": "south"},
 ]
 COLUMNS = {name: [record[name] for record in RECORDS] for name in RECORDS[0]}
-
-
 SITES = {"p": "north", "q": "south"}
 
 
@@ -146,17 +144,10 @@ def test_reads_lists_in_cells(form, tmp_path):
         }[form]
         assert Annotations.from_case_rows(source) == EXPECTED
     labels = Labels.of(source, columns=["site", "age"])
-    assert dict(zip(labels.annotators[labels.annotator], labels.floats("age"), strict=True)) == {
-        "ann": 30,
-        "bob": 41,
-        "cy": 52,
-    }
-    assert read_metadata(source)["site"].to_dict() == {"p": "north", "q": "south"}
-    assert {who: float(age) for who, age in read_metadata(source, "annotators")["age"].items()} == {
-        "ann": 30,
-        "bob": 41,
-        "cy": 52,
-    }
+    ages = {"ann": 30, "bob": 41, "cy": 52}
+    assert dict(zip(labels.annotators[labels.annotator], labels.floats("age"), strict=True)) == ages
+    assert read_metadata(source)["site"].to_dict() == SITES
+    assert {who: float(age) for who, age in read_metadata(source, "annotators")["age"].items()} == ages
     assert len(audit(source))
 
 
@@ -198,10 +189,7 @@ def test_rankings_ties_and_what_says_nothing():
 def test_soft_labels_count_as_so_many_annotators(tmp_path):
     records = [{"id": "p", "soft_label": {"a": 0.55, "b": 0.45}}, {"id": "q", "soft_label": {"b": 1.0}}]
     found = Annotations.from_case_rows(records, soft_weight=10)
-    assert [len(found.of_case(case) if hasattr(found, "of_case") else found.rankings(case)) for case in "pq"] == [
-        10,
-        10,
-    ]
+    assert [len(found.rankings(case)) for case in "pq"] == [10, 10]
     first = [blocks[0][0] for blocks in found.rankings("p").values()]
     assert (first.count("a"), first.count("b")) == (6, 4)
     path = write(tmp_path / "soft.jsonl", records)
@@ -214,11 +202,7 @@ def test_soft_labels_count_as_so_many_annotators(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "annotations",
-    [
-        EXPECTED,
-        Annotations.from_rankings([[[["a"], ["b", "c"]], [["b"]]], [[["c"]]]]),
-    ],
+    "annotations", [EXPECTED, Annotations.from_rankings([[[["a"], ["b", "c"]], [["b"]]], [[["c"]]]])]
 )
 def test_lines_by_case_are_read_as_written(annotations, tmp_path):
     write_annotations(annotations, tmp_path / "a.jsonl")
@@ -226,93 +210,81 @@ def test_lines_by_case_are_read_as_written(annotations, tmp_path):
 
 
 DAMAGED = {
-    "case rows": (
-        [
-            [{"id": "p", "annotations": ["a", "b"], "annotators": ["x"]}],
-            [{"id": "p", "annotations": ["a"], "annotators": ["x"]}] * 2,
-            [{"id": "p", "annotations": ["a"]}, {"id": "q", "annotations": ["a"], "annotators": ["x"]}],
-            [{"id": "p", "annotations": ["a"], "annotators": [None]}],
-            [{"id": "p", "annotations": ["a"], "annotators": [""]}],
-            [{"id": True, "annotations": ["a"]}],
-            [{"id": "p", "annotations": [{"x": 1}, "a"]}],
-            [{"id": "p", "annotations": ["a"]}, 7],
-            [{"id": "p", "annotations": ["a", "b"], "annotators": ["x", "x"]}],
-            [{"id": "p", "annotations": [0.5]}],
-            [{"id": "p", "annotations": ["a"], "labels": ["b"]}],
-            [{"id": "p", "annotations": [[]]}],
-        ]
-    ),
-    "argilla": (
-        [
-            [argilla("p", {"u": "a"})] * 2,
-            [argilla("p", {}) | {"responses": {"label": "a"}}],
-            [argilla("p", {}) | {"responses": {"label": ["a"]}}],
-            [argilla("p", {}) | {"responses": []}],
-            [argilla("p", {}) | {"responses": {"x": [], "y": []}}],
-            [argilla("p", {"u": {"a": 1}})],
-            [argilla("p", {"u": [{"value": "x", "rank": "one"}]})],
-            [flat("p", {"u": "a"}) | {"label.responses.users": ["u", "v"]}],
-            [flat("p", {"u": "a"}) | {"label.responses": "a"}],
-            [argilla("p", {"u": "a"}), 3],
-            [argilla("p", {"u": "a"}, "discarded")],
-        ]
-    ),
-    "prodigy": (
-        [
-            [prodigy("p", "u", ["a"], "yes")],
-            [prodigy("p", "u", "a")],
-            [prodigy("p", "u", ["a"])] * 2,
-            [prodigy("p", "u", [])],
-            [prodigy("p", "u", [{"x": 1}])],
-            [prodigy("p", "u", ["a"]), 5],
-            [prodigy("p", "u", ["a"]), {"answer": "accept"}],
-            [prodigy(None, "u", ["a"]) | {"_input_hash": 1.5}],
-            [prodigy("p", 1.5, ["a"])],
-            [prodigy("p", "u", ["a"]), prodigy("q", None, ["a"]) | {"_session_id": None}],
-        ]
-    ),
-    "doccano": (
-        [
-            [{"id": 1, "label": ["a"]}] * 2,
-            [{"id": 1, "label": ["a"]}, {"id": 2}],
-            [{"id": 1, "label": ["a"]}, {"id": 2, "label": "a"}],
-            [{"id": 1, "label": ["a"]}, 3],
-            [{"id": None, "label": ["a"]}, {"id": "0", "label": ["a"]}],
-            [{"id": 1, "label": []}],
-            [{"id": 1, "label": [{"a": 1}]}],
-            [{"id": 1, "label": ["a", "a"]}],
-            [{"id": 1.5, "label": ["a"]}],
-            [{"id": " ", "label": ["a"]}],
-        ]
-    ),
-    "nested": (
-        [
-            {"p": {"ann": {"x": 1}}},
-            {"p": {"ann": ["a", "a"]}},
-            {"p": {"ann": None}},
-            {"p": {"": "a"}},
-            {"": {"ann": "a"}},
-            {"p": {"ann": 0.5}},
-            {"p": {"ann": [[]]}},
-            {"p": {"annotations": "a,b", "annotators": "x"}},
-            {"p": {"annotations": ["a"], "annotators": {"x": 1}}},
-            {"p": {"annotations": 3}},
-        ]
-    ),
-    "soft": (
-        [
-            [{"id": "p", "soft_label": {"a": 0.5, "b": 0.2}}],
-            [{"id": "p", "soft_label": {"a": -0.5, "b": 1.5}}],
-            [{"id": "p", "soft_label": {"a": "x"}}],
-            [{"id": "p", "soft_label": {}}],
-            [{"id": "p", "soft_label": [0.5, 0.5]}],
-            [{"id": "p", "soft_label": {"a": float("nan"), "b": 1}}],
-            [{"id": "p", "soft_label": {"a": None}}],
-            [{"id": "p", "soft_label": {"a": 1.0}}] * 2,
-            [{"id": "p", "soft_label": {"a": 1.0}}, {"id": "q", "annotations": ["a"], "annotators": ["x"]}],
-            [{"id": "p", "soft_label": "x"}],
-        ]
-    ),
+    "case rows": [
+        [{"id": "p", "annotations": ["a", "b"], "annotators": ["x"]}],
+        [{"id": "p", "annotations": ["a"], "annotators": ["x"]}] * 2,
+        [{"id": "p", "annotations": ["a"]}, {"id": "q", "annotations": ["a"], "annotators": ["x"]}],
+        [{"id": "p", "annotations": ["a"], "annotators": [None]}],
+        [{"id": "p", "annotations": ["a"], "annotators": [""]}],
+        [{"id": True, "annotations": ["a"]}],
+        [{"id": "p", "annotations": [{"x": 1}, "a"]}],
+        [{"id": "p", "annotations": ["a"]}, 7],
+        [{"id": "p", "annotations": ["a", "b"], "annotators": ["x", "x"]}],
+        [{"id": "p", "annotations": [0.5]}],
+        [{"id": "p", "annotations": ["a"], "labels": ["b"]}],
+        [{"id": "p", "annotations": [[]]}],
+    ],
+    "argilla": [
+        [argilla("p", {"u": "a"})] * 2,
+        [argilla("p", {}) | {"responses": {"label": "a"}}],
+        [argilla("p", {}) | {"responses": {"label": ["a"]}}],
+        [argilla("p", {}) | {"responses": []}],
+        [argilla("p", {}) | {"responses": {"x": [], "y": []}}],
+        [argilla("p", {"u": {"a": 1}})],
+        [argilla("p", {"u": [{"value": "x", "rank": "one"}]})],
+        [flat("p", {"u": "a"}) | {"label.responses.users": ["u", "v"]}],
+        [flat("p", {"u": "a"}) | {"label.responses": "a"}],
+        [argilla("p", {"u": "a"}), 3],
+        [argilla("p", {"u": "a"}, "discarded")],
+    ],
+    "prodigy": [
+        [prodigy("p", "u", ["a"], "yes")],
+        [prodigy("p", "u", "a")],
+        [prodigy("p", "u", ["a"])] * 2,
+        [prodigy("p", "u", [])],
+        [prodigy("p", "u", [{"x": 1}])],
+        [prodigy("p", "u", ["a"]), 5],
+        [prodigy("p", "u", ["a"]), {"answer": "accept"}],
+        [prodigy(None, "u", ["a"]) | {"_input_hash": 1.5}],
+        [prodigy("p", 1.5, ["a"])],
+        [prodigy("p", "u", ["a"]), prodigy("q", None, ["a"]) | {"_session_id": None}],
+    ],
+    "doccano": [
+        [{"id": 1, "label": ["a"]}] * 2,
+        [{"id": 1, "label": ["a"]}, {"id": 2}],
+        [{"id": 1, "label": ["a"]}, {"id": 2, "label": "a"}],
+        [{"id": 1, "label": ["a"]}, 3],
+        [{"id": None, "label": ["a"]}, {"id": "0", "label": ["a"]}],
+        [{"id": 1, "label": []}],
+        [{"id": 1, "label": [{"a": 1}]}],
+        [{"id": 1, "label": ["a", "a"]}],
+        [{"id": 1.5, "label": ["a"]}],
+        [{"id": " ", "label": ["a"]}],
+    ],
+    "nested": [
+        {"p": {"ann": {"x": 1}}},
+        {"p": {"ann": ["a", "a"]}},
+        {"p": {"ann": None}},
+        {"p": {"": "a"}},
+        {"": {"ann": "a"}},
+        {"p": {"ann": 0.5}},
+        {"p": {"ann": [[]]}},
+        {"p": {"annotations": "a,b", "annotators": "x"}},
+        {"p": {"annotations": ["a"], "annotators": {"x": 1}}},
+        {"p": {"annotations": 3}},
+    ],
+    "soft": [
+        [{"id": "p", "soft_label": {"a": 0.5, "b": 0.2}}],
+        [{"id": "p", "soft_label": {"a": -0.5, "b": 1.5}}],
+        [{"id": "p", "soft_label": {"a": "x"}}],
+        [{"id": "p", "soft_label": {}}],
+        [{"id": "p", "soft_label": [0.5, 0.5]}],
+        [{"id": "p", "soft_label": {"a": float("nan"), "b": 1}}],
+        [{"id": "p", "soft_label": {"a": None}}],
+        [{"id": "p", "soft_label": {"a": 1.0}}] * 2,
+        [{"id": "p", "soft_label": {"a": 1.0}}, {"id": "q", "annotations": ["a"], "annotators": ["x"]}],
+        [{"id": "p", "soft_label": "x"}],
+    ],
 }
 
 

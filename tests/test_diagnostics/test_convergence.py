@@ -226,13 +226,7 @@ def test_a_lost_convergence_is_computed_again_also_from_a_file(tmp_path):
     with Progress(False) as progress:
         expected = convergence(draws, SLOTS, statistics["diverging"], statistics=statistics, progress=progress)
     posterior = build_posterior(
-        draws,
-        ANNOTATIONS,
-        SLOTS,
-        point=draws[0, 0],
-        concentration=1.0,
-        sample_stats=statistics,
-        convergence=expected,
+        draws, ANNOTATIONS, SLOTS, point=draws[0, 0], concentration=1.0, sample_stats=statistics, convergence=expected
     )
     groups = to_groups(posterior)
     kept = groups.pop("convergence")

@@ -110,8 +110,7 @@ def test_trees():
 
 
 @pytest.mark.parametrize(
-    ("distance", "library", "extra"),
-    [(Levenshtein(), "rapidfuzz", "text"), (TreeEdit(), "apted", "trees")],
+    ("distance", "library", "extra"), [(Levenshtein(), "rapidfuzz", "text"), (TreeEdit(), "apted", "trees")]
 )
 def test_without_the_library_its_command_is_named(monkeypatch, distance, library, extra):
     monkeypatch.setitem(sys.modules, library, None)

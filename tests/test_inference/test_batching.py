@@ -195,10 +195,7 @@ def test_shapes_become_more_with_the_work():
 
 
 @settings(max_examples=30)
-@given(
-    st.dictionaries(SHAPES, st.integers(1, 50), min_size=1, max_size=6),
-    st.floats(0, 1e5),
-)
+@given(st.dictionaries(SHAPES, st.integers(1, 50), min_size=1, max_size=6), st.floats(0, 1e5))
 def test_plans_have_room_for_all_and_cost_no_more_than_the_shapes_of_the_cases(counts, worth):
 
     def total(shapes):

@@ -31,8 +31,7 @@ def enumerated(weights, rest):
 
 
 @pytest.mark.parametrize(
-    ("weights", "rest"),
-    [([3.0, 1.0], 1.0), ([0.2, 5.0, 1.0], 0.7), ([1.0, 0.2, 0.7, 4.0, 2.0], 0.4)],
+    ("weights", "rest"), [([3.0, 1.0], 1.0), ([0.2, 5.0, 1.0], 0.7), ([1.0, 0.2, 0.7, 4.0, 2.0], 0.4)]
 )
 def test_orders_come_with_their_probabilities(weights, rest):
     n = 40_000
