@@ -49,7 +49,7 @@ def two():
 def three():
     annotations, predictions = labelled(3)
     swept, text, page = pages(annotations, predictions)
-    return swept, text, page, swept.runs[0].results
+    return swept, text, page, truths(swept)[0]
 
 
 def captions(text):
