@@ -23,13 +23,7 @@ By = str | Sequence[str] | Mapping[str, Mapping[str, Any]] | None
 
 
 def columns_of(by: By) -> list[str]:
-    """Names of columns of the labels; none where groups are given as mappings.
-
-    Raises
-    ------
-    ArgumentError
-        If they are neither.
-    """
+    """Names of columns of the labels; none where groups are given as mappings. Refuses anything else."""
     if by is None or isinstance(by, Mapping):
         return []
     names = [by] if isinstance(by, str) else list(by)

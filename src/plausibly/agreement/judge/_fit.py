@@ -126,21 +126,12 @@ def answers_of(labels: Labels, models: Mapping[str, Predictions], distance: Any,
 
 
 def fit(
-    answers: Answers,
-    clusters: Int[np.ndarray, " case"],
-    *,
-    ci_prob: float,
-    draws: int,
-    chains: int,
-    warmup: int,
-    seed: int,
-    progress: bool,
+    answers: Answers, clusters: Int[np.ndarray, " case"], ci_prob: float, sampling: dict[str, Any]
 ) -> tuple[dict[str, Fit], Posterior]:
     """Fit annotators alone, for the truth, and once with each model, for its ability."""
-    sampling = {"draws": draws, "chains": chains, "warmup": warmup, "seed": seed, "progress": progress}
     alone = _sampled(answers.annotations, answers.model, sampling, lambda ability: (ability.mean(axis=1),))
     typical = None if answers.model == RANKED else _abilities(alone).mean(axis=1)
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(sampling["seed"])
     cluster = np.unique(clusters[answers.case], return_inverse=True)[1]
     found = {}
     for name, annotations in answers.with_model.items():
@@ -165,7 +156,7 @@ def fit(
             right=right,
             vote=_vote(said, answers.votes),
             converged=_converged(
-                chains, *_compared(scale), *([] if typical is None else [typical, right.mean(axis=1)])
+                sampling["chains"], *_compared(scale), *([] if typical is None else [typical, right.mean(axis=1)])
             ),
         )
     return found, alone

@@ -153,7 +153,7 @@ def judge(
         reasons = {name: {} if words is None else {"unknown labels": words} for name, words in strange.items()}
     if isinstance(answers, Answers):
         sampling = {"draws": draws, "chains": chains, "warmup": warmup, "seed": seed, "progress": progress}
-        fits, alone = fit(answers, compared.clusters, ci_prob=ci_prob, **sampling)
+        fits, alone = fit(answers, compared.clusters, ci_prob, sampling)
         truth = None if answers.model == RANKED else dense_draws(alone, answers.votes.shape).mean(axis=0)
         for name, found in fits.items():
             reasons[name] |= reasons_of(truth, answers, found, test, name)

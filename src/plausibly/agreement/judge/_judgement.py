@@ -19,13 +19,13 @@ _NUMBERS = (
     "The labels are numbers, and two different ones count as equally far apart; if they are amounts, judge by "
     'distance="squared" (--distance squared)'
 )
-NAMES = ("closeness", "replacement", "as one of them", "truth")
 QUESTIONS = {
     "closeness": "Is it as close to the annotators as they are to each other?",
     "replacement": "Does it pass the alternative annotator test?",
     "as one of them": "Treated as one more annotator, is it as good as the average annotator?",
     "truth": "Is it as accurate against the inferred truth as the average annotator?",
 }
+NAMES = tuple(QUESTIONS)
 
 
 @dataclass(frozen=True)
