@@ -68,20 +68,14 @@ from plausibly.distances._vectors import RootMeanSquare as RootMeanSquare
 from plausibly.distances._vectors import ShareUnequal as ShareUnequal
 
 # The named ones, as functions.
-nominal, ordinal = DISTANCES["nominal"], DISTANCES["ordinal"]
-interval, ratio, circular = DISTANCES["interval"], DISTANCES["ratio"], DISTANCES["circular"]
-share_unequal, rmse = DISTANCES["share_unequal"], DISTANCES["rmse"]
-box_count, box_iou = DISTANCES["box_count"], DISTANCES["box_iou"]
-box_giou, box_l2 = DISTANCES["box_giou"], DISTANCES["box_l2"]
-keypoint_count, keypoint_iou = DISTANCES["keypoint_count"], DISTANCES["keypoint_iou"]
-keypoint_oks = DISTANCES["keypoint_oks"]
-span_count = DISTANCES["span_count"]
-span_f1_lenient_range_lenient_tag = DISTANCES["span_f1_lenient_range_lenient_tag"]
-span_f1_lenient_range_strict_tag = DISTANCES["span_f1_lenient_range_strict_tag"]
-span_f1_strict_range_lenient_tag = DISTANCES["span_f1_strict_range_lenient_tag"]
-span_f1_strict_range_strict_tag = DISTANCES["span_f1_strict_range_strict_tag"]
-kendall, spearman, kendall_at_5 = DISTANCES["kendall"], DISTANCES["spearman"], DISTANCES["kendall_at_5"]
-levenshtein, bleu, gleu = DISTANCES["levenshtein"], DISTANCES["bleu"], DISTANCES["gleu"]
-tree_edit, tree_edit_norm = DISTANCES["tree_edit"], DISTANCES["tree_edit_norm"]
-tree_edit_diff = DISTANCES["tree_edit_diff"]
-partial_rankings = DISTANCES["partial_rankings"]
+nominal, ordinal = BY_TYPE["categories"].values()
+interval, ordinal, ratio, circular = BY_TYPE["numbers"].values()
+share_unequal, rmse = BY_TYPE["vectors"].values()
+box_count, box_iou, box_giou, box_l2 = BY_TYPE["boxes"].values()
+keypoint_count, keypoint_iou, keypoint_oks = BY_TYPE["keypoints"].values()
+span_count, span_f1_lenient_range_lenient_tag, span_f1_lenient_range_strict_tag, *_strict = BY_TYPE["spans"].values()
+span_f1_strict_range_lenient_tag, span_f1_strict_range_strict_tag = _strict
+kendall, spearman, kendall_at_5 = BY_TYPE["rankings"].values()
+levenshtein, bleu, gleu = BY_TYPE["text"].values()
+tree_edit, tree_edit_norm, tree_edit_diff = BY_TYPE["trees"].values()
+(partial_rankings,) = BY_TYPE["partial rankings"].values()
