@@ -80,27 +80,18 @@ class BoxDistance(Distance):
             first = np.sqrt(((a_left - b_left) ** 2 + (a_top - b_top) ** 2) / 2)
             first += np.sqrt(((a_right - b_right) ** 2 + (a_bottom - b_bottom) ** 2) / 2)
             return first
-        width = np.minimum(a_right, b_right)
-        width -= np.maximum(a_left, b_left)
-        height = np.minimum(a_bottom, b_bottom)
-        height -= np.maximum(a_top, b_top)
-        shared = np.maximum(width, 0.0, out=width)
-        shared *= np.maximum(height, 0.0, out=height)
-        union = a_area + b_area
-        union -= shared
+        width = np.maximum(np.minimum(a_right, b_right) - np.maximum(a_left, b_left), 0.0)
+        height = np.maximum(np.minimum(a_bottom, b_bottom) - np.maximum(a_top, b_top), 0.0)
+        shared = width * height
+        union = a_area + b_area - shared
         similarity = _share(shared, union, encoded, left, right)
         if self.measure == "giou":
-            hull = np.maximum(a_right, b_right)
-            hull -= np.minimum(a_left, b_left)
-            tall = np.maximum(a_bottom, b_bottom)
-            tall -= np.minimum(a_top, b_top)
-            hull *= tall
+            hull = np.maximum(a_right, b_right) - np.minimum(a_left, b_left)
+            hull *= np.maximum(a_bottom, b_bottom) - np.minimum(a_top, b_top)
             # Of two boxes on one line even the enclosing box has no area, and nothing of it is free.
-            union /= np.where(hull > 0, hull, np.inf) if not hull.all() else hull
-            similarity += union
+            similarity += union / np.where(hull > 0, hull, np.inf)
             similarity -= hull > 0
-        distance = np.subtract(1.0, similarity, out=similarity)
-        return np.maximum(distance, 0.0, out=distance)  # rounding can take it below
+        return np.maximum(1.0 - similarity, 0.0)  # rounding can take it below
 
 
 class Boxes(BestMatches):

@@ -161,7 +161,7 @@ def _cells(path: Path, kind: str, names: Mapping[str, str | None]) -> list[list[
     for name, given in names.items():
         spellings = (*SPELLINGS[name], *_FURTHER[name]) if given is None else (given,)
         fix = f"say with {name}= which one it is"
-        found.append(to_list(find_column(columns, given or name, spellings, AnnotationError, fix, fix), name))
+        found.append(to_list(find_column(columns, given or name, spellings, fix, fix), name))
     *who, cells = found
     if path.suffix.lower() in (".csv", ".tsv") and kind not in ("text", "bio", "trees"):
         cells = [None if cell.strip() == "null" else cell for cell in cells]

@@ -11,7 +11,7 @@ from jaxtyping import Int
 from plausibly.annotations._names import _show, some
 from plausibly.annotations.io._columns import missing, to_codes
 from plausibly.annotations.io._files import naming
-from plausibly.errors import PredictionError
+from plausibly.errors import AnnotationError, PredictionError
 from plausibly.labels._container import Labels
 from plausibly.labels._table import Table, are_missing, read_table
 
@@ -50,18 +50,21 @@ def read_models(predictions: Any, labels: Labels, needed: np.ndarray, column: st
                     f"a model's predictions are a table with the columns 'case' and {column!r}, got {_show(source)}; "
                     "name the model: {model: {case: label}}"
                 )
-            read[str(name)] = _read(source, labels, needed, column)
+            try:
+                read[str(name)] = _read(source, labels, needed, column)
+            except AnnotationError as error:  # a reader of tables does not know whose labels they hold
+                raise PredictionError(*error.args) from error
     return read
 
 
 def _read(source: Any, labels: Labels, needed: np.ndarray, column: str) -> Predictions:
     in_memory = not isinstance(source, str | os.PathLike)
-    table = read_table(source, ("case", column), error=PredictionError)
+    table = read_table(source, ("case", column))
     if in_memory and not len(table.names["case"]):
         raise PredictionError("there are no rows; give a row per case")
     for row in missing(table.names["case"]):
         raise PredictionError(f"row {row + 1}: the cell in column 'case' is missing; name the case")
-    names, code = to_codes(table.names["case"], "case", PredictionError)
+    names, code = to_codes(table.names["case"], "case")
     at = {name: place for place, name in enumerate(labels.cases.tolist())}
     extra = [name for name in names.tolist() if name not in at]
     if extra:

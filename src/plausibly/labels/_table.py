@@ -27,7 +27,7 @@ from plausibly.annotations.io._exports import (
 from plausibly.annotations.io._files import naming, read_json, suffix_of
 from plausibly.annotations.io._long_table import COLUMNS
 from plausibly.annotations.io._table_files import read_columns
-from plausibly.errors import AnnotationError, PlausiblyError
+from plausibly.errors import AnnotationError
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".json", ".jsonl")
 #: What the columns are called here, and what other tables call them.
@@ -59,32 +59,31 @@ def read_table(
     needed: Sequence[str],
     columns: Iterable[str] = (),
     optional: Iterable[str] = (),
-    error: type[PlausiblyError] = AnnotationError,
 ) -> Table:
     """Read the columns of a long table; see :meth:`plausibly.agreement.Labels.of` for what it may be.
 
     A mapping of no columns is ``{case: {annotator: label}}``, or ``{case: label}`` where no annotators are needed, and
     the members of a list are records or tuples. The last of the columns `needed` may hold anything; further `columns`
-    must be there, `optional` ones may. Raises `error` if a column is not there, is there under two names, or the source
-    is of another kind.
+    must be there, `optional` ones may. Raises AnnotationError if a column is not there, is there under two names, or
+    the source is of another kind.
     """
     path = Path(source) if isinstance(source, str | os.PathLike) else None
-    found = in_memory(source, needed, error) if path is None else columns_of_file(path, needed, error)
+    found = in_memory(source, needed) if path is None else columns_of_file(path, needed)
     listed = ", ".join(map(repr, needed[:-1])) + f" and {needed[-1]!r}"
     chosen = {
-        name: find_column(found, name, SPELLINGS.get(name, (name,)), error, "keep one", f"it needs {listed}")
+        name: find_column(found, name, SPELLINGS.get(name, (name,)), "keep one", f"it needs {listed}")
         for name in needed
     }
     for name in columns:
         if name not in found:
-            raise error(f"the table has no column {name!r} (columns found: {', '.join(map(repr, found))})")
+            raise AnnotationError(f"the table has no column {name!r} (columns found: {', '.join(map(repr, found))})")
     others = [*columns, *(name for name in optional if name in found and name not in columns)]
     values, text = chosen[needed[-1]], None
     label = _cells(values, needed[-1])
     if path is not None and path.suffix.lower() in (".csv", ".tsv") and isinstance(values, pa.ChunkedArray):
         text, label = label, _numbers_in_text(values, label)
     return Table(
-        names={name: _names(chosen[name], name, error) for name in needed if name in NAMES},
+        names={name: _names(chosen[name], name) for name in needed if name in NAMES},
         label=label,
         further={name: _cells(found[name], name) for name in others},
         text=text,
@@ -92,23 +91,21 @@ def read_table(
     )
 
 
-def columns_of_file(
-    path: Path, needed: Sequence[str], error: type[PlausiblyError] = AnnotationError
-) -> dict[str, Column]:
+def columns_of_file(path: Path, needed: Sequence[str]) -> dict[str, Column]:
     """Read all columns of a file: Arrow columns, or lists of Python objects from JSON."""
     if "annotator" in needed and path.is_dir() and (found := answers_of_file(path)) is not None:
         return found.to_columns()
     suffix = suffix_of(path, SUFFIXES)
     if suffix == ".json":
-        return in_memory(read_json(path), needed, error)
+        return in_memory(read_json(path), needed)
     if suffix == ".jsonl":
-        return in_memory(read_lines(path), needed, error)
+        return in_memory(read_lines(path), needed)
     columns = dict(read_columns(path, formulas=False))
     found = answers_of_table(columns) if "annotator" in needed else None
     return columns if found is None else found.to_columns()
 
 
-def in_memory(source: Any, needed: Sequence[str], error: type[PlausiblyError] = AnnotationError) -> dict[str, Column]:
+def in_memory(source: Any, needed: Sequence[str]) -> dict[str, Column]:
     """Take apart a data frame, a mapping of columns, a nested mapping or a list of rows; see :func:`read_table`."""
     if "annotator" in needed and not _is_nested(source) and (found := answers_of_object(source)) is not None:
         return found.to_columns()
@@ -119,17 +116,17 @@ def in_memory(source: Any, needed: Sequence[str], error: type[PlausiblyError] = 
     if isinstance(source, Mapping) and (needed[-1] in source or "class" in source):
         for name, column in source.items():
             if isinstance(column, str | bytes | Mapping) or not isinstance(column, Iterable):
-                raise error(f"the column {str(name)!r} is {_show(column)}; write a list with a cell per row")
+                raise AnnotationError(f"the column {str(name)!r} is {_show(column)}; write a list with a cell per row")
         columns = {str(name): list(column) for name, column in source.items()}
         if len({len(column) for column in columns.values()}) > 1:
             lengths = ", ".join(f"{name!r} {len(column)}" for name, column in columns.items())
-            raise error(f"the columns differ in length ({lengths}); give each a cell per row")
+            raise AnnotationError(f"the columns differ in length ({lengths}); give each a cell per row")
         return columns
     if isinstance(source, Mapping):
-        return _of_nested(source, needed, error)
+        return _of_nested(source, needed)
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
-        return _of_list(source, needed, error)
-    raise error(
+        return _of_list(source, needed)
+    raise AnnotationError(
         f"labels come as a data frame, a path, a mapping or a list of rows, got {_show(source)}; "
         f"give a table with the columns {', '.join(map(repr, needed))}"
     )
@@ -181,43 +178,42 @@ def find_column(
     columns: Mapping[str, Any],
     name: str,
     spellings: Sequence[str],
-    error: type[PlausiblyError],
     fix_both: str,
     fix_none: str,
 ) -> Any:
     """Column that a table has under one of several names."""
     there = [spelling for spelling in spellings if spelling in columns]
     if len(there) > 1:
-        raise error(f"the table has both a column {there[0]!r} and a column {there[1]!r}; {fix_both}")
+        raise AnnotationError(f"the table has both a column {there[0]!r} and a column {there[1]!r}; {fix_both}")
     if not there:
         listed = ", ".join(map(repr, columns))
-        raise error(f"the table has no column {name!r} (columns found: {listed}); {fix_none}")
+        raise AnnotationError(f"the table has no column {name!r} (columns found: {listed}); {fix_none}")
     return columns[there[0]]
 
 
-def _of_nested(source: Mapping, needed: Sequence[str], error: type[PlausiblyError]) -> dict[str, Column]:
+def _of_nested(source: Mapping, needed: Sequence[str]) -> dict[str, Column]:
     """Read ``{case: {annotator: label}}``, or ``{case: label}``."""
     if "annotator" not in needed:
         return {"case": list(source), needed[-1]: list(source.values())}
     rows = []
     for case, given in source.items():
         if not isinstance(given, Mapping):
-            raise error(
+            raise AnnotationError(
                 f"case {case!r}: the labels of a case are a mapping from annotator to label, got {_show(given)}; "
                 "write {case: {annotator: label}}, or give columns"
             )
         rows += [(case, annotator, label) for annotator, label in given.items()]
-    return _of_list(rows, needed, error)
+    return _of_list(rows, needed)
 
 
-def _of_list(source: Sequence, needed: Sequence[str], error: type[PlausiblyError]) -> dict[str, Column]:
+def _of_list(source: Sequence, needed: Sequence[str]) -> dict[str, Column]:
     """Read a list of records, or of tuples."""
     records = bool(source) and isinstance(source[0], Mapping)
     for number, row in enumerate(source, 1):
         a_tuple = isinstance(row, Sequence) and not isinstance(row, str) and len(row) == len(needed)
         if not (isinstance(row, Mapping) if records else a_tuple):
             form = f"a mapping with {', '.join(map(repr, needed))}" if records else f"({', '.join(needed)})"
-            raise error(f"row {number} is {_show(row)}; write every row as {form}")
+            raise AnnotationError(f"row {number} is {_show(row)}; write every row as {form}")
     if records:
         names = dict.fromkeys(name for row in source for name in row)
         return {str(name): [row.get(name) for row in source] for name in names}
@@ -242,7 +238,7 @@ def _of_frame(frame: Any) -> dict[str, Column]:
     return frame_columns(frame) | {str(name): own for name, own in kept.items()}
 
 
-def _names(column: Column, name: str, error: type[PlausiblyError]) -> pa.ChunkedArray:
+def _names(column: Column, name: str) -> pa.ChunkedArray:
     """Make an Arrow column of names."""
     if isinstance(column, pa.ChunkedArray):
         return column
@@ -250,9 +246,11 @@ def _names(column: Column, name: str, error: type[PlausiblyError]) -> pa.Chunked
         if is_missing(cell):
             continue
         if not isinstance(cell, str | Integral) or isinstance(cell, bool):
-            raise error(f"row {row}: the {name} is named {_show(cell)}; names are text or whole numbers, so convert it")
+            raise AnnotationError(
+                f"row {row}: the {name} is named {_show(cell)}; names are text or whole numbers, so convert it"
+            )
         if not is_storable(str(cell)):
-            raise error(
+            raise AnnotationError(
                 f"row {row}: the {name} is named {_show(str(cell))}, with a null character or half a character in it; "
                 "write it without"
             )

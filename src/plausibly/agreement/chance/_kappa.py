@@ -39,11 +39,10 @@ def cohen_kappa(labels: Any, first: str | None = None, second: str | None = None
         raise ArgumentError(f"two different annotators are needed, but {_show(first)} was given twice.")
     check_single_labels(labels)
     names, code = labels.coded
-    said = np.full((2, len(labels.cases)), -1)
-    for row, name in enumerate((first, second)):
-        own = labels.annotator == known.index(str(name))
-        said[row, labels.case[own]] = code[own]
-    both = said[:, (said >= 0).all(axis=0)]
+    said = np.full((len(known), len(labels.cases)), -1)
+    said[labels.annotator, labels.case] = code
+    both = said[[known.index(str(first)), known.index(str(second))]]
+    both = both[:, (both >= 0).all(axis=0)]
     if not both.size:
         raise AnnotationError(f"annotators {str(first)!r} and {str(second)!r} have no case in common; give such cases")
     shares = [np.bincount(row, minlength=len(names)) / both.shape[1] for row in both]
