@@ -1,6 +1,7 @@
 """What comes out of annotations again: one case's rankings, all of them as lists or as a table, or a selection."""
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -108,3 +109,10 @@ def _ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Concatenate the ranges that begin at `starts` and have these lengths."""
     offsets = np.cumsum(lengths) - lengths
     return np.repeat(starts - offsets, lengths) + np.arange(lengths.sum())
+
+
+def blocks_by_annotation(annotations: "Annotations", classes: list) -> list[list[list]]:
+    """Return the blocks of every annotation, best first, of the classes of all entries as they are to be called."""
+    blocks = [classes[begin:end] for begin, end in pairwise(annotations.block_start.tolist())]
+    start = np.searchsorted(annotations.block_annotation, np.arange(annotations.n_annotations + 1))
+    return [blocks[begin:end] for begin, end in pairwise(start.tolist())]

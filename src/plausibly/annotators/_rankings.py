@@ -1,6 +1,7 @@
 """Annotators compared with each other and with classifiers, from the rankings alone, without a model."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -9,14 +10,13 @@ from jaxtyping import Float
 from scipy.stats import rankdata
 
 from plausibly.annotations import Annotations, Slots
+from plausibly.annotations._views import blocks_by_annotation
+from plausibly.distances import PartialRankings
 from plausibly.errors import ArgumentError
 from plausibly.metrics import ranked_classes
 from plausibly.metrics._declared import check_answers
 from plausibly.metrics._inputs import check_break_ties, check_size
-from plausibly.metrics._partial import normalised_overlap
 from plausibly.predictions import line_up, named_predictions
-
-_NUMBERS = 2**20  # Entries of the arrays of pairs in memory at once.
 
 
 def annotator_agreement(
@@ -101,17 +101,12 @@ def annotator_overlap(annotations: Annotations, k: int = 3) -> Float[np.ndarray,
     [1.0, nan]
     """
     k = check_size("k", k, annotations.n_classes)
-    places = _Places(annotations)
-    n = np.diff(annotations.case_start)
+    distance = PartialRankings(k, range(annotations.n_classes))
     out = np.full(annotations.n_cases, np.nan)
-    for count in np.unique(n[n > 1]):
-        one, other = np.triu_indices(count, 1)
-        for cases in places.slices(np.flatnonzero(n == count), len(one)):
-            rankings = annotations.case_start[cases, None]
-            before, size, weight = places.of(cases, rankings + one)
-            other_before, other_size, _ = places.of(cases, rankings + other)
-            found = normalised_overlap(before, size, other_before, other_size, weight, k)
-            out[cases] = found.mean(axis=1)
+    for case, rankings in enumerate(_rankings_by_case(annotations)):
+        if len(rankings) > 1:
+            pairs = np.triu_indices(len(rankings), 1)
+            out[case] = 1 - distance.between(distance.encode(rankings), *pairs).mean()
     return out
 
 
@@ -139,18 +134,18 @@ def classifier_overlap(annotations: Annotations, predictions: Mapping[str, Any],
     """
     named = named_predictions(predictions)
     k = check_size("k", k, annotations.n_classes)
-    places = _Places(annotations)
-    n = np.diff(annotations.case_start)
-    out = np.empty((len(named), annotations.n_cases))
-    for row, source in enumerate(named.values()):
+    lists = np.empty((annotations.n_cases, len(named), k), np.int64)
+    for place, (name, source) in enumerate(named.items()):
         scores = line_up(source, annotations)
-        check_answers(scores, f" of {list(named)[row]!r}", annotations.cases)
-        listed = ranked_classes(scores, k)
-        for count in np.unique(n):
-            for cases in places.slices(np.flatnonzero(n == count), int(count)):
-                before, size, weight = places.of(cases, annotations.case_start[cases, None] + np.arange(count))
-                theirs, overlap = places.listed(cases, listed[cases], before, size, weight)
-                out[row, cases] = normalised_overlap(*theirs, *overlap, k).mean(axis=1)
+        check_answers(scores, f" of {name!r}", annotations.cases)
+        lists[:, place] = ranked_classes(scores, k)
+    distance = PartialRankings(k, range(annotations.n_classes))
+    out = np.full((len(named), annotations.n_cases), np.nan)
+    for case, rankings in enumerate(_rankings_by_case(annotations)):
+        if rankings:
+            encoded = distance.encode([*lists[case].tolist(), *rankings])
+            each = distance.between(encoded, np.arange(len(named))[:, None], len(named) + np.arange(len(rankings)))
+            out[:, case] = 1 - each.mean(axis=1)
     coords = {"classifier": list(named), "case": annotations.cases}
     return xr.DataArray(out, dims=("classifier", "case"), coords=coords, name=f"mean_average_overlap_{k}")
 
@@ -198,65 +193,7 @@ def agreement_correlation(
     return float(np.corrcoef(columns)[0, 1])
 
 
-class _Places:
-    """Places that the classes of a case may take in its rankings, padded to the case with most classes."""
-
-    def __init__(self, annotations: Annotations):
-        self._annotations = annotations
-        self._slots = Slots.of(annotations, remainder=False)
-        sizes = annotations.block_sizes
-        first = np.repeat(np.cumsum(sizes) - sizes, sizes)
-        self._before = (first - annotations.annotation_start[annotations.entry_annotation]).astype(float)
-        self._size = np.repeat(sizes, sizes).astype(float)
-        self._slot = self._slots.find(annotations.entry_case, annotations.entry_class)
-        self._named = np.diff(annotations.annotation_start)
-
-    def slices(self, cases, pairs):
-        """Split cases so that their pairs of rankings fit into memory."""
-        if not len(cases):
-            return []
-        width = np.diff(self._slots.start)[cases].max() + 1
-        return np.array_split(cases, max(1, -(-len(cases) * pairs * int(width) // _NUMBERS)))
-
-    def of(self, cases, annotation):
-        """Number of classes before and in the block of each slot (case, annotation, slot), and weights of the slots.
-
-        The last column stands for the unnamed classes of the case.
-        """
-        a, slots = self._annotations, self._slots
-        n_slots = np.diff(slots.start)[cases]
-        width = int(n_slots.max()) + 1
-        used = np.unique(annotation)
-        named = self._named[used].astype(float)
-        table = np.empty((2, len(used), width))
-        table[0], table[1] = named[:, None], np.maximum(a.n_classes - named, 1)[:, None]
-        entries = np.flatnonzero(np.isin(a.entry_annotation, used))
-        row = np.searchsorted(used, a.entry_annotation[entries])
-        column = self._slot[entries] - slots.start[a.entry_case[entries]]
-        table[0, row, column], table[1, row, column] = self._before[entries], self._size[entries]
-        before, size = table[:, np.searchsorted(used, annotation)]
-        weight = (np.arange(width) < n_slots[:, None]).astype(float)
-        weight[:, -1] = a.n_classes - n_slots
-        return before, size, weight[:, None]
-
-    def listed(self, cases, listed, before, size, weight):
-        """Line up a classifier's list with rankings, with columns added for listed classes that are unnamed."""
-        a, slots = self._annotations, self._slots
-        k = listed.shape[1]
-        n_slots = np.diff(slots.start)[cases]
-        width = before.shape[-1]
-        own = np.arange(width - 1)
-        index = np.minimum(slots.start[cases, None] + own, len(slots) - 1)
-        names = np.where(own < n_slots[:, None], slots.class_index[index], -1)
-        same = listed[:, :, None] == names[:, None]
-        place = np.where(same.any(1), same.argmax(1), k).astype(float)
-        new = ~same.any(2)  # listed but unnamed
-        last = max(a.n_classes - k, 1)
-        mine_before = np.concatenate([place, np.full((len(cases), 1), k), np.tile(np.arange(k), (len(cases), 1))], 1)
-        mine_size = np.where(mine_before == k, last, 1.0)
-        rest = ((0, 0), (0, 0), (0, k))
-        wider = [np.pad(values, rest, mode="edge") for values in (before, size)]
-        # The added columns repeat that of the other unnamed classes, from whose number they are taken.
-        others = weight[:, 0, -1] - new.sum(1)
-        full = np.concatenate([weight[:, 0, :-1], others[:, None], new], axis=1)[:, None]
-        return (mine_before[:, None], mine_size[:, None]), (*wider, full)
+def _rankings_by_case(annotations: Annotations) -> list[list[list[list[int]]]]:
+    """Blocks of classes of every annotation of each case."""
+    rankings = blocks_by_annotation(annotations, annotations.entry_class.tolist())
+    return [rankings[begin:end] for begin, end in pairwise(annotations.case_start.tolist())]

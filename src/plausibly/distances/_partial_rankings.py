@@ -64,7 +64,7 @@ class PartialRankings(Distance):
     def __init__(self, depth: int | None = None, classes: Iterable[Any] | None = None):
         if depth is not None and depth < 1:
             raise ArgumentError(f"the depth must be at least 1, but {depth!r} was given: write 3.")
-        self.depth, self.classes = depth, None if classes is None else list(classes)
+        self.depth, self.classes = depth, None if classes is None else dict.fromkeys(classes)
 
     def encode(self, labels: Sequence[Any], counts: Counts = None) -> Float[np.ndarray, "label feature"]:
         """Turn every label into a vector of length one, such that the mean average overlap is an inner product."""

@@ -1,12 +1,12 @@
 """Annotations and scores as labels, which agreement compares."""
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations._by_case import check_annotated
+from plausibly.annotations._views import blocks_by_annotation
 from plausibly.errors import AnnotationError
 from plausibly.labels._table import to_objects
 
@@ -30,10 +30,7 @@ def columns_of(annotations: Annotations | Scores) -> dict[str, Any]:
     elif _are_single(annotations):
         values = to_objects(annotations.classes[annotations.entry_class].tolist())
     else:
-        names = annotations.classes[annotations.entry_class].tolist()
-        blocks = [names[begin:end] for begin, end in pairwise(annotations.block_start.tolist())]
-        start = np.searchsorted(annotations.block_annotation, np.arange(annotations.n_annotations + 1))
-        values = to_objects(blocks[begin:end] for begin, end in pairwise(start.tolist()))
+        values = to_objects(blocks_by_annotation(annotations, annotations.classes[annotations.entry_class].tolist()))
     return {
         "cases": annotations.cases,
         "annotators": annotations.annotators,
