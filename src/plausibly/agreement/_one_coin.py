@@ -2,6 +2,7 @@
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.sparse import csr_array
 
 from plausibly.labels._container import Labels
 
@@ -24,9 +25,8 @@ class OneCoin:
         self.case, self.code = np.divmod(cells, self.n_distinct)
         _, self.case_start, self.case_of = np.unique(self.case, return_index=True, return_inverse=True)
         self.log_wrong = np.log(wrong)[code[order]]
-        n_labels = np.bincount(self.annotator, minlength=len(labels.annotators))
-        self.start = np.concatenate([[0], np.cumsum(n_labels)])
-        self.by_annotator = np.argsort(self.annotator, kind="stable")
+        belongs = (np.ones(len(labels)), (np.arange(len(labels)), self.annotator))
+        self.of_annotator = csr_array(belongs, shape=(len(labels), len(labels.annotators)))
 
     def accuracies(
         self,
@@ -37,7 +37,7 @@ class OneCoin:
         """Find the accuracies of the greatest likelihood, with weights of the cases, from a start."""
         weight = np.atleast_2d(weight)
         of_label = weight[:, self.case[self.group_of]]
-        n = self._sum_by_annotator(of_label)
+        n = of_label @ self.of_annotator
         accuracy = np.broadcast_to(_START if start is None else start, n.shape)
         shares = np.full((len(weight), self.n_distinct), 1 / self.n_distinct)
         for _ in range(sweeps):
@@ -48,13 +48,9 @@ class OneCoin:
             seen = np.add.reduceat(shares[:, self.code], self.case_start, axis=1)
             unseen = np.maximum(1 - seen, 0.0) * np.exp(-most)
             right /= (np.add.reduceat(right, self.case_start, axis=1) + unseen)[:, self.case_of]
-            accuracy = self._sum_by_annotator(of_label * right[:, self.group_of]) / np.maximum(n, 1e-300)
+            accuracy = (of_label * right[:, self.group_of]) @ self.of_annotator / np.maximum(n, 1e-300)
             accuracy = np.clip(accuracy, _LEAST, _MOST)
             of_group = right * weight[:, self.case]
             total = np.stack([np.bincount(self.code, row, self.n_distinct) for row in of_group]) + 1e-3
             shares = total / total.sum(axis=1, keepdims=True)
         return accuracy
-
-    def _sum_by_annotator(self, values: Float[np.ndarray, "replicate label"]) -> np.ndarray:
-        total = np.concatenate([np.zeros((len(values), 1)), np.cumsum(values[:, self.by_annotator], axis=1)], axis=1)
-        return total[:, self.start[1:]] - total[:, self.start[:-1]]

@@ -107,13 +107,9 @@ def across_sample(labels: Labels, distinct: Distinct, size: int, seed: int, *, o
         same = labels.case[left] == labels.case[right]
         return np.where(same, drawn[labels.case[left]], drawn[labels.case[left]] * drawn[labels.case[right]])
 
-    return Across(low * base + high, np.ones(size), resampled, n_across(labels, own_case=own_case), sampled=True)
-
-
-def n_across(labels: Labels, *, own_case: bool) -> int:
-    """Count the pairs of labels on different cases, or on any."""
-    n, sizes = len(labels), np.diff(labels.start).tolist()
-    return n * (n - 1) // 2 - (0 if own_case else sum(size * (size - 1) // 2 for size in sizes))
+    sizes = np.diff(labels.start).astype(np.int64)
+    n_all = n * (n - 1) // 2 - (0 if own_case else int((sizes * (sizes - 1) // 2).sum()))
+    return Across(low * base + high, np.ones(size), resampled, n_all, sampled=True)
 
 
 def pairable(labels: Labels, pairs: Within) -> Labels:
