@@ -104,33 +104,49 @@ def discrepancy_ratio(
     labels = Labels.of(labels, columns=column_names(clusters, by))
     sets = LabelSets.of(labels)
     check_two_annotators(labels, sets.n_annotators)
-    counts = sets.n_annotators >= 2
-    models = read_models(predictions, labels, counts)
-    joined = comparable(labels, models, chosen)
+    models = read_models(predictions, labels, sets.n_annotators >= 2)
+    single = list(models) == [MODEL] and not (isinstance(predictions, Mapping) and MODEL in predictions)
+    return discrepancy_of(labels, sets, models, chosen, clusters, by, single=single, progress=progress)
+
+
+def discrepancy_of(
+    labels: Labels,
+    sets: LabelSets,
+    models: Mapping[str, Predictions],
+    delta: Delta,
+    clusters: str | Mapping[str, Any] | None,
+    by: str | Mapping[str, Any] | None = None,
+    *,
+    single: bool = False,
+    progress: bool = True,
+) -> Discrepancy:
+    """Compare annotators with each other and with models, if there are any."""
+    joined = comparable(labels, models, delta)
     cluster, group = by_case(clusters, labels, "cluster")[1], by_case(by, labels, "group")
     sizes = np.diff(labels.start).astype(np.int64)
-    slow = int((sizes * (sizes - 1) // 2).sum()) > chosen.pairs_of_seconds
+    slow = int((sizes * (sizes - 1) // 2).sum()) > delta.pairs_of_seconds
     with Progress(progress and slow) as bars, np.errstate(over="ignore", invalid="ignore"):
         try:
-            compare = chosen.compare(joined, len(labels))
+            compare = delta.compare(joined, len(labels))
         except LabelRefused as error:
             raise DistanceError(f"{_where(error.position, labels, models)}: {error}") from error
-        to_others = discrepancy_to_others(labels, joined[: len(labels)], sets, chosen, compare, bars)
+        to_others = discrepancy_to_others(labels, joined[: len(labels)], sets, delta, compare, bars)
         to_sets, offset = {}, len(labels)
         for name, model in models.items():
             to_sets[name] = discrepancy_to_model(model.case, offset, labels, sets, compare, bars)
             offset += len(model.case)
-    for found in (to_others, *(values[counts[sets.case]] for values in to_sets.values())):
-        if not np.isfinite(found).all():
+    counts = sets.n_annotators[sets.case] >= 2
+    for values in (to_others, *(values[counts] for values in to_sets.values())):
+        if not np.isfinite(values).all():
             raise AnnotationError(
-                f"labels are so far apart that their disagreement ({chosen.name}) is not finite; change their unit"
+                f"labels are so far apart that their disagreement ({delta.name}) is not finite; change their unit"
             )
     return Discrepancy(
         labels=labels,
         label_sets=sets,
-        distance=chosen.name,
+        distance=delta.name,
         to_others=to_others,
-        single=list(models) == [MODEL] and not (isinstance(predictions, Mapping) and MODEL in predictions),
+        single=single,
         clusters=cluster,
         by=None if by is None else group,
         to_sets=to_sets,

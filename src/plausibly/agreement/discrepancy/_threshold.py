@@ -7,20 +7,18 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from plausibly._progress import Progress
 from plausibly.agreement._checks import check_two_annotators
 from plausibly.agreement.discrepancy._delta import find_delta
-from plausibly.agreement.discrepancy._label_sets import LabelSets, discrepancy_to_others, mean_by_case
+from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_of
+from plausibly.agreement.discrepancy._label_sets import LabelSets, mean_by_case
 from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.agreement.discrepancy._taken_out import ratio_of
 from plausibly.annotations._names import _show
 from plausibly.distances._categories import to_numbers
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError, renamed
-from plausibly.labels._case_columns import by_case, column_names
+from plausibly.labels._case_columns import column_names
 from plausibly.labels._container import Labels
 from plausibly.labels._predictions import read_models
-
-_MANY = 10_000_000  # labels that take seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,14 +144,9 @@ def threshold_curve(
     check_two_annotators(labels, sets.n_annotators)
     counts = sets.n_annotators >= 2
     found = _scores(scores, labels, counts)
-    delta = find_delta("nominal")
-    with Progress(progress and len(labels) > _MANY) as bars:
-        to_others = discrepancy_to_others(labels, code, sets, delta, delta.compare(code), bars)
+    comparison = discrepancy_of(labels, sets, {}, find_delta("nominal"), clusters, progress=progress)
     share_positive = np.bincount(sets.of_label, is_positive) / sets.size
     to_negative = mean_by_case(share_positive, sets)[counts]
-    comparison = Discrepancy(
-        labels, sets, "nominal", to_others, {}, False, by_case(clusters, labels, "cluster")[1], None
-    )
     discrepancies = np.column_stack([comparison._by_case[:, 0], to_negative, 1 - to_negative])
     curve = _curve(found[counts], discrepancies)
     return ThresholdCurve(*curve, found[counts], discrepancies, share_positive, comparison, positive)
