@@ -257,29 +257,24 @@ class Discrepancy:
             annotators of the same cases, as a share of α. It has the same denominator as the ratios of models and does
             not penalise annotators of hard cases; a typical annotator has 1.
         """
-        people = len(self.labels.annotators)
-        sums = taken_out(self.label_sets, self.to_others, people)
-        own, others, n_cases = sums.sum(axis=0).reshape(3, people)
+        people, alpha = len(self.labels.annotators), np.column_stack([self._by_case[:, 0], np.ones(self.n_cases)])
+        parts = [of_sets(self.label_sets, self.to_others, people) for of_sets in (taken_out, relative_to_all)]
+        statistics = hstack([*(part[np.flatnonzero(self.included)] for part in parts), csr_array(alpha)], format="csr")
+        sums = statistics.sum(axis=0)
+        discrepancy, others, n_cases = sums[: 3 * people].reshape(3, people)
+        ratio, relative = _ratios_of_annotators(sums, people)
         with np.errstate(invalid="ignore"):
-            table = {"discrepancy": own / n_cases, "others_discrepancy": others / n_cases}
-        ratio = np.where(n_cases > 0, ratio_of(own, others), np.nan)
-        compared = relative_to_all(self.label_sets, self.to_others, people)[np.flatnonzero(self.included)]
-        alpha = np.column_stack([self._by_case[:, 0], np.ones(self.n_cases)])
-        relative = _relative(np.append(compared.sum(axis=0), alpha.sum(axis=0)))
-        table = {"ratio": ratio, **table, "n_cases": n_cases.astype(int), "relative": relative}
+            table = {"ratio": ratio, "discrepancy": discrepancy / n_cases, "others_discrepancy": others / n_cases}
+        table |= {"n_cases": n_cases.astype(int), "relative": relative}
         frame = pd.DataFrame(table, index=pd.Index(self.labels.annotators, name="annotator"))
         if ci_prob is not None:
             check_probability("ci_prob", ci_prob)
-            drawn = resampled_sums(sums[np.flatnonzero(self.included)], self._cluster, replicates, seed, progress=True)
-            own, others, n_cases = drawn.reshape(replicates, 3, people).transpose(1, 2, 0)
-            # Replicates without a case of theirs say nothing of an annotator.
-            ratios = np.where(n_cases > 0, ratio_of(own, others), np.nan)
-            lower, upper = interval_of_known(ratios.T, ci_prob)
+            drawn = resampled_sums(statistics, self._cluster, replicates, seed, progress=True)
+            ratios, relatives = _ratios_of_annotators(drawn, people)
+            lower, upper = interval_of_known(ratios, ci_prob)
             frame.insert(1, "lower", lower)
             frame.insert(2, "upper", upper)
-            both = hstack([compared, csr_array(alpha)], format="csr")
-            drawn = _relative(resampled_sums(both, self._cluster, replicates, seed, progress=True))
-            frame["relative_lower"], frame["relative_upper"] = interval_of_known(drawn, ci_prob)
+            frame["relative_lower"], frame["relative_upper"] = interval_of_known(relatives, ci_prob)
         return frame
 
     def without_annotators(self) -> pd.DataFrame:
@@ -394,10 +389,13 @@ class Discrepancy:
         return values[0].item() if self.single else pd.Series(values, self._index)
 
 
-def _relative(sums: Float[np.ndarray, "*replicate statistic"]) -> Float[np.ndarray, "*replicate annotator"]:
-    """Disagreement with the others relative to α, from sums of differences, their numbers, α and its number."""
-    *both, alpha, n = np.moveaxis(sums, -1, 0)
-    more, n_cases = np.split(np.moveaxis(np.array(both), 0, -1), 2, axis=-1)
+def _ratios_of_annotators(
+    sums: Float[np.ndarray, "*replicate statistic"], people: int
+) -> tuple[Float[np.ndarray, "*replicate annotator"], Float[np.ndarray, "*replicate annotator"]]:
+    """Ratios of annotators left out, and their disagreement with the others relative to α; NaN without a case."""
+    each = sums[..., :-2].reshape(*sums.shape[:-1], 5, people)
+    discrepancy, others, n_left_out, more, n_compared = np.moveaxis(each, -2, 0)
+    alpha = (sums[..., -2] / sums[..., -1])[..., None]
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = 1 + more / n_cases / (alpha / n)[..., None]
-    return np.where((alpha > 0)[..., None], found, np.where(n_cases > 0, 1.0, np.nan))
+        relative = np.where(alpha > 0, 1 + more / n_compared / alpha, np.where(n_compared > 0, 1.0, np.nan))
+    return np.where(n_left_out > 0, ratio_of(discrepancy, others), np.nan), relative
