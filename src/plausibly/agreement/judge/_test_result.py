@@ -85,12 +85,10 @@ class AlternativeAnnotatorTest:
         for name in self.models:
             counts = self._counts(name).sum(axis=0).reshape(-1, 3)
             n = counts.sum(axis=1)
-            tested = n > 0
-            counts, n = counts[tested], n[tested]
             p = p_values(counts, self.epsilon, self.few_cases)
             frame = {
                 "model": name,
-                "annotator": self.comparison.labels.annotators[tested],
+                "annotator": self._tested,
                 "n_cases": n.astype(int),
                 "advantage": (counts[:, 0] + counts[:, 1]) / n,
                 "annotator_advantage": (counts[:, 1] + counts[:, 2]) / n,
@@ -284,21 +282,19 @@ class AlternativeAnnotatorTest:
         return _by_model(self.table, "advantage")
 
     def _counts(self, model: str) -> Float[csr_array, "case statistic"]:
-        """For every case that counts and annotator, which of three differences there is."""
+        """For every case that counts and tested annotator, which of three differences there is."""
         place = np.cumsum(self.comparison.included) - 1
-        columns = 3 * self.annotator + self.differences[model] + 1
-        shape = (self.comparison.n_cases, 3 * len(self.comparison.labels.annotators))
+        columns = 3 * np.unique(self.annotator, return_inverse=True)[1] + self.differences[model] + 1
+        shape = (self.comparison.n_cases, 3 * len(self._tested))
         return csr_array((np.ones(len(columns)), (place[self.case], columns)), shape=shape)
 
     def _resampled(
         self, model: str, replicates: int, seed: int, size: int | None = None
     ) -> Float[np.ndarray, "replicate annotator 3"]:
         """Counts of the three differences of every tested annotator, of clusters drawn with replacement."""
-        tested = np.unique(self.annotator)
-        columns = (3 * tested[:, None] + np.arange(3)).ravel()
-        statistics = self._counts(model)[:, columns].toarray()
+        statistics = self._counts(model).toarray()
         drawn = resampled_sums(statistics, self.comparison._cluster, replicates, seed, size=size)
-        return drawn.reshape(replicates, len(tested), 3)
+        return drawn.reshape(replicates, -1, 3)
 
     def _resampled_advantages(self, model: str, replicates: int, seed: int) -> Float[np.ndarray, "replicate annotator"]:
         """Advantages over every tested annotator; NaN in a replicate without their cases."""
