@@ -154,6 +154,6 @@ def _advantages(
     test: AlternativeAnnotatorTest, model: str, group: Int[np.ndarray, " comparison"], used: np.ndarray
 ) -> list[float]:
     """Mean over annotators of the share of cases in which the model is at least as close, by group."""
-    wins = pd.Series(test.differences[model] <= 0, dtype=float)
-    by_annotator = wins.groupby([group, test.annotator]).mean()
-    return by_annotator.groupby(level=0).mean().reindex(used).tolist()
+    wins = pd.DataFrame({"group": group, "annotator": test.annotator, "share": test.differences[model] <= 0})
+    by_annotator = wins.groupby(["group", "annotator"])[["share"]].mean()
+    return by_annotator.groupby(level=0)[["share"]].mean().reindex(used)["share"].tolist()
