@@ -7,20 +7,19 @@ from typing import Any, Literal
 
 from plausibly.annotations._names import _show, some
 from plausibly.annotations.io._files import lines_of, naming, read_json, read_text, suffix_of
+from plausibly.annotations.io._spellings import LABEL_COLUMNS, spelling_of
 from plausibly.errors import AnnotationError, ArgumentError, FileError
 from plausibly.labels._cells import CELLS, literal, spans_of_tags
 from plausibly.labels._coco import coco_labels
 from plausibly.labels._container import Labels
-from plausibly.labels._table import SPELLINGS, columns_of_file, find_column, is_missing, to_list
 from plausibly.labels._table import SUFFIXES as TABLES
+from plausibly.labels._table import columns_of_file, is_missing, to_list
 
 Kind = Literal["literal", "text", "bio", "trees", "boxes", "keypoints", "spans"]
 Source = str | os.PathLike
 Row = tuple[str, str, Any]
 
 SUFFIXES = (*TABLES, ".txt", ".conll", ".bio", ".mrg", ".ann")
-#: What files of labels may call columns, too.
-_FURTHER = {"case": ("item",), "annotator": ("uid",), "label": ("annotation",)}
 
 
 def read_labels(
@@ -100,7 +99,7 @@ def read_labels(
 def _records(rows: list[Row]) -> dict[str, list[Any]]:
     if not rows:
         raise AnnotationError("there are no labels; give at least one")
-    return {name: list(column) for name, column in zip(_FURTHER, zip(*rows, strict=True), strict=True)}
+    return {name: list(column) for name, column in zip(LABEL_COLUMNS, zip(*rows, strict=True), strict=True)}
 
 
 def _rows(path: Path, kind: str, names: Mapping[str, str | None], who: str | None) -> Iterator[Row]:
@@ -158,10 +157,11 @@ def _cells(path: Path, kind: str, names: Mapping[str, str | None]) -> list[list[
     """Read columns of a table, the last of which holds the labels."""
     columns = columns_of_file(path, tuple(names))
     found = []
-    for name, given in names.items():
-        spellings = (*SPELLINGS[name], *_FURTHER[name]) if given is None else (given,)
-        fix = f"say with {name}= which one it is"
-        found.append(to_list(find_column(columns, given or name, spellings, fix, fix), name))
+    for name, column in names.items():
+        spellings = LABEL_COLUMNS if column is None else {}
+        advice = f"say with {name}= which one it is"
+        there = spelling_of(column or name, columns, advice, several=advice, spellings=spellings)
+        found.append(to_list(columns[there], name))
     *who, cells = found
     if path.suffix.lower() in (".csv", ".tsv") and kind not in ("text", "bio", "trees"):
         cells = [None if cell.strip() == "null" else cell for cell in cells]

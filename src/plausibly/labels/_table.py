@@ -25,13 +25,11 @@ from plausibly.annotations.io._exports import (
     read_lines,
 )
 from plausibly.annotations.io._files import naming, read_json, suffix_of
-from plausibly.annotations.io._long_table import COLUMNS
+from plausibly.annotations.io._spellings import spelling_of
 from plausibly.annotations.io._table_files import read_columns
 from plausibly.errors import AnnotationError
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".json", ".jsonl")
-#: What the columns are called here, and what other tables call them.
-SPELLINGS = {name: COLUMNS[name] for name in ("case", "annotator")} | {"label": COLUMNS["class"][::-1]}
 NAMES = ("case", "annotator")  #: columns of names; those of any other kind keep their type
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
 
@@ -69,11 +67,8 @@ def read_table(
     """
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     found = in_memory(source, needed) if path is None else columns_of_file(path, needed)
-    listed = ", ".join(map(repr, needed[:-1])) + f" and {needed[-1]!r}"
-    chosen = {
-        name: find_column(found, name, SPELLINGS.get(name, (name,)), "keep one", f"it needs {listed}")
-        for name in needed
-    }
+    advice = f"it needs {', '.join(map(repr, needed[:-1]))} and {needed[-1]!r}"
+    chosen = {name: found[spelling_of(name, found, advice)] for name in needed}
     for name in columns:
         if name not in found:
             raise AnnotationError(f"the table has no column {name!r} (columns found: {', '.join(map(repr, found))})")
@@ -172,23 +167,6 @@ def to_objects(values: Iterable[Any]) -> np.ndarray:
     for place, value in enumerate(listed):
         array[place] = value
     return array
-
-
-def find_column(
-    columns: Mapping[str, Any],
-    name: str,
-    spellings: Sequence[str],
-    fix_both: str,
-    fix_none: str,
-) -> Any:
-    """Column that a table has under one of several names."""
-    there = [spelling for spelling in spellings if spelling in columns]
-    if len(there) > 1:
-        raise AnnotationError(f"the table has both a column {there[0]!r} and a column {there[1]!r}; {fix_both}")
-    if not there:
-        listed = ", ".join(map(repr, columns))
-        raise AnnotationError(f"the table has no column {name!r} (columns found: {listed}); {fix_none}")
-    return columns[there[0]]
 
 
 def _of_nested(source: Mapping, needed: Sequence[str]) -> dict[str, Column]:
