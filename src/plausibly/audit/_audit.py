@@ -12,9 +12,9 @@ from plausibly.annotations import Annotations, Scores, read_annotations, read_cl
 from plausibly.annotations._names import to_names
 from plausibly.annotations.io._case_rows import is_of_cases
 from plausibly.annotations.io._columns import Columns, frame_columns, is_frame
-from plausibly.annotations.io._exports import columns_of_dataset
 from plausibly.annotations.io._files import check_path, naming
 from plausibly.annotations.io._long_table import READ, is_long, is_of_scores, parse_table
+from plausibly.annotations.io._source import columns_of_dataset
 from plausibly.annotations.io._table_files import header_of, read_columns
 from plausibly.audit._annotators import of_annotators
 from plausibly.audit._finding import SHOWN, fingerprints

@@ -17,19 +17,14 @@ from plausibly.annotations._names import _show, is_storable
 from plausibly.annotations.io._answers import Numbers
 from plausibly.annotations.io._case_rows import holds_nested, is_of_cases
 from plausibly.annotations.io._columns import frame_columns, in_codes, is_frame, is_number_type, missing, to_floats
-from plausibly.annotations.io._exports import (
-    answers_of_file,
-    answers_of_object,
-    answers_of_table,
-    columns_of_dataset,
-    read_lines,
-)
-from plausibly.annotations.io._files import naming, read_json, suffix_of
+from plausibly.annotations.io._exports import answers_in
+from plausibly.annotations.io._files import naming, suffix_of
+from plausibly.annotations.io._source import JSON, TABLES, columns_of_dataset, open_source, source_in_memory
 from plausibly.annotations.io._spellings import spelling_of
 from plausibly.annotations.io._table_files import read_columns
 from plausibly.errors import AnnotationError
 
-SUFFIXES = (".csv", ".tsv", ".parquet", ".json", ".jsonl")
+SUFFIXES = (*TABLES, *JSON)
 NAMES = ("case", "annotator")  #: columns of names; those of any other kind keep their type
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
 
@@ -88,22 +83,21 @@ def read_table(
 
 def columns_of_file(path: Path, needed: Sequence[str]) -> dict[str, Column]:
     """Read all columns of a file: Arrow columns, or lists of Python objects from JSON."""
-    if "annotator" in needed and path.is_dir() and (found := answers_of_file(path)) is not None:
-        return found.to_columns()
-    suffix = suffix_of(path, SUFFIXES)
-    if suffix == ".json":
-        return in_memory(read_json(path), needed)
-    if suffix == ".jsonl":
-        return in_memory(read_lines(path), needed)
-    columns = dict(read_columns(path, formulas=False))
-    found = answers_of_table(columns) if "annotator" in needed else None
-    return columns if found is None else found.to_columns()
+    suffix = "" if path.is_dir() else suffix_of(path, SUFFIXES)
+    source = open_source(path)
+    if suffix in JSON:
+        return in_memory(source.content, needed)
+    if "annotator" in needed and (answers := answers_in(source)) is not None:
+        return answers.to_columns()
+    suffix_of(path, SUFFIXES)  # which refuses a folder
+    return dict(read_columns(path, formulas=False))
 
 
 def in_memory(source: Any, needed: Sequence[str]) -> dict[str, Column]:
     """Take apart a data frame, a mapping of columns, a nested mapping or a list of rows; see :func:`read_table`."""
-    if "annotator" in needed and not _is_nested(source) and (found := answers_of_object(source)) is not None:
-        return found.to_columns()
+    by_annotator = "annotator" in needed and not _is_nested(source)
+    if by_annotator and (answers := answers_in(source_in_memory(source))) is not None:
+        return answers.to_columns()
     if (columns := columns_of_dataset(source)) is not None:
         source = columns
     if is_frame(source):

@@ -9,10 +9,8 @@ import pandas as pd
 from plausibly.annotations.io._answers import Answers
 from plausibly.annotations.io._columns import list_of
 from plausibly.annotations.io._files import check_path, naming, refuse_workbook
-from plausibly.annotations.io._files import read_lines as read_lines
 from plausibly.annotations.io._formats import OF_ANSWERS, read_source
 from plausibly.annotations.io._source import Source, open_source, source_in_memory
-from plausibly.annotations.io._source import columns_of_dataset as columns_of_dataset
 from plausibly.annotations.io._spellings import COLUMNS
 from plausibly.errors import AnnotationError, ArgumentError
 
@@ -25,17 +23,6 @@ def answers_in(source: Source) -> Answers | None:
 def answers_of_object(source: Any, question: str | None = None, weight: int | None = None) -> Answers | None:
     """Take apart anything held in memory: a data frame, a ``datasets.Dataset``, columns, records, nested mappings."""
     return answers_in(source_in_memory(source, control=question, soft_weight=weight))
-
-
-def answers_of_table(columns: Mapping[str, Any]) -> Answers | None:
-    """Take apart columns with a row per case."""
-    return answers_in(Source(suffixes={".parquet"}, names=list(columns), table=lambda: columns))
-
-
-def answers_of_file(path: Path) -> Answers | None:
-    """Take apart a file, or a folder of doccano's."""
-    refuse_workbook(path.suffix.lower())
-    return answers_in(open_source(path))
 
 
 def read_metadata(source: Any, of: str = "cases") -> pd.DataFrame:
