@@ -1,7 +1,6 @@
 """Annotators who repeat another's labels, mistakes included, more often than agreement explains."""
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Float, Int
 
 from plausibly.agreement._case_pairs import pairs_of_others
@@ -38,7 +37,7 @@ def find_copies(labels: Labels, code: Int[np.ndarray, " label"]) -> list[tuple[i
             all_pairs += np.bincount(side, weight[other], len(labels))
     prior, habits = _PRIOR * weight.mean(), _Habits(labels, code)
     rate = (equal @ weight) / max(all_pairs @ weight, 1e-300)
-    sums = []
+    cells, n, same, expected = [], [], [], []
     for left, right in pairs_of_others(labels, _BLOCK):
         alike = (code[left] == code[right]).astype(float)
         both = weight[left] + weight[right]
@@ -47,18 +46,22 @@ def find_copies(labels: Labels, code: Int[np.ndarray, " label"]) -> list[tuple[i
         by_habit = np.maximum(habits.share(left, right), habits.share(right, left))
         share = np.where(others < 2 * _EVIDENCE, 1.0, np.maximum(share, by_habit))
         low, high = np.sort([labels.annotator[left], labels.annotator[right]], axis=0)
+        cell, place = np.unique(low * people + high, return_inverse=True)
         tilted = np.log1p(np.clip(share, 1e-9, 1)[:, None] * np.expm1(_TILTS))
-        columns = np.column_stack([np.ones(len(alike)), alike, tilted])
-        sums.append(pd.DataFrame(columns).groupby(low * people + high).sum())
-    if not sums:
+        cells.append(cell)
+        n.append(np.bincount(place))
+        same.append(np.bincount(place, alike))
+        expected.append(np.stack([np.bincount(place, column) for column in tilted.T], axis=1))
+    if not cells:
         return []
-    total = pd.concat(sums).groupby(level=0).sum()
-    n, same, tilted = total[0].to_numpy(), total[1].to_numpy(), total.iloc[:, 2:].to_numpy()
+    cell, place = np.unique(np.concatenate(cells), return_inverse=True)
+    n, same = (np.bincount(place, np.concatenate(found)) for found in (n, same))
+    tilted = np.zeros((len(cell), len(_TILTS)))
+    np.add.at(tilted, place, np.concatenate(expected))
     log_p = (tilted - _TILTS * same[:, None]).min(axis=1)
     enough = n >= LEAST_SHARED
     found = enough & (same >= _REPEATED * n) & (log_p < np.log(_LEVEL / max(enough.sum(), 1)))
-    pairs = np.column_stack(np.divmod(total.index.to_numpy()[found], people))
-    return _directed(pairs, n[found], log_p[found], labels)
+    return _directed(np.column_stack([*np.divmod(cell[found], people)]), n[found], log_p[found], labels)
 
 
 def _directed(pairs: np.ndarray, n: np.ndarray, log_p: np.ndarray, labels: Labels) -> list[tuple[int, int]]:
