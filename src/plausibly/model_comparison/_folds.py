@@ -147,7 +147,7 @@ def first_block_shares(
 def slots_or_remainder(
     slots: Slots, case: Int[np.ndarray, " entry"], class_index: Int[np.ndarray, " entry"], n_classes: int
 ) -> Int[np.ndarray, " entry"]:
-    """Find the slot of each class, or that of the remainder that holds it; −1 where neither is.
+    """Slot of each class, or that of the remainder that holds it; −1 where neither is.
 
     Examples
     --------
@@ -157,12 +157,12 @@ def slots_or_remainder(
     """
     width = n_classes + 1
     keys = slots.case.astype(np.int64) * width + np.where(slots.is_remainder, n_classes, slots.class_index)
-    found = np.full(len(case), -1)
-    for wanted in (class_index, np.full(len(case), n_classes)):
+    slot = np.full(len(case), -1)
+    for wanted in (class_index, n_classes):
         key = case.astype(np.int64) * width + wanted
         at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
-        found = np.where((found < 0) & (keys[at] == key), at, found)
-    return found
+        slot = np.where((slot < 0) & (keys[at] == key), at, slot)
+    return slot
 
 
 def _alike(annotations: Annotations) -> Int[np.ndarray, " annotation"]:

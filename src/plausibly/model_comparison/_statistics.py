@@ -24,14 +24,7 @@ class Said:
 
     @classmethod
     def of(cls, classes: Sequence[Int[np.ndarray, "replicate named"]], blocks: Sequence[np.ndarray]) -> "Said":
-        """Renumber the classes that occur: which they are says nothing, and they may be few of many.
-
-        Examples
-        --------
-        >>> said = Said.of([np.array([[70, 8]]), np.array([[8]])], [np.array([0, 1]), np.array([0])])
-        >>> said.n_classes, [named.tolist() for named in said.classes]
-        (2, [[[1, 0]], [[0]]])
-        """
+        """Renumber the classes that occur: which they are says nothing, and they may be few of many."""
         known, number = np.unique(np.concatenate([named.ravel() for named in classes]), return_inverse=True)
         if known[0] < 0:  # what only fills lists up is not a class
             known, number = known[1:], number - 1
@@ -117,18 +110,11 @@ DESCRIPTIONS = {
 
 
 def statistics(said: Said, rankings: bool) -> dict[str, Float[np.ndarray, " replicate"]]:
-    """Compute all statistics of a case, those of whole rankings only if they are wanted.
-
-    Examples
-    --------
-    >>> said = Said([np.array([[0, 1]]), np.array([[1]])], [np.array([0, 1]), np.array([0])], n_classes=3)
-    >>> {name: value.tolist() for name, value in statistics(said, rankings=True).items()}["named_agreement"]
-    [0.5]
-    """
+    """All statistics of a case, those of whole rankings only if they are wanted."""
     table = said.table(first=True)
-    found = {name: function(table) for name, function in OF_FIRST_BLOCKS.items()}
+    values = {name: function(table) for name, function in OF_FIRST_BLOCKS.items()}
     if rankings:
         table = said.table(first=False)
-        found |= {name: function(table) for name, function in OF_RANKINGS.items()}
-        found[ORDER] = _order(said)
-    return found
+        values |= {name: function(table) for name, function in OF_RANKINGS.items()}
+        values[ORDER] = _order(said)
+    return values

@@ -177,11 +177,6 @@ def stacking(elpd: Float[np.ndarray, "model annotation"]) -> Float[np.ndarray, "
     """Weights of the mixture of predictive distributions that gives annotations left out most probability.
 
     What all models find impossible says nothing about the weights.
-
-    Examples
-    --------
-    >>> stacking(np.log([[0.9, 0.9, 0.1], [0.2, 0.2, 0.1]])).round(3).tolist()
-    [1.0, 0.0]
     """
     most = elpd.max(0)
     known = np.isfinite(most)

@@ -17,7 +17,7 @@ _WORTH = 0.05  # share of a width, of which a smaller gain is not worth the rest
 _NOTHING = 0.01  # share of a width, of which a smaller gain is none
 
 
-def noise_of(source: Source, values: Values, rows: np.ndarray, seed: int) -> pd.DataFrame:
+def noise_of(source: Source, values: Values, seed: int) -> pd.DataFrame:
     """Split the uncertainty of the metric into annotation and sampling noise, by :func:`variance_split`."""
     n = len(source.names)
     results = xr.Dataset(
@@ -27,14 +27,11 @@ def noise_of(source: Source, values: Values, rows: np.ndarray, seed: int) -> pd.
         },
         coords={"classifier": list(source.names), "chain": ("draw", values.chain)},
     )
-    found = variance_split(results, "metric")
-    wanted = {(a, b) if at[0] < at[1] else (b, a) for at in source.question.pairs for a, b in [source.labels[-1]]}
-    keep = [
-        not versus or (name, versus) in wanted
-        for name, versus in zip(found["classifier"], found["versus"], strict=True)
-    ]
+    table = variance_split(results, "metric")
+    pair = {source.names[at] for pair in source.question.pairs for at in pair}
+    keep = (table["versus"] == "") | (table["classifier"].isin(pair) & table["versus"].isin(pair))
     # The total would need draws of every case; a plan compares the two parts instead.
-    return found[keep].drop(columns="total_sd").reset_index(drop=True)
+    return table[keep].drop(columns="total_sd").reset_index(drop=True)
 
 
 def advise(plan: Plan) -> list[str]:
@@ -66,11 +63,8 @@ def new_cases_or_labels(plan: Plan) -> tuple[float, float, float]:
     pair = noise["versus"] != ""
     rows = noise[pair] if plan.goal == "better" and pair.any() else noise[~pair]
     annotation, sampling = (np.nanmean(np.square(rows[f"{name}_sd"])) for name in ("annotation", "sampling"))
-    first, last = (
-        _goal_rows(plan, plan.forecast.loc[plan.forecast["labels"] == n]) for n in (0, plan.forecast["labels"].max())
-    )
-    widths = [np.mean(np.square(rows["width"])) for rows in (first, last)]
-    left = annotation * widths[1] / widths[0] if widths[0] and plan.learns else annotation
+    first, last = (np.mean(np.square(_goal_rows(plan, rows)["width"])) for rows in _ends(plan))
+    left = annotation * last / first if first and plan.learns else annotation
     more = _new_for_the_same(plan)
     now = max(annotation, sampling)
     with_cases = now * plan.n_cases / (plan.n_cases + more)
@@ -83,12 +77,9 @@ def _to_ask(plan: Plan) -> int:
         return 0
     if plan.noise is None:
         return len(plan.sequence)
-    if _is_settled(plan):
-        return 0
-    rows = _goal_rows(plan, plan.forecast)
-    if plan.goal == "better" and (rows["decided"] >= plan.level).any():
-        return int(rows.loc[rows["decided"] >= plan.level, "labels"].iloc[0])
-    width = pd.Series(rows.groupby("labels")["width"].mean())
+    if (settled := _settled_after(plan)) is not None:
+        return settled
+    width = pd.Series(_goal_rows(plan, plan.forecast).groupby("labels")["width"].mean())
     if width.iloc[-1] >= (1 - _NOTHING) * width.iloc[0]:
         return 0
     enough = width.index[np.argmax(width <= width.iloc[-1] + _WORTH * width.iloc[0])]
@@ -108,7 +99,7 @@ def _what_to_do(plan: Plan, n: int) -> str:
             f"no label narrows an interval under {plan.posterior_model}, which gives all annotations of a case "
             "together the same weight. Plan under another model, such as plackett-luce."
         )
-    if _is_settled(plan):
+    if _settled_after(plan) == 0:
         return f"no more labels are needed. {_known(plan)}"
     before = after = np.nan
     if plan.noise is not None:
@@ -142,8 +133,7 @@ def _ask(plan: Plan, n: int) -> str:
 
 
 def _stop(plan: Plan, n: int) -> str:
-    rows = _goal_rows(plan, plan.forecast)
-    if plan.goal == "better" and (rows["decided"] >= plan.level).any():
+    if _settled_after(plan) is not None:
         return " By then, the comparison is very probably settled."
     if n < len(plan.sequence):
         return f" Further ones would narrow the interval by less than {100 * _WORTH:g} % of its present width."
@@ -163,31 +153,33 @@ def _what_it_brings(plan: Plan, n: int) -> list[str]:
             f"chosen at random, to {_size(plan, b['width_at_random'])}."
         )
     if plan.compare:
-        now, then = (rows.loc[rows["versus"] != ""].iloc[0] for rows in (start, end))
-        better = f"whether {now['classifier']} or {now['versus']} is better on these cases"
-        if now["decided"]:
-            said.append(_known(plan))
-        else:
-            chance = f"{then['decided']:.2f}" if then["decided"] >= 0.005 else "less than 0.01"
-            said.append(
-                f"The probability that these labels settle {better} is {chance} (settled means a posterior "
-                f"probability of at least {plan.level:g})."
-            )
+        now, then = (rows.loc[rows["versus"] != "", "decided"].iloc[0] for rows in (start, end))
+        chance = f"{then:.2f}" if then >= 0.005 else "less than 0.01"
+        said.append(
+            _known(plan)
+            if now
+            else f"The probability that these labels settle {_which_is_better(plan)} is {chance} (settled means a "
+            f"posterior probability of at least {plan.level:g})."
+        )
     return said
 
 
-def _is_settled(plan: Plan) -> bool:
+def _settled_after(plan: Plan) -> int | None:
+    """Number of labels after which the better of two classifiers is known; None if it will not be, or is no goal."""
     if plan.goal != "better":
-        return False
-    rows = _goal_rows(plan, _ends(plan)[0])
-    return bool((rows["decided"] >= plan.level).any())
+        return None
+    rows = _goal_rows(plan, plan.forecast)
+    labels = rows.loc[rows["decided"] >= plan.level, "labels"]
+    return int(labels.iloc[0]) if len(labels) else None
 
 
 def _known(plan: Plan) -> str:
-    rows = _ends(plan)[0]
-    row = rows.loc[rows["versus"] != ""].iloc[0]
-    better = f"whether {row['classifier']} or {row['versus']} is better on these cases"
-    return f"It is already known {better} (posterior probability of at least {plan.level:g})."
+    return f"It is already known {_which_is_better(plan)} (posterior probability of at least {plan.level:g})."
+
+
+def _which_is_better(plan: Plan) -> str:
+    assert plan.compare is not None
+    return f"whether {' or '.join(plan.compare)} is better on these cases"
 
 
 def _for_new_cases(plan: Plan) -> list[str]:

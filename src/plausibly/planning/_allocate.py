@@ -14,21 +14,11 @@ from jaxtyping import Float, Int
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """Labels in the order in which they are worth asking for.
+    """Labels in the order in which they are worth asking for."""
 
-    Attributes
-    ----------
-    case
-        Row, of those offered, of each label.
-    cost
-        Cost of all labels so far, the label included.
-    gain
-        What the label is expected to bring.
-    """
-
-    case: Int[np.ndarray, " label"]
-    cost: Float[np.ndarray, " label"]
-    gain: Float[np.ndarray, " label"]
+    case: Int[np.ndarray, " label"]  #: row, of those offered
+    cost: Float[np.ndarray, " label"]  #: of all labels so far, the label included
+    gain: Float[np.ndarray, " label"]  #: what the label is expected to bring
 
     def labels(self, upto: int, n_cases: int) -> Int[np.ndarray, " case"]:
         """Number of labels of each case among the first so many."""
@@ -36,22 +26,7 @@ class Order:
 
 
 def allocate(total: Float[np.ndarray, "case label"], cost: Float[np.ndarray, " case"], budget: float) -> Order:
-    """Choose labels until the budget is spent.
-
-    Parameters
-    ----------
-    total
-        What one, two, … labels of a case are expected to bring together.
-    cost
-        Cost of a label of each case.
-    budget
-        What all labels may cost.
-
-    Examples
-    --------
-    >>> allocate(np.array([[4.0, 6.0], [3.0, 3.5], [0.0, 0.0]]), np.ones(3), 3).case.tolist()
-    [0, 1, 0]
-    """
+    """Choose labels until the budget is spent; `total` is what one, two, … labels of a case bring together."""
     gain = np.maximum(falling_gains(total), 0)
     rate = (gain / cost[:, None]).ravel()
     order = np.argsort(-rate, kind="stable")
@@ -88,14 +63,14 @@ def falling_gains(total: Float[np.ndarray, "case label"]) -> Float[np.ndarray, "
 def _that_fit(case, order, cost, budget):
     """Skip labels that what is left of the budget does not pay for, and all later ones of the same case."""
     kept, left, closed = [], budget, set()
-    for at, one in enumerate(case.tolist()):
-        if one in closed:
+    for at, row in enumerate(case.tolist()):
+        if row in closed:
             continue
-        if cost[one] <= left + 1e-9:
+        if cost[row] <= left + 1e-9:
             kept.append(at)
-            left -= cost[one]
+            left -= cost[row]
         else:
-            closed.add(one)
+            closed.add(row)
         if left < cost.min():
             break
     return case[kept], order[kept]

@@ -21,39 +21,18 @@ LEVELS = 8  #: most different reliabilities that are told apart
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """The annotators who may be asked.
+    """The annotators who may be asked."""
 
-    Attributes
-    ----------
-    names
-        Their names; None if nobody in particular is asked.
-    settings
-        Power of the plausibilities by which an annotator chooses, and how often her annotation counts; each different
-        one once.
-    setting
-        Setting of each annotator.
-    cost
-        Cost of an annotation.
-    free
-        Whether an annotator may be asked about a case: she has not annotated it.
-    """
-
-    names: np.ndarray | None
+    names: np.ndarray | None  #: None if nobody in particular is asked
+    #: power of the plausibilities by which an annotator chooses, and how often her annotation counts; without repeats
     settings: tuple[tuple[float, float], ...]
     setting: Int[np.ndarray, " annotator"]
-    cost: Float[np.ndarray, "annotator case"]
-    free: Bool[np.ndarray, "annotator case"]
+    cost: Float[np.ndarray, "annotator case"]  #: of an annotation
+    free: Bool[np.ndarray, "annotator case"]  #: whether she may be asked about a case: she has not annotated it
 
 
 def usual_length(annotations: Annotations, annotation: str | None) -> int:
-    """Number of blocks of the next annotation: the median so far, or 1 for a label.
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_rankings([[[["a"], ["b"]], [["a"], ["b"]], [["c"]]]])
-    >>> usual_length(annotations, None), usual_length(annotations, "label")
-    (2, 1)
-    """
+    """Number of blocks of the next annotation: the median so far, or 1 for a label."""
     if annotation not in (None, "label", "ranking"):
         raise ArgumentError(
             f'annotation must be "label", "ranking" or None, but {_show(annotation)} was given: choose one of them.'
@@ -68,10 +47,7 @@ def usual_length(annotations: Annotations, annotation: str | None) -> int:
 def how_annotators_answer(posterior: Posterior) -> tuple[float, float]:
     """Power by which annotators choose under a posterior's model, and how often an annotation counts.
 
-    Raises
-    ------
-    ArgumentError
-        If the model assumes one true class in every case, so that annotators do not draw from the plausibilities.
+    Refuses a model of one true class in every case, whose annotators do not draw from the plausibilities.
     """
     if "assumes" in posterior.attrs:
         raise ArgumentError(
@@ -79,11 +55,11 @@ def how_annotators_answer(posterior: Posterior) -> tuple[float, float]:
             "annotators choose by, and draws cannot be reweighted: plan with another model, such as "
             "dirichlet-categorical."
         )
-    kept = declared(posterior)
-    power = kept.get("choice_power")
+    declaration = declared(posterior)
+    power = declaration.get("choice_power")
     if power is None and "reliability" in posterior["posterior"]:
         power = float(posterior["posterior"]["reliability"].mean())
-    return (1.0 if power is None else float(power)), float(kept.get("count", 1.0))
+    return (1.0 if power is None else float(power)), float(declaration.get("count", 1.0))
 
 
 def can_plan(posterior: Posterior) -> bool:
@@ -119,9 +95,10 @@ def parse_annotators(posterior: Posterior, annotations: Annotations, annotators:
     table = _annotator_table(posterior, annotators)
     names = table["annotator"].astype(str).to_numpy(dtype=str)
     reliability = table["reliability"].to_numpy(float)
-    for name, one in zip(names, reliability, strict=True):
-        if not (np.isfinite(one) and one > 0):
-            raise ArgumentError(f"the reliability of an annotator must be positive, but {name!r} has {one:g}.")
+    for at in np.flatnonzero(~(np.isfinite(reliability) & (reliability > 0)))[:1]:
+        raise ArgumentError(
+            f"the reliability of an annotator must be positive, but {names[at]!r} has {reliability[at]:g}."
+        )
     if len(set(names)) < len(names):
         raise ArgumentError("annotators must have different names, but one appears twice: keep one row for each.")
     levels, setting = _grouped(reliability)
@@ -175,8 +152,8 @@ def _grouped(reliability: Float[np.ndarray, " annotator"]) -> tuple[np.ndarray, 
         return levels, setting
     ends = np.quantile(np.log(reliability), np.linspace(0, 1, LEVELS + 1)[1:-1])
     setting = np.searchsorted(ends, np.log(reliability))
-    found, setting = np.unique(setting, return_inverse=True)
-    return np.array([np.exp(np.log(reliability[setting == at]).mean()) for at in range(len(found))]), setting
+    kept, setting = np.unique(setting, return_inverse=True)
+    return np.array([np.exp(np.log(reliability[setting == at]).mean()) for at in range(len(kept))]), setting
 
 
 def _cost_by_case(cost: Any, annotations: Annotations) -> Float[np.ndarray, " case"]:

@@ -1,4 +1,4 @@
-"""What is known in closed form where plausibilities have a Dirichlet posterior: information, and coverage."""
+"""Closed forms where plausibilities have a Dirichlet posterior: of information, and of coverage."""
 
 import json
 from dataclasses import dataclass, replace
@@ -11,6 +11,7 @@ from plausibly._arviz import Posterior
 from plausibly.aggregation._layout import exact_posterior, lay_out
 from plausibly.annotations import Annotations, Slots
 from plausibly.evaluation._measure import _predicted_lists
+from plausibly.model_comparison._folds import slots_or_remainder
 from plausibly.models import MODELS
 from plausibly.planning._annotators import how_annotators_answer
 from plausibly.planning._values import Source, Values
@@ -20,12 +21,7 @@ from plausibly.planning._values import Source, Values
 class Dirichlets:
     """Dirichlet posteriors of all cases, to which a label adds its count.
 
-    Attributes
-    ----------
-    slots
-        Cases and classes; a remainder stands for several classes with equal shapes.
-    shape
-        Shape of each slot.
+    A remainder stands for several classes with equal shapes.
     """
 
     slots: Slots
@@ -56,12 +52,6 @@ class Dirichlets:
         r"""Expected information of one more label, in nats.
 
         .. math:: H(a / A) - \psi(A + 1) + \sum_k \frac{a_k}{A} \psi(a_k + 1), \quad A = \sum_k a_k
-
-        Examples
-        --------
-        >>> slots = Slots.of(pb.Annotations.from_labels([["a", "b"]]))
-        >>> Dirichlets(slots, np.array([1.0, 1.0])).information().round(4).tolist()
-        [0.1931]
         """
         share = self.shape / self.total[self.slots.case]
         each = self.shape / self.slots.n_classes
@@ -70,14 +60,9 @@ class Dirichlets:
 
     def of_classes(self, classes: Int[np.ndarray, "case place"], n_classes: int) -> Float[np.ndarray, "case place"]:
         """Shapes of single classes; unnamed ones have an equal share of the remainder's."""
-        named = ~self.slots.is_remainder
-        keys = self.slots.case[named].astype(np.int64) * n_classes + self.slots.class_index[named]
-        wanted = np.arange(len(classes))[:, None] * n_classes + classes
-        at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-        last = self.slots.start[1:] - 1
-        rest = np.where(self.slots.is_remainder[last], self.shape[last] / self.slots.n_classes[last], 0)
-        found = keys[at] == wanted if len(keys) else np.zeros(wanted.shape, bool)
-        return np.where(found, self.shape[named][at], rest[:, None])
+        case = np.repeat(np.arange(len(classes)), classes.shape[1])
+        slot = slots_or_remainder(self.slots, case, classes.ravel(), n_classes).reshape(classes.shape)
+        return np.where(slot < 0, 0, self.shape[slot] / self.slots.n_classes[slot])
 
     def coverage_left(self, source: Source, count: float, n: int) -> Float[np.ndarray, "row case"]:
         r"""Variance of coverage, and of differences in it, expected after n labels that count c times.
@@ -87,10 +72,10 @@ class Dirichlets:
         :math:`v A / ((A + 1) (A + n))`.
         """
         question, total = source.question, self.total
-        lists = [_predicted_lists(np.asarray(given), question.k, None) for given in source.predictions]
-        shapes = [self.of_classes(np.maximum(one, 0), question.n_classes) * (one >= 0) for one in lists]
-        covered = [one.sum(axis=1) for one in shapes]
-        spread = [one / total - (one / total) ** 2 for one in covered]
+        lists = [_predicted_lists(np.asarray(values), question.k, None) for values in source.predictions]
+        shapes = [self.of_classes(np.maximum(named, 0), question.n_classes) * (named >= 0) for named in lists]
+        covered = [shape.sum(axis=1) for shape in shapes]
+        spread = [shape / total - (shape / total) ** 2 for shape in covered]
         for a, b in question.pairs:
             both = ((lists[a][:, :, None] == lists[b][:, None]).any(axis=2) * shapes[a]).sum(axis=1)
             squares = covered[a] + covered[b] - 2 * both
@@ -109,11 +94,10 @@ def with_closed_forms(source: Source, values: Values, known: Dirichlets | None) 
     """Replace what draws tell of single labels by closed forms, where there are some."""
     if known is None:
         return values
-    given = source.question.annotators
     information = np.broadcast_to(known.information().astype(np.float32), values.information.shape).copy()
     values = replace(values, information=np.maximum(information, 0))
     if not is_linear(source):
         return values
     variance = known.coverage_left(source, 1.0, 0)
-    removed = np.stack([variance - known.coverage_left(source, count, 1) for _, count in given])
+    removed = np.stack([variance - known.coverage_left(source, count, 1) for _, count in source.question.annotators])
     return replace(values, variance=variance.astype(np.float32), removed=removed.astype(np.float32))

@@ -1,4 +1,4 @@
-"""What a plan will bring, by the number of labels: widths of intervals, and the probability of a decision."""
+"""Forecasts by the number of labels: widths of intervals, and the probability of a decision."""
 
 import math
 from dataclasses import dataclass
@@ -19,46 +19,22 @@ FORECAST_PROB = 0.9  #: probability of the intervals of a forecast
 
 @dataclass(frozen=True, eq=False)
 class Now:
-    """What is known before any label is added.
+    """What is known of the metric, and of the differences, before any label is added."""
 
-    Attributes
-    ----------
-    variance
-        Variance over draws of the metric of each row, and of the differences.
-    shared
-        Part of it that cases share, through sampled parameters.
-    learned_from
-        Number of annotations that these parameters are learned from; infinite if more labels say nothing of them.
-    mean
-        Mean of each row.
-    per_sd
-        Width of the interval in standard deviations.
-    """
-
-    variance: Float[np.ndarray, " row"]
-    shared: Float[np.ndarray, " row"]
+    variance: Float[np.ndarray, " row"]  #: over draws
+    shared: Float[np.ndarray, " row"]  #: part of it that cases share, through sampled parameters
     mean: Float[np.ndarray, " row"]
-    per_sd: Float[np.ndarray, " row"]
+    per_sd: Float[np.ndarray, " row"]  #: width of the interval in standard deviations
+    #: number of annotations that shared parameters are learned from; infinite if more labels say nothing of them
     learned_from: float
 
     def removed(self, n_labels: int) -> Float[np.ndarray, " row"]:
         """Shared variance that so many labels remove, where it falls as 1 / (number of annotations); see `plan`."""
         return self.shared * n_labels / (self.learned_from + n_labels)
 
-    @property
-    def width(self) -> Float[np.ndarray, " row"]:
-        """Width of the interval of each row."""
-        return self.per_sd * np.sqrt(self.variance)
-
 
 def points_of(n_labels: int) -> Int[np.ndarray, " point"]:
-    """Numbers of labels that are forecast: none, and up to ten more.
-
-    Examples
-    --------
-    >>> points_of(3).tolist()
-    [0, 1, 2, 3]
-    """
+    """Numbers of labels that are forecast: none, and up to ten more."""
     return np.unique(np.linspace(0, n_labels, POINTS + 1).round().astype(int))
 
 
@@ -72,16 +48,16 @@ def what_is_known(
     learned_from: float,
 ) -> Now:
     """Collect the variances of all rows; ``shared`` says whether draws of different cases belong together."""
-    own = values.variance.sum(axis=1, dtype=float) / n_cases**2
+    of_cases = values.variance.sum(axis=1, dtype=float) / n_cases**2
     spread = rows.var(axis=1, ddof=1)
-    common = np.maximum(spread - own, 0) if shared else np.zeros(len(own))
+    common = np.maximum(spread - of_cases, 0) if shared else np.zeros(len(of_cases))
     lower, upper = interval(rows.T, ci_prob)
     usual = 2 * stats.norm.ppf((1 + ci_prob) / 2)
     with np.errstate(invalid="ignore", divide="ignore"):
         per_sd = np.where(spread > 0, (upper - lower) / np.sqrt(spread), usual)
     # Of few cases the metric takes few values, and quantiles jump from one to the next.
     per_sd = np.clip(per_sd, 0.5 * usual, 1.5 * usual)
-    variance = own + common
+    variance = of_cases + common
     with np.errstate(invalid="ignore", divide="ignore"):  # so that the width is that of the draws
         per_sd = np.where(variance * spread > 0, per_sd * np.sqrt(spread / variance), per_sd)
     return Now(variance, common, rows.mean(axis=1), per_sd, learned_from)
@@ -101,24 +77,9 @@ def forecast(
 ) -> pd.DataFrame:
     """Simulate the labels of a plan; a row for each number of labels, classifier, and pair of classifiers.
 
-    Parameters
-    ----------
-    values, bank
-        What single labels would tell, and several of the cases chosen.
-    order
-        Labels in the order of asking; its cases are rows of the bank.
-    now
-        What is known before.
-    labels
-        Classifier and opponent of each row.
-    points
-        Numbers of labels.
-    at_random
-        Variance of single cases that so many labels of cases taken at random are expected to remove.
-    level
-        Probability at which a pair counts as decided.
-    seed
-        Random seed.
+    Cases of the order are rows of the bank, and ``labels`` are the classifier and the opponent of each row of values.
+    ``at_random`` is the variance of single cases that so many labels of cases taken at random are expected to remove,
+    and ``level`` the probability at which a pair counts as decided.
     """
     n_cases = values.mean.shape[1]
     random = np.random.default_rng([seed, 0x706C616E])
@@ -129,23 +90,31 @@ def forecast(
     before = np.zeros(len(bank.cases), int)
     tables = []
     for upto, removed in zip(points.tolist(), at_random, strict=True):
-        given = order.labels(upto, len(bank.cases))
-        changed = np.flatnonzero(given != before)
+        after = order.labels(upto, len(bank.cases))
+        changed = np.flatnonzero(after != before)
         for part in np.array_split(changed, max(1, math.ceil(len(changed) * REPLICATES / 2**21))):
-            for old, sign in ((before[part], -1), (given[part], 1)):
-                m, v = _known_after(values, bank, part, old, replicate[:, part])
+            for number, sign in ((before[part], -1), (after[part], 1)):
+                m, v = _known_after(values, bank, part, number, replicate[:, part])
                 mean += sign * m / n_cases
                 variance += sign * v / n_cases**2
-        before = given
-        shared = now.removed(upto)
-        moved = mean + np.sqrt(shared) * common
-        tables.append(_summarised(upto, order, moved, np.maximum(variance - shared, 0), now, labels, level))
-        tables[-1]["width_at_random"] = now.per_sd * np.sqrt(np.maximum(now.variance - removed - shared, 0))
-    table = pd.concat(tables, ignore_index=True)
-    return table[[*(name for name in table if not name.startswith("decided")), *_DECIDED]]
-
-
-_DECIDED = ["decided", "decided_lower", "decided_upper"]
+        before, shared = after, now.removed(upto)
+        left = np.sqrt(np.maximum(variance - shared, 0))
+        width = now.per_sd * left
+        lower, upper = interval(width, FORECAST_PROB)
+        columns = {
+            "labels": upto,
+            "cost": order.cost[upto - 1] if upto else 0.0,
+            "classifier": [name for name, _ in labels],
+            "versus": [versus for _, versus in labels],
+            "width": width.mean(axis=0),
+            "width_lower": lower,
+            "width_upper": upper,
+            "width_at_random": now.per_sd * np.sqrt(np.maximum(now.variance - removed - shared, 0)),
+        }
+        decided = _decided(mean + np.sqrt(shared) * common, left, level, simulated=upto > 0)
+        pair = np.array([bool(versus) for _, versus in labels])
+        tables.append(pd.DataFrame(columns | {name: np.where(pair, share, np.nan) for name, share in decided.items()}))
+    return pd.concat(tables, ignore_index=True)
 
 
 def _known_after(
@@ -166,34 +135,14 @@ def _known_after(
     return mean, variance
 
 
-def _summarised(upto, order, mean, variance, now, labels, level) -> pd.DataFrame:
-    spread = np.sqrt(variance)
-    width = now.per_sd * spread
-    lower, upper = interval(width, FORECAST_PROB)
+def _decided(
+    mean: Float[np.ndarray, "replicate row"], sd: Float[np.ndarray, "replicate row"], level: float, *, simulated: bool
+) -> dict[str, Float[np.ndarray, " row"]]:
+    """Share of the simulations in which the sign is known, with its Monte Carlo interval under Jeffreys' prior."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        better = np.where(spread > 0, stats.norm.cdf(mean / spread), 0.5 + 0.5 * np.sign(mean))
-    decided = np.maximum(better, 1 - better) >= level
-    table = pd.DataFrame(
-        {
-            "labels": upto,
-            "cost": order.cost[upto - 1] if upto else 0.0,
-            "classifier": [a for a, _ in labels],
-            "versus": [b for _, b in labels],
-            "width": width.mean(axis=0),
-            "width_lower": lower,
-            "width_upper": upper,
-        }
-    )
-    share = decided.mean(axis=0)
-    ends = stats.beta.ppf([[(1 - FORECAST_PROB) / 2], [(1 + FORECAST_PROB) / 2]], *_counts(share))
-    pair = np.array([bool(b) for _, b in labels])
-    ends = np.clip(ends, [np.zeros_like(share), share], [share, np.ones_like(share)])
-    found = np.vstack([share, np.where(upto > 0, ends, share)])
-    for name, column in zip(_DECIDED, found, strict=True):
-        table[name] = np.where(pair, column, np.nan)
-    return table
-
-
-def _counts(share):
-    """Parameters of the posterior of a share of simulations, under Jeffreys' prior."""
-    return share * REPLICATES + 0.5, (1 - share) * REPLICATES + 0.5
+        better = np.where(sd > 0, stats.norm.cdf(mean / sd), 0.5 + 0.5 * np.sign(mean))
+    share = (np.maximum(better, 1 - better) >= level).mean(axis=0)
+    counts = share * REPLICATES + 0.5, (1 - share) * REPLICATES + 0.5
+    lower, upper = stats.beta.ppf([[(1 - FORECAST_PROB) / 2], [(1 + FORECAST_PROB) / 2]], *counts)
+    lower, upper = (np.minimum(lower, share), np.maximum(upper, share)) if simulated else (share, share)
+    return {"decided": share, "decided_lower": lower, "decided_upper": upper}

@@ -15,28 +15,14 @@ from plausibly.metrics._declared import mean
 
 
 class Planned(NamedTuple):
-    """Metric of a plan.
+    """Metric of a plan."""
 
-    Attributes
-    ----------
-    name
-        Name in results of :func:`plausibly.evaluate`.
-    of_list, k
-        Metric of ranked lists and their length; empty and 0 for others.
-    function
-        Function of a case's scores and plausibilities, if it is no metric of lists.
-    better
-        Whether a ``"greater"`` or a ``"smaller"`` value is better.
-    takes
-        What the function takes as the prediction, as for :class:`plausibly.metrics.SumMetric`.
-    """
-
-    name: str
-    of_list: str
-    k: int
-    function: Callable[..., Any] | None
+    name: str  #: in results of :func:`plausibly.evaluate`
+    of_list: str  #: metric of ranked lists; empty for others
+    k: int  #: length of the lists
+    function: Callable[..., Any] | None  #: of a case's scores and plausibilities, if it is no metric of lists
     better: Literal["greater", "smaller"]
-    takes: str = "scores"
+    takes: str = "scores"  #: as the prediction, as for :class:`plausibly.metrics.SumMetric`
 
 
 @dataclass(frozen=True)
@@ -55,21 +41,16 @@ class _AgainstMostPlausible:
 def read_metric(metric: Any, metrics: Any, n_classes: int) -> Planned:
     """Read the metric of a plan: one of ``metrics``, or another of :func:`plausibly.evaluate`, by name.
 
-    By default it is the only one of ``metrics``, or ``"top1_accuracy"``.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such metric, or it is not a mean over cases.
+    By default it is the only one of ``metrics``, or ``"top1_accuracy"``. It must be a mean over cases.
 
     Examples
     --------
     >>> read_metric("top2_coverage", None, 3)[:3], read_metric(None, ["brier"], 3).name
     (('top2_coverage', 'coverage', 2), 'brier')
     """
-    given = [] if metrics is None else list(metrics) if isinstance(metrics, list | tuple) else [metrics]
-    given = [one for one in given if not (isinstance(one, Mapping) and not one)]
-    asked = read_metrics(given, None, n_classes) if given else None
+    listed = [] if metrics is None else list(metrics) if isinstance(metrics, list | tuple) else [metrics]
+    listed = [item for item in listed if not (isinstance(item, Mapping) and not item)]
+    asked = read_metrics(listed, None, n_classes) if listed else None
     names = [name for of in asked or () for name in of]
     name = public_name(metric) if metric is not None else names[0] if len(names) == 1 else "top1_accuracy"
     if name not in names and name == "accuracy":

@@ -20,30 +20,18 @@ from plausibly.errors import ArgumentError
 from plausibly.evaluation._evidence import spread
 from plausibly.evaluation._metrics import Metrics
 from plausibly.planning._advice import advise, noise_of
-from plausibly.planning._allocate import Order, allocate
+from plausibly.planning._allocate import Order
 from plausibly.planning._annotators import parse_annotators, usual_length
 from plausibly.planning._dirichlet import Dirichlets, with_closed_forms
 from plausibly.planning._forecast import forecast, points_of, what_is_known
-from plausibly.planning._metric import read_metric
 from plausibly.planning._result import Plan
-from plausibly.planning._values import Bank, Source, Values, ask, simulate, value
-from plausibly.planning._worth import (
-    best_annotator,
-    goal_rows,
-    removed_at_random,
-    rows_by_draw,
-    score,
-    table_of,
-    totals,
-)
+from plausibly.planning._values import Source, Values, ask, value
+from plausibly.planning._worth import Worth, choose, goal_rows, removed_at_random, rows_by_draw, table_of
 from plausibly.posterior import annotations_of, model_of, opened, reading
 from plausibly.predictions import Marked
 from plausibly.random_streams import check_seed
 
 GOALS = ("width", "better", "information")
-_AT_ONCE = 8  # labels of one case, at most, in one plan
-_SIMULATED = 20_000  # cases whose further annotations are simulated, at most
-_REPLICATES = 64  # simulations of each
 
 
 def plan(
@@ -199,91 +187,57 @@ def plan(
     (6, 6, 6)
     """
     _check(goal, budget, level, ci_prob, seed)
-    from_file = isinstance(posterior, str | PathLike)
-    with opened(posterior) if from_file else reading(posterior) as source:
-        return _plan(
-            source,
-            predictions,
-            metric=metric,
+    with opened(posterior) if isinstance(posterior, str | PathLike) else reading(posterior) as draws:
+        annotations = annotations_of(draws)
+        asked = parse_annotators(draws, annotations, annotators, cost)
+        offered = _candidates(candidates, annotations)
+        length = usual_length(annotations, annotation)
+        pairs = partial(_pairs, compare=compare, goal=goal)
+        source = ask(draws, predictions, metric, metrics, pairs, asked.settings, length, seed, break_ties, logits)
+        if goal != "information" and not source.names:
+            raise ArgumentError(
+                f"the goal {goal!r} needs the predictions of classifiers, but none were given: add predictions, or "
+                'choose goal="information".'
+            )
+        source, values = _best_pair(source, value(source, progress=progress))
+        exact = Dirichlets.of(draws, annotations)
+        values = with_closed_forms(source, values, exact)
+        rows = rows_by_draw(source, values)
+        learning = {"shared": _shares(draws), "learned_from": _learned_from(draws, annotations)}
+        now = what_is_known(values, rows, source.n_cases, ci_prob, **learning)
+        common = 0.0 if goal == "information" else float(now.removed(1)[goal_rows(source, goal)].mean())
+        worth = Worth(source, values, goal, exact, asked, offered, common)
+        if (worth.annotator[offered] < 0).all():
+            raise ArgumentError(
+                "every case that may be annotated has been annotated by all of the annotators: name other annotators "
+                "or cases."
+            )
+        bank, order = choose(worth, float(budget), progress=progress)
+        points = points_of(len(order.case))
+        if source.names:
+            at_random = removed_at_random(worth, points)
+            told = forecast(values, bank, order, now, source.labels, points, at_random, level=level, seed=seed)
+        else:
+            told = _information_forecast(order, points)
+        result = Plan(
+            table=table_of(worth, bank, order, now.variance),
+            forecast=told,
+            noise=noise_of(source, values, seed) if source.names else None,
             goal=goal,
-            compare=compare,
-            budget=float(budget),
-            cost=cost,
-            annotators=annotators,
-            candidates=candidates,
-            annotation=annotation,
-            metrics=metrics,
-            logits=logits,
+            metric=source.metric,
+            compare=source.labels[-1] if source.question.pairs else None,
             level=level,
             ci_prob=ci_prob,
-            break_ties=break_ties,
-            seed=seed,
-            progress=progress,
+            budget=float(budget),
+            length=length,
+            n_cases=source.n_cases,
+            labels_per_case=annotations.n_annotations / source.n_cases,
+            label_cost=float(worth.cost[offered].mean()),
+            posterior_model=model_of(draws),
+            class_prior=str(draws.attrs.get("class_prior", "")),
+            learns=learns(draws.attrs),
+            sequence=tuple(str(name) for name in annotations.cases[bank.cases[order.case]]),
         )
-
-
-def _plan(
-    posterior, predictions, *, metric, goal, compare, budget, cost, annotators, candidates, annotation, metrics, logits,
-    level, ci_prob, break_ties, seed, progress,
-) -> Plan:  # fmt: skip
-    annotations = annotations_of(posterior)
-    asked = parse_annotators(posterior, annotations, annotators, cost)
-    offered = _candidates(candidates, annotations)
-    length = usual_length(annotations, annotation)
-    pairs = partial(_pairs, compare=compare, goal=goal)
-    metric = read_metric(metric, metrics, annotations.n_classes).name
-    source = ask(posterior, predictions, metric, metrics, pairs, asked.settings, length, seed, break_ties, logits)
-    if goal != "information" and not source.names:
-        raise ArgumentError(
-            f"the goal {goal!r} needs the predictions of classifiers, but none were given: add predictions, or choose "
-            'goal="information".'
-        )
-    values = value(source, progress=progress)
-    source, values = _best_pair(source, values)
-    exact = Dirichlets.of(posterior, annotations)
-    values = with_closed_forms(source, values, exact)
-    scores = score(values, goal, source)
-    rows = rows_by_draw(source, values)
-    learned_from = _learned_from(posterior, annotations)
-    known = what_is_known(values, rows, source.n_cases, ci_prob, shared=_shares(posterior), learned_from=learned_from)
-    common = 0.0 if goal == "information" else float(known.removed(1)[goal_rows(source, goal)].mean())
-    best, case_cost = best_annotator(scores + common, asked)
-    if (best[offered] < 0).all():
-        raise ArgumentError(
-            "every case that may be annotated has been annotated by all of the annotators: name other annotators or "
-            "cases."
-        )
-    bank, order = _chosen(
-        source, values, exact, goal, scores, common, asked, best, case_cost, offered, budget, progress=progress
-    )
-    n_cases = source.n_cases
-    points = points_of(len(order.case))
-    if source.names:
-        at_random = removed_at_random(values, best, asked, offered, points)
-        told = forecast(values, bank, order, known, source.labels, points, at_random, level=level, seed=seed)
-    else:
-        told = _information_forecast(order, points)
-    table = table_of(source, values, goal, scores, common, asked, best, case_cost, offered, bank, order, known.variance)
-    noise = noise_of(source, values, rows, seed) if source.names else None
-    result = Plan(
-        table=table,
-        forecast=told,
-        noise=noise,
-        goal=goal,
-        metric=metric,
-        compare=_pair_names(source),
-        level=level,
-        ci_prob=ci_prob,
-        budget=budget,
-        length=source.question.length,
-        n_cases=n_cases,
-        labels_per_case=annotations.n_annotations / n_cases,
-        label_cost=float(case_cost[offered].mean()),
-        posterior_model=model_of(posterior),
-        class_prior=str(posterior.attrs.get("class_prior", "")),
-        learns=learns(posterior.attrs),
-        sequence=tuple(str(name) for name in annotations.cases[bank.cases[order.case]]),
-    )
     return replace(result, advice=tuple(advise(result)))
 
 
@@ -341,10 +295,6 @@ def _best_pair(source: Source, values: Values) -> tuple[Source, Values]:
     return replace(source, question=source.question._replace(pairs=(pairs[at],))), values
 
 
-def _pair_names(source: Source) -> tuple[str, str] | None:
-    return source.labels[-1] if source.question.pairs else None
-
-
 def _shares(posterior: Posterior) -> bool:
     """Whether cases share parameters that were sampled with them."""
     return posterior.attrs.get("shared") == "sampled" or "reliability" in posterior["posterior"]
@@ -357,31 +307,8 @@ def _learned_from(posterior: Posterior, annotations: Annotations) -> float:
     those to come, it has the same share, so that the ratio of the two is that of all cases.
     """
     attrs = posterior.attrs
-    own = attrs.get("prior_from") == "cases" and attrs.get("shared") == "sampled" and spread(attrs) == "labels"
-    return float(annotations.n_annotations) if own and "reliability" not in posterior["posterior"] else math.inf
-
-
-def _chosen(
-    source, values, exact, goal, scores, common, asked, best, cost, offered, budget, *, progress
-) -> tuple[Bank, Order]:  # fmt: skip
-    """Simulate annotations of the cases of largest value, and choose labels until the budget is spent.
-
-    Each label also removes ``common``, of the variance that cases share.
-    """
-    own = np.where(best >= 0, scores[asked.setting[best], np.arange(source.n_cases)], 0.0)
-    offered = offered[best[offered] >= 0]
-    n_labels = int(min(budget / cost[offered].min(initial=np.inf), 10**9)) if len(offered) else 0
-    ranked = source.question.length > 1
-    wanted = len(offered) if ranked else min(len(offered), max(50, 2 * n_labels))
-    cases = offered[np.argsort(-(own[offered] + common) / cost[offered], kind="stable")][: min(wanted, _SIMULATED)]
-    of_value = int((own[offered] > 0).sum())
-    most = 1 if asked.names is not None else int(np.clip(2 * n_labels // max(of_value, 1) + 2, 2, _AT_ONCE))
-    most = min(most, max(n_labels, 1))
-    replicates = _REPLICATES if len(cases) <= 5000 else _REPLICATES // 2
-    setting = asked.setting[np.maximum(best, 0)][cases]
-    bank = simulate(source, cases, setting, most, replicates, progress=progress)
-    total = totals(source, values, goal, own, bank, exact) + common * np.arange(1, most + 1)
-    return bank, allocate(total, cost[cases], budget)
+    of_cases = attrs.get("prior_from") == "cases" and attrs.get("shared") == "sampled" and spread(attrs) == "labels"
+    return float(annotations.n_annotations) if of_cases and "reliability" not in posterior["posterior"] else math.inf
 
 
 def _information_forecast(order: Order, points: Int[np.ndarray, " point"]) -> pd.DataFrame:

@@ -44,7 +44,6 @@ def plot_forecast(plan: "Plan") -> Figure:
         ax, pair = axes[0, 1], pairs.iloc[0]
         ax.fill_between(pairs["labels"], pairs["decided_lower"], pairs["decided_upper"], color=GREY, alpha=0.25, lw=0)
         ax.plot(pairs["labels"], pairs["decided"], color="black", lw=2)
-        ax.set(ylim=(-0.02, 1.02))
         words = f"{plain(pair['classifier'], 16)} or {plain(pair['versus'], 16)} better?"
         ax.set_title(f"{words} Settled at {plan.level:g}", fontsize="medium", loc="left")
         _finish(ax, "probability that it is settled")
@@ -52,11 +51,10 @@ def plot_forecast(plan: "Plan") -> Figure:
     return figure
 
 
-def _finish(ax, words: str, *, bottom: bool = True) -> None:
+def _finish(ax, words: str) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     grid(ax, "y")
     ax.set(xlabel="further labels", ylabel=words)
     ax.margins(x=0.02)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    if bottom:
-        ax.set_ylim(0, 1.04 * ax.get_ylim()[1])
+    ax.set_ylim(0, 1.04 * ax.get_ylim()[1])

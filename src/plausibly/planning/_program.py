@@ -26,34 +26,19 @@ _TINY = 1e-30
 
 
 class Question(NamedTuple):
-    """What the programs compute.
+    """What the programs compute; metric, k, function and break_ties are as for :func:`values_by_draw`."""
 
-    Attributes
-    ----------
-    metric, k, function, break_ties
-        Metric, as for :func:`values_by_draw`; ``metric`` is empty without predictions.
-    n_classes
-        Number of all classes.
-    pairs
-        Pairs of classifiers whose differences are rows, after those of the classifiers; signed so that more is better.
-    sign
-        −1 if less is better.
-    annotators
-        How an annotator answers: the power of the plausibilities by which she chooses, and how often her annotation
-        counts.
-    length
-        Number of classes that an annotation ranks.
-    """
-
-    metric: str
+    metric: str  #: empty without predictions
     k: int
     function: Callable[..., Any] | None
     break_ties: str
     n_classes: int
+    #: pairs of classifiers whose differences are rows, after those of the classifiers; signed so that more is better
     pairs: tuple[tuple[int, int], ...]
-    sign: int
+    sign: int  #: −1 if less is better
+    #: how an annotator answers: power of the plausibilities by which she chooses, how often her annotation counts
     annotators: tuple[tuple[float, float], ...]
-    length: int = 1
+    length: int = 1  #: number of classes that an annotation ranks
 
     @property
     def apart(self) -> bool:
@@ -62,24 +47,11 @@ class Question(NamedTuple):
 
 
 def value_block(block: Block, given: dict[str, Array], question: Question) -> dict[str, Array]:
-    """Expected variance removed and expected information of one more label of each case.
+    """Expected variance removed and expected information of one more label of each case: what ``Values`` holds.
 
-    Parameters
-    ----------
-    block
-        All draws, and the point estimate as one more, which is left out.
-    given
-        As for :func:`plausibly.evaluation._program.values_by_draw`, and ``real`` (case,), 0 for those that only fill
-        the block.
-    question
-        What to compute.
-
-    Returns
-    -------
-    dict
-        ``mean`` and ``variance`` (row, case) of the metric over draws; ``removed`` (annotator, row, case), the expected
-        variance removed; ``information`` and ``effective`` draws (annotator, case); and ``total`` (classifier, draw),
-        sums over the cases.
+    The block has all draws, and the point estimate as one more, which is left out. ``given`` is as for
+    :func:`plausibly.evaluation._program.values_by_draw`, and ``real`` (case,), 0 for those that only fill the block.
+    Of the metric, ``total`` (classifier, draw) is the sum over the cases.
     """
     whole, block = block, _told_apart(block, question)
     rows = _rows(block, given, question)
@@ -171,24 +143,8 @@ def several_block(
     """Simulate up to so many further annotations of each case, and what the metric would be known to be after each.
 
     A replicate takes one of the draws for the truth, draws annotations from it, and weighs all draws by the probability
-    of these.
-
-    Parameters
-    ----------
-    block, question
-        As for :func:`value_block`.
-    given
-        As for :func:`value_block`; with ``power`` and ``count`` (case,) of the annotator who is asked.
-    most
-        Number of annotations.
-    replicates
-        Number of replicates.
-
-    Returns
-    -------
-    dict
-        ``mean`` and ``variance`` (case, annotation, replicate, row) of the metric, ``effective`` draws (case,
-        annotation) and ``information`` (case, annotation).
+    of these. ``given`` is as for :func:`value_block`, with ``power`` and ``count`` (case,) of the annotator who is
+    asked. Returns what ``Bank`` holds.
     """
     block = _told_apart(block, question)
     rows = jnp.moveaxis(_rows(block, given, question), 1, 0)

@@ -10,15 +10,7 @@ from plausibly.errors import ArgumentError
 
 
 def tasks_of(chosen: pd.DataFrame, data: Any = None) -> list[dict[str, Any]]:
-    """List cases as tasks, each with its ``data`` (what the labelling interface shows) and ``meta`` (why it is asked).
-
-    Parameters
-    ----------
-    chosen
-        Rows of a plan's table.
-    data
-        What else belongs to the data of a task: mappings from names to values by case, or a data frame with a column
-        ``case``.
+    """Rows of a plan's table as tasks: ``data`` (what the labelling interface shows), ``meta`` (why it is asked).
 
     Examples
     --------

@@ -1,12 +1,12 @@
-"""What the programs find for all cases of a posterior, or for some, range by range."""
+"""Results of the programs for all cases of a posterior, or for some, range by range."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 
 from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
@@ -28,28 +28,13 @@ from plausibly.random_streams import Stream
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A posterior and predictions, checked.
+    """A posterior and predictions, checked, and the question that is put to them."""
 
-    Attributes
-    ----------
-    posterior
-        Posterior whose draws may still be in a file.
-    annotations
-        Annotations that it was conditioned on.
-    names
-        Names of the classifiers.
-    predictions
-        Their predictions.
-    question
-        What is asked.
-    seed
-        Random seed.
-    """
-
-    posterior: Posterior
-    annotations: Annotations
-    names: tuple[str, ...]
-    predictions: tuple[np.ndarray, ...]
+    posterior: Posterior  #: whose draws may still be in a file
+    annotations: Annotations  #: that it was conditioned on
+    names: tuple[str, ...]  #: of the classifiers
+    predictions: tuple[np.ndarray, ...]  #: by classifier
+    metric: str  #: name of the metric in results of :func:`plausibly.evaluate`
     question: Question
     seed: int
 
@@ -67,54 +52,26 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """What one more label of each case would tell.
+    """What one more label of each case would tell."""
 
-    Attributes
-    ----------
-    mean, variance
-        Of the metric of each case over draws.
-    removed
-        Expected variance removed, by annotator.
-    information
-        Expected information, in nats, by annotator.
-    effective
-        Effective number of draws behind these, by annotator.
-    by_draw
-        Metric of all cases by draw.
-    chain
-        Chain of each draw.
-    """
-
-    mean: Float[np.ndarray, "row case"]
-    variance: Float[np.ndarray, "row case"]
-    removed: Float[np.ndarray, "annotator row case"]
-    information: Float[np.ndarray, "annotator case"]
-    effective: Float[np.ndarray, "annotator case"]
-    by_draw: Float[np.ndarray, "classifier draw"]
-    chain: Int[np.ndarray, " draw"]
+    mean: Float[np.ndarray, "row case"]  #: of the metric over draws
+    variance: Float[np.ndarray, "row case"]  #: of the metric over draws
+    removed: Float[np.ndarray, "annotator row case"]  #: expected variance removed
+    information: Float[np.ndarray, "annotator case"]  #: expected, in nats
+    effective: Float[np.ndarray, "annotator case"]  #: effective number of draws behind these
+    by_draw: Float[np.ndarray, "classifier draw"]  #: metric of all cases
+    chain: Int[np.ndarray, " draw"]  #: of each draw
 
 
 @dataclass(frozen=True, eq=False)
 class Bank:
-    """Simulated further annotations of some cases.
+    """Simulated further annotations of some cases."""
 
-    Attributes
-    ----------
-    cases
-        Positions of the cases.
-    mean, variance
-        Of the metric of each case after so many annotations.
-    effective
-        Effective number of draws behind these.
-    information
-        Expected information of so many annotations, in nats.
-    """
-
-    cases: Int[np.ndarray, " chosen"]
-    mean: Float[np.ndarray, "chosen annotation replicate row"]
-    variance: Float[np.ndarray, "chosen annotation replicate row"]
-    effective: Float[np.ndarray, "chosen annotation"]
-    information: Float[np.ndarray, "chosen annotation"]
+    cases: Int[np.ndarray, " chosen"]  #: their positions
+    mean: Float[np.ndarray, "chosen annotation replicate row"]  #: of the metric after so many annotations
+    variance: Float[np.ndarray, "chosen annotation replicate row"]  #: of the metric after so many annotations
+    effective: Float[np.ndarray, "chosen annotation"]  #: effective number of draws behind these
+    information: Float[np.ndarray, "chosen annotation"]  #: expected, of so many annotations, in nats
 
 
 def ask(
@@ -129,14 +86,11 @@ def ask(
     break_ties: str = "order",
     logits: Marked = False,
 ) -> Source:
-    """Check a posterior, predictions and the metric, and put the question.
-
-    ``pairs`` is a function of the names of the classifiers to pairs of them.
-    """
+    """Check a posterior, predictions and the metric; ``pairs`` maps the names of the classifiers to pairs of them."""
     annotations = annotations_of(posterior)
     n_classes = annotations.n_classes
     named = named_predictions({} if predictions is None else predictions, logits)
-    lined_up = tuple(line_up(given, annotations) for given in named.values())
+    lined_up = tuple(line_up(values, annotations) for values in named.values())
     planned = read_metric(metric, metrics, n_classes)
     if planned.takes == "probabilities":
         for name, values in zip(named, lined_up, strict=True):
@@ -153,44 +107,40 @@ def ask(
         annotators=annotators,
         length=length,
     )
-    return Source(posterior, annotations, names, lined_up, question, seed)
+    return Source(posterior, annotations, names, lined_up, planned.name, question, seed)
 
 
 def value(source: Source, *, progress: bool = False) -> Values:
     """Value one more label of every case."""
     question, n_cases = source.question, source.n_cases
     ranges = Ranges(source.posterior, source.seed)
-    _check_draws(ranges.n_draws)
+    if ranges.n_draws < 2:
+        raise ArgumentError(
+            "the value of an annotation follows from draws of the plausibilities, but this posterior is a single "
+            "point: aggregate by a model that has a posterior, such as plackett-luce."
+        )
     n_rows, n_annotators = len(source.labels), len(question.annotators)
-    found = {
-        "mean": np.empty((n_rows, n_cases), np.float32),
-        "variance": np.empty((n_rows, n_cases), np.float32),
-        "removed": np.empty((n_annotators, n_rows, n_cases), np.float32),
-        "information": np.empty((n_annotators, n_cases), np.float32),
-        "effective": np.empty((n_annotators, n_cases), np.float32),
-    }
+    shapes = {"mean": (n_rows,), "variance": (n_rows,), "removed": (n_annotators, n_rows)}
+    shapes |= {"information": (n_annotators,), "effective": (n_annotators,)}
+    values = {name: np.empty((*shape, n_cases), np.float32) for name, shape in shapes.items()}
     total = np.zeros((len(source.names), ranges.n_draws))
-    program = partial(value_block, question=question)
     with Progress(progress) as bars:
         advance = bars.task("Valuing", n_cases, "cases")
         for number, cases in enumerate(ahead(iter(ranges))):
             if number:
                 release_memory()
-            given = _Given(source, cases, np.arange(len(cases)))
-            blocks = cases.blocks(_room(source, n_rows))
-            name = value_block, *question, *_counts(question)
-            for part, made in run(name, program, blocks.parts, lambda at, b=blocks, g=given: (b.block(at), g.of(at))):
-                total += made.pop("total")
-                for key, values in made.items():
-                    found[key][..., cases.cases.start + part.at] = values[..., : len(part.at)]
+            for part, result in _run(source, cases, value_block, np.arange(len(cases))):
+                total += result.pop("total")
+                for name, columns in result.items():
+                    values[name][..., cases.cases.start + part.at] = columns[..., : len(part.at)]
             advance(len(cases))
-    for row, case in np.argwhere(~np.isfinite(found["mean"]))[:1]:
+    for row, case in np.argwhere(~np.isfinite(values["mean"]))[:1]:
         raise ArgumentError(
             f"the metric must be finite in every draw, but it is not for case {str(source.annotations.cases[case])!r} "
             f"and classifier {source.labels[row][0]!r}: write it so that it is, for example with jnp.where."
         )
     chain = np.repeat(np.arange(ranges.n_chains), ranges.draws_per_chain)
-    return Values(**found, by_draw=total / n_cases, chain=chain)
+    return Values(**values, by_draw=total / n_cases, chain=chain)
 
 
 def simulate(
@@ -203,82 +153,65 @@ def simulate(
     progress: bool = False,
 ) -> Bank:
     """Simulate up to `most` further annotations of some cases, by the annotator that each is asked of."""
-    question = source.question
     order = np.argsort(cases)
-    wanted, settings = cases[order], np.array(question.annotators, np.float32)[asked[order]]
-    n_rows = len(source.labels)
-    found = {
-        "mean": np.empty((len(cases), most, replicates, n_rows), np.float32),
-        "variance": np.empty((len(cases), most, replicates, n_rows), np.float32),
-        "effective": np.empty((len(cases), most), np.float32),
-        "information": np.empty((len(cases), most), np.float32),
-    }
-    program = partial(several_block, question=question, most=most, replicates=replicates)
-    name = several_block, *question, *_counts(question), most, replicates
+    wanted, settings = cases[order], np.array(source.question.annotators, np.float32)[asked[order]]
+    shapes = dict.fromkeys(("mean", "variance"), (most, replicates, len(source.labels)))
+    shapes |= dict.fromkeys(("effective", "information"), (most,))
+    values = {name: np.empty((len(cases), *shape), np.float32) for name, shape in shapes.items()}
     ranges = Ranges(source.posterior, source.seed)
     bounds = [(at, *np.searchsorted(wanted, [at.start, at.stop])) for at in ranges.slices]
-    bounds = [own for own in bounds if own[1] < own[2]]
+    bounds = [(at, first, end) for at, first, end in bounds if first < end]
+    options = {"most": most, "replicates": replicates}
     with Progress(progress) as bars:
         advance = bars.task("Simulating annotations", len(cases), "cases")
-        for cases_read, (at, first, end) in zip(ahead(ranges.read(at) for at, *_ in bounds), bounds, strict=True):
+        for read, (at, first, end) in zip(ahead(ranges.read(at) for at, *_ in bounds), bounds, strict=True):
             chosen = wanted[first:end] - at.start
-            given = _Given(source, cases_read, chosen, settings[first:end])
-            blocks = cases_read.blocks(_room(source, n_rows), cases=chosen)
-            for part, made in run(name, program, blocks.parts, lambda at, b=blocks, g=given: (b.block(at), g.of(at))):
-                for key, values in made.items():
-                    found[key][first + part.at] = values[: len(part.at)]
+            for part, result in _run(source, read, several_block, chosen, settings[first:end], **options):
+                for name, rows in result.items():
+                    values[name][first + part.at] = rows[: len(part.at)]
             advance(len(chosen))
     back = np.argsort(order)
-    return Bank(cases=cases, **{key: values[back] for key, values in found.items()})
+    return Bank(cases=cases, **{name: rows[back] for name, rows in values.items()})
 
 
-class _Given:
-    """What the programs are given besides the draws, block by block; `cases` are positions in the range."""
+def _run(
+    source: Source,
+    cases: Range,
+    function: Callable[..., dict[str, Array]],
+    chosen: Int[np.ndarray, " chosen"],
+    settings: Float[np.ndarray, "chosen setting"] | None = None,
+    **options: int,
+) -> Iterator[tuple[Part, dict[str, np.ndarray]]]:
+    """Results of a program for some cases of a range (by position), block by block.
 
-    def __init__(self, source: Source, cases: Range, chosen: Int[np.ndarray, " case"], settings: Any = None):
-        self._cases, self._settings, question = cases, settings, source.question
-        words = cases.words[Stream.PREDICTIONS][chosen] if question.break_ties == "random" else None
-        own = [np.array(values[cases.cases])[chosen] for values in source.predictions]
-        self._scores = self._predicted = None
-        if own and question.k:
-            self._predicted = np.stack([_predicted_lists(values, question.k, words).T for values in own])
-        elif own:
-            self._scores = np.stack(own).astype(np.float32)
-        self._apart = question.apart
-
-    def of(self, block: Part) -> dict[str, np.ndarray]:
-        """Arrays of a block's cases."""
-        at, cases = block.full, self._cases
-        given: dict[str, np.ndarray] = {"real": (np.arange(block.size) < len(block.at)).astype(np.float32)}
-        if self._predicted is not None:
-            given["predicted"] = self._predicted[..., at]
-            listed = np.arange(
-                max(block.rung, cases.n_classes if self._apart else 0) + self._predicted[..., 0].size + 1
-            )
-            by_class = np.ndim(cases.concentration) > 0  # a population prior, whose plausibilities are all known
-            others = np.zeros(1) if by_class else cases.concentration * np.maximum(cases.n_classes - listed, 0)
-            given["cover"] = coefficients(others)
-        if self._scores is not None:
-            given["scores"] = self._scores[:, at]
-        if self._settings is not None:
-            given["power"], given["count"] = self._settings[at].T
-        return given
-
-
-def _room(source: Source, n_rows: int) -> int:
-    """Numbers that a program holds for each pair of a case and a draw."""
+    ``settings`` are the power and the count of the annotator who is asked about each.
+    """
     question = source.question
     dense = question.n_classes if question.apart or question.function is not None else 0
-    return max(8, 2 * n_rows, question.k, 2 * dense)
+    blocks = cases.blocks(max(8, 2 * len(source.labels), question.k, 2 * dense), cases=chosen)
+    counts = (METRICS[question.metric].count,) if question.k and question.metric else ()
+    words = cases.words[Stream.PREDICTIONS][chosen] if question.break_ties == "random" else None
+    predictions = [np.array(values[cases.cases])[chosen] for values in source.predictions]
+    scores = predicted = None
+    if predictions and question.k:
+        predicted = np.stack([_predicted_lists(values, question.k, words).T for values in predictions])
+    elif predictions:
+        scores = np.stack(predictions).astype(np.float32)
 
+    def inputs(part: Part) -> tuple[Any, dict[str, np.ndarray]]:
+        at = part.full
+        given: dict[str, np.ndarray] = {"real": (np.arange(part.size) < len(part.at)).astype(np.float32)}
+        if predicted is not None:
+            given["predicted"] = predicted[..., at]
+            most = max(part.rung, cases.n_classes if question.apart else 0) + predicted[..., 0].size
+            by_class = np.ndim(cases.concentration) > 0  # a population prior, whose plausibilities are all known
+            unnamed = np.maximum(cases.n_classes - np.arange(most + 1), 0)
+            given["cover"] = coefficients(np.zeros(1) if by_class else cases.concentration * unnamed)
+        if scores is not None:
+            given["scores"] = scores[:, at]
+        if settings is not None:
+            given["power"], given["count"] = settings[at].T
+        return blocks.block(part), given
 
-def _counts(question: Question) -> tuple[Any, ...]:
-    return (METRICS[question.metric].count,) if question.k and question.metric else ()
-
-
-def _check_draws(n_draws: int) -> None:
-    if n_draws < 2:
-        raise ArgumentError(
-            "the value of an annotation follows from draws of the plausibilities, but this posterior is a single "
-            "point: aggregate by a model that has a posterior, such as plackett-luce."
-        )
+    name = function, *question, *counts, *options.values()
+    return run(name, partial(function, question=question, **options), blocks.parts, inputs)

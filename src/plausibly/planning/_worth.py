@@ -1,12 +1,20 @@
-"""What labels of each case are worth towards a goal, and the table of cases."""
+"""What labels of each case are worth towards a goal, which of them are chosen, and the table of cases."""
+
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
+from plausibly.planning._allocate import Order, allocate
 from plausibly.planning._annotators import Asked
 from plausibly.planning._dirichlet import Dirichlets, is_linear
-from plausibly.planning._values import Bank, Source, Values
+from plausibly.planning._values import Bank, Source, Values, simulate
+
+_AT_ONCE = 8  # labels of one case, at most, in one plan
+_SIMULATED = 20_000  # cases whose further annotations are simulated, at most
+_REPLICATES = 64  # simulations of each
 
 
 def goal_rows(source: Source, goal: str) -> slice:
@@ -39,59 +47,102 @@ def rows_by_draw(source: Source, values: Values) -> Float[np.ndarray, "row draw"
     return np.concatenate([values.by_draw, np.reshape(differences, (-1, values.by_draw.shape[1]))])
 
 
-def removed_at_random(
-    values: Values,
-    best: Int[np.ndarray, " case"],
-    asked: Asked,
-    offered: Int[np.ndarray, " offered"],
-    points: Int[np.ndarray, " point"],
-) -> Float[np.ndarray, "point row"]:
+@dataclass(frozen=True, eq=False)
+class Worth:
+    """Worth of one more label of each case, from the best annotator for her cost."""
+
+    source: Source
+    values: Values
+    goal: str
+    exact: Dirichlets | None
+    asked: Asked
+    offered: Int[np.ndarray, " offered"]  #: cases that may be annotated
+    common: float  #: variance that cases share and each label removes, whatever its case
+
+    @cached_property
+    def _best(self) -> tuple[Int[np.ndarray, " case"], Float[np.ndarray, " case"]]:
+        return best_annotator(score(self.values, self.goal, self.source) + self.common, self.asked)
+
+    @property
+    def annotator(self) -> Int[np.ndarray, " case"]:
+        """Annotator who would be asked about each case, −1 if all have annotated it."""
+        return self._best[0]
+
+    @property
+    def cost(self) -> Float[np.ndarray, " case"]:
+        """Cost of her label."""
+        return self._best[1]
+
+    @cached_property
+    def setting(self) -> Int[np.ndarray, " case"]:
+        """Setting of this annotator."""
+        return self.asked.setting[np.maximum(self.annotator, 0)]
+
+    @cached_property
+    def gain(self) -> Float[np.ndarray, " case"]:
+        """Gain of her label, without what it removes of the shared variance."""
+        scores = score(self.values, self.goal, self.source)
+        return np.where(self.annotator >= 0, scores[self.setting, np.arange(self.source.n_cases)], 0.0)
+
+
+def choose(worth: Worth, budget: float, *, progress: bool) -> tuple[Bank, Order]:
+    """Simulate annotations of the cases of largest value, and choose labels until the budget is spent."""
+    offered, cost = worth.offered[worth.annotator[worth.offered] >= 0], worth.cost
+    n_labels = int(min(budget / cost[offered].min(initial=np.inf), 10**9)) if len(offered) else 0
+    ranked = worth.source.question.length > 1
+    wanted = len(offered) if ranked else min(len(offered), max(50, 2 * n_labels))
+    order = np.argsort(-(worth.gain[offered] + worth.common) / cost[offered], kind="stable")
+    cases = offered[order][: min(wanted, _SIMULATED)]
+    of_value = int((worth.gain[offered] > 0).sum())
+    most = 1 if worth.asked.names is not None else int(np.clip(2 * n_labels // max(of_value, 1) + 2, 2, _AT_ONCE))
+    most = min(most, max(n_labels, 1))
+    replicates = _REPLICATES if len(cases) <= 5000 else _REPLICATES // 2
+    bank = simulate(worth.source, cases, worth.setting[cases], most, replicates, progress=progress)
+    total = _totals(worth, bank, worth.exact) + worth.common * np.arange(1, most + 1)
+    return bank, allocate(total, cost[cases], budget)
+
+
+def removed_at_random(worth: Worth, points: Int[np.ndarray, " point"]) -> Float[np.ndarray, "point row"]:
     """Variance that so many labels of cases taken at random, as evenly as possible, are expected to remove by row.
 
     What n labels of a case remove is taken to be V n / (n + V / D − 1), with V the variance and D what one label
     removes: exact for Dirichlet plausibilities and metrics that are linear in them.
     """
-    setting = asked.setting[np.maximum(best[offered], 0)]
+    values, offered = worth.values, worth.offered
     variance = values.variance[:, offered].astype(float)
-    removed = np.clip(values.removed[setting, :, offered].T.astype(float), 0, variance)
+    removed = np.clip(values.removed[worth.setting[offered], :, offered].T.astype(float), 0, variance)
     with np.errstate(invalid="ignore", divide="ignore"):
         more = np.where(removed > 0, variance / removed - 1, 1.0)
 
     def upto(n: int) -> Float[np.ndarray, " row"]:
         return np.where(removed > 0, variance * n / np.maximum(n + more, 1e-30), 0).sum(axis=1)
 
-    found = []
+    by_point = []
     for number in points / max(len(offered), 1):
         whole = int(number)
-        found.append((whole + 1 - number) * upto(whole) + (number - whole) * upto(whole + 1))
-    return np.array(found) / values.mean.shape[1] ** 2
+        by_point.append((whole + 1 - number) * upto(whole) + (number - whole) * upto(whole + 1))
+    return np.array(by_point) / values.mean.shape[1] ** 2
 
 
-def totals(
-    source: Source,
-    values: Values,
-    goal: str,
-    own: Float[np.ndarray, " case"],
-    bank: Bank,
-    exact: Dirichlets | None = None,
-) -> Float[np.ndarray, "chosen annotation"]:
-    """What one, two, … annotations of each case bring: exact or simulated, and for labels tied to what one brings."""
-    rows = goal_rows(source, goal)
-    known = source.question.length == 1
-    labels = range(1, bank.mean.shape[1] + 1)
+def _totals(worth: Worth, bank: Bank, exact: Dirichlets | None) -> Float[np.ndarray, "chosen annotation"]:
+    """Gain of one, two, … annotations of each case: exact or simulated, and for labels tied to that of one."""
+    source, values, rows = worth.source, worth.values, goal_rows(worth.source, worth.goal)
+    is_label = source.question.length == 1
     ((_, count), *others) = source.question.annotators
-    if goal == "information":
+    if worth.goal == "information":
         total = bank.information.astype(float)
-    elif known and exact is not None and is_linear(source) and not others:
-        left = [exact.coverage_left(source, count, n)[rows][:, bank.cases].mean(axis=0) for n in labels]
-        before = exact.coverage_left(source, count, 0)[rows][:, bank.cases].mean(axis=0)
+    elif is_label and exact is not None and is_linear(source) and not others:
+        before, *left = (
+            exact.coverage_left(source, count, n)[rows][:, bank.cases].mean(axis=0)
+            for n in range(bank.mean.shape[1] + 1)
+        )
         return np.maximum(before - left, 0).T / source.n_cases**2
     else:
         left = bank.variance[..., rows].mean(axis=(2, 3), dtype=float)
         total = (values.variance[rows][:, bank.cases].mean(axis=0)[:, None] - left) / source.n_cases**2
     total = np.maximum.accumulate(np.maximum(total, 0), axis=1)
-    if known:
-        first, simulated = own[bank.cases], total[:, :1]
+    if is_label:
+        first, simulated = worth.gain[bank.cases], total[:, :1]
         factor = np.where(simulated > 0, first[:, None] / np.maximum(simulated, 1e-30), 1.0)
         total = np.where(simulated > 0, total * np.clip(factor, 0.5, 2), 0)
         total[:, 0] = first
@@ -111,34 +162,32 @@ def narrowing(removed: Float[np.ndarray, " case"], variance: float) -> Float[np.
     return 100 * share / (1 + np.sqrt(1 - share))
 
 
-def table_of(source, values, goal, scores, common, asked, best, cost, offered, bank, order, variance) -> pd.DataFrame:
+def table_of(worth: Worth, bank: Bank, order: Order, variance: Float[np.ndarray, " row"]) -> pd.DataFrame:
     """Cases in the order of their value; the labels to ask for; where reweighting cannot be trusted."""
-    setting = asked.setting[np.maximum(best, 0)]
-    at = np.arange(source.n_cases)
-    own = np.where(best >= 0, scores[setting, at], 0.0)
+    source, values, offered, cost = worth.source, worth.values, worth.offered, worth.cost
+    at = worth.setting, np.arange(source.n_cases)
+    gain, information, effective = worth.gain.copy(), values.information[at], values.effective[at]
     labels = np.zeros(source.n_cases, int)
     labels[bank.cases] = order.labels(len(order.case), len(bank.cases))
-    effective = values.effective[setting, at]
-    information = values.information[setting, at]
     if source.question.length > 1:
-        brought = totals(source, values, goal, own, bank)
-        own[bank.cases], information = brought[:, 0], information.copy()
-        information[bank.cases], effective = bank.information[:, 0], effective.copy()
+        gain[bank.cases] = _totals(worth, bank, None)[:, 0]
+        information[bank.cases] = bank.information[:, 0]
         effective[bank.cases] = bank.effective[:, 0]
-    own = own + np.where(best >= 0, common, 0.0)
+    gain += np.where(worth.annotator >= 0, worth.common, 0.0)
+    of_goal = variance[goal_rows(source, worth.goal)]
     table = pd.DataFrame(
         {
             "case": source.annotations.cases.astype(object),
-            "value": own if goal == "information" else narrowing(own, variance[goal_rows(source, goal)].mean()),
+            "value": gain if worth.goal == "information" else narrowing(gain, of_goal.mean()),
             "information": information.astype(float),
             "labels": labels,
             "effective_draws": effective.astype(float),
             "cost": cost,
         }
     ).iloc[offered]
-    if asked.names is not None:
-        table["annotator"] = [asked.names[who] if who >= 0 else "" for who in best[offered]]
-    rate = own[offered] / cost[offered]
+    if worth.asked.names is not None:
+        table["annotator"] = [worth.asked.names[who] if who >= 0 else "" for who in worth.annotator[offered]]
+    rate = gain[offered] / cost[offered]
     table = table.iloc[np.lexsort((-rate, table["labels"] == 0))].reset_index(drop=True)
     table.insert(1, "place", np.arange(1, len(table) + 1))
     return table if np.ptp(cost) > 0 or cost[0] != 1 else table.drop(columns="cost")

@@ -29,16 +29,10 @@ _OF_PROBABILITIES = ("brier", "log_score", "calibration_error", "calibration_cur
 def label_metrics(
     two: bool, predictions: Sequence[Float[np.ndarray, "case class"]], *, ordered: bool = False
 ) -> list[str]:
-    """Name the metrics of labels in the report.
+    """Names of the metrics of labels in the report.
 
-    Parameters
-    ----------
-    two
-        Whether one class is against all others, so that there is an order of the cases and a decision.
-    predictions
-        Predictions of every classifier: hard labels (ones and zeros) have no order, and scores no calibration.
-    ordered
-        Whether classes are grades, by how many of which classifiers are wrong.
+    With ``two``, one class is against all others, so that there is an order of the cases and a decision. Hard labels
+    (ones and zeros) have no order, and scores no calibration. Classifiers are wrong by a number of ``ordered`` grades.
 
     Examples
     --------
@@ -49,11 +43,11 @@ def label_metrics(
     """
     names = [*(_OF_TWO if two else _OF_MORE)]
     names += usual_metrics(predictions[0].shape[1], predictions, ordered=True) if ordered else []
-    if any(not answered(given).all() for given in predictions):
+    if any(not answered(values).all() for values in predictions):
         return list(dict.fromkeys([*names, *ANSWERS]))
-    if any(((given == 0) | (given == 1)).all() for given in predictions):
+    if any(((values == 0) | (values == 1)).all() for values in predictions):
         return names
-    probable = all(improper(given) is None for given in predictions)
+    probable = all(improper(values) is None for values in predictions)
     if two and (probable or predictions[0].shape[1] == 2):
         names += _OF_ORDER
     if probable:
@@ -89,20 +83,16 @@ def _options(plan: "Plan") -> dict[str, Any]:
 
 
 def named_classes(plan: "Plan") -> xr.Dataset:
-    """Find what each classifier names in every case, and with which score.
+    """Index of the class that each classifier names in every case, −1 without an answer, and its score.
 
-    Returns
-    -------
-    ``named`` and ``first``, the indices of the class that is named and of the first choice, which differ only with a
-    threshold, -1 without an answer; and ``score``, that of the former; each (classifier, case).
+    Also ``first``, the index of the first choice, which is another only with a threshold. All (classifier, case).
     """
-    annotations, given = plan.annotations, plan.predictions.values()
+    annotations, predictions = plan.annotations, plan.predictions
     ties = annotations.cases, plan.options["break_ties"], plan.seed
     at = plan.options["threshold"], annotations.classes, plan.options["positive"]
-    of_both = plan.predictions, decided(plan.predictions, *at)
-    first, named = (first_choices(list(of.values()), *ties) for of in of_both)
+    first, named = (first_choices(list(of.values()), *ties) for of in (predictions, decided(predictions, *at)))
     cases = np.arange(annotations.n_cases)
-    scores = np.stack([of[cases, own] for of, own in zip(given, named, strict=True)])
-    dims = ("classifier", "case")
-    coords = {"classifier": list(plan.predictions), "case": annotations.cases}
-    return xr.Dataset({"named": (dims, named), "first": (dims, first), "score": (dims, scores)}, coords)
+    scores = np.stack([values[cases, names] for values, names in zip(predictions.values(), named, strict=True)])
+    coords = {"classifier": list(predictions), "case": annotations.cases}
+    variables = {"named": named, "first": first, "score": scores}
+    return xr.Dataset({name: (tuple(coords), values) for name, values in variables.items()}, coords)

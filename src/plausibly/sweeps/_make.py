@@ -57,14 +57,14 @@ def make_run(plan: "Plan", number: int, posterior: Posterior, progress: bool, sc
 
 def _shared(posterior: Posterior) -> dict[str, pd.DataFrame]:
     """Tabulate what cases share, where they share anything."""
-    group, found = posterior["posterior"], {}
+    group, tables = posterior["posterior"], {}
     if "accuracy" in group:
-        found["annotators"] = annotator_accuracies(posterior)
+        tables["annotators"] = annotator_accuracies(posterior)
     if "common_confusion" in group or "confusion" in group:
-        found["confusions"] = annotator_confusions(posterior)
+        tables["confusions"] = annotator_confusions(posterior)
     if CLASS_SHIFTS in posterior.attrs:
-        found["shifts"] = largest_shifts(posterior)
-    return found
+        tables["shifts"] = largest_shifts(posterior)
+    return tables
 
 
 def _subgroups(levels: Sequence[tuple[float, xr.Dataset]]) -> pd.DataFrame:
@@ -92,19 +92,19 @@ def _choices(plan: "Plan", cases: np.ndarray) -> xr.DataArray:
 def _excerpt(annotations: Annotations, posterior: Posterior, positions: np.ndarray) -> Posterior:
     """Keep the draws of a few cases, in the order given."""
     slots = slots_of(posterior)
-    own = np.concatenate([np.arange(slots.start[at], slots.start[at + 1]) for at in positions])
+    kept = np.concatenate([np.arange(slots.start[at], slots.start[at + 1]) for at in positions])
     size = slots.start[positions + 1] - slots.start[positions]
     chosen = Slots(
         case=np.repeat(np.arange(len(positions)), size).astype(np.int32),
-        class_index=slots.class_index[own],
-        n_classes=slots.n_classes[own],
+        class_index=slots.class_index[kept],
+        n_classes=slots.n_classes[kept],
         start=np.concatenate([[0], np.cumsum(size)]),
     )
     return build_posterior(
-        posterior["posterior"]["plausibility"].transpose("chain", "draw", "slot").isel(slot=own).values,
+        posterior["posterior"]["plausibility"].transpose("chain", "draw", "slot").isel(slot=kept).values,
         annotations.select(case_names(posterior)[positions]),
         chosen,
-        point=posterior["constant_data"]["point_plausibility"].values[own],
+        point=posterior["constant_data"]["point_plausibility"].values[kept],
         concentration=float(posterior.attrs["concentration"]),
         attrs={name: posterior.attrs[name] for name in ("model", "assumes") if name in posterior.attrs},
     )

@@ -21,12 +21,7 @@ from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotations._names import _show
 from plausibly.bootstrap import REPLICATES, check_replicates
 from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
-from plausibly.evaluation import (
-    check_lengths,
-    evaluate_by_level,
-    known_predictions,
-    panels,
-)
+from plausibly.evaluation import check_lengths, evaluate_by_level, known_predictions, panels
 from plausibly.evaluation._evidence_checks import label_checks
 from plausibly.evaluation._freed_shape import METRIC, freed_shifts
 from plausibly.evaluation._metrics import LISTS, read_metrics
@@ -48,24 +43,12 @@ _FEW = 2**17  # pairs of a case and a draw that are evaluated faster than anothe
 
 @dataclass(frozen=True)
 class Folder:
-    """Folder in which the posteriors of a sweep are kept.
+    """Folder in which the posteriors of a sweep are kept."""
 
-    Attributes
-    ----------
-    path
-        Path of an existing folder.
-    shard
-        Number of cases in a shard. A posterior with more cases is a Zarr store, written shard by shard.
-    resume
-        Whether smaller posteriors are Zarr stores, too.
-    fresh
-        Whether to sample again instead of reusing existing posteriors.
-    """
-
-    path: Path
-    shard: int = 2000
-    resume: bool = False
-    fresh: bool = False
+    path: Path  #: of an existing folder
+    shard: int = 2000  #: cases in a shard; a posterior with more cases is a Zarr store, written shard by shard
+    resume: bool = False  #: whether smaller posteriors are Zarr stores, too
+    fresh: bool = False  #: whether to sample again instead of reusing existing posteriors
 
 
 @dataclass(frozen=True)
@@ -228,10 +211,10 @@ class Plan:
         path, other = (folder.path / posterior_name(step.label, in_shards=kind) for kind in (in_shards, not in_shards))
         wanted = fingerprint_of(self.observed, step.settled, self.seed, step.model)
         wanted |= {"shard": folder.shard} if in_shards else {}
-        found = None if folder.fresh else read_fingerprint(path)
-        what = difference(found, wanted) if found is not None else ""
+        kept = None if folder.fresh else read_fingerprint(path)
+        what = difference(kept, wanted) if kept is not None else ""
         existed = path.exists() and not folder.fresh
-        matches = found is not None and not what
+        matches = kept is not None and not what
         done = "reused" if matches and _is_complete(path) else "continued"
         options |= {"out": path, "shard": folder.shard, "fresh": folder.fresh or bool(what)}
         posterior = unjudged(aggregate)(self.observed, step.model, **options)
@@ -284,8 +267,8 @@ class Plan:
     @property
     def _draws(self) -> list[int]:
         """Number of draws of each run."""
-        given = [step.settled.arguments for step in self.steps]
-        return [one.get("chains", 1) * one.get("draws", 1) for one in given]
+        arguments = [step.settled.arguments for step in self.steps]
+        return [sizes.get("chains", 1) * sizes.get("draws", 1) for sizes in arguments]
 
     @cached_property
     def _voted(self) -> xr.Dataset:
@@ -294,16 +277,9 @@ class Plan:
         voted = np.flatnonzero(self.annotations.per_case)
         predictions = {name: scores[voted] for name, scores in self.predictions.items()}
         posterior = aggregate(annotations, VOTE, seed=self.seed, progress=False)
-        of_cases = {name: self.options[name] for name in ("weights", "clusters")}
-        of_cases = {name: None if given is None else np.asarray(given)[voted] for name, given in of_cases.items()}
-        options = {
-            **self.options,
-            **of_cases,
-            "by": None,
-            "seed": self.seed,
-            "progress": False,
-            "scheduler": None,
-        }
+        of_cases = {name: self.options[name] for name in ("weights", "clusters") if self.options[name] is not None}
+        of_cases = {name: np.asarray(values)[voted] for name, values in of_cases.items()}
+        options = {**self.options, **of_cases, "by": None, "seed": self.seed, "progress": False, "scheduler": None}
         alike = not self.options["metrics"].own and self.options["by"] is None
         fits = alike and draws * annotations.n_cases <= _FEW
         if fits:  # as many equal draws as a run has

@@ -1,4 +1,4 @@
-"""What a sweep finds: of every run its results, and of all of them tables."""
+"""Results of a sweep: those of every run, and tables of all of them."""
 
 import json
 import re
@@ -289,13 +289,11 @@ def metric_table(results: xr.Dataset, names: Mapping[str, Any]) -> pd.DataFrame:
 
 def group_table(results: xr.Dataset, names: Mapping[str, Any]) -> pd.DataFrame:
     """Tabulate every metric by group, and by class where it has a value for each; empty without groups."""
-    found = [str(name) for name, of in results.items() if of.dims in DIMS and f"{name}{SUFFIX}" in results]
     tables = []
-    for metric in found:
+    for metric in [str(name) for name, of in results.items() if of.dims in DIMS and f"{name}{SUFFIX}" in results]:
         classes = results["class_name"].values if "class_name" in results[metric].dims else [None]
         for class_name in classes:
-            own = results if class_name is None else results.sel(class_name=class_name)
-            table = by_group(own, metric)
+            table = by_group(results if class_name is None else results.sel(class_name=class_name), metric)
             of_class = {"class": "" if class_name is None else class_name} if "class_name" in results.dims else {}
             for place, (name, value) in enumerate((names | {"metric": metric} | of_class).items(), 3):
                 table.insert(place, name, value)
@@ -316,7 +314,7 @@ def usual_position(reliabilities: Sequence[float], usual: float | None) -> int:
 
 
 def posterior_name(label: str, *, in_shards: bool = False) -> str:
-    """Name the file, or the Zarr store, of a run's posterior.
+    """Name of the file, or of the Zarr store, of a run's posterior.
 
     Examples
     --------
