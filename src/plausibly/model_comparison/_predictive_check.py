@@ -12,7 +12,7 @@ from plausibly._arviz import Posterior
 from plausibly._progress import Progress
 from plausibly.aggregation import declared
 from plausibly.annotations import Annotations
-from plausibly.errors import ArgumentError
+from plausibly.bootstrap import check_replicates
 from plausibly.model_comparison._staged_replicates import StagedReplicates
 from plausibly.model_comparison._statistics import (
     DESCRIPTIONS,
@@ -176,8 +176,7 @@ def predictive_check(
     """
     check_posterior(posterior)
     check_seed(seed)
-    if isinstance(replicates, bool) or not isinstance(replicates, int | np.integer) or replicates < 20:
-        raise ArgumentError(f"replicates must be a whole number of at least 20, but {replicates!r} was given.")
+    check_replicates(replicates, least=20)
     annotations, slots = annotations_of(posterior), slots_of(posterior)
     weights, powers, confusion = _chosen(posterior, int(replicates))
     words = stream_words(case_keys(seed, annotations.cases))
