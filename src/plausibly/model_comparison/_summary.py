@@ -101,7 +101,7 @@ annotations may show which is better.
             leading = str(table["weight"].idxmax())
             said += (
                 f" {table.index[0]} has no weight in the best mixture, to which {leading} contributes most, since the "
-                "other models together predict as well. Choose {table.index[0]} if you want one model, the weights if "
+                f"other models together predict as well. Choose {table.index[0]} if you want one model, the weights if "
                 "you average several."
             )
         if table["warning"].any():
