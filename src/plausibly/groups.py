@@ -14,10 +14,9 @@ from jaxtyping import Float, Int
 
 from plausibly.annotations import read_metadata
 from plausibly.annotations._matching import by_name
-from plausibly.annotations._names import _show
 from plausibly.annotations.io._files import naming
 from plausibly.annotations.io._table_files import header_of, read_columns
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, show
 
 TIMES = " × "  #: between the parts of an intersection
 MOST = 500  #: groups, of each of which there are draws of every metric
@@ -35,9 +34,7 @@ def check_clusters(clusters: Any, cases: np.ndarray, what: str = "cluster") -> n
         return cases
     clusters = by_name(clusters, cases, what)
     if isinstance(clusters, str) or not isinstance(clusters, Iterable):
-        raise ArgumentError(
-            f"{what}s must be one value per case, but {_show(clusters)} was given: give a list of them."
-        )
+        raise ArgumentError(f"{what}s must be one value per case, but {show(clusters)} was given: give a list of them.")
     values = list(clusters)
     if len(values) != len(cases):
         raise ArgumentError(
@@ -61,7 +58,7 @@ def check_weights(weights: ArrayLike, n_draws: int, cases: np.ndarray) -> Float[
             "weights must be an array, but rows differ in length: give all rows the same length."
         ) from error
     if values.dtype.kind not in "biuf":
-        raise ArgumentError(f"weights must be numbers, but {_show(weights)} was given: convert them to numbers.")
+        raise ArgumentError(f"weights must be numbers, but {show(weights)} was given: convert them to numbers.")
     if values.shape not in ((n_cases,), (n_draws, n_cases)):
         raise ArgumentError(
             f"weights must have the shape (case,), {(n_cases,)}, or (draw, case), {(n_draws, n_cases)}, but the shape "
@@ -192,5 +189,5 @@ def columns_of(by: Any) -> dict[str, Any]:
         nested = all(isinstance(one, Mapping | pd.Series | list | tuple | np.ndarray) for one in by.values())
         return {str(name): one for name, one in by.items()} if nested else {"group": by}
     raise ArgumentError(
-        f"by must be a table of groups by case, but {_show(by)} was given: give a data frame or a mapping."
+        f"by must be a table of groups by case, but {show(by)} was given: give a data frame or a mapping."
     )

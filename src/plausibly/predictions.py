@@ -17,12 +17,12 @@ from scipy.special import softmax
 
 from plausibly.annotations import Annotations
 from plausibly.annotations._matching import names_in
-from plausibly.annotations._names import _show, some
+from plausibly.annotations._names import some
 from plausibly.annotations.io._answers import CASE
 from plausibly.annotations.io._columns import is_number
 from plausibly.annotations.io._files import naming, read_npy
 from plausibly.annotations.io._matrix import NAMED, Matrix, read_matrix
-from plausibly.errors import ArgumentError, PlausiblyWarning, PredictionError, suggest
+from plausibly.errors import ArgumentError, PlausiblyWarning, PredictionError, show, suggest
 from plausibly.metrics._declared import improper
 
 _ONE = ("probability", "score", "positive")  # names of a single column that no class has
@@ -76,7 +76,7 @@ def _marked(logits: Any, names: list[str]) -> list[str]:
         return names if logits else []
     if not isinstance(logits, str | list | tuple | set):
         raise ArgumentError(
-            f"logits must be True or names of classifiers, but {_show(logits)} was given: write for example "
+            f"logits must be True or names of classifiers, but {show(logits)} was given: write for example "
             'logits=["A"].'
         )
     marked = [logits] if isinstance(logits, str) else [str(name) for name in logits]
@@ -194,7 +194,7 @@ def line_up(
         values = values if rows is None else values[rows]
         check_finite(values, annotations.cases, annotations.classes)
         if logits:
-            return _probabilities(values)
+            return of_logits(values)
     return values if values.dtype in (np.float16, np.float32) else values.astype(np.float64, copy=False)
 
 
@@ -244,7 +244,7 @@ def _holds_text(vector: Any) -> bool:
     return any(isinstance(value, str) for value in vector)
 
 
-def _probabilities(logits: Float[np.ndarray, "case class"]) -> Float[np.ndarray, "case class"]:
+def of_logits(logits: Float[np.ndarray, "case class"]) -> Float[np.ndarray, "case class"]:
     """Turn logits into probabilities; refuse what cannot be logits."""
     if improper(logits) is None:
         raise PredictionError(

@@ -14,9 +14,8 @@ from plausibly.aggregation._judged import judged, unjudged
 from plausibly.aggregation._on_disk import as_file, as_store, check_shard, fingerprint_of
 from plausibly.aggregation._registry import AnyModel
 from plausibly.annotations import Annotations, Scores
-from plausibly.annotations._names import _show
 from plausibly.annotations._usual_models import usual_model
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, show
 from plausibly.families import Settled
 from plausibly.posterior import check_path, load
 from plausibly.predictions import line_up, named_predictions, with_predicted
@@ -249,11 +248,11 @@ def aggregate(
         if "predictions" in given:
             raise ArgumentError(
                 "reliability='infer' does not take predictions yet, but predictions="
-                f"{_show(list(given['predictions']))} were given: leave one of the two out."
+                f"{show(list(given['predictions']))} were given: leave one of the two out."
             )
         for key in given.keys() - _INFERRED:
             raise ArgumentError(
-                f"reliability='infer' fits one model to all cases, which does not accept {key}={_show(given[key])}: "
+                f"reliability='infer' fits one model to all cases, which does not accept {key}={show(given[key])}: "
                 "leave it out, and save the posterior afterwards if needed."
             )
         return unjudged(infer_reliability)(annotations, model, **given, seed=seed, progress=progress)

@@ -10,9 +10,8 @@ from plausibly.aggregation._infer import INDEPENDENT
 from plausibly.aggregation._registry import SETTINGS, AnyModel, accepted, find_model
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations._by_case import check_annotated
-from plausibly.annotations._names import _show
 from plausibly.annotations._scores import GREATEST, check_threshold
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError, ArgumentError, show
 from plausibly.families import Facts, Family, Settled
 from plausibly.inference import check_repeats
 from plausibly.model import Model
@@ -225,7 +224,7 @@ def _positive(key: str, value: Any, zero: bool) -> float:
         least = "0 or positive" if zero else "positive"
         raise ArgumentError(
             f"{key} must be {least}, between 1e-30 and 1e30, but {'the text ' if isinstance(value, str) else ''}"
-            f"{_show(value)} was given: write a number, such as 1."
+            f"{show(value)} was given: write a number, such as 1."
         )
     return float(value)
 
@@ -245,7 +244,7 @@ def check_prior(prior: object) -> list[float]:
     if not good:
         raise ArgumentError(
             f"prior must be four numbers: the mean (within ±{GREATEST:g}), its strength, and shape and scale of the "
-            f"variance (each between 1e-30 and 1e30), but {_show(prior)} was given: write for example "
+            f"variance (each between 1e-30 and 1e30), but {show(prior)} was given: write for example "
             "(0, 1, 2, 1), or leave it out to estimate it from the scores."
         )
     return [float(value) for value in values]

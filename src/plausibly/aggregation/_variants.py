@@ -27,8 +27,7 @@ import numpy as np
 from plausibly.aggregation._arguments import LEARNED, check_kind, family_of, settle
 from plausibly.aggregation._registry import AnyModel, accepted, find_model, unknown_model
 from plausibly.annotations import Annotations, Scores
-from plausibly.annotations._names import _show
-from plausibly.errors import ArgumentError, FileError
+from plausibly.errors import ArgumentError, FileError, show
 from plausibly.families import Settled
 from plausibly.model import Model
 from plausibly.models import MODELS
@@ -86,7 +85,7 @@ def read_variants(models: Variants) -> list[Variant]:
         return list(models)
     if not isinstance(models, Mapping):
         raise ArgumentError(
-            f"models must be a mapping to reliabilities, but {_show(models)} was given: write for example "
+            f"models must be a mapping to reliabilities, but {show(models)} was given: write for example "
             "{model: (1, 3, 10), another: None}."
         )
     return [_read(name, value) for name, value in models.items()]
@@ -236,7 +235,7 @@ def reliabilities(model: Model, wanted: Sequence[float] | None) -> Sequence[floa
         return model.reliabilities or [model.reliability]
     if np.ndim(wanted) != 1 or not len(wanted):
         raise ArgumentError(
-            f"the reliabilities of {model.name} must be a list of numbers, but {_show(wanted)} was given: write for "
+            f"the reliabilities of {model.name} must be a list of numbers, but {show(wanted)} was given: write for "
             "example (1, 3, 10), or give None for the usual ones."
         )
     return wanted

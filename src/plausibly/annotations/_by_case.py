@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from jaxtyping import Int
 
-from plausibly.annotations._names import _show, some
-from plausibly.errors import AnnotationError
+from plausibly.annotations._names import some
+from plausibly.errors import AnnotationError, show
 
 
 class ByCase:
@@ -78,7 +78,7 @@ class ByCase:
         found = self._positions.get(case, -1) if isinstance(case, str) else case
         if not isinstance(found, Integral) or isinstance(found, bool) or not 0 <= found < self.n_cases:
             raise AnnotationError(
-                f"there is no case {_show(case)} among the {self.n_cases} cases {some(self.cases)}; "
+                f"there is no case {show(case)} among the {self.n_cases} cases {some(self.cases)}; "
                 "give the name of one as text, or a position from 0 on"
             )
         return int(found)

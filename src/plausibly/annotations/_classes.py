@@ -11,10 +11,10 @@ import numpy as np
 from jaxtyping import Int
 
 from plausibly.annotations._matching import by_name
-from plausibly.annotations._names import _show, some, to_names
+from plausibly.annotations._names import some, to_names
 from plausibly.annotations.io._files import lines_of, naming, read_text
 from plausibly.annotations.io._table_files import header_of, read_columns
-from plausibly.errors import AnnotationError
+from plausibly.errors import AnnotationError, show
 
 RISK_LEVELS = (0, 1, 2)
 
@@ -128,4 +128,4 @@ def _level(level: object, name: str) -> int:
     text = str(level).strip() if isinstance(level, str | Integral) else ""
     if text in map(str, RISK_LEVELS):
         return int(text)
-    raise AnnotationError(f"class {name!r}: the risk is {_show(level)}; write 0 (low), 1 (medium) or 2 (high)")
+    raise AnnotationError(f"class {name!r}: the risk is {show(level)}; write 0 (low), 1 (medium) or 2 (high)")

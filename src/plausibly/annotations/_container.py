@@ -10,7 +10,7 @@ import pandas as pd
 from jaxtyping import Int
 
 from plausibly.annotations._by_case import InBlocks, many
-from plausibly.annotations._names import _show, to_names
+from plausibly.annotations._names import to_names
 from plausibly.annotations._rows import Rows, arrange
 from plausibly.annotations._shown import check_choices, refuse_comparisons
 from plausibly.annotations._validate import check_columns
@@ -24,7 +24,7 @@ from plausibly.annotations.io._matrix import matrix_of
 from plausibly.annotations.io._rankings import parse_rankings
 from plausibly.annotations.io._scores import parse_scores
 from plausibly.annotations.io._single_labels import labels_as_rankings
-from plausibly.errors import AnnotationError
+from plausibly.errors import AnnotationError, show
 
 if TYPE_CHECKING:
     from plausibly.annotations._scores import Scores
@@ -326,7 +326,7 @@ class Annotations(InBlocks):
         answers = answers_of_object(source, question, soft_weight)
         if answers is None:
             raise AnnotationError(
-                f"there is no row for each case with its annotations, got {_show(source)}; give a table or "
+                f"there is no row for each case with its annotations, got {show(source)}; give a table or "
                 "records with 'annotations', and 'annotators' if they are known"
             )
         return cls._from_answers(answers, _classes(classes), choices)

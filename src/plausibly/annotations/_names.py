@@ -8,7 +8,7 @@ from unicodedata import normalize
 
 import numpy as np
 
-from plausibly.errors import AnnotationError, suggest
+from plausibly.errors import AnnotationError, show, suggest
 
 _FEW = 2  # names, which are listed
 _MOST_TO_COMPARE, _LONGEST_TO_COMPARE = 10_000, 200
@@ -26,12 +26,12 @@ def to_names(values: Iterable, what: str) -> np.ndarray:
     if not (isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "Uiu"):
         for number, value in enumerate(values):
             if not isinstance(value, str | Integral) or isinstance(value, bool):
-                raise AnnotationError(f"{what} {number} is named {_show(value)}; a name is text, so give it one")
+                raise AnnotationError(f"{what} {number} is named {show(value)}; a name is text, so give it one")
     text = "".join(map(str, values))
     if not is_storable(text):
         number, value = next((i, value) for i, value in enumerate(values) if not is_storable(str(value)))
         raise AnnotationError(
-            f"{what} {number} (counted from 0) is named {_show(str(value))}, with a null character or half a "
+            f"{what} {number} (counted from 0) is named {show(str(value))}, with a null character or half a "
             "character in it; write it without"
         )
     names = np.asarray(values if isinstance(values, np.ndarray) else [str(value) for value in values]).astype(str)
@@ -106,12 +106,3 @@ def some(names: Sequence[str] | np.ndarray, limit: int = 3) -> str:
 
 def _plural(what: str) -> str:
     return {"class": "classes"}.get(what, f"{what}s")
-
-
-def _show(value: object) -> str:
-    """Show a value as received, on one line and not too long."""
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:  # NumPy has no text for some of the times that an array can hold, and objects have their own
-        return f"a value of the type {type(value).__name__} that cannot be shown"
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -11,11 +11,11 @@ from jaxtyping import Float, Int
 
 from plausibly.annotations._by_case import ByCase, many
 from plausibly.annotations._container import Annotations
-from plausibly.annotations._names import _show, to_names
+from plausibly.annotations._names import to_names
 from plausibly.annotations._validate import check_scores
 from plausibly.annotations._views import chosen_positions
 from plausibly.annotations.io._scores import arrange_scores
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError, ArgumentError, show
 
 GREATEST = 1e15  #: size of a score; squares of larger ones leave single precision
 MOST_GRADES = 20  #: values of scores up to which each may be a class
@@ -178,7 +178,7 @@ class Scores(ByCase):
         scale = _scale(self.score if values is None else values)
         if not 2 <= len(scale) <= MOST_GRADES:
             raise ArgumentError(
-                f"grades are from 2 to {MOST_GRADES} values, but the scores have {len(scale)} ({_show(scale.tolist())})"
+                f"grades are from 2 to {MOST_GRADES} values, but the scores have {len(scale)} ({show(scale.tolist())})"
                 ": split them at a threshold instead, with threshold= (--threshold)."
             )
         at = np.searchsorted(scale, self.score).clip(max=len(scale) - 1)
@@ -215,7 +215,7 @@ def check_threshold(threshold: object) -> float:
     number = isinstance(threshold, Real | np.number) and not isinstance(threshold, bool | np.bool_)
     if not (number and np.abs(float(threshold)) <= GREATEST):  # type: ignore[arg-type]
         raise ArgumentError(
-            f"threshold must be a finite number from -{GREATEST:g} to {GREATEST:g}, but {_show(threshold)} was "
+            f"threshold must be a finite number from -{GREATEST:g} to {GREATEST:g}, but {show(threshold)} was "
             "given: write for example threshold=0."
         )
     return float(threshold)  # type: ignore[arg-type]
@@ -228,7 +228,7 @@ def _scale(values: Iterable[Any]) -> Float[np.ndarray, " grade"]:
     except (TypeError, ValueError):
         given = np.array([np.nan])
     if not np.isfinite(given).all():
-        raise ArgumentError(f"grades must be numbers, but {_show(values)} was given: write for example range(1, 6).")
+        raise ArgumentError(f"grades must be numbers, but {show(values)} was given: write for example range(1, 6).")
     return np.unique(given)
 
 
@@ -237,6 +237,6 @@ def _two_classes(classes: Iterable[str]) -> np.ndarray:
     if len(names) != 2:
         raise AnnotationError(
             f"scores have two classes, up to a threshold and above it, but {len(names)} names were given "
-            f"({_show(names.tolist())}); give two, or none"
+            f"({show(names.tolist())}); give two, or none"
         )
     return names

@@ -18,8 +18,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import chdtrc
 
-from plausibly.annotations._names import _show
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError, ArgumentError, show
 
 if TYPE_CHECKING:
     from plausibly.annotations._container import Annotations
@@ -76,7 +75,7 @@ def check_choices(choices: str | None) -> None:
             'elsewhere, or say choices="all" if annotators chose from all classes.'
         )
     if choices not in (None, "all"):
-        raise ArgumentError(f'choices must be None or "all", but {_show(choices)} was given: leave it out.')
+        raise ArgumentError(f'choices must be None or "all", but {show(choices)} was given: leave it out.')
 
 
 def refuse_comparisons(annotations: "Annotations") -> None:

@@ -13,7 +13,6 @@ from jaxtyping import Bool, Float, Int
 from plausibly._arviz import Posterior
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations
-from plausibly.annotations._names import _show
 from plausibly.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates
 from plausibly.conformal._calibrate import Calibrated, shares_of
 from plausibly.conformal._coverage_result import MEASURES, Coverage, fit_of, means_over_splits
@@ -23,7 +22,7 @@ from plausibly.conformal._prior import prior_of
 from plausibly.conformal._scores import Function, parse_score
 from plausibly.conformal._targets import Weights, weights_of
 from plausibly.conformal._thresholds import Steps, threshold_of
-from plausibly.errors import ArgumentError, renamed
+from plausibly.errors import ArgumentError, renamed, show
 from plausibly.evaluation._ranges import Ranges
 from plausibly.metrics._inputs import check_share
 from plausibly.posterior import model_of
@@ -290,5 +289,5 @@ def _targets(target: Any, measures: Sequence[str], posterior: Any) -> list[str]:
     for name in names:
         check_target(name, posterior)
     if not names:
-        raise ArgumentError(f"target must name at least one of {', '.join(measures)}, but {_show(target)} was given.")
+        raise ArgumentError(f"target must name at least one of {', '.join(measures)}, but {show(target)} was given.")
     return list(dict.fromkeys(names))

@@ -11,8 +11,7 @@ from jaxtyping import Float, Int
 
 from plausibly._arviz import Posterior
 from plausibly.annotations import Annotations, read_risks
-from plausibly.annotations._names import _show
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, show
 from plausibly.posterior import annotations_of, opened, reading
 from plausibly.predictions import Logits, line_up, named_predictions
 
@@ -63,7 +62,7 @@ def _cost(loss: Any, risks: Int[np.ndarray, " class"] | None) -> tuple[Float[np.
     if loss is None:
         return None, 1.0
     if loss != "risk":
-        raise ArgumentError(f'loss must be None or "risk", but {_show(loss)} was given: choose one.')
+        raise ArgumentError(f'loss must be None or "risk", but {show(loss)} was given: choose one.')
     if risks is None:
         raise ArgumentError('loss="risk" needs the risk of each class, but none were given: add risks=….')
     if not risks.any():
@@ -84,7 +83,7 @@ def check_alpha(alpha: Any, bound: float = 1.0) -> float:
 def check_target(target: Any, posterior: Any) -> None:
     """Refuse an unknown target, or one that needs a posterior where there is none."""
     if target not in TARGETS:
-        raise ArgumentError(f"target must be one of {', '.join(TARGETS)}, but {_show(target)} was given: choose one.")
+        raise ArgumentError(f"target must be one of {', '.join(TARGETS)}, but {show(target)} was given: choose one.")
     if target == "plausibility" and isinstance(posterior, Annotations):
         raise ArgumentError(
             'target="plausibility" needs a posterior, but annotations were given: aggregate them first, or choose '

@@ -12,7 +12,7 @@ from plausibly.annotations._names import some
 from plausibly.annotations.io._files import naming
 from plausibly.annotations.io._matrix import read_matrix
 from plausibly.errors import ArgumentError, PredictionError
-from plausibly.predictions import _probabilities, check_finite, named_predictions
+from plausibly.predictions import check_finite, named_predictions, of_logits
 
 
 def read_new(
@@ -57,4 +57,4 @@ def _read(source: Any, classes: np.ndarray, logits: bool) -> tuple[np.ndarray, F
         for name in cases[pd.Index(cases.astype(object)).duplicated()][:1]:
             raise PredictionError(f"case {str(name)!r} has two rows; keep one")
         check_finite(values, cases, classes)
-        return cases, _probabilities(values) if logits else values
+        return cases, of_logits(values) if logits else values

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from plausibly.annotations._names import _show
 from plausibly.conformal._inputs import check_whole
-from plausibly.errors import ArgumentError, PredictionError
+from plausibly.errors import ArgumentError, PredictionError, show
 
 NAMES = ("lac", "aps", "raps", "top-k")
 PENALTY, FREE_RANKS = 0.01, 5  #: of RAPS, unless others are given
@@ -80,7 +79,7 @@ def parse_score(score: Any, *, penalty: float | None, free_ranks: int | None, ra
     own = callable(score)
     if not own and score not in NAMES:
         raise ArgumentError(
-            f"score must be one of {', '.join(NAMES)}, or a function, but {_show(score)} was given: choose one."
+            f"score must be one of {', '.join(NAMES)}, or a function, but {show(score)} was given: choose one."
         )
     for what, given in {"penalty": penalty, "free_ranks": free_ranks}.items():
         if given is not None and (own or score != "raps"):
@@ -117,7 +116,7 @@ def _checked(returned: Any, shape: tuple[int, ...]) -> Float[np.ndarray, "case c
         scores = np.asarray(returned, np.float64)
     except (TypeError, ValueError) as error:
         raise ArgumentError(
-            f"a score function must return numbers (case, class), but returned {_show(returned)}: return an array."
+            f"a score function must return numbers (case, class), but returned {show(returned)}: return an array."
         ) from error
     if scores.shape != shape or not np.isfinite(scores).all():
         what = f"the shape {scores.shape}" if scores.shape != shape else "numbers that are not finite"

@@ -10,11 +10,10 @@ import pandas as pd
 from plausibly._memory import release_memory
 from plausibly.aggregation import Variants, aggregate, plan_runs
 from plausibly.annotations import Annotations
-from plausibly.annotations._names import _show
 from plausibly.conformal._conformal import conformal
 from plausibly.conformal._curve import Curve
 from plausibly.conformal._result import Conformal
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError, ArgumentError, show
 
 
 def conformal_sweep(
@@ -83,7 +82,7 @@ def conformal_sweep(
     else:
         if not isinstance(source, Annotations):
             raise AnnotationError(
-                f"annotations, or posteriors by label, are needed, but {_show(source)} was given; turn scores into "
+                f"annotations, or posteriors by label, are needed, but {show(source)} was given; turn scores into "
                 "labels first, with Scores.split(threshold)"
             )
         if not models:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.errors import ArgumentError, DistanceError
+from plausibly.errors import ArgumentError, DistanceError, show
 
 Indices: TypeAlias = Int[np.ndarray, "*pair"]
 Distances: TypeAlias = Float[np.ndarray, "*pair"]
@@ -135,12 +135,6 @@ class FunctionDistance(PairwiseDistance):
 
     def encode(self, labels: Sequence[Any], counts: Counts = None) -> list[Any]:
         return list(labels)
-
-
-def show(value: object) -> str:
-    """Show a value as received, on one line and not too long."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def each_label(read: Callable[[Any], Any], labels: Sequence[Any]) -> list[Any]:

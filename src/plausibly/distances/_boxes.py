@@ -10,8 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float
 
-from plausibly.distances._base import Counts, Distance, Distances, Indices, check_choice, each_label, show
+from plausibly.distances._base import Counts, Distance, Distances, Indices, check_choice, each_label
 from plausibly.distances._objects import BestMatches, Combine
+from plausibly.errors import show
 
 Measure = Literal["iou", "giou", "l2"]
 

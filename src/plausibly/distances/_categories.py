@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.distances._base import Counts, Distance, Distances, Indices, LabelRefused, show
+from plausibly.distances._base import Counts, Distance, Distances, Indices, LabelRefused
+from plausibly.errors import show
 
 
 class Nominal(Distance):

@@ -21,11 +21,10 @@ from plausibly.distances._base import (
     as_list,
     check_choice,
     each_label,
-    show,
 )
 from plausibly.distances._boxes import BoxDistance
 from plausibly.distances._objects import BestMatches, Combine
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, show
 
 #: Standard deviations of the 17 points of COCO, relative to the object's size: published with its evaluation.
 COCO_SIGMAS = (

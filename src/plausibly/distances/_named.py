@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from plausibly.distances._base import Distance, FunctionDistance, show
+from plausibly.distances._base import Distance, FunctionDistance
 from plausibly.distances._boxes import Boxes, boxes_of
 from plausibly.distances._categories import Nominal, Ordinal
 from plausibly.distances._keypoints import Keypoints, poses_of
@@ -15,7 +15,7 @@ from plausibly.distances._spans import Rule, SpanF1, spans_of
 from plausibly.distances._text import Bleu, Gleu, Levenshtein
 from plausibly.distances._trees import TreeEdit
 from plausibly.distances._vectors import RootMeanSquare, ShareUnequal
-from plausibly.errors import ArgumentError, suggest
+from plausibly.errors import ArgumentError, show, suggest
 
 
 def _by_name(*distances: Distance) -> dict[str, Distance]:

@@ -6,18 +6,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from plausibly.distances._base import (
-    Counts,
-    Distance,
-    Distances,
-    Indices,
-    LabelRefused,
-    as_list,
-    each_label,
-    flat,
-    show,
-)
-from plausibly.errors import ArgumentError
+from plausibly.distances._base import Counts, Distance, Distances, Indices, LabelRefused, as_list, each_label, flat
+from plausibly.errors import ArgumentError, show
 
 
 def blocks_of(label: Any) -> list[list[Any]]:

@@ -6,19 +6,9 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.distances._base import (
-    Counts,
-    Distance,
-    Distances,
-    Indices,
-    as_list,
-    check_choice,
-    each_label,
-    flat,
-    show,
-)
+from plausibly.distances._base import Counts, Distance, Distances, Indices, as_list, check_choice, each_label, flat
 from plausibly.distances._objects import Lists, by_shape
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, show
 
 Coefficient = Literal["kendall", "spearman"]
 _AT_ONCE = 1 << 18

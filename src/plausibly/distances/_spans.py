@@ -9,18 +9,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from plausibly.distances._base import (
-    Counts,
-    Distance,
-    Distances,
-    Indices,
-    as_list,
-    check_choice,
-    each_label,
-    flat,
-    show,
-)
+from plausibly.distances._base import Counts, Distance, Distances, Indices, as_list, check_choice, each_label, flat
 from plausibly.distances._objects import Lists, by_shape
+from plausibly.errors import show
 
 Rule = Literal["lenient", "strict"]
 

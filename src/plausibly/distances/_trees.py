@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, Literal
 
-from plausibly.distances._base import Counts, PairwiseDistance, check_choice, check_library, each_label, show
+from plausibly.distances._base import Counts, PairwiseDistance, check_choice, check_library, each_label
+from plausibly.errors import show
 
 Scale = Literal["plain", "norm", "diff"]
 

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.distances._base import Counts, Distance, Distances, Indices, LabelRefused, as_list, each_label, show
+from plausibly.distances._base import Counts, Distance, Distances, Indices, LabelRefused, as_list, each_label
 from plausibly.distances._categories import Nominal
+from plausibly.errors import show
 
 
 class ShareUnequal(Distance):

@@ -190,7 +190,7 @@ class _Inputs:
         self.sign = 1.0 - 2 * (self._cluster_words[:, 1] & 1)
         words = cases.words[Stream.PREDICTIONS] if plan.break_ties == "random" else None
         depth = max((k for _, k in measures.lists.values()), default=1)
-        lists = [_predicted_lists(values, depth, words).T for values in self._predictions]
+        lists = [predicted_lists(values, depth, words).T for values in self._predictions]
         self._first = [of_classifier[0] for of_classifier in lists]
         self._predicted = np.stack(lists) if lists and measures.rows else None
         self._shares = share_entropies(cases)
@@ -262,7 +262,7 @@ def _check_finite(name: str, over_draws: Float[np.ndarray, "classifier case"], c
         )
 
 
-def _predicted_lists(predictions, k, words) -> Int[np.ndarray, "case place"]:
+def predicted_lists(predictions, k, words) -> Int[np.ndarray, "case place"]:
     """Rank the predictions of a classifier; equal ones give equal lists, also with random ties; no answer gives -1."""
     tie_break = None if words is None else np.asarray(_uniform(words, predictions.shape[1]))
     lists = ranked_classes(predictions, k, tie_break)

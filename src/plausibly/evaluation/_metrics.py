@@ -13,8 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 import plausibly.metrics
-from plausibly.annotations._names import _show
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, show
 from plausibly.metrics import (
     LABEL_METRICS,
     METRICS,
@@ -195,7 +194,7 @@ def _entries(metrics: Any, groups: Mapping[str, Sequence[str]]) -> Iterator[tupl
         if name is None:
             if callable(entry) or isinstance(entry, SumMetric | OrderMetric):
                 raise ArgumentError(
-                    f"a metric of your own needs a name, but {_show(entry)} was given without one: write for example "
+                    f"a metric of your own needs a name, but {show(entry)} was given without one: write for example "
                     '{"mine": metric}.'
                 )
             raise _unknown(entry)
@@ -213,7 +212,7 @@ def public_name(given: Any) -> str | None:
 
 def _unknown(given: Any) -> ArgumentError:
     return ArgumentError(
-        f"metrics must be names, or a mapping from names to functions, but {_show(given)} was given: write for example "
+        f"metrics must be names, or a mapping from names to functions, but {show(given)} was given: write for example "
         '["auroc", "sensitivity"] or {"mine": function}.'
     )
 
@@ -272,7 +271,7 @@ def _named(text: str, *, n_classes: int, threshold: Any, risks: Any, drawn: bool
     known = [*LABEL_METRICS, *usual_lists([1, 2, 3], 4), *GROUPS, LISTS, USUAL, *at_values]
     near = get_close_matches(text, dict.fromkeys(known), 3) or [*GROUPS, "auroc", "sensitivity", "brier"]
     near = [_OTHER_NAMES[text]] if text in _OTHER_NAMES else near
-    raise ArgumentError(f"there is no metric {_show(text)}: choose for example from {', '.join(near)}.")
+    raise ArgumentError(f"there is no metric {show(text)}: choose for example from {', '.join(near)}.")
 
 
 def usual_lists(ks: Sequence[int] | None, n_classes: int) -> dict[str, tuple[str, int]]:

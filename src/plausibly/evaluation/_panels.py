@@ -11,7 +11,7 @@ from plausibly.annotations import Annotations
 from plausibly.bootstrap import REPLICATES, check_replicates
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._first_choices import ByClass, check_labels, drawn_labels, first_choice_shares
-from plausibly.evaluation._measure import _predicted_lists
+from plausibly.evaluation._measure import predicted_lists
 from plausibly.evaluation._resampled import Average, averages
 from plausibly.groups import check_clusters
 from plausibly.metrics._inputs import check_break_ties
@@ -139,7 +139,7 @@ def first_choices(
         at = slice(first, first + _CASES)
         for of_classifier, values in zip(choice, predictions, strict=True):
             ties = None if words is None else words[at]
-            of_classifier[at] = _predicted_lists(np.array(values[at]), 1, ties)[:, 0]
+            of_classifier[at] = predicted_lists(np.array(values[at]), 1, ties)[:, 0]
     return choice
 
 

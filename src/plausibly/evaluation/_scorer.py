@@ -9,8 +9,8 @@ from jaxtyping import Float
 
 from plausibly._arviz import Posterior
 from plausibly.annotations import Annotations
-from plausibly.annotations._names import _show, some
-from plausibly.errors import ArgumentError, PredictionError
+from plausibly.annotations._names import some
+from plausibly.errors import ArgumentError, PredictionError, show
 from plausibly.evaluation._evaluate import evaluate
 from plausibly.evaluation._evidence import WITHHELD
 from plausibly.evaluation._goodness import goodness
@@ -124,7 +124,7 @@ def _cases(X: Any, y: Any, annotations: Annotations) -> list[str]:
                     "posterior: set the index, such as X.index = annotations.cases."
                 )
     raise ArgumentError(
-        f"rows must name their cases, but X is {_show(type(X).__name__)} and y {_show(type(y).__name__)}: give X, or "
+        f"rows must name their cases, but X is {show(type(X).__name__)} and y {show(type(y).__name__)}: give X, or "
         "y, as a pandas object indexed by case, such as pd.Series(y, index=annotations.cases)."
     )
 
@@ -150,7 +150,7 @@ def _predicted(estimator: Any, X: Any, annotations: Annotations) -> Float[np.nda
             place = int(name)
         if place is None:
             raise PredictionError(
-                f"the estimator knows the class {_show(str(name))}, which the posterior lacks; aggregate with all "
+                f"the estimator knows the class {show(str(name))}, which the posterior lacks; aggregate with all "
                 "classes"
             )
         values[:, place] = given[:, column]

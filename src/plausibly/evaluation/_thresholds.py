@@ -10,8 +10,8 @@ from jaxtyping import Float
 from plausibly._arviz import Posterior
 from plausibly.aggregation import are_shares
 from plausibly.annotations import Annotations
-from plausibly.annotations._names import _show, some
-from plausibly.errors import ArgumentError
+from plausibly.annotations._names import some
+from plausibly.errors import ArgumentError, show
 from plausibly.evaluation._evidence import WITHHELD, spread
 from plausibly.evaluation._truth import Truth, check_truth, truth_of_labels
 from plausibly.metrics._declared import check_probabilities, descending
@@ -80,7 +80,7 @@ def choose_threshold(
     rules = {name: check_share(name, share) for name, share in rules.items() if share is not None}
     if len(rules) != 1:
         raise ArgumentError(
-            f"a threshold needs one rule, but {_show(rules)} was given: write for example specificity=0.9."
+            f"a threshold needs one rule, but {show(rules)} was given: write for example specificity=0.9."
         )
     if check_truth(truth):
         with opened(posterior) if isinstance(posterior, str | PathLike) else reading(posterior) as source:
@@ -112,7 +112,7 @@ def labels_of_posterior(source: Any) -> Annotations:
 def check_positive(classes: np.ndarray, positive: Any) -> str | None:
     """Refuse a positive class that there is not."""
     if positive is not None and str(positive) not in classes:
-        raise ArgumentError(f"positive must be a class, but {_show(positive)} was given: choose from {some(classes)}.")
+        raise ArgumentError(f"positive must be a class, but {show(positive)} was given: choose from {some(classes)}.")
     return None if positive is None else str(positive)
 
 

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from plausibly.annotations._names import _show
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError, ArgumentError, show
 from plausibly.groups import check_clusters
 from plausibly.labels._container import Labels
 
@@ -41,7 +40,7 @@ def by_case(given: str | Mapping | None, labels: Labels, what: str) -> tuple[np.
         return names, code
     if not isinstance(given, Mapping):
         raise ArgumentError(
-            f"a {what} is the name of a column, or a mapping from case to {what}, but {_show(given)} was given."
+            f"a {what} is the name of a column, or a mapping from case to {what}, but {show(given)} was given."
         )
     cases = labels.cases[there]
     found = {str(case): value for case, value in given.items() if str(case) in set(cases.tolist())}

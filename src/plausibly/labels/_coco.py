@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from plausibly.annotations._names import _show
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError, ArgumentError, show
 
 _WHO = ("annotator", "annotator_id", "worker", "worker_id", "annotated_by")
 
@@ -24,10 +23,10 @@ def coco_labels(content: Mapping, kind: str, *, one_annotator: bool = False) -> 
         rows = content.get(part, [])
         what = f"the {part} of COCO are a list of objects{', each with an id' if part == 'images' else ''}, got"
         if not isinstance(rows, list):
-            raise AnnotationError(f"{what} {_show(rows)}; correct it")
+            raise AnnotationError(f"{what} {show(rows)}; correct it")
         for number, row in enumerate(rows, 1):
             if not _good(row, part):
-                raise AnnotationError(f"{what} {_show(row)} as number {number}; correct it")
+                raise AnnotationError(f"{what} {show(row)} as number {number}; correct it")
     images = _images(content.get("images", ()))
     found: dict[tuple[str, str], list[Any]] = {(name, ""): [] for name in images.values()} if one_annotator else {}
     for number, one in enumerate(content["annotations"], 1):
@@ -79,5 +78,5 @@ def _object(one: Mapping, kind: str, number: int) -> Any:
         return (left, top, left + width, top + height)
     except (TypeError, ValueError):
         raise AnnotationError(
-            f"annotation {number}: a bbox is [left, top, width, height], got {_show(one['bbox'])}; correct it"
+            f"annotation {number}: a bbox is [left, top, width, height], got {show(one['bbox'])}; correct it"
         ) from None

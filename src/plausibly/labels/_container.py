@@ -9,10 +9,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from plausibly.annotations import Annotations, Scores
-from plausibly.annotations._names import _show, to_names
+from plausibly.annotations._names import to_names
 from plausibly.annotations.io._columns import missing, to_codes
 from plausibly.distances._categories import to_numbers
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError, ArgumentError, show
 from plausibly.labels._of_annotations import columns_of
 from plausibly.labels._table import Table, are_missing, is_missing, naming_file, read_table, to_objects
 
@@ -168,7 +168,7 @@ class Labels:
         except TypeError:
             bad = next(i for i, value in enumerate(self.values) if not _is_hashable(value))
             raise AnnotationError(
-                f"{self.where(bad)}: the label {_show(self.values[bad])} is a {type(self.values[bad]).__name__}, which "
+                f"{self.where(bad)}: the label {show(self.values[bad])} is a {type(self.values[bad]).__name__}, which "
                 "only a distance can compare; use labels that are text, numbers or tuples, or give a function"
             ) from None
         names = list(first)
@@ -226,7 +226,7 @@ class Labels:
         for bad in np.flatnonzero(~np.isfinite(numbers)):
             if isinstance(cells[bad], int | float | np.number):
                 raise AnnotationError(f"{self.where(bad)}: the {name} is {numbers[bad]:g}; write a finite number")
-            shown = "missing" if is_missing(cells[bad]) else _show(cells[bad])
+            shown = "missing" if is_missing(cells[bad]) else show(cells[bad])
             raise AnnotationError(f"{self.where(bad)}: the {name} is {shown}; write a number")
         return numbers
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from plausibly.annotations._names import _show, some
+from plausibly.annotations._names import some
 from plausibly.annotations.io._files import lines_of, naming, read_json, read_text, suffix_of
 from plausibly.annotations.io._spellings import LABEL_COLUMNS, spelling_of
-from plausibly.errors import AnnotationError, ArgumentError, FileError
+from plausibly.errors import AnnotationError, ArgumentError, FileError, show
 from plausibly.labels._cells import CELLS, literal, spans_of_tags
 from plausibly.labels._coco import coco_labels
 from plausibly.labels._container import Labels
@@ -145,7 +145,7 @@ def _in_json(content: Any, kind: str, who: str | None) -> list[Row] | None:
             raise AnnotationError("one annotator's JSON is COCO, or a mapping from case to label; write {case: label}")
         return [(str(case), who, _cell(value, kind, row)) for row, (case, value) in enumerate(content.items(), 1)]
     if isinstance(content, str):  # which would be taken for the name of a file
-        raise AnnotationError(f"labels are a list or a mapping, but the file holds the text {_show(content)}")
+        raise AnnotationError(f"labels are a list or a mapping, but the file holds the text {show(content)}")
     if isinstance(content, list) and all(isinstance(row, Mapping) for row in content):
         return None
     labels = Labels.of(content)
@@ -203,7 +203,7 @@ def _sentences(path: Path, *, last: bool = False) -> Iterator[list[list[tuple[in
         cells = line.split()
         if cells and not line.startswith("-DOCSTART-"):
             if len(cells) < 2 or (tags and len(cells) != width):
-                raise FileError(f"line {number} is {_show(line)}; write a token and its tags, in equally many columns")
+                raise FileError(f"line {number} is {show(line)}; write a token and its tags, in equally many columns")
             start = start if tags else number
             width = len(cells)
             tags.append(cells[-1:] if last else cells[1:])
@@ -230,6 +230,6 @@ def _offsets(path: Path) -> list[tuple[int, int, str]]:
                 spans.append((int(start), int(end), tag))
         except (IndexError, ValueError):
             raise FileError(
-                f"line {number} is {_show(line)}; write an id, a tag with start and end, and the text"
+                f"line {number} is {show(line)}; write an id, a tag with start and end, and the text"
             ) from None
     return spans

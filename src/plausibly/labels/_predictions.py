@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from plausibly.annotations._names import _show, some
+from plausibly.annotations._names import some
 from plausibly.annotations.io._columns import missing, to_codes
 from plausibly.annotations.io._files import naming
-from plausibly.errors import AnnotationError, PredictionError
+from plausibly.errors import AnnotationError, PredictionError, show
 from plausibly.labels._container import Labels
 from plausibly.labels._table import Table, are_missing, read_table
 
@@ -47,7 +47,7 @@ def read_models(predictions: Any, labels: Labels, needed: np.ndarray, column: st
         with naming(source if isinstance(source, str | os.PathLike) else f"predictions of {name}"):
             if not isinstance(source, str | os.PathLike | Mapping | list | tuple) and not hasattr(source, "columns"):
                 raise PredictionError(
-                    f"a model's predictions are a table with the columns 'case' and {column!r}, got {_show(source)}; "
+                    f"a model's predictions are a table with the columns 'case' and {column!r}, got {show(source)}; "
                     "name the model: {model: {case: label}}"
                 )
             try:
@@ -97,9 +97,9 @@ def _alike(table: Table, labels: Labels) -> np.ndarray:
     if numeric and not text:
         return values.astype(object)
     kinds = ("text", "numbers") if numeric else ("numbers", "text")
-    shown = _show(labels.values[0] if not labels.is_numeric else labels.values[0].item())
+    shown = show(labels.values[0] if not labels.is_numeric else labels.values[0].item())
     first = values[0].item() if numeric else values[0]
     raise PredictionError(
         f"the annotators' labels are {kinds[0]}, such as {shown}, and the predictions are {kinds[1]}, such as "
-        f"{_show(first)}; give both alike"
+        f"{show(first)}; give both alike"
     )

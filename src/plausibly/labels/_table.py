@@ -13,7 +13,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from plausibly.annotations._names import _show, is_storable
+from plausibly.annotations._names import is_storable
 from plausibly.annotations.io._answers import Numbers
 from plausibly.annotations.io._case_rows import holds_nested, is_of_cases
 from plausibly.annotations.io._columns import frame_columns, in_codes, is_frame, is_number_type, missing, to_floats
@@ -22,7 +22,7 @@ from plausibly.annotations.io._files import naming, suffix_of
 from plausibly.annotations.io._source import JSON, TABLES, columns_of_dataset, open_source, source_in_memory
 from plausibly.annotations.io._spellings import spelling_of
 from plausibly.annotations.io._table_files import read_columns
-from plausibly.errors import AnnotationError
+from plausibly.errors import AnnotationError, show
 
 SUFFIXES = (*TABLES, *JSON)
 NAMES = ("case", "annotator")  #: columns of names; those of any other kind keep their type
@@ -105,7 +105,7 @@ def in_memory(source: Any, needed: Sequence[str]) -> dict[str, Column]:
     if isinstance(source, Mapping) and (needed[-1] in source or "class" in source):
         for name, column in source.items():
             if isinstance(column, str | bytes | Mapping) or not isinstance(column, Iterable):
-                raise AnnotationError(f"the column {str(name)!r} is {_show(column)}; write a list with a cell per row")
+                raise AnnotationError(f"the column {str(name)!r} is {show(column)}; write a list with a cell per row")
         columns = {str(name): list(column) for name, column in source.items()}
         if len({len(column) for column in columns.values()}) > 1:
             lengths = ", ".join(f"{name!r} {len(column)}" for name, column in columns.items())
@@ -116,7 +116,7 @@ def in_memory(source: Any, needed: Sequence[str]) -> dict[str, Column]:
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
         return _of_list(source, needed)
     raise AnnotationError(
-        f"labels come as a data frame, a path, a mapping or a list of rows, got {_show(source)}; "
+        f"labels come as a data frame, a path, a mapping or a list of rows, got {show(source)}; "
         f"give a table with the columns {', '.join(map(repr, needed))}"
     )
 
@@ -171,7 +171,7 @@ def _of_nested(source: Mapping, needed: Sequence[str]) -> dict[str, Column]:
     for case, given in source.items():
         if not isinstance(given, Mapping):
             raise AnnotationError(
-                f"case {case!r}: the labels of a case are a mapping from annotator to label, got {_show(given)}; "
+                f"case {case!r}: the labels of a case are a mapping from annotator to label, got {show(given)}; "
                 "write {case: {annotator: label}}, or give columns"
             )
         rows += [(case, annotator, label) for annotator, label in given.items()]
@@ -185,7 +185,7 @@ def _of_list(source: Sequence, needed: Sequence[str]) -> dict[str, Column]:
         a_tuple = isinstance(row, Sequence) and not isinstance(row, str) and len(row) == len(needed)
         if not (isinstance(row, Mapping) if records else a_tuple):
             form = f"a mapping with {', '.join(map(repr, needed))}" if records else f"({', '.join(needed)})"
-            raise AnnotationError(f"row {number} is {_show(row)}; write every row as {form}")
+            raise AnnotationError(f"row {number} is {show(row)}; write every row as {form}")
     if records:
         names = dict.fromkeys(name for row in source for name in row)
         return {str(name): [row.get(name) for row in source] for name in names}
@@ -219,11 +219,11 @@ def _names(column: Column, name: str) -> pa.ChunkedArray:
             continue
         if not isinstance(cell, str | Integral) or isinstance(cell, bool):
             raise AnnotationError(
-                f"row {row}: the {name} is named {_show(cell)}; names are text or whole numbers, so convert it"
+                f"row {row}: the {name} is named {show(cell)}; names are text or whole numbers, so convert it"
             )
         if not is_storable(str(cell)):
             raise AnnotationError(
-                f"row {row}: the {name} is named {_show(str(cell))}, with a null character or half a character in it; "
+                f"row {row}: the {name} is named {show(str(cell))}, with a null character or half a character in it; "
                 "write it without"
             )
     cells = [None if is_missing(cell) else str(cell) for cell in column]

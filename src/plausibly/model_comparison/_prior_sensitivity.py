@@ -12,8 +12,7 @@ import pandas as pd
 
 from plausibly.aggregation import Variants, accepted, find_model, read_variants
 from plausibly.annotations import Annotations
-from plausibly.annotations._names import _show
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, show
 from plausibly.priors import KAPPA
 from plausibly.sweeps import Plan, Run
 
@@ -175,9 +174,7 @@ def prior_sensitivity(
 
 def _values(name: str, values: Any) -> Sequence[Any]:
     if isinstance(values, str) or np.ndim(values) != 1:
-        raise ArgumentError(
-            f"{name} must list the values to try, but {_show(values)} was given: write a tuple of them."
-        )
+        raise ArgumentError(f"{name} must list the values to try, but {show(values)} was given: write a tuple of them.")
     return list(values)
 
 

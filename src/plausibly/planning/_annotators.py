@@ -13,8 +13,7 @@ from plausibly._arviz import Posterior
 from plausibly.aggregation import declared, learns
 from plausibly.annotations import Annotations
 from plausibly.annotations._matching import by_name
-from plausibly.annotations._names import _show
-from plausibly.errors import ArgumentError, PlausiblyWarning
+from plausibly.errors import ArgumentError, PlausiblyWarning, show
 
 LEVELS = 8  #: most different reliabilities that are told apart
 
@@ -35,7 +34,7 @@ def usual_length(annotations: Annotations, annotation: str | None) -> int:
     """Number of blocks of the next annotation: the median so far, or 1 for a label."""
     if annotation not in (None, "label", "ranking"):
         raise ArgumentError(
-            f'annotation must be "label", "ranking" or None, but {_show(annotation)} was given: choose one of them.'
+            f'annotation must be "label", "ranking" or None, but {show(annotation)} was given: choose one of them.'
         )
     if annotation == "label":
         return 1
@@ -140,7 +139,7 @@ def _annotator_table(posterior: Posterior, annotators: Any) -> pd.DataFrame:
                 raise ArgumentError(f"a table of annotators must have the column {name!r}, but has none: add it.")
         return annotators
     raise ArgumentError(
-        f'annotators must be reliabilities by name, a table of them or "inferred", but {_show(annotators)} was given: '
+        f'annotators must be reliabilities by name, a table of them or "inferred", but {show(annotators)} was given: '
         'write for example {"ann": 2.0, "bob": 0.5}.'
     )
 
@@ -171,7 +170,7 @@ def _cost_by_case(cost: Any, annotations: Annotations) -> Float[np.ndarray, " ca
 def _check_cost(cost: Any) -> float:
     value = _check_number(cost)
     if not (np.isfinite(value) and value > 0):
-        raise ArgumentError(f"a cost must be a positive number, but {_show(cost)} was given.")
+        raise ArgumentError(f"a cost must be a positive number, but {show(cost)} was given.")
     return value
 
 
@@ -179,4 +178,4 @@ def _check_number(value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise ArgumentError(f"a cost or a reliability must be a number, but {_show(value)} was given.") from None
+        raise ArgumentError(f"a cost or a reliability must be a number, but {show(value)} was given.") from None

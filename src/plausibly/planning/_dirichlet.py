@@ -10,7 +10,7 @@ from scipy import special
 from plausibly._arviz import Posterior
 from plausibly.aggregation._layout import exact_posterior, lay_out
 from plausibly.annotations import Annotations, Slots
-from plausibly.evaluation._measure import _predicted_lists
+from plausibly.evaluation._measure import predicted_lists
 from plausibly.model_comparison._folds import slots_or_remainder
 from plausibly.models import MODELS
 from plausibly.planning._annotators import how_annotators_answer
@@ -72,7 +72,7 @@ class Dirichlets:
         :math:`v A / ((A + 1) (A + n))`.
         """
         question, total = source.question, self.total
-        lists = [_predicted_lists(np.asarray(values), question.k, None) for values in source.predictions]
+        lists = [predicted_lists(np.asarray(values), question.k, None) for values in source.predictions]
         shapes = [self.of_classes(np.maximum(named, 0), question.n_classes) * (named >= 0) for named in lists]
         covered = [shape.sum(axis=1) for shape in shapes]
         spread = [shape / total - (shape / total) ** 2 for shape in covered]

@@ -14,9 +14,8 @@ from jaxtyping import Int
 from plausibly._arviz import Posterior
 from plausibly.aggregation import learns
 from plausibly.annotations import Annotations
-from plausibly.annotations._names import _show
 from plausibly.bootstrap import CI_PROB, check_probability
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, show
 from plausibly.evaluation._evidence import spread
 from plausibly.evaluation._metrics import Metrics
 from plausibly.planning._advice import advise, noise_of
@@ -243,9 +242,9 @@ def plan(
 
 def _check(goal: Any, budget: Any, level: Any, ci_prob: Any, seed: Any) -> None:
     if goal not in GOALS:
-        raise ArgumentError(f"goal must be one of {', '.join(GOALS)}, but {_show(goal)} was given: choose one of them.")
+        raise ArgumentError(f"goal must be one of {', '.join(GOALS)}, but {show(goal)} was given: choose one of them.")
     if isinstance(budget, bool) or not isinstance(budget, int | float | np.number) or not 0 < budget < np.inf:
-        raise ArgumentError(f"budget must be a positive number, but {_show(budget)} was given: write for example 100.")
+        raise ArgumentError(f"budget must be a positive number, but {show(budget)} was given: write for example 100.")
     check_probability("level", level)
     if level <= 0.5:
         raise ArgumentError(f"level must be above 0.5, but {level:g} was given: write for example 0.95.")
@@ -271,7 +270,7 @@ def _pairs(names: tuple[str, ...], compare: Any, goal: str) -> list[tuple[int, i
     if compare is not None:
         wanted = [str(name) for name in compare] if not isinstance(compare, str) else [compare]
         if len(wanted) != 2 or wanted[0] == wanted[1]:
-            raise ArgumentError(f"compare must name two classifiers, but {_show(compare)} was given.")
+            raise ArgumentError(f"compare must name two classifiers, but {show(compare)} was given.")
         for name in wanted:
             if name not in names:
                 raise ArgumentError(f"there is no classifier {name!r} to compare: choose from {', '.join(names)}.")

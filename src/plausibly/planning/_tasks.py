@@ -5,8 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from plausibly.annotations._names import _show
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, show
 
 
 def tasks_of(chosen: pd.DataFrame, data: Any = None) -> list[dict[str, Any]]:
@@ -25,7 +24,7 @@ def tasks_of(chosen: pd.DataFrame, data: Any = None) -> list[dict[str, Any]]:
     data = {} if data is None else data
     if not isinstance(data, Mapping):
         raise ArgumentError(
-            f'data of tasks must be mappings by case, but {_show(data)} was given: write {{"p1": {{"image": "…"}}}}.'
+            f'data of tasks must be mappings by case, but {show(data)} was given: write {{"p1": {{"image": "…"}}}}.'
         )
     if lacking := [name for name in chosen["case"] if data and str(name) not in data]:
         raise ArgumentError(f"data of tasks lack the case {str(lacking[0])!r}: add it, or leave the data out.")

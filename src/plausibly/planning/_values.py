@@ -14,7 +14,7 @@ from plausibly._progress import Progress
 from plausibly.annotations import Annotations
 from plausibly.compute import Part, ahead, run
 from plausibly.errors import ArgumentError
-from plausibly.evaluation._measure import _predicted_lists
+from plausibly.evaluation._measure import predicted_lists
 from plausibly.evaluation._ranges import Range, Ranges
 from plausibly.metrics import METRICS
 from plausibly.metrics._declared import check_probabilities
@@ -194,7 +194,7 @@ def _run(
     predictions = [np.array(values[cases.cases])[chosen] for values in source.predictions]
     scores = predicted = None
     if predictions and question.k:
-        predicted = np.stack([_predicted_lists(values, question.k, words).T for values in predictions])
+        predicted = np.stack([predicted_lists(values, question.k, words).T for values in predictions])
     elif predictions:
         scores = np.stack(predictions).astype(np.float32)
 

@@ -10,10 +10,9 @@ from scipy.stats import rankdata
 
 from plausibly._arviz import Posterior, to_groups
 from plausibly._progress import Progress
-from plausibly.annotations._names import _show
 from plausibly.diagnostics import diagnose, judge
 from plausibly.diagnostics._verdict import worst
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, show
 from plausibly.plots._style import case_title, colour, grid, name_rows, new_axes, new_figure, plain
 from plausibly.posterior import REMAINDER_NAME, case_names, slots_of
 
@@ -130,7 +129,7 @@ def _quantity(
                 if str(name) == (f"{site} of {owner}" if of else site):
                     return plain(name), str(site) if of else "value", ordered.values[(..., *at)]
     raise ArgumentError(
-        f"{_show(name)} is not a case or quantity of this posterior: choose one that plausibly.diagnose names."
+        f"{show(name)} is not a case or quantity of this posterior: choose one that plausibly.diagnose names."
     )
 
 

@@ -11,8 +11,7 @@ from jaxtyping import Float
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.annotations._by_case import check_annotated
-from plausibly.annotations._names import _show
-from plausibly.errors import ArgumentError, PlausiblyError, reason
+from plausibly.errors import ArgumentError, PlausiblyError, reason, show
 from plausibly.posterior._validation import check_fit, lost_variable
 
 REMAINDER_NAME = "(remainder)"
@@ -162,7 +161,7 @@ def check_posterior(posterior: object, *, of_plausibilities: bool = True) -> Non
     """
     if not isinstance(posterior, Posterior):
         raise ArgumentError(
-            f"a posterior of plausibly.aggregate or plausibly.load is needed, but {_show(posterior)} was given: "
+            f"a posterior of plausibly.aggregate or plausibly.load is needed, but {show(posterior)} was given: "
             "aggregate annotations, or load a file of plausibly.save."
         )
     groups = to_groups(posterior)

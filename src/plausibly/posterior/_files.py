@@ -19,8 +19,7 @@ import xarray as xr
 from xarray.backends import H5NetCDFStore
 
 from plausibly._arviz import Posterior, from_groups, to_groups
-from plausibly.annotations._names import _show
-from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
+from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason, show
 from plausibly.posterior._container import GROUPS, check_posterior
 from plausibly.posterior._store_reading import is_damage, read_store, with_plain_names
 
@@ -217,4 +216,4 @@ def check_path(path: object) -> None:
         If it is none.
     """
     if not isinstance(path, str | PathLike) or "\0" in str(path):
-        raise ArgumentError(f"the name of a file is needed, but {_show(path)} was given: write for example 'p.nc'.")
+        raise ArgumentError(f"the name of a file is needed, but {show(path)} was given: write for example 'p.nc'.")

@@ -10,9 +10,8 @@ from jaxtyping import Float, Int
 
 from plausibly._arviz import Posterior
 from plausibly.annotations import Slots
-from plausibly.annotations._names import _show
 from plausibly.compute import run
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, show
 from plausibly.metrics._inputs import check_break_ties, check_size
 from plausibly.posterior._blocks import Blocks
 from plausibly.posterior._container import (
@@ -140,7 +139,7 @@ def case_draws(posterior: Posterior, case: str) -> xr.Dataset:
     """
     check_posterior(posterior)
     if np.ndim(case):
-        raise ArgumentError(f"case must be the name of one case, but {_show(case)} was given: give one name.")
+        raise ArgumentError(f"case must be the name of one case, but {show(case)} was given: give one name.")
     (at,), (name,) = _positions(posterior, str(case))
     slots, group = slots_of(posterior), posterior["posterior"]
     own = slice(*slots.start[at : at + 2].tolist())

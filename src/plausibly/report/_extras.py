@@ -10,8 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from plausibly.annotations._names import _show
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, show
 from plausibly.report._results import contents
 from plausibly.report._svg import draw_to_uri, to_uri
 
@@ -59,7 +58,7 @@ def extras(thing: Any, caption: str = "") -> list[Extra]:
             return [*_verdict(thing), _table(found, caption)]
     raise ArgumentError(
         f"the report takes sentences, data frames, figures, results with a table, and mappings or lists of these, but "
-        f"{_show(thing)} was given: give one of them."
+        f"{show(thing)} was given: give one of them."
     )
 
 

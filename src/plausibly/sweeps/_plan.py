@@ -18,9 +18,8 @@ from plausibly._memory import release_memory
 from plausibly.aggregation import PlannedRun, Variants, aggregate, are_shares, plan_runs, unjudged
 from plausibly.aggregation._on_disk import fingerprint_of
 from plausibly.annotations import Annotations, Scores, read_risks
-from plausibly.annotations._names import _show
 from plausibly.bootstrap import REPLICATES, check_replicates
-from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
+from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason, show
 from plausibly.evaluation import check_lengths, evaluate_by_level, known_predictions, panels
 from plausibly.evaluation._evidence_checks import label_checks
 from plausibly.evaluation._freed_shape import METRIC, freed_shifts
@@ -92,7 +91,7 @@ class Plan:
         """Read and check all arguments; see :func:`sweep`."""
         if not isinstance(observed, Annotations | Scores):
             raise ArgumentError(
-                f"a sweep needs Annotations, but {_show(observed)} was given: read them with read_annotations."
+                f"a sweep needs Annotations, but {show(observed)} was given: read them with read_annotations."
             )
         if ordered and isinstance(observed, Scores):
             observed = observed.grades()

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from plausibly.agreement._checks import check_single_labels, check_two_annotators
-from plausibly.annotations._names import _show, some
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.annotations._names import some
+from plausibly.errors import AnnotationError, ArgumentError, show
 from plausibly.labels._container import Labels
 
 
@@ -34,9 +34,9 @@ def cohen_kappa(labels: Any, first: str | None = None, second: str | None = None
         first, second = known
     for name in (first, second):
         if name is None or str(name) not in known:
-            raise ArgumentError(f"name two of the annotators, {some(known)}, but {_show(name)} was given.")
+            raise ArgumentError(f"name two of the annotators, {some(known)}, but {show(name)} was given.")
     if str(first) == str(second):
-        raise ArgumentError(f"two different annotators are needed, but {_show(first)} was given twice.")
+        raise ArgumentError(f"two different annotators are needed, but {show(first)} was given twice.")
     check_single_labels(labels)
     names, code = labels.coded
     said = np.full((len(known), len(labels.cases)), -1)

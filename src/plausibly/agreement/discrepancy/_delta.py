@@ -8,9 +8,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from plausibly.agreement._distinct_labels import different
-from plausibly.annotations._names import _show
 from plausibly.distances import BY_TYPE, DISTANCES, Distance, FunctionDistance, LabelRefused, PairRefused, find_distance
-from plausibly.errors import AnnotationError, ArgumentError, DistanceError, suggest
+from plausibly.errors import AnnotationError, ArgumentError, DistanceError, show, suggest
 from plausibly.labels._cells import literal
 from plausibly.labels._table import to_objects
 
@@ -87,7 +86,7 @@ def find_delta(delta: str | Callable[[Any, Any], float], tolerance: float | None
     except ArgumentError:
         fix = suggest(delta, [*NAMES, *DISTANCES], f"choose from {', '.join(NAMES)}, or pass a function.")
         raise ArgumentError(
-            f"there is no distance {_show(delta)}: {fix} (the distances of plausibly.distances are accepted, too)"
+            f"there is no distance {show(delta)}: {fix} (the distances of plausibly.distances are accepted, too)"
         ) from None
     return Delta(delta if isinstance(delta, str) else distance.name, distance)
 
@@ -106,7 +105,7 @@ def _to_set(label: Any) -> frozenset:
         return frozenset(label)
     except TypeError:
         raise AnnotationError(
-            f'jaccard compares sets, but a label is {_show(label)}; write lists, or text such as "a|b"'
+            f'jaccard compares sets, but a label is {show(label)}; write lists, or text such as "a|b"'
         ) from None
 
 
@@ -129,12 +128,12 @@ def _by_distance(distance: Distance, values: np.ndarray, n_labels: int) -> Compa
         try:
             found = distance.between(encoded, a, b)
         except PairRefused as error:
-            pair = f"{_show(distinct[error.left])} and {_show(distinct[error.right])}"
+            pair = f"{show(distinct[error.left])} and {show(distinct[error.right])}"
             raise DistanceError(f"{error} on {pair}; correct the function") from error.__cause__
         for bad in np.flatnonzero(~((found >= 0) & (found < np.inf)))[:1]:
             raise ArgumentError(
-                f"a disagreement is a finite number of at least 0, but that of {_show(distinct[a[bad]])} and "
-                f"{_show(distinct[b[bad]])} is {found[bad]:g}: correct the function."
+                f"a disagreement is a finite number of at least 0, but that of {show(distinct[a[bad]])} and "
+                f"{show(distinct[b[bad]])} is {found[bad]:g}: correct the function."
             )
         return found
 

@@ -13,9 +13,8 @@ from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_of
 from plausibly.agreement.discrepancy._label_sets import LabelSets, mean_by_case
 from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.agreement.discrepancy._taken_out import ratio_of
-from plausibly.annotations._names import _show
 from plausibly.distances._categories import to_numbers
-from plausibly.errors import AnnotationError, ArgumentError, PredictionError, renamed
+from plausibly.errors import AnnotationError, ArgumentError, PredictionError, renamed, show
 from plausibly.labels._case_columns import column_names
 from plausibly.labels._container import Labels
 from plausibly.labels._predictions import read_models
@@ -134,7 +133,7 @@ def threshold_curve(
     if len(names) != 2:
         raise AnnotationError(
             f"a threshold divides two labels, but there are {len(names)} "
-            f"({', '.join(map(_show, names[:3].tolist()))}{', …' if len(names) > 3 else ''}); give two kinds of labels"
+            f"({', '.join(map(show, names[:3].tolist()))}{', …' if len(names) > 3 else ''}); give two kinds of labels"
         )
     if positive is None:
         positive = names[1].item() if labels.is_numeric else names[1]
@@ -161,7 +160,7 @@ def _scores(scores: Any, labels: Labels, needed: np.ndarray) -> np.ndarray:
     numbers = to_numbers(read.values)
     for bad in np.flatnonzero(~np.isfinite(numbers)):
         case = str(labels.cases[read.case[bad]])
-        raise PredictionError(f"case {case!r}: the score is {_show(read.values[bad])}; write a finite number")
+        raise PredictionError(f"case {case!r}: the score is {show(read.values[bad])}; write a finite number")
     by_case = np.full(len(labels.cases), np.nan)
     by_case[read.case] = numbers
     return by_case

@@ -11,9 +11,8 @@ from jaxtyping import Int
 from plausibly.agreement.discrepancy._result import ratio_of
 from plausibly.agreement.judge._judgement import Judgement
 from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
-from plausibly.annotations._names import _show
 from plausibly.bootstrap import interval_of_known, resampled_sums
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError, ArgumentError, show
 from plausibly.evaluation._by_group import FEW, probability_greatest
 from plausibly.groups import crossed
 from plausibly.labels._case_columns import by_case
@@ -29,7 +28,7 @@ def columns_of(by: By) -> list[str]:
     names = [by] if isinstance(by, str) else list(by)
     if not names or not all(isinstance(name, str) for name in names):
         raise ArgumentError(
-            f"by names columns of the labels, or is a mapping from names to mappings, but {_show(by)} was given: write "
+            f"by names columns of the labels, or is a mapping from names to mappings, but {show(by)} was given: write "
             'for example by="language".'
         )
     return names

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.annotations._names import _show, some
+from plausibly.annotations._names import some
 from plausibly.annotations.io._columns import is_frame
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError, ArgumentError, show
 from plausibly.labels._container import Labels
 from plausibly.labels._predictions import read_models
 from plausibly.labels._table import is_missing, naming_file, read_table
@@ -64,7 +64,7 @@ def read_accuracies(labels: Labels, competence: Any) -> Float[np.ndarray, " labe
     if misspelt or not (isinstance(competence, str | os.PathLike | Mapping) or is_frame(competence)):
         raise ArgumentError(
             f"competence must be one of {', '.join(NAMES)}, an accuracy, a mapping from annotator to accuracy, or a "
-            f"table of accuracies, but {_show(competence)} was given."
+            f"table of accuracies, but {show(competence)} was given."
         )
     with naming_file(competence):
         table = read_table(competence, ("annotator", "accuracy"), optional=("case",))
@@ -94,4 +94,4 @@ def _look_up(labels: Labels, found: Mapping[Any, float], wanted: list, what: str
 def _checked(value: Any, whose: str) -> float:
     if isinstance(value, Real) and 0 <= value <= 1:
         return float(value)
-    raise AnnotationError(f"the accuracy {whose} is {_show(value)}; give a number from 0 to 1")
+    raise AnnotationError(f"the accuracy {whose} is {show(value)}; give a number from 0 to 1")

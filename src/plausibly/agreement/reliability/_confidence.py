@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.annotations._names import _show, some
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.annotations._names import some
+from plausibly.errors import AnnotationError, ArgumentError, show
 from plausibly.labels._container import Labels
 
 COLUMN = "confidence"
@@ -59,9 +59,7 @@ def chance_of(
             raise ArgumentError(f"chance has no probability of {some(absent)}: give one for every label.")
         by_name = np.array([float(chance[name]) for name in names.tolist()])
         if not ((by_name >= 0) & (by_name <= 1)).all() or by_name.sum() > 1 + 1e-9:
-            raise ArgumentError(
-                f"chance must be probabilities, but {_show(dict(chance))} was given: let them sum to 1."
-            )
+            raise ArgumentError(f"chance must be probabilities, but {show(dict(chance))} was given: let them sum to 1.")
         return by_name[code]
     if chance == "uniform":
         n = len(names) if n_classes is None else n_classes
@@ -88,7 +86,7 @@ def beyond_chance(
 def _by_level(labels: Labels, column: str, scale: Mapping[Any, float]) -> np.ndarray:
     values = np.array(list(scale.values()), float)
     if not ((values >= 0) & (values <= 1)).all():
-        raise ArgumentError(f"a scale gives confidences from 0 to 1, but {_show(dict(scale))} was given.")
+        raise ArgumentError(f"a scale gives confidences from 0 to 1, but {show(dict(scale))} was given.")
     # Levels of a text file are text, and numbers as keys would miss them.
     known = {_level(level): value for level, value in zip(scale, values, strict=True)}
     found = np.empty(len(labels))
@@ -96,7 +94,7 @@ def _by_level(labels: Labels, column: str, scale: Mapping[Any, float]) -> np.nda
         level = _level(cell)
         if level not in known:
             raise AnnotationError(
-                f"{labels.where(place)}: the {column} {_show(cell)} is not on the scale {some(list(scale), 6)}; "
+                f"{labels.where(place)}: the {column} {show(cell)} is not on the scale {some(list(scale), 6)}; "
                 "correct it, or the scale"
             )
         found[place] = known[level]
@@ -115,7 +113,7 @@ def _ends(scale: Any) -> tuple[float, float]:
         low, high = 0.0, 0.0
     if not low < high:
         raise ArgumentError(
-            f"scale must be a mapping from level to confidence, or a pair (least, greatest), but {_show(scale)} was "
+            f"scale must be a mapping from level to confidence, or a pair (least, greatest), but {show(scale)} was "
             "given."
         )
     return low, high

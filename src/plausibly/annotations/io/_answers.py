@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from plausibly.annotations._names import _show, some
+from plausibly.annotations._names import some
 from plausibly.annotations.io._rankings import is_list as is_list
 from plausibly.annotations.io._spellings import CASE
-from plausibly.errors import AnnotationError, PlausiblyWarning
+from plausibly.errors import AnnotationError, PlausiblyWarning, show
 
 _NAMED = 9  # parts of an export that an error lists
 
@@ -116,7 +116,7 @@ def name_of(record: Mapping, number: int, fields: Sequence[str] = CASE) -> str:
 def to_name(given: Any, what: str) -> str:
     """Make a name of text or a whole number."""
     if isinstance(given, bool | np.bool_) or not isinstance(given, str | int | np.integer):
-        raise AnnotationError(f"{what} is {_show(given)}; names are text or whole numbers, so convert it")
+        raise AnnotationError(f"{what} is {show(given)}; names are text or whole numbers, so convert it")
     if not str(given).strip():
         raise AnnotationError(f"{what} is blank; name it")
     return str(given)
@@ -175,7 +175,7 @@ def _ranked(parts: list[Mapping], known: set[str] | None, where: str) -> list[li
     for part in parts:
         rank = part["rank"]
         if isinstance(rank, bool) or not isinstance(rank, int):
-            raise AnnotationError(f"{where}: the rank is {_show(rank)}; write a whole number, 1 for the best")
+            raise AnnotationError(f"{where}: the rank is {show(rank)}; write a whole number, 1 for the best")
         blocks.setdefault(rank, []).append(_class(part["value"], known, where))
     return [blocks[rank] for rank in sorted(blocks)]
 
@@ -193,7 +193,7 @@ def _class(value: Any, known: set[str] | None, where: str) -> Any:
     if isinstance(value, str):
         return value
     raise AnnotationError(
-        f"{where}: the answer is {_show(value)}; classes are text or whole numbers, rankings lists of lists"
+        f"{where}: the answer is {show(value)}; classes are text or whole numbers, rankings lists of lists"
     )
 
 

@@ -8,9 +8,8 @@ say nothing. Suggestions are a model's and are not read. A ranking's value is a 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from plausibly.annotations._names import _show
 from plausibly.annotations.io._answers import Answers, choose, is_list, is_nothing, name_of, parsed, scalars, to_name
-from plausibly.errors import AnnotationError
+from plausibly.errors import AnnotationError, show
 
 if TYPE_CHECKING:
     from plausibly.annotations.io._source import Source
@@ -34,7 +33,7 @@ def argilla_answers(source: "Source") -> Answers:
     answers, seen = Answers(), set()
     for number, record in enumerate(source.records):
         if not is_argilla(record):
-            raise AnnotationError(f"record {number + 1} is {_show(record)}; write a record with its responses")
+            raise AnnotationError(f"record {number + 1} is {show(record)}; write a record with its responses")
         case = name_of(record, number, _NAME)
         if case in seen:
             raise AnnotationError(f"record {case!r} occurs twice; keep one")
@@ -72,11 +71,11 @@ def _responses(record: Mapping, question: str, case: str) -> Iterable[tuple[str 
         if values is None:
             return
         if not is_list(values):
-            raise AnnotationError(f"{where}: the responses are {_show(values)}; write a list")
+            raise AnnotationError(f"{where}: the responses are {show(values)}; write a list")
         for name, cells in (("users", users), ("status", statuses)):
             if cells is not None and (not is_list(cells) or len(cells) != len(values)):
                 raise AnnotationError(
-                    f"{where}: there are {len(values)} responses, and their {name} are {_show(cells)}; one for each"
+                    f"{where}: there are {len(values)} responses, and their {name} are {show(cells)}; one for each"
                 )
         for place, value in enumerate(values):
             who = None if users is None or users[place] is None else to_name(users[place], f"{where}: the user")
@@ -87,16 +86,16 @@ def _responses(record: Mapping, question: str, case: str) -> Iterable[tuple[str 
         return
     if not isinstance(responses, Mapping):
         raise AnnotationError(
-            f"record {case!r}: the responses are {_show(responses)}; write a mapping from question to a list"
+            f"record {case!r}: the responses are {show(responses)}; write a mapping from question to a list"
         )
     listed = responses.get(question)
     if listed is None:
         return
     if not is_list(listed):
-        raise AnnotationError(f"{where}: the responses are {_show(listed)}; write a list")
+        raise AnnotationError(f"{where}: the responses are {show(listed)}; write a list")
     for reply in listed:
         if not isinstance(reply, Mapping):
-            raise AnnotationError(f"{where}: a response is {_show(reply)}; write an object with 'value' and 'user_id'")
+            raise AnnotationError(f"{where}: a response is {show(reply)}; write an object with 'value' and 'user_id'")
         who = reply.get("user_id")
         yield (
             None if who is None else to_name(who, f"{where}: the user_id"),

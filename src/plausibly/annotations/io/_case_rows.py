@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plausibly.annotations._names import _show
 from plausibly.annotations._views import rankings_by_case
 from plausibly.annotations.io._answers import Answers, is_list, is_nothing, name_of, parsed, scalars, to_name
 from plausibly.annotations.io._columns import list_of
 from plausibly.annotations.io._spellings import ANSWERS, CASE, PEOPLE, SOFT
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError, ArgumentError, show
 
 if TYPE_CHECKING:
     from plausibly.annotations._container import Annotations
@@ -70,7 +69,7 @@ def case_answers(records: Sequence[Any], weight: int | None) -> Answers:
     for number, record in enumerate(records):
         if not isinstance(record, Mapping):
             raise AnnotationError(
-                f"record {number + 1} is {_show(record)}; write an object with the case and its annotations"
+                f"record {number + 1} is {show(record)}; write an object with the case and its annotations"
             )
         case = name_of(record, number)
         if case in seen:
@@ -124,7 +123,7 @@ def counts_of_soft(probabilities: Any, weight: int, where: str) -> np.ndarray:
     p = np.asarray(probabilities, float)
     if not np.isfinite(p).all() or (p < 0).any() or abs(p.sum() - 1) > 0.02:
         raise AnnotationError(
-            f"{where}: soft labels are probabilities that sum to 1, got {_show(p.tolist())}; correct them"
+            f"{where}: soft labels are probabilities that sum to 1, got {show(p.tolist())}; correct them"
         )
     exact = weight * p / p.sum()
     counts = np.floor(exact + 1e-9).astype(int)
@@ -195,13 +194,11 @@ def _add_soft(answers: Answers, case: str, soft: Any, weight: int | None, furthe
             "plausibly convert FILE NEW.csv --soft-weight 10."
         )
     if not isinstance(soft, Mapping) or not soft:
-        raise AnnotationError(
-            f"case {case!r}: a soft label is {_show(soft)}; write a mapping from class to probability"
-        )
+        raise AnnotationError(f"case {case!r}: a soft label is {show(soft)}; write a mapping from class to probability")
     try:
         counts = counts_of_soft(list(soft.values()), weight, f"case {case!r}")
     except (TypeError, ValueError):
-        raise AnnotationError(f"case {case!r}: a soft label is {_show(soft)}; write a number for each class") from None
+        raise AnnotationError(f"case {case!r}: a soft label is {show(soft)}; write a number for each class") from None
     for name, count in zip(soft, counts.tolist(), strict=True):
         for _ in range(count):
             answers.add(case, None, str(name), further)
@@ -212,4 +209,4 @@ def _split(cell: Any, where: str) -> list[Any]:
         return list(cell)
     if isinstance(cell, str):
         return [part.strip() for part in cell.split(",")]
-    raise AnnotationError(f"{where} are {_show(cell)}; write a list")
+    raise AnnotationError(f"{where} are {show(cell)}; write a list")

@@ -13,8 +13,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from plausibly.annotations._names import _show, repeated
-from plausibly.errors import AnnotationError, PlausiblyError
+from plausibly.annotations._names import repeated
+from plausibly.errors import AnnotationError, PlausiblyError, show
 
 _EXACT = 2**53  # up to which float64 holds every whole number
 
@@ -139,7 +139,7 @@ def to_codes(column: pa.ChunkedArray, name: str, error: type[PlausiblyError] = A
         return names[order], rank[same][code]
     if not (pa.types.is_large_string(column.type) or pa.types.is_integer(column.type)):
         raise error(
-            f"the column {name!r} holds {column.type}, such as {_show(cell(column, 0))}; "
+            f"the column {name!r} holds {column.type}, such as {show(cell(column, 0))}; "
             "names are text or whole numbers, so convert it"
         )
     encoded = column.cast(pa.large_string()).combine_chunks().dictionary_encode()
@@ -147,7 +147,7 @@ def to_codes(column: pa.ChunkedArray, name: str, error: type[PlausiblyError] = A
         encoded = encoded.combine_chunks()
     texts = encoded.dictionary.to_pylist()
     for text in (text for text in texts if "\0" in text):  # which NumPy drops at the end of a text
-        raise error(f"the column {name!r} holds {_show(text)}, with a null character in it; write it without")
+        raise error(f"the column {name!r} holds {show(text)}, with a null character in it; write it without")
     names = np.array(texts, dtype=str)
     return names, encoded.indices.to_numpy(zero_copy_only=False)
 

@@ -8,10 +8,9 @@ spans, which only labels of any type can hold. A document without labels says no
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from plausibly.annotations._names import _show
 from plausibly.annotations.io._answers import Answers, is_list, name_of, scalars
 from plausibly.annotations.io._files import naming, read_lines
-from plausibly.errors import AnnotationError
+from plausibly.errors import AnnotationError, show
 
 if TYPE_CHECKING:
     from plausibly.annotations.io._source import Source
@@ -42,7 +41,7 @@ def doccano_answers(source: "Source") -> Answers:
         for number, record in enumerate(records):
             if not is_doccano(record):
                 raise AnnotationError(
-                    f"{file}line {number + 1} is {_show(record)}; write a document with an id and a list 'label'"
+                    f"{file}line {number + 1} is {show(record)}; write a document with an id and a list 'label'"
                 )
             case = name_of(record, number, ("id",))
             if case in seen:

@@ -17,9 +17,9 @@ read.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from plausibly.annotations._names import _show, some
+from plausibly.annotations._names import some
 from plausibly.annotations.io._answers import Answers, choose, scalars
-from plausibly.errors import AnnotationError
+from plausibly.errors import AnnotationError, show
 
 if TYPE_CHECKING:
     from plausibly.annotations.io._source import Source
@@ -51,12 +51,12 @@ def label_studio_answers(source: "Source") -> Answers:
         annotations = task.get("annotations", task.get("completions"))
         if not isinstance(annotations, list):
             raise AnnotationError(
-                f"task {case!r}: 'annotations' is {_show(annotations)}, and a task of Label Studio has a list of them; "
+                f"task {case!r}: 'annotations' is {show(annotations)}, and a task of Label Studio has a list of them; "
                 "export as JSON (not JSON-MIN), or write rankings"
             )
         for annotation in annotations:
             if not isinstance(annotation, Mapping):
-                raise AnnotationError(f"task {case!r}: an annotation is {_show(annotation)}; write an object")
+                raise AnnotationError(f"task {case!r}: an annotation is {show(annotation)}; write an object")
             if annotation.get("was_cancelled"):
                 answers.leave_out("cancelled annotations")
             else:
@@ -76,12 +76,10 @@ def label_studio_answers(source: "Source") -> Answers:
 def _name(task: object, number: int) -> str:
     """Name a task by its id."""
     if not isinstance(task, Mapping):
-        raise AnnotationError(f"task {number} (counted from 0) is {_show(task)}; write an object")
+        raise AnnotationError(f"task {number} (counted from 0) is {show(task)}; write an object")
     name = task.get("id")
     if isinstance(name, bool) or not isinstance(name, int | str):
-        raise AnnotationError(
-            f"task {number} (counted from 0) has the id {_show(name)}; give it text or a whole number"
-        )
+        raise AnnotationError(f"task {number} (counted from 0) has the id {show(name)}; give it text or a whole number")
     return str(name)
 
 
@@ -92,7 +90,7 @@ def _who(annotation: Mapping, case: str) -> str | None:
     if who is None:
         return None
     if isinstance(who, bool) or not isinstance(who, int | str):
-        raise AnnotationError(f"task {case!r}: completed_by is {_show(who)}; write the id of a person")
+        raise AnnotationError(f"task {case!r}: completed_by is {show(who)}; write the id of a person")
     return str(who)
 
 
@@ -102,11 +100,11 @@ def _given(annotation: Mapping, case: str, types: dict[str, str]) -> dict[str, A
     if results == {}:  # as the interface for programs suggests for empty ones
         results = []
     if not isinstance(results, list):
-        raise AnnotationError(f"task {case!r}: 'result' is {_show(results)}; write a list")
+        raise AnnotationError(f"task {case!r}: 'result' is {show(results)}; write a list")
     given: dict[str, Any] = {}
     for result in results:
         if not isinstance(result, Mapping):
-            raise AnnotationError(f"task {case!r}: a result is {_show(result)}; write an object")
+            raise AnnotationError(f"task {case!r}: a result is {show(result)}; write an object")
         kind, control, value = result.get("type"), result.get("from_name"), result.get("value")
         if not isinstance(control, str) or not isinstance(kind, str):
             continue  # relations between regions have neither
@@ -150,7 +148,7 @@ def _answer(kind: str, value: Any, where: str) -> Any:
             isinstance(item, str | int) and not isinstance(item, bool) for item in found
         ):
             return [[str(item)] for item in found] or None
-    raise AnnotationError(f"{where}: the {kind} is {_show(value)}; correct it, or export again")
+    raise AnnotationError(f"{where}: the {kind} is {show(value)}; correct it, or export again")
 
 
 def _tied(classes: list[str]) -> str | list[str] | None:

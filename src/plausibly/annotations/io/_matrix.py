@@ -13,7 +13,7 @@ import pyarrow as pa
 from jaxtyping import Num
 
 from plausibly.annotations._matching import with_index
-from plausibly.annotations._names import _show, some, unknown_class
+from plausibly.annotations._names import some, unknown_class
 from plausibly.annotations.io._columns import (
     Columns,
     cell,
@@ -29,7 +29,7 @@ from plausibly.annotations.io._files import read_npy, suffix_of
 from plausibly.annotations.io._spellings import CASE
 from plausibly.annotations.io._spellings import PREDICTED as NAMED
 from plausibly.annotations.io._table_files import header_of, read_batches, refuse_repeats
-from plausibly.errors import AnnotationError, PlausiblyError
+from plausibly.errors import AnnotationError, PlausiblyError, show
 
 SUFFIXES = (".npy", ".csv", ".tsv", ".txt", ".parquet")
 _LOOKED_AT = 100  # rows by which names of classes are known from numbers
@@ -122,7 +122,7 @@ def from_array(array: object, error: type[PlausiblyError]) -> Matrix:
     except ValueError as cause:
         raise error("the rows differ in length; give every case the same number of columns") from cause
     if values.dtype.kind not in "biuf":
-        raise error(f"an array of numbers is needed, got {values.dtype} ({_show(array)}); convert it to numbers")
+        raise error(f"an array of numbers is needed, got {values.dtype} ({show(array)}); convert it to numbers")
     if values.dtype.kind in "iu" and values.size and max(abs(int(values.min())), abs(int(values.max()))) > 2**53:
         for place in np.argwhere(values.astype(np.float64).astype(object) != values.astype(object))[:1]:
             raise error(f"the number {values[tuple(place)]} has more digits than float64 holds; scale the numbers down")

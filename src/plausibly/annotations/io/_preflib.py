@@ -18,12 +18,12 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
-from plausibly.annotations._names import _show, numbered, repeated, some, to_names, unknown_class
+from plausibly.annotations._names import numbered, repeated, some, to_names, unknown_class
 from plausibly.annotations._rows import Rows, check_size
 from plausibly.annotations._views import rankings_of
 from plausibly.annotations.io._files import lines_of, naming, read_text
 from plausibly.annotations.io._long_table import refuse_names
-from plausibly.errors import AnnotationError, FileError
+from plausibly.errors import AnnotationError, FileError, show
 
 if TYPE_CHECKING:
     from plausibly.annotations._container import Annotations
@@ -96,7 +96,7 @@ def parse_profile(text: str, suffix: str) -> Profile:
             continue
         found = _VOTES.fullmatch(line.strip())
         if found is None or not _ORDER.fullmatch(found[2]):
-            raise FileError(f"line {number} is {_show(line)}; write votes like 12: 3,{{1,2}}")
+            raise FileError(f"line {number} is {show(line)}; write votes like 12: 3,{{1,2}}")
         if not int(found[1]):
             raise AnnotationError(f"line {number}: this vote has 0 voters; remove it, or give a number of 1 or more")
         counts.append(int(found[1]))
@@ -129,7 +129,7 @@ def _header(lines: list[str]) -> tuple[dict[str, int], dict[int, str], int]:
             names[int(number)] = content
         elif key.startswith("NUMBER "):
             if not re.fullmatch("[0-9]{1,9}", content):
-                raise FileError(f"line {place}: {key.lower()} is {_show(content)}; write a whole number")
+                raise FileError(f"line {place}: {key.lower()} is {show(content)}; write a whole number")
             head[key] = int(content)
     return head, names, start
 
@@ -139,16 +139,14 @@ def _old_header(lines: list[str]) -> tuple[dict[str, int], dict[int, str], int]:
     lines = [line.strip() for line in lines]
     first = next((place for place, line in enumerate(lines) if line), 0)
     if not re.fullmatch("[0-9]{1,6}", lines[first]):
-        raise FileError(
-            f"line {first + 1} is {_show(lines[first])}; begin with '# NUMBER ALTERNATIVES: …' and its like"
-        )
+        raise FileError(f"line {first + 1} is {show(lines[first])}; begin with '# NUMBER ALTERNATIVES: …' and its like")
     n_classes = int(lines[first])
     names: dict[int, str] = {}
     for place in range(first + 1, min(first + 1 + n_classes, len(lines))):
         number, _, name = lines[place].partition(",")
         if not re.fullmatch("[0-9]{1,6}", number) or int(number) in names:
             raise FileError(
-                f"line {place + 1} is {_show(lines[place])}; write the number and the name of an alternative"
+                f"line {place + 1} is {show(lines[place])}; write the number and the name of an alternative"
             )
         names[int(number)] = name.strip()
     at = first + 1 + n_classes

@@ -9,9 +9,8 @@ nothing.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from plausibly.annotations._names import _show
 from plausibly.annotations.io._answers import Answers, is_list, name_of, scalars, to_name
-from plausibly.errors import AnnotationError
+from plausibly.errors import AnnotationError, show
 
 if TYPE_CHECKING:
     from plausibly.annotations.io._source import Source
@@ -31,10 +30,10 @@ def prodigy_answers(source: "Source") -> Answers:
     for number, record in enumerate(source.records):
         where = f"line {number + 1}"
         if not is_prodigy(record):
-            raise AnnotationError(f"{where} is {_show(record)}; write a task with its hashes and its answer")
+            raise AnnotationError(f"{where} is {show(record)}; write a task with its hashes and its answer")
         answer = record["answer"]
         if answer not in _ANSWERS:
-            raise AnnotationError(f"{where}: the answer is {_show(answer)}; write accept, reject or ignore")
+            raise AnnotationError(f"{where}: the answer is {show(answer)}; write accept, reject or ignore")
         choice = "accept" in record or "options" in record
         case = name_of(record, number, ("_input_hash", "_task_hash") if choice else ("_task_hash", "_input_hash"))
         if answer == "ignore":
@@ -49,7 +48,7 @@ def prodigy_answers(source: "Source") -> Answers:
             continue
         chosen = record.get("accept", [])
         if not is_list(chosen):
-            raise AnnotationError(f"{where}: accept is {_show(chosen)}; write the list of chosen options")
+            raise AnnotationError(f"{where}: accept is {show(chosen)}; write the list of chosen options")
         if not len(chosen) or answer == "reject":
             answers.leave_out("tasks without a choice")
             continue

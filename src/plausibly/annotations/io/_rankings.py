@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
-from plausibly.annotations._names import _show, outside, to_names, unknown_class
+from plausibly.annotations._names import outside, to_names, unknown_class
 from plausibly.annotations._rows import Rows
 from plausibly.annotations._views import rankings_by_case
-from plausibly.errors import AnnotationError
+from plausibly.errors import AnnotationError, show
 
 if TYPE_CHECKING:
     from plausibly.annotations._container import Annotations
@@ -45,7 +45,7 @@ def parse_rankings(rankings: object, classes: np.ndarray | None) -> Rows:
         named = isinstance(annotations, Mapping)
         if not named and not is_list(annotations):
             raise AnnotationError(
-                f"case {case!r}: a case is a list of annotations, got {_show(annotations)}; write [[[class, …], …], …]"
+                f"case {case!r}: a case is a list of annotations, got {show(annotations)}; write [[[class, …], …], …]"
             )
         if not len(annotations):
             raise AnnotationError(f"case {case!r} has no annotators; annotate it, or remove the case")
@@ -90,15 +90,15 @@ class _Collector:
         where = f"case {case!r}, annotator {annotator!r}"
         if not is_list(blocks):
             raise AnnotationError(
-                f"{where}: an annotation is a list of blocks, got {_show(blocks)}; write a single label as [[label]]"
+                f"{where}: an annotation is a list of blocks, got {show(blocks)}; write a single label as [[label]]"
             )
         if not len(blocks):
             raise AnnotationError(f"{where}: the annotation is empty; name at least one class, or remove the annotator")
         for rank, block in enumerate(blocks):
             if not is_list(block):
                 raise AnnotationError(
-                    f"{where}: block {rank + 1} is {_show(block)}, and a block is a list of classes; "
-                    f"write [{_show(block)}]"
+                    f"{where}: block {rank + 1} is {show(block)}, and a block is a list of classes; "
+                    f"write [{show(block)}]"
                 )
             if not len(block):
                 raise AnnotationError(f"{where}: block {rank + 1} is empty; name a class in it, or remove the block")
@@ -114,7 +114,7 @@ class _Collector:
                 index = self.codes[name] = len(self.codes)
             return index
         if not isinstance(name, Integral) or isinstance(name, bool):
-            raise AnnotationError(f"{where}: a class is an index or a name, got {_show(name)}; write one of these")
+            raise AnnotationError(f"{where}: a class is an index or a name, got {show(name)}; write one of these")
         if self.n_classes is None:
             raise AnnotationError(
                 f"{where}: the class index {name} has no name yet; pass classes= (--classes), the names"
@@ -139,13 +139,13 @@ def _top_level(rankings: object, classes: np.ndarray | None) -> tuple[list[tuple
             classes = _own_classes(rankings["classes"], classes)
         if not isinstance(rankings["cases"], Mapping):
             raise AnnotationError(
-                f"'cases' is {_show(rankings['cases'])}; write an object, {{case: {{annotator: [[class, …], …]}}}}"
+                f"'cases' is {show(rankings['cases'])}; write an object, {{case: {{annotator: [[class, …], …]}}}}"
             )
         cases = list(rankings["cases"].items())
     elif is_list(rankings):
         cases = [(str(number), annotations) for number, annotations in enumerate(rankings)]
     else:
-        raise AnnotationError(f"rankings are a list of cases, or an object with 'cases'; got {_show(rankings)}")
+        raise AnnotationError(f"rankings are a list of cases, or an object with 'cases'; got {show(rankings)}")
     if not cases:
         raise AnnotationError("there are no cases; give at least one")
     return cases, classes
@@ -154,7 +154,7 @@ def _top_level(rankings: object, classes: np.ndarray | None) -> tuple[list[tuple
 def _own_classes(listed: object, classes: np.ndarray | None) -> np.ndarray:
     """Return the classes listed with the rankings; those given, if any, have to be the same."""
     if not is_list(listed):
-        raise AnnotationError(f"'classes' is {_show(listed)}; write a list of class names")
+        raise AnnotationError(f"'classes' is {show(listed)}; write a list of class names")
     own = to_names(listed, "class")
     if classes is not None and not np.array_equal(own, classes):
         raise AnnotationError(

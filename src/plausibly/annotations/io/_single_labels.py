@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from plausibly.annotations._names import _show, to_names
+from plausibly.annotations._names import to_names
 from plausibly.annotations.io._rankings import is_list
-from plausibly.errors import AnnotationError
+from plausibly.errors import AnnotationError, show
 
 
 def labels_as_rankings(
@@ -16,7 +16,7 @@ def labels_as_rankings(
 ) -> dict:
     """Rewrite labels as rankings in object form, each a block; see :meth:`plausibly.Annotations.from_labels`."""
     if not is_list(labels):
-        raise AnnotationError(f"labels are a list of cases, got {_show(labels)}; write [[label, …], …]")
+        raise AnnotationError(f"labels are a list of cases, got {show(labels)}; write [[label, …], …]")
     if isinstance(labels, np.ndarray) and labels.dtype.kind == "f" and missing != missing:
         # An array with NaN in it cannot be one of integers; what is not whole is refused below.
         labels = np.frompyfunc(lambda label: int(label) if label.is_integer() else label, 1, 1)(labels)
@@ -30,7 +30,7 @@ def labels_as_rankings(
     content = {}
     for case, row in zip(case_names, rows, strict=True):
         if not is_list(row):
-            raise AnnotationError(f"case {case!r}: the labels of a case are a list, got {_show(row)}; write [label, …]")
+            raise AnnotationError(f"case {case!r}: the labels of a case are a list, got {show(row)}; write [label, …]")
         if persons is not None and len(row) != len(persons):
             raise AnnotationError(
                 f"case {case!r}: there are {len(row)} labels for {len(persons)} annotators; "
@@ -42,7 +42,7 @@ def labels_as_rankings(
                 continue
             if not isinstance(label, str | Integral):
                 raise AnnotationError(
-                    f"case {case!r}, annotator {number + 1}: a label is a class index or a name, got {_show(label)}; "
+                    f"case {case!r}, annotator {number + 1}: a label is a class index or a name, got {show(label)}; "
                     "say with missing= what stands for no label"
                 )
             blocks[number if persons is None else persons[number]] = [[label]]

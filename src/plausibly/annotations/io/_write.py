@@ -9,13 +9,13 @@ import numpy as np
 
 from plausibly.annotations._by_case import check_annotated
 from plausibly.annotations._container import Annotations
-from plausibly.annotations._names import _show, numbered
+from plausibly.annotations._names import numbered
 from plausibly.annotations._rows import places
 from plausibly.annotations._scores import Scores
 from plausibly.annotations.io._files import check_path
 from plausibly.annotations.io._formats import FORMATS
 from plausibly.annotations.io._preflib import SUFFIXES as PREFLIB
-from plausibly.errors import ArgumentError, FileError
+from plausibly.errors import ArgumentError, FileError, show
 
 Form = Literal["rankings", "cases", "table", "counts", "soc", "soi", "toc", "toi"]
 
@@ -64,7 +64,7 @@ def write_annotations(
     """
     if not isinstance(annotations, Annotations):
         fix = "write scores by their to_table()" if isinstance(annotations, Scores) else "read or build them first"
-        raise ArgumentError(f"Annotations are written, but {_show(annotations)} was given: {fix}.")
+        raise ArgumentError(f"Annotations are written, but {show(annotations)} was given: {fix}.")
     check_annotated(annotations)
     check_path(path)
     path = Path(path)
