@@ -25,7 +25,7 @@ def coco_labels(content: Mapping, kind: str, *, one_annotator: bool = False) -> 
         if not isinstance(rows, list):
             raise AnnotationError(f"{what} {show(rows)}; correct it")
         for number, row in enumerate(rows, 1):
-            if not _good(row, part):
+            if not isinstance(row, Mapping) or (part == "images" and not isinstance(row.get("id"), int | float | str)):
                 raise AnnotationError(f"{what} {show(row)} as number {number}; correct it")
     images = _images(content.get("images", ()))
     found: dict[tuple[str, str], list[Any]] = {(name, ""): [] for name in images.values()} if one_annotator else {}
@@ -59,10 +59,6 @@ def _images(rows: Iterable[Mapping]) -> dict[Any, str]:
             )
         names[number], first[name] = name, number
     return names
-
-
-def _good(row: Any, part: str) -> bool:
-    return isinstance(row, Mapping) and (part == "annotations" or isinstance(row.get("id"), int | float | str))
 
 
 def _object(one: Mapping, kind: str, number: int) -> Any:

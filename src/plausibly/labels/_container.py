@@ -9,11 +9,12 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from plausibly.annotations import Annotations, Scores
+from plausibly.annotations._by_case import check_annotated
 from plausibly.annotations._names import to_names
+from plausibly.annotations._views import blocks_by_annotation
 from plausibly.annotations.io._columns import missing, to_codes
 from plausibly.distances._categories import to_numbers
 from plausibly.errors import AnnotationError, ArgumentError, show
-from plausibly.labels._of_annotations import columns_of
 from plausibly.labels._table import Table, are_missing, is_missing, naming_file, read_table, to_objects
 
 
@@ -113,7 +114,7 @@ class Labels:
         if isinstance(source, Annotations | Scores):
             if columns:
                 raise AnnotationError(f"annotations have no column {columns[0]!r}; give a table of labels")
-            return cls(**columns_of(source))
+            return _from_annotations(source)
         if missing not in ("drop", "error"):
             raise ArgumentError(f'missing must be "drop" or "error", but {missing!r} was given: choose one of the two.')
         with naming_file(source):
@@ -163,14 +164,15 @@ class Labels:
         if self.is_numeric:
             return np.unique(self.values, return_inverse=True)
         first: dict[Any, int] = {}
-        try:
-            found = np.fromiter((first.setdefault(value, len(first)) for value in self.values), np.int64, len(self))
-        except TypeError:
-            bad = next(i for i, value in enumerate(self.values) if not _is_hashable(value))
-            raise AnnotationError(
-                f"{self.where(bad)}: the label {show(self.values[bad])} is a {type(self.values[bad]).__name__}, which "
-                "only a distance can compare; use labels that are text, numbers or tuples, or give a function"
-            ) from None
+        code = np.empty(len(self), np.int64)
+        for label, value in enumerate(self.values):
+            try:
+                code[label] = first.setdefault(value, len(first))
+            except TypeError:
+                raise AnnotationError(
+                    f"{self.where(label)}: the label {show(value)} is a {type(value).__name__}, which only a distance "
+                    "can compare; use labels that are text, numbers or tuples, or give a function"
+                ) from None
         names = list(first)
         try:
             order = sorted(range(len(names)), key=names.__getitem__)
@@ -178,7 +180,7 @@ class Labels:
             order = list(range(len(names)))
         rank = np.empty(len(names), np.int64)
         rank[order] = np.arange(len(names))
-        return to_objects(names[i] for i in order), rank[found]
+        return to_objects(names[i] for i in order), rank[code]
 
     def floats(self, name: str) -> Float[np.ndarray, " label"]:
         """Return a further column as float64.
@@ -268,9 +270,36 @@ def _from_table(table: Table, rule: str) -> Labels:
     )
 
 
-def _is_hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
+def _from_annotations(annotations: Annotations | Scores) -> Labels:
+    """Labels that are names of classes, blocks of them, or scores."""
+    check_annotated(annotations)
+    if annotations.anonymous:
+        raise AnnotationError(
+            "agreement compares annotators, but these annotations do not say who gave them; give each a name"
+        )
+    if isinstance(annotations, Scores):
+        values = annotations.score
+    elif _are_single(annotations):
+        values = to_objects(annotations.classes[annotations.entry_class].tolist())
+    else:
+        values = to_objects(blocks_by_annotation(annotations, annotations.classes[annotations.entry_class].tolist()))
+    return Labels(
+        cases=annotations.cases,
+        annotators=annotations.annotators,
+        case=annotations.annotation_case.astype(np.int64),
+        annotator=annotations.annotation_annotator.astype(np.int64),
+        values=values,
+        columns={},
+        rows=np.arange(len(values)),
+    )
+
+
+def usual_distance(source: Any) -> str:
+    """Name the distance that compares labels of this kind unless another is asked for."""
+    if isinstance(source, Scores):
+        return "interval"
+    return "partial_rankings" if isinstance(source, Annotations) and not _are_single(source) else "nominal"
+
+
+def _are_single(annotations: Annotations) -> bool:
+    return bool((np.diff(annotations.annotation_start) == 1).all())

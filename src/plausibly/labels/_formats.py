@@ -1,15 +1,18 @@
 """Labels from files: tables with labels in their cells, and formats of annotation tools."""
 
+import ast
+import json
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from plausibly.annotations._names import some
 from plausibly.annotations.io._files import lines_of, naming, read_json, read_text, suffix_of
 from plausibly.annotations.io._spellings import LABEL_COLUMNS, spelling_of
+from plausibly.distances import tree_of
 from plausibly.errors import AnnotationError, ArgumentError, FileError, show
-from plausibly.labels._cells import CELLS, literal, spans_of_tags
 from plausibly.labels._coco import coco_labels
 from plausibly.labels._container import Labels
 from plausibly.labels._table import SUFFIXES as TABLES
@@ -20,6 +23,8 @@ Source = str | os.PathLike
 Row = tuple[str, str, Any]
 
 SUFFIXES = (*TABLES, ".txt", ".conll", ".bio", ".mrg", ".ann")
+_NUMBERS = re.compile(r"\[[\s\d.eE+\-\[\]]*\]")
+_GAP = re.compile(r"(?<=[\d.\]])\s+(?=[\d.\[]|[+-][\d.])")  # between two numbers or rows
 
 
 def read_labels(
@@ -233,3 +238,52 @@ def _offsets(path: Path) -> list[tuple[int, int, str]]:
                 f"line {number} is {show(line)}; write an id, a tag with start and end, and the text"
             ) from None
     return spans
+
+
+def literal(cell: str) -> Any:
+    """Read JSON, a Python literal, or an array as NumPy prints it; anything else is the text itself."""
+    text = cell.strip()
+    if not text or text[0] not in "[{(\"'-.0123456789":
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    if _NUMBERS.fullmatch(text):  # without commas
+        text = _GAP.sub(", ", text)
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return cell.strip()
+
+
+def spans_of_tags(tags: list[str]) -> list[tuple[int, int, str]]:
+    """Turn BIO tags of tokens into spans.
+
+    Tags are ``O``, or ``B-`` (begins) or ``I-`` (inside) and a type. A span that begins with ``I-`` begins there.
+    """
+    spans: list[tuple[int, int, str]] = []
+    for place, tag in enumerate(tags):
+        mark, _, kind = tag.partition("-")
+        if mark not in ("B", "I", "O") or (mark == "O" and kind):
+            raise ValueError(f"a tag is O, B-… or I-…, got {tag!r}")
+        if mark == "I" and spans and spans[-1][1] == place and spans[-1][2] == kind:
+            spans[-1] = (spans[-1][0], place + 1, kind)
+        elif mark != "O":
+            spans.append((place, place + 1, kind))
+    return spans
+
+
+def tree(cell: str) -> str:
+    """Check that brackets match; the label stays text."""
+    tree_of(cell)
+    return cell
+
+
+#: How the cells of each kind are read.
+CELLS: dict[str, Callable[[str], Any]] = {
+    "literal": literal,
+    "text": str,
+    "bio": lambda cell: spans_of_tags(cell.split()),
+    "trees": tree,
+}

@@ -6,18 +6,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from plausibly.agreement._distinct_labels import Distinct, distinct
+from plausibly.agreement._distinct_labels import distinct
 from plausibly.agreement.chance._compared_pairs import ComparedPairs
 from plausibly.agreement.chance._measures import share_of_smallest
-from plausibly.agreement.chance._pair_counts import Across, Within, across_all, across_sample, pairable, within
+from plausibly.agreement.chance._pair_counts import across_all, across_sample, pairable, within
 from plausibly.agreement.chance._pair_distances import distances_of
 from plausibly.agreement.chance._pathologies import pathologies
 from plausibly.agreement.chance._result import Agreement, PairDistances, Weighting
 from plausibly.bootstrap import check_probability
 from plausibly.distances import Distance, find_distance
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.labels._container import Labels
-from plausibly.labels._of_annotations import usual_distance
+from plausibly.labels._container import Labels, usual_distance
 from plausibly.seed import check_seed
 
 _ALL_IF, _ALL_IF_SLOW = 3_000_000, 50_000  #: pairs of distinct labels up to which cross="auto" takes all
@@ -132,7 +131,15 @@ def agreement(
         pairs = np.bincount(observed.case, weights=observed.count, minlength=len(labels.cases))
         weight *= (np.diff(labels.start) / (2 * np.maximum(pairs, 1)))[observed.case]
     cross = cross or ("sample" if preset else "auto")
-    across = _across(labels, found, observed, chosen.slow, cross, same_annotator, seed, units)
+    if cross == "auto":
+        n_pairs = len(found) * (len(found) + 1) // 2
+        cross = "all" if n_pairs <= (_ALL_IF_SLOW if chosen.slow else _ALL_IF) else "sample"
+    if cross == "all":
+        everything = observed if same_annotator else within(labels, found, same_annotator=True)
+        across = across_all(labels, found, everything, own_case=units)
+    else:
+        size = int(observed.count.sum()) if cross == "sample" else int(cross)
+        across = across_sample(labels, found, size, seed, own_case=units)
     keys = np.union1d(observed.key, across.key) if across.sampled else across.key
     distances = distances_of(labels, found, keys, chosen, processes=processes, progress=progress)
     levels, level = np.unique(distances, return_inverse=True)
@@ -156,24 +163,3 @@ def agreement(
         warnings=pathologies(levels, seen, chance, p, withheld=not compared.has_sigma),
         _pairs=compared,
     )
-
-
-def _across(
-    labels: Labels,
-    found: Distinct,
-    observed: Within,
-    slow: bool,
-    cross: str | int,
-    same_annotator: bool,
-    seed: int,
-    units: bool,
-) -> Across:
-    """Take all pairs on different cases, or a sample."""
-    n = len(found)
-    if cross == "auto":
-        cross = "all" if n * (n + 1) // 2 <= (_ALL_IF_SLOW if slow else _ALL_IF) else "sample"
-    if cross == "all":
-        everything = observed if same_annotator else within(labels, found, same_annotator=True)
-        return across_all(labels, found, everything, own_case=units)
-    size = int(observed.count.sum()) if cross == "sample" else int(cross)
-    return across_sample(labels, found, size, seed, own_case=units)

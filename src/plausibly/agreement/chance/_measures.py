@@ -15,12 +15,12 @@ from scipy.special import ndtr
 from plausibly.bootstrap import check_probability
 from plausibly.errors import ArgumentError
 
+Levels = Float[np.ndarray, " level"]
+
 _FAR = 9.0  #: bandwidths beyond which a normal distribution has no mass in double precision
 
 
-def alpha(
-    levels: Float[np.ndarray, " level"], observed: Float[np.ndarray, " level"], expected: Float[np.ndarray, " level"]
-) -> float:
+def alpha(levels: Levels, observed: Levels, expected: Levels) -> float:
     """Compute one minus the ratio of the mean observed distance to the mean expected one.
 
     Parameters
@@ -69,9 +69,7 @@ class KS(NamedTuple):
     ties: float
 
 
-def ks(
-    observed: Float[np.ndarray, " level"], expected: Float[np.ndarray, " level"], n_observed: float | None = None
-) -> KS:
+def ks(observed: Levels, expected: Levels, n_observed: float | None = None) -> KS:
     """Compare two distributions over the same levels.
 
     The p-value is that of Hodges (1958).
@@ -99,12 +97,7 @@ def ks(
     return KS(statistic, float(np.exp(log_p)), float(superiority), float(ties))
 
 
-def sigma(
-    levels: Float[np.ndarray, " level"],
-    observed: Float[np.ndarray, " level"],
-    expected: Float[np.ndarray, " level"],
-    p: float = 0.05,
-) -> float:
+def sigma(levels: Levels, observed: Levels, expected: Levels, p: float = 0.05) -> float:
     r"""Compute the share of observed distances `d` for which chance falls in [0, d] with a probability below `p`.
 
     This is the definition as published. Where chance gives the smallest distance with a probability of `p` or more, no
@@ -161,7 +154,7 @@ def sigma(
     return float(observed[where[:n_below]].sum() / total)
 
 
-def share_of_smallest(observed: Float[np.ndarray, " level"], expected: Float[np.ndarray, " level"]) -> float:
+def share_of_smallest(observed: Levels, expected: Levels) -> float:
     """Share of the expected distances that are tied at the smallest distance of all."""
     return float(expected[np.argmax(observed + expected > 0)] / expected.sum())
 
@@ -185,13 +178,7 @@ class Measures:
         return dict(zip(self.NAMES, self.values(), strict=True))
 
 
-def measure(
-    levels: Float[np.ndarray, " level"],
-    observed: Float[np.ndarray, " level"],
-    expected: Float[np.ndarray, " level"],
-    p: float,
-    n_observed: float | None = None,
-) -> Measures:
+def measure(levels: Levels, observed: Levels, expected: Levels, p: float, n_observed: float | None = None) -> Measures:
     """Compute the three measures from weights of common levels."""
     return Measures(
         alpha(levels, observed, expected), ks(observed, expected, n_observed), sigma(levels, observed, expected, p)

@@ -4,18 +4,13 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr
 
-from plausibly.agreement.chance._measures import share_of_smallest
+from plausibly.agreement.chance._measures import Levels, share_of_smallest
 
 _AT_TOP, _PROMINENCE, _GRID = 0.25, 0.1, 256
 
 
 def pathologies(
-    levels: Float[np.ndarray, " level"],
-    observed: Float[np.ndarray, " level"],
-    expected: Float[np.ndarray, " level"],
-    p: float = 0.05,
-    *,
-    withheld: bool = False,
+    levels: Levels, observed: Levels, expected: Levels, p: float = 0.05, *, withheld: bool = False
 ) -> tuple[str, ...]:
     """Describe in sentences what is wrong with a distance or with the data.
 
@@ -73,7 +68,7 @@ def pathologies(
     return tuple(found)
 
 
-def n_modes(levels: Float[np.ndarray, " level"], weights: Float[np.ndarray, " level"]) -> int:
+def n_modes(levels: Levels, weights: Levels) -> int:
     """Number of modes of a smoothed distribution that stand out by a tenth of the highest.
 
     Smoothed by a fifth of the standard deviation at least, so that steps of a distance that takes few values (such as
