@@ -174,7 +174,7 @@ def evaluated(tmp_path_factory):
     return folder / "out"
 
 
-def test_no_table_holds_a_formula(evaluated):
+def test_tables_and_report_hold_no_formula_and_no_markup(evaluated):
     for name in ("metrics.csv", "certainty.csv"):
         table = pd.read_csv(evaluated / name, dtype=str, keep_default_na=False)
         cells = [cell for column in table for cell in (column, *table[column])]
@@ -182,9 +182,6 @@ def test_no_table_holds_a_formula(evaluated):
         assert not [cell for cell in pd.Series(cells)[~numbers] if cell.startswith(("=", "+", "-", "@"))]
     assert f"'{EVIL}" in pd.read_csv(evaluated / "certainty.csv")["case"].tolist()
     assert "'@SUM(1)" in pd.read_csv(evaluated / "metrics.csv")["classifier"].tolist()
-
-
-def test_the_report_escapes_names(evaluated):
     text = (evaluated / "report.html").read_text()
     assert "<img src=x" not in text
     assert "<script>document" not in text
@@ -287,11 +284,14 @@ def test_times_that_python_cannot_say(tmp_path, column):
         read(tmp_path / "times.parquet")
 
 
-def test_a_file_of_labels_names_no_other_file(tmp_path):
+def test_a_file_of_labels_names_no_other_file_and_no_half_character(tmp_path):
     (tmp_path / "secret.csv").write_text("case,annotator,label\np,ann,x\n")
     (tmp_path / "labels.json").write_text(json.dumps(str(tmp_path / "secret.csv")))
     with pytest.raises(AnnotationError, match="labels are a list or a mapping, but the file holds the text"):
         read_labels(tmp_path / "labels.json")
+    (tmp_path / "labels.json").write_text('{"\\ud800": 1}')
+    with pytest.raises(AnnotationError, match=r"row 1: the case is named '\\ud800', with a null character or half"):
+        read_labels({"ann": tmp_path / "labels.json"})
 
 
 @pytest.mark.parametrize(("name", "content"), [("a.mrg", " "), ("a.json", '{" p": 1}')])
@@ -299,9 +299,3 @@ def test_what_is_wrong_with_one_annotators_labels_is_said_of_her_file(tmp_path, 
     (tmp_path / name).write_text(content)
     with pytest.raises(PlausiblyError, match=name):
         read_labels({"ann": tmp_path / name}, "trees" if name == "a.mrg" else "literal")
-
-
-def test_half_a_character_in_a_label_file(tmp_path):
-    (tmp_path / "labels.json").write_text('{"\\ud800": 1}')
-    with pytest.raises(AnnotationError, match=r"row 1: the case is named '\\ud800', with a null character or half"):
-        read_labels({"ann": tmp_path / "labels.json"})

@@ -139,7 +139,7 @@ def test_units_weigh_cases_alike_and_keep_what_is_excluded_out():
     assert found.to_frame()["labels"].item() == 5
 
 
-def test_a_sample_is_seeded_and_says_how_far_off_it_is():
+def test_a_sample_is_seeded_says_how_far_off_it_is_and_of_units_draws_pairs_on_one_case():
     rng = np.random.default_rng(1)
     rows = [(f"{i}", f"{j}", float(i + rng.normal(0, 12))) for i in range(60) for j in range(5)]
     whole = agreement(rows, "interval")
@@ -155,9 +155,6 @@ def test_a_sample_is_seeded_and_says_how_far_off_it_is():
     alphas = [one.alpha for one in found]
     assert np.mean(alphas) == pytest.approx(whole.alpha, abs=4 * np.std(alphas) / np.sqrt(30))
     assert len(agreement(rows, "interval", cross=77).expected) == 77
-
-
-def test_a_sample_of_units_draws_pairs_on_one_case_too():
     rows = [("p", "a", 1), ("p", "b", 2), ("q", "a", 5), ("q", "b", 9)]
     found = agreement(rows, "interval", weighting="units", cross=6000, seed=1)
     assert found.expected.values.tolist() == [1, 9, 16, 49, 64]
@@ -221,7 +218,7 @@ def test_joined_levels_change_intervals_little(monkeypatch):
     pd.testing.assert_frame_equal(found.interval(replicates=30, **QUIET), exact, atol=3e-3)
 
 
-def test_breakdowns():
+def test_breakdowns_by_case_and_annotator():
     rows = [("p", "ann", 1), ("p", "bob", 3), ("p", "eve", 1), ("q", "ann", 5), ("q", "bob", 5), ("r", "eve", 9)]
     found = agreement(rows, lambda a, b: abs(a - b), **QUIET)
     by_case = found.by_case().set_index("case")
@@ -236,9 +233,6 @@ def test_breakdowns():
     assert matrix.pairs.tolist() == [[0, 2, 1], [2, 0, 1], [1, 1, 0]]
     assert matrix.mean[0, 1] == 1
     assert np.isnan(matrix.mean[0, 0])
-
-
-def test_labels_of_one_annotator_are_on_the_diagonal():
     rows = [("p", "ann", 1), ("p", "ann", 4), ("p", "bob", 1), ("q", "ann", 5)]
     matrix = agreement(rows, lambda a, b: abs(a - b), **QUIET).annotator_distances()
     assert matrix.mean[0, 0] == 3
@@ -311,7 +305,7 @@ def test_labels_without_objects_are_as_far_as_any_where_there_is_no_bound():
     assert np.count_nonzero(np.isclose(np.asarray(found.expected), greatest)) == 3
 
 
-def test_equal_labels_are_compared_once():
+def test_equal_labels_are_compared_once_and_types_of_equal_numbers_told_apart():
     asked = []
 
     def counting(a, b):
@@ -323,9 +317,6 @@ def test_equal_labels_are_compared_once():
     # Four distinct labels: ten pairs, and six of them both ways again for the check of symmetry.
     assert len(asked) == 10 + 2 * 6
     assert found.alpha == agreement(rows).alpha
-
-
-def test_types_of_equal_numbers_are_told_apart():
     rows = [("p", "a", [1]), ("p", "b", [1.0]), ("q", "a", [True]), ("q", "b", ["1"])]
     found = agreement(rows, lambda a, b: float(type(a[0]) is not type(b[0])), **QUIET)
     assert np.asarray(found.observed).tolist() == [1, 1]

@@ -57,7 +57,7 @@ def test_others_consensus(rows, delta):
     assert found["A"] == pytest.approx(mu / alpha)
 
 
-def test_relative_f1_without_ties_is_that_of_scikit_learn():
+def test_relative_f1_is_that_of_scikit_learn_and_counts_ties_in_part():
     # Of four 0/1 labels, no two of which tie for the majority: all but one or all are alike.
     rng = np.random.default_rng(1)
     said = np.repeat(rng.integers(0, 2, (40, 1)), 4, axis=1)
@@ -68,11 +68,8 @@ def test_relative_f1_without_ties_is_that_of_scikit_learn():
     expected = f1_score(said.sum(axis=1) > 2, model, average="macro") / np.mean(f1)
     rows = [(i, j, said[i, j]) for i in range(40) for j in range(4)]
     assert relative_f1(rows, {"A": dict(enumerate(model.tolist()))})["A"] == pytest.approx(expected)
-
-
-def test_ties_for_the_majority_count_in_part():
-    """Two annotators, who differ: the majority is half of each. The model says 1: F1 of 1 is 2 · ½ / (1 + ½) = 2/3,
-    that of 0 is 0, the mean 1/3. An annotator against the other: wrong, F1 0. Nothing to divide by: infinity."""
+    # Two annotators, who differ: the majority is half of each. The model says 1: F1 of 1 is 2 · ½ / (1 + ½) = 2/3,
+    # that of 0 is 0, the mean 1/3. An annotator against the other: wrong, F1 0. Nothing to divide by: infinity.
     assert relative_f1({"p": {"a": 1, "b": 0}}, {"A": {"p": 1}}) == {"A": np.inf}
 
 

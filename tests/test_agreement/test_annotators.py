@@ -79,21 +79,15 @@ def test_few_labels_are_said_to_be_few():
     assert np.isnan(alone.loc["eve", "agreement"])
 
 
-def test_who_always_says_the_same_agrees_by_chance_and_does_not_copy():
+def test_copies_are_told_from_labels_that_are_equal_for_other_reasons():
     rows = noisy(80, [0.9] * 5, n_classes=2)
     rows = [(i, who, 0 if i % 5 else label) for i, who, label in rows]  # a frequent answer
     rows += [(i, who, 0) for i in range(80) for who in ("lazy", "idle")]
     table = table_of(rows)
     assert table.loc["lazy", "agreement"] > 0
     assert table.loc[["lazy", "idle"], "flag"].tolist() == [NO_BETTER] * 2
-
-
-def test_accurate_annotators_among_bad_ones_do_not_copy_each_other():
     flags = [table_of(noisy(60, [1.0, 1.0, 0.98, 0.05], seed=seed))["flag"] for seed in range(3)]
     assert not any(flag.startswith("copies") for found in flags for flag in found)
-
-
-def test_copies_are_found_among_labels_that_nobody_gives_twice():
     random = np.random.default_rng(5)
     truth = random.normal(0, 10, 60)
     rows = [(i, f"a{j}", x + random.normal()) for i, x in enumerate(truth) for j in range(5)]
@@ -105,9 +99,6 @@ def test_copies_are_found_among_labels_that_nobody_gives_twice():
     assert flag.to_dict() == {f"a{j}": "" for j in range(5)} | {
         "b1": "copies a1", "b3": "copies a3", "constant": NO_BETTER
     }  # fmt: skip
-
-
-def test_the_copier_is_the_one_whose_cases_the_other_has():
     rows = noisy(60, [0.7, 0.75, 0.8, 0.7, 0.8])
     copies = [(i, "copier", label) for i, who, label in rows if who == "a2" and i < 40]
     table = table_of(rows + copies)

@@ -11,16 +11,13 @@ from plausibly.errors import ArgumentError, DistanceError, PlausiblyWarning
 ROWS = {"p": {"ann": [1, 9], "bob": [2, 8]}, "q": {"ann": [7, 2], "bob": [8, 3]}}
 
 
-def test_the_table_is_ranked_by_ks():
+def test_candidates_are_a_type_functions_or_a_mapping_and_ranked_by_ks():
     choice = choose_distance(ROWS, ["share_unequal", "rmse", "nominal"])
     assert choice.table["distance"].tolist()[0] == choice.best == "rmse"
     assert (np.diff(choice.table["ks_superiority"]) <= 0).all()
     alone = agreement(ROWS, "rmse")
     row = choice.table.iloc[0]
     assert (row["alpha"], row["sigma"], row["ks_statistic"]) == (alone.alpha, alone.sigma, alone.ks.statistic)
-
-
-def test_candidates_are_a_type_functions_or_a_mapping():
     assert set(choose_distance(ROWS, "vectors").results) == set(BY_TYPE["vectors"])
     first, second = lambda a, b: abs(a[0] - b[0]), lambda a, b: abs(a[1] - b[1])
     choice = choose_distance(ROWS, {"first": first, "second": second}, progress=False)
@@ -31,6 +28,20 @@ def test_candidates_are_a_type_functions_or_a_mapping():
         choose_distance(ROWS, "vector")
     with pytest.raises(ArgumentError, match="there are no candidates"):
         choose_distance(ROWS, [])
+    labels = {"p": {"ann": "u", "bob": "v"}, "q": {"ann": "w", "bob": "w"}}
+    assert choose_distance(labels, DISTANCES["nominal"]).best == "nominal"
+    with pytest.raises(ArgumentError, match="candidates are a type of label, or distances, but 5 was given"):
+        choose_distance(labels, 5)
+    ordinal = r"ordinal: row 1 \(case 'p', annotator 'ann'\): an ordinal label"
+    with pytest.raises(DistanceError, match=f"^{ordinal}"):
+        choose_distance(labels, ["nominal", "ordinal"])
+    with pytest.warns(PlausiblyWarning, match="the distance ordinal is skipped: row 1"):
+        assert list(choose_distance(labels, "categories").results) == ["nominal"]
+    with pytest.raises(DistanceError, match="interval: "):
+        choose_distance(labels, "numbers")
+    choice = choose_distance(ROWS, ["rmse"], cross="sample", weighting="units")
+    assert choice.results["rmse"].sampled
+    assert choice.results["rmse"].weighting == "units"
 
 
 def test_a_type_of_label_skips_what_does_not_apply_and_says_why():
@@ -47,12 +58,6 @@ def test_a_type_of_label_skips_what_does_not_apply_and_says_why():
         assert "circular" in choose_distance(labels, ["numbers", "circular"]).results
     with pytest.raises(DistanceError, match=r"ratio: row .*zero or greater"):
         choose_distance(labels, ["interval", "ratio"])
-
-
-def test_arguments_are_passed_on():
-    choice = choose_distance(ROWS, ["rmse"], cross="sample", weighting="units")
-    assert choice.results["rmse"].sampled
-    assert choice.results["rmse"].weighting == "units"
 
 
 @pytest.mark.parametrize("kind", BY_TYPE)
@@ -79,9 +84,6 @@ def test_noise_of_nought_changes_nothing_and_of_one_leaves_nothing():
         assert all(label in labels for label in foreign)
         assert sum(a == b for a, b in zip(labels, foreign, strict=True)) < 20
         assert corrupt_labels(labels, kind, 0.5, seed=1) == corrupt_labels(labels, kind, 0.5, seed=1)
-
-
-def test_text_may_be_tokens():
     assert corrupt_labels([["a", "b"], ["c", "d"]], "text", 0.0) == [["a", "b"], ["c", "d"]]
 
 
@@ -96,17 +98,3 @@ def test_text_may_be_tokens():
 def test_settings_out_of_range(arguments, message):
     with pytest.raises(ArgumentError, match=message):
         simulate_labels(**arguments)
-
-
-def test_candidates_that_are_one_function_or_none():
-    labels = {"p": {"ann": "u", "bob": "v"}, "q": {"ann": "w", "bob": "w"}}
-    assert choose_distance(labels, DISTANCES["nominal"]).best == "nominal"
-    with pytest.raises(ArgumentError, match="candidates are a type of label, or distances, but 5 was given"):
-        choose_distance(labels, 5)
-    ordinal = r"ordinal: row 1 \(case 'p', annotator 'ann'\): an ordinal label"
-    with pytest.raises(DistanceError, match=f"^{ordinal}"):
-        choose_distance(labels, ["nominal", "ordinal"])
-    with pytest.warns(PlausiblyWarning, match="the distance ordinal is skipped: row 1"):
-        assert list(choose_distance(labels, "categories").results) == ["nominal"]
-    with pytest.raises(DistanceError, match="interval: "):
-        choose_distance(labels, "numbers")

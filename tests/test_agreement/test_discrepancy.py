@@ -384,7 +384,7 @@ def test_ordinal_counts_the_annotators_labels():
     assert discrepancy_ratio(labels, one, "ordinal").ratio["A"] == result.ratio["A"]
 
 
-def test_cells_of_a_table_are_literals_where_labels_have_parts(tmp_path):
+def test_cells_are_literals_where_labels_have_parts_and_text_where_a_word_is_among_them(tmp_path):
     labels = tmp_path / "labels.csv"
     rows = [(case, who, json.dumps(label)) for case, row in BOXES.items() for who, label in row.items()]
     pd.DataFrame(rows, columns=["case", "annotator", "label"]).to_csv(labels, index=False)
@@ -393,10 +393,7 @@ def test_cells_of_a_table_are_literals_where_labels_have_parts(tmp_path):
     pd.DataFrame({"case": list(said), "label": map(json.dumps, said.values())}).to_csv(predictions, index=False)
     result = discrepancy_ratio(labels, {"A": predictions}, "box_iou")
     assert result.ratio["A"] == discrepancy_ratio(BOXES, {"A": said}, "box_iou").ratio["A"]
-
-
-def test_text_files_with_numbers_for_names(tmp_path):
-    """The labels have a word among them, so they are text; the predictions are text then, too."""
+    # The labels have a word among them, so they are text; the predictions are text then, too.
     (tmp_path / "labels.csv").write_text("case,annotator,label\np,a,1\np,b,unsure\n")
     (tmp_path / "a.csv").write_text("case,label\np,1\n")
     assert discrepancy_ratio(tmp_path / "labels.csv", tmp_path / "a.csv").ratio == 0.5

@@ -52,24 +52,20 @@ def crowd():
     return frame, named, judge(frame, named, by=["site", "ward", "role"], intersections=True, **FAST)
 
 
-def test_answers_agree_with_the_known_answer(crowd):
+def test_answers_agree_with_the_known_answer_and_a_copy_is_found_out(crowd):
     _, _, found = crowd
     assert [question.answer for question in found.questions["bad"]] == ["no"] * 4
     assert "should not stand in" in found.headline("bad")
     assert [question.answer for question in found.questions["expert"]] == ["yes"] * 4
     assert "can stand in" in found.headline("expert")
     assert not found.reasons["expert"]
-
-
-def test_a_copy_of_an_annotator_is_found_out(crowd):
-    _, _, found = crowd
     assert list(found.reasons["copy"]) == ["copy"]
     assert "'a2'" in found.reasons["copy"]["copy"] or "a2" in found.reasons["copy"]["copy"]
     assert "should not count as another annotator" in found.headline("copy")
     assert found.table.loc["copy", "ratio"] < 1
 
 
-def test_numbers_are_those_of_the_parts(crowd):
+def test_numbers_are_those_of_the_parts_and_of_the_subsets(crowd):
     frame, models, found = crowd
     ratio = discrepancy_ratio(frame, models, progress=False)
     assert found.table["ratio"].to_dict() == ratio.ratio.to_dict()
@@ -82,10 +78,6 @@ def test_numbers_are_those_of_the_parts(crowd):
     )
     shared = np.mean([(models["bad"][case] in top) / len(top) for case, top in votes.items()])
     assert found.table.loc["bad", "vote_accuracy"] == pytest.approx(shared)
-
-
-def test_groups_are_the_judgement_of_the_subset(crowd):
-    frame, models, found = crowd
     by = found.by[found.by["model"] == "bad"].set_index(["by", "group"])
     south = frame[frame["site"] == "south"]
     own = {

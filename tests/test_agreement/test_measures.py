@@ -40,21 +40,31 @@ def test_statistic_and_p_value_are_those_of_scipy(observed, expected):
     assert found.pvalue == pytest.approx(min(1, reference.pvalue), abs=1e-12)
 
 
-def test_sigma_of_many_distances_is_that_of_scipys_density():
+def test_sigma_is_that_of_scipys_density_above_zero():
     rng = np.random.default_rng(0)
     observed, expected = rng.gamma(2, 1, 300), rng.gamma(4, 1, 6_000)
     chance = gaussian_kde(expected)
     for p in (0.01, 0.05, 0.2):
         literal = np.mean([chance.integrate_box_1d(0, d) < p for d in observed])
         assert measures_of_distances(observed, expected, p=p).sigma == pytest.approx(literal)
-
-
-def test_mass_below_zero_is_not_counted():
     # Of expected distances near zero, half of the smoothed mass lies below it.
     expected = np.r_[np.zeros(30), np.ones(70)]
     chance = gaussian_kde(expected)
     assert chance.integrate_box_1d(-np.inf, 0.02) > 0.05 > chance.integrate_box_1d(0, 0.02)
     assert measures_of_distances([0.02, 1], expected).sigma == 0.5
+    table = {str(case): {"ann": case, "bob": case} for case in range(40)}
+    assert pb.agreement.agreement(table, progress=False).sigma == 1
+    # Equal alpha, but distances of one data set spread more: few are too small for chance.
+    quantiles = (np.arange(4000) + 0.5) / 4000
+    found = {
+        spread: measures_of_distances(*(norm.ppf(quantiles, mean, spread).clip(0) for mean in (0.4, 0.6)))
+        for spread in (0.2, 0.054)
+    }
+    for one in found.values():
+        assert one.alpha == pytest.approx(0.333, abs=0.003)
+    # The density is a little wider than the distribution that it smooths.
+    assert found[0.2].sigma == pytest.approx(0.26, abs=0.02)
+    assert found[0.054].sigma == pytest.approx(0.98, abs=0.01)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 6])
@@ -70,33 +80,11 @@ def test_noise_has_no_sigma_where_equal_labels_are_frequent_by_chance(n_classes)
     assert published.sigma == pytest.approx(1 / n_classes, abs=0.05)  # the share of equal labels
 
 
-def test_sigma_is_given_where_equal_labels_are_rare_by_chance():
-    table = {str(case): {"ann": case, "bob": case} for case in range(40)}
-    assert pb.agreement.agreement(table, progress=False).sigma == 1
-
-
-def test_sigma_tells_apart_what_alpha_does_not():
-    """Equal alpha, but distances of one data set spread more: few are too small for chance."""
-    quantiles = (np.arange(4000) + 0.5) / 4000
-    found = {
-        spread: measures_of_distances(*(norm.ppf(quantiles, mean, spread).clip(0) for mean in (0.4, 0.6)))
-        for spread in (0.2, 0.054)
-    }
-    for one in found.values():
-        assert one.alpha == pytest.approx(0.333, abs=0.003)
-    # The density is a little wider than the distribution that it smooths.
-    assert found[0.2].sigma == pytest.approx(0.26, abs=0.02)
-    assert found[0.054].sigma == pytest.approx(0.98, abs=0.01)
-
-
-def test_nothing_varies():
+def test_what_never_varies_has_no_alpha_and_chance_is_a_point():
     found = measures_of_distances([0, 0], [0, 0, 0])
     assert np.isnan(found.alpha)
     assert np.isnan(found.sigma)
     assert found.ks == (0, 1, 0, 0.75)
-
-
-def test_chance_that_never_varies_is_a_point():
     found = measures_of_distances([0, 1, 2, 3], [2, 2, 2])
     assert found.sigma == 0.5
     assert found.ks.superiority == 3 / 4 * 0.5

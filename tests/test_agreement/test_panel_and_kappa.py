@@ -32,8 +32,12 @@ def test_majority_is_the_sum_over_all_outcomes(accuracies):
     assert majority_accuracy(accuracies) == pytest.approx(expected)
 
 
-def test_published_accuracy():
+def test_published_accuracy_and_limits_of_the_inverse():
     assert f"{actual_accuracy(0.98, 0.85):.0%}" == "83%"
+    assert required_reliability(0.9, 0.9) == 1
+    assert required_reliability(0, 0) == 0
+    with pytest.raises(ArgumentError, match=r"no labels make the actual accuracy, 0\.95, greater than the measured"):
+        required_reliability(0.95, 0.9)
 
 
 @settings(max_examples=40)
@@ -41,13 +45,6 @@ def test_published_accuracy():
 def test_required_reliability_is_the_inverse(measured, share, annotators):
     found = required_reliability(share * measured, measured, annotators)
     assert actual_accuracy(measured, ground_truth_accuracy(found, annotators)) == pytest.approx(share * measured)
-
-
-def test_limits_of_the_inverse():
-    assert required_reliability(0.9, 0.9) == 1
-    assert required_reliability(0, 0) == 0
-    with pytest.raises(ArgumentError, match=r"no labels make the actual accuracy, 0\.95, greater than the measured"):
-        required_reliability(0.95, 0.9)
 
 
 @pytest.mark.parametrize(
@@ -91,17 +88,14 @@ def test_paradoxes_of_kappa(name):
     assert result.reliability == pytest.approx(agreement * 0.81 / 0.82)
 
 
-def test_cohen_is_that_of_scikit_learn():
+def test_cohen_is_that_of_scikit_learn_and_fleiss_as_printed():
     rng = np.random.default_rng(0)
     said = rng.integers(0, 4, (60, 3))
     rows = [(i, f"a{j}", f"label {said[i, j]}") for i in range(60) for j in range(3)]
     rows = [row for row in rows if not (row[0] < 10 and row[1] == "a2")]
     assert cohen_kappa(rows, "a0", "a1") == pytest.approx(cohen_kappa_score(said[:, 0], said[:, 1]))
     assert cohen_kappa(rows, "a2", "a1") == pytest.approx(cohen_kappa_score(said[10:, 2], said[10:, 1]))
-
-
-def test_fleiss_as_printed():
-    """Fleiss (1971), the table of his example as most textbooks reprint it: 10 subjects, 14 raters, κ = 0.210."""
+    # Fleiss (1971), the table of his example as most textbooks reprint it: 10 subjects, 14 raters, κ = 0.210.
     counts = [
         [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
         [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],

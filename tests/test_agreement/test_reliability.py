@@ -109,7 +109,7 @@ def test_a_sure_and_uniform_panel(accuracy):
     assert lower < known.reliability < upper < lower + 0.03
 
 
-def test_known_and_leave_one_out_competence():
+def test_competence_is_known_left_one_out_or_from_elsewhere(tmp_path):
     labels = {"p": {"a": 1, "b": 1, "c": 0}, "q": {"a": 1, "b": 0, "c": 0}, "r": {"a": 1, "b": 0, "c": 1, "d": 0}}
     known = weighted_reliability(labels, competence="known", truth={"p": 1, "r": 0})
     assert known.annotators()["accuracy"].to_dict() == {"a": 0.5, "b": 1, "c": 0, "d": 1}
@@ -117,9 +117,6 @@ def test_known_and_leave_one_out_competence():
     others = weighted_reliability(labels, competence="leave-one-out")
     expected = {"a": 0.5 / 3, "b": 1 / 3, "c": 0.5 / 3, "d": 0}
     assert others.annotators()["accuracy"].to_dict() == pytest.approx(expected)
-
-
-def test_accuracies_from_elsewhere(tmp_path):
     expected = weighted_reliability(TABLE, competence={"ann": 0.9, "bob": 0.8, "cy": 0.6}).reliability
     path = tmp_path / "accuracies.csv"
     path.write_text("annotator,accuracy\nann,0.9\nbob,0.8\ncy,0.6\nelse,0.1\n")
@@ -229,7 +226,7 @@ def fitted(answers):
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("rasch")
-def test_rasch_recovers_abilities(fitted, answers):
+def test_rasch_recovers_abilities_gives_reliability_a_posterior_and_is_diagnosed(fitted, answers):
     table, difficulty = fitted.annotators(ci_prob=0.99), answers[1]
     assert ((table["ability_lower"] < ABILITY) & (table["ability_upper"] > ABILITY)).all()
     assert np.corrcoef(table["ability"], ABILITY)[0, 1] > 0.98
@@ -237,11 +234,6 @@ def test_rasch_recovers_abilities(fitted, answers):
     assert np.corrcoef(mean, difficulty)[0, 1] > 0.5
     # Difficulties are centred, or abilities would have no zero.
     assert abs(mean.mean()) < 0.2
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("rasch")
-def test_rasch_gives_reliability_a_posterior(fitted):
     lower, upper = fitted.interval()
     assert lower < fitted.reliability < upper
     assert len(fitted.draws) == 2 * 600
@@ -253,11 +245,6 @@ def test_rasch_gives_reliability_a_posterior(fitted):
     again = weighted_reliability(labels, competence=table.assign(accuracy=accuracy))
     assert fitted.draws[17] == pytest.approx(again.reliability, rel=1e-5)
     assert list(fitted.by_case().columns) == ["n_annotators", "concordance", "reliability", "lower", "upper"]
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("rasch")
-def test_rasch_is_diagnosed_like_other_models(fitted):
     found = pb.diagnose(fitted.posterior)
     assert found["quantity"].values[[0, 5, -1]].tolist() == ["ability of 0", "difficulty of 0", "sd_difficulty"]
     assert found["converged"].values.mean() > 0.98
@@ -289,6 +276,11 @@ def test_wrong_labels_are_spread_over_the_others_or_published():
     assert published.reliability == pytest.approx(0.36 / 0.52 / 2)
     with pytest.raises(ArgumentError, match="wrong_labels must be one of spread, published, but 'none'"):
         weighted_reliability(table, competence=0.6, wrong_labels="none")
+    rows, _, _ = simulated(4)
+    frame = weighted_reliability(rows, competence=0.7).to_frame(progress=False)
+    published = weighted_reliability(rows, competence=0.7, wrong_labels="published")
+    assert frame["published_form"].item() == pytest.approx(published.reliability)
+    assert published.published is None
 
 
 def simulated(n_labels, seed=0, n_cases=120):
@@ -361,11 +353,3 @@ def test_intervals_contain_what_is_not_known_of_accuracies():
     # With equal weights, what is drawn is what was found.
     one = estimated.resampling.accuracies(np.ones((1, 120)))[0]
     assert one == pytest.approx(names.to_numpy())
-
-
-def test_the_published_form_stands_beside_the_other():
-    rows, _, _ = simulated(4)
-    frame = weighted_reliability(rows, competence=0.7).to_frame(progress=False)
-    published = weighted_reliability(rows, competence=0.7, wrong_labels="published")
-    assert frame["published_form"].item() == pytest.approx(published.reliability)
-    assert published.published is None

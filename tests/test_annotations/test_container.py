@@ -55,7 +55,7 @@ def as_sets(cases: dict) -> dict:
     return plain
 
 
-def test_columns():
+def test_columns_blocks_and_rankings():
     assert ANNOTATIONS.cases.tolist() == ["q", "p"]
     assert ANNOTATIONS.annotators.tolist() == ["bob", "ann", "cyd"]
     assert ANNOTATIONS.anonymous is False
@@ -69,45 +69,30 @@ def test_columns():
     for name in ("annotation_case", "annotation_annotator", "entry_annotation", "entry_class"):
         assert getattr(ANNOTATIONS, name).dtype == np.int32
     assert ANNOTATIONS.entry_block.dtype == np.int16
-
-
-def test_offsets_and_blocks():
     assert ANNOTATIONS.case_start.tolist() == [0, 2, 4]
     assert ANNOTATIONS.annotation_start.tolist() == [0, 3, 4, 6, 9]
     assert ANNOTATIONS.block_start.tolist() == [0, 1, 3, 4, 6, 7, 8, 9]
     assert ANNOTATIONS.block_sizes.tolist() == [1, 2, 1, 2, 1, 1, 1]
     assert ANNOTATIONS.block_annotation.tolist() == [0, 0, 1, 2, 3, 3, 3]
-
-
-def test_rankings_of_a_case():
     expected = {"ann": [["a", "b"]], "cyd": [["e"], ["d"], ["c"]]}
     assert ANNOTATIONS.rankings("p") == expected
     assert ANNOTATIONS.rankings(1) == expected
     assert ANNOTATIONS.rankings(np.int32(1)) == expected
-
-
-def test_repr():
     assert repr(ANNOTATIONS) == "Annotations(2 cases, 4 annotations by 3 annotators, 5 classes)"
     one = Annotations.from_counts([[1]])
     assert repr(one) == "Annotations(1 case, 1 annotation by anonymous annotators, 1 class)"
 
 
-def test_read_only():
+def test_columns_are_read_only_copied_and_pickled():
     with pytest.raises(ValueError, match="read-only"):
         ANNOTATIONS.entry_class[0] = 3
     with pytest.raises(AttributeError):
         ANNOTATIONS.cases = np.array(["x"])
-
-
-def test_made_from_columns_of_the_caller():
-    """Checking the columns leaves the caller's arrays writable."""
+    # Checking the columns leaves the caller's arrays writable.
     column = ANNOTATIONS.entry_class.copy()
     fields = {name: getattr(ANNOTATIONS, name) for name in ANNOTATIONS.__dataclass_fields__}
     assert Annotations(**fields | {"entry_class": column}) == ANNOTATIONS
     column[0] = 3
-
-
-def test_pickle():
     copy = pickle.loads(pickle.dumps(ANNOTATIONS))
     assert copy == ANNOTATIONS
     assert not copy.entry_class.flags.writeable
@@ -134,13 +119,7 @@ def test_select_by_name_position_or_mask():
     both = {"p": FORM["cases"]["p"], "q": FORM["cases"]["q"]}
     assert ANNOTATIONS.select(["p", "q"]) == Annotations.from_rankings({"classes": CLASSES, "cases": both})
     assert ANNOTATIONS.select(ANNOTATIONS.cases) == ANNOTATIONS
-
-
-def test_select_leaves_out_annotators_with_nothing_to_say():
     assert ANNOTATIONS.select(["p"]).annotators.tolist() == ["ann", "cyd"]
-
-
-def test_names_win_over_positions():
     annotations = Annotations.from_counts([[1, 0], [0, 1]], cases=["1", "0"])
     assert annotations.select(["0"]).rankings("0") == {"1": [["1"]]}
     assert annotations.select([0]).rankings("1") == {"1": [["0"]]}

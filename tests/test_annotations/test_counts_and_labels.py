@@ -26,11 +26,17 @@ def test_frames(frame):
     assert Annotations.from_counts(named).classes.tolist() == ["z", "x", "y"]
 
 
-def test_names_left_out():
+def test_names_left_out_and_counts_that_come_back():
     annotations = Annotations.from_counts(COUNTS)
     assert annotations.classes.tolist() == ["0", "1", "2"]
     assert annotations.cases.tolist() == ["0", "1"]
     assert annotations.rankings("0") == {"1": [["0"]], "2": [["0"]], "3": [["2"]]}
+    counts = np.random.default_rng(0).integers(0, 6, (200, 7)) + np.eye(7, dtype=int)[0]
+    annotations = Annotations.from_counts(counts)
+    assert annotations.n_annotations == counts.sum()
+    back = np.zeros_like(counts)
+    np.add.at(back, (annotations.entry_case, annotations.entry_class), 1)
+    np.testing.assert_array_equal(back, counts)
 
 
 def test_files(tmp_path):
@@ -44,15 +50,6 @@ def test_files(tmp_path):
     unnamed = Annotations.from_counts(COUNTS, classes=["x", "y", "z"])
     assert read_annotations(tmp_path / "a.npy", classes=["x", "y", "z"]) == unnamed
     assert read_annotations(tmp_path / "b.csv", classes=["x", "y", "z"]) == unnamed
-
-
-def test_counts_come_back():
-    counts = np.random.default_rng(0).integers(0, 6, (200, 7)) + np.eye(7, dtype=int)[0]
-    annotations = Annotations.from_counts(counts)
-    assert annotations.n_annotations == counts.sum()
-    back = np.zeros_like(counts)
-    np.add.at(back, (annotations.entry_case, annotations.entry_class), 1)
-    np.testing.assert_array_equal(back, counts)
 
 
 def test_labels_of_persons_who_abstain():

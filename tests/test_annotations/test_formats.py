@@ -95,21 +95,15 @@ def test_preflib_holds_votes(tmp_path_factory, annotations, form):
     assert back.classes.tolist() == annotations.classes.tolist()
 
 
-def test_one_case_is_one_file_of_preflib(tmp_path):
+def test_one_case_is_a_file_counts_an_array_and_the_anonymous_are_numbered(tmp_path):
     one = without_names(NAMED.select(["p"]))
     write_annotations(one, tmp_path / "p.toi")
     assert read_annotations(tmp_path / "p.toi") == one
     write_annotations(without_names(NAMED.select(["q/r"])), tmp_path / "q%2Fr.soi")
     assert read_annotations(tmp_path / "q%2Fr.soi").cases.tolist() == ["q/r"]
-
-
-def test_counts_without_names_as_an_array(tmp_path):
     counts = np.array([[2, 0, 1], [0, 3, 0]])
     write_annotations(Annotations.from_counts(counts), tmp_path / "a.npy")
     assert np.load(tmp_path / "a.npy").tolist() == counts.tolist()
-
-
-def test_a_table_of_the_anonymous_numbers_them_by_case(tmp_path):
     write_annotations(COUNTED, tmp_path / "a.csv")
     table = pd.read_csv(tmp_path / "a.csv")
     assert table.columns.tolist() == ["case", "annotation", "class", "rank"]
@@ -117,12 +111,9 @@ def test_a_table_of_the_anonymous_numbers_them_by_case(tmp_path):
     assert Annotations.from_table(table, COUNTED.classes) == COUNTED
 
 
-def test_a_name_of_annotators_wins_over_annotations():
+def test_a_name_of_annotators_wins_and_formulas_do_not_stand_in_files(tmp_path):
     table = pd.DataFrame({"case": ["p"], "annotator": ["ann"], "annotation": [7], "class": ["x"]})
     assert not Annotations.from_table(table).anonymous
-
-
-def test_formulas_do_not_stand_in_files(tmp_path):
     evil = Annotations.from_rankings({"cases": {"=cmd|' /C calc'!A0": {"@SUM(1)": [["+x"], ["-1"], ["'=y"]]}}})
     write_annotations(evil, tmp_path / "a.csv")
     cells = {cell for line in (tmp_path / "a.csv").read_text().splitlines() for cell in line.split(",")}
@@ -171,7 +162,7 @@ def test_convert_through_every_format(tmp_path):
     assert read_annotations(tmp_path / "5.json") == COUNTED
 
 
-def test_convert_says_where_classes_are_needed_and_writes_them(tmp_path):
+def test_convert_says_where_classes_are_needed_and_forgets_names_if_told_to(tmp_path):
     write_annotations(NAMED, tmp_path / "a.json")
     words = "convert", tmp_path / "a.json", tmp_path / "made" / "a.csv", "--write-classes", tmp_path / "made" / "c.txt"
     result = plausibly(*words)
@@ -179,9 +170,15 @@ def test_convert_says_where_classes_are_needed_and_writes_them(tmp_path):
     assert "c.txt" in result.output.splitlines()[0]
     assert (tmp_path / "made" / "c.txt").read_text() == "a\nb\nc\nd\n"
     assert read_annotations(tmp_path / "made" / "a.csv", tmp_path / "made" / "c.txt") == NAMED
-
-
-def test_convert_forgets_names_if_told_to(tmp_path):
+    write_annotations(NAMED, tmp_path / "a.json")
+    for words, sentence in (
+        (["a.xlsx"], "use one of .json"),
+        (["a.npy", "--as", "table"], "table are not written as .npy: use .csv or .parquet"),
+        (["votes"], "the suffix '' names no format written here"),
+    ):
+        result = plausibly("convert", tmp_path / "a.json", tmp_path / words[0], *words[1:])
+        assert result.exit_code == 2
+        assert sentence in result.output
     write_annotations(NAMED, tmp_path / "a.json")
     refused = plausibly("convert", tmp_path / "a.json", tmp_path / "votes", "--as", "toi")
     assert refused.exit_code == 2
@@ -196,18 +193,6 @@ def test_convert_notes_what_a_reader_left_out(tmp_path):
     result = plausibly("convert", tmp_path / "e.json", tmp_path / "a.json", "--control", "c")
     assert result.exit_code == 0, result.output
     assert "e.json: left out: 1 cancelled annotations." in result.output
-
-
-def test_convert_refuses_in_a_sentence(tmp_path):
-    write_annotations(NAMED, tmp_path / "a.json")
-    for words, sentence in (
-        (["a.xlsx"], "use one of .json"),
-        (["a.npy", "--as", "table"], "table are not written as .npy: use .csv or .parquet"),
-        (["votes"], "the suffix '' names no format written here"),
-    ):
-        result = plausibly("convert", tmp_path / "a.json", tmp_path / words[0], *words[1:])
-        assert result.exit_code == 2
-        assert sentence in result.output
 
 
 @pytest.mark.parametrize(

@@ -53,26 +53,17 @@ def test_they_are_labels_with_metadata_of_tasks(tmp_path):
     assert labels.columns["site"].tolist() == ["north", "north", "south"]
 
 
-def test_choices_are_labels_and_several_are_tied(read):
+def test_choices_are_labels_of_persons(read):
     found = read(task(7, annotation(10, choices("wart")), annotation(11, choices("wart", "corn"))))
     assert found.cases.tolist() == ["7"]
     assert found.rankings("7") == {"10": [["wart"]], "11": [["corn", "wart"]]}
     assert found.classes.tolist() == ["corn", "wart"]
-
-
-def test_classes_may_be_given(read):
     assert read(task(7, annotation(10, choices("wart"))), classes=["wart", "corn"]).n_classes == 2
     with pytest.raises(AnnotationError, match="case '7', annotator '10': the class 'wart' is not among the 1 classes"):
         read(task(7, annotation(10, choices("wart"))), classes=["corn"])
-
-
-def test_who_completed_it_is_an_id_or_a_person_with_one(read):
     people = {"id": 10, "email": "ann@example.com"}, {"email": "bob@example.com"}
     found = read(task(7, *(annotation(who, choices("wart")) for who in people)), task(8, annotation(10, choices("x"))))
     assert found.annotators.tolist() == ["10", "bob@example.com"]
-
-
-def test_annotations_without_a_person_are_anonymous(read):
     found = read(task(7, annotation(None, choices("wart")), annotation(None, choices("corn"))))
     assert found.anonymous
     assert found.n_annotations == 2
@@ -91,16 +82,14 @@ def test_other_controls(read, kind, value, blocks):
     assert read(task(7, annotation(10, result(kind, value)))).rankings("7") == {"10": blocks}
 
 
-def test_a_ranking_in_a_column_leaves_the_others_unranked(read):
+def test_rankings_in_columns_and_stars_as_numbers_beside_regions(read):
     value = {"ranker": {"_": ["c", "d"], "best": ["b", "a"]}}
     assert read(task(7, annotation(10, result("ranker", value)))).rankings("7") == {"10": [["b"], ["a"]]}
-
-
-def test_stars_are_sorted_as_numbers(read):
     found = read(
         task(7, *(annotation(who, result("rating", {"rating": stars})) for who, stars in enumerate((10, 2, 9))))
     )
     assert found.classes.tolist() == ["2", "9", "10"]
+    assert read(task(7, annotation(10, REGION, RELATION, REGION, choices("wart")))).n_annotations == 1
 
 
 def test_of_several_controls_one_is_chosen(read):
@@ -136,10 +125,6 @@ def test_what_says_nothing_is_left_out_and_counted(read):
 
 REGION = result("rectanglelabels", {"x": 1, "y": 2, "width": 3, "height": 4, "rectanglelabels": ["car"]}, "box")
 RELATION = {"from_id": "a", "to_id": "b", "type": "relation", "direction": "right"}
-
-
-def test_regions_beside_choices_are_passed_over(read):
-    assert read(task(7, annotation(10, REGION, RELATION, REGION, choices("wart")))).n_annotations == 1
 
 
 BAD = {

@@ -99,15 +99,12 @@ def test_costs_and_risks_go_by_name(annotations):
     assert pb.read_risks(pd.Series([2, 0, 1]), CLASSES).tolist() == [2, 0, 1]
 
 
-def test_an_index_that_counts_the_rows_of_other_names_is_in_order(scores):
+def test_frames_and_annotations_agree_on_the_names_of_rows(scores):
     plain = pb.Annotations.from_labels([["a"]] * N, classes=CLASSES, cases=[f"p{i}" for i in range(N)])
     np.testing.assert_array_equal(read_predictions(scores, plain), scores.to_numpy())
     with pytest.raises(PlausiblyError, match="neither 0, 1, … nor the cases' names"):
         read_predictions(scores.sample(frac=1, random_state=1), plain)
-
-
-def test_annotations_from_a_shuffled_frame_keep_the_names_of_its_rows(scores):
-    """The frame of the predictions, shuffled alike, is then matched with them."""
+    # The frame of the predictions, shuffled alike, is then matched with them.
     shuffled = scores.sample(frac=1, random_state=1)
     counts = pb.Annotations.from_counts((40 * shuffled).astype(int))
     rows = pb.Annotations.from_case_rows(pd.DataFrame({"labels": [[CLASSES[k]] for k in shuffled.to_numpy().argmax(1)]},

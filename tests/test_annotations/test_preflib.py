@@ -46,15 +46,12 @@ def test_every_kind(election, suffix):
     assert list(read.block_sizes) == {"soc": [1, 1, 1, 1], "soi": [1, 1], "toc": [2, 2], "toi": [2, 1]}[suffix]
 
 
-def test_the_form_from_before_2022(tmp_path):
+def test_line_ends_blanks_and_the_form_from_before_2022_do_not_matter(tmp_path, election):
     (tmp_path / "old.toi").write_text("3\n1,Ann\n2,Bob, the second\n3,Cyd\n5,5,2\n4,1,{2,3}\n1,3\n")
     (tmp_path / "new.toi").write_text(text("4: 1,{2,3}\n1: 3", ["Ann", "Bob, the second", "Cyd"]))
     old, new = read_annotations(tmp_path / "old.toi"), read_annotations(tmp_path / "new.toi")
     assert list(old.rankings(0).values()) == list(new.rankings(0).values())
     assert old.classes.tolist() == new.classes.tolist()
-
-
-def test_line_ends_and_blanks_do_not_matter(tmp_path, election):
     plain = read_annotations(election("2: 3,{1,2}\n1: 4"))
     spaced = text("2: 3,{1,2}\n1: 4").replace("3,{1,2}", " 3 , { 1,2 } ").replace("\n", "\r\n")
     (tmp_path / "e.toi").write_bytes(b"\xef\xbb\xbf" + spaced.encode())
@@ -143,16 +140,13 @@ def test_two_files_of_one_name(tmp_path, election):
         read_annotations(tmp_path)
 
 
-def test_equal_votes_are_counted_when_written(tmp_path):
+def test_equal_votes_are_counted_when_written_and_large_elections_read(tmp_path):
     annotations = Annotations.from_rankings([[[["b"], ["a", "c"]], [["a"]], [["b"], ["a", "c"]]]], classes="abc")
     write_annotations(annotations, tmp_path / "0.toi")
     lines = (tmp_path / "0.toi").read_text().splitlines()
     assert lines[-2:] == ["2: 2,{1,3}", "1: 1"]
     assert "# NUMBER VOTERS: 3" in lines
     assert "# ALTERNATIVE NAME 3: c" in lines
-
-
-def test_a_large_election_is_read_at_once(tmp_path):
     random = np.random.default_rng(0)
     orders = {",".join(map(str, random.permutation(20) + 1)) for _ in range(300)}
     names = [f"n{i}" for i in range(20)]

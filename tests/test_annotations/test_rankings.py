@@ -10,7 +10,7 @@ from plausibly.annotations import Annotations, read_annotations
 CLASSES = ["Eczema", "Psoriasis", "Tinea"]
 
 
-def test_list_form_by_index_and_by_name():
+def test_forms_by_index_by_name_and_of_named_cases():
     by_index = Annotations.from_rankings([[[[1], [0, 2]], [[2]]], [[[0]]]], classes=CLASSES)
     mixed = Annotations.from_rankings([[[["Psoriasis"], [2, "Eczema"]], [[2]]], [[["Eczema"]]]], classes=CLASSES)
     assert by_index == mixed
@@ -18,37 +18,22 @@ def test_list_form_by_index_and_by_name():
     assert by_index.cases.tolist() == ["0", "1"]
     assert by_index.annotators.tolist() == ["1", "2"]
     assert by_index.rankings("0") == {"1": [["Psoriasis"], ["Eczema", "Tinea"]], "2": [["Tinea"]]}
-
-
-def test_tuples_and_numpy_integers():
     plain = Annotations.from_rankings([[[[1], [0, 2]]]], classes=CLASSES)
     assert Annotations.from_rankings((((np.array([1]), (np.int64(0), 2)),),), classes=CLASSES) == plain
-
-
-def test_classes_in_use_are_sorted():
-    assert Annotations.from_rankings([[[["b"], ["a"]]], [[["c"]]]]).classes.tolist() == ["a", "b", "c"]
-
-
-def test_classes_nobody_named_are_kept():
-    annotations = Annotations.from_rankings([[[["b"]]]], classes=["a", "b", "c"])
-    assert annotations.n_classes == 3
-    assert annotations.entry_class.tolist() == [1]
-
-
-def test_classes_beside_the_cases_give_indices_their_names():
-    annotations = Annotations.from_rankings({"classes": ["x", "y"], "cases": {"p": {"ann": [[1]]}}})
-    assert annotations.rankings("p") == {"ann": [["y"]]}
-
-
-def test_the_same_classes_twice_do_no_harm():
-    form = {"classes": ["x", "y"], "cases": {"p": {"ann": [[1]]}}}
-    assert Annotations.from_rankings(form, classes=["x", "y"]) == Annotations.from_rankings(form)
-
-
-def test_case_names_with_anonymous_annotators():
     annotations = Annotations.from_rankings({"cases": {"p": [[["x"]], [["y"]]]}})
     assert annotations.anonymous
     assert annotations.rankings("p") == {"1": [["x"]], "2": [["y"]]}
+
+
+def test_classes_are_those_in_use_or_those_listed():
+    assert Annotations.from_rankings([[[["b"], ["a"]]], [[["c"]]]]).classes.tolist() == ["a", "b", "c"]
+    annotations = Annotations.from_rankings([[[["b"]]]], classes=["a", "b", "c"])
+    assert annotations.n_classes == 3
+    assert annotations.entry_class.tolist() == [1]
+    annotations = Annotations.from_rankings({"classes": ["x", "y"], "cases": {"p": {"ann": [[1]]}}})
+    assert annotations.rankings("p") == {"ann": [["y"]]}
+    form = {"classes": ["x", "y"], "cases": {"p": {"ann": [[1]]}}}
+    assert Annotations.from_rankings(form, classes=["x", "y"]) == Annotations.from_rankings(form)
 
 
 @pytest.mark.parametrize("byte_order_mark", ["", "\ufeff"])

@@ -42,9 +42,6 @@ def test_order_and_names():
     assert SCORES.select(["p", "q"]).of_case("q") == SCORES.of_case("q")
     assert SCORES.select([False, True]).annotators.tolist() == ["ann"]
     assert not SCORES.score.flags.writeable
-
-
-def test_anonymous_annotators_are_renumbered():
     scores = Annotations.from_scores(TABLE, anonymous=True)
     assert scores.of_case("q") == {"1": 1.5, "2": -2.0, "3": 0.0}
     assert scores.split(0).anonymous
@@ -104,9 +101,15 @@ def test_bad_files(tmp_path, what):
     assert message in str(caught.value)
 
 
-def test_three_classes_are_one_too_many(tmp_path):
+def test_what_is_no_threshold_no_frame_or_has_three_classes(tmp_path):
     with pytest.raises(AnnotationError, match=r"scores have two classes, .* but 3 names were given"):
         Annotations.from_scores(TABLE, classes=["a", "b", "c"])
+    with pytest.raises(ArgumentError, match=r"none was given: write for example threshold=0 .* as grades"):
+        SCORES.split(None)
+    with pytest.raises(AnnotationError, match="a table is a data frame held in memory, got list"):
+        Annotations.from_scores([("p", "ann", 1)])
+    with pytest.raises(AnnotationError, match="there is no case 'r' among the 2 cases"):
+        SCORES.of_case("r")
 
 
 def test_columns_that_do_not_fit():
@@ -127,15 +130,3 @@ def test_columns_that_do_not_fit():
 def test_thresholds_are_finite_numbers(threshold):
     with pytest.raises(ArgumentError, match="threshold must be a finite number"):
         SCORES.split(threshold)
-
-
-def test_no_threshold_is_told_of_grades():
-    with pytest.raises(ArgumentError, match=r"none was given: write for example threshold=0 .* as grades"):
-        SCORES.split(None)
-
-
-def test_what_is_no_frame():
-    with pytest.raises(AnnotationError, match="a table is a data frame held in memory, got list"):
-        Annotations.from_scores([("p", "ann", 1)])
-    with pytest.raises(AnnotationError, match="there is no case 'r' among the 2 cases"):
-        SCORES.of_case("r")

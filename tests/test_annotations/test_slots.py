@@ -10,7 +10,7 @@ ANNOTATIONS = Annotations.from_rankings(
 )
 
 
-def test_with_a_remainder():
+def test_slots_with_and_without_a_remainder():
     slots = Slots.of(ANNOTATIONS)
     assert len(slots) == 13
     assert slots.case.tolist() == [0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3]
@@ -20,9 +20,6 @@ def test_with_a_remainder():
     assert slots.is_remainder.tolist() == (slots.class_index == REMAINDER).tolist()
     dtypes = [column.dtype for column in (slots.case, slots.class_index, slots.n_classes, slots.start)]
     assert dtypes == [np.int32, np.int32, np.int32, np.int64]
-
-
-def test_without_a_remainder():
     slots = Slots.of(ANNOTATIONS, remainder=False)
     assert slots.class_index.tolist() == [1, 3, 0, 1, 2, 3, 0, 1, 3, 2]
     assert slots.n_classes.tolist() == [1] * 10

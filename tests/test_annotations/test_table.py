@@ -66,17 +66,14 @@ def test_files(tmp_path):
         assert read_annotations(tmp_path / name) == EXPECTED
 
 
-def test_without_a_rank_an_annotation_is_one_block():
+def test_ranks_may_be_left_out_or_be_confidences():
     annotations = Annotations.from_table(TABLE.drop(columns="rank"))
     assert annotations.rankings("q") == {"bob": [["a", "c", "e"]], "ann": [["a"]]}
-
-
-def test_confidence_ranks_downwards_and_ties_where_equal():
     table = pd.DataFrame({"case": "p", "annotator": "ann", "class": list("abcd"), "confidence": [0.2, 0.7, 0.2, -3]})
     assert Annotations.from_table(table).rankings("p") == {"ann": [["b"], ["a", "c"], ["d"]]}
 
 
-def test_indices():
+def test_indices_and_classes_named_by_numbers():
     table = pd.DataFrame({"task": [10, 9, 10], "worker": [1, 1, 2], "label": [2, 0, 1]})
     annotations = Annotations.from_table(table, classes=["x", "y", "z"])
     assert annotations.cases.tolist() == ["10", "9"]
@@ -84,9 +81,6 @@ def test_indices():
     assert not annotations.anonymous
     assert annotations.to_rankings()["cases"] == {"10": {"1": [["z"]], "2": [["y"]]}, "9": {"1": [["x"]]}}
     assert Annotations.from_table(table.astype(str), classes=["x", "y", "z"]) == annotations
-
-
-def test_classes_named_by_numbers_are_names():
     table = pd.DataFrame({"case": ["p", "q"], "annotator": "ann", "class": [1, 2]})
     annotations = Annotations.from_table(table, classes=[1, 2, 3])
     assert annotations.entry_class.tolist() == [0, 1]

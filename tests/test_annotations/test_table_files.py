@@ -151,14 +151,11 @@ def test_frames_of_others(tmp_path):
     np.testing.assert_array_equal(read_predictions(tmp_path / "d.parquet", numbered), SCORES)
 
 
-def test_names_with_points(tmp_path):
+def test_names_with_points_or_like_formulas(tmp_path):
     """In a path into nested columns a point separates names; these are none."""
     pd.DataFrame({"a.b": [1.0], "a": [2.0], "b.a": [3.0]}).to_parquet(tmp_path / "a.parquet")
     matrix = read_matrix(tmp_path / "a.parquet", PredictionError)
     assert (matrix.columns, matrix.values.tolist()) == (["a.b", "a", "b.a"], [[1, 2, 3]])
-
-
-def test_names_that_begin_like_formulas(tmp_path):
     annotations = Annotations.from_labels([["+b"], ["@a"]], cases=["=x", "y"])
     table = pd.DataFrame({"case": ["=x", "y"], "@a": [1, 2], "+b": [3, 4]})
     with (tmp_path / "a.csv").open("w", newline="") as file:

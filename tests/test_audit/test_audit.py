@@ -102,9 +102,18 @@ def test_annotators_of_few_cases_of_one_answer_and_apart(cases):
     assert table.loc["disconnected annotators"].tolist()[:3] == [2, 7, "'eve', 'fay'"]
 
 
-def test_an_answer_that_everybody_gives_is_no_constant_annotator():
+def test_agreement_and_frequent_answers_make_nobody_constant_or_identical():
     cases = {f"p{i}": {"ann": [["wart"]], "bob": [["wart"]], "cyd": [["wart" if i else "corn"]]} for i in range(30)}
     assert look(cases).loc["constant annotators", "count"] == 0
+    # Where pairs agree on nine cases of ten, agreeing on six proves nothing.
+    cases = {}
+    for i in range(60):
+        truth = CLASSES[i % 4]
+        ann, bob = f"ann{i // 6}", f"bob{i // 6}"
+        cases[f"p{i}"] = {ann: [[truth]], bob: [[truth if i % 10 else "nevus or so"]]}
+    assert look(cases).loc["identical annotators", "count"] == 0
+    cases = {f"p{i}": {who: [[CLASSES[i % 4]]] for who in ("ann", "bob", "cyd")} for i in range(8)}
+    assert look(cases).loc["identical annotators", "count"] == 3
 
 
 def test_identical_annotators(cases):
@@ -112,21 +121,6 @@ def test_identical_annotators(cases):
         said["eve"] = said["bob"]
     row = look(cases).loc["identical annotators"]
     assert (row["count"], row["of"], row["examples"]) == (1, 10, "'bob = eve'")
-
-
-def test_agreement_alone_makes_no_identical_annotators():
-    """Where pairs agree on nine cases of ten, agreeing on six proves nothing."""
-    cases = {}
-    for i in range(60):
-        truth = CLASSES[i % 4]
-        ann, bob = f"ann{i // 6}", f"bob{i // 6}"
-        cases[f"p{i}"] = {ann: [[truth]], bob: [[truth if i % 10 else "nevus or so"]]}
-    assert look(cases).loc["identical annotators", "count"] == 0
-
-
-def test_annotators_who_never_disagree_are_identical():
-    cases = {f"p{i}": {who: [[CLASSES[i % 4]]] for who in ("ann", "bob", "cyd")} for i in range(8)}
-    assert look(cases).loc["identical annotators", "count"] == 3
 
 
 def test_pairs_in_slices_are_the_pairs(cases, monkeypatch):
@@ -255,6 +249,10 @@ def test_what_cannot_be_read_is_refused(tmp_path):
         pb.audit(pd.DataFrame({"case": ["p"], "annotator": ["ann"], "class": [None]}))
     with pytest.raises(ArgumentError, match="predictions must be a mapping"):
         pb.audit(pb.Annotations.from_counts([[1, 2]]), [[1, 2]])
+    table = pb.audit(pd.DataFrame({"x": [1, 0], "y": [0, 3]})).set_index("check")
+    assert table.loc["one-annotator cases", "count"] == 1
+    with pytest.raises(ArgumentError, match="annotations, or a table or a file of them, must be given, but 3 was"):
+        pb.audit(3)
 
 
 def test_one_case_one_annotator_one_class():
@@ -270,12 +268,18 @@ def file(tmp_path):
     return path
 
 
-def test_the_command_prints_findings_and_ends_well(file):
+def test_the_command_prints_findings_and_is_strict_if_asked(file, tmp_path):
     result = plausibly("audit", file)
     assert result.exit_code == 0, result.output
     assert "similar class names" in result.output
     assert "extreme ties" not in result.output  # found nothing
     assert result.output.splitlines()[-1].endswith("serious: similar class names.")
+    result = plausibly("audit", file, "--out", tmp_path / "audit.xlsx")
+    assert result.exit_code == 2
+    assert "a table must be a file in .csv or .parquet" in result.output
+    assert plausibly("audit", file, "--strict").exit_code == 1
+    file.write_text("case,annotator,class\np,ann,wart\n")
+    assert plausibly("audit", file, "--strict").exit_code == 0
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -286,25 +290,6 @@ def test_the_command_writes_all_checks(file, tmp_path, suffix):
     assert len(result.output.splitlines()) == 1
     read = (pd.read_csv if suffix == ".csv" else pd.read_parquet)(out)
     assert read["check"].tolist() == pb.audit(file)["check"].tolist()
-
-
-def test_strict_is_a_status_where_something_is_serious(file, tmp_path):
-    assert plausibly("audit", file, "--strict").exit_code == 1
-    file.write_text("case,annotator,class\np,ann,wart\n")
-    assert plausibly("audit", file, "--strict").exit_code == 0
-
-
-def test_the_command_refuses_a_table_of_no_format(file, tmp_path):
-    result = plausibly("audit", file, "--out", tmp_path / "audit.xlsx")
-    assert result.exit_code == 2
-    assert "a table must be a file in .csv or .parquet" in result.output
-
-
-def test_a_frame_of_counts_and_what_is_no_data():
-    table = pb.audit(pd.DataFrame({"x": [1, 0], "y": [0, 3]})).set_index("check")
-    assert table.loc["one-annotator cases", "count"] == 1
-    with pytest.raises(ArgumentError, match="annotations, or a table or a file of them, must be given, but 3 was"):
-        pb.audit(3)
 
 
 def test_scores_are_audited(tmp_path):

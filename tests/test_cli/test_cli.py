@@ -42,14 +42,10 @@ def evaluated(data, given, tmp_path_factory):
     return result, out, words
 
 
-def test_evaluate_writes_the_files_that_it_names(evaluated):
+def test_evaluate_writes_and_prints_the_tables_of_the_library(evaluated, data):
     _, out, _ = evaluated
     posteriors = {"posterior-prirn-10.nc", "posterior-prirn-30.5.nc", "posterior-irn.nc"}
     assert {path.name for path in out.iterdir()} == {"metrics.csv", "certainty.csv", "report.html"} | posteriors
-
-
-def test_the_tables_are_those_of_the_library(data, evaluated):
-    _, out, _ = evaluated
     annotations = pb.read_annotations(data / "annotations.json")
     scores = {name: data / f"predictions-{name}.csv" for name in "AB"}
     models = {"prirn": (10, 30.5), "irn": None}
@@ -68,9 +64,6 @@ def test_the_tables_are_those_of_the_library(data, evaluated):
     posterior = pb.load(out / "posterior-prirn-30.5.nc")
     assert posterior.attrs["reliability"] == 30.5
     assert posterior["posterior"]["plausibility"].sizes["draw"] == 20
-
-
-def test_evaluate_prints_the_main_table_and_the_verdict(evaluated):
     result, out, _ = evaluated
     metrics = pd.read_csv(out / "metrics.csv").set_index(["model", "reliability", "classifier", "metric"])
     row = metrics.loc[("prirn", 10.0, "A", "top1_accuracy")]
@@ -339,7 +332,7 @@ def test_sweep_writes_tables_arrays_and_a_figure(data, predictions, tmp_path):
     assert (out / "rankings.svg").read_text(encoding="utf-8").count("<svg") == 1
 
 
-def test_simulate_writes_what_the_simulators_give(data):
+def test_simulate_writes_what_the_simulators_give_and_says_how_to_go_on(data, tmp_path):
     simulated = pb.datasets.simulate_differentials(12, 6, 1.0, 0)
     assert pb.read_annotations(data / "annotations.json") == simulated.annotations
     np.testing.assert_array_equal(np.load(data / "truth.npy"), simulated.plausibilities)
@@ -350,9 +343,6 @@ def test_simulate_writes_what_the_simulators_give(data):
     assert pb.read_classes(data / "classes.txt").tolist() == simulated.annotations.classes.tolist()
     risks = pb.read_risks(data / "risks.txt", simulated.annotations.classes)
     assert risks.tolist() == pb.datasets.simulate_risks(6, 0).tolist()
-
-
-def test_simulate_is_reproducible_and_says_how_to_go_on(data, tmp_path):
     result = plausibly("simulate", "--cases", 12, "--classes", 6, "--qualities", "0.9,0.5", "--out", tmp_path)
     for path in data.iterdir():
         assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name

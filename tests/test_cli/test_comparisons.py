@@ -132,7 +132,7 @@ def test_comparisons_that_cannot_be_made_are_refused(
     assert "Traceback" not in result.output
 
 
-def test_check_writes_what_the_library_computes(saved, tmp_path):
+def test_check_writes_what_the_library_computes_or_refuses(saved, tmp_path, data):
     result = plausibly("check", saved, saved, "--replicates", 50, "--seed", 3, "--out", tmp_path)
     assert result.exit_code == 0, result.output
     expected = pb.predictive_check(pb.load(saved), replicates=50, seed=3, progress=False)
@@ -145,9 +145,6 @@ def test_check_writes_what_the_library_computes(saved, tmp_path):
     assert result.stdout.splitlines()[-1] == expected.verdict()
     for status in ("given", "not modelled"):
         assert status in result.stdout
-
-
-def test_check_refuses(data, saved):
     for words, sentence in (
         (["none.nc"], "none.nc does not exist"),
         ([saved, "--replicates", 3], "replicates must be a whole number of at least 20"),

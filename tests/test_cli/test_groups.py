@@ -19,11 +19,22 @@ def annotations(tmp_path):
     return path
 
 
-def test_a_column_and_a_table_say_the_same(annotations, tmp_path):
+def test_columns_and_tables_say_the_same_of_clusters_and_groups(annotations, tmp_path):
     (tmp_path / "clusters.csv").write_text("case,cluster\np,1\nq,2\n")
     for given in ("patient", str(tmp_path / "clusters.csv")):
         assert read_column(given, annotations).to_dict() == {"p": "1", "q": "2"}
     assert read_column(None, annotations) is None
+    (tmp_path / "more.csv").write_text("case,site,sex\np,north,f\nq,south,m\n")
+    found = read_by(f"patient, {tmp_path / 'more.csv'}", annotations)
+    assert {name: values.to_dict() for name, values in found.items()} == {
+        "patient": {"p": "1", "q": "2"},
+        "site": {"p": "north", "q": "south"},
+        "sex": {"p": "f", "q": "m"},
+    }
+    lines = tmp_path / "cases.jsonl"
+    lines.write_text('{"id": "p", "labels": ["a", "b"], "site": "x"}\n{"id": "q", "labels": ["a"], "site": "y"}\n')
+    assert read_by("site", lines)["site"].to_dict() == read_column("site", lines).to_dict() == {"p": "x", "q": "y"}
+    assert read_by(None, annotations) is None
 
 
 @pytest.mark.parametrize(
@@ -47,20 +58,6 @@ def test_a_posterior_has_no_columns(tmp_path):
     (tmp_path / "clusters.csv").write_text("case,cluster\np,\n")
     with pytest.raises(PlausiblyError, match="case 'p' has no cluster"):
         read_column(str(tmp_path / "clusters.csv"))
-
-
-def test_groups_to_report_by_are_columns_or_tables(annotations, tmp_path):
-    (tmp_path / "more.csv").write_text("case,site,sex\np,north,f\nq,south,m\n")
-    found = read_by(f"patient, {tmp_path / 'more.csv'}", annotations)
-    assert {name: values.to_dict() for name, values in found.items()} == {
-        "patient": {"p": "1", "q": "2"},
-        "site": {"p": "north", "q": "south"},
-        "sex": {"p": "f", "q": "m"},
-    }
-    lines = tmp_path / "cases.jsonl"
-    lines.write_text('{"id": "p", "labels": ["a", "b"], "site": "x"}\n{"id": "q", "labels": ["a"], "site": "y"}\n')
-    assert read_by("site", lines)["site"].to_dict() == read_column("site", lines).to_dict() == {"p": "x", "q": "y"}
-    assert read_by(None, annotations) is None
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def test_risk_of_what_is_missed(small):
         found.p_values({"A": small.predictions["A"]})
 
 
-def test_sampled_labels_converge_to_exact_weights(small):
+def test_sampled_labels_converge_and_one_is_split_conformal_prediction(small):
     exact = of_plausibility(small.posterior)
     dense = np.zeros((small.n, 5))
     many = sampled(exact, 100_000, 5, seed=1)
@@ -147,9 +147,6 @@ def test_sampled_labels_converge_to_exact_weights(small):
         for m in (50_000, None)
     ]
     np.testing.assert_allclose(*thresholds, atol=0.01)
-
-
-def test_one_sampled_label_is_split_conformal_prediction(small):
     found = pb.conformal(small.posterior, small.predictions, alpha=0.2, score="lac", samples=1, seed=3)
     labels = sampled(of_plausibility(small.posterior), 1, 5, seed=3).slots.class_index
     for name, p in small.predictions.items():
@@ -179,13 +176,10 @@ def test_random_numbers_belong_to_cases_by_name(small):
     np.testing.assert_array_equal(sets.sel(case=["new 4", "new 2"]), again)
 
 
-def test_a_heavy_penalty_keeps_sets_of_raps_small(small):
+def test_a_penalty_keeps_sets_small_and_logits_pass_a_softmax(small):
     fixed = pb.conformal(small.posterior, small.predictions, alpha=0.3, score="raps", penalty=10.0, free_ranks=2)
     assert fixed.predict({"A": small.predictions["A"]}).sum("class").max() <= 5
     assert fixed.score.free_ranks == 2
-
-
-def test_a_softmax_comes_first_for_logits(small):
     logits = {name: np.log(p) + 3 for name, p in small.predictions.items()}
     one = pb.conformal(small.posterior, logits, logits=True)
     other = pb.conformal(small.posterior, small.predictions)
@@ -288,7 +282,7 @@ def test_bad_arguments(small, arguments, match):
         pb.conformal(small.posterior, small.predictions, **arguments)
 
 
-def test_bad_data(small):
+def test_bad_data_and_new_cases(small):
     p = small.predictions["A"]
     with pytest.raises(pb.PredictionError, match="the score is nan"):
         pb.conformal(small.posterior, {"A": np.where(p == p.max(), np.nan, p)})
@@ -304,9 +298,6 @@ def test_bad_data(small):
     lost.posterior["posterior"]["plausibility"].values[..., 3] = np.nan
     with pytest.raises(pb.ArgumentError, match="not all numbers"):
         pb.conformal(lost.posterior, lost.predictions)
-
-
-def test_bad_new_cases(small):
     found = pb.conformal(small.posterior, small.predictions, alpha=0.45, score="aps")
     p = small.predictions["A"][:3]
     cases = [

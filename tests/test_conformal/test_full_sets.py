@@ -53,7 +53,7 @@ def test_sets_of_every_class_are_told():
     assert "every class" not in random.verdict()
 
 
-def test_the_prior_is_named_where_it_is_the_cause():
+def test_the_prior_is_named_where_it_is_the_cause_alone():
     annotations, predictions = flat(10, 51)
     posterior = posterior_of(annotations)
     found = pb.conformal(posterior, predictions, alpha=0.05)
@@ -69,6 +69,10 @@ def test_the_prior_is_named_where_it_is_the_cause():
     assert "prior" not in by_annotators.verdict()
     measured = pb.conformal_coverage(posterior, predictions, alpha=0.05, splits=2, progress=False)
     assert f"at least {least:.1f} of 10 classes" in measured.verdict()
+    annotations, predictions = flat(3, 51)
+    found = pb.conformal(posterior_of(annotations), predictions, alpha=0.15)
+    assert found.prior.least <= 1
+    assert "prior" not in found.verdict()
 
 
 def test_common_sets_are_those_of_the_strongest_prior():
@@ -76,13 +80,6 @@ def test_common_sets_are_those_of_the_strongest_prior():
     swept = pb.conformal_sweep(annotations, predictions, {"dirichlet-categorical": (10, 1)}, progress=False)
     weak, strong = (run.prior.least for run in swept.runs.values())
     assert weak < strong == swept.common.prior.least
-
-
-def test_a_prior_that_forces_nothing_is_not_named():
-    annotations, predictions = flat(3, 51)
-    found = pb.conformal(posterior_of(annotations), predictions, alpha=0.15)
-    assert found.prior.least <= 1
-    assert "prior" not in found.verdict()
 
 
 def test_a_prior_on_all_unnamed_classes_together_spreads_over_them():

@@ -77,7 +77,7 @@ def test_sets_are_the_classes_with_p_values_above_alpha(data, alpha):
     assert np.array_equal(inside[~near], (curve.p_values(new) > alpha)[~near])
 
 
-def test_one_label_each_without_ties_is_split_conformal_prediction():
+def test_labels_without_ties_have_the_published_ranks():
     """The quantile of textbooks: rank ⌈(n + 1)(1 − α)⌉ among the nonconformity scores."""
     random = np.random.default_rng(0)
     for n, alpha in [(19, 0.1), (20, 0.1), (99, 0.05), (100, 0.07), (57, 0.29)]:
@@ -85,10 +85,7 @@ def test_one_label_each_without_ties_is_split_conformal_prediction():
         rank = int(np.ceil(np.round((n + 1) * (1 - alpha), 9)))
         expected = np.sort(nonconformity)[rank - 1]
         assert -float(threshold_of(Steps.of(-nonconformity, np.ones(n)), alpha, n)[0]) == expected
-
-
-def test_sampled_labels_have_the_published_rank():
-    """⌊α m (n + 1)⌋ − m + 1 among the m n sampled scores (Stutz et al. 2023)."""
+    # ⌊α m (n + 1)⌋ − m + 1 among the m n sampled scores (Stutz et al. 2023).
     random = np.random.default_rng(1)
     for n, m, alpha in [(20, 10, 0.1), (31, 7, 0.2), (50, 3, 0.05)]:
         scores = random.random((n, m))
@@ -97,18 +94,17 @@ def test_sampled_labels_have_the_published_rank():
         assert float(found) == np.sort(scores.ravel())[rank - 1]
 
 
-def test_too_few_cases_give_every_class():
+def test_few_cases_batches_and_what_lies_beyond():
     for n in range(9):
         assert float(threshold_of(Steps.of(np.zeros(n), np.ones(n)), 0.1, n)[0]) == -np.inf
     assert float(threshold_of(Steps.of(np.zeros(9), np.ones(9)), 0.1, 9)[0]) == 0
-
-
-def test_batches_are_what_their_rows_are():
     random = np.random.default_rng(2)
     scores, weights = random.integers(0, 9, (5, 40)) / 9, random.random((5, 40)) / 4
     together = threshold_of(Steps.of(scores, weights), 0.3, 40)
     apart = [threshold_of(Steps.of(a, b), 0.3, 40) for a, b in zip(scores, weights, strict=True)]
     np.testing.assert_array_equal(together, np.transpose(apart))
+    found = Curve(np.array([1.0]), np.array([1.0]), 1).p_values(np.array([[0.0, 1.0], [2.0, -np.inf]]))
+    assert found.tolist() == [[0.5, 1.0], [1.0, 0.5]]
 
 
 def test_pieces_merge_to_the_curve_of_all(monkeypatch):
@@ -142,8 +138,3 @@ def test_joined_steps_only_raise_the_losses(monkeypatch):
     assert excess.max() < 8 * 3 * weights.sum() / 1000 / 20_001
     kept, _ = thinned(np.arange(10.0), np.ones(10), 10)
     assert len(kept) == 10
-
-
-def test_p_values_of_what_lies_beyond():
-    found = Curve(np.array([1.0]), np.array([1.0]), 1).p_values(np.array([[0.0, 1.0], [2.0, -np.inf]]))
-    assert found.tolist() == [[0.5, 1.0], [1.0, 0.5]]

@@ -24,29 +24,20 @@ def test_accuracy_rises_with_quality_from_chance_to_the_truth(truth):
     assert accuracy[-1] == 1
 
 
-def test_scores_are_finite_single_precision(truth):
+def test_scores_are_log_plausibilities_or_know_nothing(truth):
     for scores in simulate_classifiers(truth, (0.0, 0.5, 1.0)).values():
         assert scores.dtype == np.float32
         assert scores.shape == truth.shape
         assert np.isfinite(scores).all()
-
-
-def test_at_quality_one_the_scores_are_log_plausibilities():
     scores = simulate_classifiers(np.array([[0.5, 0.25, 0.25, 0.0]]), [1.0])["A"]
     np.testing.assert_allclose(scores[0, :3], np.log([0.5, 0.25, 0.25]), rtol=1e-6)
     assert scores[0, 3] == pytest.approx(-87.3, abs=0.1)
-
-
-def test_at_quality_zero_the_scores_know_nothing(truth):
     noise = simulate_classifiers(truth, [0.0])["A"]
     z = noise / np.log(truth).std(axis=1, keepdims=True)
     assert z.mean() == pytest.approx(0, abs=0.01)
     assert z.std() == pytest.approx(1, abs=0.01)
     correlation = np.corrcoef(z.ravel(), np.log(truth).ravel())[0, 1]
     assert correlation == pytest.approx(0, abs=0.01)
-
-
-def test_classifiers_are_independent_of_each_other(truth):
     scores = simulate_classifiers(truth, (0.0, 0.0))
     assert np.corrcoef(scores["A"].ravel(), scores["B"].ravel())[0, 1] == pytest.approx(0, abs=0.01)
 

@@ -76,15 +76,12 @@ def test_against_the_real_set(simulated, shared):
     assert distinct.mean() == pytest.approx(np.mean([len(n) for n in named]), rel=0.05)
 
 
-def test_classes_are_long_tailed(simulated):
+def test_plausibilities_are_positive_and_long_tailed(simulated):
     counts = np.bincount(simulated.annotations.entry_class, minlength=419)
     shares = counts / counts.sum()
     assert 0.25 < shares[:10].sum() < 0.45
     assert shares[:100].sum() > 0.85
     np.testing.assert_allclose(simulated.plausibilities.mean(axis=0), popularities(419), atol=0.015)
-
-
-def test_plausibilities_are_a_positive_simplex(simulated):
     truth = simulated.plausibilities
     assert truth.dtype == np.float32
     assert truth.shape == (5_000, 419)
@@ -138,10 +135,14 @@ def test_a_smaller_set_is_the_beginning_of_a_larger_one():
         np.testing.assert_array_equal(a, b[:n_entries])
 
 
-def test_the_seed_decides():
+def test_the_seed_decides_and_not_the_names():
     one, same, other = (simulate_differentials(20, n_classes=9, seed=s) for s in (1, 1, 2))
     np.testing.assert_array_equal(one.annotations.entry_class, same.annotations.entry_class)
     assert not np.array_equal(one.plausibilities, other.plausibilities)
+    a = simulate_differentials(2, n_classes=1000).annotations
+    assert list(a.cases) == ["case 000000", "case 000001"]
+    assert (a.classes[0], a.classes[-1]) == ("class 0001", "class 1000")
+    assert a.anonymous
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -150,13 +151,6 @@ def test_with_few_classes_annotations_are_cut(n_classes):
     named = np.bincount(simulated.annotations.entry_annotation)
     assert named.min() == 1
     assert named.max() == n_classes - 1
-
-
-def test_names_do_not_depend_on_the_number_of_cases():
-    a = simulate_differentials(2, n_classes=1000).annotations
-    assert list(a.cases) == ["case 000000", "case 000001"]
-    assert (a.classes[0], a.classes[-1]) == ("class 0001", "class 1000")
-    assert a.anonymous
 
 
 @pytest.mark.parametrize(

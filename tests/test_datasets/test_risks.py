@@ -7,17 +7,11 @@ from plausibly.datasets import simulate_risks
 from plausibly.errors import ArgumentError
 
 
-def test_levels_have_the_frequencies_of_the_real_set():
+def test_levels_are_as_frequent_as_in_the_real_set():
     levels = simulate_risks(20_000, seed=2)
     assert levels.dtype == np.int8
     # Four standard errors.
     np.testing.assert_allclose(np.bincount(levels, minlength=3) / 20_000, [0.48, 0.36, 0.16], atol=0.015)
-
-
-def test_fewer_classes_have_the_levels_of_the_first():
     assert simulate_risks(5, seed=3).tolist() == simulate_risks(50, seed=3)[:5].tolist()
-
-
-def test_no_classes():
     with pytest.raises(ArgumentError, match="n_classes must be a whole number of at least 1, but 0"):
         simulate_risks(0)

@@ -87,7 +87,7 @@ def test_many_pairs_in_portions_are_those_one_by_one():
     np.testing.assert_allclose(found, np.tile(one_by_one, 99), rtol=1e-13, atol=1e-13)
 
 
-def test_labels_without_boxes():
+def test_boxes_without_area_and_labels_without_boxes():
     some = [(0, 0, 1, 1)]
     assert Boxes("iou")([], []) == 0
     assert Boxes("iou")([], some) == 1
@@ -96,9 +96,6 @@ def test_labels_without_boxes():
     assert find_distance("box_giou", "braylan2022")([], []) == 1
     assert find_distance("box_giou", "braylan2022")([], some) == 1
     assert find_distance("box_count")([], some) == 1
-
-
-def test_boxes_without_area():
     point, other, line = (3, 3, 3, 3), (4, 3, 4, 3), (0, 0, 5, 0)
     for measure in ("iou", "giou"):
         assert BoxDistance(measure)(point, point) == 0

@@ -46,14 +46,11 @@ def test_area_and_box_may_be_given():
     assert Keypoints("iou")([box], [moved]) == pytest.approx(Boxes("iou")([(0, 0, 20, 20)], [(3, 0, 13, 10)]))
 
 
-def test_several_objects_match_best():
+def test_objects_match_best():
     one, two = [(0, 0), (10, 10)], [(50, 50), (60, 60)]
     assert find_distance("oks")([one, two], [two, one]) == 0
     assert find_distance("keypoint_count")([one, two], [one]) == 1
     assert find_distance("oks")([], []) == 0
     assert find_distance("oks")([one], []) == 1
-
-
-def test_single_objects_are_lifted_by_best_matches():
     ours, theirs = [[(0, 0), (10, 10)], [(50, 0), (60, 10)]], [[(0, 0), (10, 11)]]
     assert BestMatches(PoseDistance())(ours, theirs) == Keypoints()(ours, theirs)

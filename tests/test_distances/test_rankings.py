@@ -35,16 +35,13 @@ def test_correlation_over_the_union(a, b, coefficient, top, padding):
     assert found == pytest.approx(literal(a, b, coefficient, top, padding), abs=1e-9)
 
 
-def test_lists_without_members():
+def test_lists_without_members_and_padding_of_the_preset():
     for coefficient in ("kendall", "spearman"):
         distance = RankedLists(coefficient)
         assert distance([], []) == 0
         assert distance([], ["a"]) == 2
         assert distance(["a"], ["a"]) == 0
         assert distance(["a"], ["b"]) == 2
-
-
-def test_preset_pads_with_fifty():
     a, b = [3, 1, 4, 5, 9, 2], [3, 4, 1, 9, 8, 7]
     assert find_distance("tau", "braylan2022")(a, b) == pytest.approx(literal(a, b, "kendall", None, 50))
     assert find_distance("tau@5", "braylan2022")(a, b) == pytest.approx(literal(a, b, "kendall", 5, 50))

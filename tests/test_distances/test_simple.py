@@ -8,10 +8,16 @@ import pytest
 from plausibly.distances import Circular, Ordinal, Ratio, ShareUnequal, interval, nominal, rmse
 
 
-def test_nominal_takes_what_cannot_be_hashed():
+def test_categories_numbers_and_vectors():
     assert nominal([1, 2], [1, 2]) == 0
     assert nominal({"a": [1]}, {"a": [2]}) == 1
     assert nominal([1, 2], (1, 2)) == 1
+    assert interval(-1, 2.5) == 12.25
+    assert Ratio()(2, 6) == pytest.approx((4 / 8) ** 2)
+    assert Circular(24)(23, 1) == pytest.approx(math.sin(math.pi * 2 / 24) ** 2)
+    assert Circular(24)(1, 25) == 0
+    assert rmse([1, 2, 3, 4], [1, 2, 3, 8]) == 2
+    assert ShareUnequal()(["a", None, 3, 4], ["a", None, 4, 3]) == 0.5
 
 
 def test_ordinal_counts_what_lies_between():
@@ -24,15 +30,3 @@ def test_ordinal_counts_what_lies_between():
     levels = Ordinal(["low", "middle", "high"])
     same = levels.between(levels.encode(["high", "low", "middle"], counts[[2, 0, 1]]), np.array([1]), np.array([0]))
     assert same == (4 + 2 + 6 - (4 + 6) / 2) ** 2
-
-
-def test_numbers():
-    assert interval(-1, 2.5) == 12.25
-    assert Ratio()(2, 6) == pytest.approx((4 / 8) ** 2)
-    assert Circular(24)(23, 1) == pytest.approx(math.sin(math.pi * 2 / 24) ** 2)
-    assert Circular(24)(1, 25) == 0
-
-
-def test_vectors():
-    assert rmse([1, 2, 3, 4], [1, 2, 3, 8]) == 2
-    assert ShareUnequal()(["a", None, 3, 4], ["a", None, 4, 3]) == 0.5

@@ -36,12 +36,9 @@ def test_f1_token_by_token(a, b, range_, tag):
     assert find_distance("span_count")(a, b) == abs(len(a) - len(b))
 
 
-def test_mappings_and_tuples_are_alike():
+def test_forms_of_spans_and_empty_labels():
     assert find_distance("span_f1")([{"start": 0, "end": 3, "label": "x"}], [(0, 3, "x")]) == 0
     assert find_distance("span_f1")([(0, 3)], [(0, 3, None)]) == 0
-
-
-def test_empty_labels():
     assert SpanF1()([], [(0, 1, "x")]) == 1
     assert SpanF1()([], []) == 0
     assert find_distance("span_f1", "braylan2022")([], []) == 1

@@ -55,10 +55,14 @@ def test_every_file_gives_the_same_labels(tmp_path, suffix):
     assert facts(Labels.of(str(path))) == EXPECTED
 
 
-def test_nested_mapping():
+def test_mappings_and_frames_of_polars():
     labels = Labels.of({"p": {"ann": [1, 2], "bob": None}, "q": {"ann": [1]}})
     assert facts(labels) == [("p", "ann", [1, 2], 0), ("q", "ann", [1], 2)]
     assert labels.n_missing == 1
+    frame = pl.DataFrame({"case": [1, 1], "annotator": [1, 2], "label": [{"a": 1}, {"a": 2}]})
+    assert Labels.of(frame).values.tolist() == [{"a": 1}, {"a": 2}]
+    frame = pl.DataFrame({"case": [1, 1], "annotator": [1, 2], "label": [[1], [1, 2]]})
+    assert Labels.of(frame).values.tolist() == [[1], [1, 2]]
 
 
 @pytest.mark.parametrize(
@@ -76,13 +80,6 @@ def test_labels_of_any_type_are_kept_as_they_are(values, make):
     labels = Labels.of(make(table))
     assert labels.values.dtype == object
     assert all(kept is given for kept, given in zip(labels.values, values, strict=True))
-
-
-def test_polars_lists_and_structs():
-    frame = pl.DataFrame({"case": [1, 1], "annotator": [1, 2], "label": [{"a": 1}, {"a": 2}]})
-    assert Labels.of(frame).values.tolist() == [{"a": 1}, {"a": 2}]
-    frame = pl.DataFrame({"case": [1, 1], "annotator": [1, 2], "label": [[1], [1, 2]]})
-    assert Labels.of(frame).values.tolist() == [[1], [1, 2]]
 
 
 @pytest.mark.parametrize(
@@ -110,16 +107,13 @@ def test_numbers_are_an_array(values, kind, make):
     assert labels.values.tolist() == [value for value in values if value is not None]
 
 
-def test_coded_labels_are_sorted_if_they_can_be():
+def test_labels_are_coded_and_further_columns_follow():
     names, code = Labels.of([("p", "a", "y"), ("p", "b", "x"), ("q", "a", "y")]).coded
     assert (names.tolist(), code.tolist()) == (["x", "y"], [1, 0, 1])
     names, code = Labels.of([("p", "a", "y"), ("p", "b", (1, 2)), ("q", "a", "y")]).coded
     assert (names.tolist(), code.tolist()) == (["y", (1, 2)], [0, 1, 0])
     names, code = Labels.of([("p", "a", 3), ("p", "b", 1)]).coded
     assert (names.tolist(), code.tolist()) == ([1, 3], [1, 0])
-
-
-def test_further_columns_follow_their_labels():
     table = TABLE.assign(confidence=[0.1, 0.2, 0.3, 0.4, 0.5], group=[1, 2, 1, 2, 1], other=0)
     labels = Labels.of(table, columns=["confidence"], optional=["group", "absent"])
     assert list(labels.columns) == ["confidence", "group"]
@@ -129,9 +123,6 @@ def test_further_columns_follow_their_labels():
     kept = labels.select(labels.case == 0)
     assert (len(kept), kept.start.tolist(), kept.cases.tolist()) == (3, [0, 3, 3], ["q", "p"])
     assert kept.floats("confidence").tolist() == [0.1, 0.5, 0.3]
-
-
-def test_labels_pass_through():
     labels = Labels.of(TABLE)
     assert Labels.of(labels) is labels
     with pytest.raises(AnnotationError, match="read without the column 'group'; read them with it"):
@@ -162,7 +153,7 @@ def test_faults_are_named(fault):
         Labels.of(source)
 
 
-def test_files_are_named(tmp_path):
+def test_faults_of_files_cells_and_arguments(tmp_path):
     with pytest.raises(FileError, match=r"nowhere\.csv: the file does not exist"):
         Labels.of(tmp_path / "nowhere.csv")
     (tmp_path / "a.csv").write_text("case,annotator,label\np,,x\n")
@@ -170,9 +161,6 @@ def test_files_are_named(tmp_path):
         Labels.of(tmp_path / "a.csv")
     with pytest.raises(FileError, match=r"the suffix '\.xml' names no format read here"):
         Labels.of("a.xml")
-
-
-def test_arguments_and_cells():
     with pytest.raises(ArgumentError, match='missing must be "drop" or "error"'):
         Labels.of(TABLE, missing="keep")
     with pytest.raises(AnnotationError, match=r"row 4 \(case 'p', annotator 'bob'\): the label is missing; fill it"):

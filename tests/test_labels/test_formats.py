@@ -81,13 +81,10 @@ def test_tables_of_every_suffix_are_alike(tmp_path, write):
     assert cells(read_labels(tmp_path / "a.csv", "text"))["7", "bob"] == "[]"
 
 
-def test_cells_that_are_lists_already(tmp_path):
+def test_tables_of_lists_by_names_of_columns(tmp_path, write):
     frame = pd.DataFrame({"case": ["p", "p"], "annotator": ["a", "b"], "label": [[1, 2], [2, 1]]})
     frame.to_parquet(tmp_path / "a.parquet")
     assert cells(read_labels(tmp_path / "a.parquet")) == {("p", "a"): [1, 2], ("p", "b"): [2, 1]}
-
-
-def test_columns_by_name(write):
     path = write("a.csv", "who,photo,label,annotation\nann,7,1,2\nbob,7,3,4\n")
     with pytest.raises(AnnotationError, match=r"a.csv: the table has no column 'case' .*; say with case= which"):
         read_labels(path)
@@ -95,11 +92,11 @@ def test_columns_by_name(write):
         read_labels(path, case="photo", annotator="who")
     found = read_labels(path, case="photo", annotator="who", label="annotation")
     assert cells(found) == {("7", "ann"): 2, ("7", "bob"): 4}
-
-
-def test_nested_json(write):
     path = write("a.json", {"p": {"ann": [1, 2], "bob": [2]}})
     assert cells(read_labels(path)) == {("p", "ann"): [1, 2], ("p", "bob"): [2]}
+    path = write("a.csv", "case,annotator,label\np,ann,null\np,bob,wart\n")
+    assert read_labels(path).n_missing == 1
+    assert read_labels(path, "text").values.tolist() == ["null", "wart"]
 
 
 COCO = {
@@ -112,7 +109,7 @@ COCO = {
 }
 
 
-def test_coco(write):
+def test_coco_of_one_or_several_annotators(write):
     path = write("all.json", COCO)
     boxes = {("cat.jpg", "ann"): [(1, 2, 11, 22), (5, 5, 6, 6)], ("dog.jpg", "bob"): [(0, 0, 3, 3)]}
     assert cells(read_labels(path, "boxes")) == boxes
@@ -122,6 +119,9 @@ def test_coco(write):
     assert found["dog.jpg", "ann"] == [(0, 0, 3, 3)]
     found = cells(read_labels({"eve": other}, "keypoints"))
     assert found["dog.jpg", "eve"] == [{"keypoints": [0, 0, 2, 3, 3, 1], "bbox": [0, 0, 3, 3], "area": 7}]
+    path = write("a.json", {**COCO, "annotations": [{"image_id": 4, "bbox": [0, 0, 1, 1]}]})
+    with pytest.raises(AnnotationError, match="annotation 1 does not name its annotator; give one file per annotator"):
+        read_labels(path, "boxes")
 
 
 @pytest.mark.parametrize(
@@ -159,18 +159,6 @@ def test_coco_of_another_shape(write, images, annotations, message):
     content = {"annotations": annotations} | ({"images": images} if images else {})
     with pytest.raises(AnnotationError, match=message):
         read_labels({"ann": write("a.json", content)}, "boxes")
-
-
-def test_null_in_a_cell_is_a_missing_label_but_in_text(write):
-    path = write("a.csv", "case,annotator,label\np,ann,null\np,bob,wart\n")
-    assert read_labels(path).n_missing == 1
-    assert read_labels(path, "text").values.tolist() == ["null", "wart"]
-
-
-def test_coco_without_annotators(write):
-    path = write("a.json", {**COCO, "annotations": [{"image_id": 4, "bbox": [0, 0, 1, 1]}]})
-    with pytest.raises(AnnotationError, match="annotation 1 does not name its annotator; give one file per annotator"):
-        read_labels(path, "boxes")
 
 
 def test_bio(write):
@@ -241,12 +229,9 @@ def test_one_annotators_files_that_cannot_be_read(write, tmp_path):
         read_labels({"ann": tmp_path}, "spans")
 
 
-def test_one_annotators_json_by_case(write):
+def test_json_by_case(write):
     found = read_labels({"ann": write("a.json", {"p": [1], "q": [2]}), "bob": write("b.json", {"p": [1]})})
     assert cells(found) == {("p", "ann"): [1], ("q", "ann"): [2], ("p", "bob"): [1]}
-
-
-def test_kinds_of_labels_in_nested_json(write):
     path = write("all.json", {"1": {"ann": "B-X I-X", "bob": "O O"}})
     assert cells(read_labels(path, "bio")) == {("1", "ann"): [(0, 2, "X")], ("1", "bob"): []}
     found = read_labels({"ann": write("ann.json", {"1": "B-X I-X"}), "bob": write("bob.json", {"1": "O O"})}, "bio")
@@ -255,14 +240,11 @@ def test_kinds_of_labels_in_nested_json(write):
         read_labels(write("all.json", {"1": {"ann": "X"}}), "bio")
 
 
-def test_further_columns_of_one_annotators_file(write):
+def test_columns_and_trees_of_one_annotators_file(write):
     path = write("a.conll", "EU NNP B-NP B-ORG\nrejects VBZ B-VP O\n")
     assert cells(read_labels({"ann": path}, "bio")) == {("1", "ann"): [(0, 1, "ORG")]}
     with pytest.raises(FileError, match="line 2 is 'rejects O'; write a token and its tags, in equally many columns"):
         read_labels({"ann": write("b.conll", "EU NNP B-NP B-ORG\nrejects O\n")}, "bio")
-
-
-def test_trees_over_several_lines(write):
     path = write("a.mrg", "( (S\n    (NP the dog)\n    (VP ran)))\n\n(S (NP dog))\n")
     found = cells(read_labels({"ann": path}))
     assert [" ".join(found[number, "ann"].split()) for number in "12"] == [

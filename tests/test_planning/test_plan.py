@@ -24,7 +24,7 @@ def plan(two):
     return pb.plan(two.posterior, two.predictions, budget=12, progress=False)
 
 
-def test_a_plan_spends_its_budget_on_the_largest_values(plan, two):
+def test_a_plan_spends_its_budget_on_the_largest_values_and_says_so(plan, two):
     table = plan.table
     assert table["labels"].sum() == 12
     assert table["place"].tolist() == list(range(1, 25))
@@ -35,9 +35,17 @@ def test_a_plan_spends_its_budget_on_the_largest_values(plan, two):
     assert "standard deviation of the top-1 accuracy (root mean square over the classifiers)" in plan.verdict()
     totals = plan.forecast.groupby("labels").first()["cost"]
     assert totals.index.tolist() == totals.tolist()
+    assert plan.advice[0].startswith("For a claim about these 24 cases: ask for 12 more labels on")
+    assert "narrow from" in plan.verdict()
+    assert repr(plan).count("\n") > 3
+    json.dumps(plan.tasks())
+    assert [task["data"]["case"] for task in plan.tasks()] == plan.chosen["case"].tolist()
+    for claim in ("these 24 cases:", "new cases like these:"):
+        assert plan.verdict().count(f"For a claim about {claim}") == 1
+    assert "instead" not in plan.verdict()
 
 
-def test_values_are_the_percentages_by_which_labels_narrow_the_interval(plan):
+def test_values_and_the_forecast_are_those_of_brute_force(plan):
     from tests.test_planning.test_values import removed_by
 
     before, after = (np.array([removed_by(counts, n) for counts in COUNTS]) for n in (0, 1))
@@ -45,6 +53,14 @@ def test_values_are_the_percentages_by_which_labels_narrow_the_interval(plan):
     found = plan.table.set_index(plan.table["case"].astype(int))["value"].sort_index()
     assert expected.max() > 0.4
     np.testing.assert_allclose(found, expected, atol=0.05)
+    # The variance afterwards is the sum of what so many labels leave of each case.
+    from tests.test_planning.test_values import removed_by
+
+    labels = plan.table.set_index(plan.table["case"].astype(int))["labels"]
+    left = sum(removed_by(counts, int(labels[case])) for case, counts in enumerate(COUNTS))
+    before = sum(removed_by(counts, 0) for counts in COUNTS)
+    width = plan.forecast[(plan.forecast["classifier"] == "A") & (plan.forecast["versus"] == "")]["width"]
+    assert width.iloc[-1] / width.iloc[0] == pytest.approx(np.sqrt(left / before), rel=0.02)
 
 
 def test_forecast_widths_fall_and_planning_beats_chance(plan, two):
@@ -58,17 +74,6 @@ def test_forecast_widths_fall_and_planning_beats_chance(plan, two):
     pair = plan.forecast[plan.forecast["versus"] == "B"]
     assert (pair["decided_lower"] <= pair["decided"]).all()
     assert (pair["decided"] <= pair["decided_upper"]).all()
-
-
-def test_the_forecast_is_the_mean_over_brute_force(plan):
-    """The variance afterwards is the sum of what so many labels leave of each case."""
-    from tests.test_planning.test_values import removed_by
-
-    labels = plan.table.set_index(plan.table["case"].astype(int))["labels"]
-    left = sum(removed_by(counts, int(labels[case])) for case, counts in enumerate(COUNTS))
-    before = sum(removed_by(counts, 0) for counts in COUNTS)
-    width = plan.forecast[(plan.forecast["classifier"] == "A") & (plan.forecast["versus"] == "")]["width"]
-    assert width.iloc[-1] / width.iloc[0] == pytest.approx(np.sqrt(left / before), rel=0.02)
 
 
 @pytest.fixture(scope="module")
@@ -114,20 +119,6 @@ def test_labels_do_not_inform_a_prior_that_is_not_learned_from_them(shared, two)
     assert _learned_from(two.posterior, two.annotations) == np.inf
 
 
-def test_advice_says_what_to_do_and_the_report_takes_it(plan):
-    assert plan.advice[0].startswith("For a claim about these 24 cases: ask for 12 more labels on")
-    assert "narrow from" in plan.verdict()
-    assert repr(plan).count("\n") > 3
-    json.dumps(plan.tasks())
-    assert [task["data"]["case"] for task in plan.tasks()] == plan.chosen["case"].tolist()
-
-
-def test_there_is_one_instruction_for_every_claim(plan):
-    for claim in ("these 24 cases:", "new cases like these:"):
-        assert plan.verdict().count(f"For a claim about {claim}") == 1
-    assert "instead" not in plan.verdict()
-
-
 def test_labels_are_asked_for_as_long_as_they_narrow_the_interval(two):
     plan = pb.plan(two.posterior, {"A": two.predictions["A"]}, budget=150, progress=False)
     asked = int(re.search(r"ask for (\d+) more labels", plan.advice[0]).group(1))
@@ -149,13 +140,16 @@ def test_advice_begins_with_the_fact_that_nothing_is_gained():
     assert "sk for" not in found.verdict()
 
 
-def test_no_labels_are_asked_for_under_a_model_that_does_not_learn_from_them(two):
+def test_a_model_that_does_not_learn_is_asked_no_labels(two):
     posterior = pb.aggregate(two.annotations, "prirn", seed=0, progress=False)
     with pytest.warns(PlausiblyWarning, match="its intervals do not narrow"):
         found = pb.plan(posterior, two.predictions, budget=12, progress=False)
     assert "no label narrows" in found.advice[0]
     assert "sk for" not in found.verdict()
     assert "narrow from" not in found.verdict()
+    posterior = pb.aggregate(two.annotations, "prirn", seed=0, draws=50, progress=False)
+    with pytest.warns(PlausiblyWarning, match="do not narrow"):
+        parse_annotators(posterior, two.annotations, None, None)
 
 
 @pytest.mark.slow
@@ -188,7 +182,7 @@ def test_a_budget_goes_to_one_case_if_the_comparison_depends_on_it_alone(two):
     assert "difference between A and B in top-1 accuracy" in plan.verdict()
 
 
-def test_annotators_differ_in_reliability_and_cost(two):
+def test_annotators_differ_and_nobody_is_asked_twice(two):
     table = pd.DataFrame({"annotator": ["ann", "bob"], "reliability": [3.0, 1.0], "cost": [1.0, 1.0]})
     asked = parse_annotators(two.posterior, two.annotations, table, None)
     assert asked.settings == ((1.0, 1.0), (1.0, 3.0))
@@ -198,6 +192,11 @@ def test_annotators_differ_in_reliability_and_cost(two):
     )
     assert best.tolist() == [0, 1]  # 2.5 for 2, and 1 for 1
     assert cost.tolist() == [2.0, 1.0]
+    rankings = {"p": {"ann": [["a"]], "bob": [["b"]]}, "q": {"ann": [["a"]]}}
+    annotations = pb.Annotations.from_rankings({"cases": rankings}, classes="ab")
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", seed=0, progress=False)
+    asked = parse_annotators(posterior, annotations, {"ann": 1.0, "bob": 1.0, "cat": 1.0}, None)
+    assert asked.free.tolist() == [[False, False], [False, True], [True, True]]
 
 
 @pytest.mark.slow
@@ -208,26 +207,12 @@ def test_the_cheaper_of_two_equal_annotators_is_asked(two):
     assert (found.chosen["labels"] == 1).all()
 
 
-def test_nobody_is_asked_twice_about_a_case():
-    rankings = {"p": {"ann": [["a"]], "bob": [["b"]]}, "q": {"ann": [["a"]]}}
-    annotations = pb.Annotations.from_rankings({"cases": rankings}, classes="ab")
-    posterior = pb.aggregate(annotations, "dirichlet-categorical", seed=0, progress=False)
-    asked = parse_annotators(posterior, annotations, {"ann": 1.0, "bob": 1.0, "cat": 1.0}, None)
-    assert asked.free.tolist() == [[False, False], [False, True], [True, True]]
-
-
 def test_labels_go_where_they_pay():
     order = allocate(np.array([[4.0, 6.0], [3.0, 5.9], [0.0, 0.0]]), np.array([2.0, 1.0, 1.0]), 3.0)
     assert order.case.tolist() == [1, 1]  # the gains of case 0 are 2 and 1 per cost, those of case 1 are 3 and 2.9
     assert allocate(np.zeros((2, 2)), np.ones(2), 5).case.size == 0
     # One label of case 0 cannot overturn anything, two can.
     assert allocate(np.array([[0.0, 4.0], [1.5, 1.6]]), np.ones(2), 2).case.tolist() == [0, 0]
-
-
-def test_a_model_that_does_not_learn_is_said_to_do_so(two):
-    posterior = pb.aggregate(two.annotations, "prirn", seed=0, draws=50, progress=False)
-    with pytest.warns(PlausiblyWarning, match="do not narrow"):
-        parse_annotators(posterior, two.annotations, None, None)
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def values(source):
     return value(source)
 
 
-def test_variance_removed_is_that_of_brute_force(values, two):
+def test_variance_information_and_effective_draws_have_closed_forms(values, two):
     before = np.array([removed_by(counts, 0) for counts in COUNTS])
     after = np.array([removed_by(counts, 1) for counts in COUNTS])
     for row in range(2):
@@ -72,10 +72,15 @@ def test_variance_removed_is_that_of_brute_force(values, two):
     agree = two.predictions["A"].argmax(1) == two.predictions["B"].argmax(1)
     np.testing.assert_allclose(values.removed[0, 2][agree], 0, atol=1e-6)
     np.testing.assert_allclose(values.removed[0, 2][~agree], 4 * values.removed[0, 0][~agree], rtol=1e-3)
-
-
-def test_information_is_its_closed_form(values):
     np.testing.assert_allclose(values.information[0], dirichlet_information(COUNTS + 1.0), atol=0.005)
+    expected = []
+    for counts in COUNTS:
+        shapes = counts + 1.0
+        total = shapes.sum()
+        # The effective share after label y is (E λ_y)² / E λ_y².
+        share = [(a / total) ** 2 / (a * (a + 1) / total / (total + 1)) for a in shapes]
+        expected.append(4_000 / sum(a / total / s for a, s in zip(shapes, share, strict=True)))
+    np.testing.assert_allclose(values.effective[0], expected, rtol=0.03)
 
 
 @pytest.mark.slow
@@ -90,17 +95,6 @@ def test_further_labels_are_those_of_brute_force(source, two):
     away = (bank.information[:, 0] - dirichlet_information(shapes)) / information_error(shapes, 400)
     assert np.abs(away).max() < 4
     assert (np.diff(bank.information, axis=1) > 0).all()
-
-
-def test_effective_draws_fall_with_what_a_label_says(values):
-    expected = []
-    for counts in COUNTS:
-        shapes = counts + 1.0
-        total = shapes.sum()
-        # The effective share after label y is (E λ_y)² / E λ_y².
-        share = [(a / total) ** 2 / (a * (a + 1) / total / (total + 1)) for a in shapes]
-        expected.append(4_000 / sum(a / total / s for a, s in zip(shapes, share, strict=True)))
-    np.testing.assert_allclose(values.effective[0], expected, rtol=0.03)
 
 
 @pytest.mark.slow

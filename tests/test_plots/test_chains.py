@@ -30,14 +30,11 @@ def posterior():
     )
 
 
-def test_a_trace_is_a_line_per_chain_of_the_worst_class(posterior):
+def test_a_trace_is_a_line_per_chain(posterior):
     ax = plots.trace(posterior, "<r>")
     draws = posterior["posterior"]["plausibility"].values[..., SLOTS.start[3] - 1]
     assert [line.get_ydata().tolist() for line in ax.lines] == draws.tolist()
     assert ax.get_title(loc="left") == "<r>: all unnamed classes"
-
-
-def test_a_class_can_be_chosen(posterior):
     ax = plots.trace(posterior, "17", "b")
     assert ax.get_title(loc="left") == "case 17: b"
     draws = posterior["posterior"]["plausibility"].values[..., SLOTS.start[3] + 1]
@@ -117,24 +114,15 @@ def table(**columns):
     return xr.Dataset({k: ("case", v) for k, v in values.items()}, {"case": ["p", "q", "r"]}, {"chains": 2})
 
 
-def test_the_worst_case_is_the_first():
+def test_convergence_shows_the_worst_first_and_every_known_diagnostic():
     ax = plots.convergence(table())
     assert ax.lines[0].get_ydata().tolist() == [1.4, 1.1, 1.0]
     assert ax.lines[1].get_ydata().tolist() == [1.4, 1.1]
     assert ax.get_title(loc="left") == "not converged: q, r"
-
-
-def test_cases_without_a_value_are_left_out():
     ax = plots.convergence(table(), "e_bfmi")
     assert ax.lines[0].get_ydata().tolist() == [0.2, 1.0]
-
-
-def test_effective_draws_are_asked_of_every_chain():
     ax = plots.convergence(table(ess_bulk=[900.0, 800.0, 100.0]), "ess_bulk")
     assert ax.lines[2].get_ydata() == [200, 200]
-
-
-def test_every_diagnostic_that_is_known_has_a_panel():
     figure = plots.convergence_overview(table(at_max_depth=[np.nan] * 3))
     assert [ax.get_ylabel() for ax in figure.axes] == ["R-hat", "E-BFMI"]
     with pytest.raises(ArgumentError, match="'at_max_depth' is not a diagnostic of these draws: choose from r_hat"):

@@ -17,7 +17,7 @@ def judged():
     return judge(rows, models, model=None, by=by, replicates=50, progress=False)
 
 
-def test_four_questions_with_their_answers(judged):
+def test_four_questions_and_hollow_groups(judged):
     figure = judgement(judged, "B")
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     assert titles == [
@@ -25,9 +25,6 @@ def test_four_questions_with_their_answers(judged):
     ]
     shown = figure.axes[1].get_yticklabels()
     assert {text.get_text() for text in shown} == {"ann", "bob", "cy"}
-
-
-def test_groups_of_few_cases_are_hollow(judged):
     ax = judgement_by_group(judged, "A")
     assert [text.get_text() for text in ax.get_yticklabels()] == ["0 (40)", "1 (10)"]
     faces = [line.get_markerfacecolor() for line in ax.lines if line.get_marker() == "o"]

@@ -58,7 +58,7 @@ def captions(text):
     return {unescape(words): name for name, words in found}
 
 
-def test_metrics_of_two_classes_are_those_of_the_evaluation(two):
+def test_tables_of_two_classes_are_those_of_the_evaluation(two):
     _, text, page, results = two
     starts = "Against what most experts would name, under rec [94 %", "Against what one expert would say [94 %"
     names = [next(name for words, name in captions(text).items() if words.startswith(start)) for start in starts]
@@ -71,9 +71,6 @@ def test_metrics_of_two_classes_are_those_of_the_evaluation(two):
             for words, cell in zip(heading[1:], cells[1:], strict=True):
                 row = table.loc[cells[0], TWO[words]]
                 assert cell == value_and_interval(row["mean"], row["total_lower"], row["total_upper"])
-
-
-def test_the_four_numbers_of_a_table_of_two_classes(two):
     _, text, page, (results, _) = two
     heading, *rows = page.tables[
         captions(text)[
@@ -93,24 +90,24 @@ def test_the_four_numbers_of_a_table_of_two_classes(two):
     assert of_a[0] + of_a[1] == pytest.approx(of_a[2], abs=0.11)
 
 
-def test_two_classes_have_curves_against_both_truths(two):
+def test_two_classes_have_curves_the_auroc_and_intervals(two):
     _, _, page, _ = two
     alts = [attrs["alt"] for tag, attrs in page.tags if tag == "img"]
     for words in ("ROC curve", "Calibration", "Net benefit", "Precision and recall"):
         assert [alt.endswith(f"({n} of 2)") for n, alt in enumerate((a for a in alts if a.startswith(words)), 1)] == [
             True
         ] * 2
-
-
-def test_the_first_screen_says_the_auroc(two):
     _, text, _, (results, _) = two
     table = pb.summary(results).set_index(["classifier", "metric"])
     row = table.loc["A", "auroc"]
     said = f"A has AUROC {row['mean']:.2f} ({row['total_lower']:.2f} to {row['total_upper']:.2f})"
     assert f"Against what most experts would name, {said}, sensitivity" in unescape(text).split('id="details"')[0]
+    _, text, _, _ = two
+    for all_cases in re.findall(r"60\.0 \[[^\]]*\]", unescape(text)):
+        assert float(all_cases.rstrip("]").split()[-1]) <= 60
 
 
-def test_metrics_of_three_classes_are_those_of_the_evaluation(three):
+def test_metrics_and_confusions_of_three_classes(three):
     _, text, page, results = three
     table = pb.summary(results).set_index(["classifier", "metric", "class"])
     for name in "AB":
@@ -128,9 +125,6 @@ def test_metrics_of_three_classes_are_those_of_the_evaluation(three):
         assert matrix[0] == ["Truth", f"Named {EVIL}", "Named b & c", "Named d", "All"]
         of_true = results["confusion"].sel(classifier=name, true_class="b & c").mean("draw").values * 60
         assert matrix[2] == ["b & c", *(f"{n:.1f}" for n in of_true), f"{of_true.sum():.1f}"]
-
-
-def test_the_largest_confusions_are_named(three):
     swept, text, _, results = three
     row = pb.evaluation.largest_confusions(results.sel(classifier=["B"])).iloc[0]
     said = f"B most often names {row['named_class']} instead of {row['true_class']} in {row['cases']:.1f} ["
@@ -159,12 +153,6 @@ def test_classifiers_that_saw_the_labels_have_no_accuracy_and_no_rank():
     assert list(accuracies(swept)) == []
 
 
-def test_intervals_of_numbers_of_cases_end_at_all_cases(two):
-    _, text, _, _ = two
-    for all_cases in re.findall(r"60\.0 \[[^\]]*\]", unescape(text)):
-        assert float(all_cases.rstrip("]").split()[-1]) <= 60
-
-
 def test_groups_have_the_metrics_of_several_classes_too():
     annotations, predictions = labelled(3)
     swept, text, page = pages(annotations, predictions, by={"site": np.arange(60) % 2})
@@ -189,17 +177,13 @@ def test_the_prior_of_a_recommended_run_is_not_to_be_learned_again():
     assert "Learn the prior from all cases" not in render(swept)
 
 
-def test_hard_labels_have_neither_order_nor_calibration():
+def test_scores_that_are_no_probabilities_have_no_calibration():
     annotations, predictions = labelled(2)
     hard = {"A": np.eye(2)[predictions["A"].argmax(axis=1)]}
     _, text, page = pages(annotations, hard, {"majority-vote": None}, k=1)
     name = next(found for words, found in captions(text).items() if words.startswith("Against what one expert"))
     assert page.tables[name][0] == ["Classifier", "Sensitivity", "Specificity", "PPV", "NPV"]
     assert not any(attrs["alt"].startswith(("ROC", "Calibration")) for tag, attrs in page.tags if tag == "img")
-
-
-def test_scores_that_are_no_probabilities_have_an_order_but_no_calibration():
-    annotations, predictions = labelled(2)
     _, text, page = pages(annotations, {"A": np.log(predictions["A"])}, {"majority-vote": None}, k=1)
     name = next(found for words, found in captions(text).items() if words.startswith("Against what one expert"))
     assert page.tables[name][0] == ["Classifier", "AUROC", "Sensitivity", "Specificity", "PPV", "NPV"]

@@ -127,7 +127,7 @@ def page(text):
     return Page(text)
 
 
-def test_all_metrics_are_those_of_the_table(swept, page):
+def test_metrics_headline_and_certainty_are_those_of_the_tables(swept, page):
     rows = page.tables["metrics"][1:]
     expected = swept.metrics[~swept.metrics["metric"].isin(SAME_AS_ACCURACY)]
     assert len(rows) == len(expected) > 0
@@ -136,16 +136,6 @@ def test_all_metrics_are_those_of_the_table(swept, page):
         assert cells[1] == row["model"]
         assert cells[2] == ("" if np.isnan(row["reliability"]) else f"{row['reliability']:g}")
         assert cells[4:] == ["" if np.isnan(row[name]) else f"{row[name]:.4f}" for name in NUMBERS]
-
-
-def test_nothing_says_that_labels_help_under_a_model_that_does_not_learn(text):
-    assert "more labels" not in re.sub(
-        "more labels would not make a case more certain|where more labels would help", "", text
-    )
-    assert "plausibilities are not shares of annotators" in text
-
-
-def test_the_main_table_is_the_headline(swept, page):
     rows = [row[-7:] for row in page.tables["headline"][1:]]
     table = headline(swept)
     assert len(rows) == 3 * 2
@@ -155,6 +145,17 @@ def test_the_main_table_is_the_headline(swept, page):
         last = [short_shares(three) for three in shares]
         voted = [f"{row['top1_accuracy_voted']:.3f}", f"{row['top3_accuracy_voted']:.3f}"]
         assert cells == [row["classifier"], top1, voted[0], top3, voted[1], *last]
+    by_run = {row[0]: row[1:] for row in page.tables["certainty"][1:]}
+    for run in swept.runs:
+        means = [float(run.results[f"annotation_certainty_{size}"].mean()) for size in (1, 2)]
+        assert by_run[run.label][:2] == [f"{mean:.3f}" for mean in means]
+
+
+def test_nothing_says_that_labels_help_under_a_model_that_does_not_learn(text):
+    assert "more labels" not in re.sub(
+        "more labels would not make a case more certain|where more labels would help", "", text
+    )
+    assert "plausibilities are not shares of annotators" in text
 
 
 def test_the_headline_puts_the_best_first_and_compares_it_with_the_next(swept):
@@ -167,13 +168,6 @@ def test_the_headline_puts_the_best_first_and_compares_it_with_the_next(swept):
         np.testing.assert_array_equal(own[["better", "equal", "worse"]].iloc[0], list(found.values()))
         summary = pb.summary(run.results).set_index(["classifier", "metric"])
         np.testing.assert_equal(own["top3_accuracy_lower"].iloc[1], summary.loc[(second, "top3_accuracy"), "lower"])
-
-
-def test_certainty_is_the_mean_over_cases(swept, page):
-    by_run = {row[0]: row[1:] for row in page.tables["certainty"][1:]}
-    for run in swept.runs:
-        means = [float(run.results[f"annotation_certainty_{size}"].mean()) for size in (1, 2)]
-        assert by_run[run.label][:2] == [f"{mean:.3f}" for mean in means]
 
 
 def test_names_are_escaped(text, page):
@@ -208,26 +202,19 @@ def test_nothing_is_fetched(text, page):
         assert EVIL not in picture
 
 
-def test_links_within_the_page_lead_somewhere(page):
+def test_links_headings_tables_and_figures_are_complete(page):
     ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
     assert len(ids) == len(set(ids))
     wanted = [attrs["href"][1:] for tag, attrs in page.tags if tag == "a"]
     wanted += [attrs["aria-labelledby"] for _, attrs in page.tags if "aria-labelledby" in attrs]
     assert len(wanted) > 10
     assert set(wanted) <= set(ids)
-
-
-def test_headings_skip_no_level_and_tables_name_their_headers(page):
     levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
     assert all(attrs.get("scope") for tag, attrs in page.tags if tag == "th")
     tags = [tag for tag, _ in page.tags]
     assert tags.count("table") == tags.count("caption")
-
-
-def test_every_figure_has_a_caption_and_an_alternative(page):
-    tags = [tag for tag, _ in page.tags]
     # Panels, confusion matrices, ambiguity, certainty of 2 sizes, 2 metrics and all others by reliability, 2 rankings,
     # 2 histograms, 2 comparisons, cases.
     assert tags.count("figure") == tags.count("figcaption") == 1 + 1 + 3 + 3 + 2 + 2 + 2 + 1
@@ -291,7 +278,7 @@ def test_a_file_that_cannot_be_written(plain, tmp_path):
         pb.report(plain, tmp_path)
 
 
-def test_subgroups_are_those_of_the_sweep(swept, page):
+def test_subgroups_and_strata_are_those_of_the_sweep(swept, page):
     table = swept.runs[1].subgroups.set_index(["risk_level", "classifier", "metric"])
     rows = page.tables["risk-1"][2:]
     assert [row[0] for row in rows] == list(swept.classifiers)
@@ -306,9 +293,6 @@ def test_subgroups_are_those_of_the_sweep(swept, page):
         "",
         *(f"{what} cases on average (few)" for what in ("Low risk, 7", "High risk, 1")),
     ]
-
-
-def test_strata_are_means_over_cases(swept, page):
     header, cases, _, first, _ = page.tables["strata"]
     few = header.index("2 or 3 annotators")
     assert cases[few] == "8 (few)"
@@ -317,7 +301,7 @@ def test_strata_are_means_over_cases(swept, page):
     assert first[few] == f"{by_case.mean():.3f}"
 
 
-def test_undecided_cases_have_classes_annotations_and_choices(swept, text, page):
+def test_undecided_cases_have_the_classes_and_certainty_of_the_evaluation(swept, text, page):
     run, case = swept.runs[1], f"{EVIL} 7"
     assert str(run.excerpt["observed_data"]["case"].values[0]) == case
     assert '<h3 id="case-1">Case &lt;script&gt;' in text
@@ -330,19 +314,12 @@ def test_undecided_cases_have_classes_annotations_and_choices(swept, text, page)
     assert len(choices) == 3
     told = next(rows for rows in page.tables.values() if rows and rows[0] == ["Classifier", "Best first"])
     assert all(name in told[1][1] for name in choices)
-
-
-def test_the_certainty_of_an_undecided_case_is_that_of_the_evaluation(swept):
     run = swept.runs[1]
     certainty = run.results["annotation_certainty_1"]
     for case in undecided(swept, run):
         assert case.certainty == pytest.approx(float(certainty.sel(case=case.name)), abs=1e-6)
         assert case.certainty == pytest.approx(max(first for _, _, first in case.classes), abs=1e-6)
         assert sum(mean for _, mean, _ in case.classes) == pytest.approx(1, abs=1e-5)
-
-
-def test_the_card_of_a_case_begins_with_the_class_that_the_tables_name(swept):
-    run = swept.runs[1]
     name, last = f"{EVIL} 7", run.results["case"].size - 1
     card = next(case for case in undecided(swept, run) if case.name == name)
     assert card.classes[0][0] == run.results["top_class"].values[last]
@@ -433,10 +410,18 @@ def full(plain):
     return render(plain, **others, checks=pd.DataFrame({"x": range(500)}), audit=AUDIT)
 
 
-def test_an_audit_says_what_was_found_and_what_was_not(full):
+def test_audits_and_other_results_have_sections(full):
     assert Page(full).tables["audit"][1:] == [["lone cases", "3", "12", "'p', <b>q</b>", EVIL]]
     assert "Checks without findings: repeats." in full
     assert "<script" not in full
+    page = Page(full)
+    assert page.tables["comparison-2"] == [["model", "elpd", "warning", "note"], [EVIL, "-1,234.500", "yes", ""]]
+    assert len(page.tables["sensitivity-1"]) == 4
+    assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; is best." in full
+    assert "<figcaption>How they differ</figcaption>" in full
+    assert all(f'id="{name}"' in full for name in ("comparison", "checks", "sensitivity"))
+    assert extras(pd.DataFrame({"x": range(500)}))[0].left_out == 300
+    assert "300 more rows are left out" in full
 
 
 def test_another_size_of_certainty_is_enough():
@@ -447,20 +432,13 @@ def test_another_size_of_certainty_is_enough():
     assert 'id="strata"' not in text
 
 
-def test_what_is_no_audit_is_refused(plain):
+def test_what_is_no_audit_or_cannot_be_shown_is_refused(plain):
     with pytest.raises(ArgumentError, match="an audit is a table with the columns check, count, of, examples, meaning"):
         render(plain, audit=AUDIT.drop(columns="of"))
     with pytest.raises(ArgumentError, match="but a list was given"):
         render(plain, audit=[1])
-
-
-def test_other_results_have_sections_of_their_own(full):
-    page = Page(full)
-    assert page.tables["comparison-2"] == [["model", "elpd", "warning", "note"], [EVIL, "-1,234.500", "yes", ""]]
-    assert len(page.tables["sensitivity-1"]) == 4
-    assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; is best." in full
-    assert "<figcaption>How they differ</figcaption>" in full
-    assert all(f'id="{name}"' in full for name in ("comparison", "checks", "sensitivity"))
+    with pytest.raises(ArgumentError, match="the report takes sentences, data frames, figures"):
+        extras({"a": 7})
 
 
 @pytest.mark.parametrize(
@@ -492,16 +470,6 @@ def test_results_of_the_package_bring_their_words_and_figures():
         assert found[-1].columns
     assert len(extras(checked)[-1].rows) == len(checked.table)
     assert pyplot.get_fignums() == before
-
-
-def test_what_cannot_be_shown_is_refused():
-    with pytest.raises(ArgumentError, match="the report takes sentences, data frames, figures"):
-        extras({"a": 7})
-
-
-def test_long_tables_are_cut_and_say_so(full):
-    assert extras(pd.DataFrame({"x": range(500)}))[0].left_out == 300
-    assert "300 more rows are left out" in full
 
 
 def test_what_to_cite_depends_on_what_was_used(swept):

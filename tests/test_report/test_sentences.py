@@ -32,11 +32,8 @@ def unanimous():
     return pb.sweep(annotations, predictions, {"prirn": [3, 30]}, **FAST)
 
 
-def test_no_one_is_said_to_disagree_where_plausibilities_are_not_shares(unanimous):
+def test_a_model_that_does_not_learn_asks_for_no_labels_and_foretells_no_disagreement(unanimous):
     assert "keep disagreeing" not in whole(unanimous)
-
-
-def test_no_more_labels_are_asked_for_where_a_model_does_not_learn_from_them(unanimous):
     said = whole(unanimous)
     assert "more labels would help" not in said.replace("where more labels would help", "")
     assert "ask for more labels" not in said
@@ -106,23 +103,23 @@ def settings():
     return pb.sweep(annotations, predictions, {"dirichlet-categorical": [1, 10], "prirn": [10]}, **FAST)
 
 
-def test_the_headline_says_what_it_depends_on(settings):
+def test_the_headline_says_what_it_depends_on_and_counts_ties(settings):
     said = " ".join(sentences(settings, []))
     means = [100 * float(run.results["top1_accuracy"].sel(classifier="A").mean()) for run in settings.runs]
     assert f"{min(means):.1f} %" in said
     assert f"{max(means):.1f} %" in said
     assert lead(settings).label in said
     assert "these annotations alone" in said
-
-
-def test_the_headline_counts_tied_votes(settings):
     assert re.search(r"majority vote \(1 case tied", whole(settings))
-
-
-def test_settled_cases_are_told_for_every_reliability(settings):
     said = next(one for one in sentences(settings, []) if one.startswith("At reliability 1,"))
     other = int((settings.runs[1].results["annotation_certainty_1"] >= 0.95).sum())
     assert f"({other} at 10)" in said
+    # Both annotations of A's choice: two of three in five cases, one of two in the other.
+    first = next(sentences(settings, []))
+    assert f"A agrees with an expert in {100 * (5 * 2 / 3 + 1 / 2) / 6:.1f} %" in first
+    assert f"experts agree with each other in {100 * (5 * 1 / 3 + 0) / 6:.1f} %" in first
+    told = list(agreement(settings, settings.classifiers))
+    assert [one.count("experts agree with each other") for one in told] == [1, 0]
 
 
 @pytest.mark.parametrize(("labels", "noted"), [(["a", "b", "c"], True), (["a", "b", "c", "c"], False)])
@@ -172,15 +169,6 @@ def test_nothing_is_said_to_limit_accuracy_against_a_point_estimate():
     said = list(sentences(swept, []))
     assert all(said)
     assert not any("always chose" in one for one in [*said, attainable(swept, lead(swept))])
-
-
-def test_the_report_begins_with_what_needs_no_model(settings):
-    """Both annotations of A's choice: two of three in five cases, one of two in the other."""
-    first = next(sentences(settings, []))
-    assert f"A agrees with an expert in {100 * (5 * 2 / 3 + 1 / 2) / 6:.1f} %" in first
-    assert f"experts agree with each other in {100 * (5 * 1 / 3 + 0) / 6:.1f} %" in first
-    told = list(agreement(settings, settings.classifiers))
-    assert [one.count("experts agree with each other") for one in told] == [1, 0]
 
 
 def test_a_posterior_that_knows_the_predictions_underrates_none_of_them():
