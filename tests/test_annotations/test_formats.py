@@ -13,7 +13,7 @@ from plausibly.annotations import Annotations, read_annotations, write_annotatio
 from plausibly.annotations.io import _long_table
 from plausibly.annotations.io._write import without_names
 from plausibly.errors import AnnotationError, ArgumentError, FileError
-from tests.test_cli.run import plausibly
+from tests.test_cli.run import plausibly, refuse, succeed
 
 NAMED = Annotations.from_rankings(
     {"cases": {"p": {"ann": [["b"], ["a", "c"]]}, "q/r": {"bob": [["a"]], "ann": [["c"]]}}}, classes="abcd"
@@ -155,8 +155,7 @@ def test_convert_through_every_format(tmp_path):
     before = "0.json"
     for name, *more in steps:
         # A long table tells the classes that somebody named, which here are all.
-        result = plausibly("convert", tmp_path / before, tmp_path / name, *more)
-        assert result.exit_code == 0, result.output
+        succeed("convert", tmp_path / before, tmp_path / name, *more)
         assert as_votes(read_annotations(tmp_path / name)) == as_votes(COUNTED)
         before = name
     assert read_annotations(tmp_path / "5.json") == COUNTED
@@ -165,8 +164,7 @@ def test_convert_through_every_format(tmp_path):
 def test_convert_says_where_classes_are_needed_and_forgets_names_if_told_to(tmp_path):
     write_annotations(NAMED, tmp_path / "a.json")
     words = "convert", tmp_path / "a.json", tmp_path / "made" / "a.csv", "--write-classes", tmp_path / "made" / "c.txt"
-    result = plausibly(*words)
-    assert result.exit_code == 0, result.output
+    result = succeed(*words)
     assert "c.txt" in result.output.splitlines()[0]
     assert (tmp_path / "made" / "c.txt").read_text() == "a\nb\nc\nd\n"
     assert read_annotations(tmp_path / "made" / "a.csv", tmp_path / "made" / "c.txt") == NAMED
@@ -176,12 +174,10 @@ def test_convert_says_where_classes_are_needed_and_forgets_names_if_told_to(tmp_
         (["a.npy", "--as", "table"], "table are not written as .npy: use .csv or .parquet"),
         (["votes"], "the suffix '' names no format written here"),
     ):
-        result = plausibly("convert", tmp_path / "a.json", tmp_path / words[0], *words[1:])
-        assert result.exit_code == 2
+        result = refuse("convert", tmp_path / "a.json", tmp_path / words[0], *words[1:])
         assert sentence in result.output
     write_annotations(NAMED, tmp_path / "a.json")
-    refused = plausibly("convert", tmp_path / "a.json", tmp_path / "votes", "--as", "toi")
-    assert refused.exit_code == 2
+    refused = refuse("convert", tmp_path / "a.json", tmp_path / "votes", "--as", "toi")
     assert "--anonymous" in refused.output
     assert plausibly("convert", tmp_path / "a.json", tmp_path / "votes", "--as", "toi", "--anonymous").exit_code == 0
     assert as_votes(read_annotations(tmp_path / "votes")) == as_votes(NAMED)
@@ -190,8 +186,7 @@ def test_convert_says_where_classes_are_needed_and_forgets_names_if_told_to(tmp_
 def test_convert_notes_what_a_reader_left_out(tmp_path):
     done = '{"result": [{"from_name": "c", "type": "choices", "value": {"choices": ["x"]}}], "completed_by": 1}'
     (tmp_path / "e.json").write_text(f'[{{"id": 1, "annotations": [{done}, {{"was_cancelled": true}}]}}]')
-    result = plausibly("convert", tmp_path / "e.json", tmp_path / "a.json", "--control", "c")
-    assert result.exit_code == 0, result.output
+    result = succeed("convert", tmp_path / "e.json", tmp_path / "a.json", "--control", "c")
     assert "e.json: left out: 1 cancelled annotations." in result.output
 
 

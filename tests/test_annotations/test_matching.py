@@ -10,7 +10,7 @@ from plausibly.errors import ArgumentError, PlausiblyError, PredictionError
 from plausibly.groups import check_clusters, check_weights, read_groups
 from plausibly.planning._annotators import _cost_by_case
 from plausibly.predictions import read_predictions
-from tests.test_cli.run import plausibly
+from tests.test_cli.run import refuse, succeed
 
 N = 12
 CASES = np.random.default_rng(0).permutation(N).astype(str)  # named 0 to 11, in another order
@@ -58,13 +58,11 @@ def test_files_on_the_command_line(annotations, scores, tmp_path, no_report):
     table.to_csv(tmp_path / "sites.csv", index=False)
     words = "evaluate", tmp_path / "annotations.csv", "--model", "dirichlet-categorical", "--out", tmp_path / "out"
     given = (f"A={tmp_path / 'shuffled.csv'}", f"B={tmp_path / 'named.parquet'}", f"C={tmp_path / 'unnamed.parquet'}")
-    done = plausibly(*words, "--predictions", given[0], "--predictions", given[1], "--by", tmp_path / "sites.csv")
-    assert done.exit_code == 0, done.output
+    succeed(*words, "--predictions", given[0], "--predictions", given[1], "--by", tmp_path / "sites.csv")
     found = pd.read_csv(tmp_path / "out" / "metrics.csv").query("metric == 'top1_accuracy'")
     assert set(found["classifier"]) == {"A", "B"}
     assert (found["mean"] > 0.9).all()
-    refused = plausibly(*words, "--predictions", given[2])
-    assert refused.exit_code == 2
+    refused = refuse(*words, "--predictions", given[2])
     assert "counts the rows or names the cases" in " ".join(refused.output.split())
 
 

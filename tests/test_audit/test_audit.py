@@ -9,7 +9,7 @@ import pytest
 import plausibly as pb
 from plausibly.audit import COLUMNS, SERIOUS, serious
 from plausibly.errors import AnnotationError, ArgumentError
-from tests.test_cli.run import plausibly
+from tests.test_cli.run import plausibly, refuse, succeed
 
 CLASSES = ["corn", "melanoma", "nevus", "wart"]
 RANDOM = np.random.default_rng(0)
@@ -269,13 +269,11 @@ def file(tmp_path):
 
 
 def test_the_command_prints_findings_and_is_strict_if_asked(file, tmp_path):
-    result = plausibly("audit", file)
-    assert result.exit_code == 0, result.output
+    result = succeed("audit", file)
     assert "similar class names" in result.output
     assert "extreme ties" not in result.output  # found nothing
     assert result.output.splitlines()[-1].endswith("serious: similar class names.")
-    result = plausibly("audit", file, "--out", tmp_path / "audit.xlsx")
-    assert result.exit_code == 2
+    result = refuse("audit", file, "--out", tmp_path / "audit.xlsx")
     assert "a table must be a file in .csv or .parquet" in result.output
     assert plausibly("audit", file, "--strict").exit_code == 1
     file.write_text("case,annotator,class\np,ann,wart\n")
@@ -285,8 +283,7 @@ def test_the_command_prints_findings_and_is_strict_if_asked(file, tmp_path):
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_the_command_writes_all_checks(file, tmp_path, suffix):
     out = tmp_path / "made" / f"audit{suffix}"
-    result = plausibly("audit", file, "--out", out, "--quiet")
-    assert result.exit_code == 0, result.output
+    result = succeed("audit", file, "--out", out, "--quiet")
     assert len(result.output.splitlines()) == 1
     read = (pd.read_csv if suffix == ".csv" else pd.read_parquet)(out)
     assert read["check"].tolist() == pb.audit(file)["check"].tolist()
@@ -312,8 +309,7 @@ def test_scores_are_audited(tmp_path):
         pd.testing.assert_frame_equal(pb.audit(source).set_index("check"), found)
     with pytest.raises(ArgumentError, match=r"predictions are of classes, but the annotations are scores: give scores"):
         pb.audit(scores, {"A": np.ones((31, 2))})
-    done = plausibly("audit", tmp_path / "scores.csv", "--annotators", tmp_path / "who.csv")
-    assert done.exit_code == 0, done.output
+    done = succeed("audit", tmp_path / "scores.csv", "--annotators", tmp_path / "who.csv")
     who = pd.read_csv(tmp_path / "who.csv").set_index("annotator")
     assert who.loc["fay", "flag"] == "copies bob"
     assert "Of 6 annotators, 1 needs a look: fay copies bob." in done.output

@@ -2,15 +2,14 @@
 
 import pytest
 
-from tests.test_cli.run import plausibly
+from tests.test_cli.run import succeed
 
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory):
     """Simulated files of 12 cases and 6 classes."""
     folder = tmp_path_factory.mktemp("data")
-    result = plausibly("simulate", "--cases", 12, "--classes", 6, "--qualities", "0.9,0.5", "--out", folder)
-    assert result.exit_code == 0, result.output
+    succeed("simulate", "--cases", 12, "--classes", 6, "--qualities", "0.9,0.5", "--out", folder)
     return folder
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from tests.test_cli.run import plausibly
+from tests.test_cli.run import plausibly, refuse, succeed
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +30,7 @@ def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
     words = [data / "labels.csv", "--predictions", f"A={data / '0.9.csv'}", "--predictions", f"B={data / '0.7.csv'}"]
     words += ["--clusters", "patient", "--by", "kind", "--margin", 0.2, "--replicates", 200]
     words += ["--ci-prob", 0.9, "--seed", 3]
-    result = plausibly("discrepancy", *words, "--out", tmp_path / "out")
-    assert result.exit_code == 0, result.output
+    result = succeed("discrepancy", *words, "--out", tmp_path / "out")
     names = [
         "annotators.csv",
         "cases.csv",
@@ -59,16 +58,14 @@ def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
         f"Leaving out {first['annotator']} changes the results most: Δ of {first['model']} goes from" in result.stdout
     )
     assert len(pd.read_csv(tmp_path / "out" / "annotators.csv")) == 4
-    again = plausibly("discrepancy", *words, "--out", tmp_path / "again")
-    assert again.exit_code == 0
+    succeed("discrepancy", *words, "--out", tmp_path / "again")
     for name in names:
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
 
 def test_judge_writes_what_the_library_gives(data, tmp_path):
     words = [data / "labels.csv", "--predictions", f"A={data / '0.9.csv'}", "--clusters", "patient", "--by", "kind"]
-    result = plausibly("judge", *words, "--model", "none", "--replicates", 100, "--out", tmp_path / "out")
-    assert result.exit_code == 0, result.output
+    result = succeed("judge", *words, "--model", "none", "--replicates", 100, "--out", tmp_path / "out")
     names = ["annotators.csv", "groups.csv", "judge-1.png", "judge.csv", "judge.html"]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
     found = pb.agreement.judge(
@@ -84,8 +81,7 @@ def test_judge_writes_what_the_library_gives(data, tmp_path):
 
 
 def test_discrepancy_of_scores(data):
-    result = plausibly("discrepancy", data / "labels.csv", "--scores", f"S={data / 'scores.csv'}", "--positive", "1")
-    assert result.exit_code == 0, result.output
+    result = succeed("discrepancy", data / "labels.csv", "--scores", f"S={data / 'scores.csv'}", "--positive", "1")
     curve = pb.agreement.threshold_curve(data / "labels.csv", data / "scores.csv")
     assert f"{curve.cross_fitted().ratio:.3f} (" in result.stdout
 
@@ -97,8 +93,7 @@ def test_discrepancy_of_scores_by_group(tmp_path):
     (tmp_path / "a.csv").write_text("\n".join(["case,annotator,label,age", *rows]))
     (tmp_path / "s.csv").write_text("\n".join(["case,score", *(f"{c},{c % 2 + c / 100}" for c in range(32))]))
     words = [tmp_path / "a.csv", "--scores", f"S={tmp_path / 's.csv'}", "--by", "age", "--out", tmp_path]
-    result = plausibly("discrepancy", *words)
-    assert result.exit_code == 0, result.output
+    result = succeed("discrepancy", *words)
     written = pd.read_csv(tmp_path / "groups.csv")
     assert written["group"].tolist() == ["old", "young"]
     assert written["ratio"].tolist() == pytest.approx([0.5, 0.5])
@@ -116,8 +111,7 @@ def test_discrepancy_says_what_did_not_count(tmp_path):
 
 def test_reliability_writes_what_the_library_gives(data, tmp_path):
     words = [data / "labels.csv", "--scale", "1,5", "--competence", "leave-one-out", "--measured", 0.98]
-    result = plausibly("reliability", *words, "--majority", 3, "--out", tmp_path)
-    assert result.exit_code == 0, result.output
+    result = succeed("reliability", *words, "--majority", 3, "--out", tmp_path)
     names = ["annotators.csv", "cases.csv", "nomogram.png", "reliability.csv", "reliability.png"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
     expected = pb.agreement.weighted_reliability(data / "labels.csv", None, "leave-one-out", scale=(1, 5))
@@ -150,8 +144,7 @@ def test_reliability_sets_kappas_and_alpha_beside(tmp_path):
 @pytest.mark.parametrize("rows", ["p,a,1\np,b,0", "p,a,1\np,b,1\nq,a,1\nq,b,1"])
 def test_reliability_leaves_out_an_alpha_that_is_undefined(tmp_path, rows):
     (tmp_path / "labels.csv").write_text(f"case,annotator,label\n{rows}\n")
-    result = plausibly("reliability", tmp_path / "labels.csv", "--competence", 0.9)
-    assert result.exit_code == 0, result.output
+    result = succeed("reliability", tmp_path / "labels.csv", "--competence", 0.9)
     assert "Cohen's kappa" in result.stdout
     assert "alpha" not in result.stdout
     assert "nan" not in result.stdout
@@ -196,8 +189,7 @@ def test_reliability_by_a_rasch_model(data, tmp_path):
 )
 def test_bad_input_is_one_sentence_and_status_2(data, monkeypatch, words, sentence):
     monkeypatch.chdir(data)
-    result = plausibly(*words)
-    assert result.exit_code == 2
+    result = refuse(*words)
     assert result.stderr.startswith("Error: ")
     assert sentence in result.stderr
     assert len(result.stderr.splitlines()) == 1
@@ -212,8 +204,7 @@ def boxes(tmp_path_factory):
 
 
 def test_agreement_writes_what_the_library_gives(boxes, tmp_path):
-    result = plausibly("agreement", boxes, "--distance", "boxes", "--replicates", 20, "--out", tmp_path / "made")
-    assert result.exit_code == 0, result.output
+    result = succeed("agreement", boxes, "--distance", "boxes", "--replicates", 20, "--out", tmp_path / "made")
     files = {"agreement.csv", "cases.csv", "annotators.csv", "histograms.png", "heatmap.png", "annotators.png"}
     assert {one.name for one in (tmp_path / "made").iterdir()} == files
     table = pd.read_csv(tmp_path / "made" / "agreement.csv").set_index("distance")
@@ -239,8 +230,7 @@ def test_one_file_per_annotator(tmp_path):
         (tmp_path / f"{name}.txt").write_text(line)
     words = [f"ann={tmp_path / 'ann.txt'}", "--labels", f"bob={tmp_path / 'bob.txt'}", "--kind", "text"]
     words += ["--distance", "levenshtein", "--replicates", 0]
-    result = plausibly("agreement", *words, "--quiet")
-    assert result.exit_code == 0, result.output
+    result = succeed("agreement", *words, "--quiet")
     start = "By levenshtein: alpha (pairs weighted equally) 0.6667, superiority 0.6000 (ties count against it)"
     assert result.output.startswith(start)
     assert len(result.output.splitlines()) == 1
@@ -266,16 +256,14 @@ def test_one_file_per_annotator(tmp_path):
     ],
 )
 def test_bad_input_of_agreement_is_one_sentence(boxes, words, message):
-    result = plausibly("agreement", *(boxes if word == "BOXES" else word for word in words))
-    assert result.exit_code == 2
+    result = refuse("agreement", *(boxes if word == "BOXES" else word for word in words))
     assert message in " ".join(result.output.split())
     assert "Traceback" not in result.output
 
 
 def test_a_distance_named_twice_is_measured_once(boxes):
     words = ["--distance", "iou", "--distance", "box_iou", "--distance", "box-iou", "--replicates", 0]
-    result = plausibly("agreement", boxes, *words)
-    assert result.exit_code == 0, result.output
+    result = succeed("agreement", boxes, *words)
     assert result.output.count(" box_iou ") == 1
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from tests.test_cli.run import plausibly
+from tests.test_cli.run import plausibly, refuse, succeed
 
 N = 24
 pytestmark = pytest.mark.usefixtures("no_report")
@@ -107,8 +107,7 @@ def test_several_classes_without_a_model(tmp_path):
     scores = pd.DataFrame(random.dirichlet(np.ones(3), N), columns=["x", "y", "z"])
     scores.assign(case=[f"p{i}" for i in range(N)]).to_csv(tmp_path / "a.csv", index=False)
     given = ["evaluate", tmp_path / "labels.csv", "--predictions", f"A={tmp_path / 'a.csv'}", "--by", "site"]
-    shown = plausibly(*given, "--truth", "annotator", "--replicates", 40, "--out", tmp_path / "out")
-    assert shown.exit_code == 0, shown.output
+    shown = succeed(*given, "--truth", "annotator", "--replicates", 40, "--out", tmp_path / "out")
     assert "By site. Groups of fewer than 30 cases are marked" in words(shown.output)
     table = pd.read_csv(tmp_path / "out" / "metrics.csv")
     assert set(table.loc[table["metric"] == "sensitivity", "class"]) == {"x", "y", "z"}
@@ -235,8 +234,7 @@ def test_thresholds_are_chosen_on_other_cases(files, tmp_path):
     pd.concat([more, scores]).to_csv(tmp_path / "both.csv", index=False)
     given = ["--predictions", f"B={tmp_path / 'both.csv'}", "--truth", "annotator", "--metrics", "sensitivity"]
     given += ["--prevalence", "0.02", "--threshold-from", tmp_path / "other.csv", "--threshold-at", "sensitivity=0.7"]
-    shown = plausibly("evaluate", files / "labels.csv", *given, "--out", tmp_path / "out")
-    assert shown.exit_code == 0, shown.output
+    shown = succeed("evaluate", files / "labels.csv", *given, "--out", tmp_path / "out")
     annotations = pb.read_annotations(tmp_path / "other.csv")
     chosen = pb.evaluation.choose_threshold(
         annotations, {"B": more.set_index("case")["score"]}, sensitivity=0.7, truth="annotator"
@@ -274,8 +272,7 @@ def test_no_answer_has_a_column_and_a_rate(files, tmp_path):
     given[["case", "prediction"]].to_csv(tmp_path / "named.csv", index=False)
     read = ["evaluate", files / "labels.csv", "--predictions", f"A={tmp_path / 'named.csv'}", "--truth", "annotator"]
     read += ["--positive", "malignant", "--replicates", 40]
-    found = plausibly(*read, "--out", tmp_path)
-    assert found.exit_code == 0, found.output
+    found = succeed(*read, "--out", tmp_path)
     assert "answer rate" in words(found.output)
     table = pd.read_csv(tmp_path / "metrics.csv").set_index("metric")
     assert table.loc["answer_rate", "mean"] == pytest.approx(1 - 3 / N)
@@ -283,8 +280,7 @@ def test_no_answer_has_a_column_and_a_rate(files, tmp_path):
     assert counts.xs("(no answer)", level="named_class").sum() == pytest.approx(3, abs=1e-4)
     page = words((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "no answer" in page
-    refused = plausibly(*read, "--metrics", "auroc", "--out", tmp_path)
-    assert refused.exit_code == 2
+    refused = refuse(*read, "--metrics", "auroc", "--out", tmp_path)
     assert "an answer in every case for 'auroc', but all scores of 'A' of case 'p1' are 0" in words(refused.output)
 
 

@@ -14,7 +14,7 @@ import xarray as xr
 import plausibly as pb
 from plausibly.cli import _demo
 from plausibly.cli import _evaluate as evaluating
-from tests.test_cli.run import plausibly
+from tests.test_cli.run import plausibly, refuse, succeed
 
 COMMANDS = (
     *("demo", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check"),
@@ -37,8 +37,7 @@ def evaluated(data, given, tmp_path_factory):
     out = tmp_path_factory.mktemp("above") / "made" / "results"
     words = ["evaluate", data / "annotations.json", *given]
     words += ["--model", "prirn@10,30.5", "--model", "irn", "--draws", 20, "--ties", "full", "--seed", 4]
-    result = plausibly(*words, "--out", out)
-    assert result.exit_code == 0, result.output
+    result = succeed(*words, "--out", out)
     return result, out, words
 
 
@@ -82,8 +81,7 @@ def test_a_second_run_reuses_posteriors_and_spares_what_is_not_ours(evaluated, t
     (again / "notes.txt").write_bytes(b"mine")
     (again / "metrics.csv").write_text("of an older run, and longer\n" * 10_000)
     (again / "posterior-prirn-10.nc").write_bytes(kept["posterior-prirn-10.nc"][:1000])
-    result = plausibly(*words, "--out", again)
-    assert result.exit_code == 0, result.output
+    result = succeed(*words, "--out", again)
     assert result.stderr.count("reused") == 2
     assert "posterior-prirn-10.nc was replaced" in result.stderr
     assert {path.name: path.read_bytes() for path in again.iterdir()} == kept
@@ -95,8 +93,7 @@ def test_a_refusal_leaves_the_folder_as_it_was(evaluated, tmp_path):
     (again / "posterior-prirn-10.zarr").mkdir()
     (again / "posterior-prirn-10.zarr" / "thesis.tex").write_text("mine")
     kept = {path: path.read_bytes() for path in again.rglob("*.*") if path.is_file()}
-    result = plausibly(*words, "--resume", "--out", again)
-    assert result.exit_code == 2
+    result = refuse(*words, "--resume", "--out", again)
     assert "holds something other" in result.stderr
     assert {path: path.read_bytes() for path in again.rglob("*.*") if path.is_file()} == kept
 
@@ -128,8 +125,7 @@ def test_quiet_prints_one_line(data, given, tmp_path, no_report):
 @pytest.mark.slow
 def test_lengths_of_lists_and_tables_as_parquet(data, predictions, tmp_path, no_report):
     words = ["--model", "irn", "--k", "2,5", "--format", "parquet", "--out", tmp_path]
-    result = plausibly("evaluate", data / "annotations.json", *predictions, *words)
-    assert result.exit_code == 0, result.output
+    result = succeed("evaluate", data / "annotations.json", *predictions, *words)
     assert "metrics.parquet, certainty.parquet" in result.output
     metrics, certainty = (pd.read_parquet(tmp_path / f"{name}.parquet") for name in ("metrics", "certainty"))
     assert list(metrics.columns) == METRICS
@@ -216,8 +212,7 @@ def test_bad_input_is_one_sentence_and_status_2(data, predictions, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     source = [] if command == "simulate" else [data / "annotations.json"]
     given = [word for one in words for word in (predictions if one == "AB" else [one])]
-    result = plausibly(*command.split(), *source, *given)
-    assert result.exit_code == 2
+    result = refuse(*command.split(), *source, *given)
     assert result.stderr.startswith("Error: ")
     assert sentence in result.stderr
     assert len(result.stderr.splitlines()) == 1
@@ -226,8 +221,7 @@ def test_bad_input_is_one_sentence_and_status_2(data, predictions, tmp_path, mon
 
 def test_a_file_in_the_way_of_the_folder(data, tmp_path):
     (tmp_path / "file").write_text("")
-    result = plausibly("evaluate", data / "annotations.json", "--out", tmp_path / "file")
-    assert result.exit_code == 2
+    result = refuse("evaluate", data / "annotations.json", "--out", tmp_path / "file")
     assert "file cannot be written (File exists): choose another place." in result.stderr
 
 
@@ -259,8 +253,7 @@ def test_an_interrupt_is_a_line_and_status_130(data, tmp_path, monkeypatch):
 
 def test_memory_that_runs_out_is_a_line(data, tmp_path):
     words = ["--model", "prirn@1", "--draws", 10**13, "--out", tmp_path]
-    result = plausibly("evaluate", data / "annotations.json", *words)
-    assert result.exit_code == 2
+    result = refuse("evaluate", data / "annotations.json", *words)
     assert result.stderr.splitlines()[-1].startswith("Error: out of memory (")
     assert result.stderr.endswith("): use fewer draws or chains, or fewer cases at a time.\n")
 
@@ -268,8 +261,7 @@ def test_memory_that_runs_out_is_a_line(data, tmp_path):
 def test_aggregate_writes_the_posterior_of_the_library(data, tmp_path):
     out = tmp_path / "made" / "posterior.nc"
     words = ["--model", "prirn@12", "--draws", 20, "--chains", 2, "--seed", 3, "--out", out]
-    result = plausibly("aggregate", data / "annotations.json", *words)
-    assert result.exit_code == 0, result.output
+    result = succeed("aggregate", data / "annotations.json", *words)
     assert result.stdout.splitlines() == [
         f"Wrote 2 × 20 draws of 12 cases to {out}",
         "No convergence check is needed: the draws are exact or the models are point estimates.",
@@ -289,8 +281,7 @@ def test_aggregate_infers_reliability(tmp_path):
     simulated.annotations.to_table().to_csv(tmp_path / "annotations.csv", index=False)
     words = ["aggregate", tmp_path / "annotations.csv", "--draws", 4, "--chains", 1, "--warmup", 0]
     out = tmp_path / "p.nc"
-    result = plausibly(*words, "--infer-reliability", "annotator", "--out", out)
-    assert result.exit_code == 0, result.output
+    result = succeed(*words, "--infer-reliability", "annotator", "--out", out)
     assert re.search(r"Reliability \d+\.\d\d, between \d+\.\d\d and \d+\.\d\d with 90 % probability", result.output)
     assert re.search(r"annotator +annotations +reliability +lower +upper +shrinkage", result.output)
     assert pb.load(out)["posterior"]["annotator_reliability"].sizes["annotator"] == 4
@@ -300,8 +291,7 @@ def test_aggregate_infers_reliability(tmp_path):
 def test_aggregate_with_chains(data, tmp_path):
     out = tmp_path / "posterior.nc"
     words = ["--model", "plackett-luce@3", "--draws", 250, "--warmup", 200, "--out", out]
-    result = plausibly("aggregate", data / "annotations.json", *words)
-    assert result.exit_code == 0, result.output
+    result = succeed("aggregate", data / "annotations.json", *words)
     converged = pb.diagnose(pb.load(out))["converged"].values
     last = result.stdout.splitlines()[-1]
     if converged.all():
@@ -314,8 +304,7 @@ def test_aggregate_with_chains(data, tmp_path):
 def test_sweep_writes_tables_arrays_and_a_figure(data, predictions, tmp_path):
     words = ["sweep", data / "annotations.json", *predictions, "--model", "prirn@1,30", "--model", "irn", "--draws", 20]
     out = tmp_path / "out"
-    result = plausibly(*words, "--metric", "top2_kendall_tau", "--k", "1,2", "--out", out)
-    assert result.exit_code == 0, result.output
+    result = succeed(*words, "--metric", "top2_kendall_tau", "--k", "1,2", "--out", out)
     posteriors = {"posterior-prirn-1.nc", "posterior-prirn-30.nc", "posterior-irn.nc"}
     assert {path.name for path in out.iterdir()} == posteriors | {
         *("sweep.csv", "sweep.nc", "rankings.csv", "rankings.svg")
@@ -359,8 +348,7 @@ def test_the_command_that_demo_prints_repeats_it(tmp_path, monkeypatch):
     monkeypatch.setattr(_demo, "MODELS", ("prirn@10,30", "majority-vote"))
     monkeypatch.setattr(_demo, "PUBLISHED", _demo.PUBLISHED[1:])
     monkeypatch.chdir(tmp_path)
-    result = plausibly("demo", "--out", "a folder")
-    assert result.exit_code == 0, result.output
+    result = succeed("demo", "--out", "a folder")
     a, b = re.search(r"prirn@30 .* A (\S+) \(published 0.52\), B (\S+) \(published 0.99\)", result.stdout).groups()
     assert float(a) == pytest.approx(0.53, abs=0.02)
     assert float(b) >= 0.97
@@ -374,8 +362,7 @@ def test_the_command_that_demo_prints_repeats_it(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_shows_a_worked_example(command):
-    result = plausibly(command, "--help")
-    assert result.exit_code == 0
+    result = succeed(command, "--help")
     assert re.search(rf"^ *Example:\s*\n +plausibly {command} ", result.stdout, flags=re.MULTILINE)
 
 

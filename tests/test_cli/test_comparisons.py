@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from tests.test_cli.run import plausibly
+from tests.test_cli.run import plausibly, refuse, succeed
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +22,7 @@ def saved(data, tmp_path_factory):
 def test_compare_writes_what_the_library_computes(data, predictions, saved, tmp_path):
     words = ["compare", saved, *predictions, "--metric", "top2_overlap", "--seed", 3, "--replicates", 50]
     words += ["--risks", data / "risks.txt", "--risk", 0, "--ci-prob", 0.5]
-    result = plausibly(*words, "--out", tmp_path)
-    assert result.exit_code == 0, result.output
+    result = succeed(*words, "--out", tmp_path)
     posterior = pb.load(saved)
     weights = pb.evaluation.risk_weights(posterior, data / "risks.txt", 0, seed=3)
     given = {name: str(data / f"predictions-{name}.csv") for name in "AB"}
@@ -53,8 +52,7 @@ def test_compare_agrees_on_these_cases_and_new_ones_where_smaller_is_better(data
     for name, scores in (("good", truth), ("bad", -truth)):
         np.save(tmp_path / f"{name}.npy", scores)
         words += ["--predictions", f"{name}={tmp_path / name}.npy"]
-    result = plausibly("compare", saved, *words, "--metric", "top2_kendall_tau", "--quiet")
-    assert result.exit_code == 0, result.output
+    result = succeed("compare", saved, *words, "--metric", "top2_kendall_tau", "--quiet")
     shares = re.findall(r"On (\S+) cases[^.]* is better(?: than bad)? in (more than 99|100) %", result.stdout)
     assert [where for where, _ in shares] == ["these", "new"]
 
@@ -62,8 +60,7 @@ def test_compare_agrees_on_these_cases_and_new_ones_where_smaller_is_better(data
 def test_compare_says_that_a_point_estimate_does_not_know(data, predictions, tmp_path):
     words = ["aggregate", data / "annotations.json", "--model", "majority-vote", "--out", tmp_path / "vote.nc"]
     assert plausibly(*words).exit_code == 0
-    result = plausibly("compare", tmp_path / "vote.nc", *predictions)
-    assert result.exit_code == 0, result.output
+    result = succeed("compare", tmp_path / "vote.nc", *predictions)
     assert "is unknown" in result.stdout.splitlines()[-1]
     assert "probability" not in result.stdout.splitlines()[-1].split(". ")[0]
 
@@ -71,8 +68,7 @@ def test_compare_says_that_a_point_estimate_does_not_know(data, predictions, tmp
 def test_compare_models_writes_what_the_library_computes(data, tmp_path):
     words = ["compare-models", data / "annotations.json", "--model", "prirn@3,30", "--model", "irn", "--ties", "full"]
     words += ["--folds", 2, "--seed", 4]
-    result = plausibly(*words, "--out", tmp_path)
-    assert result.exit_code == 0, result.output
+    result = succeed(*words, "--out", tmp_path)
     annotations = pb.read_annotations(data / "annotations.json")
     models = {"prirn": (3, 30), "irn": None}
     expected = pb.compare_models(annotations, models, ties="full", folds=2, seed=4, progress=False)
@@ -89,8 +85,7 @@ def test_compare_models_writes_what_the_library_computes(data, tmp_path):
 
 def test_compare_models_reads_predictions(data, predictions):
     words = ["--model", "prirn@30", "--model", "prirn@30:class_prior=predictions", "--quiet"]
-    result = plausibly("compare-models", data / "annotations.json", *words, *predictions)
-    assert result.exit_code == 0, result.output
+    result = succeed("compare-models", data / "annotations.json", *words, *predictions)
     informed = {"model": "prirn", "class_prior": "predictions", "reliability": 30}
     expected = pb.compare_models(
         pb.read_annotations(data / "annotations.json"),
@@ -126,15 +121,13 @@ def test_comparisons_that_cannot_be_made_are_refused(
 ):
     monkeypatch.setattr("plausibly.cli._compare.evaluate", None)  # refused before anything is computed
     given = predictions[: 2 * len(words[0])] + words[1:] if words[0] in ("A", "AB") else words
-    result = plausibly(command, (saved.parent if source.endswith(".nc") else data) / source, *given, "--quiet")
-    assert result.exit_code == 2
+    result = refuse(command, (saved.parent if source.endswith(".nc") else data) / source, *given, "--quiet")
     assert sentence in result.stderr
     assert "Traceback" not in result.output
 
 
 def test_check_writes_what_the_library_computes_or_refuses(saved, tmp_path, data):
-    result = plausibly("check", saved, saved, "--replicates", 50, "--seed", 3, "--out", tmp_path)
-    assert result.exit_code == 0, result.output
+    result = succeed("check", saved, saved, "--replicates", 50, "--seed", 3, "--out", tmp_path)
     expected = pb.predictive_check(pb.load(saved), replicates=50, seed=3, progress=False)
     found = pd.read_csv(tmp_path / "checks.csv")
     assert found["model"].unique().tolist() == ["prirn@30", f"prirn@30 ({saved})"]
@@ -149,8 +142,7 @@ def test_check_writes_what_the_library_computes_or_refuses(saved, tmp_path, data
         (["none.nc"], "none.nc does not exist"),
         ([saved, "--replicates", 3], "replicates must be a whole number of at least 20"),
     ):
-        result = plausibly("check", *words)
-        assert result.exit_code == 2
+        result = refuse("check", *words)
         assert sentence in result.stderr
 
 
@@ -158,8 +150,7 @@ def test_check_writes_what_the_library_computes_or_refuses(saved, tmp_path, data
 def test_sensitivity_writes_what_the_library_computes(data, tmp_path):
     words = ["prior-sensitivity", data / "annotations.json", "--model", "prirn@30", "--draws", 30, "--k", "1"]
     scores = ["--predictions", f"A={data / 'predictions-A.csv'}", "--concentration", "0.1"]
-    result = plausibly(*words, *scores, "--out", tmp_path)
-    assert result.exit_code == 0, result.output
+    result = succeed(*words, *scores, "--out", tmp_path)
     expected = pb.prior_sensitivity(
         pb.read_annotations(data / "annotations.json"),
         {"A": str(data / "predictions-A.csv")},
@@ -176,6 +167,5 @@ def test_sensitivity_writes_what_the_library_computes(data, tmp_path):
     assert result.stdout.splitlines()[-1].startswith("The largest shift in top1_accuracy of A is ")
     alone = plausibly(*words, "--quiet")
     assert alone.stdout.startswith("The largest shift in annotation_certainty_1 is ")
-    refused = plausibly("prior-sensitivity", data / "annotations.json", "--model", "majority-vote")
-    assert refused.exit_code == 2
+    refused = refuse("prior-sensitivity", data / "annotations.json", "--model", "majority-vote")
     assert "none of the models has a choice to make" in refused.stderr

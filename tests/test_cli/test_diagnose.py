@@ -10,7 +10,7 @@ import xarray as xr
 import plausibly as pb
 from plausibly.annotations import Slots
 from plausibly.posterior import build_posterior
-from tests.test_cli.run import plausibly
+from tests.test_cli.run import plausibly, refuse, succeed
 
 CASES = [f"<b>{i}" for i in range(8)]
 
@@ -86,8 +86,7 @@ def test_cases_that_did_not_converge_are_named(tmp_path, strict, code):
 
 
 def test_chains_that_converged_pass_and_the_worst_are_shown_all_the_same(tmp_path):
-    result = plausibly("diagnose", saved(tmp_path / "p.nc", [True, True]), "--strict")
-    assert result.exit_code == 0, result.output
+    result = succeed("diagnose", saved(tmp_path / "p.nc", [True, True]), "--strict")
     assert result.stdout.splitlines()[-1] == "Chains converged in all 2 cases (plackett-luce@3)."
     assert "Worst cases, though converged" in result.stdout
     assert "25%" in result.stdout
@@ -104,8 +103,7 @@ def test_so_many_are_named_as_are_asked_for(tmp_path):
 def test_point_estimates_pass(tmp_path):
     path = tmp_path / "p.nc"
     pb.save(pb.aggregate(pb.Annotations.from_labels([["a", "b"]]), "majority-vote", progress=False), path)
-    result = plausibly("diagnose", path, "--strict", "--out", tmp_path / "out")
-    assert result.exit_code == 0, result.output
+    result = succeed("diagnose", path, "--strict", "--out", tmp_path / "out")
     assert result.stdout.splitlines()[-1].startswith("No convergence check is needed")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["diagnostics.csv"]
 
@@ -113,7 +111,6 @@ def test_point_estimates_pass(tmp_path):
 def test_bad_input_is_one_sentence(tmp_path):
     (tmp_path / "text.nc").write_text("no netCDF")
     for name, words in (("none.nc", "does not exist"), ("text.nc", "is not a posterior")):
-        result = plausibly("diagnose", tmp_path / name, "--strict")
-        assert result.exit_code == 2
+        result = refuse("diagnose", tmp_path / name, "--strict")
         assert words in result.stderr
         assert "Traceback" not in result.output

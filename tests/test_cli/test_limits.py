@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from plausibly.cli import _evaluate as evaluating
-from tests.test_cli.run import plausibly
+from tests.test_cli.run import plausibly, succeed
 
 N = 300
 FEW = ("--draws", 50, "--chains", 2, "--replicates", 200)
@@ -44,8 +44,7 @@ def evaluated(folder, labels, monkeypatch, *words, classifiers="AB"):
     files = [f"{name}={folder / name}.npy" for name in classifiers]
     predictions = [word for file in files for word in ("--predictions", file)]
     out = folder / f"results-{labels}-{len(words)}"
-    found = plausibly("evaluate", folder / f"{labels}.csv", *predictions, *FEW, *words, "--out", out)
-    assert found.exit_code == 0, found.output
+    found = succeed("evaluate", folder / f"{labels}.csv", *predictions, *FEW, *words, "--out", out)
     page = (out / "report.html").read_text(encoding="utf-8")
     screen = re.sub(r"<[^>]+>", " ", page[page.index('id="short"') : page.index("How to read these numbers")])
     return found, re.sub(r"\s+", " ", screen), out

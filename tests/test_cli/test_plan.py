@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from tests.test_cli.run import plausibly
+from tests.test_cli.run import refuse, succeed
 from tests.test_planning.conftest import COUNTS, labels_of
 
 
@@ -27,8 +27,7 @@ def files(tmp_path_factory):
 
 def test_plan_writes_what_the_library_computes(files, tmp_path):
     words = [files / "posterior.nc", "--predictions", f"A={files / 'A.npy'}", "--predictions", f"B={files / 'B.npy'}"]
-    result = plausibly("plan", *words, "--budget", 12, "--task-data", files / "data.csv", "--out", tmp_path)
-    assert result.exit_code == 0, result.output
+    result = succeed("plan", *words, "--budget", 12, "--task-data", files / "data.csv", "--out", tmp_path)
     found = pb.plan(files / "posterior.nc", {name: files / f"{name}.npy" for name in "AB"}, budget=12, progress=False)
     written = pd.read_csv(tmp_path / "plan.csv", dtype={"case": str})
     pd.testing.assert_frame_equal(written, found.chosen, check_dtype=False)
@@ -42,8 +41,7 @@ def test_plan_writes_what_the_library_computes(files, tmp_path):
 @pytest.mark.slow
 def test_without_predictions_the_goal_is_information(files):
     words = ["--candidates", files / "candidates.txt", "--costs", files / "costs.csv", "--budget", 4, "--quiet"]
-    result = plausibly("plan", files / "posterior.nc", *words)
-    assert result.exit_code == 0, result.output
+    result = succeed("plan", files / "posterior.nc", *words)
     assert result.output.startswith("Ask for")
 
 
@@ -58,7 +56,6 @@ def test_without_predictions_the_goal_is_information(files):
 )
 def test_bad_words(files, words, rule):
     words = [files / word if word == "data.csv" else word for word in words]
-    result = plausibly("plan", files / "posterior.nc", *words)
-    assert result.exit_code == 2
+    result = refuse("plan", files / "posterior.nc", *words)
     assert rule in result.output.replace("\n", " ")
     assert "Traceback" not in result.output
