@@ -1,14 +1,27 @@
-"""Memory that is free within the process, given back to the system."""
+"""Rows in runs that fit into memory; and memory that is free within the process, given back to the system."""
 
 import ctypes
 import gc
 import sys
 import time
+from collections.abc import Iterator
 
+import numpy as np
 import pyarrow as pa
+from jaxtyping import Int
 
 _SHARE = 0.02  # of the time, at most, goes into this
 _due = 0.0
+
+
+def runs(sizes: Int[np.ndarray, " row"], most: int) -> Iterator[slice]:
+    """Runs of rows whose sizes add up to `most` at most, or of a single row."""
+    ends, first = np.cumsum(sizes), 0
+    while first < len(sizes):
+        done = ends[first - 1] if first else 0
+        last = max(int(np.searchsorted(ends, done + most, "right")), first + 1)
+        yield slice(first, last)
+        first = last
 
 
 def release_memory() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Int
 
+from plausibly._memory import runs
 from plausibly.labels._container import Labels
 
 BLOCK = 1 << 20  # pairs at a time
@@ -37,11 +38,8 @@ def pairs_across(cases: Int[np.ndarray, " row"], start: Int[np.ndarray, " bounda
 def _pairs(begin: Int[np.ndarray, " row"], counts: Int[np.ndarray, " row"], block: int) -> Pairs:
     """Pairs of every row and `counts` others from `begin` on, about `block` at a time."""
     ends = np.cumsum(counts)
-    first = 0
-    while first < len(counts):
-        done = ends[first - 1] if first else 0
-        last = max(int(np.searchsorted(ends, done + block, "right")), first + 1)
-        left = np.repeat(np.arange(first, last), counts[first:last])
+    for run in runs(counts, block):
+        left = np.repeat(np.arange(run.start, run.stop), counts[run])
+        done = ends[run.start] - counts[run.start]
         if len(left):
             yield left, np.arange(done, done + len(left)) + (begin - ends + counts)[left]
-        first = last

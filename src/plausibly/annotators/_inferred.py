@@ -44,8 +44,9 @@ def annotator_reliabilities(posterior: Posterior, ci_prob: float = 0.94) -> pd.D
     mean, spread = (np.asarray(group[name]).reshape(-1, 1) for name in ("reliability", "spread"))
     deviation = (np.log(each) - np.log(mean)) / spread
     good = to_groups(posterior)["reliability_convergence"]["converged"].values[-each.shape[1] :]
-    further = {"shrinkage": np.minimum(deviation.var(0), 1), "converged": good}
-    return _by_annotator(posterior, "annotations", "reliability", each, ci_prob, further)
+    columns = _summary("reliability", each, ci_prob)
+    columns |= {"shrinkage": np.minimum(deviation.var(0), 1), "converged": good}
+    return _by_annotator(posterior, "annotations", columns)
 
 
 def annotator_accuracies(posterior: Posterior, ci_prob: float = 0.94) -> pd.DataFrame:
@@ -87,7 +88,8 @@ def annotator_accuracies(posterior: Posterior, ci_prob: float = 0.94) -> pd.Data
     check_probability("ci_prob", ci_prob)
     quantities = [f"accuracy of {name}" for name in group["annotator"].values]
     good = to_groups(posterior)["shared_convergence"]["converged"].sel(quantity=quantities).values
-    return _by_annotator(posterior, "labels", "accuracy", _draws(group["accuracy"]), ci_prob, {"converged": good})
+    columns = _summary("accuracy", _draws(group["accuracy"]), ci_prob)
+    return _by_annotator(posterior, "labels", columns | {"converged": good})
 
 
 COMMON = "(all)"  #: in place of an annotator: the confusion that annotators have in common
@@ -156,16 +158,9 @@ def _summary(name: str, draws: Float[np.ndarray, "draw quantity"], ci_prob: floa
     return {name: middle, "lower": low, "upper": high}
 
 
-def _by_annotator(
-    posterior: Posterior,
-    what: str,
-    name: str,
-    draws: Float[np.ndarray, "draw annotator"],
-    ci_prob: float,
-    further: dict[str, np.ndarray],
-) -> pd.DataFrame:
-    """Tabulate a quantity of annotators, the greatest first, with how many annotations, called `what`, each gave."""
+def _by_annotator(posterior: Posterior, what: str, columns: dict[str, np.ndarray]) -> pd.DataFrame:
+    """Tabulate annotators, the greatest of the first column first, with how many annotations, `what`, each gave."""
     names = np.asarray(posterior["posterior"]["annotator"].values, str).astype(object)
     counts = np.bincount(posterior["observed_data"]["annotation_annotator"].values, minlength=len(names))
-    columns = {"annotator": names, what: counts} | _summary(name, draws, ci_prob) | further
-    return pd.DataFrame(columns).sort_values(name, ascending=False, kind="stable", ignore_index=True)
+    table = pd.DataFrame({"annotator": names, what: counts} | columns)
+    return table.sort_values(next(iter(columns)), ascending=False, kind="stable", ignore_index=True)

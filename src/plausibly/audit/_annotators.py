@@ -8,6 +8,7 @@ from jaxtyping import Int, UInt64
 from pandas.util import hash_array
 from scipy.sparse.csgraph import connected_components
 
+from plausibly._memory import runs
 from plausibly.annotations import Annotations
 from plausibly.audit._finding import HANDFUL, SHOWN, Finding, known_names
 
@@ -72,7 +73,7 @@ def _identical(annotations: Annotations, prints: UInt64[np.ndarray, " annotation
     together, alike, candidates = 0, 0, []
     # An annotator shares cases with at most as many others as there are annotations of his cases.
     others = seen @ np.diff(annotations.case_start)
-    for rows in _slices(np.minimum(others, n_annotators)):
+    for rows in runs(np.minimum(others, n_annotators), _PAIRS):
         shared, agreed = seen[rows] @ seen.T, said[rows] @ said.T
         together += int(shared.sum() - shared.diagonal(rows.start).sum())
         alike += int(agreed.sum() - agreed.diagonal(rows.start).sum())
@@ -94,16 +95,6 @@ def _identical(annotations: Annotations, prints: UInt64[np.ndarray, " annotation
         if (unanimous or frequency**number * n_pairs < _BY_CHANCE) and min(n_answers[[one, other]]) > 1:
             found.append((one, other))
     return found
-
-
-def _slices(sizes: Int[np.ndarray, " row"]) -> Iterator[slice]:
-    """Cut rows into runs of bounded total size."""
-    total, start = np.cumsum(sizes), 0
-    while start < len(sizes):
-        before = total[start - 1] if start else 0
-        end = max(int(np.searchsorted(total, before + _PAIRS, side="right")), start + 1)
-        yield slice(start, end)
-        start = end
 
 
 def _apart(annotations: Annotations) -> Int[np.ndarray, " annotator"]:

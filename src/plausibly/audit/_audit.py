@@ -17,12 +17,11 @@ from plausibly.annotations.io._long_table import READ, is_long, is_of_scores, pa
 from plausibly.annotations.io._source import columns_of_dataset
 from plausibly.annotations.io._table_files import header_of, read_columns
 from plausibly.audit._annotators import of_annotators
-from plausibly.audit._finding import SHOWN, fingerprints
+from plausibly.audit._finding import SHOWN, Finding, fingerprints
 from plausibly.audit._names import of_names
 from plausibly.audit._predictions import of_predictions
 from plausibly.audit._rankings import identical_cases, of_rankings
-from plausibly.audit._repeats import Repeats, of_repeats, without_repeats
-from plausibly.audit._scores import OF_CLASSES, as_labels, frequent_scores
+from plausibly.audit._repeats import repeated_annotations, without_repeats
 from plausibly.errors import ArgumentError
 from plausibly.predictions import named_predictions
 
@@ -38,6 +37,17 @@ SERIOUS = (
     "exchanged classes",
 )
 COLUMNS = ("check", "count", "of", "examples", "meaning")
+#: Checks of classes, which scores do not have.
+_OF_CLASSES = (
+    "similar class names",
+    "misspelt class names",
+    "classes never named",
+    "several classes without a rank",
+    "comparisons",
+    "empty annotations",
+    "extreme ties",
+)
+_OFTEN = 0.05  # share of scores with one value, from which on they are categories
 
 
 def audit(
@@ -96,11 +106,14 @@ def audit(
                 "predictions are of classes, but the annotations are scores: give scores.split(threshold), or leave "
                 "the predictions out."
             )
-        scores, annotations = annotations, as_labels(annotations)
+        scores = annotations
+        values, code = np.unique(scores.score, return_inverse=True)
+        annotations = scores._labels(code, [f"{value:.17g}" for value in values])
     prints = fingerprints(annotations)
     findings = [
         *of_names(annotations),
-        *of_repeats(annotations, repeats, prints),
+        *([repeats] if repeats else []),
+        repeated_annotations(annotations, prints),
         identical_cases(annotations, prints),
         *of_annotators(annotations, prints),
         *of_rankings(annotations),
@@ -108,7 +121,7 @@ def audit(
     if predictions is not None:
         findings += of_predictions(annotations, named_predictions(predictions))
     if scores is not None:
-        findings = [finding for finding in findings if finding.check not in OF_CLASSES] + [frequent_scores(scores)]
+        findings = [finding for finding in findings if finding.check not in _OF_CLASSES] + [_frequent(scores)]
     rows = [(f.check, f.count, f.of, _list(f.examples, f.count), f.meaning) for f in findings]
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"count": np.int64, "of": np.int64})
 
@@ -124,7 +137,7 @@ def serious(found: pd.DataFrame) -> list[str]:
     return found.loc[(found["count"] > 0) & found["check"].isin(SERIOUS), "check"].tolist()
 
 
-def _read(source: Any, classes: Any, choices: str | None) -> tuple[Annotations | Scores, Repeats | None]:
+def _read(source: Any, classes: Any, choices: str | None) -> tuple[Annotations | Scores, Finding | None]:
     """Read annotations from a file or a table; a long table without its repeats."""
     if isinstance(classes, str | os.PathLike):
         classes = read_classes(classes)
@@ -153,9 +166,18 @@ def _read(source: Any, classes: Any, choices: str | None) -> tuple[Annotations |
     return read_annotations(path, classes, choices=choices), None
 
 
-def _of_table(columns: Columns, classes: np.ndarray | None, choices: str | None) -> tuple[Annotations, Repeats | None]:
+def _of_table(columns: Columns, classes: np.ndarray | None, choices: str | None) -> tuple[Annotations, Finding]:
     rows, repeats = without_repeats(parse_table(columns, classes, anonymous=False))
     return Annotations._from_rows(rows, choices), repeats
+
+
+def _frequent(scores: Scores) -> Finding:
+    """Values that many scores have."""
+    values, counts = np.unique(scores.score, return_counts=True)
+    often = np.flatnonzero(counts > _OFTEN * counts.sum())
+    often = often[np.argsort(-counts[often], kind="stable")]
+    shown = [f"{values[i]:g}: {counts[i] / counts.sum():.0%}".replace("%", " %") for i in often]
+    return Finding("frequent scores", len(often), len(values), shown)
 
 
 def _list(examples: Sequence[str], count: int) -> str:

@@ -1,7 +1,6 @@
 """What one annotator said of one case several times, under one name or under two."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import UInt64
@@ -12,15 +11,7 @@ from plausibly.audit._finding import SHOWN, Finding, known_names
 from plausibly.audit._names import numbered_names
 
 
-@dataclass(frozen=True)
-class Repeats:
-    """Case, annotator and class of every row of a long table that repeats an earlier or better one, which is kept."""
-
-    n_rows: int
-    repeated: list[str]
-
-
-def without_repeats(rows: Rows) -> tuple[Rows, Repeats]:
+def without_repeats(rows: Rows) -> tuple[Rows, Finding]:
     """Leave out rows of a long table that repeat another; of two with the same class the better rank is kept."""
     order = np.lexsort((rows.rank, rows.class_index, rows.annotator, rows.case))
     case, annotator = rows.case[order], rows.annotator[order]
@@ -30,21 +21,16 @@ def without_repeats(rows: Rows) -> tuple[Rows, Repeats]:
         f"{rows.cases[rows.case[row]]} / {rows.annotators[rows.annotator[row]]} / {rows.classes[rows.class_index[row]]}"
         for row in np.sort(order[again]).tolist()
     ]
-    repeats = Repeats(len(order), repeated)
+    share = f"{len(repeated) / max(len(order), 1):.0%}".replace("%", " %")
     if repeated:
         kept = np.sort(order[~again])
         fields = {what: getattr(rows, what)[kept] for what in ("case", "annotator", "class_index", "rank")}
         rows = replace(rows, **fields)
-    return rows, repeats
+    return rows, Finding("repeated rows", len(repeated), len(order), repeated, share)
 
 
-def of_repeats(
-    annotations: Annotations, repeats: Repeats | None, prints: UInt64[np.ndarray, " annotation"]
-) -> Iterator[Finding]:
-    """Find what one annotator said of one case several times, under one name or under two."""
-    if repeats is not None:
-        share = f"{len(repeats.repeated) / repeats.n_rows:.0%}".replace("%", " %")
-        yield Finding("repeated rows", len(repeats.repeated), repeats.n_rows, repeats.repeated, share)
+def repeated_annotations(annotations: Annotations, prints: UInt64[np.ndarray, " annotation"]) -> Finding:
+    """Find what one annotator said of one case several times, under two names."""
     seconds = numbered_names(known_names(annotations).tolist())
     who, case = annotations.annotation_annotator, annotations.annotation_case
     second = np.flatnonzero(np.isin(who, list(seconds))) if not annotations.anonymous else np.array([], np.int64)
@@ -55,7 +41,7 @@ def of_repeats(
     both = keys[at] == wanted
     found = second[both]
     same = int((prints[found] == prints[at[both]]).sum())
-    yield Finding(
+    return Finding(
         "repeated annotations",
         len(found),
         0 if annotations.anonymous else annotations.n_annotations,

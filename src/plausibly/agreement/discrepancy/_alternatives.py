@@ -15,7 +15,7 @@ from plausibly.agreement._checks import check_single_labels, check_two_annotator
 from plausibly.agreement._majority import agreement_with_others, count_votes, share_of_top
 from plausibly.agreement.discrepancy._delta import Delta, find_delta
 from plausibly.agreement.discrepancy._discrepancy_ratio import comparable, discrepancy_ratio
-from plausibly.agreement.discrepancy._taken_out import ratio_of
+from plausibly.agreement.discrepancy._label_sets import ratio_of
 from plausibly.errors import ArgumentError, renamed
 from plausibly.labels._container import Labels
 from plausibly.labels._predictions import read_models

@@ -1,9 +1,15 @@
-"""Sets of labels by annotator and case, and how far they are from each other and from a model's predictions."""
+"""Sets of labels by annotator and case, and how far they are from each other and from a model's predictions.
 
+Annotators may be taken out: as models of the others, or as if they had never taken part.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.sparse import csr_array
 
 from plausibly._progress import Progress
 from plausibly.agreement._case_pairs import pairs_across, pairs_within
@@ -98,3 +104,61 @@ def _nominal(code: np.ndarray, sets: LabelSets) -> np.ndarray:
     # What is left of a difference of sums of shares such as 1/3 is not a disagreement.
     others = sets.n_annotators[sets.case] - 1
     return np.where(np.isclose(agreement, others, rtol=1e-12, atol=0), 0.0, others - agreement)
+
+
+def ratio_of(model: Any, annotators: Any) -> np.ndarray:
+    """Ratio; nothing by nothing is 1, since the model is as close to the annotators as they are to each other."""
+    model, annotators = np.broadcast_arrays(np.asarray(model, float), np.asarray(annotators, float))
+    alike = np.where(model > 0, np.inf, 1.0)
+    return np.divide(model, annotators, out=alike, where=annotators > 0)
+
+
+def taken_out(
+    sets: LabelSets, to_others: Float[np.ndarray, " set"], n_annotators: int
+) -> Float[csr_array, "case statistic"]:
+    """Discrepancies of every annotator as a model of the others, by case, each in a column for every annotator.
+
+    In cases with two others, since fewer have no discrepancy of their own: the discrepancy to the others, theirs to
+    each other, and 1. In cases with others: the discrepancy to them less that of two annotators of the case, and 1.
+    """
+    n, total = sets.n_annotators[sets.case], np.bincount(sets.case, to_others)[sets.case]
+    each, ones = to_others / np.maximum(n - 1, 1), np.ones(len(n))
+    more = each - total / np.maximum(n * (n - 1), 1)
+    values = np.column_stack([each, _among_others(sets, to_others), ones, more, ones])
+    there = np.column_stack([n >= 3] * 3 + [n >= 2] * 2)
+    place, statistic = np.nonzero(there)
+    columns = sets.annotator[place] + n_annotators * statistic
+    shape = (len(sets.start) - 1, n_annotators * values.shape[1])
+    return csr_array((values[there], (sets.case[place], columns)), shape=shape)
+
+
+def _among_others(sets: LabelSets, to_others: Float[np.ndarray, " set"]) -> Float[np.ndarray, " set"]:
+    """Discrepancy among the others of a set's case; 0 where there are not two."""
+    n, total = sets.n_annotators[sets.case], np.bincount(sets.case, to_others)[sets.case]
+    # A case of which one annotator is taken out leaves a sum of nothing where the others agree.
+    left = total - 2 * to_others
+    return np.where(left > 1e-12 * total, left, 0.0) / np.maximum((n - 1) * (n - 2), 1)
+
+
+def without_each(
+    sets: LabelSets, to_others: Float[np.ndarray, " set"], to_models: Sequence[Float[np.ndarray, " set"]], people: int
+) -> tuple[Float[np.ndarray, "annotator 1+model"], Float[np.ndarray, " annotator"]]:
+    """Sum discrepancies over the cases that two annotators are left of, as if an annotator had never taken part.
+
+    Returns sums of the annotators' discrepancy and every model's, and the number of these cases, for each annotator.
+    """
+    n = sets.n_annotators
+    n_cases, case, annotator = len(n), sets.case, sets.annotator
+    total = np.bincount(case, to_others, n_cases)
+    models = [np.bincount(case, values, n_cases) for values in to_models]
+    pairs, each = np.maximum(n * (n - 1), 1), np.maximum(n, 1)
+    whole = np.column_stack([total / pairs, *(model / each for model in models), np.ones(n_cases)])
+    sums = np.tile(whole[n >= 2].sum(axis=0), (people, 1))
+    # Of the cases of an annotator, take what is there away, and put back what is left without them.
+    left = n[case] - 1
+    two = left >= 2
+    rest = [(model[case] - values) / np.maximum(left, 1) for model, values in zip(models, to_models, strict=True)]
+    change = np.where(two[:, None], np.column_stack([_among_others(sets, to_others), *rest, np.ones(len(case))]), 0.0)
+    change = (change - whole[case])[n[case] >= 2]
+    np.add.at(sums, annotator[n[case] >= 2], change)
+    return sums[:, :-1], sums[:, -1]

@@ -10,8 +10,7 @@ import pandas as pd
 from jaxtyping import Bool, Float, Int
 from scipy.sparse import csr_array, hstack
 
-from plausibly.agreement.discrepancy._label_sets import LabelSets, mean_by_case
-from plausibly.agreement.discrepancy._taken_out import ratio_of, relative_to_all, taken_out, without_each
+from plausibly.agreement.discrepancy._label_sets import LabelSets, mean_by_case, ratio_of, taken_out, without_each
 from plausibly.bootstrap import (
     CI_PROB,
     REPLICATES,
@@ -258,8 +257,8 @@ class Discrepancy:
             not penalise annotators of hard cases; a typical annotator has 1.
         """
         people, alpha = len(self.labels.annotators), np.column_stack([self._by_case[:, 0], np.ones(self.n_cases)])
-        parts = [of_sets(self.label_sets, self.to_others, people) for of_sets in (taken_out, relative_to_all)]
-        statistics = hstack([*(part[np.flatnonzero(self.included)] for part in parts), csr_array(alpha)], format="csr")
+        of_annotators = taken_out(self.label_sets, self.to_others, people)[np.flatnonzero(self.included)]
+        statistics = hstack([of_annotators, csr_array(alpha)], format="csr")
         sums = statistics.sum(axis=0)
         discrepancy, others, n_cases = sums[: 3 * people].reshape(3, people)
         ratio, relative = _ratios_of_annotators(sums, people)

@@ -10,9 +10,8 @@ from jaxtyping import Float, Int
 from plausibly.agreement._checks import check_two_annotators
 from plausibly.agreement.discrepancy._delta import find_delta
 from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_of
-from plausibly.agreement.discrepancy._label_sets import LabelSets, mean_by_case
+from plausibly.agreement.discrepancy._label_sets import LabelSets, mean_by_case, ratio_of
 from plausibly.agreement.discrepancy._result import Discrepancy
-from plausibly.agreement.discrepancy._taken_out import ratio_of
 from plausibly.distances._categories import to_numbers
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError, renamed, show
 from plausibly.labels._case_columns import column_names
@@ -75,13 +74,12 @@ class ThresholdCurve:
         seed
             Random seed for dividing the clusters.
         """
-        cluster = self.comparison._cluster
-        n_clusters = int(cluster.max()) + 1
+        n_clusters = self.comparison.n_clusters
         if not 2 <= folds <= n_clusters:
             raise ArgumentError(
                 f"folds must lie between 2 and the number of clusters, {n_clusters}, but {folds!r} was given: give 2."
             )
-        fold = (np.random.default_rng(seed).permutation(n_clusters) % folds)[cluster]
+        fold = (np.random.default_rng(seed).permutation(n_clusters) % folds)[self.comparison._cluster]
         positive = np.zeros(len(self.scores), bool)
         for number in range(folds):
             own = fold == number

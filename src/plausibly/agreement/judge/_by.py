@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from plausibly.agreement.discrepancy._result import ratio_of
+from plausibly.agreement.discrepancy._label_sets import ratio_of
 from plausibly.agreement.judge._judgement import Judgement
 from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
 from plausibly.bootstrap import interval_of_known, resampled_sums
@@ -77,11 +77,10 @@ def _by_cases(
     included = compared.included
     used, place = np.unique(code[included], return_inverse=True)
     n = np.bincount(place)
-    grouped = replace(compared, by=(names, code))
-    point = grouped._statistics_by_group().sum(axis=0).reshape(len(used), -1)
+    statistics = replace(compared, by=(names, code))._statistics_by_group()
+    point = statistics.sum(axis=0).reshape(len(used), -1)
     drawn = None
     if compared.several_clusters:
-        statistics = grouped._statistics_by_group()
         sums = resampled_sums(statistics, compared._cluster, result.replicates, result.seed)
         drawn = sums.reshape(len(sums), len(used), -1)
     rows = []

@@ -8,8 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from plausibly.agreement.chance._copies import find_copies
-from plausibly.agreement.discrepancy._label_sets import mean_by_case
-from plausibly.agreement.discrepancy._result import ratio_of
+from plausibly.agreement.discrepancy._label_sets import mean_by_case, ratio_of
 from plausibly.agreement.judge._alternative_annotator import from_discrepancy
 from plausibly.agreement.judge._fit import RANKED, Answers, Fit
 from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest

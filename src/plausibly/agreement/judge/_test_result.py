@@ -63,7 +63,7 @@ class AlternativeAnnotatorTest:
     def __repr__(self) -> str:
         parts = [
             f"{name}: winning rate {rate:.2f}, advantage {mean:.3f}"
-            for name, rate, mean in zip(self.models, self._rates, self._advantages, strict=True)
+            for name, rate, mean in zip(self.models, *self._means, strict=True)
         ]
         return f"AlternativeAnnotatorTest({'; '.join(parts)}; ε = {self.epsilon:g})"
 
@@ -104,17 +104,17 @@ class AlternativeAnnotatorTest:
     @property
     def winning_rate(self) -> Any:
         """ω, the share of annotators for whom the hypothesis that the model is worse by more than ε is rejected."""
-        return self.comparison._shaped(self._rates)
+        return self.comparison._shaped(self._means[0])
 
     @property
     def advantage(self) -> Any:
         """Mean over annotators of the share of cases in which the model is at least as close to the others."""
-        return self.comparison._shaped(self._advantages)
+        return self.comparison._shaped(self._means[1])
 
     @property
     def passed(self) -> Any:
         """Whether ω is at least one half."""
-        return self.comparison._shaped(self._rates >= PASS)
+        return self.comparison._shaped(self._means[0] >= PASS)
 
     @cached_property
     def notes(self) -> list[str]:
@@ -241,10 +241,9 @@ class AlternativeAnnotatorTest:
         ci_prob, replicates, seed
             See :meth:`interval`. A single cluster has no interval.
         """
-        frame = pd.DataFrame(
-            {"winning_rate": self._rates, "advantage": self._advantages, "passed": self._rates >= PASS},
-            self.comparison._index,
-        )
+        rates, advantages = self._means
+        columns = {"winning_rate": rates, "advantage": advantages, "passed": rates >= PASS}
+        frame = pd.DataFrame(columns, self.comparison._index)
         if self.comparison.several_clusters:
             frame[["lower", "upper"]] = self.interval(ci_prob, replicates, seed)
         frame["n_annotators"], frame["n_cases"] = len(self._tested), self.comparison.n_cases
@@ -253,7 +252,7 @@ class AlternativeAnnotatorTest:
     def verdict(self) -> str:
         """State the outcome in a sentence for each model, and what limits it."""
         words = []
-        for name, rate, mean in zip(self.models, self._rates, self._advantages, strict=True):
+        for name, rate, mean in zip(self.models, *self._means, strict=True):
             won = round(rate * len(self._tested))
             passes = "passes, by a test that is too lenient with so few cases" if self._lenient else "passes"
             words.append(
@@ -274,12 +273,10 @@ class AlternativeAnnotatorTest:
         return self.comparison.labels.annotators[np.unique(self.annotator)]
 
     @cached_property
-    def _rates(self) -> np.ndarray:
-        return _by_model(self.table, "rejected")
-
-    @cached_property
-    def _advantages(self) -> np.ndarray:
-        return _by_model(self.table, "advantage")
+    def _means(self) -> Float[np.ndarray, "2 model"]:
+        """Winning rate and average advantage of every model."""
+        by_model = self.table.groupby("model", sort=False)
+        return by_model[["rejected", "advantage"]].mean().to_numpy(float).T
 
     def _counts(self, model: str) -> Float[csr_array, "case statistic"]:
         """For every case that counts and tested annotator, which of three differences there is."""
@@ -316,8 +313,3 @@ class AlternativeAnnotatorTest:
             middle = (low + high) // 2
             low, high = (low, middle) if self._passes(model, middle, replicates, seed, 0) >= power else (middle, high)
         return float(high)
-
-
-def _by_model(table: pd.DataFrame, column: str) -> np.ndarray:
-    """Means over annotators."""
-    return np.asarray(table.groupby("model", sort=False)[[column]].mean(), dtype=float)[:, 0]
