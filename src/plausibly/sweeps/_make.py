@@ -13,7 +13,7 @@ from plausibly.annotators import annotator_accuracies, annotator_confusions
 from plausibly.diagnostics import diagnose, shared_convergence
 from plausibly.diagnostics._verdict import worst
 from plausibly.evaluation import evaluate_by_level, summary
-from plausibly.evaluation._measure import _predicted_lists
+from plausibly.evaluation._measure import predicted_lists
 from plausibly.metrics._confusion import NO_ANSWER
 from plausibly.posterior import build_posterior, case_names, slots_of
 from plausibly.priors.population import CLASS_SHIFTS, largest_shifts
@@ -81,7 +81,7 @@ def _subgroups(levels: Sequence[tuple[float, xr.Dataset]]) -> pd.DataFrame:
 
 def _choices(plan: "Plan", cases: np.ndarray) -> xr.DataArray:
     depth = min(DEPTH, plan.annotations.n_classes)
-    lists = np.array([_predicted_lists(scores[cases], depth, None) for scores in plan.predictions.values()])
+    lists = np.array([predicted_lists(scores[cases], depth, None) for scores in plan.predictions.values()])
     return xr.DataArray(
         np.where(lists < 0, NO_ANSWER, plan.annotations.classes[lists]),
         dims=("classifier", "case", "place"),
