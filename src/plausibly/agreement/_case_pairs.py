@@ -1,4 +1,4 @@
-"""Pairs of rows of one case, in blocks that fit into memory."""
+"""Pairs of rows of one case, in blocks that fit into memory; labels refused that have none, or several of one."""
 
 from collections.abc import Iterator
 
@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Int
 
 from plausibly._memory import runs
+from plausibly.errors import AnnotationError
 from plausibly.labels._container import Labels
 
 BLOCK = 1 << 20  # pairs at a time
@@ -43,3 +44,21 @@ def _pairs(begin: Int[np.ndarray, " row"], counts: Int[np.ndarray, " row"], bloc
         done = ends[run.start] - counts[run.start]
         if len(left):
             yield left, np.arange(done, done + len(left)) + (begin - ends + counts)[left]
+
+
+def check_single_labels(labels: Labels) -> None:
+    """Refuse a second label of one case by one annotator."""
+    for label in 1 + np.flatnonzero((np.diff(labels.case) == 0) & (np.diff(labels.annotator) == 0)):
+        raise AnnotationError(
+            f"{labels.where(label)}: a second label of the same case; an annotator gives one, so keep one, or name the "
+            "second annotator"
+        )
+
+
+def check_two_annotators(labels: Labels, n_annotators: np.ndarray) -> None:
+    """Refuse labels of which no case has two annotators."""
+    if (n_annotators < 2).all():
+        raise AnnotationError(
+            f"no case has labels of two annotators ({len(labels.cases):,} cases, {len(labels.annotators):,} annotators "
+            "in all), so annotators cannot be compared; give more labels"
+        )

@@ -3,10 +3,10 @@
 import numpy as np
 from jaxtyping import Float, Int
 
+Indices = Int[np.ndarray, " label"]
 
-def count_votes(
-    case: Int[np.ndarray, " label"], code: Int[np.ndarray, " label"], n_cases: int, n_classes: int
-) -> Int[np.ndarray, "case class"]:
+
+def count_votes(case: Indices, code: Indices, n_cases: int, n_classes: int) -> Int[np.ndarray, "case class"]:
     """Count the labels of each kind in each case."""
     return np.bincount(case * n_classes + code, minlength=n_cases * n_classes).reshape(n_cases, n_classes)
 
@@ -18,7 +18,7 @@ def share_of_top(votes: Int[np.ndarray, "*case class"]) -> Float[np.ndarray, "*c
 
 
 def agreement_with_others(
-    case: Int[np.ndarray, " label"], code: Int[np.ndarray, " label"], n_cases: int, n_classes: int, part: int = 1 << 16
+    case: Indices, code: Indices, n_cases: int, n_classes: int, part: int = 1 << 16
 ) -> Float[np.ndarray, " label"]:
     """Share of every label in the majority of the other labels of its case; NaN if there are none.
 

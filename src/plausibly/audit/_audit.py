@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 
 from plausibly.annotations import Annotations, Scores, read_annotations, read_classes
 from plausibly.annotations._names import to_names
+from plausibly.annotations._rows import Rows
 from plausibly.annotations.io._case_rows import is_of_cases
 from plausibly.annotations.io._columns import Columns, frame_columns, is_frame
 from plausibly.annotations.io._files import check_path, naming
@@ -18,10 +20,9 @@ from plausibly.annotations.io._source import columns_of_dataset
 from plausibly.annotations.io._table_files import header_of, read_columns
 from plausibly.audit._annotators import of_annotators
 from plausibly.audit._finding import SHOWN, Finding, fingerprints
-from plausibly.audit._names import of_names
+from plausibly.audit._names import of_names, repeated_annotations
 from plausibly.audit._predictions import of_predictions
 from plausibly.audit._rankings import identical_cases, of_rankings
-from plausibly.audit._repeats import repeated_annotations, without_repeats
 from plausibly.errors import ArgumentError
 from plausibly.predictions import named_predictions
 
@@ -167,8 +168,26 @@ def _read(source: Any, classes: Any, choices: str | None) -> tuple[Annotations |
 
 
 def _of_table(columns: Columns, classes: np.ndarray | None, choices: str | None) -> tuple[Annotations, Finding]:
-    rows, repeats = without_repeats(parse_table(columns, classes, anonymous=False))
+    rows, repeats = _without_repeats(parse_table(columns, classes, anonymous=False))
     return Annotations._from_rows(rows, choices), repeats
+
+
+def _without_repeats(rows: Rows) -> tuple[Rows, Finding]:
+    """Leave out rows of a long table that repeat another; of two with the same class the better rank is kept."""
+    order = np.lexsort((rows.rank, rows.class_index, rows.annotator, rows.case))
+    case, annotator = rows.case[order], rows.annotator[order]
+    same = (np.diff(case) == 0) & (np.diff(annotator) == 0)
+    again = np.append(False, same & (np.diff(rows.class_index[order]) == 0))
+    repeated = [
+        f"{rows.cases[rows.case[row]]} / {rows.annotators[rows.annotator[row]]} / {rows.classes[rows.class_index[row]]}"
+        for row in np.sort(order[again]).tolist()
+    ]
+    share = f"{len(repeated) / max(len(order), 1):.0%}".replace("%", " %")
+    if repeated:
+        kept = np.sort(order[~again])
+        fields = {what: getattr(rows, what)[kept] for what in ("case", "annotator", "class_index", "rank")}
+        rows = replace(rows, **fields)
+    return rows, Finding("repeated rows", len(repeated), len(order), repeated, share)
 
 
 def _frequent(scores: Scores) -> Finding:

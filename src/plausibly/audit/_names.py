@@ -1,13 +1,14 @@
-"""Names that look like another's."""
+"""Names that look like another's, and what one annotator said of one case under two of them."""
 
 import re
 import unicodedata
 from collections.abc import Iterator
 
 import numpy as np
+from jaxtyping import UInt64
 
 from plausibly.annotations import Annotations
-from plausibly.audit._finding import Finding, known_names
+from plausibly.audit._finding import SHOWN, Finding, known_names
 
 _SEPARATORS = re.compile(r"(?<=[^\W\d_])[\s_.\-]+(?=[^\W_])|(?<=[^\W_])[\s_.\-]+(?=[^\W\d_])")
 _WORD = re.compile(r"[^\W\d_]{5,}")  # shorter words are often a letter apart without being typos
@@ -69,7 +70,7 @@ def _plain(name: str) -> str:
     return _SEPARATORS.sub("", folded)
 
 
-def numbered_names(names: list[str]) -> dict[int, int]:
+def _numbered(names: list[str]) -> dict[int, int]:
     """Find names that are another's with a number behind it, such as "ann (2)" or "ann_2"; by position, and of whom."""
     at: dict[str, int] = {}
     for code, name in enumerate(names):
@@ -81,3 +82,24 @@ def numbered_names(names: list[str]) -> dict[int, int]:
         if original != code:
             found[code] = original
     return found
+
+
+def repeated_annotations(annotations: Annotations, prints: UInt64[np.ndarray, " annotation"]) -> Finding:
+    """Find what one annotator said of one case several times, under two names."""
+    seconds = _numbered(known_names(annotations).tolist())
+    who, case = annotations.annotation_annotator, annotations.annotation_case
+    second = np.flatnonzero(np.isin(who, list(seconds))) if not annotations.anonymous else np.array([], np.int64)
+    keys = case.astype(np.int64) * len(annotations.annotators) + who
+    first = np.array([seconds[code] for code in who[second].tolist()], np.int64)
+    wanted = case[second].astype(np.int64) * len(annotations.annotators) + first
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    both = keys[at] == wanted
+    found = second[both]
+    same = int((prints[found] == prints[at[both]]).sum())
+    return Finding(
+        "repeated annotations",
+        len(found),
+        0 if annotations.anonymous else annotations.n_annotations,
+        [f"{annotations.cases[case[r]]} / {annotations.annotators[who[r]]}" for r in found[:SHOWN]],
+        f", and {same:,} of them give the same answer" if same else "",
+    )

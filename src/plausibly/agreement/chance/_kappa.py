@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from plausibly.agreement._checks import check_single_labels, check_two_annotators
+from plausibly.agreement._case_pairs import check_single_labels, check_two_annotators
 from plausibly.annotations._names import some
 from plausibly.errors import AnnotationError, ArgumentError, show
 from plausibly.labels._container import Labels

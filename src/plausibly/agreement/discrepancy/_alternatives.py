@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.agreement._checks import check_single_labels, check_two_annotators
+from plausibly.agreement._case_pairs import check_single_labels, check_two_annotators
 from plausibly.agreement._majority import agreement_with_others, count_votes, share_of_top
 from plausibly.agreement.discrepancy._delta import Delta, find_delta
 from plausibly.agreement.discrepancy._discrepancy_ratio import comparable, discrepancy_ratio

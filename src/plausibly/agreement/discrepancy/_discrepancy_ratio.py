@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from plausibly._progress import Progress
-from plausibly.agreement._checks import check_two_annotators
+from plausibly.agreement._case_pairs import check_two_annotators
 from plausibly.agreement.discrepancy._delta import Delta, find_delta
 from plausibly.agreement.discrepancy._label_sets import LabelSets, discrepancy_to_model, discrepancy_to_others
 from plausibly.agreement.discrepancy._result import Discrepancy

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from plausibly.agreement._checks import check_two_annotators
+from plausibly.agreement._case_pairs import check_two_annotators
 from plausibly.agreement.discrepancy._delta import find_delta
 from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_of
 from plausibly.agreement.discrepancy._label_sets import LabelSets, mean_by_case, ratio_of

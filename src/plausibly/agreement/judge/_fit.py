@@ -144,6 +144,7 @@ def fit(
             index=pd.Index(annotations.annotators, name="annotator"),
         )
         said = answers.said[name]
+        shared = (said * answers.votes).sum(axis=1)
         right = _right(alone, said, answers.model)
         weight = random.standard_exponential((len(right), cluster.max() + 1))[:, cluster]
         drawn = right if answers.model == RANKED else random.random(right.shape) < right
@@ -154,7 +155,7 @@ def fit(
             accuracy=(weight * drawn).sum(axis=1) / weight.sum(axis=1),
             typical=typical,
             right=right,
-            vote=_vote(said, answers.votes),
+            vote=(float(shared.mean()), float((shared >= 1 - 1e-9).mean()), float((shared > 0).mean())),
             converged=_converged(
                 sampling["chains"], *_compared(scale), *([] if typical is None else [typical, right.mean(axis=1)])
             ),
@@ -213,11 +214,6 @@ def _converged(chains: int, *quantities: np.ndarray) -> bool:
     columns = np.concatenate([values.reshape(chains, len(values) // chains, -1) for values in quantities], axis=-1)
     with Progress(show=False) as bars:
         return bool(judge(columns, progress=bars, what="abilities")[-1].all())
-
-
-def _vote(said: np.ndarray, votes: np.ndarray) -> tuple[float, float, float]:
-    shared = (said * votes).sum(axis=1)
-    return float(shared.mean()), float((shared >= 1 - 1e-9).mean()), float((shared > 0).mean())
 
 
 def _single(

@@ -144,9 +144,7 @@ def judge(
     models = read_models(predictions, labels, counted)
     compared = discrepancy_ratio(labels, models, distance, clusters, tolerance=tolerance, progress=progress)
     test = from_discrepancy(compared, epsilon, fdr, few_cases=0)
-    answers: Answers | str = "no model of annotators was asked for"
-    if model is not None:
-        answers = answers_of(labels, models, distance, model)
+    answers = "no model of annotators was asked for" if model is None else answers_of(labels, models, distance, model)
     fits, reasons = {}, {name: {} for name in models}
     if distance == "nominal":
         strange = {name: unknown_labels(labels, one.values, name) for name, one in models.items()}

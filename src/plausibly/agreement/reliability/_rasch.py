@@ -7,13 +7,14 @@ from numbers import Integral
 import jax
 import numpy as np
 import xarray as xr
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from numpyro.infer import MCMC, NUTS
 
 from plausibly._arviz import Posterior, from_groups
 from plausibly._progress import Progress
 from plausibly.diagnostics import enough_energy, judge, trajectories
-from plausibly.errors import ArgumentError
+from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.labels._container import Labels
 from plausibly.models import rasch
 
 SITES = {"ability": "annotator", "difficulty": "case"}
@@ -25,25 +26,28 @@ STATISTICS = {"diverging": "diverging", "num_steps": "n_steps", "energy": "energ
 
 
 def sample_rasch(
-    annotator: Int[np.ndarray, " answer"],
-    case: Int[np.ndarray, " answer"],
-    correct: Bool[np.ndarray, " answer"],
-    annotators: np.ndarray,
-    cases: np.ndarray,
+    labels: Labels,
+    judged: Float[np.ndarray, " label"],
     *,
-    draws: int = 1000,
-    chains: int = 4,
-    warmup: int = 1000,
-    seed: int = 0,
-    progress: bool = True,
+    draws: int,
+    chains: int,
+    warmup: int,
+    seed: int,
+    progress: bool,
 ) -> Posterior:
-    """Sample abilities and difficulties by NUTS from who answered which case, and whether rightly.
+    """Sample abilities and difficulties by NUTS from the labels that are judged clearly right or wrong, 1 or 0.
 
     Of annotators and cases without answers, the prior is sampled. The container has the groups ``posterior``
     (``ability`` by annotator, ``difficulty`` by case, ``mean_ability``, ``sd_ability``, ``sd_difficulty``),
     ``sample_stats``, ``convergence`` by quantity, ``observed_data`` (which answers are right) and ``constant_data``
     (annotator and case of every answer).
     """
+    clear = (judged == 0) | (judged == 1)
+    if not clear.any():
+        raise AnnotationError(
+            "no label can be judged right or wrong; give the truth of labelled cases, or accuracies as competence"
+        )
+    annotator, case, correct = labels.annotator[clear], labels.case[clear], judged[clear] == 1
     for name, value, least in (("draws", draws, 4), ("chains", chains, 1), ("warmup", warmup, 1), ("seed", seed, 0)):
         if not isinstance(value, Integral) or value < least:
             raise ArgumentError(f"{name} must be a whole number of at least {least}, but {value!r} was given.")
@@ -60,8 +64,8 @@ def sample_rasch(
         annotator,
         case,
         correct,
-        n_annotators=len(annotators),
-        n_cases=len(cases),
+        n_annotators=len(labels.annotators),
+        n_cases=len(labels.cases),
         extra_fields=tuple(STATISTICS),
     )
     sampled = {name: np.asarray(values) for name, values in sampler.get_samples(group_by_chain=True).items()}
@@ -70,8 +74,8 @@ def sample_rasch(
     chain_draw = {"chain": np.arange(chains), "draw": np.arange(draws)}
     variables: dict = {name: (("chain", "draw", dim), sampled[name]) for name, dim in SITES.items()}
     variables |= {name: (("chain", "draw"), sampled[name]) for name in HYPER}
-    names = {"annotator": annotators, "case": cases}
-    with Progress(progress and len(cases) > _SLOW) as bars:
+    names = {"annotator": labels.annotators, "case": labels.cases}
+    with Progress(progress and len(labels.cases) > _SLOW) as bars:
         convergence = _convergence(sampled, statistics, names, bars)
     groups = {
         "posterior": xr.Dataset(variables, chain_draw | names),

@@ -9,8 +9,7 @@ from jaxtyping import Float, Int
 
 from plausibly._arviz import Posterior
 from plausibly._progress import Progress
-from plausibly.agreement._case_pairs import BLOCK, pairs_within
-from plausibly.agreement._checks import check_single_labels, check_two_annotators
+from plausibly.agreement._case_pairs import BLOCK, check_single_labels, check_two_annotators, pairs_within
 from plausibly.agreement._majority import agreement_with_others
 from plausibly.agreement.reliability._competence import (
     NAMES,
@@ -23,7 +22,7 @@ from plausibly.agreement.reliability._confidence import COLUMN, beyond_chance, c
 from plausibly.agreement.reliability._rasch import accuracy_draws, sample_rasch
 from plausibly.agreement.reliability._resampling import by_judgement, by_latent_truth, resampling
 from plausibly.agreement.reliability._result import WeightedReliability
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import ArgumentError
 from plausibly.labels._container import Labels
 
 _DRAWS = 64  # at a time
@@ -159,7 +158,7 @@ def weighted_reliability(
             judged = read_truth(labels, names, code, truth)
         if name == "rasch":
             accuracy = None
-            posterior = _sampled(
+            posterior = sample_rasch(
                 labels, judged, draws=draws, chains=chains, warmup=warmup, seed=seed, progress=progress
             )
         else:
@@ -183,17 +182,6 @@ def weighted_reliability(
         else resampling(labels, code, certainty, reweighted, partial(correct_if_agreed, n_labels=n_labels)),
         published=published,
     )
-
-
-def _sampled(labels: Labels, judged: np.ndarray, **sampler: Any) -> Posterior:
-    """Sample abilities and difficulties from the labels that are clearly right or wrong."""
-    clear = (judged == 0) | (judged == 1)
-    if not clear.any():
-        raise AnnotationError(
-            "no label can be judged right or wrong; give the truth of labelled cases, or accuracies as competence"
-        )
-    own = labels.select(clear)
-    return sample_rasch(own.annotator, own.case, judged[clear] == 1, labels.annotators, labels.cases, **sampler)
 
 
 def correct_if_agreed(
