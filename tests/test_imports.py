@@ -57,11 +57,12 @@ def test_agreement_needs_no_sampler(tmp_path):
     assert drawn == {"pandas", "pyarrow", "matplotlib"}
 
 
-def test_an_unknown_name_is_told_the_nearest():
+def test_unknown_names_are_told_the_nearest_and_lazy_packages_are_found():
     with pytest.raises(AttributeError, match=r"no attribute 'aggregat': did you mean 'aggregate'\?"):
         _ = plausibly.aggregat
     with pytest.raises(AttributeError, match="no attribute 'compare': it is called compare_models now"):
         _ = plausibly.compare
+    assert {"plausibly", "plausibly.agreement", "plausibly.plots"} <= set(LAZY)
 
 
 @pytest.mark.parametrize("name", LAZY)
@@ -71,10 +72,6 @@ def test_all_names_are_there(name):
     assert set(package.__all__) <= set(dir(package))
     for attribute in package.__all__:
         assert getattr(package, attribute) is not None
-
-
-def test_the_packages_that_import_on_demand_are_found():
-    assert {"plausibly", "plausibly.agreement", "plausibly.plots"} <= set(LAZY)
 
 
 def test_a_function_keeps_its_name_when_its_folder_is_imported():

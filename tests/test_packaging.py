@@ -44,13 +44,16 @@ def pip(verb, *arguments):
     subprocess.run([sys.executable, "-m", "pip", verb, *quiet, *arguments], check=True)
 
 
-def test_every_package_is_listed(root):
+def test_every_package_is_listed_and_the_version_is_the_same_everywhere(root):
     listed = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
     found = {
         PurePosixPath(f).parent.as_posix().replace("/", ".") for f in source_files(root) if f.endswith("__init__.py")
     }
     assert sorted(listed) == sorted(found)
     assert not [path for path in (root / "models").iterdir() if path.is_dir() and path.name != "__pycache__"]
+    version = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert f"\nversion: {version}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {version}\n" in (root / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_the_wheel_holds_the_sources_the_command_and_the_licence(root, wheel):
@@ -79,9 +82,3 @@ def test_every_module_of_the_wheel_imports_away_from_the_checkout(wheel, tmp_pat
     files = run.stdout.split()
     assert str(tmp_path / "site/plausibly/models/__init__.py") in files
     assert [f for f in files if not f.startswith(str(tmp_path / "site"))] == []
-
-
-def test_the_version_is_the_same_everywhere(root):
-    version = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    assert f"\nversion: {version}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\n## {version}\n" in (root / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -37,14 +37,11 @@ DOCUMENTS = {
 }
 
 
-def test_blocks_are_found():
+def test_the_readme_is_short_and_blocks_are_found():
     markdown = "text\n```python\na = 1\n\nb = 2\n```\n\n```text\n3\n```\n```sh\nls\n```\n```python\nc = a + b\n```\n"
     assert python_blocks(markdown) == [("a = 1\n\nb = 2\n", "3\n"), ("c = a + b\n", None)]
     assert {"README.md", "docs/start.md"} <= DOCUMENTS.keys()
     assert all(printed for _, printed in DOCUMENTS["README.md"])
-
-
-def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 125
 
 

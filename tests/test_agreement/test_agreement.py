@@ -124,13 +124,10 @@ def test_units_are_krippendorffs_alpha(distance, seed):
     assert found.alpha == pytest.approx(coincidence_alpha(table, DELTAS[distance]))
 
 
-def test_levels_of_text_are_ordinal_in_the_order_given():
+def test_units_take_levels_of_text_weigh_cases_alike_and_keep_out_what_is_excluded():
     names = ["none", "mild", "moderate", "severe", "worst"]
     text = [(case, who, names[value - 1]) for case, who, value in long(PUBLISHED)]
     assert agreement(text, Ordinal(names), weighting="units").alpha == pytest.approx(0.815, abs=5e-4)
-
-
-def test_units_weigh_cases_alike_and_keep_what_is_excluded_out():
     rows = [("p", "a", 1), ("p", "a", 1), ("p", "b", 2), ("q", "a", 2), ("q", "b", 2), ("r", "a", 9)]
     found = agreement(rows, "interval", weighting="units", same_annotator=False)
     # Case p has three labels and two pairs that count, q two and one; r has none.
@@ -331,16 +328,13 @@ def test_other_processes_give_the_same():
     np.testing.assert_array_equal(alone._pairs.distances, shared._pairs.distances)
 
 
-def test_too_many_pairs_to_hold():
+def test_many_pairs_are_sampled_and_many_equal_labels_counted():
     rows = [(f"{i}", f"{j}", i + j / 4) for i in range(3500) for j in range(2)]
     with pytest.raises(ArgumentError, match=r'all pairs of 7,000 distinct labels .* pass cross="sample"'):
         agreement(rows, "interval", cross="all")
     found = agreement(rows, "interval")
     assert found.sampled
     assert len(found.expected) == 3500
-
-
-def test_many_labels_of_one_case_are_counted():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"case": np.repeat(["p", "q"], 30_000), "annotator": "a", "label": rng.integers(0, 3, 60_000)})
     found = agreement(Labels.of(table))

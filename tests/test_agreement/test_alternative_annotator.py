@@ -89,7 +89,7 @@ def test_equals_its_definition_in_loops(n_tables):
     assert min(rejections, few) > n_tables // 10
 
 
-def test_a_model_that_never_differs_and_one_that_is_never_right():
+def test_models_at_the_ends_and_few_annotators_or_cases_are_told():
     says = {"ann": "xxyy" * 10, "bob": "xxyy" * 10, "cy": "xxyy" * 10}
     rows = [(str(case), who, label) for who, labels in says.items() for case, label in enumerate(labels)]
     alike = {str(case): label for case, label in enumerate("xxyy" * 10)}
@@ -99,9 +99,6 @@ def test_a_model_that_never_differs_and_one_that_is_never_right():
     assert found.advantage.to_dict() == {"alike": 1.0, "wrong": 0.0}
     assert any("equally close" in note for note in found.notes)
     assert np.isinf(found.clusters_needed(replicates=20)["wrong"])
-
-
-def test_few_annotators_and_few_cases_are_told():
     rows = [(str(case), who, case % 2) for case in range(10) for who in ("ann", "bob")]
     found = alternative_annotator_test(rows, [(str(case), case % 2) for case in range(10)], progress=False)
     assert isinstance(found.winning_rate, float)

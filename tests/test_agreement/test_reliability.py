@@ -41,10 +41,7 @@ def test_worked_on_paper():
     assert (result.concordance, result.reliability) == pytest.approx((1 / 9, 4 / 37))
     assert result.annotators()["n_labels"].to_dict() == {"ann": 2, "bob": 2, "cy": 1}
     assert result.annotators()["confidence"].to_dict() == pytest.approx({"ann": 0.75, "bob": 0.25, "cy": 0.8})
-
-
-def test_empirical_chance():
-    """x: 2 of 5, y: 3 of 5; ĉ of bob on p: ½ / (½ + ½ · 2/5) = 5/7, of ann on q: ½ / (½ + ½ · 3/5) = 5/8."""
+    # x: 2 of 5, y: 3 of 5; ĉ of bob on p: ½ / (½ + ½ · 2/5) = 5/7, of ann on q: ½ / (½ + ½ · 3/5) = 5/8.
     result = weighted_reliability(TABLE, competence=1.0, chance="empirical")
     assert result.confidence[[1, 3], 1].tolist() == pytest.approx([5 / 7, 5 / 8])
     given_chance = weighted_reliability(TABLE, competence=1.0, chance={"x": 0.4, "y": 0.6})

@@ -20,7 +20,7 @@ def data():
     return labels, pd.DataFrame({"case": np.arange(200), "score": scores})
 
 
-def test_every_point_is_a_ratio(data):
+def test_every_point_is_a_ratio_for_either_positive_label(data):
     labels, scores = data
     curve = threshold_curve(labels, scores, positive="ill")
     assert len(curve.thresholds) == scores["score"].nunique() + 1
@@ -33,10 +33,6 @@ def test_every_point_is_a_ratio(data):
     assert curve.thresholds[best] < curve.best < curve.thresholds[best + 1]
     assert curve.at(curve.best).ratio == pytest.approx(curve.ratio.min())
     assert curve.to_frame()["ratio"].tolist() == curve.ratio.tolist()
-
-
-def test_positive_is_the_label_that_high_scores_stand_for(data):
-    labels, scores = data
     assert threshold_curve(labels, scores).positive == "well"
     curve = threshold_curve(labels, scores.assign(score=-scores["score"]))
     assert curve.ratio.min() == pytest.approx(threshold_curve(labels, scores, positive="ill").ratio.min())

@@ -327,7 +327,7 @@ def test_damage_in_cells_gets_one_sentence(text, sentence, tmp_path):
     assert str(error.value).startswith(str(path))
 
 
-def test_other_forms_are_told_apart():
+def test_other_forms_and_names_in_unknown_columns_are_told():
     with pytest.raises(AnnotationError, match="no row for each case"):
         Annotations.from_case_rows([{"case": "p", "annotator": "x", "label": "a"}])
     with pytest.raises(ArgumentError, match="of must be"):
@@ -337,9 +337,6 @@ def test_other_forms_are_told_apart():
     with pytest.raises(AnnotationError, match="several questions"):
         Annotations.from_case_rows([argilla("p", {"u": "a"}) | {"responses": {"x": [], "y": []}}])
     assert np.array_equal(Annotations.from_case_rows({"p": {"ann": 0}}, classes=["no", "yes"]).classes, ["no", "yes"])
-
-
-def test_cases_with_names_in_an_unknown_column_are_not_counted():
     rows = [{"study_id": f"s{i}", "labels": ["a", "b"]} for i in range(3)]
     with pytest.raises(AnnotationError, match=r"'study_id' differs in every row .* one of case, id, .*; call it case"):
         Annotations.from_case_rows(rows)

@@ -101,18 +101,7 @@ def test_bad_files(tmp_path, what):
     assert message in str(caught.value)
 
 
-def test_what_is_no_threshold_no_frame_or_has_three_classes(tmp_path):
-    with pytest.raises(AnnotationError, match=r"scores have two classes, .* but 3 names were given"):
-        Annotations.from_scores(TABLE, classes=["a", "b", "c"])
-    with pytest.raises(ArgumentError, match=r"none was given: write for example threshold=0 .* as grades"):
-        SCORES.split(None)
-    with pytest.raises(AnnotationError, match="a table is a data frame held in memory, got list"):
-        Annotations.from_scores([("p", "ann", 1)])
-    with pytest.raises(AnnotationError, match="there is no case 'r' among the 2 cases"):
-        SCORES.of_case("r")
-
-
-def test_columns_that_do_not_fit():
+def test_what_does_not_fit_is_refused(tmp_path):
     good = {"cases": ["p"], "annotators": ["a", "b"], "anonymous": False}
     for case, annotator, score, message in (
         ([0, 0], [0, 1], [1.0], "differ in length"),
@@ -124,6 +113,14 @@ def test_columns_that_do_not_fit():
             Scores(**good, annotation_case=case, annotation_annotator=annotator, score=score)
     with pytest.raises(AnnotationError, match="case 'p', annotator 'b': the score is nan"):
         Scores(**good, annotation_case=[0, 0], annotation_annotator=[0, 1], score=[1.0, np.nan])
+    with pytest.raises(AnnotationError, match=r"scores have two classes, .* but 3 names were given"):
+        Annotations.from_scores(TABLE, classes=["a", "b", "c"])
+    with pytest.raises(ArgumentError, match=r"none was given: write for example threshold=0 .* as grades"):
+        SCORES.split(None)
+    with pytest.raises(AnnotationError, match="a table is a data frame held in memory, got list"):
+        Annotations.from_scores([("p", "ann", 1)])
+    with pytest.raises(AnnotationError, match="there is no case 'r' among the 2 cases"):
+        SCORES.of_case("r")
 
 
 @pytest.mark.parametrize("threshold", ["0", True, np.nan, np.inf, 1e16, [0]])

@@ -201,17 +201,13 @@ def test_arrays_are_mapped(tmp_path, read_file, kind, order):
     assert path.read_bytes() == before
 
 
-def test_arrays_of_other_types_are_converted(tmp_path):
+def test_arrays_are_converted_or_refused(tmp_path):
     path = tmp_path / "a.npy"
     for kind, expected in (("f2", "f4"), ("i4", "f8"), (">f8", "f8"), ("?", "f8")):
         np.save(path, SCORES.astype(kind))
         read = read_predictions(path, KNOWN)
         assert read.dtype == np.dtype(expected)
         np.testing.assert_array_equal(read, SCORES.astype(kind))
-
-
-def test_what_cannot_be_mapped_is_refused(tmp_path):
-    path = tmp_path / "a.npy"
     np.save(path, np.empty((0, 3)))
     assert read_npy(path).shape == (0, 3)
     np.save(path, np.array([{}]), allow_pickle=True)

@@ -90,7 +90,7 @@ def test_thresholds_by_draw_are_those_of_posteriors_of_one_draw(small):
             assert (weights * (p < nearest)).sum() + 1 > 0.3 * 41 - 1e-4
 
 
-def test_groups_calibrate_apart(small):
+def test_groups_calibrate_apart_by_columns_and_by_what_a_classifier_says(small):
     column = np.where(np.arange(small.n) % 3 == 0, "x", "y")
     found = pb.conformal(small.posterior, small.predictions, alpha=0.25, score="lac", by=column)
     weights = dense_weights(small, "plausibility")
@@ -107,9 +107,6 @@ def test_groups_calibrate_apart(small):
         found.predict({"A": small.predictions["A"]})
     with pytest.raises(pb.ArgumentError, match="row 1 belongs to the group 'z'"):
         found.predict({"A": small.predictions["A"][:1]}, by=["z"])
-
-
-def test_groups_by_what_a_classifier_says(small):
     risks = np.array([0, 0, 1, 2, 2])
     found = pb.conformal(small.posterior, small.predictions, alpha=0.4, score="lac", by="risk", risks=risks)
     assert found.groups == ["low", "medium", "high"]
@@ -207,13 +204,20 @@ def test_tables_name_the_classes(small):
     assert "at least 0.8" in found.verdict()
 
 
-def test_too_few_cases_are_said():
+def test_too_few_cases_one_class_and_equal_scores():
     few = make(n=5)
     with pytest.warns(pb.PlausiblyWarning, match="needs at least 9 calibration cases, but there are 5"):
         found = pb.conformal(few.posterior, few.predictions, alpha=0.1)
     assert found.predict({"A": few.predictions["A"]}).values.all()
     assert "too few cases" in found.verdict()
     assert found.threshold_by_draw.values.max() == -np.inf
+    annotations = pb.Annotations.from_labels([["a"]] * 12, classes=["a"])
+    found = pb.conformal(annotations, {"A": np.ones((12, 1))}, target="annotator")
+    assert found.predict(np.ones((2, 1))).values.all()
+    equal = pb.Annotations.from_labels([["a"], ["b"]] * 10, classes=["a", "b"])
+    with pytest.warns(pb.PlausiblyWarning, match="scores are equal"):
+        tied = pb.conformal(equal, {"A": np.full((20, 2), 0.5)}, score="lac", target="annotator")
+    assert tied.predict(np.full((3, 2), 0.5)).values.all()
 
 
 @pytest.mark.parametrize("class_prior", ["learned", "predictions", "population"])
@@ -319,13 +323,3 @@ def test_bad_data_and_new_cases(small):
     twice = pd.DataFrame(p, columns=small.annotations.classes, index=["q", "q", "r"])
     with pytest.raises(pb.PredictionError, match="case 'q' has two rows"):
         found.predict({"A": twice})
-
-
-def test_one_class_and_equal_scores():
-    annotations = pb.Annotations.from_labels([["a"]] * 12, classes=["a"])
-    found = pb.conformal(annotations, {"A": np.ones((12, 1))}, target="annotator")
-    assert found.predict(np.ones((2, 1))).values.all()
-    equal = pb.Annotations.from_labels([["a"], ["b"]] * 10, classes=["a", "b"])
-    with pytest.warns(pb.PlausiblyWarning, match="scores are equal"):
-        tied = pb.conformal(equal, {"A": np.full((20, 2), 0.5)}, score="lac", target="annotator")
-    assert tied.predict(np.full((3, 2), 0.5)).values.all()

@@ -96,7 +96,7 @@ def test_polygons_are_the_region():
             np.testing.assert_allclose([vertices.min(0), vertices.max(0)], [lower, upper], atol=1e-12)
 
 
-def test_thresholds_are_order_statistics(small):
+def test_thresholds_are_order_statistics_and_answers_agree(small):
     weights = dense_weights(small, "plausibility")
     regions = pb.conformal_regions(small.posterior, small.predictions, alpha=0.2)
     for name, p in small.predictions.items():
@@ -104,9 +104,6 @@ def test_thresholds_are_order_statistics(small):
         assert regions.threshold.sel(classifier=name).item() == pytest.approx(means[int(0.2 * 41) - 1])
         inside = regions.contains({name: p}, weights).values[0]
         assert (~inside).sum() == int(0.2 * 41) - 1
-
-
-def test_answers_agree_with_each_other(small):
     regions = pb.conformal_regions(small.posterior, small.predictions, alpha=0.3)
     new = {name: p[:8] for name, p in small.predictions.items()}
     first, bounds = regions.possible_first(new), regions.bounds(new)

@@ -29,13 +29,10 @@ def test_common_sets_hold_what_the_sets_of_every_run_hold(small):
     assert swept.table["run"].nunique() == 3
 
 
-def test_posteriors_by_label(small):
+def test_posteriors_by_label_and_bad_input(small):
     other = make(seed=3)
     swept = pb.conformal_sweep({"x": small.posterior, "y": other.posterior}, small.predictions, alpha=0.3)
     assert list(swept.runs) == ["x", "y"]
-
-
-def test_bad_input(small):
     for call, match in [
         (lambda: pb.conformal_sweep(small.annotations, small.predictions), "needs models"),
         (lambda: pb.conformal_sweep(small.annotations, small.predictions, {}), "needs models"),

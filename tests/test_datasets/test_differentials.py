@@ -61,6 +61,16 @@ def test_marginals_are_the_constants(simulated, column, expected):
 def test_cases_as_a_whole_look_like_the_real_ones(simulated):
     assert columns(simulated.annotations)[3].mean() == pytest.approx(MEAN_DISTINCT_CLASSES, rel=0.05)
     assert top_block_overlap(simulated.annotations) == pytest.approx(MEAN_TOP_BLOCK_OVERLAP, abs=0.03)
+    counts = np.bincount(simulated.annotations.entry_class, minlength=419)
+    shares = counts / counts.sum()
+    assert 0.25 < shares[:10].sum() < 0.45
+    assert shares[:100].sum() > 0.85
+    np.testing.assert_allclose(simulated.plausibilities.mean(axis=0), popularities(419), atol=0.015)
+    truth = simulated.plausibilities
+    assert truth.dtype == np.float32
+    assert truth.shape == (5_000, 419)
+    assert (truth > 0).all()
+    np.testing.assert_allclose(truth.sum(axis=1), 1, atol=1e-5)
 
 
 def test_against_the_real_set(simulated, shared):
@@ -74,19 +84,6 @@ def test_against_the_real_set(simulated, shared):
     assert (n_blocks == 1).mean() == pytest.approx(np.mean([len(a) == 1 for a in annotations]), abs=0.02)
     assert (sizes > 1).mean() == pytest.approx(np.mean([len(b) > 1 for b in blocks]), abs=0.01)
     assert distinct.mean() == pytest.approx(np.mean([len(n) for n in named]), rel=0.05)
-
-
-def test_plausibilities_are_positive_and_long_tailed(simulated):
-    counts = np.bincount(simulated.annotations.entry_class, minlength=419)
-    shares = counts / counts.sum()
-    assert 0.25 < shares[:10].sum() < 0.45
-    assert shares[:100].sum() > 0.85
-    np.testing.assert_allclose(simulated.plausibilities.mean(axis=0), popularities(419), atol=0.015)
-    truth = simulated.plausibilities
-    assert truth.dtype == np.float32
-    assert truth.shape == (5_000, 419)
-    assert (truth > 0).all()
-    np.testing.assert_allclose(truth.sum(axis=1), 1, atol=1e-5)
 
 
 @pytest.mark.parametrize("reliability", [0.5, 1.0, 3.0])

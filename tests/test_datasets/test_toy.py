@@ -18,6 +18,8 @@ def test_each_class_leads_somewhere_and_none_is_ever_impossible():
     assert curves.argmax(axis=1)[[0, 50, 100]].tolist() == [0, 1, 2]
     assert len(changes) == 2
     assert toy_plausibilities(np.zeros((4, 2))).shape == (4, 2, 3)
+    with pytest.raises(ArgumentError, match="positions must be finite numbers"):
+        toy_plausibilities(np.array([0.1, np.nan]))
 
 
 def test_labels_follow_the_curves():
@@ -47,12 +49,7 @@ def test_numbers_are_whole_and_positive(given):
         simulate_toy(**given)
 
 
-def test_positions_are_finite():
-    with pytest.raises(ArgumentError, match="positions must be finite numbers"):
-        toy_plausibilities(np.array([0.1, np.nan]))
-
-
-def test_clouds_lie_where_the_draws_are():
+def test_clouds_lie_where_the_draws_of_three_classes_are():
     toy = simulate_toy(6, seed=0)
     posterior = pb.aggregate(toy.annotations, "dirichlet-categorical", progress=False)
     names = toy.annotations.cases[[4, 1]].tolist()
@@ -68,9 +65,6 @@ def test_clouds_lie_where_the_draws_are():
         pb.plots.simplex(posterior, [])
     with pytest.raises(ArgumentError, match="there is no case 'nowhere'"):
         pb.plots.simplex(posterior, "nowhere")
-
-
-def test_a_triangle_is_for_three_classes():
     posterior = pb.aggregate(pb.Annotations.from_labels([["a", "b"]]), "dirichlet-categorical", progress=False)
     with pytest.raises(ArgumentError, match="a triangle shows three classes, but this posterior has 2"):
         pb.plots.simplex(posterior, "0")

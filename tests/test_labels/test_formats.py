@@ -219,7 +219,7 @@ def test_files_that_cannot_be_read(write, name, text, kind, error, message):
         read_labels(write(name, text), kind)
 
 
-def test_one_annotators_files_that_cannot_be_read(write, tmp_path):
+def test_files_of_one_annotator_that_cannot_be_read(write, tmp_path):
     with pytest.raises(FileError, match=r"a\.ann: line 1 is 'T1 X 0 1'; write an id, a tag"):
         read_labels({"ann": write("a.ann", "T1 X 0 1\n")}, "spans")
     with pytest.raises(AnnotationError, match="one annotator's JSON is COCO, or a mapping from case to label"):
@@ -227,6 +227,13 @@ def test_one_annotators_files_that_cannot_be_read(write, tmp_path):
     (tmp_path / "a.ann").unlink()
     with pytest.raises(FileError, match=r"the folder has no \.ann files"):
         read_labels({"ann": tmp_path}, "spans")
+    with pytest.raises(FileError, match=r"none.ann: the file does not exist"):
+        read_labels({"ann": tmp_path / "none.ann"}, "spans")
+    (tmp_path / "a.ann").write_bytes(b"T1\tP 0 3\t\xff\n")
+    with pytest.raises(FileError, match=r"a.ann: the file is not UTF-8 text"):
+        read_labels({"ann": tmp_path / "a.ann"}, "spans")
+    (tmp_path / "b.ann").write_text(" \n")
+    assert cells(read_labels({"ann": tmp_path / "b.ann"}, "spans")) == {("b", "ann"): []}
 
 
 def test_json_by_case(write):
@@ -253,13 +260,3 @@ def test_columns_and_trees_of_one_annotators_file(write):
     ]
     with pytest.raises(AnnotationError, match="row 2: the brackets of a tree have to match"):
         read_labels({"ann": write("b.mrg", "(S a)\n(S\n (NP b)\n")})
-
-
-def test_offsets_of_files_that_are_absent_or_no_text(tmp_path):
-    with pytest.raises(FileError, match=r"none.ann: the file does not exist"):
-        read_labels({"ann": tmp_path / "none.ann"}, "spans")
-    (tmp_path / "a.ann").write_bytes(b"T1\tP 0 3\t\xff\n")
-    with pytest.raises(FileError, match=r"a.ann: the file is not UTF-8 text"):
-        read_labels({"ann": tmp_path / "a.ann"}, "spans")
-    (tmp_path / "b.ann").write_text(" \n")
-    assert cells(read_labels({"ann": tmp_path / "b.ann"}, "spans")) == {("b", "ann"): []}

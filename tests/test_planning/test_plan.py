@@ -98,7 +98,7 @@ def shared():
     return SimpleNamespace(posterior=posterior, plan=plan, again=again, scores=scores)
 
 
-def test_labels_inform_the_parameters_that_cases_share(shared):
+def test_labels_inform_the_parameters_that_cases_share_if_these_are_learned(shared, two):
     results = pb.evaluate(shared.again, shared.scores, k=1, progress=False)["top1_accuracy"]
     ends = results.quantile([0.03, 0.97], "draw").values
     rows = shared.plan.forecast[shared.plan.forecast["versus"] == ""]
@@ -107,9 +107,6 @@ def test_labels_inform_the_parameters_that_cases_share(shared):
     assert (last["width"] < last["width_at_random"]).all()
     assert "ask for" in shared.plan.advice[0]
     assert (shared.plan.table["value"] > 0).all()
-
-
-def test_labels_do_not_inform_a_prior_that_is_not_learned_from_them(shared, two):
     annotations = annotations_of(shared.posterior)
     assert _learned_from(shared.posterior, annotations) == 450
     spread = json.dumps({"spread": "unknown"})

@@ -49,22 +49,16 @@ def test_ranks_count_the_draws_of_each_chain(posterior):
     assert (heights[2, 15:] == 0.95).all()
     assert (heights[[0, 1, 3], 15:] == 0).all()
     assert all(len(set(np.round(heights[chain], 6))) > 1 for chain in (0, 1, 3))
-
-
-def test_equal_chains_have_flat_ranks():
     draws = np.tile(np.linspace(0.1, 0.3, 100, dtype=np.float32)[:, None], (4, 1, len(SLOTS)))
     posterior = build_posterior(draws, ANNOTATIONS, SLOTS, point=draws[0, 0], concentration=1.0)
     heights = [bar.get_height() for bar in plots.rank(posterior, "p", "a").patches]
     np.testing.assert_allclose(heights, 0.5, atol=0.11)
 
 
-def test_small_multiples_are_of_the_worst_first(posterior):
+def test_small_multiples_and_traces_of_a_file(posterior, tmp_path):
     figure = plots.worst_chains(posterior, most=2)
     assert [ax.get_title(loc="left").split(":")[0] for ax in figure.axes[::2]] == ["<r>", "p"]
     assert len(plots.worst_chains(posterior, [r"$q$", "17", "p"]).axes) == 6
-
-
-def test_draws_are_read_from_a_file_as_they_are_wanted(posterior, tmp_path):
     pb.save(posterior, tmp_path / "p.nc")
     lazy = pb.load(tmp_path / "p.nc", lazy=True)
     drawn = plots.trace(lazy, "p", "b").lines[1].get_ydata()
