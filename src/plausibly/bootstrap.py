@@ -1,14 +1,14 @@
 """The bootstrap: cases, or clusters of them, drawn with replacement, and intervals of what is computed from them."""
 
 from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 
 from plausibly._progress import Progress
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, check_whole
 
 REPLICATES, CI_PROB = 1000, 0.94
 _NUMBERS = 2**22  # counts in memory at once
@@ -62,8 +62,7 @@ def resampled_sums(
     ([3.0, 4.0, 5.0, 6.0], True)
     """
     check_replicates(replicates)
-    if not isinstance(seed, Integral) or seed < 0:
-        raise ArgumentError(f"seed must be a whole number of at least 0, but {seed!r} was given: write 0.")
+    check_whole("seed", seed, 0)
     if cluster.max() < 1:
         raise ArgumentError("a bootstrap draws clusters, but there is only 1: name more clusters, or none for cases.")
     return _sums(statistics, cluster, replicates, seed, progress, size)
@@ -124,10 +123,7 @@ def quantile(values: Float[np.ndarray, "replicate *shape"], q: float) -> Float[n
 
 def check_replicates(replicates: object, least: int = 1) -> None:
     """Refuse a number of replicates that is not whole or too small."""
-    if not isinstance(replicates, Integral) or replicates < least:
-        raise ArgumentError(
-            f"replicates must be a whole number of at least {least}, but {replicates!r} was given: give 1000."
-        )
+    check_whole("replicates", replicates, least, "give 1000")
 
 
 def check_probability(name: str, value: float) -> None:

@@ -11,7 +11,7 @@ from plausibly.aggregation._registry import SETTINGS, AnyModel, accepted, find_m
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations._by_case import check_annotated
 from plausibly.annotations._scores import GREATEST, check_threshold
-from plausibly.errors import AnnotationError, ArgumentError, show
+from plausibly.errors import AnnotationError, ArgumentError, check_whole, show
 from plausibly.families import Facts, Family, Settled
 from plausibly.inference import check_repeats
 from plausibly.model import Model
@@ -209,12 +209,7 @@ def _arguments(model: Model, engine: str, given: Mapping[str, Any]) -> dict[str,
 
 def check_setting(key: str, value: Any) -> int:
     """Check one of the settings of engines that draw: draws, chains or warmup."""
-    least = {"draws": 4, "chains": 1, "warmup": 0}[key]
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ArgumentError(
-            f"{key} must be a whole number of at least {least}, but {value!r} was given: write {SETTINGS[key]}."
-        )
-    return int(value)
+    return check_whole(key, value, {"draws": 4, "chains": 1, "warmup": 0}[key], f"write {SETTINGS[key]}")
 
 
 def _positive(key: str, value: Any, zero: bool) -> float:

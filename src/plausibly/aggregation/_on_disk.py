@@ -13,7 +13,7 @@ from plausibly._progress import Progress
 from plausibly.aggregation._registry import AnyModel
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.cluster import check_reachable, map_on
-from plausibly.errors import ArgumentError, FileError, reason
+from plausibly.errors import FileError, check_whole, reason
 from plausibly.families import Settled
 from plausibly.fingerprint import code_digest, processor, software
 from plausibly.posterior import Store, difference, load, read_fingerprint, save
@@ -103,8 +103,7 @@ def as_store(
 
 def check_shard(shard: object) -> None:
     """Refuse anything but a number of cases."""
-    if isinstance(shard, bool) or not isinstance(shard, int | np.integer) or shard < 1:
-        raise ArgumentError(f"shard must be a whole number of at least 1, but {shard!r} was given.")
+    check_whole("shard", shard, 1)
 
 
 def _draw(annotations: Annotations, settled: Settled, log_likelihood: bool, progress: bool = False) -> Posterior:

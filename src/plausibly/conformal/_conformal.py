@@ -12,12 +12,12 @@ from plausibly._arviz import Posterior
 from plausibly.annotations import Annotations
 from plausibly.conformal._calibrate import Calibrated, shares_of
 from plausibly.conformal._groups import ALL, parse_groups
-from plausibly.conformal._inputs import check_alpha, check_target, check_whole, read_inputs
+from plausibly.conformal._inputs import check_alpha, check_target, read_inputs
 from plausibly.conformal._prior import learns_from_cases, prior_of
 from plausibly.conformal._result import EVERY, Conformal
 from plausibly.conformal._scores import Function, parse_score
 from plausibly.conformal._targets import sampled, weights_of
-from plausibly.errors import PlausiblyWarning, renamed
+from plausibly.errors import PlausiblyWarning, check_whole, renamed
 from plausibly.random_streams import Stream, check_seed
 
 

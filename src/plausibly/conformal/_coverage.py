@@ -17,12 +17,12 @@ from plausibly.bootstrap import CI_PROB, REPLICATES, check_probability, check_re
 from plausibly.conformal._calibrate import Calibrated, shares_of
 from plausibly.conformal._coverage_result import MEASURES, Coverage, fit_of, means_over_splits
 from plausibly.conformal._groups import ALL, parse_groups
-from plausibly.conformal._inputs import TARGETS, check_alpha, check_target, check_whole, read_inputs
+from plausibly.conformal._inputs import TARGETS, check_alpha, check_target, read_inputs
 from plausibly.conformal._prior import prior_of
 from plausibly.conformal._scores import Function, parse_score
 from plausibly.conformal._targets import Weights, weights_of
 from plausibly.conformal._thresholds import Steps, threshold_of
-from plausibly.errors import ArgumentError, renamed, show
+from plausibly.errors import ArgumentError, check_whole, renamed, show
 from plausibly.evaluation._ranges import Ranges
 from plausibly.metrics._inputs import check_share
 from plausibly.posterior import model_of

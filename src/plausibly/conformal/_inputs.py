@@ -89,10 +89,3 @@ def check_target(target: Any, posterior: Any) -> None:
             'target="plausibility" needs a posterior, but annotations were given: aggregate them first, or choose '
             'target="annotator", which needs no model.'
         )
-
-
-def check_whole(name: str, value: Any, least: int, fix: str) -> int:
-    """Refuse what is not a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ArgumentError(f"{name} must be a whole number of at least {least}, but {value!r} was given: {fix}.")
-    return int(value)

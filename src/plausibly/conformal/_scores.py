@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from plausibly.conformal._inputs import check_whole
-from plausibly.errors import ArgumentError, PredictionError, show
+from plausibly.errors import ArgumentError, PredictionError, check_whole, show
 
 NAMES = ("lac", "aps", "raps", "top-k")
 PENALTY, FREE_RANKS = 0.01, 5  #: of RAPS, unless others are given

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import comb
 
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, check_whole
 
 _NUMBERS = 2**22  # coefficients in memory at once
 
@@ -72,9 +72,7 @@ def panel_shares(counts: Int[np.ndarray, "case class"], n: int) -> Float[np.ndar
 
 def check_panel(name: str, n: object) -> int:
     """Refuse a number of labels of a panel that is not whole or less than 1."""
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise ArgumentError(f"{name} must be a whole number of at least 1, but {n!r} was given: give for example 3.")
-    return int(n)
+    return check_whole(name, n, 1, "give for example 3")
 
 
 def panel_shares_of_entries(

@@ -12,7 +12,7 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, check_whole
 
 Ranking = Sequence[Sequence[Hashable]] | Int[np.ndarray, "block class"]
 
@@ -96,8 +96,7 @@ def mean_average_overlap(a: Ranking, b: Ranking, depth: int, n_classes: int | No
     >>> round(mean_average_overlap([["nevus"]], [["wart"], ["nevus"]], depth=2, n_classes=10), 3)
     0.315
     """
-    if not isinstance(depth, int | np.integer) or isinstance(depth, bool) or depth < 1:
-        raise ArgumentError(f"depth must be a whole number of at least 1, but {depth!r} was given: choose one.")
+    check_whole("depth", depth, 1, "choose one")
     (first, width), (second, other_width) = _blocks(a), _blocks(b)
     named = list(dict.fromkeys(name for block in [*first, *second] for name in block))
     if n_classes is None:

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from plausibly.annotations import Annotations, Slots
-from plausibly.errors import ArgumentError
+from plausibly.errors import check_whole
 from plausibly.random_streams import Stream, case_keys, generator, stream_words
 
 _WITHOUT = " ∖ "  # between the name of a case and the number of what is left out of its copy
@@ -41,9 +41,8 @@ class Folds:
         if folds is None:
             fold, like = within, _alike(annotations)
         else:
-            if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or folds < 2:
-                raise ArgumentError(f"folds must be a whole number of at least 2, but {folds!r} was given: write 5.")
-            fold, like = _deal(annotations, int(folds), seed), np.arange(annotations.n_annotations)
+            folds = check_whole("folds", folds, 2, "write 5")
+            fold, like = _deal(annotations, folds, seed), np.arange(annotations.n_annotations)
         case = annotations.annotation_case.astype(np.int64)
         width = int(fold.max()) + 1
         keys, copy = np.unique(case * width + fold[like], return_inverse=True)

@@ -11,7 +11,7 @@ from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
 from plausibly.agreement.judge._tests import FEW
 from plausibly.bootstrap import check_probability
-from plausibly.errors import ArgumentError, renamed
+from plausibly.errors import ArgumentError, check_whole, renamed
 
 
 @renamed(groups="clusters")
@@ -99,8 +99,7 @@ def alternative_annotator_test(
     ({'A': 1.0}, {'A': 1.0})
     """
     check_epsilon(epsilon)
-    if isinstance(few_cases, bool) or not isinstance(few_cases, int) or few_cases < 0:
-        raise ArgumentError(f"few_cases must be a whole number of at least 0, but {few_cases!r} was given: give 30.")
+    check_whole("few_cases", few_cases, 0, "give 30")
     check_probability("fdr", fdr)
     compared = discrepancy_ratio(labels, predictions, distance, clusters, tolerance=tolerance, progress=progress)
     return from_discrepancy(compared, epsilon, fdr, few_cases)

@@ -1,12 +1,12 @@
 """From the reliability of labels to the accuracy of what they decide, and back (Cabitza, Campagner et al. 2020)."""
 
 from collections.abc import Iterable
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from scipy.optimize import brentq
 
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, check_whole
 
 
 def majority_accuracy(accuracies: Iterable[float]) -> float:
@@ -74,7 +74,7 @@ def ground_truth_accuracy(reliability: float, annotators: int = 1) -> float:
     >>> round(ground_truth_accuracy(0.64), 3), round(ground_truth_accuracy(0.64, annotators=3), 3)
     (0.8, 0.896)
     """
-    return majority_accuracy([_share("reliability", reliability) ** 0.5] * _count(annotators))
+    return majority_accuracy([_share("reliability", reliability) ** 0.5] * check_whole("annotators", annotators, 1))
 
 
 def required_reliability(actual: float, measured: float = 1.0, annotators: int = 1) -> float:
@@ -101,7 +101,8 @@ def required_reliability(actual: float, measured: float = 1.0, annotators: int =
     >>> round(required_reliability(0.9, measured=0.95), 3), round(required_reliability(0.9, 0.95, annotators=5), 3)
     (0.898, 0.651)
     """
-    needed, measured, count = _share("actual", actual), _share("measured", measured), _count(annotators)
+    needed, measured = _share("actual", actual), _share("measured", measured)
+    count = check_whole("annotators", annotators, 1)
     if needed > measured:
         raise ArgumentError(
             f"no labels make the actual accuracy, {actual!r}, greater than the measured one, {measured!r}: "
@@ -118,9 +119,3 @@ def _share(name: str, value: float) -> float:
     if not isinstance(value, Real) or not 0 <= value <= 1:
         raise ArgumentError(f"{name} must lie between 0 and 1, but {value!r} was given.")
     return float(value)
-
-
-def _count(annotators: int) -> int:
-    if not isinstance(annotators, Integral) or annotators < 1:
-        raise ArgumentError(f"annotators must be a whole number of at least 1, but {annotators!r} was given.")
-    return int(annotators)

@@ -2,7 +2,6 @@
 
 import sys
 from importlib.metadata import version
-from numbers import Integral
 
 import jax
 import numpy as np
@@ -13,7 +12,7 @@ from numpyro.infer import MCMC, NUTS
 from plausibly._arviz import Posterior, from_groups
 from plausibly._progress import Progress
 from plausibly.diagnostics import enough_energy, judge, trajectories
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError, check_whole
 from plausibly.labels._container import Labels
 from plausibly.models import rasch
 
@@ -49,8 +48,7 @@ def sample_rasch(
         )
     annotator, case, correct = labels.annotator[clear], labels.case[clear], judged[clear] == 1
     for name, value, least in (("draws", draws, 4), ("chains", chains, 1), ("warmup", warmup, 1), ("seed", seed, 0)):
-        if not isinstance(value, Integral) or value < least:
-            raise ArgumentError(f"{name} must be a whole number of at least {least}, but {value!r} was given.")
+        check_whole(name, value, least)
     sampler = MCMC(
         NUTS(rasch, target_accept_prob=TARGET_ACCEPT, max_tree_depth=MAX_TREE_DEPTH),
         num_warmup=warmup,

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, UInt32
 from numpyro.infer.mcmc import MCMCKernel
 
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, check_whole
 from plausibly.inference.gibbs._random import lane_words
 from plausibly.inference.gibbs._sweep import State, Tallies, log_density, start, sweep, tally
 
@@ -96,9 +96,7 @@ class PlackettLuceGibbs(MCMCKernel):
     model = None  #: the sampler is that of one model, and goes through no program; ArviZ asks for it
 
     def __init__(self, sweeps: int = 1):
-        if isinstance(sweeps, bool) or not isinstance(sweeps, int | np.integer) or sweeps < 1:
-            raise ArgumentError(f"sweeps must be a whole number of at least 1, but {sweeps!r} was given.")
-        self.sweeps = int(sweeps)
+        self.sweeps = check_whole("sweeps", sweeps, 1)
 
     def init(
         self,

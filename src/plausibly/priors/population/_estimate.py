@@ -11,7 +11,7 @@ from plausibly._progress import Progress
 from plausibly.annotations import Annotations
 from plausibly.annotations._by_case import check_annotated
 from plausibly.diagnostics import judge_shared
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError, check_whole
 from plausibly.priors.population._case_priors import rank_weight
 from plausibly.priors.population._population import Population
 from plausibly.priors.population._sampler import Labels, State, start, sweep
@@ -88,8 +88,7 @@ def estimate(
             "or aggregate with class_prior='uniform'."
         )
     for name, value, least in (("draws", draws, 4), ("chains", chains, 1), ("warmup", warmup, 0)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise ArgumentError(f"{name} must be a whole number of at least {least}, but {value!r} was given.")
+        check_whole(name, value, least)
     key = (annotations.digest(), draws, chains, warmup, check_seed(seed), samples, difficulty)
     if key in _kept:
         return _kept[key]
