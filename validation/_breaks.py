@@ -17,7 +17,7 @@ from plausibly.aggregation import _infer, _staged, _with_population
 from plausibly.agreement.chance import _annotators
 from plausibly.agreement.reliability import _weighted_reliability
 from plausibly.compute import _run
-from plausibly.conformal import _thresholds
+from plausibly.conformal import _curve
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
 from plausibly.evaluation import _of_labels, _panels, _summary
 from plausibly.families.true_class import _coefficients
@@ -348,9 +348,9 @@ BREAKS = {
         "log weights are 3 % too small", "", "goodness", PartialPlackettLuce, "sample", _sample_weights
     ),
     "conformal-interpolated": Break(
-        "thresholds are interpolated quantiles", "", "conformal", _thresholds, "threshold_of", _interpolated
+        "thresholds are interpolated quantiles", "", "conformal", _curve, "threshold_of", _interpolated
     ),
-    "conformal-plus-one": Break("the new case is not counted", "", "conformal", _thresholds, "budget", _forgotten),
+    "conformal-plus-one": Break("the new case is not counted", "", "conformal", _curve, "budget", _forgotten),
     "intervals-cases": Break(
         "total intervals forget that cases are sampled", "", "intervals", _summary, "_row", _of_these_cases
     ),

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 from plausibly._progress import Progress
-from plausibly.conformal import _thresholds
+from plausibly.conformal import _curve
 from plausibly.conformal._scores import Score
 from validation._result import Result, Settings
 
@@ -127,9 +127,9 @@ def coverage(setting: str, n: int, repetitions: int, seed: list[int]) -> dict[tu
             at_random = random.random((size, N_TEST, 1))
             for target, (by, of) in weights.items():
                 own = np.take_along_axis(by[:, :n].reshape(size, -1), order, 1)
-                steps = _thresholds.Steps.of_sorted(ascending, own)
+                steps = _curve.Steps.of_sorted(ascending, own)
                 for alpha, randomised in product(ALPHAS, (False, True)):
-                    threshold, keep = _thresholds.threshold_of(steps, alpha, n, TARGETS[target][2])
+                    threshold, keep = _curve.threshold_of(steps, alpha, n, TARGETS[target][2])
                     threshold, keep = threshold[:, None, None], keep[:, None, None]
                     inside = new >= threshold
                     if randomised:

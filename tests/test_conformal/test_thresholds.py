@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plausibly.conformal import _curve
-from plausibly.conformal._curve import Curve, CurveBuilder, thinned
-from plausibly.conformal._thresholds import Steps, threshold_of
+from plausibly.conformal._curve import Curve, CurveBuilder, Steps, thinned, threshold_of
 
 
 def literal(scores, weights, alpha, bound=1.0):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from plausibly.datasets import simulate_differentials
-from plausibly.datasets._marginals import (
+from plausibly.datasets._differentials import (
     ANNOTATORS_PER_CASE,
     BLOCK_SIZES,
     BLOCKS_PER_ANNOTATION,

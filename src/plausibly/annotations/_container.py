@@ -9,21 +9,19 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from plausibly.annotations._by_case import InBlocks, many
+from plausibly.annotations._by_case import InBlocks, check_columns, many
 from plausibly.annotations._names import to_names
 from plausibly.annotations._rows import Rows, arrange
 from plausibly.annotations._shown import check_choices, refuse_comparisons
-from plausibly.annotations._validate import check_columns
 from plausibly.annotations._views import as_table, chosen_positions, rankings_by_case, rankings_of, selected_rows
 from plausibly.annotations.io._answers import Answers
 from plausibly.annotations.io._columns import table_columns
 from plausibly.annotations.io._counts import parse_counts
-from plausibly.annotations.io._exports import answers_of_object
-from plausibly.annotations.io._long_table import parse_table
+from plausibly.annotations.io._exports import answers_in
+from plausibly.annotations.io._long_table import parse_scores, parse_table
 from plausibly.annotations.io._matrix import matrix_of
-from plausibly.annotations.io._rankings import parse_rankings
-from plausibly.annotations.io._scores import parse_scores
-from plausibly.annotations.io._single_labels import labels_as_rankings
+from plausibly.annotations.io._rankings import labels_as_rankings, parse_rankings
+from plausibly.annotations.io._source import source_in_memory
 from plausibly.errors import AnnotationError, show
 
 if TYPE_CHECKING:
@@ -323,7 +321,7 @@ class Annotations(InBlocks):
         >>> Annotations.from_case_rows([{"id": "p8", "soft_label": {"wart": 0.7, "corn": 0.3}}], soft_weight=10)
         Annotations(1 case, 10 annotations by anonymous annotators, 2 classes)
         """
-        answers = answers_of_object(source, question, soft_weight)
+        answers = answers_in(source_in_memory(source, control=question, soft_weight=soft_weight))
         if answers is None:
             raise AnnotationError(
                 f"there is no row for each case with its annotations, got {show(source)}; give a table or "

@@ -22,7 +22,7 @@ def to_names(values: Iterable, what: str) -> np.ndarray:
     """
     values = values if isinstance(values, np.ndarray) else list(values)
     if not len(values):
-        raise AnnotationError(f"there are no {_plural(what)}; give at least one")
+        raise AnnotationError(f"there are no {what}{'es' if what == 'class' else 's'}; give at least one")
     if not (isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "Uiu"):
         for number, value in enumerate(values):
             if not isinstance(value, str | Integral) or isinstance(value, bool):
@@ -35,7 +35,12 @@ def to_names(values: Iterable, what: str) -> np.ndarray:
             "character in it; write it without"
         )
     names = np.asarray(values if isinstance(values, np.ndarray) else [str(value) for value in values]).astype(str)
-    check_names(names, what)
+    stripped = np.char.strip(names)
+    for number in np.flatnonzero(stripped == ""):
+        raise AnnotationError(f"{what} {number} (counted from 0) has a blank name; name it, or remove it")
+    for number in np.flatnonzero(stripped != names):  # which is easily overlooked
+        name = str(names[number])
+        raise AnnotationError(f"the {what} {name!r} begins or ends with a blank; write {name.strip()!r}")
     unique, counts = np.unique(names, return_counts=True)
     if len(unique) < len(names):
         name = unique[counts.argmax()]
@@ -60,16 +65,6 @@ def is_storable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return "\0" not in text
-
-
-def check_names(names: np.ndarray, what: str) -> None:
-    """Refuse blank names, and names that begin or end with a blank, which is easily overlooked."""
-    stripped = np.char.strip(names)
-    for number in np.flatnonzero(stripped == ""):
-        raise AnnotationError(f"{what} {number} (counted from 0) has a blank name; name it, or remove it")
-    for number in np.flatnonzero(stripped != names):
-        name = str(names[number])
-        raise AnnotationError(f"the {what} {name!r} begins or ends with a blank; write {name.strip()!r}")
 
 
 def repeated(names: Iterable[Hashable]) -> tuple[Any, int] | None:
@@ -102,7 +97,3 @@ def some(names: Sequence[str] | np.ndarray, limit: int = 3) -> str:
     """List a few names, and say how many more there are."""
     shown = ", ".join(repr(str(name)) for name in names[:limit])
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
-
-
-def _plural(what: str) -> str:
-    return {"class": "classes"}.get(what, f"{what}s")

@@ -3,18 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from plausibly.annotations._by_case import ByCase, many
+from plausibly.annotations._by_case import ByCase, check_scores, many
 from plausibly.annotations._container import Annotations
 from plausibly.annotations._names import to_names
-from plausibly.annotations._validate import check_scores
 from plausibly.annotations._views import chosen_positions
-from plausibly.annotations.io._scores import arrange_scores
+from plausibly.annotations.io._long_table import arrange_scores
 from plausibly.errors import AnnotationError, ArgumentError, show
 
 GREATEST = 1e15  #: size of a score; squares of larger ones leave single precision
@@ -75,7 +73,12 @@ class Scores(ByCase):
             "annotators": to_names(self.annotators, "annotator"),
         }
         if self.classes is not None:
-            columns["classes"] = _two_classes(self.classes)
+            columns["classes"] = names = to_names(self.classes, "class")
+            if len(names) != 2:
+                raise AnnotationError(
+                    f"scores have two classes, up to a threshold and above it, but {len(names)} names were given "
+                    f"({show(names.tolist())}); give two, or none"
+                )
         for name in ("annotation_case", "annotation_annotator"):
             columns[name] = np.asarray(getattr(self, name)).astype(np.int32)
         columns["score"] = np.asarray(self.score, np.float64)
@@ -175,7 +178,12 @@ class Scores(ByCase):
         >>> graded.classes.tolist(), graded.rankings("1")
         (['1', '2', '3', '4'], {'ann': [['4']], 'bob': [['2']]})
         """
-        scale = _scale(self.score if values is None else values)
+        try:
+            scale = np.unique([float(value) for value in (self.score if values is None else values)])
+        except (TypeError, ValueError):
+            scale = np.array([np.nan])
+        if not np.isfinite(scale).all():
+            raise ArgumentError(f"grades must be numbers, but {show(values)} was given: write for example range(1, 6).")
         if not 2 <= len(scale) <= MOST_GRADES:
             raise ArgumentError(
                 f"grades are from 2 to {MOST_GRADES} values, but the scores have {len(scale)} ({show(scale.tolist())})"
@@ -219,24 +227,3 @@ def check_threshold(threshold: object) -> float:
             "given: write for example threshold=0."
         )
     return float(threshold)  # type: ignore[arg-type]
-
-
-def _scale(values: Iterable[Any]) -> Float[np.ndarray, " grade"]:
-    """Values in ascending order, each once."""
-    try:
-        given = np.array([float(value) for value in values])
-    except (TypeError, ValueError):
-        given = np.array([np.nan])
-    if not np.isfinite(given).all():
-        raise ArgumentError(f"grades must be numbers, but {show(values)} was given: write for example range(1, 6).")
-    return np.unique(given)
-
-
-def _two_classes(classes: Iterable[str]) -> np.ndarray:
-    names = to_names(classes, "class")
-    if len(names) != 2:
-        raise AnnotationError(
-            f"scores have two classes, up to a threshold and above it, but {len(names)} names were given "
-            f"({show(names.tolist())}); give two, or none"
-        )
-    return names

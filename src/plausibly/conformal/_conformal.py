@@ -13,10 +13,9 @@ from plausibly.annotations import Annotations
 from plausibly.conformal._calibrate import Calibrated, shares_of
 from plausibly.conformal._groups import ALL, parse_groups
 from plausibly.conformal._inputs import check_alpha, check_target, read_inputs
-from plausibly.conformal._prior import learns_from_cases, prior_of
 from plausibly.conformal._result import EVERY, Conformal
 from plausibly.conformal._scores import Function, parse_score
-from plausibly.conformal._targets import sampled, weights_of
+from plausibly.conformal._targets import prior_of, sampled, weights_of
 from plausibly.errors import PlausiblyWarning, check_whole, renamed
 from plausibly.random_streams import Stream, check_seed
 
@@ -162,7 +161,7 @@ def conformal(
         alpha = check_alpha(alpha, inputs.bound)
         of_draws = target == "plausibility"
         prior = prior_of(source, alpha) if of_draws and loss is None else None
-        learned = of_draws and learns_from_cases(source)
+        learned = of_draws and source.attrs.get("prior_from", "given") != "given"
         weights = exact = weights_of(target, source, annotations)
         if samples is not None:
             weights = sampled(exact, samples, annotations.n_classes, seed)

@@ -16,12 +16,11 @@ from plausibly.annotations import Annotations
 from plausibly.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates
 from plausibly.conformal._calibrate import Calibrated, shares_of
 from plausibly.conformal._coverage_result import MEASURES, Coverage, fit_of, means_over_splits
+from plausibly.conformal._curve import Steps, threshold_of
 from plausibly.conformal._groups import ALL, parse_groups
 from plausibly.conformal._inputs import TARGETS, check_alpha, check_target, read_inputs
-from plausibly.conformal._prior import prior_of
 from plausibly.conformal._scores import Function, parse_score
-from plausibly.conformal._targets import Weights, weights_of
-from plausibly.conformal._thresholds import Steps, threshold_of
+from plausibly.conformal._targets import Weights, prior_of, weights_of
 from plausibly.errors import ArgumentError, check_whole, renamed, show
 from plausibly.evaluation._ranges import Ranges
 from plausibly.metrics._inputs import check_share
@@ -145,7 +144,10 @@ def conformal_coverage(
                     rows += [key | row for row in _rows(measured, grouping.names, group, training)]
                     if "plausibility" in weights:
                         missed[tuple(key.values())] = by_slot
-                        differences[tuple(key.values())] = _difference(measured, training)
+                        # Mean over the splits in which a case is tested.
+                        gap = np.where(training, 0, measured["plausibility"] - measured["annotator"])
+                        tested = np.maximum((~training).sum(axis=0), 1)
+                        differences[tuple(key.values())] = gap.sum(axis=0, dtype=float) / tested
                 advance(1)
         by_draw = _by_draw(source, missed, bound, seed) if missed else None
     measures = tuple(name for name in MEASURES if name in known)
@@ -201,14 +203,6 @@ def _rows(measured, groups, group, training) -> list[dict[str, Any]]:
         means = {name: values[split][tested].mean() if tested.any() else np.nan for name, values in measured.items()}
         rows.append(row | {name: float(mean) for name, mean in means.items()})
     return rows
-
-
-def _difference(
-    measured: Mapping[str, Float[np.ndarray, "split case"]], training: Bool[np.ndarray, "split case"]
-) -> Float[np.ndarray, " case"]:
-    """Coverage of plausibilities less that of annotators, mean over the splits in which a case is tested."""
-    gap = np.where(training, 0, measured["plausibility"] - measured["annotator"])
-    return gap.sum(axis=0, dtype=float) / np.maximum((~training).sum(axis=0), 1)
 
 
 def _missed(weights: Weights, inside: Bool[np.ndarray, "case class"], cost: _Costs) -> Float[np.ndarray, " slot"]:

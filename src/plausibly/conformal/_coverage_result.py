@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from plausibly.bootstrap import interval, resampled_means
-from plausibly.conformal._prior import Prior
+from plausibly.conformal._targets import Prior
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

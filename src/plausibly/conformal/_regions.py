@@ -15,12 +15,11 @@ from plausibly._arviz import Posterior
 from plausibly.annotations import Annotations, read_risks
 from plausibly.conformal import _polytope
 from plausibly.conformal._conformal import warn_of_few
+from plausibly.conformal._curve import Steps, threshold_of
 from plausibly.conformal._groups import ALL, RISK_NAMES
-from plausibly.conformal._inputs import check_alpha, check_target, read_inputs
-from plausibly.conformal._new_cases import read_new
+from plausibly.conformal._inputs import check_alpha, check_target, read_inputs, read_new
 from plausibly.conformal._scores import Function, Score, parse_score
 from plausibly.conformal._targets import Weights, ranges_of, weights_of
-from plausibly.conformal._thresholds import Steps, threshold_of
 from plausibly.errors import ArgumentError, check_whole
 from plausibly.metrics._inputs import check_size
 

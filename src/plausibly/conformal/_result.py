@@ -13,9 +13,9 @@ from plausibly.bootstrap import CI_PROB, interval
 from plausibly.conformal._calibrate import shares_of
 from plausibly.conformal._curve import Curve
 from plausibly.conformal._groups import ALL, Grouping
-from plausibly.conformal._new_cases import read_new
-from plausibly.conformal._prior import Prior
+from plausibly.conformal._inputs import read_new
 from plausibly.conformal._scores import Score
+from plausibly.conformal._targets import Prior
 from plausibly.errors import ArgumentError
 from plausibly.groups import check_clusters
 from plausibly.random_streams import Stream

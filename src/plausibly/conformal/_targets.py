@@ -1,4 +1,4 @@
-"""What a set is to contain: the weight that each calibration case gives to each of its classes.
+"""What a set is to contain: the weight that each calibration case gives to each of its classes; the share of the prior.
 
 Weights are by slot, as plausibilities are: a case has one for each named class, and one for all unnamed classes
 together, which share it equally or, under a population prior, in proportion to it. They sum to one in every case.
@@ -6,6 +6,7 @@ together, which share it equally or, under a population prior, in proportion to 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -26,11 +27,6 @@ class Weights:
     slots: Slots
     weight: Float[np.ndarray, " slot"]
     share: Float[np.ndarray, " class"] | None = None  #: by which unnamed classes share a remainder; None for equally
-
-    @property
-    def n_cases(self) -> int:
-        """Number of cases."""
-        return len(self.slots.start) - 1
 
     def range(self, cases: slice) -> "Weights":
         """Weights of neighbouring cases, which count from 0."""
@@ -128,9 +124,10 @@ def sampled(weights: Weights, samples: int, n_classes: int, seed: int) -> Weight
     """
     random = np.random.default_rng([seed, 0x636F6E66])
     slots = weights.slots
+    n_cases = len(slots.start) - 1
     upto = np.cumsum(weights.weight)
     before = np.concatenate([[0.0], upto])[slots.start]
-    case = np.repeat(np.arange(weights.n_cases), samples)
+    case = np.repeat(np.arange(n_cases), samples)
     place = before[case] + random.random(len(case)) * (before[case + 1] - before[case])
     at = np.clip(np.searchsorted(upto, place, side="right"), slots.start[case], slots.start[case + 1] - 1)
     label = slots.class_index[at].astype(np.int64)
@@ -143,7 +140,7 @@ def sampled(weights: Weights, samples: int, n_classes: int, seed: int) -> Weight
         case=of_case.astype(np.int32),
         class_index=of_class.astype(np.int32),
         n_classes=np.ones(len(pairs), np.int32),
-        start=np.searchsorted(of_case, np.arange(weights.n_cases + 1)).astype(np.int64),
+        start=np.searchsorted(of_case, np.arange(n_cases + 1)).astype(np.int64),
     )
     return Weights(chosen, counts / samples)
 
@@ -171,3 +168,42 @@ def ranges_of(n_cases: int, n_classes: int, most: int = 2**21) -> Iterator[slice
     size = max(1, most // n_classes)
     for first in range(0, n_cases, size):
         yield slice(first, min(first + size, n_cases))
+
+
+class Prior(NamedTuple):
+    """What a prior adds to the plausibilities, and to sets."""
+
+    share: float  #: mean share of the prior in the plausibilities of a case
+    #: mean size that sets have at least if they miss no more than they may of this share, whatever the annotations
+    least: float
+    n_classes: int
+
+    @property
+    def told(self) -> str:
+        """A sentence where the prior forces more than one class into the sets of a case; else empty."""
+        if self.least <= 1:
+            return ""
+        return (
+            f" The prior makes sets large: it has {100 * self.share:.0f} % of the plausibility and spreads it over "
+            f"all classes, so sets hold at least {self.least:.1f} of {self.n_classes} classes on average, whatever the "
+            'annotations and the classifier. Calibrate with target="annotator" (--target annotator), which has no '
+            "prior, or learn the prior from other cases (class_prior=…)."
+        )
+
+
+def prior_of(posterior: Posterior, alpha: float) -> Prior | None:
+    """Share of the prior, and the fewest classes that miss at most `alpha` of it; None if it is unknown.
+
+    Classes of all cases are left out of the sets in ascending order of what the prior gives them, as long as these sum
+    to at most `alpha` per case. Of an equal weight for each of K classes and a share s, :math:`K (1 − α / s)` are left.
+    """
+    constants = posterior["constant_data"]
+    if "prior_share" not in constants:
+        return None
+    slots, share = slots_of(posterior), np.asarray(constants["prior_share"].values, float)
+    n_cases = len(slots.start) - 1
+    order = np.argsort(share / slots.n_classes)
+    count, upto = np.cumsum(slots.n_classes[order]), np.cumsum(share[order])
+    dropped = np.interp(alpha * n_cases, np.append(0.0, upto), np.append(0.0, count))
+    n_classes = int(posterior.attrs["n_classes"])
+    return Prior(share.sum() / n_cases, (count[-1] - dropped) / n_cases, n_classes)

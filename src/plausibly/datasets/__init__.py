@@ -19,6 +19,7 @@ from plausibly.datasets._annotators import simulate_annotators as simulate_annot
 from plausibly.datasets._classifiers import simulate_classifiers as simulate_classifiers
 from plausibly.datasets._differentials import Differentials as Differentials
 from plausibly.datasets._differentials import simulate_differentials as simulate_differentials
+from plausibly.datasets._differentials import simulate_risks as simulate_risks
 from plausibly.datasets._label_noise import LabelNoise as LabelNoise
 from plausibly.datasets._label_noise import simulate_label_noise as simulate_label_noise
 from plausibly.datasets._label_noise import simulate_strictness as simulate_strictness
@@ -26,7 +27,6 @@ from plausibly.datasets._labels import corrupt_labels as corrupt_labels
 from plausibly.datasets._labels import simulate_labels as simulate_labels
 from plausibly.datasets._published import PublishedCase as PublishedCase
 from plausibly.datasets._published import published_case as published_case
-from plausibly.datasets._risks import simulate_risks as simulate_risks
 from plausibly.datasets._toy import ToyProblem as ToyProblem
 from plausibly.datasets._toy import simulate_toy as simulate_toy
 from plausibly.datasets._toy import toy_plausibilities as toy_plausibilities

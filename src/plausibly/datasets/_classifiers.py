@@ -62,19 +62,6 @@ def simulate_classifiers(
             f"The truth must be finite and not negative, but row {case} is {truth[case]}: pass plausibilities, "
             "not their logarithms."
         )
-    named = _named(qualities)
-
-    signal = np.log(np.maximum(truth, _SMALLEST)).astype(np.float32)
-    scale = signal.std(axis=1, keepdims=True)
-    scores = {}
-    streams = np.random.default_rng(check_seed(seed)).spawn(len(named))
-    for (name, quality), stream in zip(named.items(), streams, strict=True):
-        noise = stream.standard_normal(signal.shape, dtype=np.float32)
-        scores[name] = np.float32(quality) * signal + np.float32(1 - quality) * scale * noise
-    return scores
-
-
-def _named(qualities: Sequence[float] | Mapping[str, float]) -> dict[str, float]:
     if isinstance(qualities, Mapping):
         named = dict(qualities)
     elif len(qualities) <= len(ascii_uppercase):
@@ -87,4 +74,11 @@ def _named(qualities: Sequence[float] | Mapping[str, float]) -> dict[str, float]
     for name, quality in named.items():
         if not 0 <= quality <= 1:
             raise ArgumentError(f"A quality lies between 0 and 1, but classifier {name!r} has {quality}.")
-    return named
+    signal = np.log(np.maximum(truth, _SMALLEST)).astype(np.float32)
+    scale = signal.std(axis=1, keepdims=True)
+    scores = {}
+    streams = np.random.default_rng(check_seed(seed)).spawn(len(named))
+    for (name, quality), stream in zip(named.items(), streams, strict=True):
+        noise = stream.standard_normal(signal.shape, dtype=np.float32)
+        scores[name] = np.float32(quality) * signal + np.float32(1 - quality) * scale * noise
+    return scores

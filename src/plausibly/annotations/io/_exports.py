@@ -20,11 +20,6 @@ def answers_in(source: Source) -> Answers | None:
     return read_source(source, OF_ANSWERS)  # type: ignore[return-value]
 
 
-def answers_of_object(source: Any, question: str | None = None, weight: int | None = None) -> Answers | None:
-    """Take apart anything held in memory: a data frame, a ``datasets.Dataset``, columns, records, nested mappings."""
-    return answers_in(source_in_memory(source, control=question, soft_weight=weight))
-
-
 def read_metadata(source: Any, of: str = "cases") -> pd.DataFrame:
     r"""Read metadata of cases or annotators, such as site, language or age.
 

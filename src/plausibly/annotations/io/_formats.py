@@ -21,12 +21,19 @@ from plausibly.annotations.io._case_rows import (
 from plausibly.annotations.io._counts import read_counts, write_counts
 from plausibly.annotations.io._doccano import doccano_answers, is_doccano
 from plausibly.annotations.io._label_studio import is_label_studio, label_studio_answers
-from plausibly.annotations.io._long_table import READ, SCORED, is_long, is_of_scores, parse_table, write_long_table
+from plausibly.annotations.io._long_table import (
+    READ,
+    SCORED,
+    is_long,
+    is_of_scores,
+    parse_scores,
+    parse_table,
+    write_long_table,
+)
 from plausibly.annotations.io._preflib import SUFFIXES as PREFLIB
 from plausibly.annotations.io._preflib import read_preflib, write_preflib
 from plausibly.annotations.io._prodigy import is_prodigy, prodigy_answers
 from plausibly.annotations.io._rankings import parse_rankings, write_rankings
-from plausibly.annotations.io._scores import parse_scores
 from plausibly.annotations.io._source import JSON, TABLES, Source
 from plausibly.errors import ArgumentError
 

@@ -1,17 +1,18 @@
-"""Long tables: a row per case, annotator and class, in ``.csv`` and ``.parquet`` files and data frames."""
+"""Long tables in ``.csv`` and ``.parquet`` files and data frames: a row per case, annotator and class, or per score."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
+from jaxtyping import Float, Int
 
-from plausibly.annotations._names import outside, to_names, unknown_class
-from plausibly.annotations._rows import Rows
+from plausibly.annotations._names import numbered, outside, to_names, unknown_class
+from plausibly.annotations._rows import Rows, as_first_shown, places
 from plausibly.annotations._views import as_table
 from plausibly.annotations.io._columns import Columns, cell, missing, rounded, to_codes, to_floats
 from plausibly.annotations.io._formulas import write_csv
@@ -50,6 +51,48 @@ def parse_table(columns: Columns, classes: np.ndarray | None, anonymous: bool) -
         class_index=rename.astype(np.int32)[code],
         rank=rank_of(columns),
     )
+
+
+def parse_scores(columns: Columns, anonymous: bool) -> dict[str, Any]:
+    """Read the columns of a long table of scores, as fields of :class:`plausibly.annotations.Scores`."""
+    anonymous = anonymous or without_names(columns)
+    columns = rows_of(columns, "score")
+    cases, case = to_codes(columns["case"], "case")
+    annotators, annotator = to_codes(columns["annotator"], "annotator")
+    pair = case.astype(np.int64) * len(annotators) + annotator
+    score = numbers_of(columns, "score")
+    _, first, times = np.unique(pair, return_index=True, return_counts=True)
+    for row in np.sort(first[times > 1])[:1].tolist():
+        raise AnnotationError(
+            f"case {str(cases[case[row]])!r}, annotator {str(annotators[annotator[row]])!r}: the case is scored twice; "
+            "keep one of the scores, or give a second opinion an annotator name of its own"
+        )
+    return arrange_scores(to_names(cases, "case"), to_names(annotators, "annotator"), anonymous, case, annotator, score)
+
+
+def arrange_scores(
+    cases: np.ndarray,
+    annotators: np.ndarray,
+    anonymous: bool,
+    case: Int[np.ndarray, " row"],
+    annotator: Int[np.ndarray, " row"],
+    score: Float[np.ndarray, " row"],
+) -> dict[str, Any]:
+    """Sort by case and annotator; annotators in the order in which the sorted cases first show them."""
+    annotator, names = as_first_shown(case, annotator, annotators)
+    order = np.lexsort((annotator, case))
+    case, annotator, score = case[order], annotator[order], score[order]
+    if anonymous:
+        annotator = places(case)
+        names = numbered(annotator.max() + 1)
+    return {
+        "cases": cases,
+        "annotators": names,
+        "anonymous": anonymous,
+        "annotation_case": case,
+        "annotation_annotator": annotator,
+        "score": score,
+    }
 
 
 def rows_of(columns: Columns, what: str, more: Collection[str] = ()) -> Columns:
@@ -158,15 +201,11 @@ def _is_index(name: str) -> bool:
 
 
 def write_long_table(annotations: "Annotations", path: Path) -> None:
-    """Write annotations, those without names numbered within each case."""
-    write_table(_in_pieces(annotations), path)
-
-
-def _in_pieces(annotations: "Annotations") -> Iterator[pd.DataFrame]:
-    """Return the long table in pieces: a cell of text takes a hundred bytes."""
-    for first in range(0, len(annotations.entry_class), _TOGETHER):
-        table = as_table(annotations, slice(first, first + _TOGETHER))
-        yield table.rename(columns={"annotator": ANONYMOUS}) if annotations.anonymous else table
+    """Write annotations in pieces, since a cell of text takes a hundred bytes; annotators without names by number."""
+    starts = range(0, len(annotations.entry_class), _TOGETHER)
+    names = {"annotator": ANONYMOUS} if annotations.anonymous else {}
+    pieces = (as_table(annotations, slice(first, first + _TOGETHER)).rename(columns=names) for first in starts)
+    write_table(pieces, path)
 
 
 def write_table(pieces: Iterable[pd.DataFrame], path: Path) -> None:

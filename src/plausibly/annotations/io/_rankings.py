@@ -1,4 +1,4 @@
-"""Rankings as nested lists or objects, in Python and in JSON.
+"""Rankings as nested lists or objects, in Python and in JSON, and single labels, which are rewritten as such.
 
 *List form*: list of cases → list of annotators → list of blocks, best first → list of class indices or names. Cases
 are named "0", "1", … and annotators, whom nothing identifies across cases, are anonymous.
@@ -19,7 +19,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -180,3 +180,42 @@ def write_rankings(annotations: "Annotations", path: str | os.PathLike) -> None:
         for number, (case, ranking) in enumerate(rankings_by_case(annotations)):
             file.write(f"{',' if number else ''}\n    {as_json(case)}: {as_json(ranking)}")
         file.write("\n  }\n}\n")
+
+
+def labels_as_rankings(
+    labels: Any, cases: Iterable[str] | None, annotators: Iterable[str] | None, missing: object
+) -> dict:
+    """Rewrite labels as rankings in object form, each a block; see :meth:`plausibly.Annotations.from_labels`."""
+    if not is_list(labels):
+        raise AnnotationError(f"labels are a list of cases, got {show(labels)}; write [[label, …], …]")
+    if isinstance(labels, np.ndarray) and labels.dtype.kind == "f" and missing != missing:
+        # An array with NaN in it cannot be one of integers; what is not whole is refused below.
+        labels = np.frompyfunc(lambda label: int(label) if label.is_integer() else label, 1, 1)(labels)
+    rows = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+    case_names = to_names(range(len(rows)) if cases is None else cases, "case").tolist()
+    if len(case_names) != len(rows):
+        raise AnnotationError(
+            f"there are {len(rows)} rows of labels for {len(case_names)} case names; give one per row"
+        )
+    persons = None if annotators is None else to_names(annotators, "annotator").tolist()
+    content = {}
+    for case, row in zip(case_names, rows, strict=True):
+        if not is_list(row):
+            raise AnnotationError(f"case {case!r}: the labels of a case are a list, got {show(row)}; write [label, …]")
+        if persons is not None and len(row) != len(persons):
+            raise AnnotationError(
+                f"case {case!r}: there are {len(row)} labels for {len(persons)} annotators; "
+                "give one each, and missing= for those without"
+            )
+        blocks = {}
+        for number, label in enumerate(row):
+            if label is missing or label == missing or (label != label and missing != missing):  # NaN equals NaN here
+                continue
+            if not isinstance(label, str | Integral):
+                raise AnnotationError(
+                    f"case {case!r}, annotator {number + 1}: a label is a class index or a name, got {show(label)}; "
+                    "say with missing= what stands for no label"
+                )
+            blocks[number if persons is None else persons[number]] = [[label]]
+        content[case] = list(blocks.values()) if persons is None else blocks
+    return {"cases": content}
