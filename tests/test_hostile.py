@@ -54,7 +54,7 @@ def test_the_bomb_works(tmp_path):
     assert (tmp_path / "bomb").is_dir()
 
 
-def test_no_pickle_in_an_array(tmp_path, unpickled):
+def test_no_pickle_is_loaded(tmp_path, unpickled):
     with open(tmp_path / "a.npy", "wb") as file:
         np.save(file, np.array([[Bomb(unpickled)]], object), allow_pickle=True)
     for read in (read_annotations, lambda path: read_predictions(path, KNOWN)):
@@ -64,15 +64,6 @@ def test_no_pickle_in_an_array(tmp_path, unpickled):
     with pytest.raises(FileError, match=r"the file is no \.npy array"):
         read_annotations(tmp_path / "b.npy")
     assert not unpickled.exists()
-
-
-def save_posterior(path):
-    slots = Slots.of(KNOWN)
-    draws = np.full((1, 2, len(slots)), 0.5, np.float32)
-    save(build_posterior(draws, KNOWN, slots, point=draws[0, 0], concentration=1.0), path)
-
-
-def test_no_pickle_in_a_posterior(tmp_path, unpickled):
     save_posterior(tmp_path / "p.nc")
     bomb = pickle.dumps(Bomb(unpickled))
     with h5py.File(tmp_path / "p.nc", "a") as file:
@@ -86,10 +77,7 @@ def test_no_pickle_in_a_posterior(tmp_path, unpickled):
     with pytest.raises(FileError, match="is not a posterior"):
         load(tmp_path / "q.nc")
     assert not unpickled.exists()
-
-
-def test_no_pickle_in_a_table(tmp_path, unpickled):
-    """Arrow once unpickled a type of Python's that a file named in its metadata."""
+    # Arrow once unpickled a type of Python's that a file named in its metadata.
     bomb = pickle.dumps(Bomb(unpickled))
     metadata = {"ARROW:extension:name": "arrow.py_extension_type", "ARROW:extension:metadata": bomb}
     texts = [pa.field(name, pa.string()) for name in ("case", "annotator")]
@@ -104,6 +92,12 @@ def test_no_pickle_in_a_table(tmp_path, unpickled):
         except PlausiblyError as error:
             assert "\n" not in str(error)  # noqa: PT017
     assert not unpickled.exists()
+
+
+def save_posterior(path):
+    slots = Slots.of(KNOWN)
+    draws = np.full((1, 2, len(slots)), 0.5, np.float32)
+    save(build_posterior(draws, KNOWN, slots, point=draws[0, 0], concentration=1.0), path)
 
 
 def test_cells_are_read_as_literals_and_not_run(tmp_path):
@@ -127,11 +121,17 @@ def test_deep_nesting_everywhere(tmp_path, name, opening):
         read_labels(path)
 
 
-def test_too_many_blocks(tmp_path):
+def test_blocks_and_sentences_have_limits(tmp_path):
     classes = [str(i) for i in range(40_000)]
     (tmp_path / "a.json").write_text("[[[" + ",".join(f"[{i}]" for i in range(40_000)) + "]]]")
     with pytest.raises(AnnotationError, match="case '0': an annotation has 40000 blocks; 32768 is the limit"):
         read_annotations(tmp_path / "a.json", classes)
+    (tmp_path / "a.json").write_text(f'[[[["{"y" * 100_000}"]]]]')
+    (tmp_path / "c.txt").write_text("x\n")
+    result = CliRunner().invoke(app, ["audit", str(tmp_path / "a.json"), "--classes", str(tmp_path / "c.txt")])
+    assert result.exit_code == 2
+    assert len(result.output) < 3000
+    assert "add it to the classes" in result.output
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "latin-1"])
@@ -241,15 +241,6 @@ def test_what_is_long_takes_no_square_of_it(tmp_path):
     (tmp_path / "e.toi").write_text(f"# NUMBER ALTERNATIVES: {n}\n{head}1: {','.join(map(str, range(1, n + 1)))},{n}\n")
     with pytest.raises(AnnotationError, match=f"alternative {n} is ranked twice"):
         read_annotations(tmp_path / "e.toi")
-
-
-def test_a_sentence_at_the_command_line_is_not_as_long_as_the_data(tmp_path):
-    (tmp_path / "a.json").write_text(f'[[[["{"y" * 100_000}"]]]]')
-    (tmp_path / "c.txt").write_text("x\n")
-    result = CliRunner().invoke(app, ["audit", str(tmp_path / "a.json"), "--classes", str(tmp_path / "c.txt")])
-    assert result.exit_code == 2
-    assert len(result.output) < 3000
-    assert "add it to the classes" in result.output
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of h5netcdf, on closing such a file

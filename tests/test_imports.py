@@ -42,14 +42,11 @@ def test_the_list_of_commands_imports_nothing_slow(option):
     assert imported(COMMAND, option) == set()
 
 
-def test_converting_needs_tables_alone(tmp_path):
+def test_converting_and_agreement_need_no_sampler(tmp_path):
     source = tmp_path / "labels.csv"
     source.write_text("case,annotator,class,rank\np,x,wart,1\np,y,corn,1\nq,x,corn,1\n")
     assert imported(COMMAND, "convert", source, tmp_path / "annotations.json") == {"pandas", "pyarrow"}
     assert (tmp_path / "annotations.json").exists()
-
-
-def test_agreement_needs_no_sampler(tmp_path):
     labels = tmp_path / "labels.csv"
     labels.write_text("case,annotator,label\np,x,1\np,y,2\nq,x,1\nq,y,1\nr,x,2\nr,y,2\n")
     assert imported(COMMAND, "agreement", labels, "--replicates", 2) == {"pandas", "pyarrow"}

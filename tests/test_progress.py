@@ -57,15 +57,7 @@ def test_quick_steps_and_those_that_are_not_shown_get_no_line(show, seconds, clo
     assert not any(capsys.readouterr())
 
 
-def test_one_of_a_thing_is_named_in_the_singular(clock, capsys):
-    with Progress() as bars:
-        advance = bars.task("Compiling", 1, "programs")
-        clock[0] += 2
-        advance(1)
-    assert capsys.readouterr().err == "Compiling: 1 program in 2 s\n"
-
-
-def test_a_log_gets_a_line_for_each_finished_step(clock, capsys):
+def test_a_log_gets_a_line_for_each_finished_step_or_what_is_told(clock, capsys):
     with Progress() as bars:
         advance = bars.task("Drawing", 3, "figures")
         clock[0] = 12
@@ -73,6 +65,13 @@ def test_a_log_gets_a_line_for_each_finished_step(clock, capsys):
         advance(1)
         advance(1)
     assert tuple(capsys.readouterr()) == ("", "Drawing: 3 figures in 12 s\n")
+    with Progress() as bars:
+        advance = bars.task("Compiling", 1, "programs")
+        clock[0] += 2
+        advance(1)
+    assert capsys.readouterr().err == "Compiling: 1 program in 2 s\n"
+    tell("Drawn")
+    assert tuple(capsys.readouterr()) == ("", "Drawn\n")
 
 
 def test_lines_on_a_long_step_become_rarer(clock, capsys):
@@ -86,11 +85,6 @@ def test_lines_on_a_long_step_become_rarer(clock, capsys):
     assert done == [30, 60, 120, 240, 480, 960, 1560, 2160, 2760, 3360]
     assert first[1] == "Sampling: 60 of 3,600 cases in 1:00 min, about 59:00 min left"
     assert last == "Sampling: 3,600 cases in 1:00 h"
-
-
-def test_a_line_can_be_told_without_a_bar(capsys):
-    tell("Drawn")
-    assert tuple(capsys.readouterr()) == ("", "Drawn\n")
 
 
 def test_work_of_no_parts_has_no_bar(terminal, capsys):

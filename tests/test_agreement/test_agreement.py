@@ -237,7 +237,7 @@ def test_breakdowns_by_case_and_annotator():
     assert agreement(rows, "interval", same_annotator=False).annotator_distances().pairs[0, 0] == 0
 
 
-def test_perfect_agreement_and_none():
+def test_perfect_agreement_none_and_labels_without_objects():
     found = agreement([("p", "a", 1), ("p", "b", 1), ("q", "a", 2), ("q", "b", 2)])
     assert (found.alpha, found.sigma, found.ks.statistic) == (1, 1, 1)
     same = agreement([("p", "a", 1), ("p", "b", 1), ("q", "a", 1), ("q", "b", 1)])
@@ -247,6 +247,11 @@ def test_perfect_agreement_and_none():
     assert "never differ" in same.warnings[0]
     assert np.isnan(same.by_case()["alpha"]).all()
     assert np.isnan(same.interval(replicates=5, **QUIET).loc["alpha", "lower"])
+    rows = [("p", "a", [(0, 0, 1, 1)]), ("p", "b", []), ("q", "a", [(0, 0, 3, 4)]), ("q", "b", [(0, 0, 9, 9)])]
+    found = agreement(rows, "box_l2")
+    greatest = 8 * 1.0  # between the boxes (0, 0, 1, 1) and (0, 0, 9, 9)
+    assert found.observed.values.max() == pytest.approx(greatest)
+    assert np.count_nonzero(np.isclose(np.asarray(found.expected), greatest)) == 3
 
 
 @pytest.mark.parametrize(
@@ -292,14 +297,6 @@ FIRST, LAST = r"row 1 \(case 'p', annotator 'ann'\)", r"row 4 \(case 'q', annota
 def test_failing_distances_and_wrong_labels_are_named(rows, distance, message):
     with pytest.raises(DistanceError, match=message):
         agreement(rows, distance, **QUIET)
-
-
-def test_labels_without_objects_are_as_far_as_any_where_there_is_no_bound():
-    rows = [("p", "a", [(0, 0, 1, 1)]), ("p", "b", []), ("q", "a", [(0, 0, 3, 4)]), ("q", "b", [(0, 0, 9, 9)])]
-    found = agreement(rows, "box_l2")
-    greatest = 8 * 1.0  # between the boxes (0, 0, 1, 1) and (0, 0, 9, 9)
-    assert found.observed.values.max() == pytest.approx(greatest)
-    assert np.count_nonzero(np.isclose(np.asarray(found.expected), greatest)) == 3
 
 
 def test_equal_labels_are_compared_once_and_types_of_equal_numbers_told_apart():

@@ -124,16 +124,6 @@ def test_order_and_names_do_not_matter(rows, random):
     assert after == pytest.approx(before)
 
 
-def test_a_copy_of_an_annotator_beside_two_others():
-    """With all three alike in kind, a copy of one has the discrepancy 0 to herself: Δ = 2/3 of a fourth's, 1."""
-    noise = simulate_label_noise(5000, 3, swap=0.3, models=(0.5,))
-    own = noise.labels[noise.labels["annotator"] == 0][["case", "label"]]
-    fourth = simulate_label_noise(5000, 4, swap=0.3, models=(0.5,)).labels.query("annotator == 3")[["case", "label"]]
-    result = discrepancy_ratio(noise.labels, {"copy": own, "fourth": fourth})
-    assert result.ratio["copy"] == pytest.approx(2 / 3, abs=0.02)
-    assert result.ratio["fourth"] == pytest.approx(1, abs=0.03)
-
-
 def test_annotators_taken_out_are_models_of_the_others():
     rng = np.random.default_rng(1)
     rows = [(i, j, int(rng.integers(0, 3))) for i in range(40) for j in range(5) if rng.random() < 0.7]
@@ -269,7 +259,7 @@ def test_intervals_cover_as_often_as_they_say():
     assert misses < 10
 
 
-def test_non_inferiority():
+def test_non_inferiority_and_a_copy_of_an_annotator():
     noise = simulate_label_noise(2000, 5, swap=1 / 9, models=(0.95, 0.9, 0.8))
     result = discrepancy_ratio(noise.labels, noise.predictions)
     strict, lenient = result.non_inferiority(0.0), result.non_inferiority(0.2)
@@ -279,6 +269,13 @@ def test_non_inferiority():
     assert lenient.loc["0.9", "upper"] == pytest.approx(upper)
     assert lenient.loc["0.8", "p_value"] == 1
     assert strict.loc["0.95", "p_value"] == pytest.approx(1 / 1001)
+    # With all three alike in kind, a copy of one has the discrepancy 0 to herself: Δ = 2/3 of a fourth's, 1.
+    noise = simulate_label_noise(5000, 3, swap=0.3, models=(0.5,))
+    own = noise.labels[noise.labels["annotator"] == 0][["case", "label"]]
+    fourth = simulate_label_noise(5000, 4, swap=0.3, models=(0.5,)).labels.query("annotator == 3")[["case", "label"]]
+    result = discrepancy_ratio(noise.labels, {"copy": own, "fourth": fourth})
+    assert result.ratio["copy"] == pytest.approx(2 / 3, abs=0.02)
+    assert result.ratio["fourth"] == pytest.approx(1, abs=0.03)
 
 
 def test_groups():
@@ -297,7 +294,7 @@ def test_groups():
         _ = discrepancy_ratio(labels, [("p", 1), ("q", 1)]).mean_per_class
 
 
-def test_perfect_agreement():
+def test_perfect_agreement_frames_and_texts():
     labels = {"p": {"a": 0.1, "b": 0.1, "c": 0.1}, "q": {"a": 0.3, "b": 0.3}}
     for delta in ("nominal", "squared", "absolute"):
         result = discrepancy_ratio(labels, {"same": {"p": 0.1, "q": 0.3}, "other": {"p": 0.1, "q": 0.2}}, delta)
@@ -307,9 +304,6 @@ def test_perfect_agreement():
         assert ends.loc["same"].tolist() == [1, 1]
         assert ends.loc["other"].tolist() == [1, np.inf]
         assert result.annotators().loc["a", "ratio"] == 1
-
-
-def test_frames_and_texts():
     noise = simulate_label_noise(50, 3, swap=0.2, models=(0.9,))
     rows = [*noise.labels.itertuples(index=False, name=None), (99, 0, 1)]
     result = discrepancy_ratio(rows, noise.predictions)

@@ -88,6 +88,8 @@ def test_what_never_varies_has_no_alpha_and_chance_is_a_point():
     found = measures_of_distances([0, 1, 2, 3], [2, 2, 2])
     assert found.sigma == 0.5
     assert found.ks.superiority == 3 / 4 * 0.5
+    with pytest.raises(ArgumentError, match="weights that are not counts"):
+        np.asarray(PairDistances(np.array([1.0]), np.array([0.5])))
 
 
 @pytest.mark.parametrize(
@@ -102,11 +104,6 @@ def test_what_never_varies_has_no_alpha_and_chance_is_a_point():
 def test_what_are_no_distances(observed, expected, p, message):
     with pytest.raises(ArgumentError, match=message):
         measures_of_distances(observed, expected, p=p)
-
-
-def test_weights_that_are_no_counts_are_not_expanded():
-    with pytest.raises(ArgumentError, match="weights that are not counts"):
-        np.asarray(PairDistances(np.array([1.0]), np.array([0.5])))
 
 
 @settings(max_examples=100)

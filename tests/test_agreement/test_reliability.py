@@ -124,7 +124,7 @@ def test_competence_is_known_left_one_out_or_from_elsewhere(tmp_path):
     assert weighted_reliability(TABLE, competence=by_case).reliability == expected
 
 
-def test_scales():
+def test_scales_and_limits():
     levels = TABLE.assign(confidence=["sure", "unsure", "sure", "unsure", "no idea"])
     scale = {"sure": 1.0, "unsure": 0.5, "no idea": 0.0}
     assert weighted_reliability(levels, competence=1.0, scale=scale).confidence[:, 0].tolist() == [1, 0.5, 1, 0.5, 0]
@@ -136,9 +136,6 @@ def test_scales():
     assert weighted_reliability(TABLE, 0.5, 1.0).confidence[:, 0].tolist() == [0.5] * 5
     without = weighted_reliability(TABLE.drop(columns="confidence"), competence=1.0)
     assert without.confidence.tolist() == [[1, 1]] * 5
-
-
-def test_limits():
     agree = {"p": {"a": 1, "b": 1}, "q": {"a": 1, "b": 1}, "r": {"a": 1, "b": None}}
     result = weighted_reliability(agree, competence=0.8)
     assert (result.concordance, result.excluded) == (1, ["r"])

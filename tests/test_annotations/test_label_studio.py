@@ -92,16 +92,13 @@ def test_rankings_in_columns_and_stars_as_numbers_beside_regions(read):
     assert read(task(7, annotation(10, REGION, RELATION, REGION, choices("wart")))).n_annotations == 1
 
 
-def test_of_several_controls_one_is_chosen(read):
+def test_of_several_controls_of_an_export_one_is_chosen(read, tmp_path):
     both = task(7, annotation(10, choices("wart"), result("rating", {"rating": 2}, "quality")))
     with pytest.raises(AnnotationError, match=r"several controls, 'diagnosis', 'quality'; choose one with control="):
         read(both)
     assert read(both, control="quality").rankings("7") == {"10": [["2"]]}
     with pytest.raises(AnnotationError, match="no control 'colour'; choose from 'diagnosis', 'q"):
         read(both, control="colour")
-
-
-def test_a_control_is_for_exports_only(tmp_path):
     (tmp_path / "a.json").write_text('[[[["wart"]]]]')
     with pytest.raises(ArgumentError, match="exports of Label Studio and Argilla, but 'diagnosis' was given"):
         read_annotations(tmp_path / "a.json", control="diagnosis")

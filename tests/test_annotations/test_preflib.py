@@ -29,24 +29,13 @@ def election(tmp_path):
     return write
 
 
-def test_a_file_is_a_case_of_as_many_anonymous_annotators_as_voted(election):
+def test_a_file_is_a_case_whatever_its_line_ends_blanks_and_form(election, tmp_path):
     read = read_annotations(election("2: 3,{1,2}\n1: {4, 1}\n3: 2"))
     assert read.cases.tolist() == ["e"]
     assert read.classes.tolist() == NAMES
     assert read.anonymous
     ties = [["Cyd"], ["Ann: the first", "Bob, Jr."]]
     assert list(read.rankings("e").values()) == [ties, ties, [["Ann: the first", "Dan"]], *[[["Bob, Jr."]]] * 3]
-
-
-@pytest.mark.parametrize("suffix", ["soc", "soi", "toc", "toi"])
-def test_every_kind(election, suffix):
-    votes = {"soc": "1: 1,2,3,4", "soi": "1: 2,1", "toc": "1: {1,2},{3,4}", "toi": "1: {1,2},3"}[suffix]
-    read = read_annotations(election(votes, f"e.{suffix}"))
-    assert read.n_annotations == 1
-    assert list(read.block_sizes) == {"soc": [1, 1, 1, 1], "soi": [1, 1], "toc": [2, 2], "toi": [2, 1]}[suffix]
-
-
-def test_line_ends_blanks_and_the_form_from_before_2022_do_not_matter(tmp_path, election):
     (tmp_path / "old.toi").write_text("3\n1,Ann\n2,Bob, the second\n3,Cyd\n5,5,2\n4,1,{2,3}\n1,3\n")
     (tmp_path / "new.toi").write_text(text("4: 1,{2,3}\n1: 3", ["Ann", "Bob, the second", "Cyd"]))
     old, new = read_annotations(tmp_path / "old.toi"), read_annotations(tmp_path / "new.toi")
@@ -56,6 +45,14 @@ def test_line_ends_blanks_and_the_form_from_before_2022_do_not_matter(tmp_path, 
     spaced = text("2: 3,{1,2}\n1: 4").replace("3,{1,2}", " 3 , { 1,2 } ").replace("\n", "\r\n")
     (tmp_path / "e.toi").write_bytes(b"\xef\xbb\xbf" + spaced.encode())
     assert read_annotations(tmp_path / "e.toi") == plain
+
+
+@pytest.mark.parametrize("suffix", ["soc", "soi", "toc", "toi"])
+def test_every_kind(election, suffix):
+    votes = {"soc": "1: 1,2,3,4", "soi": "1: 2,1", "toc": "1: {1,2},{3,4}", "toi": "1: {1,2},3"}[suffix]
+    read = read_annotations(election(votes, f"e.{suffix}"))
+    assert read.n_annotations == 1
+    assert list(read.block_sizes) == {"soc": [1, 1, 1, 1], "soi": [1, 1], "toc": [2, 2], "toi": [2, 1]}[suffix]
 
 
 def test_a_folder_is_a_case_for_each_file(tmp_path, election):

@@ -47,7 +47,7 @@ def test_comparisons_are_refused_unless_all_classes_were_choices(n_cases, n_anno
         assert pb.Annotations.from_rankings(source, choices="all") == read
 
 
-def test_pairs_that_are_cases():
+def test_pairs_that_are_cases_second_choices_and_other_choices():
     """Every case is a pair, which several annotators order."""
     rng = np.random.default_rng(0)
     pairs = [rng.choice(12, 2, replace=False) for _ in range(40)]
@@ -58,6 +58,13 @@ def test_pairs_that_are_cases():
     assert pb.Annotations.from_rankings({"cases": few}).n_cases == 5
     same = {name: [said[0]] * 4 for name, said in cases.items()}  # of one mind
     assert pb.Annotations.from_rankings({"cases": same}).n_cases == 40
+    table = lists(40, 4, 1, compared=False)
+    again = table.assign(**{"class": "rest", "rank": 2})
+    assert shown(pb.Annotations.from_table(pd.concat([table, again]))) is None
+    with pytest.raises(ArgumentError, match="not available yet"):
+        pb.Annotations.from_rankings([[[["a"]]]], choices="shown")
+    with pytest.raises(ArgumentError, match='choices must be None or "all"'):
+        pb.Annotations.from_rankings([[[["a"]]]], choices="some")
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
@@ -113,16 +120,3 @@ def test_on_the_command_line(tmp_path, no_report):
     assert "serious: comparisons" in " ".join(done.output.split())
     later = refuse("audit", tmp_path / "pairs.csv", "--choices", "shown")
     assert "is not available yet" in " ".join(later.output.split())
-
-
-def test_other_choices_are_refused():
-    with pytest.raises(ArgumentError, match="not available yet"):
-        pb.Annotations.from_rankings([[[["a"]]]], choices="shown")
-    with pytest.raises(ArgumentError, match='choices must be None or "all"'):
-        pb.Annotations.from_rankings([[[["a"]]]], choices="some")
-
-
-def test_a_second_choice_that_all_share_is_no_comparison():
-    table = lists(40, 4, 1, compared=False)
-    again = table.assign(**{"class": "rest", "rank": 2})
-    assert shown(pb.Annotations.from_table(pd.concat([table, again]))) is None

@@ -52,7 +52,7 @@ def test_frames(table):
     assert Annotations.from_table(table) == EXPECTED
 
 
-def test_files(tmp_path):
+def test_files_whose_text_is_kept_as_written(tmp_path):
     TABLE.to_csv(tmp_path / "a.csv", index=False)
     TABLE.to_parquet(tmp_path / "a.parquet")
     pl.from_pandas(TABLE).write_parquet(tmp_path / "b.parquet")
@@ -64,6 +64,10 @@ def test_files(tmp_path):
     )
     for name in ("a.csv", "b.csv", "a.parquet", "b.parquet"):
         assert read_annotations(tmp_path / name) == EXPECTED
+    # Nothing that looks like a number or a missing value loses its zeros or its name.
+    (tmp_path / "a.csv").write_text("case,annotator,class\n007,NA,None\nnan,1e3,-0\n")
+    annotations = read_annotations(tmp_path / "a.csv")
+    assert annotations.to_rankings()["cases"] == {"007": {"NA": [["None"]]}, "nan": {"1e3": [["-0"]]}}
 
 
 def test_ranks_may_be_left_out_or_be_confidences():
@@ -86,13 +90,6 @@ def test_indices_and_classes_named_by_numbers():
     assert annotations.entry_class.tolist() == [0, 1]
     with pytest.raises(ValueError, match=r"row 2 \(case 'q', annotator 'ann'\): the class '0' is not among the 3"):
         Annotations.from_table(table.assign(**{"class": [1, 0]}), classes=[1, 2, 3])
-
-
-def test_text_is_kept_as_written(tmp_path):
-    """Nothing that looks like a number or a missing value loses its zeros or its name."""
-    (tmp_path / "a.csv").write_text("case,annotator,class\n007,NA,None\nnan,1e3,-0\n")
-    annotations = read_annotations(tmp_path / "a.csv")
-    assert annotations.to_rankings()["cases"] == {"007": {"NA": [["None"]]}, "nan": {"1e3": [["-0"]]}}
 
 
 def test_anonymous_annotators_are_numbered_within_a_case():

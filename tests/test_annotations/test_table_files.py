@@ -82,11 +82,18 @@ def test_absent_columns_are_told_with_those_that_are_there(tmp_path, ending):
         read_annotations(path)
 
 
-def test_absent_cells_of_coded_columns(tmp_path):
+def test_coded_columns_and_frames_of_others(tmp_path):
     table = {"case": ["p", "q"], "annotator": pa.array(["ann", None]).dictionary_encode(), "class": ["x", "y"]}
     pyarrow.parquet.write_table(pa.table(table), tmp_path / "a.parquet")
     with pytest.raises(AnnotationError, match=r"row 2 \(case 'q'\): the cell in column 'annotator' is missing"):
         read_annotations(tmp_path / "a.parquet")
+    NAMED.set_index("case").to_parquet(tmp_path / "b.parquet")
+    pl.from_pandas(NAMED).write_parquet(tmp_path / "c.parquet")
+    for name in ("b.parquet", "c.parquet"):
+        np.testing.assert_array_equal(read_predictions(tmp_path / name, KNOWN), SCORES)
+    NAMED.assign(case=[7, 12, 3]).to_parquet(tmp_path / "d.parquet")
+    numbered = Annotations.from_labels([["b"], ["a"], ["c"]], classes=CLASSES, cases=[12, 3, 7])
+    np.testing.assert_array_equal(read_predictions(tmp_path / "d.parquet", numbered), SCORES)
 
 
 @pytest.mark.parametrize(("ending", "header"), [(".csv", "case,annotator,class\n"), (".json", "["), (".toi", "# ")])
@@ -139,16 +146,6 @@ def test_matrices_in_parquet(monkeypatch, tmp_path, kinds, expected):
         read = read_predictions(tmp_path / "a.parquet", KNOWN)
         assert read.dtype == np.dtype(expected)
         np.testing.assert_array_equal(read, scores)
-
-
-def test_frames_of_others(tmp_path):
-    NAMED.set_index("case").to_parquet(tmp_path / "b.parquet")
-    pl.from_pandas(NAMED).write_parquet(tmp_path / "c.parquet")
-    for name in ("b.parquet", "c.parquet"):
-        np.testing.assert_array_equal(read_predictions(tmp_path / name, KNOWN), SCORES)
-    NAMED.assign(case=[7, 12, 3]).to_parquet(tmp_path / "d.parquet")
-    numbered = Annotations.from_labels([["b"], ["a"], ["c"]], classes=CLASSES, cases=[12, 3, 7])
-    np.testing.assert_array_equal(read_predictions(tmp_path / "d.parquet", numbered), SCORES)
 
 
 def test_names_with_points_or_like_formulas(tmp_path):

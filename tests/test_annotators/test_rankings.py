@@ -91,9 +91,6 @@ def test_evaluate_reports_agreement_and_its_correlation_with_certainty():
     spearman = pb.annotators.agreement_correlation(results, method="spearman")
     assert pb.annotators.agreement_correlation(ranks, method="spearman") == pytest.approx(spearman)
     assert 0 < spearman != pytest.approx(expected, abs=1e-6)
-
-
-def test_there_is_no_correlation_of_what_never_varies():
     constant = {"annotation_certainty_1": ("case", [1.0, 1.0]), "annotator_agreement": ("case", [0.5, 1.0])}
     assert np.isnan(pb.annotators.agreement_correlation(xr.Dataset(constant)))
 

@@ -201,11 +201,14 @@ def test_predictions_in_percent(cases):
     assert table.loc["predictions on another scale"].tolist()[:3] == [2, 120, "'few / p3', 'few / p5'"]
 
 
-def test_anonymous_annotators_are_not_compared():
+def test_anonymous_annotators_are_not_compared_nor_one_with_none():
     annotations = pb.Annotations.from_counts(np.full((6, 2), 3))
     table = pb.audit(annotations).set_index("check")
     checks = ["repeated annotations", "annotators of few cases", "constant annotators", "identical annotators"]
     assert (table.loc[[*checks, "disconnected annotators", "similar annotator names"], "of"] == 0).all()
+    table = pb.audit(pb.Annotations.from_rankings([[[["x"]]]])).set_index("check")
+    assert found(table) == {"one-annotator cases"}
+    assert serious(table.reset_index()) == []
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", None])
@@ -223,7 +226,7 @@ def test_a_table_with_repeats_is_read_without_them(tmp_path, suffix):
     assert table.loc["several classes without a rank", "count"] == 0
 
 
-def test_several_classes_in_a_table_that_does_not_rank_them():
+def test_classes_without_a_rank_misspelt_or_more_than_labels():
     table = pd.DataFrame({"task": ["p", "p", "q"], "worker": ["w", "w", "w"], "label": ["x", "y", "x"]})
     found = pb.audit(table, classes=["x", "y", "z"]).set_index("check")
     assert found.loc["several classes without a rank"].tolist()[:3] == [1, 2, "'p / w'"]
@@ -232,9 +235,6 @@ def test_several_classes_in_a_table_that_does_not_rank_them():
     assert pb.audit(unranked).set_index("check").loc["several classes without a rank", "count"] == 1
     ranked = pb.Annotations.from_rankings({"cases": {"p": {"w": [["x", "y"]]}, "q": {"w": [["x"], ["y"]]}}})
     assert pb.audit(ranked).set_index("check").loc["several classes without a rank", "of"] == 0
-
-
-def test_rare_names_a_letter_away_from_a_common_one():
     common = ["psoriasis"] * 40 + ["type A lesion"] * 40
     rare = ["psoriassis", "psoraisis", "psoriases", "psoriasis II", "type B lesion", "acne"]
     found = pb.audit(pb.Annotations.from_labels([[*common, *rare, "eczema", "eczemas"]])).set_index("check")
@@ -242,6 +242,11 @@ def test_rare_names_a_letter_away_from_a_common_one():
     assert (row["count"], row["of"]) == (3, 10)
     for name in rare[:3]:
         assert f"psoriasis (40 times) = {name} (1)" in row["examples"]
+    labels = pb.Annotations.from_labels([["a", "b", "c"], ["a"], ["b", "b"]])
+    found = pb.audit(labels).set_index("check").loc["fewer labels than classes"]
+    assert found[["count", "of", "examples"]].tolist() == [2, 3, "'1', '2'"]
+    rankings = pb.Annotations.from_rankings([[[["a"], ["b"]]]], classes="abc")
+    assert pb.audit(rankings).set_index("check").loc["fewer labels than classes", "of"] == 0
 
 
 def test_what_cannot_be_read_is_refused(tmp_path):
@@ -253,12 +258,6 @@ def test_what_cannot_be_read_is_refused(tmp_path):
     assert table.loc["one-annotator cases", "count"] == 1
     with pytest.raises(ArgumentError, match="annotations, or a table or a file of them, must be given, but 3 was"):
         pb.audit(3)
-
-
-def test_one_case_one_annotator_one_class():
-    table = pb.audit(pb.Annotations.from_rankings([[[["x"]]]])).set_index("check")
-    assert found(table) == {"one-annotator cases"}
-    assert serious(table.reset_index()) == []
 
 
 @pytest.fixture
@@ -313,11 +312,3 @@ def test_scores_are_audited(tmp_path):
     who = pd.read_csv(tmp_path / "who.csv").set_index("annotator")
     assert who.loc["fay", "flag"] == "copies bob"
     assert "Of 6 annotators, 1 needs a look: fay copies bob." in done.output
-
-
-def test_few_labels_are_outweighed_by_the_prior():
-    labels = pb.Annotations.from_labels([["a", "b", "c"], ["a"], ["b", "b"]])
-    found = pb.audit(labels).set_index("check").loc["fewer labels than classes"]
-    assert found[["count", "of", "examples"]].tolist() == [2, 3, "'1', '2'"]
-    rankings = pb.Annotations.from_rankings([[[["a"], ["b"]]]], classes="abc")
-    assert pb.audit(rankings).set_index("check").loc["fewer labels than classes", "of"] == 0

@@ -284,16 +284,7 @@ def test_no_answer_has_a_column_and_a_rate(files, tmp_path):
     assert "an answer in every case for 'auroc', but all scores of 'A' of case 'p1' are 0" in words(refused.output)
 
 
-def test_calibration_and_parts_of_scores_are_named_on_the_command_line(files, tmp_path):
-    names = "brier,brier_expected,calibration_slope,positive_likelihood_ratio"
-    shown = words(run(files, tmp_path, "--positive", "malignant", "--metrics", names).output)
-    assert "Brier score expected (against the experts' distribution)" in shown
-    table = pd.read_csv(tmp_path / "metrics.csv")
-    assert {*names.split(",")} <= {*table["metric"]}
-    assert {"undefined", "infinite"} <= {*table}
-
-
-def test_agreement_without_a_model_is_at_the_threshold(files, tmp_path):
+def test_metrics_and_thresholds_are_named_where_they_matter(files, tmp_path):
     shown = words(
         of_labels(files, tmp_path, "--truth", "annotator", "--metrics", "accuracy", "--threshold", 0.2).output
     )
@@ -302,6 +293,17 @@ def test_agreement_without_a_model_is_at_the_threshold(files, tmp_path):
     assert shown.endswith("for malignant.")
     shown = words(run(files, tmp_path, "--positive", "malignant", "--threshold", 0.2).output)
     assert "A's first choice agrees with an expert in" in shown
+    names = "brier,brier_expected,calibration_slope,positive_likelihood_ratio"
+    shown = words(run(files, tmp_path, "--positive", "malignant", "--metrics", names).output)
+    assert "Brier score expected (against the experts' distribution)" in shown
+    table = pd.read_csv(tmp_path / "metrics.csv")
+    assert {*names.split(",")} <= {*table["metric"]}
+    assert {"undefined", "infinite"} <= {*table}
+    shown = run(files, tmp_path, "--positive", "malignant", "--metrics", "sensitivity", "--by", "site").output
+    assert re.search(r"12, \d+ malignant \(few\)", words(shown))
+    given = "--truth", "annotator", "--threshold", 0.2, "--metrics"
+    assert "from a probability of 0.2 on" not in words(of_labels(files, tmp_path, *given, "auroc").output)
+    assert "from a probability of 0.2 on" in words(of_labels(files, tmp_path, *given, "auroc,ppv").output)
 
 
 @pytest.mark.parametrize(
@@ -316,12 +318,6 @@ def test_options_that_would_do_nothing_are_refused(files, tmp_path, given, rule)
     assert rule in words(of_labels(files, tmp_path, "--truth", "annotator", *given, status=2).output)
 
 
-def test_a_threshold_is_named_where_it_matters(files, tmp_path):
-    given = "--truth", "annotator", "--threshold", 0.2, "--metrics"
-    assert "from a probability of 0.2 on" not in words(of_labels(files, tmp_path, *given, "auroc").output)
-    assert "from a probability of 0.2 on" in words(of_labels(files, tmp_path, *given, "auroc,ppv").output)
-
-
 def test_panels_say_on_which_cases(files, tmp_path):
     few = pd.read_csv(files / "labels.csv").drop(index=[0, 3])
     few.to_csv(tmp_path / "labels.csv", index=False)
@@ -329,8 +325,3 @@ def test_panels_say_on_which_cases(files, tmp_path):
     shown = words(plausibly(*given, "--truth", "panel", "--metrics", "auroc", "--positive", "malignant").output)
     assert "what three experts would decide on the 22 of 24 cases with 3 labels or more" in shown
     assert "metric net[a]" in shown
-
-
-def test_groups_with_few_positive_cases_are_marked_under_a_model(files, tmp_path):
-    shown = run(files, tmp_path, "--positive", "malignant", "--metrics", "sensitivity", "--by", "site").output
-    assert re.search(r"12, \d+ malignant \(few\)", words(shown))

@@ -219,10 +219,14 @@ def test_bad_input_is_one_sentence_and_status_2(data, predictions, tmp_path, mon
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_in_the_way_of_the_folder(data, tmp_path):
+def test_no_folder_and_no_memory_are_a_line(data, tmp_path):
     (tmp_path / "file").write_text("")
     result = refuse("evaluate", data / "annotations.json", "--out", tmp_path / "file")
     assert "file cannot be written (File exists): choose another place." in result.stderr
+    words = ["--model", "prirn@1", "--draws", 10**13, "--out", tmp_path]
+    result = refuse("evaluate", data / "annotations.json", *words)
+    assert result.stderr.splitlines()[-1].startswith("Error: out of memory (")
+    assert result.stderr.endswith("): use fewer draws or chains, or fewer cases at a time.\n")
 
 
 def test_what_was_computed_before_a_failure_is_kept(data, given, tmp_path, monkeypatch):
@@ -249,13 +253,6 @@ def test_an_interrupt_is_a_line_and_status_130(data, tmp_path, monkeypatch):
     result = plausibly("evaluate", data / "annotations.json", "--model", "irn", "--out", tmp_path)
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1].startswith("Stopped: ")
-
-
-def test_memory_that_runs_out_is_a_line(data, tmp_path):
-    words = ["--model", "prirn@1", "--draws", 10**13, "--out", tmp_path]
-    result = refuse("evaluate", data / "annotations.json", *words)
-    assert result.stderr.splitlines()[-1].startswith("Error: out of memory (")
-    assert result.stderr.endswith("): use fewer draws or chains, or fewer cases at a time.\n")
 
 
 def test_aggregate_writes_the_posterior_of_the_library(data, tmp_path):
@@ -366,15 +363,12 @@ def test_help_shows_a_worked_example(command):
     assert re.search(rf"^ *Example:\s*\n +plausibly {command} ", result.stdout, flags=re.MULTILINE)
 
 
-def test_the_commands_are_listed_and_the_version_printed():
+def test_commands_are_listed_and_a_process_has_a_status(tmp_path):
     listed = plausibly("--help").stdout
     places = [listed.index(f"│ {name} ") for name in COMMANDS]  # not in the example above the list
     assert places == sorted(places)
     assert plausibly("--version").stdout == f"plausibly {pb.__version__}\n"
-
-
-def test_as_a_process(tmp_path):
-    """Exit status and streams as a shell sees them."""
+    # Exit status and streams as a shell sees them.
     (tmp_path / "broken.json").write_text("[[[[0]")
     program = "from plausibly.cli import main; main()"
     words = [sys.executable, "-c", program, "audit", "broken.json"]

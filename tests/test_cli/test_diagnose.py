@@ -100,15 +100,12 @@ def test_so_many_are_named_as_are_asked_for(tmp_path):
     assert [row.split()[0] for row in rows if row.startswith((" p", " q"))] == ["q"]
 
 
-def test_point_estimates_pass(tmp_path):
+def test_point_estimates_pass_and_bad_input_is_one_sentence(tmp_path):
     path = tmp_path / "p.nc"
     pb.save(pb.aggregate(pb.Annotations.from_labels([["a", "b"]]), "majority-vote", progress=False), path)
     result = succeed("diagnose", path, "--strict", "--out", tmp_path / "out")
     assert result.stdout.splitlines()[-1].startswith("No convergence check is needed")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["diagnostics.csv"]
-
-
-def test_bad_input_is_one_sentence(tmp_path):
     (tmp_path / "text.nc").write_text("no netCDF")
     for name, words in (("none.nc", "does not exist"), ("text.nc", "is not a posterior")):
         result = refuse("diagnose", tmp_path / name, "--strict")

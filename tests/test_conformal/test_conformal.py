@@ -162,17 +162,6 @@ def test_cases_may_come_in_any_number_of_pieces(small, monkeypatch):
     np.testing.assert_array_equal(whole.mean_size, parts.mean_size)
 
 
-def test_random_numbers_belong_to_cases_by_name(small):
-    found = pb.conformal(
-        small.posterior, small.predictions, score="top-k", randomise_scores=True, randomise_threshold=True, seed=5
-    )
-    new = pd.DataFrame(small.predictions["A"][:6], columns=small.annotations.classes)
-    new.insert(0, "case", [f"new {i}" for i in range(6)])
-    sets = found.predict({"A": new})
-    again = found.predict({"A": new.iloc[[4, 2]]})
-    np.testing.assert_array_equal(sets.sel(case=["new 4", "new 2"]), again)
-
-
 def test_a_penalty_keeps_sets_small_and_logits_pass_a_softmax(small):
     fixed = pb.conformal(small.posterior, small.predictions, alpha=0.3, score="raps", penalty=10.0, free_ranks=2)
     assert fixed.predict({"A": small.predictions["A"]}).sum("class").max() <= 5
@@ -185,7 +174,7 @@ def test_a_penalty_keeps_sets_small_and_logits_pass_a_softmax(small):
         pb.conformal(small.posterior, logits, score="aps")
 
 
-def test_tables_name_the_classes(small):
+def test_tables_name_the_classes_and_random_numbers_belong_to_names(small):
     found = pb.conformal(small.posterior, small.predictions, alpha=0.2, score="lac")
     table = found.table({name: p[:3] for name, p in small.predictions.items()})
     assert list(table.columns) == ["case", "classifier", "classes", "size"]
@@ -202,6 +191,14 @@ def test_tables_name_the_classes(small):
     assert summary["n"].tolist() == [40, 40]
     assert (summary["lower"] <= summary["upper"]).all()
     assert "at least 0.8" in found.verdict()
+    found = pb.conformal(
+        small.posterior, small.predictions, score="top-k", randomise_scores=True, randomise_threshold=True, seed=5
+    )
+    new = pd.DataFrame(small.predictions["A"][:6], columns=small.annotations.classes)
+    new.insert(0, "case", [f"new {i}" for i in range(6)])
+    sets = found.predict({"A": new})
+    again = found.predict({"A": new.iloc[[4, 2]]})
+    np.testing.assert_array_equal(sets.sel(case=["new 4", "new 2"]), again)
 
 
 def test_too_few_cases_one_class_and_equal_scores():

@@ -41,7 +41,7 @@ def test_every_split_is_what_a_loop_finds(small, loss):
                         assert row[measure] == pytest.approx(1 - lost if loss is None else lost, abs=1e-6)
 
 
-def test_means_by_draw_are_the_coverage_of_the_mean(small):
+def test_means_by_draw_are_the_coverage_of_the_mean_and_annotations_have_none(small):
     found = pb.conformal_coverage(
         small.posterior, small.predictions, alpha=(0.2, 0.4), splits=4, score="aps", progress=False
     )
@@ -52,6 +52,11 @@ def test_means_by_draw_are_the_coverage_of_the_mean(small):
     fit = found.fit.set_index(["alpha", "classifier", "target"])
     assert ((fit["lower"] <= fit["difference"]) & (fit["difference"] <= fit["upper"])).all()
     assert "annotator's first choice" in found.verdict()
+    found = pb.conformal_coverage(small.annotations, small.predictions, splits=3, alpha=0.2, progress=False)
+    assert found.measures == ("vote", "annotator")
+    assert found.by_draw is None
+    assert found.fit is None
+    assert set(found.table["target"]) == {"annotator", "vote"}
 
 
 def test_a_model_that_repeats_the_annotators_fits(small):
@@ -64,14 +69,6 @@ def test_a_model_that_repeats_the_annotators_fits(small):
     np.testing.assert_allclose(fits[["difference", "lower", "upper"]], 0, atol=1e-6)
     other = pb.conformal_coverage(posterior, small.predictions, splits=20, alpha=0.3, progress=False).fit
     assert (other["difference"].abs() > 0.002).all()  # classes in later places have plausibility, too
-
-
-def test_annotations_alone(small):
-    found = pb.conformal_coverage(small.annotations, small.predictions, splits=3, alpha=0.2, progress=False)
-    assert found.measures == ("vote", "annotator")
-    assert found.by_draw is None
-    assert found.fit is None
-    assert set(found.table["target"]) == {"annotator", "vote"}
 
 
 @pytest.mark.parametrize(

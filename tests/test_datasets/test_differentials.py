@@ -117,7 +117,7 @@ def test_reliability_runs_from_random_to_unanimous():
     assert agreement[-1] > 0.95
 
 
-def test_a_smaller_set_is_the_beginning_of_a_larger_one():
+def test_the_seed_decides_and_not_the_number_of_cases():
     # The chunks in which cases are raced end at other places in the two sets.
     small = simulate_differentials(2_300, seed=4)
     large = simulate_differentials(4_100, seed=4)
@@ -130,9 +130,6 @@ def test_a_smaller_set_is_the_beginning_of_a_larger_one():
     for name in ("entry_annotation", "entry_class", "entry_block"):
         a, b = getattr(small.annotations, name), getattr(large.annotations, name)
         np.testing.assert_array_equal(a, b[:n_entries])
-
-
-def test_the_seed_decides_and_not_the_names():
     one, same, other = (simulate_differentials(20, n_classes=9, seed=s) for s in (1, 1, 2))
     np.testing.assert_array_equal(one.annotations.entry_class, same.annotations.entry_class)
     assert not np.array_equal(one.plausibilities, other.plausibilities)

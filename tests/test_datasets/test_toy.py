@@ -22,7 +22,7 @@ def test_each_class_leads_somewhere_and_none_is_ever_impossible():
         toy_plausibilities(np.array([0.1, np.nan]))
 
 
-def test_labels_follow_the_curves():
+def test_labels_follow_the_curves_however_many_cases():
     toy = simulate_toy(3000, n_annotators=4, seed=2)
     np.testing.assert_allclose(toy.plausibilities, toy_plausibilities(toy.positions))
     counts = np.bincount(toy.annotations.entry_case * 3 + toy.annotations.entry_class, minlength=9000).reshape(-1, 3)
@@ -32,9 +32,6 @@ def test_labels_follow_the_curves():
         here = np.abs(toy.positions - near) < 0.05
         share, n = counts[here].sum(axis=0) / counts[here].sum(), counts[here].sum()
         np.testing.assert_allclose(share, toy.plausibilities[here].mean(axis=0), atol=4 * np.sqrt(0.25 / n))
-
-
-def test_fewer_cases_are_the_first_of_more():
     few, many = simulate_toy(5, seed=7), simulate_toy(50, seed=7)
     np.testing.assert_array_equal(few.positions, many.positions[:5])
     assert few.annotations == many.annotations.select(np.arange(5))

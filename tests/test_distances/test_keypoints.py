@@ -37,16 +37,13 @@ def test_oks_with_coco_sigmas_and_unlabelled_points():
     assert Keypoints("oks")([a], [{"keypoints": flat}]) == pytest.approx(1 - np.mean(both))
 
 
-def test_area_and_box_may_be_given():
+def test_objects_match_best_with_the_area_and_box_given():
     points, moved = [(0, 0), (10, 10)], [(3, 0), (13, 10)]
     near = PoseDistance((0.1, 0.1))
     expected = 1 - np.mean([math.exp(-9 / (2 * s * 0.04)) for s in (400, 100)])
     assert near([{"keypoints": points, "area": 400}], [moved]) == pytest.approx(expected)
     box = {"keypoints": points, "bbox": [0, 0, 20, 20]}
     assert Keypoints("iou")([box], [moved]) == pytest.approx(Boxes("iou")([(0, 0, 20, 20)], [(3, 0, 13, 10)]))
-
-
-def test_objects_match_best():
     one, two = [(0, 0), (10, 10)], [(50, 50), (60, 60)]
     assert find_distance("oks")([one, two], [two, one]) == 0
     assert find_distance("keypoint_count")([one, two], [one]) == 1

@@ -18,9 +18,6 @@ def test_categories_numbers_and_vectors():
     assert Circular(24)(1, 25) == 0
     assert rmse([1, 2, 3, 4], [1, 2, 3, 8]) == 2
     assert ShareUnequal()(["a", None, 3, 4], ["a", None, 4, 3]) == 0.5
-
-
-def test_ordinal_counts_what_lies_between():
     counts = np.array([4, 2, 6, 3])
     encoded = Ordinal().encode([10, 20, 30, 40], counts)
     for low in range(4):

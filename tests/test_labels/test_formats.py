@@ -161,7 +161,7 @@ def test_coco_of_another_shape(write, images, annotations, message):
         read_labels({"ann": write("a.json", content)}, "boxes")
 
 
-def test_bio(write):
+def test_bio_and_offsets(write, tmp_path):
     text = "-DOCSTART- O O\n\nAnn B-PER B-PER\nLee I-PER O\n\nParis O B-LOC\n"
     path = write("a.conll", text)
     expected = {("1", "1"): [(0, 2, "PER")], ("1", "2"): [(0, 1, "PER")], ("2", "1"): [], ("2", "2"): [(0, 1, "LOC")]}
@@ -170,9 +170,6 @@ def test_bio(write):
     assert cells(read_labels({"bob": other}, "bio")) == {("1", "bob"): [(0, 2, "PER")], ("2", "bob"): []}
     table = write("a.csv", "case,annotator,label\n1,ann,B-X I-X\n1,bob,O O\n")
     assert cells(read_labels(table, "bio")) == {("1", "ann"): [(0, 2, "X")], ("1", "bob"): []}
-
-
-def test_offsets(write, tmp_path):
     write("ann/p1.ann", "T1\tPER 0 4;6 9\tAnna Lee\nR1\tknows Arg1:T1 Arg2:T1\nT2\tLOC 12 17\tParis\n")
     write("ann/p2.ann", "")
     write("bob/p1.ann", "T1\tPER 0 9\tAnna  Lee\n")
@@ -236,7 +233,7 @@ def test_files_of_one_annotator_that_cannot_be_read(write, tmp_path):
     assert cells(read_labels({"ann": tmp_path / "b.ann"}, "spans")) == {("b", "ann"): []}
 
 
-def test_json_by_case(write):
+def test_json_columns_and_trees_of_one_annotator(write):
     found = read_labels({"ann": write("a.json", {"p": [1], "q": [2]}), "bob": write("b.json", {"p": [1]})})
     assert cells(found) == {("p", "ann"): [1], ("q", "ann"): [2], ("p", "bob"): [1]}
     path = write("all.json", {"1": {"ann": "B-X I-X", "bob": "O O"}})
@@ -245,9 +242,6 @@ def test_json_by_case(write):
     assert cells(found) == {("1", "ann"): [(0, 2, "X")], ("1", "bob"): []}
     with pytest.raises(AnnotationError, match=r"all.json: row 1: a tag is O"):
         read_labels(write("all.json", {"1": {"ann": "X"}}), "bio")
-
-
-def test_columns_and_trees_of_one_annotators_file(write):
     path = write("a.conll", "EU NNP B-NP B-ORG\nrejects VBZ B-VP O\n")
     assert cells(read_labels({"ann": path}, "bio")) == {("1", "ann"): [(0, 1, "ORG")]}
     with pytest.raises(FileError, match="line 2 is 'rejects O'; write a token and its tags, in equally many columns"):

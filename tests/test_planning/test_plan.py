@@ -63,7 +63,7 @@ def test_values_and_the_forecast_are_those_of_brute_force(plan):
     assert width.iloc[-1] / width.iloc[0] == pytest.approx(np.sqrt(left / before), rel=0.02)
 
 
-def test_forecast_widths_fall_and_planning_beats_chance(plan, two):
+def test_forecast_widths_fall_and_labels_are_asked_for_as_long(plan, two):
     results = pb.evaluate(two.posterior, two.predictions, k=1, progress=False)
     ends = results["top1_accuracy"].quantile([0.03, 0.97], "draw").values
     for at, name in enumerate("AB"):
@@ -74,6 +74,11 @@ def test_forecast_widths_fall_and_planning_beats_chance(plan, two):
     pair = plan.forecast[plan.forecast["versus"] == "B"]
     assert (pair["decided_lower"] <= pair["decided"]).all()
     assert (pair["decided"] <= pair["decided_upper"]).all()
+    plan = pb.plan(two.posterior, {"A": two.predictions["A"]}, budget=150, progress=False)
+    asked = int(re.search(r"ask for (\d+) more labels", plan.advice[0]).group(1))
+    width = plan.forecast[plan.forecast["versus"] == ""].set_index("labels")["width"]
+    assert 0 < asked < 150
+    assert width[asked] <= width.iloc[-1] + 0.05 * width.iloc[0] < width.loc[: asked - 1].iloc[-1]
 
 
 @pytest.fixture(scope="module")
@@ -114,14 +119,6 @@ def test_labels_inform_the_parameters_that_cases_share_if_these_are_learned(shar
         other = SimpleNamespace(attrs=shared.posterior.attrs | changed)
         assert _learned_from(other, annotations) == np.inf
     assert _learned_from(two.posterior, two.annotations) == np.inf
-
-
-def test_labels_are_asked_for_as_long_as_they_narrow_the_interval(two):
-    plan = pb.plan(two.posterior, {"A": two.predictions["A"]}, budget=150, progress=False)
-    asked = int(re.search(r"ask for (\d+) more labels", plan.advice[0]).group(1))
-    width = plan.forecast[plan.forecast["versus"] == ""].set_index("labels")["width"]
-    assert 0 < asked < 150
-    assert width[asked] <= width.iloc[-1] + 0.05 * width.iloc[0] < width.loc[: asked - 1].iloc[-1]
 
 
 def test_advice_begins_with_the_fact_that_nothing_is_gained():
@@ -169,7 +166,7 @@ def test_new_cases_are_advised_where_annotators_leave_little_open():
 
 
 @pytest.mark.slow
-def test_a_budget_goes_to_one_case_if_the_comparison_depends_on_it_alone(two):
+def test_budgets_go_to_one_case_or_to_the_cheaper_annotator(two):
     scores = two.predictions["A"]
     other = scores.copy()
     other[1] = other[1, ::-1]
@@ -177,9 +174,13 @@ def test_a_budget_goes_to_one_case_if_the_comparison_depends_on_it_alone(two):
     assert plan.chosen["case"].tolist() == ["1"]
     assert plan.chosen["labels"].tolist() == [6]
     assert "difference between A and B in top-1 accuracy" in plan.verdict()
+    found = pb.plan(two.posterior, goal="information", annotators={"ann": 2.0, "bob": 2.0}, budget=4,
+                    cost={"ann": 1.0, "bob": 3.0}, progress=False)  # fmt: skip
+    assert set(found.chosen["annotator"]) == {"ann"}
+    assert (found.chosen["labels"] == 1).all()
 
 
-def test_annotators_differ_and_nobody_is_asked_twice(two):
+def test_annotators_differ_nobody_is_asked_twice_and_labels_go_where_they_pay(two):
     table = pd.DataFrame({"annotator": ["ann", "bob"], "reliability": [3.0, 1.0], "cost": [1.0, 1.0]})
     asked = parse_annotators(two.posterior, two.annotations, table, None)
     assert asked.settings == ((1.0, 1.0), (1.0, 3.0))
@@ -194,17 +195,6 @@ def test_annotators_differ_and_nobody_is_asked_twice(two):
     posterior = pb.aggregate(annotations, "dirichlet-categorical", seed=0, progress=False)
     asked = parse_annotators(posterior, annotations, {"ann": 1.0, "bob": 1.0, "cat": 1.0}, None)
     assert asked.free.tolist() == [[False, False], [False, True], [True, True]]
-
-
-@pytest.mark.slow
-def test_the_cheaper_of_two_equal_annotators_is_asked(two):
-    found = pb.plan(two.posterior, goal="information", annotators={"ann": 2.0, "bob": 2.0}, budget=4,
-                    cost={"ann": 1.0, "bob": 3.0}, progress=False)  # fmt: skip
-    assert set(found.chosen["annotator"]) == {"ann"}
-    assert (found.chosen["labels"] == 1).all()
-
-
-def test_labels_go_where_they_pay():
     order = allocate(np.array([[4.0, 6.0], [3.0, 5.9], [0.0, 0.0]]), np.array([2.0, 1.0, 1.0]), 3.0)
     assert order.case.tolist() == [1, 1]  # the gains of case 0 are 2 and 1 per cost, those of case 1 are 3 and 2.9
     assert allocate(np.zeros((2, 2)), np.ones(2), 5).case.size == 0

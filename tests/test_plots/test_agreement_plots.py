@@ -23,9 +23,7 @@ def test_histogram_of_shares(ax):
     texts = [text.get_text() for text in ax.texts]
     assert texts[0] == f"same case (mean {float(found.observed):.3g})"
     assert f"alpha {found.alpha:.3f}" in texts[-1]
-
-
-def test_few_values_have_a_bar_each(ax):
+    ax = Figure().subplots()
     counts = {case: {who: round(value) % 3 for who, value in row.items()} for case, row in ROWS.items()}
     found = agreement(counts, lambda a, b: abs(a - b), progress=False)
     plots.agreement_histogram(found, ax=ax)
@@ -34,9 +32,7 @@ def test_few_values_have_a_bar_each(ax):
     assert [bar.get_height() for bar in ax.patches[:n]] == pytest.approx(share.tolist())
     centres = [bar.get_x() + bar.get_width() / 2 for bar in ax.patches[:n]]
     assert centres == pytest.approx((found.observed.values - 0.2).tolist())
-
-
-def test_bins_hold_whole_numbers_of_steps(ax):
+    ax = Figure().subplots()
     counts = {case: {who: 7 * round(value) for who, value in row.items()} for case, row in ROWS.items()}
     wide = {**counts, "far": {"ann": 700, "bob": 700}}
     plots.agreement_histogram(agreement(wide, lambda a, b: abs(a - b), progress=False), ax=ax)
@@ -44,9 +40,7 @@ def test_bins_hold_whole_numbers_of_steps(ax):
     assert np.diff(edges) == pytest.approx(np.full(len(edges) - 1, 28))
     assert edges[0] == -3.5
     assert edges[-1] > 700
-
-
-def test_a_distance_of_one_value(ax):
+    ax = Figure().subplots()
     same = agreement({"p": {"a": 1, "b": 1}, "q": {"a": 1, "b": 1}})
     plots.agreement_histogram(same, ax=ax)
     assert [bar.get_height() for bar in ax.patches] == [1, 1]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import plausibly as pb
 from plausibly import plots
@@ -88,9 +89,12 @@ def test_one_class_is_chosen_of_several(ax, three, name):
         draw(three, "c9", ax=ax)
 
 
-def test_every_class_of_a_single_classifier(ax, three):
+def test_single_classifiers_and_no_replicates(ax, three):
     plots.roc_curve(three.isel(classifier=[0]), ax=ax)
     assert [text.get_text()[:2] for text in ax.get_legend().get_texts()] == ["c0", "c1", "c2"]
+    ax = Figure().subplots()
+    plots.roc_curve(evaluated(2, replicates=0), ax=ax)
+    assert len(ax.collections) == 2
 
 
 @pytest.mark.parametrize("truth", ["most-plausible", "annotator"])
@@ -107,11 +111,6 @@ def test_calibration_stands_above_mean_predictions(ax, truth):
         np.testing.assert_allclose(line.get_ydata(), observed[known], rtol=1e-5)
     assert len(drawn) == 2
     assert len(ax.collections) == (4 if truth == "most-plausible" else 2)  # without draws there are total intervals
-
-
-def test_without_replicates_there_are_annotation_bands(ax):
-    plots.roc_curve(evaluated(2, replicates=0), ax=ax)
-    assert len(ax.collections) == 2
 
 
 def test_a_confusion_matrix_has_shares_of_rows_and_counts(ax, three):

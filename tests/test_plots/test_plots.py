@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 from matplotlib import pyplot
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 
 from plausibly import plots
 from plausibly.aggregation import run_label
@@ -38,7 +39,7 @@ def test_without_axes_a_figure_is_made(results):
     assert plots.certainty_curve(results).figure.number in pyplot.get_fignums()
 
 
-def test_certainty_is_sorted_and_its_mean_written(ax, results):
+def test_certainty_is_sorted_and_that_of_a_single_case_a_line(ax, results):
     other = xr.Dataset({"annotation_certainty_1": ("case", [0.2, 0.1])})
     assert plots.certainty_curve({"γ = 1": results, "γ = 3": other}, ax=ax) is ax
     first, second = ax.lines
@@ -48,9 +49,7 @@ def test_certainty_is_sorted_and_its_mean_written(ax, results):
     assert second.get_ydata().tolist() == [0.1, 0.1, 0.2]
     assert [text.get_text() for text in ax.texts] == ["γ = 1 (mean 0.70)", "γ = 3 (mean 0.15)"]
     assert [to_hex(text.get_color()) for text in ax.texts] == [to_hex(line.get_color()) for line in ax.lines]
-
-
-def test_the_certainty_of_a_single_case_is_a_line(ax):
+    ax = Figure().subplots()
     plots.certainty_curve(xr.Dataset({"annotation_certainty_1": ("case", [0.7])}), ax=ax)
     assert ax.lines[0].get_xydata().tolist() == [[0, 0.7], [100, 0.7]]
 
@@ -91,6 +90,10 @@ def test_metric_by_reliability_shows_means_bands_and_the_limit(ax, table):
     np.testing.assert_allclose(ends, [[[2, 0.8]], [[2, 0.9]]])
     assert [label.get_text() for label in ax.get_xticklabels()] == ["10", "30", "point\nestimate"]
     assert [text.get_text() for text in ax.texts] == ["A", "B"]
+    ax = Figure().subplots()
+    plots.metric_by_reliability(table, "top1_accuracy", "irn", ax=ax)
+    ends = [line.get_xydata().tolist() for line in ax.lines if len(line.get_xdata()) == 1]
+    np.testing.assert_allclose(ends, [[[0, 0.8]], [[0, 0.9]]])
 
 
 def test_many_metrics_have_a_row_and_a_scale_each(ax, table):
@@ -113,12 +116,6 @@ def test_many_metrics_have_a_row_and_a_scale_each(ax, table):
     np.testing.assert_allclose(corners[:4], [[0, 0], [1, 0.16], [1, 0.64], [0, 0.48]], atol=1e-12)
 
 
-def test_a_model_without_reliability_is_its_point_alone(ax, table):
-    plots.metric_by_reliability(table, "top1_accuracy", "irn", ax=ax)
-    ends = [line.get_xydata().tolist() for line in ax.lines if len(line.get_xdata()) == 1]
-    np.testing.assert_allclose(ends, [[[0, 0.8]], [[0, 0.9]]])
-
-
 def test_histograms_hold_every_draw_once(ax, results):
     plots.metric_histogram(results, "top1_accuracy", bins=10, ax=ax)
     values = results["top1_accuracy"].values
@@ -137,9 +134,7 @@ def test_histograms_hold_every_draw_once(ax, results):
     diamonds = [line for line in ax.lines if line.get_marker() == "D"]
     assert [line.get_xdata()[0] for line in diamonds] == [0.5, 0.25]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["B", r"\$x\$ & <b>"]
-
-
-def test_a_metric_that_never_varies_has_one_bar(ax, results):
+    ax = Figure().subplots()
     results["top1_accuracy"][:] = 0.5
     plots.metric_histogram(results, "top1_accuracy", ax=ax)
     assert len(ax.patches) == 2
@@ -167,7 +162,7 @@ def posterior():
     return build_posterior(draws.reshape(2, 25, 5), annotations, slots, point=point, concentration=1.0)
 
 
-def test_plausibilities_are_the_draws_in_order_of_their_means(ax, posterior):
+def test_plausibilities_are_the_most_plausible_in_order_of_their_means(ax, posterior):
     plots.plausibilities(posterior, "7", draws=50, ax=ax)
     draws = posterior["posterior"]["plausibility"].values.reshape(50, 5)
     named, rest = [line for line in ax.lines if line.get_marker() == "o"]
@@ -185,20 +180,16 @@ def test_plausibilities_are_the_draws_in_order_of_their_means(ax, posterior):
     assert [line.get_color() for line in (named, rest)] == [COLOURS[0], "#777777"]
     assert ax.get_title() == "case 7"
     assert ax.get_xlabel() == "plausibility\n(| mean, ◇ point estimate)"
-
-
-def test_one_other_class_is_one_other(ax):
+    ax = Figure().subplots()
+    plots.plausibilities(posterior, "7", draws=10, classes=2, ax=ax)
+    rows = [line for line in ax.lines if line.get_marker() == "o"]
+    assert [len(row.get_xdata()) for row in rows] == [20]
+    ax = Figure().subplots()
     annotations = Annotations.from_labels([["a", "b"]], classes=["a", "b", "c"])
     draws = np.full((1, 2, 3), 1 / 3)
     posterior = build_posterior(draws, annotations, Slots.of(annotations), point=draws[0, 0], concentration=1.0)
     plots.plausibilities(posterior, "0", ax=ax)
     assert "(1 other)" in [label.get_text() for label in ax.get_yticklabels()]
-
-
-def test_plausibilities_leave_out_the_least_plausible_classes_and_some_draws(ax, posterior):
-    plots.plausibilities(posterior, "7", draws=10, classes=2, ax=ax)
-    rows = [line for line in ax.lines if line.get_marker() == "o"]
-    assert [len(row.get_xdata()) for row in rows] == [20]
 
 
 def test_names_are_no_mathematics(ax, results):
@@ -232,7 +223,7 @@ def swept():
     return Sweep(Annotations.from_labels([["a", "b"]]), runs)
 
 
-def test_places_are_those_of_the_means_and_areas_the_share_of_draws(ax, swept):
+def test_places_are_those_of_the_means_and_changes_shaded(ax, swept):
     plots.ranking_by_reliability(swept, "top1_accuracy", "prirn", ax=ax)
     assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "100", "point\nestimate"]
     lines = [line for line in ax.lines if line.get_linestyle() == "-" and len(line.get_xdata()) == 2]
@@ -242,15 +233,11 @@ def test_places_are_those_of_the_means_and_areas_the_share_of_draws(ax, swept):
     # Classifiers that are equal in a draw share their places equally.
     assert [mark.get_markersize() ** 2 / 225 for mark in marks[:2]] == pytest.approx([0.75, 0.875])
     assert ax.get_ylim()[0] > ax.get_ylim()[1]
-
-
-def test_steps_are_shaded_where_the_ranking_changes(ax, swept):
+    ax = Figure().subplots()
     plots.ranking_by_reliability(swept, "top1_accuracy", "prirn", ax=ax)
     assert [text.get_text() for text in ax.texts] == ["changes", "B", "A"]
     assert [patch.get_x() + patch.get_width() / 2 for patch in ax.patches] == pytest.approx([0.5])
-
-
-def test_a_model_without_reliability_has_its_limit_alone(ax, swept):
+    ax = Figure().subplots()
     plots.ranking_by_reliability(swept, "top1_accuracy", "irn", ax=ax)
     assert [label.get_text() for label in ax.get_xticklabels()] == ["point\nestimate"]
 

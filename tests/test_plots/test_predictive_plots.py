@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 
 from plausibly import plots
 from plausibly.errors import ArgumentError
@@ -74,14 +75,12 @@ def test_models_are_rows_at_their_differences(ax):
     right = ax.child_axes[0]
     assert [label.get_text() for label in right.get_yticklabels()][1::2] == ["−12.5, weight 0.20", "−∞, weight 0.10"]
     ax.figure.canvas.draw()
-
-
-def test_only_a_comparison_of_models_is_drawn(ax):
+    ax = Figure().subplots()
     with pytest.raises(ArgumentError, match=r"plausibly\.compare_models is needed, but a DataFrame"):
         plots.model_comparison(pd.DataFrame({"elpd": [1.0]}), ax=ax)
 
 
-def test_observed_statistics_stand_among_replicates(ax):
+def test_observed_statistics_of_models_stand_among_replicates(ax):
     plots.predictive_checks(ONE, ax=ax)
     table = ONE.table[:2]
     expected = np.clip((table["observed"] - table["mean"]) / table["sd"], -6, 6)
@@ -90,23 +89,19 @@ def test_observed_statistics_stand_among_replicates(ax):
     assert [to_hex(mark.get_markerfacecolor()) == "#ffffff" for mark in marks(ax)] == [True, False]
     assert [label.get_text() for label in ax.get_yticklabels()] == table["description"].tolist()
     ax.figure.canvas.draw()
-
-
-def test_several_models_are_told_apart(ax):
+    ax = Figure().subplots()
     plots.predictive_checks({"one": ONE, "two": TWO}, ax=ax)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one", "two"]
     assert [mark.get_ydata()[0] for mark in marks(ax)[:5]] == [0, 1, 2.5, 3.5, 5]
     ax.figure.canvas.draw()
 
 
-def test_statistics_without_replicates_are_refused(ax):
+def test_histograms_count_all_replicates_or_are_refused(ax):
     with pytest.raises(ArgumentError, match="no replicates of 'order_agreement': choose from first_agreement"):
         plots.replicate_histogram(ONE, "order_agreement", ax=ax)
     with pytest.raises(ArgumentError, match="there is no statistic to draw"):
         plots.predictive_checks({}, ax=ax)
-
-
-def test_a_histogram_counts_all_replicates(ax):
+    ax = Figure().subplots()
     plots.replicate_histogram(ONE, "first_classes", ax=ax)
     assert sum(patch.get_height() for patch in ax.patches) == 41
     assert ax.lines[0].get_xdata()[0] == 3

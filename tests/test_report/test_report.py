@@ -151,11 +151,27 @@ def test_metrics_headline_and_certainty_are_those_of_the_tables(swept, page):
         assert by_run[run.label][:2] == [f"{mean:.3f}" for mean in means]
 
 
-def test_nothing_says_that_labels_help_under_a_model_that_does_not_learn(text):
+def test_nothing_is_fetched_and_no_labels_are_said_to_help(text, page):
     assert "more labels" not in re.sub(
         "more labels would not make a case more certain|where more labels would help", "", text
     )
     assert "plausibilities are not shares of annotators" in text
+    assert {tag for tag, _ in page.tags}.isdisjoint({"script", "iframe", "object", "base", "form"})
+    sources = [attrs["src"] for tag, attrs in page.tags if tag == "img"]
+    assert sources
+    assert all(source.startswith("data:image/svg+xml,") for source in sources)
+    assert all(attrs["href"].startswith(("#", "data:")) for _, attrs in page.tags if "href" in attrs)
+    assert not any(name.startswith("on") for _, attrs in page.tags for name in attrs)
+    for source in sources:
+        text = text.replace(source, "")
+    assert not re.search(r"url\(|@import|https?:", text)
+    # Pictures refer to parts of themselves alone, and hold no text that somebody wrote.
+    for picture in map(unquote, sources):
+        assert all(
+            to.startswith(("#", "data:image/png")) for to in re.findall(r"(?:href=|url\()['\"]?([^'\")]*)", picture)
+        )
+        assert "<script" not in picture
+        assert EVIL not in picture
 
 
 def test_the_headline_compares_the_best_and_leaves_out_what_equals_accuracy(swept):
@@ -197,25 +213,6 @@ def test_letters_that_the_font_lacks_give_no_warning():
     assert '<td class="text">模型</td>' in text
 
 
-def test_nothing_is_fetched(text, page):
-    assert {tag for tag, _ in page.tags}.isdisjoint({"script", "iframe", "object", "base", "form"})
-    sources = [attrs["src"] for tag, attrs in page.tags if tag == "img"]
-    assert sources
-    assert all(source.startswith("data:image/svg+xml,") for source in sources)
-    assert all(attrs["href"].startswith(("#", "data:")) for _, attrs in page.tags if "href" in attrs)
-    assert not any(name.startswith("on") for _, attrs in page.tags for name in attrs)
-    for source in sources:
-        text = text.replace(source, "")
-    assert not re.search(r"url\(|@import|https?:", text)
-    # Pictures refer to parts of themselves alone, and hold no text that somebody wrote.
-    for picture in map(unquote, sources):
-        assert all(
-            to.startswith(("#", "data:image/png")) for to in re.findall(r"(?:href=|url\()['\"]?([^'\")]*)", picture)
-        )
-        assert "<script" not in picture
-        assert EVIL not in picture
-
-
 def test_links_headings_tables_and_figures_are_complete(page):
     ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
     assert len(ids) == len(set(ids))
@@ -235,10 +232,6 @@ def test_links_headings_tables_and_figures_are_complete(page):
     assert all(attrs["alt"] for tag, attrs in page.tags if tag == "img")
 
 
-def test_the_same_sweep_gives_the_same_text(plain):
-    assert render(with_chains(plain, [1])) == render(with_chains(plain, [1]))
-
-
 def with_chains(swept, failed):
     """The sweep as if its first run had chains, which failed in some cases."""
     run = swept.runs[0]
@@ -250,7 +243,7 @@ def with_chains(swept, failed):
     return replace(swept, runs=(replace(run, convergence=convergence), *swept.runs[1:]))
 
 
-def test_cases_that_did_not_converge_are_listed(plain):
+def test_cases_that_did_not_converge_are_listed_in_the_same_text(plain):
     page = Page(render(with_chains(plain, [1])))
     assert page.tables["failed"][1:] == [
         [EVIL, "irn", "1.250", "12", "34", "7", "R-hat, bulk ESS, tail ESS, divergences"]
@@ -262,9 +255,10 @@ def test_cases_that_did_not_converge_are_listed(plain):
     assert page.tables["convergence"][1:] == [["irn", "1.001", "1.010", "1,500", "1,600", "0", "", "0"]]
     assert page.tables["headline"][1][-1] == ""
     assert pd.isna(headline(plain)[["better", "equal", "worse"]]).all(axis=None)
+    assert render(with_chains(plain, [1])) == render(with_chains(plain, [1]))
 
 
-def test_without_classifiers_there_is_still_certainty():
+def test_without_classifiers_or_sizes_there_is_still_certainty():
     annotations = pb.Annotations.from_labels([["a", "b"], ["a", "a"]])
     swept = pb.sweep(annotations, {}, {"irn": None}, progress=False)
     text = render(swept)
@@ -273,11 +267,10 @@ def test_without_classifiers_there_is_still_certainty():
     assert not any(f'id="{name}"' in text for name in ("comparison", "checks", "sensitivity", "audit"))
     assert len(page.tables["certainty"]) == 2
     assert headline(swept)["run"].tolist() == ["irn"]
-
-
-def test_a_file_that_cannot_be_written(plain, tmp_path):
-    with pytest.raises(FileError, match="cannot be written"):
-        pb.report(plain, tmp_path)
+    swept = pb.sweep(annotations, {"A": [[0.2, 0.8]] * 2}, {"irn": None}, k=1, sizes=[2], progress=False)
+    text = render(swept)
+    assert Page(text).tables["certainty"] == [["Model@reliability", "Top-2 certainty"], ["irn", "1.000"]]
+    assert 'id="strata"' not in text
 
 
 def test_subgroups_and_strata_are_those_of_the_sweep(swept, page):
@@ -426,21 +419,15 @@ def test_audits_and_other_results_have_sections(full):
     assert "300 more rows are left out" in full
 
 
-def test_another_size_of_certainty_is_enough():
-    annotations = pb.Annotations.from_labels([["a", "b"], ["a", "a"]])
-    swept = pb.sweep(annotations, {"A": [[0.2, 0.8]] * 2}, {"irn": None}, k=1, sizes=[2], progress=False)
-    text = render(swept)
-    assert Page(text).tables["certainty"] == [["Model@reliability", "Top-2 certainty"], ["irn", "1.000"]]
-    assert 'id="strata"' not in text
-
-
-def test_what_is_no_audit_or_cannot_be_shown_is_refused(plain):
+def test_what_cannot_be_written_or_shown_is_refused(plain, tmp_path):
     with pytest.raises(ArgumentError, match="an audit is a table with the columns check, count, of, examples, meaning"):
         render(plain, audit=AUDIT.drop(columns="of"))
     with pytest.raises(ArgumentError, match="but a list was given"):
         render(plain, audit=[1])
     with pytest.raises(ArgumentError, match="the report takes sentences, data frames, figures"):
         extras({"a": 7})
+    with pytest.raises(FileError, match="cannot be written"):
+        pb.report(plain, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -32,15 +32,12 @@ def unanimous():
     return pb.sweep(annotations, predictions, {"prirn": [3, 30]}, **FAST)
 
 
-def test_a_model_that_does_not_learn_asks_for_no_labels_and_foretells_no_disagreement(unanimous):
+def test_a_model_that_does_not_learn_asks_for_no_labels_and_is_bounded_by_counting(unanimous):
     assert "keep disagreeing" not in whole(unanimous)
     said = whole(unanimous)
     assert "more labels would help" not in said.replace("where more labels would help", "")
     assert "ask for more labels" not in said
     assert "would not make a case more certain" in said
-
-
-def test_agreement_with_the_labels_is_bounded_by_counting_them(unanimous):
     assert FirstChoices.of(unanimous.annotations).most_frequent == 1
     rng = np.random.default_rng(0)
     given = [[[list(rng.permutation(4)[:n])] for n in rng.integers(1, 3, rng.integers(1, 6))] for _ in range(30)]
@@ -130,14 +127,6 @@ def test_a_prior_that_counts_as_much_as_the_labels_is_noted(labels, noted):
     assert bool(said) == noted
 
 
-def test_no_one_is_advised_to_trust_more_for_narrower_intervals():
-    annotations = pb.Annotations.from_labels([["a"], ["b"]], classes=list("abcdef"))
-    notes = list(prior_notes(pb.sweep(annotations, {}, {"dirichlet-categorical": [1]}, **FAST).runs))
-    assert len(notes) == 1
-    assert "class_prior=learned" in notes[0]
-    assert "Raise" not in notes[0]
-
-
 def test_the_table_of_diagnostics_has_the_limit_that_applied():
     annotations = pb.Annotations.from_rankings([[[["a"], ["b"]], [["b"], ["c"]]]] * 30, classes=["a", "b", "c"])
     swept = pb.sweep(annotations, {}, {"plackett-luce": [2]}, draws=100, warmup=50, progress=False)
@@ -158,9 +147,14 @@ def test_few_cases_are_marked_wherever_groups_are_compared():
     assert re.search(r"<td>\d+ \(few\)</td>", text)
 
 
-def test_a_prior_from_predictions_is_not_called_annotations_alone():
+def test_priors_are_named_and_not_to_be_trusted_more():
     assert "alone" in _judged_by(SimpleNamespace(attrs={}))
     assert "predictions" in _judged_by(SimpleNamespace(attrs={"evidence": "{}"}))
+    annotations = pb.Annotations.from_labels([["a"], ["b"]], classes=list("abcdef"))
+    notes = list(prior_notes(pb.sweep(annotations, {}, {"dirichlet-categorical": [1]}, **FAST).runs))
+    assert len(notes) == 1
+    assert "class_prior=learned" in notes[0]
+    assert "Raise" not in notes[0]
 
 
 def test_nothing_is_said_to_limit_accuracy_against_a_point_estimate():
