@@ -14,7 +14,7 @@ from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._output import ScreenTable, make_folder, say, with_interval
 from plausibly.errors import ArgumentError
-from plausibly.labels._case_columns import by_case
+from plausibly.labels._container import by_case
 
 
 @example(

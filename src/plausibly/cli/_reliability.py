@@ -20,8 +20,7 @@ from plausibly.agreement import (
     ground_truth_accuracy,
     weighted_reliability,
 )
-from plausibly.agreement.reliability._competence import NAMES, default_competence
-from plausibly.agreement.reliability._confidence import COLUMN
+from plausibly.agreement.reliability._inputs import COLUMN, NAMES, default_competence
 from plausibly.annotations._names import some
 from plausibly.bootstrap import CI_PROB, REPLICATES
 from plausibly.cli import _options as options

@@ -95,7 +95,9 @@ def columns_of_file(path: Path, needed: Sequence[str]) -> dict[str, Column]:
 
 def in_memory(source: Any, needed: Sequence[str]) -> dict[str, Column]:
     """Take apart a data frame, a mapping of columns, a nested mapping or a list of rows; see :func:`read_table`."""
-    by_annotator = "annotator" in needed and not _is_nested(source)
+    by_annotator = "annotator" in needed
+    if by_annotator and holds_nested(source):  # {case: {annotator: label}}, in which labels may be missing
+        by_annotator = any(map(is_of_cases, source.values()))
     if by_annotator and (answers := answers_in(source_in_memory(source))) is not None:
         return answers.to_columns()
     if (columns := columns_of_dataset(source)) is not None:
@@ -119,11 +121,6 @@ def in_memory(source: Any, needed: Sequence[str]) -> dict[str, Column]:
         f"labels come as a data frame, a path, a mapping or a list of rows, got {show(source)}; "
         f"give a table with the columns {', '.join(map(repr, needed))}"
     )
-
-
-def _is_nested(source: Any) -> bool:
-    """Whether this is ``{case: {annotator: label}}``, in which labels may be missing."""
-    return holds_nested(source) and not any(is_of_cases(one) for one in source.values())
 
 
 def to_list(column: Column, name: str) -> list[Any]:

@@ -37,7 +37,7 @@ def find_copies(labels: Labels, code: Int[np.ndarray, " label"]) -> list[tuple[i
             all_pairs += np.bincount(side, weight[other], len(labels))
     prior, habits = _PRIOR * weight.mean(), _Habits(labels, code)
     rate = (equal @ weight) / max(all_pairs @ weight, 1e-300)
-    cells, n, same, expected = [], [], [], []
+    cells, sums = [], []
     for left, right in pairs_of_others(labels, _BLOCK):
         alike = (code[left] == code[right]).astype(float)
         both = weight[left] + weight[right]
@@ -49,15 +49,15 @@ def find_copies(labels: Labels, code: Int[np.ndarray, " label"]) -> list[tuple[i
         cell, place = np.unique(low * people + high, return_inverse=True)
         tilted = np.log1p(np.clip(share, 1e-9, 1)[:, None] * np.expm1(_TILTS))
         cells.append(cell)
-        n.append(np.bincount(place))
-        same.append(np.bincount(place, alike))
-        expected.append(np.stack([np.bincount(place, column) for column in tilted.T], axis=1))
+        sums.append(
+            np.stack([np.bincount(place, column) for column in (np.ones(len(place)), alike, *tilted.T)], axis=1)
+        )
     if not cells:
         return []
     cell, place = np.unique(np.concatenate(cells), return_inverse=True)
-    n, same = (np.bincount(place, np.concatenate(found)) for found in (n, same))
-    tilted = np.zeros((len(cell), len(_TILTS)))
-    np.add.at(tilted, place, np.concatenate(expected))
+    total = np.zeros((len(cell), 2 + len(_TILTS)))
+    np.add.at(total, place, np.concatenate(sums))
+    n, same, tilted = total[:, 0], total[:, 1], total[:, 2:]
     log_p = (tilted - _TILTS * same[:, None]).min(axis=1)
     enough = n >= LEAST_SHARED
     found = enough & (same >= _REPEATED * n) & (log_p < np.log(_LEVEL / max(enough.sum(), 1)))

@@ -12,8 +12,7 @@ from plausibly.agreement.discrepancy._label_sets import LabelSets, discrepancy_t
 from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.distances import LabelRefused
 from plausibly.errors import AnnotationError, DistanceError, renamed
-from plausibly.labels._case_columns import by_case, column_names
-from plausibly.labels._container import Labels
+from plausibly.labels._container import Labels, by_case, column_names
 from plausibly.labels._predictions import MODEL, Predictions, read_models
 from plausibly.labels._table import to_objects
 

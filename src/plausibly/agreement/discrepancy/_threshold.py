@@ -14,8 +14,7 @@ from plausibly.agreement.discrepancy._label_sets import LabelSets, mean_by_case,
 from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.distances._categories import to_numbers
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError, renamed, show
-from plausibly.labels._case_columns import column_names
-from plausibly.labels._container import Labels
+from plausibly.labels._container import Labels, column_names
 from plausibly.labels._predictions import read_models
 
 

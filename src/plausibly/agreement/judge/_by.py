@@ -15,8 +15,7 @@ from plausibly.bootstrap import interval_of_known, resampled_sums
 from plausibly.errors import AnnotationError, ArgumentError, show
 from plausibly.evaluation._by_group import FEW, probability_greatest
 from plausibly.groups import crossed
-from plausibly.labels._case_columns import by_case
-from plausibly.labels._container import Labels
+from plausibly.labels._container import Labels, by_case
 
 By = str | Sequence[str] | Mapping[str, Mapping[str, Any]] | None
 

@@ -13,8 +13,7 @@ from plausibly.agreement.judge._judgement import Judgement
 from plausibly.agreement.judge._reasons import reasons_of, unknown_labels
 from plausibly.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates
 from plausibly.errors import ArgumentError, renamed
-from plausibly.labels._case_columns import column_names
-from plausibly.labels._container import Labels
+from plausibly.labels._container import Labels, column_names
 from plausibly.labels._predictions import read_models
 
 MODELS = ("auto", "one-coin", "dawid-skene", RANKED)

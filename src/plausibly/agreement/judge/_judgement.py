@@ -27,6 +27,8 @@ QUESTIONS = {
 }
 NAMES = tuple(QUESTIONS)
 
+Answer = Literal["yes", "no", "open", "unknown"]
+
 
 @dataclass(frozen=True)
 class Question:
@@ -44,7 +46,7 @@ class Question:
     """
 
     name: str
-    answer: Literal["yes", "no", "open", "unknown"]
+    answer: Answer
     words: str
 
 
@@ -125,9 +127,10 @@ class Judgement:
     @cached_property
     def questions(self) -> dict[str, list[Question]]:
         """The four questions with their answers, by model."""
+        answers = (self._closeness, self._replacement, self._among, self._truth)
         return {
-            name: [self._closeness(name), self._replacement(name), self._among(name), self._truth(name)]
-            for name in self.models
+            model: [Question(name, *answer(model)) for name, answer in zip(NAMES, answers, strict=True)]
+            for model in self.models
         }
 
     def headline(self, model: str) -> str:
@@ -205,22 +208,20 @@ class Judgement:
         row["vote_accuracy"], row["vote_lost"], row["vote_won"] = found.vote
         return row | {"converged": found.converged}
 
-    def _closeness(self, model: str) -> Question:
+    def _closeness(self, model: str) -> tuple[Answer, str]:
         row = self.table.loc[model]
         words = f"Δ = {row['ratio']:.2f}"
         if "p_close" not in row:
             answer = "yes" if row["ratio"] <= 1 else "open"
-            return Question(
-                "closeness", answer, f"{words}, without an interval, because there is a single cluster of cases"
-            )
+            return answer, f"{words}, without an interval, because there is a single cluster of cases"
         words += (
             f" ({row['ratio_lower']:.2f} to {row['ratio_upper']:.2f}; below 1, the model is closer to them than they "
             f"are to each other); the probability that Δ is below {1 + self.margin:.2f} is "
             f"{_probability(row['p_close'])}"
         )
-        return Question("closeness", _answer(row["p_close"]), words)
+        return _answer(row["p_close"]), words
 
-    def _replacement(self, model: str) -> Question:
+    def _replacement(self, model: str) -> tuple[Answer, str]:
         row, own = self.table.loc[model], self.test.table
         own = own[own["model"] == model]
         ends = f" ({row['advantage_lower']:.2f} to {row['advantage_upper']:.2f})" if "advantage_lower" in row else ""
@@ -229,19 +230,17 @@ class Judgement:
             f"annotators; average advantage {row['advantage']:.2f}{ends}"
         )
         if row["passed"]:
-            return Question("replacement", "yes", words)
+            return "yes", words
         needed = self.test.clusters_needed(0.8, replicates=200, seed=self.seed)
         needed = needed if isinstance(needed, float) else needed[model]
         if np.isinf(needed):
-            return Question("replacement", "no", f"{words}; more cases like these would not change it")
+            return "no", f"{words}; more cases like these would not change it"
         units = self.test.comparison.resampled
-        return Question(
-            "replacement", "open", f"{words}; with about {needed:,.0f} {units} it would pass with probability 0.8"
-        )
+        return "open", f"{words}; with about {needed:,.0f} {units} it would pass with probability 0.8"
 
-    def _among(self, model: str) -> Question:
+    def _among(self, model: str) -> tuple[Answer, str]:
         if left_out := self._left_out(model):
-            return Question("as one of them", "unknown", f"Left out: {left_out}")
+            return "unknown", f"Left out: {left_out}"
         row, unit = self.table.loc[model], self.fits[model].unit
         scale = " (logarithms)" if unit == "reliability" else ""
         words = (
@@ -250,26 +249,26 @@ class Judgement:
             f"{len(self.fits[model].ability) - 1}; the probability that it is at most {self.accuracy_margin:g} below "
             f"the average{scale} is {_probability(row['p_able'])} ({self.model})"
         )
-        return Question("as one of them", _answer(row["p_able"]), words)
+        return _answer(row["p_able"]), words
 
-    def _truth(self, model: str) -> Question:
+    def _truth(self, model: str) -> tuple[Answer, str]:
         if left_out := self._left_out(model):
-            return Question("truth", "unknown", f"Left out: {left_out}")
+            return "unknown", f"Left out: {left_out}"
         row = self.table.loc[model]
         words = (
             f"Accuracy {row['accuracy']:.2f} ({row['accuracy_lower']:.2f} to {row['accuracy_upper']:.2f}) against the "
             f"inferred truth, {row['vote_accuracy']:.2f} against the vote"
         )
         if "p_accurate" not in row or pd.isna(row["p_accurate"]):
-            return Question("truth", "open", f"{words}; the annotators have no such accuracy to compare it with")
+            return "open", f"{words}; the annotators have no such accuracy to compare it with"
         words += (
             f"; annotators {row['annotators_accuracy']:.2f} on average; the probability that it is at most "
             f"{self.accuracy_margin:g} below the average is {_probability(row['p_accurate'])}"
         )
-        return Question("truth", _answer(row["p_accurate"]), words)
+        return _answer(row["p_accurate"]), words
 
 
-def _answer(probability: float) -> Literal["yes", "no", "open"]:
+def _answer(probability: float) -> Answer:
     return "yes" if probability >= SURE else "no" if probability <= 1 - SURE else "open"
 
 

@@ -11,14 +11,17 @@ from plausibly._arviz import Posterior
 from plausibly._progress import Progress
 from plausibly.agreement._case_pairs import BLOCK, check_single_labels, check_two_annotators, pairs_within
 from plausibly.agreement._majority import agreement_with_others
-from plausibly.agreement.reliability._competence import (
+from plausibly.agreement.reliability._inputs import (
+    COLUMN,
     NAMES,
+    beyond_chance,
+    chance_of,
     default_competence,
     mean_by_annotator,
     read_accuracies,
+    read_confidence,
     read_truth,
 )
-from plausibly.agreement.reliability._confidence import COLUMN, beyond_chance, chance_of, read_confidence
 from plausibly.agreement.reliability._rasch import accuracy_draws, sample_rasch
 from plausibly.agreement.reliability._resampling import by_judgement, by_latent_truth, resampling
 from plausibly.agreement.reliability._result import WeightedReliability
