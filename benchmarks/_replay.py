@@ -11,7 +11,7 @@ from scipy import stats
 
 import plausibly as pb
 from plausibly.bootstrap import CI_PROB
-from plausibly.evaluation._measure import _predicted_lists
+from plausibly.evaluation._measure import predicted_lists
 from plausibly.planning._annotators import how_annotators_answer
 from plausibly.planning._values import ask, value
 from plausibly.planning._worth import score
@@ -171,7 +171,7 @@ class _World:
             found = value(self._source(self._hidden.annotations, self._predictions)[1])
             return float(np.sign(found.mean[-1].mean()))
         values = np.asarray(truth, float)
-        named = [_predicted_lists(scores, 1, None)[:, 0] for scores in self._predictions.values()]
+        named = [predicted_lists(scores, 1, None)[:, 0] for scores in self._predictions.values()]
         means = [(values.argmax(axis=1) == of).mean() for of in named]
         return float(np.sign(means[0] - means[1]))
 

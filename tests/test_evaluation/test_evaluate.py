@@ -533,7 +533,7 @@ def test_random_cases_are_those_of_literal_loops(ties):
     results = evaluate(posterior, {"A": scores}, k=(1, 3, 5), break_ties=ties, seed=3)
     plausible = top_classes(posterior, 5, 3, break_ties=ties).tolist()
     words = stream_words(case_keys(3, annotations.cases))[Stream.PREDICTIONS] if ties == "random" else None
-    predicted = _measure._predicted_lists(scores, 5, words).tolist()
+    predicted = _measure.predicted_lists(scores, 5, words).tolist()
     dense_draws = dense(posterior)
     if ties == "order":
         assert plausible == np.argsort(-dense_draws, axis=2, kind="stable")[..., :5].tolist()
