@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from plausibly.bootstrap import CI_PROB
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._curves import intervals, mean_known
-from plausibly.evaluation._goodness import goodness
+from plausibly.evaluation._summary import goodness
 
 FEW, FEW_OF_A_CLASS = 30, 10  #: cases, and positive cases or others, below which a group is flagged
 OF_LISTS = re.compile(r"top\d+_|expert_|human_")  #: names of metrics that need no positive class
@@ -62,12 +62,13 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
             worst[at, place] = probability_greatest(-good[at, place], few[at])
     of_groups = {"mean": mean, "lower": lower, "upper": upper, "difference": difference}
     of_groups |= {"difference_lower": difference_lower, "difference_upper": difference_upper, "p_worst": worst}
-    tables = []
-    for place, classifier in enumerate(results["classifier"].values):
-        groups = {"column": columns, "group": results["group_value"].values, "classifier": str(classifier)}
-        groups |= {"n_cases": results["group_n_cases"].values}
-        tables.append(pd.DataFrame(groups | {name: of[:, place] for name, of in of_groups.items()} | {"few": few}))
-    return pd.concat(tables, ignore_index=True)
+    n_groups, n_classifiers = mean.shape
+    of_all = {"column": columns, "group": results["group_value"].values}
+    table = {name: np.tile(values, n_classifiers) for name, values in of_all.items()}
+    table["classifier"] = np.repeat(results["classifier"].values.astype(str), n_groups)
+    table["n_cases"] = np.tile(results["group_n_cases"].values, n_classifiers)
+    table |= {name: values.T.ravel() for name, values in of_groups.items()}
+    return pd.DataFrame(table | {"few": np.tile(few, n_classifiers)})
 
 
 def few_cases(results: xr.Dataset, metric: str = "") -> Bool[np.ndarray, " group"]:

@@ -404,19 +404,14 @@ def evaluate_by_level(
         totals = join(made, ranges.n_cases, advance)
         chain = np.repeat(np.arange(ranges.n_chains), ranges.draws_per_chain)
         clusters = len(np.unique(cluster if checked is None else cluster[checked.any(axis=0)]))
-        results = xr.Dataset(
-            coords={
-                "classifier": np.array(names, dtype=str),
-                "draw": np.arange(ranges.n_draws),
-                "chain": ("draw", chain),
-                "case": annotations.cases,
-            }
-            | ({} if risks is None else {"risk_level": np.arange(N_LEVELS)}),
-            attrs={name: attrs[name] for name in _KEPT if name in attrs}
-            | {"break_ties": break_ties, "seed": seed, "clusters": clusters, "spread": spread(attrs)}
-            | ({"withheld": withheld} if withheld else {})
-            | ({"outside": json.dumps(list(unknown))} if unknown else {}),
-        )
+        coords: dict[str, Any] = {"classifier": np.array(names, dtype=str), "draw": np.arange(ranges.n_draws)}
+        coords |= {"chain": ("draw", chain), "case": annotations.cases}
+        coords |= {} if risks is None else {"risk_level": np.arange(N_LEVELS)}
+        kept = {name: attrs[name] for name in _KEPT if name in attrs}
+        kept |= {"break_ties": break_ties, "seed": seed, "clusters": clusters, "spread": spread(attrs)}
+        kept |= {"withheld": withheld} if withheld else {}
+        kept |= {"outside": json.dumps(list(unknown))} if unknown else {}
+        results = xr.Dataset(coords=coords, attrs=kept)
         if known and not withheld and (said := limits(annotations)):
             results.attrs["limits"] = " ".join(said)
         if clusters < 2:  # a single one says nothing about others

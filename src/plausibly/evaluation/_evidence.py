@@ -72,11 +72,6 @@ def accuracy_bounds(
     The bounds are sharp if nothing but :math:`A_1` is known. The lower one is attained where all agree on the choice in
     a share :math:`A` of the cases, and it ties with another class in the others; the upper one where the choice ties
     with all others in a share :math:`A`, and none names it elsewhere.
-
-    Examples
-    --------
-    >>> accuracy_bounds(np.array([0.656, 0.2]), 3)
-    (array([0.312, 0.   ]), array([1. , 0.6]))
     """
     return np.maximum(0, 2 * agreement - 1), np.minimum(1, n_classes * agreement)
 

@@ -103,11 +103,6 @@ def _filled(orders: Orders, values: np.ndarray) -> np.ndarray:
     return np.pad(values, [(0, orders.order.shape[1] - len(values)), *[(0, 0)] * (values.ndim - 1)])
 
 
-def _of_one(metrics, order, end, scores, of_class, weights) -> tuple[Float[Array, "*along draw"], ...]:
-    ways = {"cpu": partial(_in_sequence, metrics), "default": partial(_in_parallel, metrics)}
-    return lax.platform_dependent(order, end, scores, of_class, weights, **ways)
-
-
 def _in_parallel(metrics, order, end, scores, of_class, weights):
     true, false = positives(of_class[order], weights[order], end)
     return tuple(jax.vmap(metric.at, (1, 1, None), -1)(true, false, scores) for metric in metrics)
@@ -142,10 +137,11 @@ def _values(metrics, orders, truth, weights):
     """Values for the true class of each case in every draw, or for weights of its classes."""
     drawn = jnp.issubdtype(truth.dtype, jnp.integer)
     every = weights if drawn else weights * jnp.sum(truth, axis=1, keepdims=True)
+    ways = {"cpu": partial(_in_sequence, metrics), "default": partial(_in_parallel, metrics)}
 
     def of_score(score):
         order, end, side, scores = score
         of_class = jnp.where(truth == side, weights, 0) if drawn else weights * truth[:, side][:, None]
-        return _of_one(metrics, order, end, scores, of_class, every)
+        return lax.platform_dependent(order, end, scores, of_class, every, **ways)
 
     return lax.map(of_score, orders)

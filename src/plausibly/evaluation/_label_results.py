@@ -15,7 +15,7 @@ from plausibly.evaluation._label_confusion import confusion_by_draw, confusion_o
 from plausibly.evaluation._label_order import Orders, order_by_draw, order_of_weights
 from plausibly.evaluation._label_sums import Labels, as_sums, mean_truth
 from plausibly.evaluation._total import total_noise
-from plausibly.metrics import OrderMetric, SumMetric
+from plausibly.metrics import SumMetric
 from plausibly.metrics._by_class import counts
 
 _NUMBERS = 2**20  # whose total noise is computed at once
@@ -28,7 +28,7 @@ class Values(NamedTuple):
     replicates: Float[np.ndarray, "*shape classifier replicate"] | None  #: Value with bootstrap weights, None without
     #: Draws whose noise is independent between cases, or changes that it makes; None if there are no draws
     alone: Float[np.ndarray, "*shape classifier draw"] | None
-    #: Replicates around the mean of the draws, for intervals; None where they are the replicates
+    #: Replicates around the mean of the draws, for intervals; the replicates themselves if there are no draws
     around: Float[np.ndarray, "*shape classifier replicate"] | None = None
 
 
@@ -184,16 +184,7 @@ def values_by_group(
         yield _values_of_cases(small if number else labels, n_replicates, scores[:, at], choices[:, at], *by_case)
 
 
-def _values_of_cases(
-    labels: Labels,
-    n_replicates: int,
-    scores: np.ndarray,
-    choices: np.ndarray,
-    best: Any,
-    truth: Any,
-    weights: Any,
-    words: Any,
-) -> dict[str, Values]:
+def _values_of_cases(labels, n_replicates, scores, choices, best, truth, weights, words) -> dict[str, Values]:
     """Values of the metrics of some cases; of a metric with very many values there are no replicates."""
     orders = Orders.of(scores) if labels.order else None
     resampled = labels.small(len(scores) * n_replicates)
@@ -206,7 +197,6 @@ def _values_of_cases(
     of_weights = order_of_weights, confusion_of_weights
     alone, replicates, n_draws = {}, {}, max(n_replicates, 1)
     if best is None:
-        assert truth is not None
         weighed = truth * weights
         draws = of(labels, *of_weights, weighed)
     else:
@@ -220,7 +210,7 @@ def _values_of_cases(
             alone = of(resampled, *by_draw, *(_shifted(array, shift) for array in (best[:, :-1], weights)))
     if n_replicates and resampled.of_cases:
         replicates = of(resampled, *of_weights, weighed, words, n_replicates, n_draws)
-    around: dict[str, np.ndarray] = {}
+    around = replicates
     if alone:
         centre = of(resampled, *of_weights, weighed)
         around = {name: values + _to_draws(draws[name], centre[name]) for name, values in replicates.items()}
@@ -229,39 +219,26 @@ def _values_of_cases(
 
 
 def _named(labels: Labels, function: Callable[..., list[np.ndarray]], orders: Orders, *given: Any):
-    """Values of the metrics of the order, by name."""
-    metrics = tuple(labels.order.values())
+    """Values of the metrics of the order by name: for each class, or their mean over classes."""
+    metrics, found = tuple(labels.order.values()), {}
     n_classifiers = len(orders.side) // max(1, len(np.unique(orders.side)))
-    found = function(metrics, orders, *given) if metrics else []
-    return {
-        name: _of_classes(labels.order[name], of, n_classifiers) for name, of in zip(labels.order, found, strict=True)
-    }
+    of_metrics = function(metrics, orders, *given) if metrics else []
+    for (name, metric), values in zip(labels.order.items(), of_metrics, strict=True):
+        by_side = np.moveaxis(values.reshape(n_classifiers, -1, *values.shape[1:]), 0, -2)
+        if len(by_side) == 1:
+            found[name] = by_side[0]
+        else:
+            found[name] = by_side if metric.by_class else mean_known(np.moveaxis(by_side, 0, -1))
+    return found
 
 
 def _shifted(values: np.ndarray, shift: Int[np.ndarray, " case"]) -> np.ndarray:
-    """Draws of each cluster, begun at a draw of its own, so that clusters have no noise in common.
-
-    Examples
-    --------
-    >>> _shifted(np.array([[1, 2, 3], [4, 5, 6]]), np.array([0, 2])).tolist()
-    [[1, 2, 3], [6, 4, 5]]
-    """
+    """Draws of each cluster, begun at a draw of its own, so that clusters have no noise in common."""
     n = values.shape[1]
     if n == 1:
         return values
     twice = np.concatenate([values, values], axis=1)
     return np.lib.stride_tricks.sliding_window_view(twice, n, axis=1)[np.arange(len(values)), shift]
-
-
-def _of_classes(
-    metric: OrderMetric, values: Float[np.ndarray, "score *along n"], n_classifiers: int
-) -> Float[np.ndarray, "*shape classifier n"]:
-    by_side = np.moveaxis(values.reshape(n_classifiers, -1, *values.shape[1:]), 0, -2)
-    if len(by_side) == 1:
-        return by_side[0]
-    if metric.by_class:
-        return by_side
-    return mean_known(np.moveaxis(by_side, 0, -1))
 
 
 def variables(
@@ -297,9 +274,7 @@ def _named_values(
     found[f"{name}_point{suffix}"] = dims[:-1], points[..., 0]
     if groups[0].replicates is not None:
         unknown = [np.full_like(values.replicates, np.nan) for values in groups]
-        total = (
-            unknown if single else [_total(values, metric.bounds) if drawn else _around(values) for values in groups]
-        )
+        total = unknown if single else [_total(values, metric.bounds) if drawn else values.around for values in groups]
         found[f"{name}_total{suffix}"] = variable(("replicate",), total)
         if not suffix:
             of_sampling = unknown if single else [values.replicates for values in groups]
@@ -313,9 +288,10 @@ def _total(values: Values, bounds: tuple[float, float]) -> Float[np.ndarray, "*s
     Replicates that are infinite remain so.
     """
     assert values.alone is not None
+    assert values.around is not None
     draws, sampling, alone = (
         np.where(np.isfinite(of), of, np.nan).reshape(-1, *of.shape[-2:])
-        for of in (values.draws[..., :-1], _around(values), values.alone)
+        for of in (values.draws[..., :-1], values.around, values.alone)
     )
     out = np.full(sampling.shape, np.nan, sampling.dtype)
     known = ~np.isnan(draws).all(axis=-1) & ~np.isnan(sampling).all(axis=-1)
@@ -327,15 +303,8 @@ def _total(values: Values, bounds: tuple[float, float]) -> Float[np.ndarray, "*s
             at = np.ix_(alike[first : first + step], own)
             noise = _filled(alone[at].astype(float)), np.zeros((len(at[0]), n_draws)), np.ones((len(at[0]), n_draws))
             out[at] = total_noise(draws[at].astype(float), sampling[at].astype(float), noise)
-    infinite = np.isinf(_around(values))
-    return np.where(infinite, _around(values), out.reshape(infinite.shape).clip(*bounds))
-
-
-def _around(values: Values) -> Float[np.ndarray, "*shape classifier replicate"]:
-    """Replicates that intervals are made of."""
-    found = values.replicates if values.around is None else values.around
-    assert found is not None
-    return found
+    infinite = np.isinf(values.around)
+    return np.where(infinite, values.around, out.reshape(infinite.shape).clip(*bounds))
 
 
 def _filled(values: Float[np.ndarray, "*shape draw"]) -> Float[np.ndarray, "*shape draw"]:

@@ -79,8 +79,8 @@ class Labels:
     @property
     def single(self) -> list[str]:
         """Names of the metrics with one value for a classifier, instead of one for every class."""
-        alone = {name: self.n_sides == 2 or not metric.by_class for name, metric in self.every.items()}
-        return [name for name, metric in self.every.items() if alone[name] and not metric.along]
+        metrics = {name: metric for name, metric in self.every.items() if not metric.along}
+        return [name for name, metric in metrics.items() if self.n_sides == 2 or not metric.by_class]
 
     @property
     def n_sides(self) -> int:

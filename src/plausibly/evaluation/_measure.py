@@ -247,19 +247,14 @@ def _metrics_by_case(measures: Measures, names, sums, n_draws) -> Float[np.ndarr
     with np.errstate(invalid="ignore"):  # 0 / 0 where nothing has weight
         for number, (name, (metric, k)) in enumerate(measures.names.items()):
             values = metric_sums(sums, rows, metric, k)
-            if not k:
-                _check_finite(name, values, names)
+            # A mean over some of the draws would be another quantity, and infinities have no differences.
+            for row, case in () if k else np.argwhere(~np.isfinite(values))[:1]:
+                raise ArgumentError(
+                    f"metric {name!r} must be finite in every draw, but it is not for case {str(names[case])!r} and "
+                    f"classifier {row + 1}: write it so that it is, for example with jnp.where."
+                )
             found[number] = values / n_draws
     return found
-
-
-def _check_finite(name: str, over_draws: Float[np.ndarray, "classifier case"], cases: np.ndarray) -> None:
-    """A mean over some of the draws would be another quantity, and infinities have no differences."""
-    for row, case in np.argwhere(~np.isfinite(over_draws))[:1]:
-        raise ArgumentError(
-            f"metric {name!r} must be finite in every draw, but it is not for case {str(cases[case])!r} and "
-            f"classifier {row + 1}: write it so that it is, for example with jnp.where."
-        )
 
 
 def predicted_lists(predictions, k, words) -> Int[np.ndarray, "case place"]:

@@ -110,26 +110,22 @@ def read_question(
     check_break_ties(break_ties)
     check_replicates(replicates, least=0)
     groups = None if by is None else read_groups(by, annotations.cases, intersections=intersections)
-    positive = check_positive(annotations.classes, positive)
-    lined_up = [line_up(source, annotations, extra, positive) for source in named.values()]
-    lengths = None if k is None else check_lengths("k", k, annotations.n_classes)
-    options: dict[str, Any] = {"predictions": lined_up, "threshold": threshold, "prevalence": prevalence}
-    options["risks"] = None if risks is None else np.asarray(read_risks(risks, annotations.classes))
-    options["ordered"] = check_ordered(ordered, annotations.classes)
-    wanted = read_metrics(metrics, lengths, annotations.n_classes, **options, drawn=drawn)
-    labels = labels_of(wanted, annotations, positive, check_thresholds(threshold, list(named)), lined_up)
-    cluster = check_clusters(clusters, annotations.cases)
-    return Question(list(named), lined_up, wanted, labels, cluster, groups, options["risks"])
-
-
-def check_ordered(ordered: Any, classes: np.ndarray) -> bool:
-    """Refuse ordered classes that are numbers in another order than theirs."""
+    classes = annotations.classes
     if ordered and all(map(is_number, classes)) and not (np.diff(classes.astype(float)) > 0).all():
         raise ArgumentError(
             f"ordered classes must be in their order, but the classes are {some(classes)}: name them in ascending "
             "order when annotations are read, with classes= (--classes)."
         )
-    return bool(ordered)
+    positive = check_positive(classes, positive)
+    lined_up = [line_up(source, annotations, extra, positive) for source in named.values()]
+    lengths = None if k is None else check_lengths("k", k, annotations.n_classes)
+    options: dict[str, Any] = {"predictions": lined_up, "threshold": threshold, "prevalence": prevalence}
+    options["risks"] = None if risks is None else np.asarray(read_risks(risks, classes))
+    options["ordered"] = bool(ordered)
+    wanted = read_metrics(metrics, lengths, annotations.n_classes, **options, drawn=drawn)
+    labels = labels_of(wanted, annotations, positive, check_thresholds(threshold, list(named)), lined_up)
+    cluster = check_clusters(clusters, annotations.cases)
+    return Question(list(named), lined_up, wanted, labels, cluster, groups, options["risks"])
 
 
 def described(

@@ -9,13 +9,13 @@ from jaxtyping import Float, Int
 
 from plausibly.annotations import Annotations
 from plausibly.bootstrap import REPLICATES, check_replicates
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, check_whole
 from plausibly.evaluation._first_choices import ByClass, check_labels, drawn_labels, first_choice_shares
 from plausibly.evaluation._measure import predicted_lists
 from plausibly.evaluation._resampled import Average, averages
 from plausibly.groups import check_clusters
 from plausibly.metrics._inputs import check_break_ties
-from plausibly.metrics._panels import check_panel, panel_shares_of_entries
+from plausibly.metrics._panels import panel_shares_of_entries
 from plausibly.predictions import line_up, named_predictions
 from plausibly.random_streams import Stream, key_words
 
@@ -112,7 +112,8 @@ def panels(
     named = named_predictions(predictions)
     cluster = check_clusters(clusters, annotations.cases)
     n_labels = annotations.per_case
-    most = _default_most(n_labels[n_labels > 0]) if most is None else check_panel("most", most)
+    most = _default_most(n_labels[n_labels > 0]) if most is None else most
+    most = check_whole("most", most, 1, "give for example 3")
     if n_labels.max() < most:
         raise ArgumentError(
             f"most must be at most the number of labels of some case, {n_labels.max()}, but {most} was given: choose "

@@ -118,7 +118,9 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         sums = {f"{name}_by_case": jnp.stack(by_case), f"{name}_point": point}
         sums[name] = with_members([jnp.sum(of, axis=-2) for of in weighed], members)
         if resampled is not None and sign is not None:
-            sums[f"{name}_sampling"] = jnp.stack([_resampled(jnp.mean(of, axis=-1), resampled) for of in weighed])
+            means = [jnp.mean(of, axis=-1) for of in weighed]
+            sampled = [jnp.einsum("...c,rcd->...rd", of, resampled, precision="highest") for of in means]
+            sums[f"{name}_sampling"] = jnp.stack(sampled)
             signed = [jnp.sum(of * sign[:, None], axis=-2) for of in weighed]
             sums[f"{name}_signed"] = with_members(signed, signed_members)
         return sums
@@ -206,13 +208,6 @@ def _over_members(
     each = values.reshape(-1, *values.shape[-2:])
     summed = lax.map(lambda one: jnp.matmul(member, one.astype(jnp.float32), precision="highest"), each)
     return jnp.moveaxis(summed.reshape(*values.shape[:-2], *summed.shape[1:]), -2, 0)
-
-
-def _resampled(
-    means: Float[Array, "*shape case"], resampled: Float[Array, "round case draw"]
-) -> Float[Array, "*shape round draw"]:
-    """Sums over cases with bootstrap weights."""
-    return jnp.einsum("...c,rcd->...rd", means, resampled, precision="highest")
 
 
 def _at(table: Float[Array, "row case draw"], place: Int[Array, "place case"]) -> Float[Array, "place case draw"]:

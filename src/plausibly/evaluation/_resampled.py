@@ -35,10 +35,13 @@ def averages(
     belongs = csr_array((np.ones(len(code)), (code, np.arange(len(code)))), shape=(len(names), len(code)))
     sums = [belongs @ (one.values * one.weight).reshape(-1, len(code)).T for one in given.values()]
     weights = [(belongs @ one.weight)[:, None] for one in given.values()]
-    replicated = np.empty((0, sum(map(np.size, sums)) // len(names) + len(sums)))
+    columns = np.concatenate([*sums, *weights], axis=1).astype(np.float32)
+    replicated = np.empty((replicates, columns.shape[1]))
     if replicates:
-        words = key_words(seed, names, Stream.BOOTSTRAP)
-        replicated = _replicated(np.concatenate([*sums, *weights], axis=1), words, replicates, n_draws or replicates)
+        words, step = key_words(seed, names, Stream.BOOTSTRAP), max(1, _NUMBERS // len(names))
+        for first in range(0, replicates, step):
+            number = np.arange(first, min(first + step, replicates))
+            replicated[number] = np.asarray(bootstrap_weights(words, number, n_draws or replicates)).T @ columns
     found: dict[str, Any] = {}
     ends = np.cumsum([0, *(of_one.shape[1] for of_one in sums)])
     with np.errstate(invalid="ignore"):  # nothing has weight
@@ -50,21 +53,6 @@ def averages(
                 of_one = replicated[:, ends[at] : ends[at + 1]] / replicated[:, ends[-1] + at, None]
                 of_one[:] = of_one if np.count_nonzero(weights[at]) > 1 else np.nan
                 found[f"{name}_total"] = (*one.dims, "replicate"), of_one.T.reshape(*shape, replicates)
-    return found
-
-
-def _replicated(
-    sums: Float[np.ndarray, "cluster statistic"],
-    words: UInt32[np.ndarray, "cluster 2"],
-    replicates: int,
-    n_draws: int,
-) -> Float[np.ndarray, "replicate statistic"]:
-    """Sums over clusters with random weights, of some replicates at a time."""
-    found, sums = np.empty((replicates, sums.shape[1])), sums.astype(np.float32)
-    step = max(1, _NUMBERS // len(sums))
-    for first in range(0, replicates, step):
-        number = np.arange(first, min(first + step, replicates))
-        found[number] = np.asarray(bootstrap_weights(words, number, n_draws)).T @ sums
     return found
 
 

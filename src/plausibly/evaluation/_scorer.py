@@ -13,9 +13,9 @@ from plausibly.annotations._names import some
 from plausibly.errors import ArgumentError, PredictionError, show
 from plausibly.evaluation._evaluate import evaluate
 from plausibly.evaluation._evidence import WITHHELD
-from plausibly.evaluation._goodness import goodness
 from plausibly.evaluation._metrics import Given, public_name, read_metrics
 from plausibly.evaluation._of_labels import labels_of
+from plausibly.evaluation._summary import goodness
 from plausibly.evaluation._thresholds import check_thresholds, labels_of_posterior
 from plausibly.evaluation._truth import Truth, check_truth
 from plausibly.posterior import annotations_of

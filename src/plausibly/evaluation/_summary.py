@@ -1,6 +1,7 @@
 """Results as a table."""
 
 from collections.abc import Hashable, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,6 @@ import xarray as xr
 from jaxtyping import Float
 
 from plausibly.bootstrap import CI_PROB, interval
-from plausibly.evaluation._goodness import goodness
 
 DIMS = ("classifier", "draw"), ("classifier", "class_name", "draw")
 
@@ -62,6 +62,14 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
     more = ["total_lower", "total_upper", "sampling_sd", "undefined", "infinite"]
     table = pd.DataFrame(rows, columns=[*columns, *more])
     return table if table["class"].any() else table.drop(columns="class")
+
+
+def goodness(values: Float[np.ndarray, "*shape"], attrs: Mapping[str, Any]) -> Float[np.ndarray, "*shape"]:
+    """Orient values so that greater ones are better, by the attribute ``better`` of a metric."""
+    better = attrs.get("better", "greater")
+    if isinstance(better, str):
+        return -values if better == "smaller" else values
+    return -np.abs(values - better)
 
 
 def _row(variables: Mapping[Hashable, xr.Variable], metric: Hashable, place: tuple[int, ...], ci_prob: float) -> tuple:

@@ -9,9 +9,9 @@ from jaxtyping import Float
 
 from plausibly.aggregation import are_shares
 from plausibly.annotations import Annotations
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, check_whole
 from plausibly.evaluation._first_choices import check_labels, drawn_labels, first_choice_shares
-from plausibly.metrics._panels import check_panel, panel_shares_of_entries
+from plausibly.metrics._panels import panel_shares_of_entries
 
 _NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
 
@@ -87,7 +87,7 @@ def truth_of_labels(
         shares, _ = first_choice_shares(annotations)
         found.ravel()[shares.key] = shares.value
         return found
-    check_panel("panel", panel)
+    check_whole("panel", panel, 1, "give for example 3")
     if (most := annotations.per_case.max(initial=0)) < panel:
         raise ArgumentError(
             f"panel must be at most the number of annotations of some case, {most}, but {panel} was given: choose "

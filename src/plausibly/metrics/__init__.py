@@ -43,12 +43,12 @@ from typing import Any as _Any
 # Metrics of ranked lists, in the order of results.
 # isort: off
 from plausibly.metrics._accuracy import top_k_accuracy as top_k_accuracy
-from plausibly.metrics._set_accuracy import set_accuracy as set_accuracy
+from plausibly.metrics._overlap import set_accuracy as set_accuracy
 from plausibly.metrics._overlap import overlap as overlap
-from plausibly.metrics._average_overlap import average_overlap as average_overlap
-from plausibly.metrics._coverage import coverage as coverage
-from plausibly.metrics._kendall_tau import kendall_tau as kendall_tau
-from plausibly.metrics._spearman_footrule import spearman_footrule as spearman_footrule
+from plausibly.metrics._overlap import average_overlap as average_overlap
+from plausibly.metrics._overlap import coverage as coverage
+from plausibly.metrics._list_distances import kendall_tau as kendall_tau
+from plausibly.metrics._list_distances import spearman_footrule as spearman_footrule
 
 
 # Metrics of labels, in the order of results.
@@ -76,8 +76,8 @@ from plausibly.metrics._probability_scores import brier_excess as brier_excess
 from plausibly.metrics._probability_scores import log_score_expected as log_score_expected
 from plausibly.metrics._probability_scores import log_score_unavoidable as log_score_unavoidable
 from plausibly.metrics._probability_scores import log_score_excess as log_score_excess
-from plausibly.metrics._distances_to_experts import dist_ce as dist_ce
-from plausibly.metrics._distances_to_experts import entropy_ce as entropy_ce
+from plausibly.metrics._probability_scores import dist_ce as dist_ce
+from plausibly.metrics._probability_scores import entropy_ce as entropy_ce
 from plausibly.metrics._ordered import mean_absolute_error as mean_absolute_error
 from plausibly.metrics._ordered import quadratic_kappa as quadratic_kappa
 from plausibly.metrics._ordered import ranked_probability_score as ranked_probability_score

@@ -1,6 +1,26 @@
-"""Overlap of two lists."""
+"""Classes that the lists of a classifier and of a draw share, and the plausibility that a list covers."""
+
+import jax.numpy as jnp
 
 from plausibly.metrics._list_metric import list_metric, shared
+
+
+@list_metric()
+def set_accuracy(predicted, plausible):
+    """Whether the ``k`` highest scores and the ``k`` highest plausibilities are the same set of classes.
+
+    Arguments, treatment of ties, errors and source are those of :func:`top_k_accuracy`.
+
+    Returns
+    -------
+    Ones and zeros.
+
+    Examples
+    --------
+    >>> set_accuracy([[0.7, 0.2, 0.1]], [[[0.3, 0.6, 0.1]], [[0.6, 0.1, 0.3]]], 2).tolist()
+    [[1.0], [0.0]]
+    """
+    return (shared(predicted, plausible) == len(predicted)).astype(jnp.int32)
 
 
 @list_metric(scale=lambda k: k)
@@ -19,3 +39,48 @@ def overlap(predicted, plausible):
     [[1.0], [0.5]]
     """
     return shared(predicted, plausible)
+
+
+@list_metric(scale=lambda k: k, averages="overlap")
+def average_overlap(predicted, plausible):
+    """Mean of the overlaps at 1 … ``k``, which rewards having the best classes at the top of the list.
+
+    Arguments, treatment of ties and errors are those of :func:`top_k_accuracy`.
+
+    Returns
+    -------
+    Numbers between 0 and 1.
+
+    References
+    ----------
+    Stutz et al. (2025), section 2.5, arXiv 2307.02191; Wu and Crestani (2003) for the measure.
+
+    Examples
+    --------
+    >>> average_overlap([[0.7, 0.2, 0.1]], [[[0.3, 0.6, 0.1]], [[0.6, 0.1, 0.3]]], 2).tolist()
+    [[0.5], [0.75]]
+    """
+    return shared(predicted, plausible)
+
+
+@list_metric(of_masses=True)
+def coverage(predicted, masses):
+    """Sum of the plausibilities of the ``k`` classes that the classifier scores highest.
+
+    It depends on the plausibilities themselves, not only on their order. Arguments and errors are those of
+    :func:`top_k_accuracy`; only ties between scores matter.
+
+    Returns
+    -------
+    Numbers between 0 and the sum of a draw's plausibilities.
+
+    References
+    ----------
+    Stutz et al. (2025), section 2.5, arXiv 2307.02191 (aggregated coverage).
+
+    Examples
+    --------
+    >>> coverage([[0.7, 0.2, 0.1]], [[[0.5, 0.25, 0.25]], [[0.0, 1.0, 0.0]]], 2).tolist()
+    [[0.75], [1.0]]
+    """
+    return sum(masses)

@@ -61,18 +61,13 @@ def panel_shares(counts: Int[np.ndarray, "case class"], n: int) -> Float[np.ndar
             f"{counts.dtype} and shape {counts.shape}{' with negative numbers' if counts.ndim == 2 else ''} was given: "
             "count the labels of each case."
         )
-    check_panel("n", n)
+    check_whole("n", n, 1, "give for example 3")
     row, column = np.nonzero(counts)
     shares = np.zeros(counts.shape)
     if len(row):
         shares[row, column] = panel_shares_of_entries(row, counts[row, column], n)[0][:, n - 1]
     shares[counts.sum(axis=1) < n] = np.nan
     return shares
-
-
-def check_panel(name: str, n: object) -> int:
-    """Refuse a number of labels of a panel that is not whole or less than 1."""
-    return check_whole(name, n, 1, "give for example 3")
 
 
 def panel_shares_of_entries(

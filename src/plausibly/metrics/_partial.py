@@ -96,7 +96,7 @@ def mean_average_overlap(a: Ranking, b: Ranking, depth: int, n_classes: int | No
     >>> round(mean_average_overlap([["nevus"]], [["wart"], ["nevus"]], depth=2, n_classes=10), 3)
     0.315
     """
-    check_whole("depth", depth, 1, "choose one")
+    depth = check_whole("depth", depth, 1, "choose one")
     (first, width), (second, other_width) = _blocks(a), _blocks(b)
     named = list(dict.fromkeys(name for block in [*first, *second] for name in block))
     if n_classes is None:
@@ -113,7 +113,7 @@ def mean_average_overlap(a: Ranking, b: Ranking, depth: int, n_classes: int | No
     # The classes that neither names are alike: one column, None, stands for all of them.
     weight = np.append(np.ones(len(named)), n_classes - len(named))
     places = [_places(blocks, [*named, None], n_classes) for blocks in (first, second)]
-    return float(normalised_overlap(*places[0], *places[1], weight, int(depth)))
+    return float(normalised_overlap(*places[0], *places[1], weight, depth))
 
 
 def normalised_overlap(

@@ -1,4 +1,4 @@
-"""Scores of predicted probabilities: Brier score, logarithmic score, and their parts that no classifier can avoid."""
+"""Scores of predicted probabilities, their parts that no classifier can avoid, and distances to experts' labels."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -189,4 +189,43 @@ def log_score_excess(predictions, truth, weights=None):
     --------
     >>> print(f"{log_score_excess([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
     0.203
+    """
+
+
+@label_metric(_declared(lambda p, truth: jnp.sum(jnp.abs(p - truth)) / 2, 1.0, of_distribution=True))
+def dist_ce(predictions, truth, weights=None):
+    """Human distribution calibration error: mean total variation distance to the distribution of experts' labels.
+
+    Arguments and errors are those of :func:`brier`. Shares of a few annotations are too far from any prediction: even
+    two halves of twenty annotations differ. Draws of the plausibilities account for that.
+
+    Returns
+    -------
+    A number from 0 (best) to 1.
+
+    References
+    ----------
+    Baan, Aziz, Plank & Fernández (2022), Stop measuring calibration when humans disagree, EMNLP, section 4.
+
+    Examples
+    --------
+    >>> print(f"{dist_ce([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
+    0.217
+    """
+
+
+@label_metric(_declared(lambda p, truth: jnp.abs(jnp.sum(entr(p)) - jnp.sum(entr(truth))), of_distribution=True))
+def entropy_ce(predictions, truth, weights=None):
+    """Human entropy calibration error: mean absolute difference between the entropies of prediction and experts.
+
+    Arguments, errors and the source are those of :func:`dist_ce`; its authors report differences with their signs.
+
+    Returns
+    -------
+    A number of at least 0 (best), in nats.
+
+    Examples
+    --------
+    >>> print(f"{entropy_ce([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
+    0.373
     """

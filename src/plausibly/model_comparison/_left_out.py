@@ -128,9 +128,7 @@ def _without_others(
 _OF_PRIOR = "shared", "difficulty", "predictions", "prior_kappa"  # arguments of which a prior that is given has no need
 
 
-def leave_out_cases(
-    run: PlannedRun, folds: Folds, *, of_rankings: bool, importance: bool, seed: int, progress: bool
-) -> LeftOut:
+def leave_out_cases(run: PlannedRun, folds: Folds, *, seed: int, progress: bool, **options: bool) -> LeftOut:
     """Predict every annotation with shared parameters that have not seen its case: cases are left out in folds.
 
     The other annotations of its case count as always, through the prior of the case; the population is that of the
@@ -157,14 +155,8 @@ def leave_out_cases(
             population = replace(population, evidence=evidence)
         arguments["class_prior"] = population
         settled = settle(part, run.model, seed=seed, **arguments)
-        found = leave_out(
-            replace(run, arguments=arguments, settled=settled),
-            own,
-            of_rankings=of_rankings,
-            importance=importance,
-            seed=seed,
-            progress=progress,
-        )
+        run_of_part = replace(run, arguments=arguments, settled=settled)
+        found = leave_out(run_of_part, own, seed=seed, progress=progress, **options)
         at = inside[annotations.annotation_case]
         for name in LeftOut.__dataclass_fields__:
             values = getattr(found, name)

@@ -6,6 +6,7 @@ left out names has a slot of its own, with the prior of its case.
 """
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy.special import logsumexp
@@ -33,10 +34,7 @@ def leave_out_staged(
     annotations = folds.annotations
     elpd, in_sample, error = (np.full(annotations.n_annotations, np.nan) for _ in range(3))
     copies = np.arange(len(folds))
-
-    def predict(given: Annotations | None, wanted: Annotations, priors: CasePriors):
-        return _predict(given, wanted, priors, population, of_rankings, seed)
-
+    predict = partial(_predict, population=population, of_rankings=of_rankings, seed=seed)
     with Progress(progress) as bars:
         advance = bars.task("Leaving annotations out", len(copies) + annotations.n_cases, "cases")
         for part in np.array_split(copies, -(-len(copies) // _TOGETHER)) if len(copies) else []:

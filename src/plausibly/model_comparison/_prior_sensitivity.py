@@ -151,7 +151,12 @@ def prior_sensitivity(
             if tried[name] is None:
                 tried[name] = [float(f"{factor * taken[name]:.12g}") for factor in FACTORS]
         for name in base:
-            for value in _values(name, tried[name]):
+            values = tried[name]
+            if isinstance(values, str) or np.ndim(values) != 1:
+                raise ArgumentError(
+                    f"{name} must list the values to try, but {show(values)} was given: write a tuple of them."
+                )
+            for value in values:
                 if _text(value) != base[name]:
                     plans.append((name, _text(value), planned(**{name: value})))
     if len(plans) == len(variants):
@@ -170,12 +175,6 @@ def prior_sensitivity(
     table["shift"] = table["mean"].to_numpy() - base_means.loc[pd.MultiIndex.from_frame(table[keys])].to_numpy()
     order = ["model", "choice", "value", *keys[1:], "mean", "sd", "lower", "upper", "point", "shift", "converged"]
     return Sensitivity(table.reindex(columns=order), baselines)
-
-
-def _values(name: str, values: Any) -> Sequence[Any]:
-    if isinstance(values, str) or np.ndim(values) != 1:
-        raise ArgumentError(f"{name} must list the values to try, but {show(values)} was given: write a tuple of them.")
-    return list(values)
 
 
 def _text(value: Any) -> str:

@@ -1,7 +1,8 @@
 """Replicates under the staged Plackett-Luce model, whose annotators also decide how long their lists are."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,17 +13,6 @@ from plausibly.priors.population._shared_stages import SharedStages
 from plausibly.priors.population._stages import LEAST, LEAST_MASS
 
 PADDING = -1  #: where a list has ended
-
-
-class _Follow(dict):
-    """Shares of what follows a class, by class."""
-
-    def __init__(self, shared: SharedStages):
-        self.shared = shared
-
-    def __missing__(self, one: int) -> Float[np.ndarray, " class"]:
-        self[one] = self.shared.follows(one)
-        return self[one]
 
 
 @dataclass(frozen=True)
@@ -47,20 +37,20 @@ class StagedReplicates:
         longest = int(annotations.entry_block.max()) + 1
         return cls(shared, annotations, population / population.sum(), sizes, longest)
 
-    def follow(self, case: int) -> dict[int, Float[np.ndarray, " class"]]:
-        """Shares of what follows each class in a case, computed as they are asked for."""
-        return _Follow(self.shared.without(self.annotations, case))
+    def follow(self, case: int) -> Callable[[int], Float[np.ndarray, " class"]]:
+        """Function from a class to the shares of what follows it in a case, which are computed once."""
+        return cache(self.shared.without(self.annotations, case).follows)
 
     def replicate(
         self,
-        follow: dict[int, Float[np.ndarray, " class"]],
+        follow: Callable[[int], Float[np.ndarray, " class"]],
         observed: Int[np.ndarray, " named"],
         plausibility: Float[np.ndarray, "replicate class"],
         random: np.random.Generator,
     ) -> tuple[Int[np.ndarray, "replicate named"], Int[np.ndarray, "replicate named"]]:
         """Draw one annotator's lists: classes, padded, and their blocks.
 
-        ``follow`` is what follows a class in her case, ``observed`` are the blocks that she named.
+        ``follow`` returns what follows a class in her case, ``observed`` are the blocks that she named.
         """
         stages, reliability, n = self.shared.stages, self.shared.reliability, len(plausibility)
         k = plausibility.shape[1]
@@ -91,7 +81,7 @@ class StagedReplicates:
                 of_first = random.random(len(wanted)) < (stages.dependence if number else 0)
                 for place in np.flatnonzero(of_first):
                     row = wanted[place]
-                    after = sum(follow[one] for one in head[row].tolist() if one >= 0)
+                    after = sum(follow(one) for one in head[row].tolist() if one >= 0)
                     weight[place] = focused[row] * after**stages.sharpness * common
                 careless = stages.careless if is_first else stages.careless_later
                 weight[random.random(len(wanted)) < careless] = self.population

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 
 from plausibly.errors import ArgumentError
-from plausibly.evaluation._goodness import goodness
+from plausibly.evaluation._summary import goodness
 from plausibly.evaluation.comparison import rank_probabilities
 from plausibly.plots._style import (
     COLOURS,

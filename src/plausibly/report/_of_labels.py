@@ -15,8 +15,8 @@ from plausibly._progress import Progress
 from plausibly.annotations import Annotations
 from plausibly.evaluation import summary
 from plausibly.evaluation._by_group import FEW, FEW_OF_A_CLASS, SUFFIX, few_cases
-from plausibly.evaluation._goodness import goodness
 from plausibly.evaluation._limits import listed
+from plausibly.evaluation._summary import goodness
 from plausibly.evaluation._truth import truth_in_words
 from plausibly.evaluation.comparison import probability_better
 from plausibly.metrics import LABEL_METRICS, SumMetric

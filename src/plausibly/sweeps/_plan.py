@@ -17,18 +17,15 @@ from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._memory import release_memory
 from plausibly.aggregation import PlannedRun, Variants, aggregate, are_shares, plan_runs, unjudged
 from plausibly.aggregation._on_disk import fingerprint_of
-from plausibly.annotations import Annotations, Scores, read_risks
-from plausibly.bootstrap import REPLICATES, check_replicates
+from plausibly.annotations import Annotations, Scores
+from plausibly.bootstrap import REPLICATES
 from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason, show
 from plausibly.evaluation import check_lengths, evaluate_by_level, known_predictions, panels
 from plausibly.evaluation._evidence_checks import label_checks
 from plausibly.evaluation._freed_shape import METRIC, freed_shifts
-from plausibly.evaluation._metrics import LISTS, read_metrics
-from plausibly.evaluation._of_labels import check_ordered, labels_of
-from plausibly.evaluation._thresholds import check_thresholds
+from plausibly.evaluation._metrics import LISTS
+from plausibly.evaluation._of_labels import read_question
 from plausibly.fingerprint import of_thread
-from plausibly.groups import check_clusters, read_groups
-from plausibly.metrics._inputs import check_break_ties
 from plausibly.models import MODELS
 from plausibly.posterior import difference, opened, read_fingerprint, remove_store
 from plausibly.predictions import Marked, line_up, named_predictions, with_predicted
@@ -108,9 +105,6 @@ class Plan:
         annotations = (
             observed.split(steps[0].settled.arguments.get("threshold")) if isinstance(observed, Scores) else observed
         )
-        if isinstance(observed, Scores):
-            named = {name: line_up(source, annotations, extra, positive) for name, source in named.items()}
-        check_break_ties(break_ties)
         sizes = check_lengths("sizes", sizes, annotations.n_classes)
         if not sizes:
             raise ArgumentError("sizes must name one, by which a sweep ranks cases, but none was given: choose 1.")
@@ -119,33 +113,19 @@ class Plan:
                 f"weights of a sweep must have the shape (case,), {(annotations.n_cases,)}, but the shape is "
                 f"{np.shape(weights)}: runs differ in their draws, so give weights per draw to evaluate."
             )
-        check_replicates(replicates, least=0)
         if by is not None and not named:
             raise ArgumentError("by reports metrics of classifiers by group, but there are no predictions: give some.")
-        ks = None if k is None else check_lengths("k", k, annotations.n_classes)
         if not (metrics is None or isinstance(metrics, Mapping)):
             metrics = [LISTS, *(metrics if isinstance(metrics, list | tuple) else [metrics])]
-        risks = None if risks is None else read_risks(risks, annotations.classes)
-        options = {"predictions": list(named.values()), "threshold": threshold, "prevalence": prevalence}
-        options |= {"risks": risks, "ordered": check_ordered(ordered, annotations.classes)}
-        asked = read_metrics(metrics, ks, annotations.n_classes, **options)
-        labels = labels_of(asked, annotations, positive, check_thresholds(threshold, list(named)))
-        evaluated = {
-            "k": ks,
-            "sizes": sizes,
-            "risks": risks,
-            "metrics": asked,
-            "ordered": ordered,
-            "positive": positive,
-            "threshold": threshold,
-            "prevalence": prevalence,
-            "weights": weights,
-            "clusters": None if clusters is None else check_clusters(clusters, annotations.cases),
-            "replicates": replicates,
-            "by": None if by is None else read_groups(by, annotations.cases, intersections=intersections),
-            "break_ties": break_ties,
-        }
-        return cls(annotations, observed, named, steps, evaluated, seed, (*asked.lists, *asked.own, *labels.single))
+        options: dict[str, Any] = {"k": k, "ordered": ordered, "positive": positive, "threshold": threshold}
+        options |= {"prevalence": prevalence, "replicates": replicates, "break_ties": break_ties}
+        about = {"metrics": metrics, "risks": risks, "clusters": clusters, "by": by, "intersections": intersections}
+        question = read_question(annotations, named, drawn=True, extra=extra, **options, **about)
+        options |= {"sizes": sizes, "weights": weights, "metrics": question.metrics, "risks": question.risks}
+        options |= {"by": question.groups, "clusters": None if clusters is None else question.cluster}
+        single = (*question.metrics.lists, *question.metrics.own, *question.labels.single)
+        scores = dict(zip(question.names, question.predictions, strict=True))
+        return cls(annotations, observed, scores, steps, options, seed, single)
 
     @property
     def labels(self) -> list[str]:
@@ -163,18 +143,8 @@ class Plan:
         """Compute one run after the other, dropping the draws of each.
 
         A run of few cases is evaluated while the next posterior is sampled; of many, one posterior is in memory at a
-        time.
-
-        Parameters
-        ----------
-        folder
-            Folder in which posteriors are kept and reused; None to keep none.
-        progress
-            Whether to show progress bars.
-        say
-            Function that receives messages about which run begins, and which posterior is reused or replaced.
-        scheduler
-            As for :func:`plausibly.aggregate`.
+        time. Posteriors are kept, and reused, in the folder. ``say`` receives messages about which run begins, and
+        which posterior is reused or replaced.
         """
         with ThreadPoolExecutor(1) as pool:
             few = scheduler is None and max(self._draws) * self.observed.n_cases <= _FEW
@@ -244,15 +214,12 @@ class Plan:
 
     def _freed(self, runs: Sequence[Run]) -> pd.DataFrame | None:
         """Free the shape of disagreement if a run depends on it."""
-        run = next(filter(self._depends, runs), None)
+        known = [run for run in runs if set(known_predictions(run.attrs)) == set(self.predictions)]
+        run = next((run for run in known if are_shares(run.attrs) and METRIC in run.results), None)
         if self.options["weights"] is not None or run is None:
             return None
         options = {"break_ties": self.options["break_ties"], "kappa": run.arguments.get("prior_kappa")}
         return freed_shifts(self.annotations, self.predictions, **options, seed=self.seed)
-
-    def _depends(self, run: Run) -> bool:
-        known = set(known_predictions(run.attrs)) == set(self.predictions)
-        return known and are_shares(run.attrs) and METRIC in run.results
 
     @cached_property
     def leading(self) -> int:
