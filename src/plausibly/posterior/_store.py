@@ -6,6 +6,9 @@ replaces the old one, and a shard is marked last, so a process may be killed at 
 written again. One process writes at a time, since neighbouring shards may share a chunk.
 
 Chunks have checksums, and all of a complete store have to be there.
+
+Chains of what cases share are kept as soon as each is finished: arrays (draw, …, chain) of the group ``chains``, a
+chunk per chain, beside the checksum of every finished chain. Reading the whole makes them variables of the posterior.
 """
 
 import asyncio
@@ -24,14 +27,16 @@ import xarray as xr
 from plausibly._arviz import Posterior, to_groups
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError, FileError, PlausiblyWarning, reason
+from plausibly.fingerprint import data_digest
 from plausibly.posterior._container import build_posterior
 from plausibly.posterior._files import chunks
-from plausibly.posterior._kept_chains import keep_chain, kept_chains
 from plausibly.posterior._store_reading import (
+    CHAINS,
     COMPLETE,
     COUNTED,
     FINGERPRINT,
     PROGRESS,
+    SITES,
     damaged,
     difference,
     is_damage,
@@ -40,6 +45,7 @@ from plausibly.posterior._store_reading import (
 
 _CHUNK = 2**19  # numbers in a chunk
 _WRITTEN = ("plausibility", "point_plausibility", "prior_share")  #: of the groups that have other variables, too
+_FINISHED = "checksum"  # by chain, 0 of one that is not finished
 
 
 class Store:
@@ -122,9 +128,18 @@ class Store:
         }
 
     def kept_chains(self) -> dict[int, dict[str, np.ndarray]]:
-        """Return the finished chains of the quantities that all cases share, by number."""
+        """Return the chains of the quantities that all cases share, finished and undamaged ones, by number."""
         with _writing(self._path):
-            return kept_chains(self._root)
+            root: Any = self._root
+            if CHAINS not in root or _FINISHED not in root[CHAINS]:
+                return {}
+            group, chains = root[CHAINS], {}
+            names = set(group.array_keys()) - {_FINISHED}
+            for number in np.flatnonzero(group[_FINISHED][:]).tolist():
+                chain = {name: group[name][..., number] for name in names}
+                if _checksum(chain) == int(group[_FINISHED][number]):
+                    chains[number] = chain
+            return chains
 
     def keep_chain(
         self, number: int, chain: Mapping[str, np.ndarray], n_chains: int, dims: Mapping[str, tuple[str, ...]]
@@ -136,7 +151,26 @@ class Store:
         import zarr
 
         with _writing(self._path), zarr.config.set({"array.write_empty_chunks": True}):
-            keep_chain(self._root, number, chain, n_chains, dims)
+            group: Any = self._root.require_group(CHAINS)
+            if _FINISHED not in group:
+                group.attrs[SITES] = list(dims)
+                for name, values in chain.items():
+                    group.create_array(
+                        name,
+                        shape=(*values.shape, n_chains),
+                        chunks=(*values.shape, 1),
+                        dtype=values.dtype,
+                        dimension_names=["draw", *dims.get(name, ()), "chain"],
+                        overwrite=True,
+                        compressors=_compressors(),
+                    )
+                # Last: without it, nothing here counts.
+                group.create_array(
+                    _FINISHED, shape=(n_chains,), dtype="uint64", dimension_names=["chain"], overwrite=True
+                )
+            for name, values in chain.items():
+                group[name][..., number] = values
+            group[_FINISHED][number] = _checksum(chain)
 
     def write(self, number: int, posterior: Posterior) -> None:
         """Write the posterior of a shard's cases.
@@ -171,32 +205,28 @@ class Store:
         }
         sharded = _sharded(to_groups(posterior))
         whole = {
-            (group, name): np.broadcast_to(v.dtype.type(0), (*v.shape[:-1], sizes[str(v.dims[-1])]))
+            group: {
+                name: np.broadcast_to(v.dtype.type(0), (*v.shape[:-1], sizes[str(v.dims[-1])]))
+                for name, v in names.items()
+            }
             for group, names in sharded.items()
-            for name, v in names.items()
         }
-
-        def of(group: str) -> dict[str, np.ndarray] | None:
-            return {name: values for (g, name), values in whole.items() if g == group} or None
-
         attrs = {name: value for name, value in posterior.attrs.items() if name not in ("concentration", "n_classes")}
-        likelihood = of("log_likelihood")
-        found = of("convergence")
         laid_out = build_posterior(
-            whole["posterior", "plausibility"],
+            whole["posterior"]["plausibility"],
             self._annotations,
             self._slots,
-            point=whole["constant_data", "point_plausibility"],
+            point=whole["constant_data"]["point_plausibility"],
             concentration=float(posterior.attrs["concentration"]),
-            sample_stats=of("sample_stats"),
-            log_likelihood=None if likelihood is None else likelihood["ranking"],
+            sample_stats=whole.get("sample_stats"),
+            log_likelihood=whole.get("log_likelihood", {}).get("ranking"),
             convergence=None
-            if found is None
+            if "convergence" not in whole
             else xr.Dataset(
-                {name: ("case", values) for name, values in found.items()},
+                {name: ("case", values) for name, values in whole["convergence"].items()},
                 attrs=to_groups(posterior)["convergence"].attrs | {"quantities": len(self._slots)},
             ),
-            prior_share=whole.get(("constant_data", "prior_share")),
+            prior_share=whole["constant_data"].get("prior_share"),
             attrs=attrs,
             named=False,
         )
@@ -240,10 +270,17 @@ def _sharded(groups: Mapping[str, xr.Dataset]) -> dict[str, dict[str, xr.Variabl
 def _encoding(variable: xr.Variable) -> dict[str, Any]:
     if not variable.ndim:
         return {}
+    return {"compressors": _compressors(), "chunks": chunks(variable.shape, _CHUNK)}
+
+
+def _compressors() -> Any:
     from zarr.codecs import BloscCodec, Crc32cCodec
 
-    compressors = BloscCodec(cname="zstd", clevel=1, shuffle="shuffle"), Crc32cCodec()
-    return {"compressors": compressors, "chunks": chunks(variable.shape, _CHUNK)}
+    return BloscCodec(cname="zstd", clevel=1, shuffle="shuffle"), Crc32cCodec()
+
+
+def _checksum(chain: Mapping[str, np.ndarray]) -> int:
+    return int(data_digest({name: chain[name] for name in sorted(chain)})[:15], 16) + 1
 
 
 def _compare(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from plausibly.posterior._container import REMAINDER_NAME
 from plausibly.regression import names as coefficient_names
 
 PROGRESS = "shards"
-CHAINS = "chains"  #: of what cases share, see :mod:`plausibly.posterior._kept_chains`
+CHAINS = "chains"  #: of what cases share, see :mod:`plausibly.posterior._store`
 SITES = "sites"  #: attribute of their group: which arrays are variables of the posterior
 FINGERPRINT = "fingerprint"  #: attribute, as JSON
 COMPLETE = "complete"  #: which shards are; written last when a store is laid out
