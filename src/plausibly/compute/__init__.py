@@ -8,12 +8,12 @@ are kept for the life of the process, and by JAX on disk for the next one (``_co
 Parts do not depend on the number of devices, and results come back in their order, so neither does any number.
 """
 
-from plausibly.compute._ahead import ahead as ahead
 from plausibly.compute._compilation import compiler_options as compiler_options
 from plausibly.compute._compilation import kept_on_disk as kept_on_disk
 from plausibly.compute._compilation import tell_of_first_run as tell_of_first_run
-from plausibly.compute._devices import devices as devices
-from plausibly.compute._devices import parted as parted
 from plausibly.compute._run import Part as Part
 from plausibly.compute._run import Pool as Pool
+from plausibly.compute._run import ahead as ahead
+from plausibly.compute._run import devices as devices
+from plausibly.compute._run import parted as parted
 from plausibly.compute._run import run as run

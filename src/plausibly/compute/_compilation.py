@@ -21,7 +21,6 @@ from jax.experimental.compilation_cache import compilation_cache
 from jax.sharding import SingleDeviceSharding
 
 from plausibly._progress import tell
-from plausibly.compute._devices import Device
 
 _CACHE_SETTINGS = ("jax_compilation_cache_dir", "jax_enable_compilation_cache")
 _keeping = Lock()
@@ -51,7 +50,7 @@ def lower(
     arguments: tuple[Any, ...],
     donated: tuple[int, ...] = (),
     *,
-    devices: Sequence[Device],
+    devices: Sequence[Any],
 ) -> list[jax.stages.Lowered]:
     """A program traced once, given examples of its arguments, and lowered for each device.
 
@@ -59,7 +58,7 @@ def lower(
     """
     jitted = jax.jit(function, donate_argnums=donated)
 
-    def on(device: Device, array: Any) -> jax.ShapeDtypeStruct:
+    def on(device: Any, array: Any) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=SingleDeviceSharding(device))
 
     return [jitted.lower(*jax.tree.map(partial(on, device), arguments)) for device in devices]

@@ -1,23 +1,30 @@
-"""Compiled programs, and the threads that compile and call them."""
+"""Compiled programs, the threads that compile and call them, and reading ahead.
+
+Every program runs on one device, with sizes that do not depend on how many there are, so neither does anything that
+comes out of it: devices share the cases, not the arrays. A program laid over all devices would need as many cases of
+one shape as fill it everywhere, and devices would wait for each other at the end of every call.
+"""
 
 import os
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import jax
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from plausibly._progress import Progress
 from plausibly.compute._compilation import compiler_options, kept_on_disk, lower
-from plausibly.compute._devices import devices, parted
 from plausibly.fingerprint import settings
+
+Item = TypeVar("Item")
 
 _KEPT = 256  # compiled programs; each new function of a user's own makes some
 _AHEAD = 2  # parts that wait for each thread
+_CHOICE = "jax_default_device"
 
 _compiled: dict[Hashable, Any] = {}
 
@@ -33,6 +40,24 @@ class Part(NamedTuple):
     def full(self) -> Int[np.ndarray, " size"]:
         """These cases, repeated to the size of the program."""
         return np.resize(self.at, self.size)
+
+
+def devices() -> list[Any]:
+    """Those to compute on: all that JAX has here, or the one that ``jax.default_device`` names."""
+    chosen = getattr(jax.config, _CHOICE)
+    if chosen is None or isinstance(chosen, str):
+        return jax.local_devices(backend=chosen)
+    return [chosen]
+
+
+def parted(costs: Sequence[float] | Float[np.ndarray, " unit"], n: int) -> list[int]:
+    """The number of a device, of ``n``, for every unit of work: a run of units to each, of about the same cost.
+
+    Runs, because units of one shape follow each other, and the fewer devices do them, the fewer programs are compiled.
+    """
+    costs = np.asarray(costs, float)
+    middle = np.cumsum(costs) - costs / 2
+    return np.minimum(middle * n / max(costs.sum(), 1e-30), n - 1).astype(int).tolist()
 
 
 class Pool:
@@ -75,18 +100,9 @@ class Pool:
     ) -> dict[tuple[Hashable, int], Any]:
         """Compile programs, unless this process has them already.
 
-        Parameters
-        ----------
-        sources
-            By what identifies a program, a function that returns what to trace and examples of its arguments.
-        places
-            The programs that are needed, and the number of a device for each.
-        donated
-            Arguments that may be overwritten.
-        repeated
-            Whether programs repeat the same steps thousands of times, see :func:`compiler_options`.
-        progress, doing
-            Where to report, and the name of the work.
+        ``sources`` has, by what identifies a program, a function that returns what to trace and examples of its
+        arguments, of which ``donated`` ones may be overwritten; ``places`` are the programs that are needed, with the
+        number of a device for each. ``repeated`` is as for :func:`compiler_options`; ``doing`` is the name of the work.
         """
         keys = {(ident, device): ((*ident, *settings().values()), self.devices[device]) for ident, device in places}
         missing: dict[Hashable, list[int]] = {}
@@ -125,29 +141,11 @@ def run(
     progress: Progress | None = None,
     doing: str = "",
 ) -> Iterator[tuple[Part, Any]]:
-    """Apply a program to all parts, on all devices; what it returns comes back in their order.
+    """Apply a program to all parts, on all devices; what it returns comes back in their order, in NumPy.
 
-    Parameters
-    ----------
-    name
-        Identifies the function and everything that it closes over among all programs of the process.
-    function
-        Function of trees of arrays to a tree of arrays.
-    parts
-        The cases; neighbouring parts go to one device.
-    inputs
-        Returns the function's arguments for a part, in NumPy.
-    cost
-        Cost of a case of a rung, in any unit.
-    repeated
-        Whether the program repeats the same steps thousands of times, see :func:`compiler_options`.
-    progress, doing
-        Where to report, and the name of the work.
-
-    Yields
-    ------
-    tuple
-        Part, and NumPy arrays.
+    ``name`` identifies the function, and everything that it closes over, among all programs of the process; ``inputs``
+    returns its arguments for a part, in NumPy. Neighbouring parts go to one device. ``cost`` is that of a case of a
+    rung, in any unit; ``repeated`` is as for :func:`compiler_options`; ``doing`` is the name of the work.
     """
     with Pool() as pool:
         places = parted([part.size * cost(part.rung) for part in parts], len(pool.devices))
@@ -188,3 +186,20 @@ def run(
 
 def _task(progress: Progress | None, description: str, total: int, unit: str) -> Callable[[float], None]:
     return progress.task(description, total, unit) if progress else lambda n: None
+
+
+def ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """Take each item, such as a range that is read from disk, while the one before is worked on.
+
+    Examples
+    --------
+    >>> list(ahead(range(3)))
+    [0, 1, 2]
+    """
+    iterator = iter(items)
+    nothing = object()
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, iterator, nothing)
+        while (item := coming.result()) is not nothing:
+            coming = reader.submit(next, iterator, nothing)
+            yield cast(Item, item)

@@ -9,8 +9,8 @@ asks which family it is, and a family is registered nowhere, so yours works as t
 plausibilities may have a prior that is learned (``plausibly.aggregation._infer``).
 """
 
-from plausibly.families._protocol import Facts as Facts
-from plausibly.families._protocol import Family as Family
+from plausibly.families._settled import Facts as Facts
+from plausibly.families._settled import Family as Family
 from plausibly.families._settled import Settled as Settled
 from plausibly.families._settled import are_shares as are_shares
 from plausibly.families._settled import declared as declared

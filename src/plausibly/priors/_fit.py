@@ -154,7 +154,7 @@ def _of_many(density: Callable[..., Array], together: int) -> Callable[..., Arra
 
 
 @cache
-def compiled(function: Callable[..., Array], *, large: bool = False) -> Callable[..., Any]:
+def compiled(function: Callable[..., Any], *, large: bool = False) -> Callable[..., Any]:
     """Compile for a little while, as the programs run for a second or less, unless data are large."""
     return jax.jit(function, compiler_options=compiler_options(repeated=large))
 

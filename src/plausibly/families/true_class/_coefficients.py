@@ -7,7 +7,6 @@ Machine Learning Research 15). They are right around any normal distribution, an
 Laplace's approximation, made from the votes at first and from the probabilities of true classes twice in the warm-up.
 """
 
-from functools import cache
 from typing import Any
 
 import jax
@@ -17,15 +16,14 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from plausibly.case import LabelledCases
-from plausibly.compute import compiler_options, kept_on_disk
+from plausibly.compute import kept_on_disk
 from plausibly.inference._laplace import laplace
+from plausibly.priors._fit import compiled
 from plausibly.regression import expected_shares, prior_moments, split
 
 MOVES = 3  #: elliptical slices in each sweep
 WIDER = 2.0  #: standard deviations of the normal distribution, in those of Laplace's approximation
 _MOST = 40  # after so many points of a slice, the coefficients stay
-
-_Given = tuple[Any, ...]
 
 
 class Coefficients:
@@ -34,7 +32,7 @@ class Coefficients:
     def __init__(self, labels: LabelledCases, random: np.random.Generator):
         assert labels.log_scores is not None
         moments = prior_moments(len(labels.log_scores), labels.n_classes)
-        self._given: _Given = labels.log_scores, labels.log_prevalence, *moments
+        self._given: tuple[Any, ...] = labels.log_scores, labels.log_prevalence, *moments
         self._random, self._mean = random, moments[0]
         self.tune(labels.votes / np.maximum(labels.votes.sum(1, keepdims=True), 1))
         self.vector = (self._mean + self._root @ random.standard_normal(len(self._mean))).astype(np.float32)
@@ -44,7 +42,7 @@ class Coefficients:
         truth = truth.astype(np.float32)
         with kept_on_disk():
             mode, hessian = laplace(
-                lambda vector: _compiled(_value_and_gradient)(vector, truth, *self._given), self._mean
+                lambda vector: compiled(_value_and_gradient, large=True)(vector, truth, *self._given), self._mean
             )
         self._mean = mode.astype(np.float32)
         self._root = (WIDER * np.linalg.cholesky(np.linalg.inv(hessian))).astype(np.float32)
@@ -53,7 +51,7 @@ class Coefficients:
         """Draw the coefficients given the true classes, and return the probability of each class before the labels."""
         steps = self._random.standard_normal((MOVES, len(self._mean))).astype(np.float32)
         uniform = self._random.random((MOVES, 1 + _MOST)).astype(np.float32)
-        found = _compiled(_move)(self.vector, self._mean, self._root, truth, steps, uniform, *self._given)
+        found = compiled(_move, large=True)(self.vector, self._mean, self._root, truth, steps, uniform, *self._given)
         self.vector, shares = map(np.asarray, found)
         return shares.astype(float)
 
@@ -61,12 +59,7 @@ class Coefficients:
 def shares_of(vector: Float[np.ndarray, " coefficient"], labels: LabelledCases) -> Float[np.ndarray, "case class"]:
     """Probabilities of the true class of each case before its labels are known."""
     given = np.asarray(vector, np.float32), labels.log_scores, labels.log_prevalence
-    return np.asarray(_compiled(_shares)(*given), float)
-
-
-@cache
-def _compiled(function: Any) -> Any:
-    return jax.jit(function, compiler_options=compiler_options(repeated=True))
+    return np.asarray(compiled(_shares, large=True)(*given), float)
 
 
 def _shares(vector: Array, log_scores: Array, log_prevalence: Array) -> Float[Array, "case class"]:

@@ -44,11 +44,11 @@ from plausibly.inference.joint._moves import (
     LARGEST,
     State,
     along_lines,
+    better_width,
     rescale,
     trajectories,
     with_reliabilities_held,
 )
-from plausibly.inference.joint._slice import better_width
 
 THINNING = {True: 8, False: 10}  #: rounds per draw, if all annotators are alike and if not
 BLOCK = 10  #: draws between two looks of the host

@@ -46,10 +46,10 @@ methods for Dirichlet process hierarchical models, Biometrika 95, for exchanges 
 
 from plausibly.priors.population._case_priors import at_population as at_population
 from plausibly.priors.population._case_priors import case_priors as case_priors
-from plausibly.priors.population._difficulty import difficulties as difficulties
 from plausibly.priors.population._estimate import estimate as estimate
 from plausibly.priors.population._population import Population as Population
 from plausibly.priors.population._shifts import CLASS_SHIFTS as CLASS_SHIFTS
+from plausibly.priors.population._shifts import difficulties as difficulties
 from plausibly.priors.population._shifts import largest_shifts as largest_shifts
 from plausibly.priors.population._shifts import shifts as shifts
 from plausibly.priors.population._shifts import shifts_text as shifts_text

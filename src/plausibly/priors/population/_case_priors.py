@@ -51,7 +51,7 @@ def case_priors(population: "Population", annotations: Annotations) -> CasePrior
     n, k = annotations.n_cases, annotations.n_classes
     n_heads = min(k, HEADS_BY_CASE if population.spread else HEADS)
     heads, likely = np.empty((n, n_heads), np.int64), []
-    for part, log_p, expected, named in expected_labels(population, annotations):
+    for part, log_p, expected, named, _ in expected_labels(population, annotations):
         # Ordered by class, so that equal weights do not depend on the sort.
         heads[part] = np.sort(np.argpartition(-log_p, n_heads - 1, axis=1)[:, :n_heads], axis=1)
         expected[named] = 0
@@ -94,14 +94,14 @@ def prior_shares(population: "Population") -> Float[np.ndarray, "head class"]:
 
 
 def expected_labels(
-    population: "Population", annotations: Annotations, counted: list[np.ndarray] | None = None
-) -> Iterator[tuple[slice, np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]]:
-    """What the labels of cases say under a population, some hundred cases at a time; ``counted`` gets their numbers.
+    population: "Population", annotations: Annotations
+) -> Iterator[tuple[slice, np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray], np.ndarray]]:
+    """What the labels of cases say under a population, some hundred cases at a time.
 
     Yields
     ------
     The cases, the log posterior probabilities (case, head) of their heads, their expected plausibilities (case, class),
-    and the pairs of case and class that are named.
+    the pairs of case and class that are named, and the number of labels of each.
     """
     check_annotated(annotations)
     if not np.array_equal(np.asarray(annotations.classes, str), np.asarray(population.classes, str)):
@@ -124,9 +124,7 @@ def expected_labels(
         named = of_case[own] - part.start, label[own]
         expected = np.exp(log_p) @ shares
         expected[named] += count[own]
-        if counted is not None:
-            counted.append(count[own])
-        yield part, log_p, expected / (population.concentration + total[part, None]), named
+        yield part, log_p, expected / (population.concentration + total[part, None]), named, count[own]
 
 
 def _log(values: np.ndarray) -> np.ndarray:
