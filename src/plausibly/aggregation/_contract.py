@@ -52,7 +52,14 @@ def check_contract(observed: Annotations | Scores, settled: Settled) -> None:
         if getattr(model, name) is not None and not (name == "evidence" and model.of_scores):
             of_all = _by_case(settled, name, together)
             for at in which:
-                _check_alone(settled, name, together.select([at]), of_all[at])
+                (alone,) = _by_case(settled, name, together.select([at]))
+                if not np.allclose(alone, of_all[at], _CLOSE, _CLOSE):
+                    raise ArgumentError(
+                        f"{name}= of the model {model.name} must treat every case by itself, but what it returns for "
+                        f"case {str(together.cases[at])!r} changes by up to {np.abs(alone - of_all[at]).max():.3g} "
+                        "with the other cases: let it depend on the annotations of each case alone. A prior that is "
+                        "learned from all cases is class_prior='learned' or 'population'."
+                    )
     if isinstance(together, Annotations):
         for at in which:
             if model.exact is not None:
@@ -85,19 +92,6 @@ def _layout(observed: Annotations, arguments: Mapping[str, Any]) -> tuple[Slots,
     slots, prior = lay_out(observed, arguments)
     place = np.arange(len(slots)) - slots.start[slots.case]
     return slots, np.where(prior > 0, prior, 1.0) * (1 + place % 3)
-
-
-def _check_alone(
-    settled: Settled, name: str, alone: Annotations | Scores, together: Float[np.ndarray, " slot"]
-) -> None:
-    (found,) = _by_case(settled, name, alone)
-    if not np.allclose(found, together, _CLOSE, _CLOSE):
-        raise ArgumentError(
-            f"{name}= of the model {settled.model.name} must treat every case by itself, but what it returns for case "
-            f"{str(alone.cases[0])!r} changes by up to {np.abs(found - together).max():.3g} with the other cases: "
-            "let it depend on the annotations of each case alone. A prior that is learned from all cases is "
-            "class_prior='learned' or 'population'."
-        )
 
 
 def _check_exact(settled: Settled, alone: Annotations) -> None:

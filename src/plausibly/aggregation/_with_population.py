@@ -128,15 +128,13 @@ class Mixture:
 
 def expected(mixture: Mixture, counts: Float[np.ndarray, " core"]) -> Float[np.ndarray, " slot"]:
     """Mean of the exact posterior: a mixture of Dirichlet distributions given label counts of the core slots."""
-    parts = [_expected(priors, counts) for priors, _ in mixture.parts(mixture.whole.n_draws, PARTS_OF_MEAN)]
-    return np.mean(parts, axis=0)
-
-
-def _expected(priors: CasePriors, counts: np.ndarray) -> np.ndarray:
-    weight = priors.weights(counts)
-    shape = priors.shape + priors.on_slots(counts)
-    total = np.add.reduceat(shape, priors.slots.start[:-1], axis=1)[:, priors.slots.case]
-    return (weight.T[:, priors.slots.case] * shape / total).sum(0)
+    means = []
+    for priors, _ in mixture.parts(mixture.whole.n_draws, PARTS_OF_MEAN):
+        weight, slots = priors.weights(counts), priors.slots
+        shape = priors.shape + priors.on_slots(counts)
+        total = np.add.reduceat(shape, slots.start[:-1], axis=1)[:, slots.case]
+        means.append((weight.T[:, slots.case] * shape / total).sum(0))
+    return np.mean(means, axis=0)
 
 
 def draw_exactly(

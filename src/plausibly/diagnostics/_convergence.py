@@ -218,8 +218,9 @@ def judge(
             continue
         at, some = first + moving, values[..., moving]
         r_hat[at], bulk[at], tail[at] = r_hat_and_ess(some)
-        if chains == 1:
-            r_hat[at] = r_hat_and_ess(_two_chains(some)).r_hat
+        if chains == 1:  # its halves, since there is no R-hat of fewer chains than two
+            half = some.shape[1] // 2
+            r_hat[at] = r_hat_and_ess(some[0, : 2 * half].reshape(2, half, -1)).r_hat
     bound = r_hat_bound(bulk, max(chains, 2), max(quantities or int(moves.sum()), 1))
     least = ESS_PER_CHAIN * chains if enough is None else enough
     # Written so that NaN fails; ranks do not notice infinity.
@@ -246,12 +247,6 @@ def judge_shared(
         {"quantity": np.array(names, str)},
         {"chains": len(draws), "quantities": len(names)},
     )
-
-
-def _two_chains(draws: Float[np.ndarray, "1 draw quantity"]) -> Float[np.ndarray, "2 half quantity"]:
-    """Make two chains of a single one, since there is no R-hat of fewer."""
-    n = draws.shape[1] // 2
-    return draws[0, : 2 * n].reshape(2, n, -1)
 
 
 def diagnose(posterior: Posterior | str | PathLike, *, progress: bool = False) -> xr.Dataset:

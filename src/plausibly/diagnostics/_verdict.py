@@ -68,13 +68,6 @@ def population_verdict(shared: xr.Dataset | None) -> str:
     """Say in a sentence which parameters of a population did not converge, nothing if all did.
 
     Draws of cases do not show it, since they are exact given these parameters.
-
-    Examples
-    --------
-    >>> columns = {"converged": ("quantity", [True, False]), "r_hat": ("quantity", [1.0, 1.42])}
-    >>> found = xr.Dataset(columns, {"quantity": ["concentration", "strength"]}, {"of": "population"})
-    >>> population_verdict(found)[:80]
-    'The population prior did not converge in 1 of 2 parameters, worst in strength (R'
     """
     if shared is None or shared.attrs.get("of") != "population" or shared["converged"].values.all():
         return ""
@@ -159,15 +152,7 @@ def table(found: xr.Dataset, some: list[str] | None = None) -> pd.DataFrame:
 
 
 def failures(found: xr.Dataset) -> list[str]:
-    """Say of each case which statistics it failed by, nothing where it converged.
-
-    Examples
-    --------
-    >>> columns = {"converged": ("case", [True, False]), "r_hat": ("case", [1.0, 1.3])}
-    >>> columns["ess_bulk"] = ("case", [900.0, 9.0])
-    >>> failures(xr.Dataset(columns, {"case": ["p", "q"]}))
-    ['', 'R-hat, bulk ESS']
-    """
+    """Say of each case which statistics it failed by, nothing where it converged."""
     if "r_hat" not in found:
         return [""] * found["converged"].size
     wrong = {}

@@ -245,23 +245,15 @@ def bucket_cases(
     fit: Fit = "exact",
     shapes: Sequence[Shape] | None = None,
 ) -> list[Bucket]:
-    """Cases sorted into buckets by size, the data of each bucket stacked.
+    """Cases sorted into buckets by size, the data of each bucket stacked; ``concentration`` is the prior of every slot.
 
-    Parameters
-    ----------
-    annotations, slots, concentration
-        The data, and the prior shape of every slot.
-    pooled
-        Add up all annotations of a case in one row that makes all their draws, for a likelihood that is a sum over
-        draws. ``positions``, ``named`` and ``block_sizes`` then say nothing. Otherwise identical annotations share a
-        row, with their number in ``counts``.
-    fit
-        ``"exact"``: no padding of slots and annotations, so that likelihoods need not allow for it. ``"merged"``: few
-        shapes, in which tied blocks of several sizes share one array; missing members of a block are no class.
-        ``"apart"``: the same, but every annotation has a row and draws of its own, in order.
-    shapes
-        Result of :func:`plan_shapes` for these cases, or for more; without it, cases have the shapes that they would
-        have by themselves.
+    If ``pooled``, all annotations of a case are added up in one row that makes all their draws, for a likelihood that
+    is a sum over draws; ``positions``, ``named`` and ``block_sizes`` then say nothing. Otherwise identical annotations
+    share a row, with their number in ``counts``. With ``fit="exact"``, slots and annotations are not padded, so that
+    likelihoods need not allow for it; with ``"merged"``, there are few shapes, in which tied blocks of several sizes
+    share one array, and missing members of a block are no class; ``"apart"`` is the same, but every annotation has a
+    row and draws of its own, in order. ``shapes`` are from :func:`plan_shapes` for these cases, or for more; without
+    them, cases have the shapes that they would have by themselves.
     """
     layout = _laid_out(annotations, slots, pooled, fit)
     of_cases = _shapes(annotations, slots, layout, pooled, fit)

@@ -58,24 +58,11 @@ def run_chunks(
 ) -> Iterator[Chunk]:
     """Apply a program to all cases of all buckets, the costliest first.
 
-    Parameters
-    ----------
-    function
-        Function of (inputs, keys) to compile for the shape of each bucket.
-    inputs
-        Given a bucket and places in it, returns a tree of arrays with these cases on the last axis.
-    buckets, keys
-        The cases, and keys for each of them.
-    name
-        Identifies ``function`` and everything that it closes over among all programs of the process.
-    progress, doing
-        Where to report, and the name of the work.
-    points
-        At how many points the program evaluates each case, which are in memory together.
-    repeated
-        Whether it repeats the same steps thousands of times; see :func:`plausibly.compute.compiler_options`.
-    effort
-        How long cases take, in any unit, if some take longer: those of similar effort share a chunk.
+    ``function`` is compiled for the shape of each bucket, and takes ``inputs``, which returns a tree of arrays with
+    the cases at some places of a bucket on the last axis, and the keys of these cases. ``name`` identifies it, and
+    everything that it closes over, among all programs of the process. It evaluates each case at so many ``points``,
+    which are in memory together; ``repeated`` is as for :func:`plausibly.compute.compiler_options`. If some cases take
+    longer, ``effort`` says how long, in any unit: those of similar effort share a chunk.
     """
     words, wrapped = _words(keys)
     of_shape = {bucket.shape: bucket for bucket in buckets}

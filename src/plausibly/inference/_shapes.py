@@ -150,14 +150,6 @@ def planned(counts: Mapping[Shape, int], worth: float) -> tuple[Shape, ...]:
     """Shapes to compile, by rising cost, given how many cases have each shape by themselves.
 
     ``worth`` is how many units of :meth:`Shape.cost` a compilation is worth.
-
-    Examples
-    --------
-    >>> small, large = Shape(4, 1, 4, ((3, 2),)), Shape(12, 1, 8, ((4, 4),))
-    >>> planned({small: 10, large: 5}, worth=1e5) == (large,)
-    True
-    >>> planned({small: 1000, large: 500}, worth=1e5) == (small, large)
-    True
     """
     shapes = sorted(counts)
     sizes, number = np.array([_sizes(shape) for shape in shapes]), np.array([counts[shape] for shape in shapes])

@@ -43,22 +43,12 @@ class Block(NamedTuple):
 class Blocks:
     """Cases cut into blocks, whose arrays are made when they are asked for.
 
-    Parameters
-    ----------
-    draws, slots
-        Plausibilities of all slots, draws running fastest, and which case and class they belong to.
-    cases, words
-        Positions of the cases that are wanted, and their random keys of every stream.
-    concentration
-        Parameter of the Dirichlet that splits the remainder: one for all classes, or one for each.
-    room
-        Numbers that a program holds for each pair of a case and a draw, besides the named classes.
-    numbers
-        Numbers of the draws, if they are not 0, 1, ….
-    times
-        How many times as many cases as usual a block has, where a program gives much for each block.
-    probability
-        Probabilities that ``draws`` were drawn from, see :class:`Block`.
+    ``draws`` are the plausibilities of all ``slots``, draws running fastest; ``cases`` the positions of those that are
+    wanted, and ``words`` their random keys of every stream; ``concentration`` is the parameter of the Dirichlet that
+    splits the remainder, one for all classes, or one for each. A program holds ``room`` numbers for each pair of a case
+    and a draw, besides the named classes. ``numbers`` are those of the draws, if they are not 0, 1, …; a block has so
+    many ``times`` as many cases as usual, where a program gives much for each block; ``probability`` has what ``draws``
+    were drawn from, see :class:`Block`.
     """
 
     def __init__(

@@ -128,7 +128,17 @@ def build_posterior(
         )
     if convergence is not None:
         groups["convergence"] = convergence.assign_coords(case=annotations.cases)
-    groups["observed_data"] = _observed_data(annotations)
+    groups["observed_data"] = xr.Dataset(
+        {
+            "rank": ("entry", annotations.entry_block + 1),
+            "entry_annotation": ("entry", annotations.entry_annotation),
+            "entry_class": ("entry", annotations.entry_class),
+            "annotation_case": ("annotation", annotations.annotation_case),
+            "annotation_annotator": ("annotation", annotations.annotation_annotator),
+        },
+        coords={"case": annotations.cases, "annotator": annotations.annotators},
+        attrs={"anonymous": int(annotations.anonymous)},
+    )
     if scores is not None:
         groups["observed_data"]["score"] = "annotation", scores.score
     groups["constant_data"] = xr.Dataset(
@@ -228,7 +238,18 @@ def annotations_of(posterior: Posterior, *, every: bool = True) -> Annotations:
     """
     check_posterior(posterior)
     try:
-        annotations = _annotations_of(posterior)
+        observed = posterior["observed_data"]
+        annotations = Annotations(
+            cases=case_names(posterior),
+            classes=np.asarray(posterior["constant_data"]["class_names"].values, dtype=str),
+            annotators=np.asarray(observed["annotator"].values, dtype=str),
+            anonymous=bool(observed.attrs["anonymous"]),
+            annotation_case=np.asarray(observed["annotation_case"].values, np.int32),
+            annotation_annotator=np.asarray(observed["annotation_annotator"].values, np.int32),
+            entry_annotation=np.asarray(observed["entry_annotation"].values, np.int32),
+            entry_class=np.asarray(observed["entry_class"].values, np.int32),
+            entry_block=np.asarray(observed["rank"].values - 1, np.int16),
+        )
         if every:
             check_annotated(annotations)
         return annotations
@@ -239,21 +260,6 @@ def annotations_of(posterior: Posterior, *, every: bool = True) -> Annotations:
             f"this posterior has lost some of its annotations ({reason(error)}): load the file that was saved, or "
             "aggregate again."
         ) from error
-
-
-def _annotations_of(posterior: Posterior) -> Annotations:
-    observed = posterior["observed_data"]
-    return Annotations(
-        cases=case_names(posterior),
-        classes=np.asarray(posterior["constant_data"]["class_names"].values, dtype=str),
-        annotators=np.asarray(observed["annotator"].values, dtype=str),
-        anonymous=bool(observed.attrs["anonymous"]),
-        annotation_case=np.asarray(observed["annotation_case"].values, np.int32),
-        annotation_annotator=np.asarray(observed["annotation_annotator"].values, np.int32),
-        entry_annotation=np.asarray(observed["entry_annotation"].values, np.int32),
-        entry_class=np.asarray(observed["entry_class"].values, np.int32),
-        entry_block=np.asarray(observed["rank"].values - 1, np.int16),
-    )
 
 
 def scores_of(posterior: Posterior) -> Scores:
@@ -319,20 +325,6 @@ def _option(option: tuple[str, Any]) -> str:
     name, value = option
     values = value if isinstance(value, list) else [value]
     return f"{name}={','.join(f'{one:g}' if isinstance(one, float) else str(one) for one in values)}"
-
-
-def _observed_data(annotations):
-    return xr.Dataset(
-        {
-            "rank": ("entry", annotations.entry_block + 1),
-            "entry_annotation": ("entry", annotations.entry_annotation),
-            "entry_class": ("entry", annotations.entry_class),
-            "annotation_case": ("annotation", annotations.annotation_case),
-            "annotation_annotator": ("annotation", annotations.annotation_annotator),
-        },
-        coords={"case": annotations.cases, "annotator": annotations.annotators},
-        attrs={"anonymous": int(annotations.anonymous)},
-    )
 
 
 def _attribute(value):

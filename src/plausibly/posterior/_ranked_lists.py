@@ -50,18 +50,8 @@ def rank_slots(
 ) -> Int[np.ndarray, "draw case {depth}"]:
     """The ``depth`` most plausible classes of some cases in every draw, best first.
 
-    Parameters
-    ----------
-    plausibility, slots
-        Draws of all slots, and which case and class they belong to.
-    cases, words
-        Positions of the cases to rank, and their random keys of every stream.
-    concentration
-        Of the Dirichlet that splits the remainder, for each class: one number, or one of each class.
-    break_ties
-        Equal plausibilities in class order (``"order"``) or at random (``"random"``).
-    probability
-        Probabilities that ``plausibility`` was drawn from, see :class:`Block`.
+    Equal plausibilities are in class order, or at random (``break_ties="random"``). Other arguments are those of
+    :class:`plausibly.posterior._blocks.Blocks`.
     """
     by_slot = np.ascontiguousarray(to_rank(plausibility, probability).T)  # draws run fastest in all that follows
     blocks = Blocks(by_slot, slots, cases, words, n_classes, concentration, room=max(depth, 8))

@@ -125,14 +125,7 @@ def largest_classes(
 def insert_at(
     greater: Bool[Array, "place *batch"], values: Shaped[Array, "place *batch"], value: Shaped[Array, "*#batch"]
 ) -> Shaped[Array, "place *batch"]:
-    """Insert numbers into lists, which keep their length, at the first place where they are greater.
-
-    Examples
-    --------
-    >>> values = jnp.array([[3.0], [1.0]])
-    >>> insert_at(2.0 > values, values, jnp.array([2.0])).ravel().tolist()
-    [3.0, 2.0]
-    """
+    """Insert numbers into lists, which keep their length, at the first place where they are greater."""
     pushed = jnp.concatenate([jnp.zeros_like(greater[:1]), greater[:-1]])
     previous = jnp.concatenate([values[:1], values[:-1]])
     return jnp.where(pushed, previous, jnp.where(greater, value, values))
@@ -168,13 +161,7 @@ def _collected(needed, few, count, *dtypes):
 
 
 def _running_count(given: Bool[Array, " n"]) -> Int[Array, " n"]:
-    """Cumulative sum by two triangular products: less to compile than a scan, and exact below 2**24.
-
-    Examples
-    --------
-    >>> _running_count(jnp.array([True, False, True])).tolist()
-    [1, 1, 2]
-    """
+    """Cumulative sum by two triangular products: less to compile than a scan, and exact below 2**24."""
     width = 1 << ((max(len(given) - 1, 1).bit_length() + 1) // 2)
     table = jnp.pad(given.astype(jnp.float32), (0, -len(given) % width)).reshape(-1, width)
     within = jnp.matmul(table, jnp.triu(jnp.ones((width, width))), precision=lax.Precision.HIGHEST)

@@ -42,19 +42,10 @@ def gibbs(
     """Draws from every case's posterior under Plackett-Luce, and statistics by (chain, draw, case).
 
     Statistics are the log posterior density ``lp`` in log-ratio coordinates and, of a mixture of priors, the number of
-    the ``head`` whose prior it is.
-
-    Parameters
-    ----------
-    reliability
-        How often every annotation counts, a whole number.
-    chains, warmup, draws
-        Chains per case, sweeps of each to forget its start, and draws to keep; see :func:`sweeps_per_draw`.
-    heads
-        Instead of one Dirichlet prior for each case, a mixture of several; ``concentration`` is then that of any of
-        them.
-    shapes, of_cases
-        Shapes by :func:`gibbs_shapes` and number of all cases, if these are a shard of them.
+    the ``head`` whose prior it is. ``reliability`` is how often every annotation counts, a whole number; ``warmup`` the
+    sweeps of each chain to forget its start, and ``draws`` those to keep, see :func:`sweeps_per_draw`. With ``heads``,
+    cases have a mixture of Dirichlet priors instead of one, and ``concentration`` is that of any of them. ``shapes``,
+    by :func:`gibbs_shapes`, and ``of_cases`` are the shapes and the number of all cases, if these are a shard of them.
     """
 
     def run(data: CaseData, keys: Key[Array, " case"]) -> tuple[Array, Array, Array]:

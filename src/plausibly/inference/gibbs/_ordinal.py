@@ -23,16 +23,7 @@ _TURNS = 40  # of stochastic EM
 
 @dataclass(frozen=True)
 class Categories:
-    """Values that scores take, and the cutpoints between them.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from plausibly.annotations import Annotations
-    >>> scores = Annotations.from_scores(pd.DataFrame({"case": [1, 1], "annotator": ["a", "b"], "score": [0, 2]}))
-    >>> Categories.of(scores, "midpoints").cuts.tolist()
-    [-inf, 1.0, inf]
-    """
+    """Values that scores take, and the cutpoints between them."""
 
     values: Float[np.ndarray, " value"]  #: distinct scores, ascending
     cuts: Float[np.ndarray, " value+1"]  #: from minus to plus infinity

@@ -43,22 +43,12 @@ def nuts(
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
     """Draws from every case's posterior by NUTS, and statistics of the trajectories by (chain, draw, case).
 
-    Parameters
-    ----------
-    program, arguments
-        The model, and its numerical arguments, such as the reliability.
-    chains, warmup, draws
-        Chains per case, and iterations of each.
-    target_acceptance, max_tree_depth
-        See :class:`plausibly.inference.nuts._sampler.Sampler`.
-    pooled
-        Whether the program's likelihood is a sum over draws, see :func:`bucket_cases`.
-    buckets
-        The cases as the program sees them, if it is not a program of partial rankings.
-    gaps
-        Whether the program is told how annotators order the slots, see :class:`plausibly.distributions.Gaps`.
-    shapes, of_cases
-        Shapes by :func:`nuts_shapes` and number of all cases, if these are a shard of them.
+    ``program`` and ``arguments`` are the model and its numerical arguments, such as the reliability; chains are per
+    case, ``warmup`` and ``draws`` per chain; :class:`plausibly.inference.nuts._sampler.Sampler` has the rest of the
+    settings. ``pooled``: the program's likelihood is a sum over draws, see :func:`bucket_cases`; ``buckets`` are the
+    cases as the program sees them, if it is not a program of partial rankings; ``gaps``: the program is told how
+    annotators order the slots, see :class:`plausibly.distributions.Gaps`. ``shapes``, by :func:`nuts_shapes`, and
+    ``of_cases`` are the shapes and the number of all cases, if these are a shard of them.
     """
 
     def build(data: CaseData) -> Seated:
