@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import plausibly as pb
 from plausibly.agreement import weighted_reliability
-from plausibly.agreement._one_coin import OneCoin
+from plausibly.agreement._votes import OneCoin
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError
 
 TABLE = pd.DataFrame(

@@ -4,19 +4,19 @@ from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse
-from jaxtyping import Int, UInt64
+from jaxtyping import Int
 from pandas.util import hash_array
 from scipy.sparse.csgraph import connected_components
 
 from plausibly._memory import runs
 from plausibly.annotations import Annotations
-from plausibly.audit._finding import HANDFUL, SHOWN, Finding, known_names
+from plausibly.audit._finding import HANDFUL, SHOWN, Finding, Prints, known_names
 
 _BY_CHANCE = 0.5  # how many annotators (pairs) may be expected by chance to do what is reported of them
 _PAIRS = 2**22  # of annotators, held at once
 
 
-def of_annotators(annotations: Annotations, prints: UInt64[np.ndarray, " annotation"]) -> Iterator[Finding]:
+def of_annotators(annotations: Annotations, prints: Prints) -> Iterator[Finding]:
     n = np.diff(annotations.case_start)
     alone = np.flatnonzero(n == 1)
     yield Finding("one-annotator cases", len(alone), annotations.n_cases, annotations.cases[alone[:SHOWN]].tolist())
@@ -39,9 +39,7 @@ def of_annotators(annotations: Annotations, prints: UInt64[np.ndarray, " annotat
 
 
 def _constant(
-    who: Int[np.ndarray, " annotation"],
-    prints: UInt64[np.ndarray, " annotation"],
-    n_cases: Int[np.ndarray, " annotator"],
+    who: Int[np.ndarray, " annotation"], prints: Prints, n_cases: Int[np.ndarray, " annotator"]
 ) -> Int[np.ndarray, " found"]:
     """Find annotators of one answer: three times or more, and not to be expected of anyone by chance."""
     if not len(who):
@@ -56,7 +54,7 @@ def _constant(
     return same[share ** n_cases[same] * len(n_cases) < _BY_CHANCE]
 
 
-def _identical(annotations: Annotations, prints: UInt64[np.ndarray, " annotation"]) -> list[tuple[int, int]]:
+def _identical(annotations: Annotations, prints: Prints) -> list[tuple[int, int]]:
     """Find pairs of annotators who agree on all cases they share, and do not owe it to agreement in general.
 
     The frequency of agreement is that of all other pairs. Pairs who only ever gave one answer are constant instead.

@@ -9,6 +9,8 @@ from pandas.util import hash_array
 
 from plausibly.annotations import Annotations
 
+Prints = UInt64[np.ndarray, " annotation"]  # a number for every annotation
+
 SHOWN = 3  #: examples
 HANDFUL = 5  #: cases, below which little can be said of an annotator
 LONG_TIE = 10  #: classes, above which a tie is extreme however many classes there are
@@ -83,7 +85,7 @@ def known_names(annotations: Annotations) -> np.ndarray:
     return annotations.annotators[:0] if annotations.anonymous else annotations.annotators
 
 
-def fingerprints(annotations: Annotations) -> UInt64[np.ndarray, " annotation"]:
+def fingerprints(annotations: Annotations) -> Prints:
     """Return a number for every annotation that two share if, and almost certainly only if, they say the same."""
     entry = annotations.entry_block.astype(np.uint64) * np.uint64(annotations.n_classes) + np.uint64(1)
     hashed = hash_array(entry + annotations.entry_class.astype(np.uint64))

@@ -5,10 +5,9 @@ import unicodedata
 from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import UInt64
 
 from plausibly.annotations import Annotations
-from plausibly.audit._finding import SHOWN, Finding, known_names
+from plausibly.audit._finding import SHOWN, Finding, Prints, known_names
 
 _SEPARATORS = re.compile(r"(?<=[^\W\d_])[\s_.\-]+(?=[^\W_])|(?<=[^\W_])[\s_.\-]+(?=[^\W\d_])")
 _WORD = re.compile(r"[^\W\d_]{5,}")  # shorter words are often a letter apart without being typos
@@ -84,7 +83,7 @@ def _numbered(names: list[str]) -> dict[int, int]:
     return found
 
 
-def repeated_annotations(annotations: Annotations, prints: UInt64[np.ndarray, " annotation"]) -> Finding:
+def repeated_annotations(annotations: Annotations, prints: Prints) -> Finding:
     """Find what one annotator said of one case several times, under two names."""
     seconds = _numbered(known_names(annotations).tolist())
     who, case = annotations.annotation_annotator, annotations.annotation_case

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import Int, UInt64
+from jaxtyping import Int
 from pandas.util import hash_array
 
 from plausibly.annotations import Annotations
 from plausibly.annotations._shown import shown
-from plausibly.audit._finding import LONG_TIE, SHOWN, Finding
+from plausibly.audit._finding import LONG_TIE, SHOWN, Finding, Prints
 
 
 def of_rankings(annotations: Annotations) -> Iterator[Finding]:
@@ -39,7 +39,7 @@ def of_rankings(annotations: Annotations) -> Iterator[Finding]:
     yield Finding("extreme ties", len(tied), annotations.n_annotations, _places(annotations, tied[:SHOWN]))
 
 
-def identical_cases(annotations: Annotations, prints: UInt64[np.ndarray, " annotation"]) -> Finding:
+def identical_cases(annotations: Annotations, prints: Prints) -> Finding:
     said = prints
     if not annotations.anonymous:
         said = hash_array(prints) + annotations.annotation_annotator.astype(np.uint64)

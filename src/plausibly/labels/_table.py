@@ -113,8 +113,16 @@ def in_memory(source: Any, needed: Sequence[str]) -> dict[str, Column]:
             lengths = ", ".join(f"{name!r} {len(column)}" for name, column in columns.items())
             raise AnnotationError(f"the columns differ in length ({lengths}); give each a cell per row")
         return columns
+    if isinstance(source, Mapping) and "annotator" not in needed:
+        return {"case": list(source), needed[-1]: list(source.values())}
     if isinstance(source, Mapping):
-        return _of_nested(source, needed)
+        for case, of_case in source.items():
+            if not isinstance(of_case, Mapping):
+                raise AnnotationError(
+                    f"case {case!r}: the labels of a case are a mapping from annotator to label, got {show(of_case)}; "
+                    "write {case: {annotator: label}}, or give columns"
+                )
+        source = [(case, annotator, label) for case, said in source.items() for annotator, label in said.items()]
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
         return _of_list(source, needed)
     raise AnnotationError(
@@ -158,21 +166,6 @@ def to_objects(values: Iterable[Any]) -> np.ndarray:
     for place, value in enumerate(listed):
         array[place] = value
     return array
-
-
-def _of_nested(source: Mapping, needed: Sequence[str]) -> dict[str, Column]:
-    """Read ``{case: {annotator: label}}``, or ``{case: label}``."""
-    if "annotator" not in needed:
-        return {"case": list(source), needed[-1]: list(source.values())}
-    rows = []
-    for case, given in source.items():
-        if not isinstance(given, Mapping):
-            raise AnnotationError(
-                f"case {case!r}: the labels of a case are a mapping from annotator to label, got {show(given)}; "
-                "write {case: {annotator: label}}, or give columns"
-            )
-        rows += [(case, annotator, label) for annotator, label in given.items()]
-    return _of_list(rows, needed)
 
 
 def _of_list(source: Sequence, needed: Sequence[str]) -> dict[str, Column]:

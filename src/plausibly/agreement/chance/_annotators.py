@@ -12,6 +12,8 @@ from plausibly.agreement.chance._compared_pairs import ComparedPairs
 from plausibly.agreement.chance._copies import find_copies
 from plausibly.agreement.chance._pair_distances import distances_of
 
+Groups, Values = Int[np.ndarray, " row"], Float[np.ndarray, " row"]
+
 LEAST = 8  #: cases shared with others, below which nobody is judged
 TOO_FEW, NO_BETTER = "too few", "no better than chance"
 _LEVEL = 0.01  # of the test against chance
@@ -165,9 +167,7 @@ def _flags(gains: list[tuple[np.ndarray, np.ndarray]], n: Int[np.ndarray, " anno
     return np.select([(n < LEAST) | unclear, at_chance], [TOO_FEW, NO_BETTER], "").astype(object)
 
 
-def _mean_and_error(
-    group: Int[np.ndarray, " row"], values: Float[np.ndarray, " row"], n_groups: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _mean_and_error(group: Groups, values: Values, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
     """Mean by group and its standard error; NaN without rows, or with one."""
     n = np.bincount(group, minlength=n_groups)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -175,9 +175,7 @@ def _mean_and_error(
         return mean, np.sqrt(np.bincount(group, (values - mean[group]) ** 2, n_groups) / (n - 1) / n)
 
 
-def _mean(
-    group: Int[np.ndarray, " row"], values: Float[np.ndarray, " row"], weight: Float[np.ndarray, " row"], n: int
-) -> np.ndarray:
+def _mean(group: Groups, values: Values, weight: Values, n: int) -> np.ndarray:
     """Weighted mean by group; NaN without a row."""
     total = np.bincount(group, weight, n)
     return np.divide(np.bincount(group, weight * values, n), total, out=np.full(n, np.nan), where=total > 0)

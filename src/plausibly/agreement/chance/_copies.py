@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from plausibly.agreement._case_pairs import pairs_of_others
-from plausibly.agreement._one_coin import OneCoin
+from plausibly.agreement._votes import OneCoin
 from plausibly.labels._container import Labels
 
 LEAST_SHARED = 5  #: labels of the same cases, below which nobody is said to copy

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from plausibly.agreement._case_pairs import check_single_labels, check_two_annotators
-from plausibly.agreement._majority import agreement_with_others, count_votes, share_of_top
+from plausibly.agreement._votes import agreement_with_others, count_votes, share_of_top
 from plausibly.agreement.discrepancy._delta import Delta, find_delta
 from plausibly.agreement.discrepancy._discrepancy_ratio import comparable, discrepancy_ratio
 from plausibly.agreement.discrepancy._label_sets import ratio_of
@@ -73,7 +73,7 @@ def others_consensus_ratio(labels: Any, predictions: Any, distance: str = "nomin
         apart = (own - (total[case] - own) / np.maximum(n[case] - 1, 1)) ** 2
         consensus = total / np.maximum(n, 1)
     else:
-        votes = count_votes(case, own, len(n), _n_classes(own, predicted))
+        votes = _votes(labels, own, predicted)
         apart = 1 - np.nan_to_num(agreement_with_others(case, own, *votes.shape))
     alpha = _mean_of_means(apart[counts[case]], case[counts[case]])
     for name, (model_case, said) in predicted.items():
@@ -102,7 +102,7 @@ def relative_f1(labels: Any, predictions: Any) -> dict[str, float]:
     """
     labels, counts, own, predicted = _single_labels(labels, predictions, Delta("nominal"))
     case, annotator = labels.case, labels.annotator
-    votes = count_votes(case, own, len(counts), _n_classes(own, predicted))
+    votes = _votes(labels, own, predicted)
     kept = counts[case]
     by_annotator = []
     for person in np.unique(annotator[kept]):
@@ -131,9 +131,10 @@ def _single_labels(labels: Any, predictions: Any, delta: Delta) -> tuple:
     return labels, counts, parts[0], predicted
 
 
-def _n_classes(own: np.ndarray, predicted: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> int:
-    """Number of different labels, of annotators and models."""
-    return 1 + max(int(codes.max()) for codes in (own, *(codes for _, codes in predicted.values())))
+def _votes(labels: Labels, own: np.ndarray, predicted: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Count the votes of each case for every label that an annotator or a model gives."""
+    n_classes = 1 + max(int(codes.max()) for codes in (own, *(codes for _, codes in predicted.values())))
+    return count_votes(labels.case, own, len(labels.cases), n_classes)
 
 
 def _mean_of_means(values: np.ndarray, group: np.ndarray) -> float:

@@ -16,6 +16,8 @@ from plausibly.agreement._case_pairs import pairs_across, pairs_within
 from plausibly.agreement.discrepancy._delta import Compare, Delta
 from plausibly.labels._container import Labels
 
+PerSet = Float[np.ndarray, " set"]
+
 
 @dataclass(frozen=True)
 class LabelSets:
@@ -44,7 +46,7 @@ class LabelSets:
 
 def discrepancy_to_others(
     labels: Labels, values: np.ndarray, sets: LabelSets, delta: Delta, compare: Compare, progress: Progress
-) -> Float[np.ndarray, " set"]:
+) -> PerSet:
     r"""Sum a set's discrepancies to all other sets of its case, :math:`\sum_{j' \ne j} \psi(Y_j, Y_{j'})`.
 
     `values` are the labels in the form that `delta` compares, and `compare` its function of pairs of them.
@@ -71,7 +73,7 @@ def discrepancy_to_model(
     sets: LabelSets,
     compare: Compare,
     progress: Progress,
-) -> Float[np.ndarray, " set"]:
+) -> PerSet:
     r"""Discrepancy of a model's predictions to every set of labels, :math:`\psi(m, Y_j)`; NaN without a prediction.
 
     Predictions are in the order of their cases, several of a case allowed; `offset` is the index of the first one in
@@ -86,7 +88,7 @@ def discrepancy_to_model(
     return np.divide(total, n_pairs, out=np.full(len(total), np.nan), where=n_pairs > 0)
 
 
-def mean_by_case(values: Float[np.ndarray, " set"], sets: LabelSets) -> Float[np.ndarray, " case"]:
+def mean_by_case(values: PerSet, sets: LabelSets) -> Float[np.ndarray, " case"]:
     """Mean over the sets of each case; NaN without one."""
     n = sets.n_annotators
     return np.divide(np.bincount(sets.case, values, len(n)), n, out=np.full(len(n), np.nan), where=n > 0)
@@ -113,9 +115,7 @@ def ratio_of(model: Any, annotators: Any) -> np.ndarray:
     return np.divide(model, annotators, out=alike, where=annotators > 0)
 
 
-def taken_out(
-    sets: LabelSets, to_others: Float[np.ndarray, " set"], n_annotators: int
-) -> Float[csr_array, "case statistic"]:
+def taken_out(sets: LabelSets, to_others: PerSet, n_annotators: int) -> Float[csr_array, "case statistic"]:
     """Discrepancies of every annotator as a model of the others, by case, each in a column for every annotator.
 
     In cases with two others, since fewer have no discrepancy of their own: the discrepancy to the others, theirs to
@@ -132,7 +132,7 @@ def taken_out(
     return csr_array((values[there], (sets.case[place], columns)), shape=shape)
 
 
-def _among_others(sets: LabelSets, to_others: Float[np.ndarray, " set"]) -> Float[np.ndarray, " set"]:
+def _among_others(sets: LabelSets, to_others: PerSet) -> PerSet:
     """Discrepancy among the others of a set's case; 0 where there are not two."""
     n, total = sets.n_annotators[sets.case], np.bincount(sets.case, to_others)[sets.case]
     # A case of which one annotator is taken out leaves a sum of nothing where the others agree.
@@ -141,7 +141,7 @@ def _among_others(sets: LabelSets, to_others: Float[np.ndarray, " set"]) -> Floa
 
 
 def without_each(
-    sets: LabelSets, to_others: Float[np.ndarray, " set"], to_models: Sequence[Float[np.ndarray, " set"]], people: int
+    sets: LabelSets, to_others: PerSet, to_models: Sequence[PerSet], people: int
 ) -> tuple[Float[np.ndarray, "annotator 1+model"], Float[np.ndarray, " annotator"]]:
     """Sum discrepancies over the cases that two annotators are left of, as if an annotator had never taken part.
 

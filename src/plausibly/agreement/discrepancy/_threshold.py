@@ -163,10 +163,8 @@ def _scores(scores: Any, labels: Labels, needed: np.ndarray) -> np.ndarray:
     return by_case
 
 
-def _curve(
-    scores: Float[np.ndarray, " case"], discrepancies: Float[np.ndarray, "case 3"]
-) -> tuple[Float[np.ndarray, " threshold"], Float[np.ndarray, " threshold"]]:
-    """Compute Δ at every threshold by cumulative sums over the cases in order of their scores."""
+def _curve(scores: Float[np.ndarray, " case"], discrepancies: Float[np.ndarray, "case 3"]) -> tuple:
+    """Thresholds, and Δ at each, by cumulative sums over the cases in order of their scores."""
     order: Int[np.ndarray, " case"] = np.argsort(scores, kind="stable")
     ordered, (annotators, negative, positive) = scores[order], discrepancies[order].T
     below = np.concatenate([[0.0], np.cumsum(negative)])

@@ -12,7 +12,7 @@ from plausibly._arviz import Posterior
 from plausibly._progress import Progress
 from plausibly.aggregation import aggregate, unjudged
 from plausibly.aggregation._inferred_reliability import infer_reliability
-from plausibly.agreement._majority import count_votes, share_of_top
+from plausibly.agreement._votes import count_votes, share_of_top
 from plausibly.annotations import Annotations
 from plausibly.annotations._shown import shown
 from plausibly.bootstrap import interval

@@ -15,11 +15,13 @@ from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
 from plausibly.annotations._names import some
 from plausibly.labels._container import Labels
 
+Truth = Float[np.ndarray, "case class"]
+
 #: What is mentioned: votes that are probably wrong, tied votes, recall lost.
 WRONG, TIED, RECALL = 0.03, 0.1, 0.15
 
 
-def shared_error(truth: Float[np.ndarray, "case class"], answers: Answers, fit: Fit, model: str) -> str | None:
+def shared_error(truth: Truth, answers: Answers, fit: Fit, model: str) -> str | None:
     """Whether a model repeats what the votes get wrong.
 
     `truth` are the posterior means of the true classes, without the model.
@@ -51,9 +53,7 @@ def shared_error(truth: Float[np.ndarray, "case class"], answers: Answers, fit: 
     )
 
 
-def base_rate(
-    truth: Float[np.ndarray, "case class"], answers: Answers, test: AlternativeAnnotatorTest, model: str
-) -> str | None:
+def base_rate(truth: Truth, answers: Answers, test: AlternativeAnnotatorTest, model: str) -> str | None:
     """Whether a frequent class explains the agreement: a constant answer does as well, and rare classes are missed."""
     share = answers.votes.mean(axis=0)
     most = int(share.argmax())
@@ -69,12 +69,11 @@ def base_rate(
         return None
     classes = answers.annotations.classes
     worst = np.flatnonzero(present)[recall.argmin()]
-    would = "would pass the alternative annotator test" if passed else "would not pass the alternative annotator test"
     return (
         f"Base rates: {str(classes[most])!r} is the answer in {100 * share[most]:.0f} % of the cases. Giving "
-        f"this answer in every case {would} and yield a discrepancy ratio of {ratio:.2f}. {model} is right in "
-        f"{100 * accuracy:.0f} % of all cases, but finds only {100 * recall.min():.0f} % of {str(classes[worst])!r} "
-        f"(mean over classes {100 * balanced:.0f} %)"
+        f"this answer in every case would {'' if passed else 'not '}pass the alternative annotator test and yield a "
+        f"discrepancy ratio of {ratio:.2f}. {model} is right in {100 * accuracy:.0f} % of all cases, but finds only "
+        f"{100 * recall.min():.0f} % of {str(classes[worst])!r} (mean over classes {100 * balanced:.0f} %)"
     )
 
 
@@ -128,11 +127,7 @@ def unknown_labels(labels: Labels, said: np.ndarray, model: str) -> str | None:
 
 
 def reasons_of(
-    truth: Float[np.ndarray, "case class"] | None,
-    answers: Answers,
-    fit: Fit,
-    test: AlternativeAnnotatorTest,
-    model: str,
+    truth: Truth | None, answers: Answers, fit: Fit, test: AlternativeAnnotatorTest, model: str
 ) -> dict[str, str]:
     """All reasons that apply to a model, by name; `truth` are posterior means of true classes, without the model."""
     found = {"copy": copied(answers, test, model)}

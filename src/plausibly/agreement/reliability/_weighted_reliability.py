@@ -10,18 +10,8 @@ from jaxtyping import Float, Int
 from plausibly._arviz import Posterior
 from plausibly._progress import Progress
 from plausibly.agreement._case_pairs import BLOCK, check_single_labels, check_two_annotators, pairs_within
-from plausibly.agreement._majority import agreement_with_others
-from plausibly.agreement.reliability._inputs import (
-    COLUMN,
-    NAMES,
-    beyond_chance,
-    chance_of,
-    default_competence,
-    mean_by_annotator,
-    read_accuracies,
-    read_confidence,
-    read_truth,
-)
+from plausibly.agreement._votes import agreement_with_others
+from plausibly.agreement.reliability import _inputs as inputs
 from plausibly.agreement.reliability._rasch import accuracy_draws, sample_rasch
 from plausibly.agreement.reliability._resampling import by_judgement, by_latent_truth, resampling
 from plausibly.agreement.reliability._result import WeightedReliability
@@ -132,25 +122,25 @@ def weighted_reliability(
     (0.667, 0.649)
     """
     if competence is None:
-        competence = default_competence(truth is not None)
-    name = competence if isinstance(competence, str) and competence in NAMES else "given"
+        competence = inputs.default_competence(truth is not None)
+    name = competence if isinstance(competence, str) and competence in inputs.NAMES else "given"
     if truth is None and name == "known":
         raise ArgumentError('competence="known" needs the true labels: pass truth=.')
     if truth is not None and name not in ("known", "rasch"):
         raise ArgumentError(f"truth is for known competence and for rasch, but competence={competence!r} was given.")
     columns = [confidence] if isinstance(confidence, str) else []
-    labels = Labels.of(labels, columns=columns, optional=(COLUMN,))
+    labels = Labels.of(labels, columns=columns, optional=(inputs.COLUMN,))
     names, code = labels.coded
     check_single_labels(labels)
     check_two_annotators(labels, np.diff(labels.start))
-    given = read_confidence(labels, confidence, scale)
+    given = inputs.read_confidence(labels, confidence, scale)
     if wrong_labels not in ("spread", "published"):
         raise ArgumentError(f"wrong_labels must be one of spread, published, but {wrong_labels!r} was given.")
-    certainty = beyond_chance(given, chance_of(code, names, chance, n_classes))
+    certainty = inputs.beyond_chance(given, inputs.chance_of(code, names, chance, n_classes))
     n_labels = 2 if wrong_labels == "published" else max(n_classes or len(names), 2)
     posterior = reweighted = None
     if name == "given":
-        accuracy = read_accuracies(labels, competence)
+        accuracy = inputs.read_accuracies(labels, competence)
     elif name == "one-coin":
         by_annotator, reweighted = by_latent_truth(labels, code, max(n_classes or len(names), 2))
         accuracy = by_annotator[labels.annotator]
@@ -158,14 +148,14 @@ def weighted_reliability(
         if truth is None:
             judged = agreement_with_others(labels.case, code, len(labels.cases), len(names))
         else:
-            judged = read_truth(labels, names, code, truth)
+            judged = inputs.read_truth(labels, names, code, truth)
         if name == "rasch":
             accuracy = None
             posterior = sample_rasch(
                 labels, judged, draws=draws, chains=chains, warmup=warmup, seed=seed, progress=progress
             )
         else:
-            accuracy, reweighted = mean_by_annotator(labels, judged), by_judgement(labels, judged)
+            accuracy, reweighted = inputs.mean_by_annotator(labels, judged), by_judgement(labels, judged)
     n_draws = 1 if posterior is None else draws * chains
     with Progress(progress and n_draws * int(_n_pairs(labels).sum()) > _SLOW) as bars:
         reliability, mean_accuracy = _reliability(labels, code, certainty, accuracy, posterior, n_labels, bars)

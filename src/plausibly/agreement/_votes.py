@@ -1,4 +1,4 @@
-"""Accuracies of annotators where the true labels are not known, by expectation maximisation."""
+"""Who is right by the labels of others: majorities, and accuracies where the true labels are not known."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -6,8 +6,39 @@ from scipy.sparse import csr_array
 
 from plausibly.labels._container import Labels
 
+Indices = Int[np.ndarray, " label"]
+
 _SWEEPS, _START = 60, 0.7
 _LEAST, _MOST = 0.01, 0.99
+
+
+def count_votes(case: Indices, code: Indices, n_cases: int, n_classes: int) -> Int[np.ndarray, "case class"]:
+    """Count the labels of each kind in each case."""
+    return np.bincount(case * n_classes + code, minlength=n_cases * n_classes).reshape(n_cases, n_classes)
+
+
+def share_of_top(votes: Int[np.ndarray, "*case class"]) -> Float[np.ndarray, "*case class"]:
+    """Distribution of the majority: even over the labels that have most votes."""
+    top = votes == votes.max(axis=-1, keepdims=True)
+    return top / top.sum(axis=-1, keepdims=True)
+
+
+def agreement_with_others(
+    case: Indices, code: Indices, n_cases: int, n_classes: int, part: int = 1 << 16
+) -> Float[np.ndarray, " label"]:
+    """Share of every label in the majority of the other labels of its case; NaN if there are none.
+
+    An annotator labels a case once. Labels are compared `part` at a time.
+    """
+    votes = count_votes(case, code, n_cases, n_classes)
+    out = np.empty(len(case))
+    for first in range(0, len(case), part):
+        at = slice(first, first + part)
+        others, place = votes[case[at]], np.arange(len(case[at]))
+        others[place, code[at]] -= 1
+        alone = others.sum(axis=1) == 0
+        out[at] = np.where(alone, np.nan, share_of_top(others)[place, code[at]])
+    return out
 
 
 class OneCoin:
