@@ -33,8 +33,11 @@ app(standalone_mode=False)
 """
 
 
-def test_the_package_alone_imports_nothing_slow():
+def test_the_package_alone_imports_nothing_slow_and_functions_keep_their_names():
     assert imported("import plausibly; plausibly.__version__; dir(plausibly); plausibly.plots") == set()
+    names = "report, plausibly.audit, plausibly.agreement.agreement"
+    code = "import plausibly.report._page, plausibly.audit._audit, plausibly.agreement.chance._agreement"
+    assert python(f"{code}\nprint(*map(callable, [plausibly.{names}]))").split() == ["True"] * 3
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])
@@ -69,9 +72,3 @@ def test_all_names_are_there(name):
     assert set(package.__all__) <= set(dir(package))
     for attribute in package.__all__:
         assert getattr(package, attribute) is not None
-
-
-def test_a_function_keeps_its_name_when_its_folder_is_imported():
-    names = "report, plausibly.audit, plausibly.agreement.agreement"
-    code = "import plausibly.report._page, plausibly.audit._audit, plausibly.agreement.chance._agreement"
-    assert python(f"{code}\nprint(*map(callable, [plausibly.{names}]))").split() == ["True"] * 3

@@ -15,7 +15,7 @@ def terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
 
 
-def test_a_terminal_shows_what_is_done_and_how_much_of_it(terminal, capsys):
+def test_terminals_show_what_is_done_at_once_and_how_much_of_it(terminal, capsys):
     with Progress() as bars:
         advance = bars.task("Drawing", 3, "figures")
         advance(2)
@@ -26,9 +26,6 @@ def test_a_terminal_shows_what_is_done_and_how_much_of_it(terminal, capsys):
     shown = capsys.readouterr().err
     assert "Drawing" in shown
     assert "2/3" in shown
-
-
-def test_steps_that_overlap_share_the_screen(terminal, capsys):
     with Progress() as bars:
         bars.task("Drawing", 3, "figures")
         with Progress() as others:
@@ -37,6 +34,9 @@ def test_steps_that_overlap_share_the_screen(terminal, capsys):
         assert [task.description for task in bars._bars.tasks if task.visible] == ["Drawing"]
         assert bars._bars.live.is_started
     assert not bars._bars.live.is_started
+    with Progress() as bars:
+        bars.task("Sampling", 0, "cases")(0)
+        assert not bars._bars.tasks
 
 
 @pytest.fixture
@@ -85,12 +85,6 @@ def test_lines_on_a_long_step_become_rarer(clock, capsys):
     assert done == [30, 60, 120, 240, 480, 960, 1560, 2160, 2760, 3360]
     assert first[1] == "Sampling: 60 of 3,600 cases in 1:00 min, about 59:00 min left"
     assert last == "Sampling: 3,600 cases in 1:00 h"
-
-
-def test_work_of_no_parts_has_no_bar(terminal, capsys):
-    with Progress() as bars:
-        bars.task("Sampling", 0, "cases")(0)
-        assert not bars._bars.tasks
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is kept by default")

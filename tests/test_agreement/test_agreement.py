@@ -188,7 +188,7 @@ def test_a_bootstrap_weighs_pairs_as_if_cases_were_repeated(weighting, cross):
         assert parts.across.resampled(np.ones(len(drawn))).tolist() == parts.across.count.tolist()
 
 
-def test_intervals_cover_and_shrink():
+def test_intervals_cover_shrink_and_bear_joined_levels(monkeypatch):
     rng = np.random.default_rng(2)
 
     def simulated(n):
@@ -204,9 +204,6 @@ def test_intervals_cover_and_shrink():
     assert 1.4 < widths[20] / widths[80] < 3
     assert list(tables[0].index) == ["alpha", "ks_superiority", "ks_statistic", "sigma"]
     assert (tables[0]["lower"] <= tables[0]["upper"]).all()
-
-
-def test_joined_levels_change_intervals_little(monkeypatch):
     rows = [(f"{i}", f"{j}", i % 7 + np.sin(13 * i + j)) for i in range(25) for j in range(4)]
     found = agreement(rows, "interval")
     exact = found.interval(replicates=30, **QUIET)

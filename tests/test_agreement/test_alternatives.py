@@ -73,7 +73,7 @@ def test_relative_f1_is_that_of_scikit_learn_and_counts_ties_in_part():
     assert relative_f1({"p": {"a": 1, "b": 0}}, {"A": {"p": 1}}) == {"A": np.inf}
 
 
-def test_a_skipper_biases_means_by_annotator_first():
+def test_alternatives_are_biased_by_skippers_and_numbers_of_annotators():
     """Easy cases have no discrepancy, hard ones are coin tosses; one annotator does only the easy ones.
 
     The model tosses coins, too, so it is as far from the annotators as they are from each other.
@@ -88,9 +88,6 @@ def test_a_skipper_biases_means_by_annotator_first():
     # Errors of the model where nobody else errs weigh more in the wrong average.
     errs = {"A": {i: label if hard[i] or i % 20 else 1 for i, label in said.items()}}
     assert annotator_first_ratio(rows, errs)["A"] > discrepancy_ratio(rows, errs).ratio["A"] + 0.05
-
-
-def test_only_the_discrepancy_ratio_stays_where_it_is_as_annotators_are_added():
     ratios, f1, consensus = [], [], []
     for n in (3, 5, 10, 20):
         noise = simulate_label_noise(n_annotators=n, swap=1 / 9, models=(0.9,))

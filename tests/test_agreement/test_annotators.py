@@ -37,7 +37,7 @@ def test_planted_annotators_are_flagged_and_no_others(kind):
     assert (np.diff(rest) >= 0).all()
 
 
-def test_distances_are_those_of_their_definitions():
+def test_distances_are_those_of_their_definitions_whatever_the_names():
     rows = noisy(30, [0.9, 0.8, 0.5, 0.2])
     found = agreement(rows, progress=False)
     table = found.annotators().set_index("annotator")
@@ -51,9 +51,15 @@ def test_distances_are_those_of_their_definitions():
     # Of complete labels every case is as hard for all: agreement is alpha by annotator.
     expected = 1 - table["distance"] / float(found.expected)
     assert table["agreement"].to_numpy() == pytest.approx(expected.to_numpy(), abs=0.02)
+    rows = noisy(40, [0.9, 0.6, 0.8, 0.1])
+    before = table_of(rows)
+    renamed = [(f"case {i}", who, "wxyz"[label]) for i, who, label in rows[::-1]]
+    after = table_of(renamed).loc[before.index]
+    pd.testing.assert_series_equal(before["agreement"], after["agreement"], atol=0.02)
+    assert before["flag"].tolist() == after["flag"].tolist()
 
 
-def test_an_annotator_of_hard_cases_is_not_bad_for_that():
+def test_hard_cases_and_few_labels_make_nobody_bad():
     """Two equally good annotators, one of whom labels hard cases alone; unadjusted they differ."""
     rng = np.random.default_rng(0)
     rows = []
@@ -68,9 +74,6 @@ def test_an_annotator_of_hard_cases_is_not_bad_for_that():
     assert raw > 0.4
     assert abs(difference) < 0.5 * raw
     assert table.loc["hard", "flag"] == ""
-
-
-def test_few_labels_are_said_to_be_few():
     rows = [*noisy(60, [0.9] * 4), *((i, "new", 0) for i in range(7))]
     assert table_of(rows).loc["new", "flag"] == TOO_FEW
     assert table_of(rows).index[-1] == "new"
@@ -104,15 +107,6 @@ def test_copies_are_told_from_labels_that_are_equal_for_other_reasons():
     table = table_of(rows + copies)
     assert table.loc["copier", "flag"] == "copies a2"
     assert (table.drop("copier")["flag"] == "").all()
-
-
-def test_names_and_order_of_labels_do_not_matter():
-    rows = noisy(40, [0.9, 0.6, 0.8, 0.1])
-    before = table_of(rows)
-    renamed = [(f"case {i}", who, "wxyz"[label]) for i, who, label in rows[::-1]]
-    after = table_of(renamed).loc[before.index]
-    pd.testing.assert_series_equal(before["agreement"], after["agreement"], atol=0.02)
-    assert before["flag"].tolist() == after["flag"].tolist()
 
 
 def test_annotations_and_scores_are_labels():

@@ -42,7 +42,7 @@ def literal(rows, model, delta):
     return alpha, mu
 
 
-def test_worked_on_paper_with_repeated_labels():
+def test_worked_on_paper_with_repeated_and_ordinal_labels():
     """Two cases; ann labels p twice.
 
     p: ann {1, 0}, bob {1}, cy {0}; the model says 1. Pairs: ann-bob ½, ann-cy ½, bob-cy 1, each in both orders:
@@ -60,6 +60,15 @@ def test_worked_on_paper_with_repeated_labels():
         assert result.by_case()["annotator_discrepancy"].to_dict() == pytest.approx({"p": 2 / 3, "q": 0})
     several = discrepancy_ratio({"p": {"a": 1.0, "b": 3.0}}, [("p", 1.0), ("p", 2.0)], "absolute")
     assert several.model_discrepancy == pytest.approx((0 + 2 + 1 + 1) / 4)
+    # Of 1, 2, 2, 5, 5 the middles of the ranks are ½, 2, 4; a model's 3 stands after the first three labels, at 3.
+    # α of p: (1.5² + 3.5² + 2²) / 3 = 18.5/3, of q: 2² = 4. A is at ½ and 4: μ = ((0 + 1.5² + 3.5²)/3 + 2²/2) / 2.
+    labels = {"p": {"a": 1, "b": 2, "c": 5}, "q": {"a": 2, "b": 5}}
+    one, other = {"A": {"p": 1, "q": 5}}, {"B": {"p": 3, "q": 3}}
+    result = discrepancy_ratio(labels, one | other, "ordinal")
+    assert result.annotator_discrepancy == pytest.approx((18.5 / 3 + 4) / 2)
+    assert result.model_discrepancy["A"] == pytest.approx((14.5 / 3 + 2) / 2)
+    assert result.model_discrepancy["B"] == pytest.approx(((2.5**2 + 1 + 1) / 3 + 1) / 2)
+    assert discrepancy_ratio(labels, one, "ordinal").ratio["A"] == result.ratio["A"]
 
 
 tables = st.lists(
@@ -225,7 +234,7 @@ class TestSimulation:
         assert upper - lower < 0.2
 
 
-def test_bootstrap_draws_clusters():
+def test_bootstrap_draws_clusters_and_covers_as_often_as_it_says():
     rng = np.random.default_rng(2)
     table = pd.DataFrame(
         {"case": np.repeat(np.arange(60), 3), "annotator": [0, 1, 2] * 60, "label": rng.integers(0, 2, 180)}
@@ -243,11 +252,8 @@ def test_bootstrap_draws_clusters():
     np.testing.assert_allclose(drawn["A"], mu / alpha)
     by_mapping = discrepancy_ratio(table, {"A": said}, clusters={str(i): i // 6 for i in range(60)})
     pd.testing.assert_frame_equal(drawn, by_mapping.replicates(300, seed=3, progress=False))
-
-
-def test_intervals_cover_as_often_as_they_say():
-    """95 % intervals of a model for which Δ is known, over 60 data sets: all but a few cover (4 or fewer misses in
-    10: binomial, 60 · 0.05 = 3 expected, 10 or more with probability 3e-4)."""
+    # 95 % intervals of a model for which Δ is known, over 60 data sets: all but a few cover (4 or fewer misses in
+    # 10: binomial, 60 · 0.05 = 3 expected, 10 or more with probability 3e-4).
     misses = 0
     for seed in range(60):
         noise = simulate_label_noise(300, 4, swap=0.2, models=(0.8,), seed=seed)
@@ -356,20 +362,6 @@ def test_distances_serve(delta, labels, said):
     assert result.annotator_discrepancy == pytest.approx(alpha, rel=1e-12)
     assert result.model_discrepancy["A"] == pytest.approx(mu, rel=1e-12)
     assert result.ratio["A"] == pytest.approx(mu / alpha, rel=1e-12)
-
-
-def test_ordinal_counts_the_annotators_labels():
-    """Of 1, 2, 2, 5, 5 the middles of the ranks are ½, 2, 4; a model's 3 stands after the first three labels, at 3.
-
-    α of p: (1.5² + 3.5² + 2²) / 3 = 18.5/3, of q: 2² = 4. A is at ½ and 4: μ = ((0 + 1.5² + 3.5²)/3 + (2² + 0)/2) / 2.
-    """
-    labels = {"p": {"a": 1, "b": 2, "c": 5}, "q": {"a": 2, "b": 5}}
-    one, other = {"A": {"p": 1, "q": 5}}, {"B": {"p": 3, "q": 3}}
-    result = discrepancy_ratio(labels, one | other, "ordinal")
-    assert result.annotator_discrepancy == pytest.approx((18.5 / 3 + 4) / 2)
-    assert result.model_discrepancy["A"] == pytest.approx((14.5 / 3 + 2) / 2)
-    assert result.model_discrepancy["B"] == pytest.approx(((2.5**2 + 1 + 1) / 3 + 1) / 2)
-    assert discrepancy_ratio(labels, one, "ordinal").ratio["A"] == result.ratio["A"]
 
 
 def test_cells_are_literals_where_labels_have_parts_and_text_where_a_word_is_among_them(tmp_path):

@@ -296,26 +296,22 @@ def test_latent_truth_has_the_greatest_likelihood():
     code = labels.coded[1]
     found = OneCoin(labels, code, np.full(3, 1 / 2)).accuracies(np.ones((1, len(labels.cases))), sweeps=500)[0]
 
-    def log_likelihood(accuracy, shares):
-        total = 0.0
+    def joint(accuracy, shares):
+        """Probability of the labels of each case together with each true one."""
+        by_case = []
         for i in range(len(labels.cases)):
             own = slice(labels.start[i], labels.start[i + 1])
             a, y = accuracy[labels.annotator[own]], code[own]
-            total += np.log(sum(shares[t] * np.where(y == t, a, (1 - a) / 2).prod() for t in range(3)))
-        return total
+            by_case.append([shares[t] * np.where(y == t, a, (1 - a) / 2).prod() for t in range(3)])
+        return np.array(by_case)
 
     def best(accuracy):
-        """With the shares of the labels that suit it."""
+        """Log-likelihood with the shares of the labels that suit it."""
         shares = np.full(3, 1 / 3)
         for _ in range(50):
-            given = np.zeros(3)
-            for i in range(len(labels.cases)):
-                own = slice(labels.start[i], labels.start[i + 1])
-                a, y = accuracy[labels.annotator[own]], code[own]
-                p = np.array([shares[t] * np.where(y == t, a, (1 - a) / 2).prod() for t in range(3)])
-                given += p / p.sum()
-            shares = given / given.sum()
-        return log_likelihood(accuracy, shares)
+            p = joint(accuracy, shares)
+            shares = (p / p.sum(axis=1, keepdims=True)).mean(axis=0)
+        return np.log(joint(accuracy, shares).sum(axis=1)).sum()
 
     there = best(found)
     for annotator in range(5):

@@ -57,6 +57,8 @@ def test_cross_fitting_chooses_on_other_clusters(data):
         own = scores[fold == number]
         said += list(zip(own["case"], np.where(own["score"] > chosen, "ill", "well"), strict=True))
     assert fitted.ratio == pytest.approx(discrepancy_ratio(labels, said).ratio)
+    with pytest.raises(ArgumentError, match="folds must lie between 2 and the number of clusters, 2, but 5 was given"):
+        threshold_curve(LABELS, {"p": 1, "q": 2}).cross_fitted()
 
 
 LABELS = {"p": {"a": 1, "b": 0}, "q": {"a": 1, "b": 1}}
@@ -78,8 +80,3 @@ TWICE = {"case": ["p", "p", "q"], "score": [1, 2, 3]}
 def test_faults_are_named(labels, scores, arguments, error, message):
     with pytest.raises(error, match=message):
         threshold_curve(labels, scores, **arguments)
-
-
-def test_folds_are_of_clusters():
-    with pytest.raises(ArgumentError, match="folds must lie between 2 and the number of clusters, 2, but 5 was given"):
-        threshold_curve(LABELS, {"p": 1, "q": 2}).cross_fitted()

@@ -26,7 +26,7 @@ def test_frames(frame):
     assert Annotations.from_counts(named).classes.tolist() == ["z", "x", "y"]
 
 
-def test_names_left_out_and_counts_that_come_back():
+def test_names_left_out_and_labels_of_persons_who_abstain():
     annotations = Annotations.from_counts(COUNTS)
     assert annotations.classes.tolist() == ["0", "1", "2"]
     assert annotations.cases.tolist() == ["0", "1"]
@@ -37,6 +37,18 @@ def test_names_left_out_and_counts_that_come_back():
     back = np.zeros_like(counts)
     np.add.at(back, (annotations.entry_case, annotations.entry_class), 1)
     np.testing.assert_array_equal(back, counts)
+    annotations = Annotations.from_labels(
+        np.array([[0, -1, 2], [1, 1, -1]]),
+        ["x", "y", "z"],
+        cases=["q", "p"],
+        annotators=["ann", "bob", "cyd"],
+        missing=-1,
+    )
+    assert not annotations.anonymous
+    assert annotations.to_rankings()["cases"] == {
+        "q": {"ann": [["x"]], "cyd": [["z"]]},
+        "p": {"ann": [["y"]], "bob": [["y"]]},
+    }
 
 
 def test_files(tmp_path):
@@ -50,21 +62,6 @@ def test_files(tmp_path):
     unnamed = Annotations.from_counts(COUNTS, classes=["x", "y", "z"])
     assert read_annotations(tmp_path / "a.npy", classes=["x", "y", "z"]) == unnamed
     assert read_annotations(tmp_path / "b.csv", classes=["x", "y", "z"]) == unnamed
-
-
-def test_labels_of_persons_who_abstain():
-    annotations = Annotations.from_labels(
-        np.array([[0, -1, 2], [1, 1, -1]]),
-        ["x", "y", "z"],
-        cases=["q", "p"],
-        annotators=["ann", "bob", "cyd"],
-        missing=-1,
-    )
-    assert not annotations.anonymous
-    assert annotations.to_rankings()["cases"] == {
-        "q": {"ann": [["x"]], "cyd": [["z"]]},
-        "p": {"ann": [["y"]], "bob": [["y"]]},
-    }
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def test_preflib_holds_votes(tmp_path_factory, annotations, form):
     assert back.classes.tolist() == annotations.classes.tolist()
 
 
-def test_one_case_is_a_file_counts_an_array_and_the_anonymous_are_numbered(tmp_path):
+def test_files_of_one_case_of_counts_and_of_the_anonymous_without_formulas(tmp_path):
     one = without_names(NAMED.select(["p"]))
     write_annotations(one, tmp_path / "p.toi")
     assert read_annotations(tmp_path / "p.toi") == one
@@ -109,9 +109,6 @@ def test_one_case_is_a_file_counts_an_array_and_the_anonymous_are_numbered(tmp_p
     assert table.columns.tolist() == ["case", "annotation", "class", "rank"]
     assert read_annotations(tmp_path / "a.csv", COUNTED.classes) == COUNTED
     assert Annotations.from_table(table, COUNTED.classes) == COUNTED
-
-
-def test_a_name_of_annotators_wins_and_formulas_do_not_stand_in_files(tmp_path):
     table = pd.DataFrame({"case": ["p"], "annotator": ["ann"], "annotation": [7], "class": ["x"]})
     assert not Annotations.from_table(table).anonymous
     evil = Annotations.from_rankings({"cases": {"=cmd|' /C calc'!A0": {"@SUM(1)": [["+x"], ["-1"], ["'=y"]]}}})
@@ -148,7 +145,7 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path, annotations, name, form,
     assert not list(tmp_path.rglob("*"))
 
 
-def test_convert_through_every_format(tmp_path):
+def test_convert_through_every_format_with_notes(tmp_path):
     write_annotations(COUNTED, tmp_path / "0.json")
     steps = [["1.csv"], ["2.parquet"], ["3.csv", "--as", "counts"], ["4.parquet", "--as", "counts"], ["5.json"]]
     steps += [["votes", "--as", "soi"], ["7.json"]]
@@ -159,6 +156,10 @@ def test_convert_through_every_format(tmp_path):
         assert as_votes(read_annotations(tmp_path / name)) == as_votes(COUNTED)
         before = name
     assert read_annotations(tmp_path / "5.json") == COUNTED
+    done = '{"result": [{"from_name": "c", "type": "choices", "value": {"choices": ["x"]}}], "completed_by": 1}'
+    (tmp_path / "e.json").write_text(f'[{{"id": 1, "annotations": [{done}, {{"was_cancelled": true}}]}}]')
+    result = succeed("convert", tmp_path / "e.json", tmp_path / "a.json", "--control", "c")
+    assert "e.json: left out: 1 cancelled annotations." in result.output
 
 
 def test_convert_says_where_classes_are_needed_and_forgets_names_if_told_to(tmp_path):
@@ -181,13 +182,6 @@ def test_convert_says_where_classes_are_needed_and_forgets_names_if_told_to(tmp_
     assert "--anonymous" in refused.output
     assert plausibly("convert", tmp_path / "a.json", tmp_path / "votes", "--as", "toi", "--anonymous").exit_code == 0
     assert as_votes(read_annotations(tmp_path / "votes")) == as_votes(NAMED)
-
-
-def test_convert_notes_what_a_reader_left_out(tmp_path):
-    done = '{"result": [{"from_name": "c", "type": "choices", "value": {"choices": ["x"]}}], "completed_by": 1}'
-    (tmp_path / "e.json").write_text(f'[{{"id": 1, "annotations": [{done}, {{"was_cancelled": true}}]}}]')
-    result = succeed("convert", tmp_path / "e.json", tmp_path / "a.json", "--control", "c")
-    assert "e.json: left out: 1 cancelled annotations." in result.output
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_they_are_labels_with_metadata_of_tasks(tmp_path):
     assert labels.columns["site"].tolist() == ["north", "north", "south"]
 
 
-def test_choices_are_labels_of_persons(read):
+def test_choices_rankings_and_stars_are_labels_of_persons(read):
     found = read(task(7, annotation(10, choices("wart")), annotation(11, choices("wart", "corn"))))
     assert found.cases.tolist() == ["7"]
     assert found.rankings("7") == {"10": [["wart"]], "11": [["corn", "wart"]]}
@@ -67,6 +67,13 @@ def test_choices_are_labels_of_persons(read):
     found = read(task(7, annotation(None, choices("wart")), annotation(None, choices("corn"))))
     assert found.anonymous
     assert found.n_annotations == 2
+    value = {"ranker": {"_": ["c", "d"], "best": ["b", "a"]}}
+    assert read(task(7, annotation(10, result("ranker", value)))).rankings("7") == {"10": [["b"], ["a"]]}
+    found = read(
+        task(7, *(annotation(who, result("rating", {"rating": stars})) for who, stars in enumerate((10, 2, 9))))
+    )
+    assert found.classes.tolist() == ["2", "9", "10"]
+    assert read(task(7, annotation(10, REGION, RELATION, REGION, choices("wart")))).n_annotations == 1
 
 
 VALUES = {
@@ -82,17 +89,7 @@ def test_other_controls(read, kind, value, blocks):
     assert read(task(7, annotation(10, result(kind, value)))).rankings("7") == {"10": blocks}
 
 
-def test_rankings_in_columns_and_stars_as_numbers_beside_regions(read):
-    value = {"ranker": {"_": ["c", "d"], "best": ["b", "a"]}}
-    assert read(task(7, annotation(10, result("ranker", value)))).rankings("7") == {"10": [["b"], ["a"]]}
-    found = read(
-        task(7, *(annotation(who, result("rating", {"rating": stars})) for who, stars in enumerate((10, 2, 9))))
-    )
-    assert found.classes.tolist() == ["2", "9", "10"]
-    assert read(task(7, annotation(10, REGION, RELATION, REGION, choices("wart")))).n_annotations == 1
-
-
-def test_of_several_controls_of_an_export_one_is_chosen(read, tmp_path):
+def test_one_control_is_chosen_and_what_says_nothing_left_out(read, tmp_path):
     both = task(7, annotation(10, choices("wart"), result("rating", {"rating": 2}, "quality")))
     with pytest.raises(AnnotationError, match=r"several controls, 'diagnosis', 'quality'; choose one with control="):
         read(both)
@@ -102,9 +99,6 @@ def test_of_several_controls_of_an_export_one_is_chosen(read, tmp_path):
     (tmp_path / "a.json").write_text('[[[["wart"]]]]')
     with pytest.raises(ArgumentError, match="exports of Label Studio and Argilla, but 'diagnosis' was given"):
         read_annotations(tmp_path / "a.json", control="diagnosis")
-
-
-def test_what_says_nothing_is_left_out_and_counted(read):
     tasks = [
         task(7, annotation(10, choices("wart")), annotation(11, choices("corn"), was_cancelled=True)),
         task(8, annotation(10), annotation(11, choices())),

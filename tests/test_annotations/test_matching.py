@@ -29,7 +29,7 @@ def scores():
     return pd.DataFrame(np.eye(3)[TRUTH], columns=CLASSES, index=CASES.astype(int)).sort_index()
 
 
-def test_a_perfect_classifier_is_perfect_in_any_order_of_numbers(annotations, scores):
+def test_classifiers_costs_and_risks_go_by_name(annotations, scores):
     posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=200, progress=False)
     site = pd.Series(TRUTH, CASES.astype(int)).sort_index()
     only_a = pd.DataFrame([[1.0, 0, 0]] * N, columns=CLASSES)
@@ -45,6 +45,12 @@ def test_a_perfect_classifier_is_perfect_in_any_order_of_numbers(annotations, sc
     np.testing.assert_array_equal(of_a["mean"].round(), [1, 0, 0])
     with pytest.raises(PredictionError, match="counts the rows or names the cases, which are in another order"):
         pb.evaluate(posterior, {"A": scores}, progress=False)
+    cost = pd.Series(np.arange(N) + 1.0).rename_axis("case")
+    np.testing.assert_array_equal(_cost_by_case(cost, annotations), CASES.astype(int) + 1)
+    with pytest.raises(ArgumentError, match="counts the rows or names the cases"):
+        _cost_by_case(cost.rename_axis(None), annotations)
+    assert pb.read_risks(pd.Series({"c": 2, "a": 0, "b": 1}), CLASSES).tolist() == [0, 1, 2]
+    assert pb.read_risks(pd.Series([2, 0, 1]), CLASSES).tolist() == [2, 0, 1]
 
 
 def test_files_on_the_command_line(annotations, scores, tmp_path, no_report):
@@ -86,15 +92,6 @@ def test_columns_of_numbered_cases(read):
         read(by_number)
     in_order = by_number.loc[CASES.astype(int)]
     np.testing.assert_array_equal(np.asarray(read(in_order), float), wanted)
-
-
-def test_costs_and_risks_go_by_name(annotations):
-    cost = pd.Series(np.arange(N) + 1.0).rename_axis("case")
-    np.testing.assert_array_equal(_cost_by_case(cost, annotations), CASES.astype(int) + 1)
-    with pytest.raises(ArgumentError, match="counts the rows or names the cases"):
-        _cost_by_case(cost.rename_axis(None), annotations)
-    assert pb.read_risks(pd.Series({"c": 2, "a": 0, "b": 1}), CLASSES).tolist() == [0, 1, 2]
-    assert pb.read_risks(pd.Series([2, 0, 1]), CLASSES).tolist() == [2, 0, 1]
 
 
 def test_frames_and_annotations_agree_on_the_names_of_rows(scores):

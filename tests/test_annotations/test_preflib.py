@@ -62,6 +62,10 @@ def test_a_folder_is_a_case_for_each_file(tmp_path, election):
     read = read_annotations(tmp_path)
     assert read.cases.tolist() == ["a", "b/c"]
     assert [len(read.rankings(case)) for case in ("a", "b/c")] == [2, 1]
+    election("1: 1", "a.toi")
+    election("1: 1", "a.soi")
+    with pytest.raises(FileError, match=r"a\.toi: another file names the case 'a', too; rename one"):
+        read_annotations(tmp_path)
 
 
 def test_files_with_other_alternatives_need_classes(tmp_path, election):
@@ -128,13 +132,6 @@ def test_files_that_are_no_profiles(tmp_path, content, message):
     (tmp_path / "e.toi").write_text(content)
     with pytest.raises(FileError, match=re.escape(message)):
         read_annotations(tmp_path / "e.toi")
-
-
-def test_two_files_of_one_name(tmp_path, election):
-    election("1: 1", "a.toi")
-    election("1: 1", "a.soi")
-    with pytest.raises(FileError, match=r"a\.toi: another file names the case 'a', too; rename one"):
-        read_annotations(tmp_path)
 
 
 def test_equal_votes_are_counted_when_written_and_large_elections_read(tmp_path):

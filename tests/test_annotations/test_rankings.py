@@ -10,7 +10,7 @@ from plausibly.annotations import Annotations, read_annotations
 CLASSES = ["Eczema", "Psoriasis", "Tinea"]
 
 
-def test_forms_by_index_by_name_and_of_named_cases():
+def test_forms_by_index_by_name_and_of_named_cases_and_their_classes():
     by_index = Annotations.from_rankings([[[[1], [0, 2]], [[2]]], [[[0]]]], classes=CLASSES)
     mixed = Annotations.from_rankings([[[["Psoriasis"], [2, "Eczema"]], [[2]]], [[["Eczema"]]]], classes=CLASSES)
     assert by_index == mixed
@@ -23,9 +23,6 @@ def test_forms_by_index_by_name_and_of_named_cases():
     annotations = Annotations.from_rankings({"cases": {"p": [[["x"]], [["y"]]]}})
     assert annotations.anonymous
     assert annotations.rankings("p") == {"1": [["x"]], "2": [["y"]]}
-
-
-def test_classes_are_those_in_use_or_those_listed():
     assert Annotations.from_rankings([[[["b"], ["a"]]], [[["c"]]]]).classes.tolist() == ["a", "b", "c"]
     annotations = Annotations.from_rankings([[[["b"]]]], classes=["a", "b", "c"])
     assert annotations.n_classes == 3
@@ -59,14 +56,6 @@ def test_real_set(shared):
     sizes, counts = np.unique(annotations.block_sizes, return_counts=True)
     assert sizes.tolist() == [1, 2, 3, 4, 5, 6]
     assert counts.tolist() == [12445, 1379, 155, 16, 2, 1]
-    assert annotations.rankings("1026") == {
-        "1": [["Pyogenic granuloma"], ["Hemangioma"], ["Melanoma"]],
-        "2": [["Angiokeratoma of skin"], ["Atypical Nevus"]],
-        "3": [["Hemangioma"], ["Melanocytic Nevus", "Melanoma", "O/E - ecchymoses present"]],
-        "4": [["Hemangioma", "Melanoma", "Skin Tag"]],
-        "5": [["Melanoma"]],
-        "6": [["Hemangioma"], ["Melanoma"], ["Melanocytic Nevus"]],
-    }
     raw = json.loads((folder / "dermatology_selectors.json").read_text())
     classes = annotations.classes.tolist()
     for case, said in enumerate(raw):

@@ -30,7 +30,7 @@ def test_frames(table):
     assert Annotations.from_scores(table) == SCORES
 
 
-def test_order_and_names():
+def test_order_names_and_a_threshold_that_makes_two_classes():
     assert SCORES.cases.tolist() == ["q", "p"]
     assert SCORES.of_case("q") == {"bob": 1.5, "ann": -2.0, "cyd": 0.0}
     assert SCORES.of_case(1) == {"ann": 0.0}
@@ -45,9 +45,6 @@ def test_order_and_names():
     scores = Annotations.from_scores(TABLE, anonymous=True)
     assert scores.of_case("q") == {"1": 1.5, "2": -2.0, "3": 0.0}
     assert scores.split(0).anonymous
-
-
-def test_a_threshold_makes_two_classes_and_belongs_to_the_first():
     labels = SCORES.split(0)
     assert labels.rankings("q") == {"bob": [["> 0"]], "ann": [["≤ 0"]], "cyd": [["≤ 0"]]}
     assert SCORES.split(1.25).classes.tolist() == ["≤ 1.25", "> 1.25"]

@@ -70,11 +70,15 @@ def test_files_whose_text_is_kept_as_written(tmp_path):
     assert annotations.to_rankings()["cases"] == {"007": {"NA": [["None"]]}, "nan": {"1e3": [["-0"]]}}
 
 
-def test_ranks_may_be_left_out_or_be_confidences():
+def test_ranks_may_be_confidences_and_annotators_anonymous():
     annotations = Annotations.from_table(TABLE.drop(columns="rank"))
     assert annotations.rankings("q") == {"bob": [["a", "c", "e"]], "ann": [["a"]]}
     table = pd.DataFrame({"case": "p", "annotator": "ann", "class": list("abcd"), "confidence": [0.2, 0.7, 0.2, -3]})
     assert Annotations.from_table(table).rankings("p") == {"ann": [["b"], ["a", "c"], ["d"]]}
+    annotations = Annotations.from_table(TABLE, anonymous=True)
+    assert annotations.rankings("q") == {"1": [["c"], ["a", "e"]], "2": [["a"]]}
+    assert annotations.rankings("p") == {"1": [["a"]], "2": [["b"]]}
+    assert annotations.annotators.tolist() == ["1", "2"]
 
 
 def test_indices_and_classes_named_by_numbers():
@@ -90,13 +94,6 @@ def test_indices_and_classes_named_by_numbers():
     assert annotations.entry_class.tolist() == [0, 1]
     with pytest.raises(ValueError, match=r"row 2 \(case 'q', annotator 'ann'\): the class '0' is not among the 3"):
         Annotations.from_table(table.assign(**{"class": [1, 0]}), classes=[1, 2, 3])
-
-
-def test_anonymous_annotators_are_numbered_within_a_case():
-    annotations = Annotations.from_table(TABLE, anonymous=True)
-    assert annotations.rankings("q") == {"1": [["c"], ["a", "e"]], "2": [["a"]]}
-    assert annotations.rankings("p") == {"1": [["a"]], "2": [["b"]]}
-    assert annotations.annotators.tolist() == ["1", "2"]
 
 
 def test_literal_oracle_on_random_tables():

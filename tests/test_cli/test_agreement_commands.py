@@ -86,7 +86,7 @@ def test_discrepancy_of_scores(data):
     assert f"{curve.cross_fitted().ratio:.3f} (" in result.stdout
 
 
-def test_discrepancy_of_scores_by_group(tmp_path):
+def test_discrepancy_of_scores_by_group_and_what_did_not_count(tmp_path):
     """Both groups have α = 1/2; the scores, cut on other cases, are as right in one as in the other."""
     label = {"a": lambda c: c % 2, "b": lambda c: c % 2, "c": lambda c: c // 2 % 2}
     rows = [f"{c},{who},{label[who](c)},{'old' if c < 16 else 'young'}" for c in range(32) for who in "abc"]
@@ -98,9 +98,6 @@ def test_discrepancy_of_scores_by_group(tmp_path):
     assert written["group"].tolist() == ["old", "young"]
     assert written["ratio"].tolist() == pytest.approx([0.5, 0.5])
     assert "mean per class" in result.stdout
-
-
-def test_discrepancy_says_what_did_not_count(tmp_path):
     (tmp_path / "a.csv").write_text("case,annotator,label\np,a,x\np,b,y\nq,a,x\nq,b,\n")
     (tmp_path / "m.csv").write_text("case,label\np,x\n")
     result = plausibly("discrepancy", tmp_path / "a.csv", "--predictions", f"A={tmp_path / 'm.csv'}", "--quiet")
@@ -223,6 +220,9 @@ def test_agreement_writes_what_the_library_gives(boxes, tmp_path):
     assert "Of 3 annotators, none is flagged" in result.output
     assert result.output.count("box_iou") >= 1
     assert result.output.splitlines()[-1].startswith(f"By {table.index[0]}: alpha (pairs weighted equally) ")
+    words = ["--distance", "iou", "--distance", "box_iou", "--distance", "box-iou", "--replicates", 0]
+    result = succeed("agreement", boxes, *words)
+    assert result.output.count(" box_iou ") == 1
 
 
 def test_one_file_per_annotator(tmp_path):
@@ -259,12 +259,6 @@ def test_bad_input_of_agreement_is_one_sentence(boxes, words, message):
     result = refuse("agreement", *(boxes if word == "BOXES" else word for word in words))
     assert message in " ".join(result.output.split())
     assert "Traceback" not in result.output
-
-
-def test_a_distance_named_twice_is_measured_once(boxes):
-    words = ["--distance", "iou", "--distance", "box_iou", "--distance", "box-iou", "--replicates", 0]
-    result = succeed("agreement", boxes, *words)
-    assert result.output.count(" box_iou ") == 1
 
 
 def test_reliability_says_how_far_it_is_off(tmp_path):

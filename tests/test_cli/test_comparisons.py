@@ -46,7 +46,7 @@ def test_compare_writes_what_the_library_computes(data, predictions, saved, tmp_
     assert plausibly(*words, "--quiet").stdout.count("\n") == 1
 
 
-def test_compare_agrees_on_these_cases_and_new_ones_where_smaller_is_better(data, saved, tmp_path):
+def test_compare_agrees_on_these_cases_and_new_ones_and_does_not_know_of_points(data, saved, tmp_path, predictions):
     truth = np.load(data / "truth.npy")
     words = []
     for name, scores in (("good", truth), ("bad", -truth)):
@@ -55,9 +55,6 @@ def test_compare_agrees_on_these_cases_and_new_ones_where_smaller_is_better(data
     result = succeed("compare", saved, *words, "--metric", "top2_kendall_tau", "--quiet")
     shares = re.findall(r"On (\S+) cases[^.]* is better(?: than bad)? in (more than 99|100) %", result.stdout)
     assert [where for where, _ in shares] == ["these", "new"]
-
-
-def test_compare_says_that_a_point_estimate_does_not_know(data, predictions, tmp_path):
     words = ["aggregate", data / "annotations.json", "--model", "majority-vote", "--out", tmp_path / "vote.nc"]
     assert plausibly(*words).exit_code == 0
     result = succeed("compare", tmp_path / "vote.nc", *predictions)

@@ -79,13 +79,17 @@ def test_the_next_annotator_needs_no_model(files, tmp_path):
     assert "first choice of the next annotator" in result.stdout.splitlines()[-1]
 
 
-def test_sets_hold_under_every_model(files, tmp_path):
+def test_sets_hold_under_every_model_and_strangers_are_refused(files, tmp_path):
     words = ["--model", "prirn@5,50", "--draws", 20, "--score", "lac", "--splits", 0, "--new", f"A={files / 'new.csv'}"]
     assert run(files, *words, "--out", tmp_path).exit_code == 0
     thresholds = pd.read_csv(tmp_path / "thresholds.csv").set_index("run")["threshold"]
     new = pd.read_csv(files / "new.csv", index_col="case")
     sizes = pd.read_csv(tmp_path / "sets.csv").set_index("case")["size"]
     np.testing.assert_array_equal(sizes.loc[new.index], (new >= thresholds.min()).sum(axis=1))
+    refused = run(files, "--new", f"B={files / 'new.csv'}")
+    assert refused.exit_code == 2
+    assert "--new B=… has no match in --predictions (A)" in " ".join(refused.output.split())
+    assert "Aggregating" not in refused.output
 
 
 @pytest.mark.parametrize(
@@ -115,10 +119,3 @@ def test_the_report_has_a_section(files, tmp_path):
     text = (tmp_path / "report.html").read_text()
     assert 'id="sets"' in text
     assert "contain an annotator" in text
-
-
-def test_a_stranger_among_new_predictions_is_refused_before_sampling(files):
-    refused = run(files, "--new", f"B={files / 'new.csv'}")
-    assert refused.exit_code == 2
-    assert "--new B=… has no match in --predictions (A)" in " ".join(refused.output.split())
-    assert "Aggregating" not in refused.output

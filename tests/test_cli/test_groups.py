@@ -38,15 +38,19 @@ def test_columns_and_tables_say_the_same_of_clusters_and_groups(annotations, tmp
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("read", "given", "message"),
     [
-        ("nobody", "--clusters must be a file .* or a column of the annotations, but 'nobody' is not a file"),
-        ("class", "case 'p' has two values of class, 'a' and 'b': a case belongs to one"),
+        (read_column, "nobody", "--clusters must be a file .* or a column of the .*, but 'nobody' is not a file"),
+        (read_column, "class", "case 'p' has two values of class, 'a' and 'b': a case belongs to one"),
+        (read_by, "sites", "--by must name columns .* but 'sites' is neither: choose from patient"),
+        (read_by, "class", "case 'p' has two values of class"),
+        (read_by, "patient,patient", "--by names the column 'patient' twice"),
+        (read_by, " , ", "--by must name a column or a file"),
     ],
 )
-def test_other_names_are_refused(annotations, given, message):
+def test_other_names_are_refused(annotations, read, given, message):
     with pytest.raises(PlausiblyError, match=message):
-        read_column(given, annotations)
+        read(given, annotations)
 
 
 def test_a_posterior_has_no_columns(tmp_path):
@@ -58,20 +62,6 @@ def test_a_posterior_has_no_columns(tmp_path):
     (tmp_path / "clusters.csv").write_text("case,cluster\np,\n")
     with pytest.raises(PlausiblyError, match="case 'p' has no cluster"):
         read_column(str(tmp_path / "clusters.csv"))
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ("sites", "--by must name columns .* but 'sites' is neither: choose from patient"),
-        ("class", "case 'p' has two values of class"),
-        ("patient,patient", "--by names the column 'patient' twice"),
-        (" , ", "--by must name a column or a file"),
-    ],
-)
-def test_groups_to_report_by_are_refused(annotations, given, message):
-    with pytest.raises(PlausiblyError, match=message):
-        read_by(given, annotations)
 
 
 def test_metadata_of_annotations_are_read_once(tmp_path, monkeypatch):

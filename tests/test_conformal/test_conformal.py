@@ -64,7 +64,7 @@ def test_classes_share_a_remainder_as_a_population_prior_says():
     np.testing.assert_allclose(dense, weights, atol=0.02)
 
 
-def test_targets_without_a_model_take_annotations(small):
+def test_targets_without_a_model_and_risks_of_what_is_missed(small):
     for target in ("annotator", "vote"):
         one = pb.conformal(small.annotations, small.predictions, target=target)
         other = pb.conformal(small.posterior, small.predictions, target=target)
@@ -72,6 +72,15 @@ def test_targets_without_a_model_take_annotations(small):
         assert one.threshold_by_draw is None
     with pytest.raises(pb.ArgumentError, match='"plausibility" needs a posterior'):
         pb.conformal(small.annotations, small.predictions)
+    risks = np.array([0, 1, 2, 0, 1])
+    found = pb.conformal(small.posterior, small.predictions, alpha=0.5, score="lac", loss="risk", risks=risks)
+    weights = dense_weights(small, "plausibility") * risks
+    for name, p in small.predictions.items():
+        expected = literal_threshold(p, weights, 0.5, bound=2.0)
+        assert found.threshold.sel(classifier=name).item() == pytest.approx(expected)
+    assert "expected risk level of at most 0.5" in found.guarantee()
+    with pytest.raises(pb.ArgumentError, match="no p-values"):
+        found.p_values({"A": small.predictions["A"]})
 
 
 def test_thresholds_by_draw_are_those_of_posteriors_of_one_draw(small):
@@ -119,18 +128,6 @@ def test_groups_calibrate_apart_by_columns_and_by_what_a_classifier_says(small):
     most = small.predictions["A"].max(1)
     counts = np.histogram(most, [0, 0.5, 0.8, 0.95, 1.01])[0]
     assert sure.n_cases.sel(classifier="A").values.tolist() == counts.tolist()
-
-
-def test_risk_of_what_is_missed(small):
-    risks = np.array([0, 1, 2, 0, 1])
-    found = pb.conformal(small.posterior, small.predictions, alpha=0.5, score="lac", loss="risk", risks=risks)
-    weights = dense_weights(small, "plausibility") * risks
-    for name, p in small.predictions.items():
-        expected = literal_threshold(p, weights, 0.5, bound=2.0)
-        assert found.threshold.sel(classifier=name).item() == pytest.approx(expected)
-    assert "expected risk level of at most 0.5" in found.guarantee()
-    with pytest.raises(pb.ArgumentError, match="no p-values"):
-        found.p_values({"A": small.predictions["A"]})
 
 
 def test_sampled_labels_converge_and_one_is_split_conformal_prediction(small):

@@ -75,15 +75,12 @@ def test_the_prior_is_named_where_it_is_the_cause_alone():
     assert "prior" not in found.verdict()
 
 
-def test_common_sets_are_those_of_the_strongest_prior():
+def test_common_sets_and_unnamed_classes_have_the_prior_that_they_should():
     annotations, predictions = flat(3, 5)
     swept = pb.conformal_sweep(annotations, predictions, {"dirichlet-categorical": (10, 1)}, progress=False)
     weak, strong = (run.prior.least for run in swept.runs.values())
     assert weak < strong == swept.common.prior.least
-
-
-def test_a_prior_on_all_unnamed_classes_together_spreads_over_them():
-    """Named classes weigh more than unnamed ones, which share one weight: the fewest that keep enough are the named."""
+    # Named classes weigh more than unnamed ones, which share one weight: the fewest that keep enough are the named.
     annotations = pb.Annotations.from_labels([["a", "b"]] * 30, classes=list("abcdef"))
     posterior = pb.aggregate(annotations, "plackett-luce", reliability=1, draws=20, chains=1, progress=False)
     share = posterior["constant_data"]["prior_share"].values.reshape(30, 3)[0].astype(float)

@@ -18,7 +18,7 @@ def closed():
     pyplot.close("all")
 
 
-def test_thresholds_lie_on_the_guarantee(small):
+def test_thresholds_lie_on_the_guarantee_and_coverage_has_panels(small):
     found = pb.conformal(small.posterior, small.predictions, alpha=0.3, score="lac")
     ax = found.plot()
     markers = [line for line in ax.lines if line.get_marker() not in ("None", None, "")]
@@ -30,9 +30,6 @@ def test_thresholds_lie_on_the_guarantee(small):
         by=np.arange(small.n) % 2,
     )  # fmt: skip
     assert len(groups.plot().get_legend().get_texts()) == 4
-
-
-def test_coverage_has_a_panel_for_each_measure(small):
     found = pb.conformal_coverage(
         small.posterior, small.predictions, alpha=(0.2, 0.4), splits=3, score="lac", progress=False
     )

@@ -14,7 +14,7 @@ def truth():
     return simulate_differentials(1_000, seed=2).plausibilities
 
 
-def test_accuracy_rises_with_quality_whatever_follows(truth):
+def test_accuracy_rises_with_quality_from_nothing_to_the_truth(truth):
     scores = simulate_classifiers(truth, GRADES, seed=1)
     best = truth.argmax(axis=1)
     accuracy = np.array([(s.argmax(axis=1) == best).mean() for s in scores.values()])
@@ -26,9 +26,6 @@ def test_accuracy_rises_with_quality_whatever_follows(truth):
     many = simulate_classifiers(truth, (0.9, 0.5, 0.2), seed=7)
     for name in "AB":
         np.testing.assert_array_equal(few[name], many[name][:100])
-
-
-def test_scores_are_log_plausibilities_or_know_nothing(truth):
     for scores in simulate_classifiers(truth, (0.0, 0.5, 1.0)).values():
         assert scores.dtype == np.float32
         assert scores.shape == truth.shape

@@ -10,7 +10,7 @@ from plausibly.datasets import simulate_toy, toy_plausibilities
 from plausibly.errors import ArgumentError
 
 
-def test_each_class_leads_somewhere_and_none_is_ever_impossible():
+def test_labels_follow_curves_on_which_each_class_leads_somewhere():
     curves = toy_plausibilities(np.linspace(0, 1, 101))
     np.testing.assert_allclose(curves.sum(axis=1), 1)
     assert curves.min() > 0.01
@@ -20,9 +20,6 @@ def test_each_class_leads_somewhere_and_none_is_ever_impossible():
     assert toy_plausibilities(np.zeros((4, 2))).shape == (4, 2, 3)
     with pytest.raises(ArgumentError, match="positions must be finite numbers"):
         toy_plausibilities(np.array([0.1, np.nan]))
-
-
-def test_labels_follow_the_curves_however_many_cases():
     toy = simulate_toy(3000, n_annotators=4, seed=2)
     np.testing.assert_allclose(toy.plausibilities, toy_plausibilities(toy.positions))
     counts = np.bincount(toy.annotations.entry_case * 3 + toy.annotations.entry_class, minlength=9000).reshape(-1, 3)

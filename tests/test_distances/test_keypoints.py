@@ -23,7 +23,7 @@ def area(pose):
     return (max(x) - min(x)) * (max(y) - min(y))
 
 
-def test_oks_with_coco_sigmas_and_unlabelled_points():
+def test_oks_of_objects_that_match_best():
     rng = np.random.default_rng(3)
     a = [(*xy, float(v)) for xy, v in zip(rng.uniform(0, 100, (17, 2)), rng.integers(0, 3, 17), strict=True)]
     b = [
@@ -35,9 +35,6 @@ def test_oks_with_coco_sigmas_and_unlabelled_points():
     assert Keypoints("oks")([a], [b]) == pytest.approx(1 - np.mean(both))
     flat = [number for point in b for number in point]
     assert Keypoints("oks")([a], [{"keypoints": flat}]) == pytest.approx(1 - np.mean(both))
-
-
-def test_objects_match_best_with_the_area_and_box_given():
     points, moved = [(0, 0), (10, 10)], [(3, 0), (13, 10)]
     near = PoseDistance((0.1, 0.1))
     expected = 1 - np.mean([math.exp(-9 / (2 * s * 0.04)) for s in (400, 100)])

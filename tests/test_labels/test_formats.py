@@ -65,7 +65,7 @@ def test_tags():
         spans_of_tags(["X-A"])
 
 
-def test_tables_of_every_suffix_are_alike(tmp_path, write):
+def test_tables_of_every_suffix_and_names_of_columns(tmp_path, write):
     rows = [("7", "ann", "[[0, 0, 2, 2]]"), ("7", "bob", "[]"), ("8", "ann", ""), ("8", "bob", "[[1, 1, 2, 2]]")]
     frame = pd.DataFrame(rows, columns=["item", "uid", "annotation"])
     frame.to_csv(tmp_path / "a.csv", index=False)
@@ -79,9 +79,6 @@ def test_tables_of_every_suffix_are_alike(tmp_path, write):
         assert cells(found) == {("7", "ann"): [[0, 0, 2, 2]], ("7", "bob"): [], ("8", "bob"): [[1, 1, 2, 2]]}
         assert found.n_missing == 1
     assert cells(read_labels(tmp_path / "a.csv", "text"))["7", "bob"] == "[]"
-
-
-def test_tables_of_lists_by_names_of_columns(tmp_path, write):
     frame = pd.DataFrame({"case": ["p", "p"], "annotator": ["a", "b"], "label": [[1, 2], [2, 1]]})
     frame.to_parquet(tmp_path / "a.parquet")
     assert cells(read_labels(tmp_path / "a.parquet")) == {("p", "a"): [1, 2], ("p", "b"): [2, 1]}
@@ -161,7 +158,19 @@ def test_coco_of_another_shape(write, images, annotations, message):
         read_labels({"ann": write("a.json", content)}, "boxes")
 
 
-def test_bio_and_offsets(write, tmp_path):
+def test_lines_bio_and_offsets(write, tmp_path):
+    ann, bob = write("ann.txt", "the dog\n\n3\n"), write("bob.txt", "a dog\nno\n4\n")
+    found = cells(read_labels({"ann": ann, "bob": bob}, "text"))
+    assert found == {
+        ("1", "ann"): "the dog",
+        ("3", "ann"): "3",
+        ("1", "bob"): "a dog",
+        ("2", "bob"): "no",
+        ("3", "bob"): "4",
+    }
+    trees = write("ann.mrg", "(S (NP the dog))\n(S (NP dog))\n")
+    labels = read_labels({"ann": trees, "bob": trees})
+    assert agreement(labels, "tree_edit", progress=False).alpha == 1
     text = "-DOCSTART- O O\n\nAnn B-PER B-PER\nLee I-PER O\n\nParis O B-LOC\n"
     path = write("a.conll", text)
     expected = {("1", "1"): [(0, 2, "PER")], ("1", "2"): [(0, 1, "PER")], ("2", "1"): [], ("2", "2"): [(0, 1, "LOC")]}
@@ -179,21 +188,6 @@ def test_bio_and_offsets(write, tmp_path):
         ("p2", "ann"): [],
         ("p1", "bob"): [(0, 9, "PER")],
     }
-
-
-def test_lines_of_text_and_trees(write):
-    ann, bob = write("ann.txt", "the dog\n\n3\n"), write("bob.txt", "a dog\nno\n4\n")
-    found = cells(read_labels({"ann": ann, "bob": bob}, "text"))
-    assert found == {
-        ("1", "ann"): "the dog",
-        ("3", "ann"): "3",
-        ("1", "bob"): "a dog",
-        ("2", "bob"): "no",
-        ("3", "bob"): "4",
-    }
-    trees = write("ann.mrg", "(S (NP the dog))\n(S (NP dog))\n")
-    labels = read_labels({"ann": trees, "bob": trees})
-    assert agreement(labels, "tree_edit", progress=False).alpha == 1
 
 
 @pytest.mark.parametrize(

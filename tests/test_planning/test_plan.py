@@ -134,7 +134,7 @@ def test_advice_begins_with_the_fact_that_nothing_is_gained():
     assert "sk for" not in found.verdict()
 
 
-def test_a_model_that_does_not_learn_is_asked_no_labels(two):
+def test_posteriors_that_do_not_learn_or_have_no_draws(two):
     posterior = pb.aggregate(two.annotations, "prirn", seed=0, progress=False)
     with pytest.warns(PlausiblyWarning, match="its intervals do not narrow"):
         found = pb.plan(posterior, two.predictions, budget=12, progress=False)
@@ -144,6 +144,14 @@ def test_a_model_that_does_not_learn_is_asked_no_labels(two):
     posterior = pb.aggregate(two.annotations, "prirn", seed=0, draws=50, progress=False)
     with pytest.warns(PlausiblyWarning, match="do not narrow"):
         parse_annotators(posterior, two.annotations, None, None)
+    with pytest.raises(ArgumentError, match="single point"):
+        pb.plan(pb.aggregate(two.annotations, "majority-vote"), two.predictions, progress=False)
+    named = pb.Annotations.from_rankings(
+        {"cases": {"p": {"ann": [["a"]], "bob": [["b"]]}, "q": {"ann": [["a"]], "bob": [["a"]]}}}, classes="ab"
+    )
+    posterior = pb.aggregate(named, "one-coin", seed=0, draws=4, chains=1, warmup=4, progress=False)
+    with pytest.raises(ArgumentError, match="one true class"):
+        pb.plan(posterior, goal="information", progress=False)
 
 
 @pytest.mark.slow
@@ -229,14 +237,3 @@ def test_annotators_differ_nobody_is_asked_twice_and_labels_go_where_they_pay(tw
 def test_bad_arguments(two, given, rule):
     with pytest.raises(ArgumentError, match=rule):
         pb.plan(two.posterior, given.pop("predictions", two.predictions), progress=False, **given)
-
-
-def test_bad_posteriors(two):
-    with pytest.raises(ArgumentError, match="single point"):
-        pb.plan(pb.aggregate(two.annotations, "majority-vote"), two.predictions, progress=False)
-    named = pb.Annotations.from_rankings(
-        {"cases": {"p": {"ann": [["a"]], "bob": [["b"]]}, "q": {"ann": [["a"]], "bob": [["a"]]}}}, classes="ab"
-    )
-    posterior = pb.aggregate(named, "one-coin", seed=0, draws=4, chains=1, warmup=4, progress=False)
-    with pytest.raises(ArgumentError, match="one true class"):
-        pb.plan(posterior, goal="information", progress=False)

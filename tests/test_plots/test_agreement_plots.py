@@ -46,15 +46,12 @@ def test_histogram_of_shares(ax):
     assert [bar.get_height() for bar in ax.patches] == [1, 1]
 
 
-def test_heatmap_of_measures(ax):
+def test_heatmap_of_measures_and_a_panel_to_a_distance(ax):
     choice = choose_distance(ROWS, ["interval", "nominal"])
     plots.agreement_heatmap(choice.results, ax=ax)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == list(choice.results)
     best = choice.results[choice.best]
     assert ax.images[0].get_array()[0].tolist() == [best.ks.superiority, best.ks.statistic, best.sigma, best.alpha]
-
-
-def test_a_panel_to_a_distance():
     figure = plots.agreement_histograms(choose_distance(ROWS, ["interval", "nominal", "circular"]).results)
     assert len(figure.axes) == 3
 

@@ -30,7 +30,7 @@ def posterior():
     )
 
 
-def test_a_trace_is_a_line_per_chain(posterior):
+def test_traces_and_ranks_are_of_each_chain(posterior):
     ax = plots.trace(posterior, "<r>")
     draws = posterior["posterior"]["plausibility"].values[..., SLOTS.start[3] - 1]
     assert [line.get_ydata().tolist() for line in ax.lines] == draws.tolist()
@@ -39,9 +39,6 @@ def test_a_trace_is_a_line_per_chain(posterior):
     assert ax.get_title(loc="left") == "case 17: b"
     draws = posterior["posterior"]["plausibility"].values[..., SLOTS.start[3] + 1]
     assert ax.lines[3].get_ydata().tolist() == draws[3].tolist()
-
-
-def test_ranks_count_the_draws_of_each_chain(posterior):
     ax = plots.rank(posterior, "<r>")
     heights = np.array([bar.get_height() for bar in ax.patches]).reshape(4, 20)
     # Chain 2 has the 100 greatest of 400 draws, in five of twenty bins; twice four bars would fill its row.

@@ -17,7 +17,7 @@ def judged():
     return judge(rows, models, model=None, by=by, replicates=50, progress=False)
 
 
-def test_four_questions_and_hollow_groups(judged):
+def test_four_questions_and_hollow_groups_or_refusals(judged):
     figure = judgement(judged, "B")
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     assert titles == [
@@ -30,9 +30,6 @@ def test_four_questions_and_hollow_groups(judged):
     faces = [line.get_markerfacecolor() for line in ax.lines if line.get_marker() == "o"]
     assert faces[0] != "white"
     assert faces[1] == "white"
-
-
-def test_refuses_what_is_not_there(judged):
     with pytest.raises(ArgumentError, match="2 models, but none was chosen"):
         judgement(judged)
     with pytest.raises(ArgumentError, match="no model 'C'"):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 
 from plausibly import plots
 from plausibly.annotations import Annotations
@@ -32,6 +33,10 @@ def test_lines_are_values_and_bands_are_intervals(ax, results):
     assert [text.get_text() for text in ax.texts] == ["A", r"\$B\$", "a further expert"]
     assert [to_hex(text.get_color()) for text in ax.texts[:2]] == [shade.lower() for shade in COLOURS[:2]]
     assert ax.get_xticks().tolist() == [1, 2, 3]
+    ax = Figure().subplots()
+    alone = panels(Annotations.from_labels([["a"], ["b"]]), {"A": [[1, 0], [1, 0]]}, replicates=0)
+    plots.panel_curve(alone, ax=ax)
+    assert [text.get_text() for text in ax.texts] == ["A"]
 
 
 @pytest.mark.parametrize("replicates", [0, 20])
@@ -50,12 +55,6 @@ def test_the_limit_stands_at_the_right_with_its_interval(ax, results, replicates
     bars = [line.get_ydata() for line in ax.lines if len(set(line.get_xdata())) == 1 and line.get_linewidth() == 2]
     np.testing.assert_allclose(np.array(bars)[:2].T, ends)
     assert ax.get_xticklabels()[-1].get_text() == "most\nplausible"
-
-
-def test_one_label_a_case_has_no_human_curve(ax):
-    alone = panels(Annotations.from_labels([["a"], ["b"]]), {"A": [[1, 0], [1, 0]]}, replicates=0)
-    plots.panel_curve(alone, ax=ax)
-    assert [text.get_text() for text in ax.texts] == ["A"]
 
 
 def test_other_results_are_refused(results):

@@ -39,7 +39,7 @@ def test_without_axes_a_figure_is_made(results):
     assert plots.certainty_curve(results).figure.number in pyplot.get_fignums()
 
 
-def test_certainty_is_sorted_and_that_of_a_single_case_a_line(ax, results):
+def test_certainty_is_sorted_and_ambiguity_has_a_dot_per_case(ax, results):
     other = xr.Dataset({"annotation_certainty_1": ("case", [0.2, 0.1])})
     assert plots.certainty_curve({"γ = 1": results, "γ = 3": other}, ax=ax) is ax
     first, second = ax.lines
@@ -52,9 +52,7 @@ def test_certainty_is_sorted_and_that_of_a_single_case_a_line(ax, results):
     ax = Figure().subplots()
     plots.certainty_curve(xr.Dataset({"annotation_certainty_1": ("case", [0.7])}), ax=ax)
     assert ax.lines[0].get_xydata().tolist() == [[0, 0.7], [100, 0.7]]
-
-
-def test_ambiguity_has_a_dot_per_case_and_names_the_extreme_ones(ax):
+    ax = Figure().subplots()
     columns = {
         "expected_entropy": ("case", [0.1, 1.4, 0.5, 0.4]),
         "mutual_information": ("case", [0.3, 0.01, 0.1, 0.05]),
@@ -256,9 +254,7 @@ def test_what_is_not_there_is_refused(ax, results, table, posterior, swept):
     for message, draw, arguments in refused:
         with pytest.raises((ArgumentError, AnnotationError), match=message):
             draw(*arguments, ax=ax)
-
-
-def test_rankings_need_classifiers(ax, swept):
+    ax = Figure().subplots()
     none = [dataclasses.replace(run, results=run.results.isel(classifier=[])) for run in swept.runs[2:]]
     with pytest.raises(ArgumentError, match="no classifier to rank"):
         plots.ranking_by_reliability(Sweep(swept.annotations, tuple(none)), "top1_accuracy", ax=ax)

@@ -115,9 +115,6 @@ def test_choices_are_rows_with_every_classifier(ax, sensitive):
     np.testing.assert_allclose(ax.collections[1].get_segments()[3][:, 0], [1.2, 1.4])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [r"A \$x\$", "B"]
     ax.figure.canvas.draw()
-
-
-def test_one_figure_holds_all_models(sensitive):
     figure = plots.prior_sensitivities(sensitive)
     assert len(figure.axes) == 2 * 2
     figure.canvas.draw()

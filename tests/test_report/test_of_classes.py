@@ -58,7 +58,7 @@ def captions(text):
     return {unescape(words): name for name, words in found}
 
 
-def test_tables_of_two_classes_are_those_of_the_evaluation(two):
+def test_tables_curves_and_words_of_two_classes(two):
     _, text, page, results = two
     starts = "Against what most experts would name, under rec [94 %", "Against what one expert would say [94 %"
     names = [next(name for words, name in captions(text).items() if words.startswith(start)) for start in starts]
@@ -88,9 +88,6 @@ def test_tables_of_two_classes_are_those_of_the_evaluation(two):
             assert cell == value_and_interval(expected, lower, upper, digits=1)
     of_a = [float(cells[2].split()[0]) for cells in rows if cells[0] == "A"]
     assert of_a[0] + of_a[1] == pytest.approx(of_a[2], abs=0.11)
-
-
-def test_two_classes_have_curves_the_auroc_and_intervals(two):
     _, _, page, _ = two
     alts = [attrs["alt"] for tag, attrs in page.tags if tag == "img"]
     for words in ("ROC curve", "Calibration", "Net benefit", "Precision and recall"):

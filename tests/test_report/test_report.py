@@ -127,7 +127,7 @@ def page(text):
     return Page(text)
 
 
-def test_metrics_headline_and_certainty_are_those_of_the_tables(swept, page):
+def test_metrics_headline_subgroups_and_strata_are_those_of_the_sweep(swept, page):
     rows = page.tables["metrics"][1:]
     expected = swept.metrics[~swept.metrics["metric"].isin(SAME_AS_ACCURACY)]
     assert len(rows) == len(expected) > 0
@@ -149,6 +149,26 @@ def test_metrics_headline_and_certainty_are_those_of_the_tables(swept, page):
     for run in swept.runs:
         means = [float(run.results[f"annotation_certainty_{size}"].mean()) for size in (1, 2)]
         assert by_run[run.label][:2] == [f"{mean:.3f}" for mean in means]
+    table = swept.runs[1].subgroups.set_index(["risk_level", "classifier", "metric"])
+    rows = page.tables["risk-1"][2:]
+    assert [row[0] for row in rows] == list(swept.classifiers)
+    for name, *cells in rows:
+        expected = [
+            interval_of(found)
+            for level in (0, 2)
+            for found in (table.loc[(level, name, f"top{k}_accuracy")] for k in (1, 3))
+        ]
+        assert cells == expected
+    assert page.tables["risk-1"][0] == [
+        "",
+        *(f"{what} cases on average (few)" for what in ("Low risk, 7", "High risk, 1")),
+    ]
+    header, cases, _, first, _ = page.tables["strata"]
+    few = header.index("2 or 3 annotators")
+    assert cases[few] == "8 (few)"
+    assert "4 or more" not in header
+    by_case = swept.runs[1].results["top1_accuracy_by_case"].sel(classifier="A").values
+    assert first[few] == f"{by_case.mean():.3f}"
 
 
 def test_nothing_is_fetched_and_no_labels_are_said_to_help(text, page):
@@ -174,7 +194,7 @@ def test_nothing_is_fetched_and_no_labels_are_said_to_help(text, page):
         assert EVIL not in picture
 
 
-def test_the_headline_compares_the_best_and_leaves_out_what_equals_accuracy(swept):
+def test_the_headline_and_its_words_compare_the_best(swept):
     table = headline(swept)
     for run in swept.runs:
         own = table[table["run"] == run.label]
@@ -189,6 +209,22 @@ def test_the_headline_compares_the_best_and_leaves_out_what_equals_accuracy(swep
     for name in SAME_AS_ACCURACY:
         smaller = results[name].attrs["better"] == "smaller"
         np.testing.assert_allclose(results[name], 1 - accuracy if smaller else accuracy, atol=1e-6)
+    told = list(sentences(swept, subgroup_table(swept)))
+    table = headline(swept)
+    row = table[table["run"] == "prirn@30"].iloc[0]
+    best = " ".join(told)
+    assert f"{row['classifier']}'s first choice" in best
+    assert "best of 2 classifiers" in best
+    assert f"{100 * row['top1_accuracy_mean']:.1f} %" in best
+    lower, upper = (row[f"top1_accuracy_total_{end}"] for end in ("lower", "upper"))
+    assert f"{100 * lower:.1f} to {100 * upper:.1f} % on new cases like these" in best
+    assert re.search(rf"majority vote.* accuracy is {100 * row['top1_accuracy_voted']:.1f} %", best)
+    here, elsewhere = (100 * row[f"top1_accuracy_{column}"] for column in ("sd", "sampling_sd"))
+    noise = f"{here:.2g} points, the sampling of cases for {elsewhere:.2g}"
+    assert f"The annotations account for a standard deviation of {noise}." in best
+    most = 100 * float(swept.runs[1].results["annotation_certainty_1"].mean())
+    assert f"{most:.1f} %" in attainable(swept, swept.runs[1])
+    assert row["top1_accuracy_mean"] * 100 <= most
 
 
 def test_what_was_done_is_said_and_names_are_escaped(text, page, swept):
@@ -273,29 +309,6 @@ def test_without_classifiers_or_sizes_there_is_still_certainty():
     assert 'id="strata"' not in text
 
 
-def test_subgroups_and_strata_are_those_of_the_sweep(swept, page):
-    table = swept.runs[1].subgroups.set_index(["risk_level", "classifier", "metric"])
-    rows = page.tables["risk-1"][2:]
-    assert [row[0] for row in rows] == list(swept.classifiers)
-    for name, *cells in rows:
-        expected = [
-            interval_of(found)
-            for level in (0, 2)
-            for found in (table.loc[(level, name, f"top{k}_accuracy")] for k in (1, 3))
-        ]
-        assert cells == expected
-    assert page.tables["risk-1"][0] == [
-        "",
-        *(f"{what} cases on average (few)" for what in ("Low risk, 7", "High risk, 1")),
-    ]
-    header, cases, _, first, _ = page.tables["strata"]
-    few = header.index("2 or 3 annotators")
-    assert cases[few] == "8 (few)"
-    assert "4 or more" not in header
-    by_case = swept.runs[1].results["top1_accuracy_by_case"].sel(classifier="A").values
-    assert first[few] == f"{by_case.mean():.3f}"
-
-
 def test_undecided_cases_have_the_classes_and_certainty_of_the_evaluation(swept, text, page):
     run, case = swept.runs[1], f"{EVIL} 7"
     assert str(run.excerpt["observed_data"]["case"].values[0]) == case
@@ -324,25 +337,6 @@ def test_undecided_cases_have_the_classes_and_certainty_of_the_evaluation(swept,
         changed = replace(run, results=run.results.assign_coords(top_class=("case", top)))
         card = next(case for case in undecided(swept, changed) if case.name == name)
         assert card.classes[0][:2] == (label, mean)
-
-
-def test_the_words_compare_with_the_majority_vote(swept):
-    told = list(sentences(swept, subgroup_table(swept)))
-    table = headline(swept)
-    row = table[table["run"] == "prirn@30"].iloc[0]
-    best = " ".join(told)
-    assert f"{row['classifier']}'s first choice" in best
-    assert "best of 2 classifiers" in best
-    assert f"{100 * row['top1_accuracy_mean']:.1f} %" in best
-    lower, upper = (row[f"top1_accuracy_total_{end}"] for end in ("lower", "upper"))
-    assert f"{100 * lower:.1f} to {100 * upper:.1f} % on new cases like these" in best
-    assert re.search(rf"majority vote.* accuracy is {100 * row['top1_accuracy_voted']:.1f} %", best)
-    here, elsewhere = (100 * row[f"top1_accuracy_{column}"] for column in ("sd", "sampling_sd"))
-    noise = f"{here:.2g} points, the sampling of cases for {elsewhere:.2g}"
-    assert f"The annotations account for a standard deviation of {noise}." in best
-    most = 100 * float(swept.runs[1].results["annotation_certainty_1"].mean())
-    assert f"{most:.1f} %" in attainable(swept, swept.runs[1])
-    assert row["top1_accuracy_mean"] * 100 <= most
 
 
 def test_a_plan_under_another_model_says_so(swept):
