@@ -49,9 +49,14 @@ def unpickled(tmp_path, monkeypatch):
     return tmp_path / "bomb"
 
 
-def test_the_bomb_works(tmp_path):
+def test_the_bomb_works_but_cells_are_read_as_literals(tmp_path):
     pickle.loads(pickle.dumps(Bomb(tmp_path / "bomb")))
     assert (tmp_path / "bomb").is_dir()
+    evil = tmp_path / "evil"
+    path = tmp_path / "a.csv"
+    path.write_text(f"case,annotator,label\np,ann,(__import__('os').mkdir('{evil}'))\n")
+    assert read_labels(path).values.tolist() == [f"(__import__('os').mkdir('{evil}'))"]
+    assert not evil.exists()
 
 
 def test_no_pickle_is_loaded(tmp_path, unpickled):
@@ -100,14 +105,6 @@ def save_posterior(path):
     save(build_posterior(draws, KNOWN, slots, point=draws[0, 0], concentration=1.0), path)
 
 
-def test_cells_are_read_as_literals_and_not_run(tmp_path):
-    evil = tmp_path / "evil"
-    path = tmp_path / "a.csv"
-    path.write_text(f"case,annotator,label\np,ann,(__import__('os').mkdir('{evil}'))\n")
-    assert read_labels(path).values.tolist() == [f"(__import__('os').mkdir('{evil}'))"]
-    assert not evil.exists()
-
-
 @pytest.mark.parametrize("opening", ["[", '{"a":', '[{"a":'])
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.csv"])
 def test_deep_nesting_everywhere(tmp_path, name, opening):
@@ -121,7 +118,7 @@ def test_deep_nesting_everywhere(tmp_path, name, opening):
         read_labels(path)
 
 
-def test_blocks_and_sentences_have_limits(tmp_path):
+def test_blocks_sentences_and_what_is_long_have_limits(tmp_path):
     classes = [str(i) for i in range(40_000)]
     (tmp_path / "a.json").write_text("[[[" + ",".join(f"[{i}]" for i in range(40_000)) + "]]]")
     with pytest.raises(AnnotationError, match="case '0': an annotation has 40000 blocks; 32768 is the limit"):
@@ -132,6 +129,27 @@ def test_blocks_and_sentences_have_limits(tmp_path):
     assert result.exit_code == 2
     assert len(result.output) < 3000
     assert "add it to the classes" in result.output
+    # Thousands of columns, names and votes; a search through all for each of them would take minutes.
+    n = 5_000
+    names = [f"name {i}" for i in range(n)]
+    header = ",".join(names)
+    (tmp_path / "a.csv").write_text(f"case,{header}\np,{','.join('1' * n)}\n")
+    assert read_annotations(tmp_path / "a.csv").n_annotations == n
+    for name, first in (("a.csv", "case,class,annotator,"), ("b.csv", "")):
+        (tmp_path / name).write_text(f"{first}{header},name 7\n")
+        with pytest.raises(AnnotationError, match=r"the header names the column 'name \d+' 2 times; keep one"):
+            read_annotations(tmp_path / name)
+    members = ", ".join(f'"{one}": [[["x"]]]' for one in (*names, names[-1]))
+    (tmp_path / "a.json").write_text('{"cases": {' + members + "}}")
+    with pytest.raises(AnnotationError, match="the name 'name 4999' occurs twice in one JSON object"):
+        read_annotations(tmp_path / "a.json")
+    (tmp_path / "b.json").write_text(f'[[[["{"y" * n}"]]]]')
+    with pytest.raises(AnnotationError, match="is not among the 5000 classes; add it"):
+        read_annotations(tmp_path / "b.json", names)
+    head = "".join(f"# ALTERNATIVE NAME {i}: {one}\n" for i, one in enumerate(names, 1))
+    (tmp_path / "e.toi").write_text(f"# NUMBER ALTERNATIVES: {n}\n{head}1: {','.join(map(str, range(1, n + 1)))},{n}\n")
+    with pytest.raises(AnnotationError, match=f"alternative {n} is ranked twice"):
+        read_annotations(tmp_path / "e.toi")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "latin-1"])
@@ -217,30 +235,6 @@ def test_an_array_of_strange_types_is_refused(tmp_path, message, array):
     np.save(tmp_path / "a.npy", array)
     with pytest.raises(AnnotationError, match=message):
         read_annotations(tmp_path / "a.npy")
-
-
-def test_what_is_long_takes_no_square_of_it(tmp_path):
-    """Thousands of columns, names and votes; a search through all for each of them would take minutes."""
-    n = 5_000
-    names = [f"name {i}" for i in range(n)]
-    header = ",".join(names)
-    (tmp_path / "a.csv").write_text(f"case,{header}\np,{','.join('1' * n)}\n")
-    assert read_annotations(tmp_path / "a.csv").n_annotations == n
-    for name, first in (("a.csv", "case,class,annotator,"), ("b.csv", "")):
-        (tmp_path / name).write_text(f"{first}{header},name 7\n")
-        with pytest.raises(AnnotationError, match=r"the header names the column 'name \d+' 2 times; keep one"):
-            read_annotations(tmp_path / name)
-    members = ", ".join(f'"{one}": [[["x"]]]' for one in (*names, names[-1]))
-    (tmp_path / "a.json").write_text('{"cases": {' + members + "}}")
-    with pytest.raises(AnnotationError, match="the name 'name 4999' occurs twice in one JSON object"):
-        read_annotations(tmp_path / "a.json")
-    (tmp_path / "b.json").write_text(f'[[[["{"y" * n}"]]]]')
-    with pytest.raises(AnnotationError, match="is not among the 5000 classes; add it"):
-        read_annotations(tmp_path / "b.json", names)
-    head = "".join(f"# ALTERNATIVE NAME {i}: {one}\n" for i, one in enumerate(names, 1))
-    (tmp_path / "e.toi").write_text(f"# NUMBER ALTERNATIVES: {n}\n{head}1: {','.join(map(str, range(1, n + 1)))},{n}\n")
-    with pytest.raises(AnnotationError, match=f"alternative {n} is ranked twice"):
-        read_annotations(tmp_path / "e.toi")
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of h5netcdf, on closing such a file

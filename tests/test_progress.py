@@ -57,7 +57,7 @@ def test_quick_steps_and_those_that_are_not_shown_get_no_line(show, seconds, clo
     assert not any(capsys.readouterr())
 
 
-def test_a_log_gets_a_line_for_each_finished_step_or_what_is_told(clock, capsys):
+def test_a_log_gets_lines_that_become_rarer(clock, capsys):
     with Progress() as bars:
         advance = bars.task("Drawing", 3, "figures")
         clock[0] = 12
@@ -72,9 +72,6 @@ def test_a_log_gets_a_line_for_each_finished_step_or_what_is_told(clock, capsys)
     assert capsys.readouterr().err == "Compiling: 1 program in 2 s\n"
     tell("Drawn")
     assert tuple(capsys.readouterr()) == ("", "Drawn\n")
-
-
-def test_lines_on_a_long_step_become_rarer(clock, capsys):
     with Progress() as bars:
         advance = bars.task("Sampling", 3600, "cases")
         for _ in range(3600):

@@ -136,7 +136,7 @@ def test_units_take_levels_of_text_weigh_cases_alike_and_keep_out_what_is_exclud
     assert found.to_frame()["labels"].item() == 5
 
 
-def test_a_sample_is_seeded_says_how_far_off_it_is_and_of_units_draws_pairs_on_one_case():
+def test_samples_are_seeded_say_how_far_off_they_are_and_replace_many_pairs():
     rng = np.random.default_rng(1)
     rows = [(f"{i}", f"{j}", float(i + rng.normal(0, 12))) for i in range(60) for j in range(5)]
     whole = agreement(rows, "interval")
@@ -156,6 +156,17 @@ def test_a_sample_is_seeded_says_how_far_off_it_is_and_of_units_draws_pairs_on_o
     found = agreement(rows, "interval", weighting="units", cross=6000, seed=1)
     assert found.expected.values.tolist() == [1, 9, 16, 49, 64]
     np.testing.assert_allclose(found.expected.weights / 6000, np.array([1, 1, 2, 1, 1]) / 6, atol=0.03)
+    rows = [(f"{i}", f"{j}", i + j / 4) for i in range(3500) for j in range(2)]
+    with pytest.raises(ArgumentError, match=r'all pairs of 7,000 distinct labels .* pass cross="sample"'):
+        agreement(rows, "interval", cross="all")
+    found = agreement(rows, "interval")
+    assert found.sampled
+    assert len(found.expected) == 3500
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"case": np.repeat(["p", "q"], 30_000), "annotator": "a", "label": rng.integers(0, 3, 60_000)})
+    found = agreement(Labels.of(table))
+    assert len(found.observed) == 2 * (30_000 * 29_999 // 2)
+    assert found.alpha == pytest.approx(0, abs=1e-3)
 
 
 @pytest.mark.parametrize("weighting", ["pairs", "units"])
@@ -320,20 +331,6 @@ def test_other_processes_give_the_same():
     shared = agreement(rows, "tree_edit", processes=2, **QUIET)
     assert len(alone._pairs.keys) > 256
     np.testing.assert_array_equal(alone._pairs.distances, shared._pairs.distances)
-
-
-def test_many_pairs_are_sampled_and_many_equal_labels_counted():
-    rows = [(f"{i}", f"{j}", i + j / 4) for i in range(3500) for j in range(2)]
-    with pytest.raises(ArgumentError, match=r'all pairs of 7,000 distinct labels .* pass cross="sample"'):
-        agreement(rows, "interval", cross="all")
-    found = agreement(rows, "interval")
-    assert found.sampled
-    assert len(found.expected) == 3500
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({"case": np.repeat(["p", "q"], 30_000), "annotator": "a", "label": rng.integers(0, 3, 60_000)})
-    found = agreement(Labels.of(table))
-    assert len(found.observed) == 2 * (30_000 * 29_999 // 2)
-    assert found.alpha == pytest.approx(0, abs=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from plausibly.errors import ArgumentError, DistanceError, PlausiblyWarning
 ROWS = {"p": {"ann": [1, 9], "bob": [2, 8]}, "q": {"ann": [7, 2], "bob": [8, 3]}}
 
 
-def test_candidates_are_a_type_functions_or_a_mapping_and_ranked_by_ks():
+def test_candidates_are_ranked_by_ks_or_skipped_where_they_do_not_apply():
     choice = choose_distance(ROWS, ["share_unequal", "rmse", "nominal"])
     assert choice.table["distance"].tolist()[0] == choice.best == "rmse"
     assert (np.diff(choice.table["ks_superiority"]) <= 0).all()
@@ -42,9 +42,6 @@ def test_candidates_are_a_type_functions_or_a_mapping_and_ranked_by_ks():
     choice = choose_distance(ROWS, ["rmse"], cross="sample", weighting="units")
     assert choice.results["rmse"].sampled
     assert choice.results["rmse"].weighting == "units"
-
-
-def test_a_type_of_label_skips_what_does_not_apply_and_says_why():
     labels = {"p": {"ann": -1, "bob": -2}, "q": {"ann": 3, "bob": 4}}
     with pytest.warns(PlausiblyWarning) as said:
         choice = choose_distance(labels, "numbers")

@@ -42,7 +42,7 @@ def literal(rows, model, delta):
     return alpha, mu
 
 
-def test_worked_on_paper_with_repeated_and_ordinal_labels():
+def test_worked_on_paper_and_by_covariance():
     """Two cases; ann labels p twice.
 
     p: ann {1, 0}, bob {1}, cy {0}; the model says 1. Pairs: ann-bob ½, ann-cy ½, bob-cy 1, each in both orders:
@@ -69,6 +69,14 @@ def test_worked_on_paper_with_repeated_and_ordinal_labels():
     assert result.model_discrepancy["A"] == pytest.approx((14.5 / 3 + 2) / 2)
     assert result.model_discrepancy["B"] == pytest.approx(((2.5**2 + 1 + 1) / 3 + 1) / 2)
     assert discrepancy_ratio(labels, one, "ordinal").ratio["A"] == result.ratio["A"]
+    # μ = (m + y − 2 m y) − 2 Cov[mⁱ, yⁱ] over cases, for 0/1 labels of everyone.
+    rng = np.random.default_rng(0)
+    given_labels, said = rng.integers(0, 2, (50, 4)), rng.integers(0, 2, 50)
+    rows = [(i, j, label) for i, row in enumerate(given_labels) for j, label in enumerate(row)]
+    y, m = given_labels.mean(axis=1), said
+    expected = m.mean() + y.mean() - 2 * m.mean() * y.mean() - 2 * np.cov(m, y, ddof=0)[0, 1]
+    result = discrepancy_ratio(rows, list(enumerate(said.tolist())), "squared")
+    assert result.model_discrepancy == pytest.approx(expected)
 
 
 tables = st.lists(
@@ -109,17 +117,6 @@ def test_closed_forms_of_binary_labels(rows, said):
         assert found["model_discrepancy model"] == pytest.approx(said + y - 2 * said * y, abs=1e-12)
 
 
-def test_model_discrepancy_by_covariance():
-    """μ = (m + y − 2 m y) − 2 Cov[mⁱ, yⁱ] over cases, for 0/1 labels of everyone."""
-    rng = np.random.default_rng(0)
-    given_labels, said = rng.integers(0, 2, (50, 4)), rng.integers(0, 2, 50)
-    rows = [(i, j, label) for i, row in enumerate(given_labels) for j, label in enumerate(row)]
-    y, m = given_labels.mean(axis=1), said
-    expected = m.mean() + y.mean() - 2 * m.mean() * y.mean() - 2 * np.cov(m, y, ddof=0)[0, 1]
-    result = discrepancy_ratio(rows, list(enumerate(said.tolist())), "squared")
-    assert result.model_discrepancy == pytest.approx(expected)
-
-
 @settings(max_examples=20)
 @given(tables, st.randoms(use_true_random=False))
 def test_order_and_names_do_not_matter(rows, random):
@@ -133,7 +130,7 @@ def test_order_and_names_do_not_matter(rows, random):
     assert after == pytest.approx(before)
 
 
-def test_annotators_taken_out_are_models_of_the_others():
+def test_annotators_are_models_of_the_others_or_left_out():
     rng = np.random.default_rng(1)
     rows = [(i, j, int(rng.integers(0, 3))) for i in range(40) for j in range(5) if rng.random() < 0.7]
     table = discrepancy_ratio(rows, [(i, 0) for i in {row[0] for row in rows}]).annotators()
@@ -154,9 +151,6 @@ def test_annotators_taken_out_are_models_of_the_others():
     assert table.loc["a", ["ratio", "lower", "upper"]].isna().all()
     assert table.loc["b", "ratio"] == pytest.approx(0.5)
     assert table.loc["d", ["ratio", "lower", "upper"]].tolist() == [np.inf] * 3
-
-
-def test_annotators_have_a_ratio_whatever_the_difficulty_of_their_cases():
     rng = np.random.default_rng(3)
     rows = [(i, j, int(rng.random() < (0.2 if j else 0.5))) for i in range(60) for j in range(4) if rng.random() < 0.8]
     result = discrepancy_ratio(rows, [(i, 0) for i in range(60)])
@@ -186,9 +180,6 @@ def test_annotators_have_a_ratio_whatever_the_difficulty_of_their_cases():
     table = discrepancy_ratio(labels, {"A": {f"{i}": 0 for i in range(200)}}).annotators()
     assert table.loc["a", "relative"] == pytest.approx(1, abs=0.1)
     assert table.loc["a", "discrepancy"] / 0.25 > 1.9  # without regard to how hard the cases are
-
-
-def test_the_ratio_without_an_annotator_is_that_of_the_others():
     rng = np.random.default_rng(5)
     rows = [(i, j, int(rng.integers(0, 3))) for i in range(30) for j in range(4) if rng.random() < 0.7]
     cases = {row[0] for row in rows}

@@ -167,7 +167,7 @@ def test_doccano_has_a_file_for_every_annotator(tmp_path):
     assert Labels.of(spans).values.tolist() == [[(2, 5, "animal")]]
 
 
-def test_rankings_ties_and_what_says_nothing():
+def test_rankings_ties_what_says_nothing_and_other_forms():
     ranked = {"id": 1, "annotations": [[["a"], ["b", "c"]], None, ["a", "b"], 2.0], "annotators": list("wxyz")}
     with pytest.warns(PlausiblyWarning, match="left out: 1 missing answers"):
         found = Annotations.from_case_rows([ranked])
@@ -184,6 +184,21 @@ def test_rankings_ties_and_what_says_nothing():
         assert Annotations.from_case_rows([argilla("p", {"v": "b"}), discarded]).cases.tolist() == ["p"]
     missing = Labels.of([{"id": 1, "annotations": ["a", None], "annotators": ["x", "y"]}])
     assert missing.n_missing == 1
+    with pytest.raises(AnnotationError, match="no row for each case"):
+        Annotations.from_case_rows([{"case": "p", "annotator": "x", "label": "a"}])
+    with pytest.raises(ArgumentError, match="of must be"):
+        read_metadata(RECORDS, "people")
+    with pytest.raises(AnnotationError, match="no answers by case"):
+        read_metadata(pd.DataFrame({"a": [1]}))
+    with pytest.raises(AnnotationError, match="several questions"):
+        Annotations.from_case_rows([argilla("p", {"u": "a"}) | {"responses": {"x": [], "y": []}}])
+    assert np.array_equal(Annotations.from_case_rows({"p": {"ann": 0}}, classes=["no", "yes"]).classes, ["no", "yes"])
+    rows = [{"study_id": f"s{i}", "labels": ["a", "b"]} for i in range(3)]
+    with pytest.raises(AnnotationError, match=r"'study_id' differs in every row .* one of case, id, .*; call it case"):
+        Annotations.from_case_rows(rows)
+    for row in rows:
+        row["study_id"] = "the same"
+    assert Annotations.from_case_rows(rows).cases.tolist() == ["0", "1", "2"]
 
 
 def test_soft_labels_count_as_so_many_annotators(tmp_path):
@@ -325,24 +340,6 @@ def test_damage_in_cells_gets_one_sentence(text, sentence, tmp_path):
         read_annotations(path)
     assert "\n" not in str(error.value)
     assert str(error.value).startswith(str(path))
-
-
-def test_other_forms_and_names_in_unknown_columns_are_told():
-    with pytest.raises(AnnotationError, match="no row for each case"):
-        Annotations.from_case_rows([{"case": "p", "annotator": "x", "label": "a"}])
-    with pytest.raises(ArgumentError, match="of must be"):
-        read_metadata(RECORDS, "people")
-    with pytest.raises(AnnotationError, match="no answers by case"):
-        read_metadata(pd.DataFrame({"a": [1]}))
-    with pytest.raises(AnnotationError, match="several questions"):
-        Annotations.from_case_rows([argilla("p", {"u": "a"}) | {"responses": {"x": [], "y": []}}])
-    assert np.array_equal(Annotations.from_case_rows({"p": {"ann": 0}}, classes=["no", "yes"]).classes, ["no", "yes"])
-    rows = [{"study_id": f"s{i}", "labels": ["a", "b"]} for i in range(3)]
-    with pytest.raises(AnnotationError, match=r"'study_id' differs in every row .* one of case, id, .*; call it case"):
-        Annotations.from_case_rows(rows)
-    for row in rows:
-        row["study_id"] = "the same"
-    assert Annotations.from_case_rows(rows).cases.tolist() == ["0", "1", "2"]
 
 
 @pytest.mark.parametrize("kind", ["records", "frame", "jsonl", "parquet", "mapping"])

@@ -55,7 +55,7 @@ def as_sets(cases: dict) -> dict:
     return plain
 
 
-def test_columns_blocks_and_rankings():
+def test_columns_and_selections_by_name_position_or_mask():
     assert ANNOTATIONS.cases.tolist() == ["q", "p"]
     assert ANNOTATIONS.annotators.tolist() == ["bob", "ann", "cyd"]
     assert ANNOTATIONS.anonymous is False
@@ -81,9 +81,19 @@ def test_columns_blocks_and_rankings():
     assert repr(ANNOTATIONS) == "Annotations(2 cases, 4 annotations by 3 annotators, 5 classes)"
     one = Annotations.from_counts([[1]])
     assert repr(one) == "Annotations(1 case, 1 annotation by anonymous annotators, 1 class)"
+    p = Annotations.from_rankings({"classes": CLASSES, "cases": {"p": FORM["cases"]["p"]}})
+    for chosen in (["p"], np.array(["p"]), [1], np.array([1]), [False, True], np.array([False, True])):
+        assert ANNOTATIONS.select(chosen) == p
+    both = {"p": FORM["cases"]["p"], "q": FORM["cases"]["q"]}
+    assert ANNOTATIONS.select(["p", "q"]) == Annotations.from_rankings({"classes": CLASSES, "cases": both})
+    assert ANNOTATIONS.select(ANNOTATIONS.cases) == ANNOTATIONS
+    assert ANNOTATIONS.select(["p"]).annotators.tolist() == ["ann", "cyd"]
+    annotations = Annotations.from_counts([[1, 0], [0, 1]], cases=["1", "0"])
+    assert annotations.select(["0"]).rankings("0") == {"1": [["1"]]}
+    assert annotations.select([0]).rankings("1") == {"1": [["0"]]}
 
 
-def test_columns_are_read_only_copied_and_pickled():
+def test_columns_are_read_only_copied_pickled_and_compared():
     with pytest.raises(ValueError, match="read-only"):
         ANNOTATIONS.entry_class[0] = 3
     with pytest.raises(AttributeError):
@@ -96,9 +106,6 @@ def test_columns_are_read_only_copied_and_pickled():
     copy = pickle.loads(pickle.dumps(ANNOTATIONS))
     assert copy == ANNOTATIONS
     assert not copy.entry_class.flags.writeable
-
-
-def test_equality_sees_every_field():
     assert ANNOTATIONS != FORM
     assert Annotations.from_rankings(FORM) == ANNOTATIONS
     assert Annotations.from_rankings(FORM | {"classes": [*CLASSES, "f"]}) != ANNOTATIONS
@@ -110,19 +117,6 @@ def test_equality_sees_every_field():
     assert Annotations.from_table(table, CLASSES, anonymous=True) != ANNOTATIONS
     with pytest.raises(TypeError, match="unhashable"):
         hash(ANNOTATIONS)
-
-
-def test_select_by_name_position_or_mask():
-    p = Annotations.from_rankings({"classes": CLASSES, "cases": {"p": FORM["cases"]["p"]}})
-    for chosen in (["p"], np.array(["p"]), [1], np.array([1]), [False, True], np.array([False, True])):
-        assert ANNOTATIONS.select(chosen) == p
-    both = {"p": FORM["cases"]["p"], "q": FORM["cases"]["q"]}
-    assert ANNOTATIONS.select(["p", "q"]) == Annotations.from_rankings({"classes": CLASSES, "cases": both})
-    assert ANNOTATIONS.select(ANNOTATIONS.cases) == ANNOTATIONS
-    assert ANNOTATIONS.select(["p"]).annotators.tolist() == ["ann", "cyd"]
-    annotations = Annotations.from_counts([[1, 0], [0, 1]], cases=["1", "0"])
-    assert annotations.select(["0"]).rankings("0") == {"1": [["1"]]}
-    assert annotations.select([0]).rankings("1") == {"1": [["0"]]}
 
 
 @given(forms())

@@ -19,7 +19,7 @@ def annotations(tmp_path):
     return path
 
 
-def test_columns_and_tables_say_the_same_of_clusters_and_groups(annotations, tmp_path):
+def test_columns_and_tables_say_the_same_and_posteriors_have_none(annotations, tmp_path):
     (tmp_path / "clusters.csv").write_text("case,cluster\np,1\nq,2\n")
     for given in ("patient", str(tmp_path / "clusters.csv")):
         assert read_column(given, annotations).to_dict() == {"p": "1", "q": "2"}
@@ -35,6 +35,14 @@ def test_columns_and_tables_say_the_same_of_clusters_and_groups(annotations, tmp
     lines.write_text('{"id": "p", "labels": ["a", "b"], "site": "x"}\n{"id": "q", "labels": ["a"], "site": "y"}\n')
     assert read_by("site", lines)["site"].to_dict() == read_column("site", lines).to_dict() == {"p": "x", "q": "y"}
     assert read_by(None, annotations) is None
+    with pytest.raises(ArgumentError, match="--clusters must be a file with the columns case and cluster, but"):
+        read_column("patient")
+    (tmp_path / "clusters.csv").write_text("case,patient\np,1\n")
+    with pytest.raises(PlausiblyError, match="the table must have the columns case and cluster, but has no 'cluster'"):
+        read_column(str(tmp_path / "clusters.csv"))
+    (tmp_path / "clusters.csv").write_text("case,cluster\np,\n")
+    with pytest.raises(PlausiblyError, match="case 'p' has no cluster"):
+        read_column(str(tmp_path / "clusters.csv"))
 
 
 @pytest.mark.parametrize(
@@ -51,17 +59,6 @@ def test_columns_and_tables_say_the_same_of_clusters_and_groups(annotations, tmp
 def test_other_names_are_refused(annotations, read, given, message):
     with pytest.raises(PlausiblyError, match=message):
         read(given, annotations)
-
-
-def test_a_posterior_has_no_columns(tmp_path):
-    with pytest.raises(ArgumentError, match="--clusters must be a file with the columns case and cluster, but"):
-        read_column("patient")
-    (tmp_path / "clusters.csv").write_text("case,patient\np,1\n")
-    with pytest.raises(PlausiblyError, match="the table must have the columns case and cluster, but has no 'cluster'"):
-        read_column(str(tmp_path / "clusters.csv"))
-    (tmp_path / "clusters.csv").write_text("case,cluster\np,\n")
-    with pytest.raises(PlausiblyError, match="case 'p' has no cluster"):
-        read_column(str(tmp_path / "clusters.csv"))
 
 
 def test_metadata_of_annotations_are_read_once(tmp_path, monkeypatch):

@@ -41,7 +41,7 @@ def test_every_split_is_what_a_loop_finds(small, loss):
                         assert row[measure] == pytest.approx(1 - lost if loss is None else lost, abs=1e-6)
 
 
-def test_means_by_draw_are_the_coverage_of_the_mean_and_annotations_have_none(small):
+def test_means_by_draw_are_the_coverage_and_fit_a_model_that_repeats_annotators(small):
     found = pb.conformal_coverage(
         small.posterior, small.predictions, alpha=(0.2, 0.4), splits=4, score="aps", progress=False
     )
@@ -57,9 +57,6 @@ def test_means_by_draw_are_the_coverage_of_the_mean_and_annotations_have_none(sm
     assert found.by_draw is None
     assert found.fit is None
     assert set(found.table["target"]) == {"annotator", "vote"}
-
-
-def test_a_model_that_repeats_the_annotators_fits(small):
     posterior = pb.aggregate(small.annotations, "irn", progress=False)
     first = pb.Annotations.from_rankings([
         [[[name for name in blocks[0]]] for blocks in small.annotations.rankings(i).values()] for i in range(small.n)

@@ -39,7 +39,7 @@ def test_sets_of_flat_posteriors_miss_what_they_may(n_classes, n_labels, alpha):
     assert own["size"] < n_classes - 0.1
 
 
-def test_sets_of_every_class_are_told():
+def test_sets_of_every_class_and_priors_that_cause_large_ones_are_told():
     annotations, predictions = flat(3, 2)
     posterior = posterior_of(annotations)
     with pytest.warns(pb.PlausiblyWarning, match="every class is in every set.*0.85.*'A'.*lac"):
@@ -51,9 +51,6 @@ def test_sets_of_every_class_are_told():
     random = pb.conformal(posterior, predictions, alpha=0.15, score="aps", randomise_scores=True)
     assert random.mean_size.item() < 2.9
     assert "every class" not in random.verdict()
-
-
-def test_the_prior_is_named_where_it_is_the_cause_alone():
     annotations, predictions = flat(10, 51)
     posterior = posterior_of(annotations)
     found = pb.conformal(posterior, predictions, alpha=0.05)

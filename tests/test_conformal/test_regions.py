@@ -96,7 +96,7 @@ def test_polygons_are_the_region():
             np.testing.assert_allclose([vertices.min(0), vertices.max(0)], [lower, upper], atol=1e-12)
 
 
-def test_thresholds_are_order_statistics_and_answers_agree(small):
+def test_thresholds_are_order_statistics_answers_agree_and_bad_input_is_refused(small):
     weights = dense_weights(small, "plausibility")
     regions = pb.conformal_regions(small.posterior, small.predictions, alpha=0.2)
     for name, p in small.predictions.items():
@@ -118,9 +118,6 @@ def test_thresholds_are_order_statistics_and_answers_agree(small):
     low = risks.sel(risk_level="low")
     assert (low.sel(bound="upper") >= bounds.sel(bound="upper").isel({"class": [0, 1]}).max("class") - 1e-12).all()
     assert not regions.is_empty(new).all()
-
-
-def test_bad_input(small):
     regions = pb.conformal_regions(small.posterior, small.predictions)
     new = {"A": small.predictions["A"][:2]}
     for call, match in [

@@ -27,9 +27,6 @@ def test_common_sets_hold_what_the_sets_of_every_run_hold(small):
         assert (p_values >= one.p_values(small.predictions) - 1e-12).all()
     np.testing.assert_array_equal(sets, p_values > 0.3)
     assert swept.table["run"].nunique() == 3
-
-
-def test_posteriors_by_label_and_bad_input(small):
     other = make(seed=3)
     swept = pb.conformal_sweep({"x": small.posterior, "y": other.posterior}, small.predictions, alpha=0.3)
     assert list(swept.runs) == ["x", "y"]

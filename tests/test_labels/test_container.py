@@ -55,7 +55,7 @@ def test_every_file_gives_the_same_labels(tmp_path, suffix):
     assert facts(Labels.of(str(path))) == EXPECTED
 
 
-def test_mappings_and_frames_of_polars():
+def test_mappings_frames_and_codes_with_further_columns():
     labels = Labels.of({"p": {"ann": [1, 2], "bob": None}, "q": {"ann": [1]}})
     assert facts(labels) == [("p", "ann", [1, 2], 0), ("q", "ann", [1], 2)]
     assert labels.n_missing == 1
@@ -63,6 +63,25 @@ def test_mappings_and_frames_of_polars():
     assert Labels.of(frame).values.tolist() == [{"a": 1}, {"a": 2}]
     frame = pl.DataFrame({"case": [1, 1], "annotator": [1, 2], "label": [[1], [1, 2]]})
     assert Labels.of(frame).values.tolist() == [[1], [1, 2]]
+    names, code = Labels.of([("p", "a", "y"), ("p", "b", "x"), ("q", "a", "y")]).coded
+    assert (names.tolist(), code.tolist()) == (["x", "y"], [1, 0, 1])
+    names, code = Labels.of([("p", "a", "y"), ("p", "b", (1, 2)), ("q", "a", "y")]).coded
+    assert (names.tolist(), code.tolist()) == (["y", (1, 2)], [0, 1, 0])
+    names, code = Labels.of([("p", "a", 3), ("p", "b", 1)]).coded
+    assert (names.tolist(), code.tolist()) == ([1, 3], [1, 0])
+    table = TABLE.assign(confidence=[0.1, 0.2, 0.3, 0.4, 0.5], group=[1, 2, 1, 2, 1], other=0)
+    labels = Labels.of(table, columns=["confidence"], optional=["group", "absent"])
+    assert list(labels.columns) == ["confidence", "group"]
+    assert labels.floats("confidence").tolist() == [0.1, 0.5, 0.3, 0.2]
+    names, code = labels.names_of("group")
+    assert names[code].tolist() == ["1", "1", "1", "2"]
+    kept = labels.select(labels.case == 0)
+    assert (len(kept), kept.start.tolist(), kept.cases.tolist()) == (3, [0, 3, 3], ["q", "p"])
+    assert kept.floats("confidence").tolist() == [0.1, 0.5, 0.3]
+    labels = Labels.of(TABLE)
+    assert Labels.of(labels) is labels
+    with pytest.raises(AnnotationError, match="read without the column 'group'; read them with it"):
+        Labels.of(labels, columns=["group"])
 
 
 @pytest.mark.parametrize(
@@ -105,28 +124,6 @@ def test_numbers_are_an_array(values, kind, make):
     labels = Labels.of(make({"case": ["p"] * 3, "annotator": list("abc"), "label": values}))
     assert labels.values.dtype.kind == kind
     assert labels.values.tolist() == [value for value in values if value is not None]
-
-
-def test_labels_are_coded_and_further_columns_follow():
-    names, code = Labels.of([("p", "a", "y"), ("p", "b", "x"), ("q", "a", "y")]).coded
-    assert (names.tolist(), code.tolist()) == (["x", "y"], [1, 0, 1])
-    names, code = Labels.of([("p", "a", "y"), ("p", "b", (1, 2)), ("q", "a", "y")]).coded
-    assert (names.tolist(), code.tolist()) == (["y", (1, 2)], [0, 1, 0])
-    names, code = Labels.of([("p", "a", 3), ("p", "b", 1)]).coded
-    assert (names.tolist(), code.tolist()) == ([1, 3], [1, 0])
-    table = TABLE.assign(confidence=[0.1, 0.2, 0.3, 0.4, 0.5], group=[1, 2, 1, 2, 1], other=0)
-    labels = Labels.of(table, columns=["confidence"], optional=["group", "absent"])
-    assert list(labels.columns) == ["confidence", "group"]
-    assert labels.floats("confidence").tolist() == [0.1, 0.5, 0.3, 0.2]
-    names, code = labels.names_of("group")
-    assert names[code].tolist() == ["1", "1", "1", "2"]
-    kept = labels.select(labels.case == 0)
-    assert (len(kept), kept.start.tolist(), kept.cases.tolist()) == (3, [0, 3, 3], ["q", "p"])
-    assert kept.floats("confidence").tolist() == [0.1, 0.5, 0.3]
-    labels = Labels.of(TABLE)
-    assert Labels.of(labels) is labels
-    with pytest.raises(AnnotationError, match="read without the column 'group'; read them with it"):
-        Labels.of(labels, columns=["group"])
 
 
 BAD = {

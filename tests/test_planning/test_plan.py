@@ -24,7 +24,7 @@ def plan(two):
     return pb.plan(two.posterior, two.predictions, budget=12, progress=False)
 
 
-def test_a_plan_spends_its_budget_on_the_largest_values_and_says_so(plan, two):
+def test_a_plan_spends_its_budget_on_the_values_of_brute_force(plan, two):
     table = plan.table
     assert table["labels"].sum() == 12
     assert table["place"].tolist() == list(range(1, 25))
@@ -43,9 +43,6 @@ def test_a_plan_spends_its_budget_on_the_largest_values_and_says_so(plan, two):
     for claim in ("these 24 cases:", "new cases like these:"):
         assert plan.verdict().count(f"For a claim about {claim}") == 1
     assert "instead" not in plan.verdict()
-
-
-def test_values_and_the_forecast_are_those_of_brute_force(plan):
     from tests.test_planning.test_values import removed_by
 
     before, after = (np.array([removed_by(counts, n) for counts in COUNTS]) for n in (0, 1))
@@ -121,7 +118,7 @@ def test_labels_inform_the_parameters_that_cases_share_if_these_are_learned(shar
     assert _learned_from(two.posterior, two.annotations) == np.inf
 
 
-def test_advice_begins_with_the_fact_that_nothing_is_gained():
+def test_posteriors_under_which_nothing_is_gained(two):
     counts = [(900, 0), (0, 900)] * 4 + [(900, 600)] * 2
     posterior = pb.aggregate(labels_of(counts), "dirichlet-categorical", seed=0, progress=False)
     scores = np.tile([0.9, 0.1], (len(counts), 1))
@@ -132,9 +129,6 @@ def test_advice_begins_with_the_fact_that_nothing_is_gained():
     found = pb.plan(posterior, {"A": scores}, metric="own", metrics={"own": own}, budget=3, progress=False)
     assert "hardly worth their cost" in found.advice[0]
     assert "sk for" not in found.verdict()
-
-
-def test_posteriors_that_do_not_learn_or_have_no_draws(two):
     posterior = pb.aggregate(two.annotations, "prirn", seed=0, progress=False)
     with pytest.warns(PlausiblyWarning, match="its intervals do not narrow"):
         found = pb.plan(posterior, two.predictions, budget=12, progress=False)

@@ -58,7 +58,7 @@ def captions(text):
     return {unescape(words): name for name, words in found}
 
 
-def test_tables_curves_and_words_of_two_classes(two):
+def test_tables_curves_and_cases_of_two_classes(two):
     _, text, page, results = two
     starts = "Against what most experts would name, under rec [94 %", "Against what one expert would say [94 %"
     names = [next(name for words, name in captions(text).items() if words.startswith(start)) for start in starts]
@@ -102,6 +102,22 @@ def test_tables_curves_and_words_of_two_classes(two):
     _, text, _, _ = two
     for all_cases in re.findall(r"60\.0 \[[^\]]*\]", unescape(text)):
         assert float(all_cases.rstrip("]").split()[-1]) <= 60
+    swept, _, _, _ = two
+    results = swept.runs[0].results
+    shown = clear_cases(swept, "a&b.csv")
+    tables = {words: table for one in shown if isinstance(one, dict) for words, table in one.items()}
+    wrong = next(table for words, table in tables.items() if words.startswith("Classifier probably wrong"))
+    unsure = next(table for words, table in tables.items() if words.startswith("Experts unsure"))
+    assert shown[-1] == 'All cases are in <a href="a&amp;b.csv">a&amp;b.csv</a>.'
+    for table in (wrong, unsure):
+        assert table["Classifier"].value_counts().max() <= 5
+        for row in table.to_dict("records"):
+            own = results.sel(classifier=row["Classifier"], case=row["Case"])
+            assert row["Probability that it is right"] == f"{100 * own['top1_accuracy_by_case'].item():.0f} %"
+            assert row["Certainty"] == f"{own['annotation_certainty_1'].item():.2f}"
+    assert (wrong["It names"] != wrong["Most plausible"]).all()
+    assert (wrong["Certainty"].astype(float) >= 0.95).all()
+    assert (unsure["Certainty"].astype(float) <= UNSURE).all()
 
 
 def test_metrics_and_confusions_of_three_classes(three):
@@ -218,22 +234,3 @@ def test_of_many_classes_the_page_has_the_most_frequent_ones():
     assert rows[0][1].split()[0] == f"{max(counts.values()):.1f}"
     assert [f"{counts[cells[0]]:.1f}" for cells in rows] == [cells[1].split()[0] for cells in rows]
     assert not any(words.startswith("A: expected numbers") for words in captions(text))
-
-
-def test_clear_mistakes_and_unclear_cases(two):
-    swept, _, _, _ = two
-    results = swept.runs[0].results
-    shown = clear_cases(swept, "a&b.csv")
-    tables = {words: table for one in shown if isinstance(one, dict) for words, table in one.items()}
-    wrong = next(table for words, table in tables.items() if words.startswith("Classifier probably wrong"))
-    unsure = next(table for words, table in tables.items() if words.startswith("Experts unsure"))
-    assert shown[-1] == 'All cases are in <a href="a&amp;b.csv">a&amp;b.csv</a>.'
-    for table in (wrong, unsure):
-        assert table["Classifier"].value_counts().max() <= 5
-        for row in table.to_dict("records"):
-            own = results.sel(classifier=row["Classifier"], case=row["Case"])
-            assert row["Probability that it is right"] == f"{100 * own['top1_accuracy_by_case'].item():.0f} %"
-            assert row["Certainty"] == f"{own['annotation_certainty_1'].item():.2f}"
-    assert (wrong["It names"] != wrong["Most plausible"]).all()
-    assert (wrong["Certainty"].astype(float) >= 0.95).all()
-    assert (unsure["Certainty"].astype(float) <= UNSURE).all()

@@ -227,7 +227,7 @@ def test_the_headline_and_its_words_compare_the_best(swept):
     assert row["top1_accuracy_mean"] * 100 <= most
 
 
-def test_what_was_done_is_said_and_names_are_escaped(text, page, swept):
+def test_what_was_done_is_said_escaped_and_complete(text, page, swept):
     assert "<script" not in text
     assert "<b>" not in text
     assert "B &amp; &lt;b&gt;" in text
@@ -241,15 +241,6 @@ def test_what_was_done_is_said_and_names_are_escaped(text, page, swept):
     assert data["Annotations"].startswith("22, 2 to 3 per case")
     assert data["Seed"] == "2"
     assert f"plausibly {pb.__version__}" in data["Versions"]
-
-
-def test_letters_that_the_font_lacks_give_no_warning():
-    annotations = pb.Annotations.from_labels([["痣", "湿疹"], ["痣"]], cases=["病例", "另一个"])
-    text = render(pb.sweep(annotations, {"模型": np.array([[0.3, 0.7]] * 2)}, {"irn": None}, k=1, progress=False))
-    assert '<td class="text">模型</td>' in text
-
-
-def test_links_headings_tables_and_figures_are_complete(page):
     ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
     assert len(ids) == len(set(ids))
     wanted = [attrs["href"][1:] for tag, attrs in page.tags if tag == "a"]
@@ -266,6 +257,12 @@ def test_links_headings_tables_and_figures_are_complete(page):
     # 2 histograms, 2 comparisons, cases.
     assert tags.count("figure") == tags.count("figcaption") == 1 + 1 + 3 + 3 + 2 + 2 + 2 + 1
     assert all(attrs["alt"] for tag, attrs in page.tags if tag == "img")
+
+
+def test_letters_that_the_font_lacks_give_no_warning():
+    annotations = pb.Annotations.from_labels([["痣", "湿疹"], ["痣"]], cases=["病例", "另一个"])
+    text = render(pb.sweep(annotations, {"模型": np.array([[0.3, 0.7]] * 2)}, {"irn": None}, k=1, progress=False))
+    assert '<td class="text">模型</td>' in text
 
 
 def with_chains(swept, failed):
@@ -339,7 +336,7 @@ def test_undecided_cases_have_the_classes_and_certainty_of_the_evaluation(swept,
         assert card.classes[0][:2] == (label, mean)
 
 
-def test_a_plan_under_another_model_says_so(swept):
+def test_plans_and_citations_name_what_was_used(swept):
     run = swept.runs[1]
     annotations = pb.Annotations.from_labels([["a", "a", "b"], ["a", "b"]] * 4)
     posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=20, progress=False)
@@ -348,6 +345,14 @@ def test_a_plan_under_another_model_says_so(swept):
     assert any(step.startswith("Planned under dirichlet-categorical@1: ") for step in next_steps(swept, planned))
     own = replace(planned, posterior_model=run.label)
     assert not any("Planned under" in step for step in next_steps(swept, own))
+    exact = dict(references(swept))
+    assert any("Stutz" in source for source in exact.values())
+    assert not any("Plackett" in source for source in exact.values())
+    run = swept.runs[0]
+    declaration = json.dumps({"citations": pb.models.MODELS["plackett-luce"].citations})
+    changed = replace(run, attrs={"engine": "nuts", "declaration": declaration})
+    sources = " ".join(source for _, source in references(Sweep(swept.annotations, (changed,))))
+    assert all(name in sources for name in ("Plackett", "Luce (1959)", "Hoffman", "Betancourt", "Caron"))
 
 
 def test_who_leads_where_risk_is_high_is_said():
@@ -453,17 +458,6 @@ def test_results_of_the_package_bring_their_words_and_figures():
         assert found[-1].columns
     assert len(extras(checked)[-1].rows) == len(checked.table)
     assert pyplot.get_fignums() == before
-
-
-def test_what_to_cite_depends_on_what_was_used(swept):
-    exact = dict(references(swept))
-    assert any("Stutz" in source for source in exact.values())
-    assert not any("Plackett" in source for source in exact.values())
-    run = swept.runs[0]
-    declaration = json.dumps({"citations": pb.models.MODELS["plackett-luce"].citations})
-    changed = replace(run, attrs={"engine": "nuts", "declaration": declaration})
-    sources = " ".join(source for _, source in references(Sweep(swept.annotations, (changed,))))
-    assert all(name in sources for name in ("Plackett", "Luce (1959)", "Hoffman", "Betancourt", "Caron"))
 
 
 @pytest.mark.slow

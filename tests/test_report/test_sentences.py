@@ -50,16 +50,13 @@ def test_a_model_that_does_not_learn_asks_for_no_labels_and_is_bounded_by_counti
     assert max(sum(map(sum, row)) for row in agrees) / annotations.n_annotations <= bound
 
 
-def test_annotators_disagree_with_the_posterior_probability_of_it():
+def test_disagreement_is_foretold_by_its_probability_where_annotations_say_so():
     counts = [[70, 30], [5, 0], [28, 4]]
     posterior = pb.aggregate(pb.Annotations.from_counts(counts), "dirichlet-categorical", seed=0, draws=4000)
     found = pb.evaluate(posterior, {}, progress=False)["disagreement_probability"].values
     shapes = np.array(counts) + 1.0
     expected = [stats.beta(a, b).cdf(0.8) - stats.beta(a, b).cdf(0.2) for a, b in shapes]
     np.testing.assert_allclose(found, expected, atol=0.01)
-
-
-def test_disagreement_is_foretold_only_where_annotations_and_not_the_prior_say_so():
     annotations = pb.Annotations.from_counts([[70, 30, 0], [0, 8, 0], [70, 25, 5]], cases=["split", "one", "three"])
     swept = pb.sweep(annotations, {}, {"dirichlet-categorical": [1]}, **FAST)
     assert set(stay_open(swept, lead(swept))["case"]) == {"split", "three"}
