@@ -255,14 +255,7 @@ def test_accuracy_is_over_all_cases_and_agreement_over_annotated_ones():
     pd.testing.assert_frame_equal(*checks)
 
 
-def test_classifiers_that_the_posterior_does_not_know_are_refused():
-    _, annotations, scores = world()
-    posterior = pb.aggregate(annotations, predictions={"A": scores["A"]}, extra="include", **FEW)
-    with pytest.raises(ArgumentError, match=r"not those of B, so B is underrated: .* known by the predictions alone"):
-        pb.evaluate(posterior, scores, progress=False)
-
-
-def test_which_cases_are_included(tmp_path):
+def test_which_cases_are_included_and_which_classifiers_known(tmp_path):
     _, annotations, scores = world()
     with pytest.raises(PredictionError, match=r"row for case 'p9'.* extra=.include."):
         pb.aggregate(annotations, predictions=scores, **FEW)
@@ -290,6 +283,9 @@ def test_which_cases_are_included(tmp_path):
         pb.aggregate(annotations, extra="include", **FEW)
     with pytest.raises(ArgumentError, match="extra must be"):
         pb.aggregate(annotations, predictions=scores, extra="all", **FEW)
+    posterior = pb.aggregate(annotations, predictions={"A": scores["A"]}, extra="include", **FEW)
+    with pytest.raises(ArgumentError, match=r"not those of B, so B is underrated: .* known by the predictions alone"):
+        pb.evaluate(posterior, scores, progress=False)
 
 
 def test_a_sweep_and_its_report(tmp_path):

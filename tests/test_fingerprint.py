@@ -149,25 +149,19 @@ def test_pieces_of_an_array_leave_no_trace(monkeypatch, array):
         assert data_digest(array + 1) != whole
 
 
-def test_versions_are_those_installed(monkeypatch):
+def test_the_processor_has_a_name_settings_are_those_in_force_and_versions_those_installed(float64, monkeypatch):
+    assert processor().strip() == processor() != ""
+    with float64(), jax.default_matmul_precision("float32"):
+        inside = software()
+    outside = software()
+    changed = {name: (inside[name], outside[name]) for name in outside if inside[name] != outside[name]}
+    assert changed == {"jax_enable_x64": ("True", "False"), "jax_default_matmul_precision": ("float32", "None")}
     found = versions()
     assert found["plausibly"] == pb.__version__
     assert found["jax"] == jax.__version__
     assert json.loads(versions_text()) == found
     monkeypatch.setattr(fingerprint, "PACKAGES", ("plausibly", "no-such-package"))
     assert versions() == {"plausibly": pb.__version__, "no-such-package": "none"}
-
-
-def test_settings_of_jax_are_those_in_force(float64):
-    with float64(), jax.default_matmul_precision("float32"):
-        inside = software()
-    outside = software()
-    changed = {name: (inside[name], outside[name]) for name in outside if inside[name] != outside[name]}
-    assert changed == {"jax_enable_x64": ("True", "False"), "jax_default_matmul_precision": ("float32", "None")}
-
-
-def test_the_processor_has_a_name():
-    assert processor().strip() == processor() != ""
 
 
 HELPERS = {

@@ -29,7 +29,7 @@ def test_metrics_of_logits_are_those_of_their_probabilities(logits):
         np.testing.assert_allclose(found[name], expected[name], atol=1e-6)
 
 
-def test_one_column_of_logits_is_that_of_the_named_or_the_positive_class():
+def test_one_column_is_that_of_the_named_or_positive_class_and_large_logits_keep_their_order():
     column = LOGITS[:, 0] * 3
     second = np.stack([1 - expit(column), expit(column)], 1)
     np.testing.assert_allclose(pb.read_predictions(column, BINARY, logits=True), second)
@@ -38,9 +38,6 @@ def test_one_column_of_logits_is_that_of_the_named_or_the_positive_class():
     options = {"metrics": "brier", "truth": "annotator", "positive": "x"}
     found = pb.evaluate(BINARY, {"A": column}, logits=True, **options)
     np.testing.assert_array_equal(found["brier"], pb.evaluate(BINARY, {"A": expit(column)}, **options)["brier"])
-
-
-def test_large_logits_overflow_nowhere_and_keep_their_order():
     found = pb.read_predictions(np.tile([[0.0, 500.0, 1000.0]], (N, 1)).astype(np.float32), ANNOTATIONS, logits=True)
     assert np.isfinite(found).all()
     assert (np.diff(found, axis=1) > 0).all()

@@ -48,11 +48,14 @@ def test_objects(source):
     np.testing.assert_array_equal(read, SCORES)
 
 
-def test_dtype_follows_what_came():
+def test_dtype_follows_what_came_and_what_is_returned_is_a_copy():
     for dtype, expected in (("f4", "f4"), ("f2", "f4"), ("f8", "f8"), ("i8", "f8"), ("u1", "f8"), ("?", "f8")):
         assert read_predictions(np.ones((3, 3), dtype), ANNOTATIONS).dtype == np.dtype(expected)
     assert read_predictions(jnp.ones((3, 3)), ANNOTATIONS).dtype == np.float32
     assert read_predictions(NAMED.astype(dict.fromkeys("abc", "f4")), ANNOTATIONS).dtype == np.float32
+    read = read_predictions(SCORES, ANNOTATIONS)
+    assert not np.shares_memory(read, SCORES)
+    assert np.shares_memory(line_up(SCORES, ANNOTATIONS), SCORES)
 
 
 def test_numbers_as_class_names(tmp_path):
@@ -70,13 +73,10 @@ def test_numbers_as_class_names(tmp_path):
     np.testing.assert_array_equal(read_predictions(shuffled, annotations), expected)
 
 
-def test_numbers_as_case_names():
+def test_numbers_as_case_names_and_a_class_called_case():
     annotations = Annotations.from_counts([[1, 0], [0, 1]], cases=[12, 7])
     read = read_predictions(pd.DataFrame({"case": [7, 12], "0": [1, 2], "1": [3, 4]}), annotations)
     np.testing.assert_array_equal(read, [[2, 4], [1, 3]])
-
-
-def test_a_class_called_case():
     annotations = Annotations.from_counts([[1, 0], [0, 1]], classes=["case", "control"])
     read = read_predictions(pd.DataFrame({"control": [1, 2], "case": [3, 4]}), annotations)
     np.testing.assert_array_equal(read, [[3, 1], [4, 2]])
@@ -120,12 +120,6 @@ def test_names_that_would_be_mistaken_in_a_ranking(name, message):
     with pytest.raises(ArgumentError, match=message):
         named_predictions({name: "a.csv"})
     assert named_predictions({"A>B": "a.csv", "lr=0.1": "b.csv"}).keys() == {"A>B", "lr=0.1"}
-
-
-def test_what_is_returned_is_a_copy():
-    read = read_predictions(SCORES, ANNOTATIONS)
-    assert not np.shares_memory(read, SCORES)
-    assert np.shares_memory(line_up(SCORES, ANNOTATIONS), SCORES)
 
 
 TWO = Annotations.from_labels(

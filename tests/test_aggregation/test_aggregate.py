@@ -130,9 +130,14 @@ def test_an_error_of_a_program_is_kept(model):
     assert isinstance(caught.value.__cause__, ValueError)
 
 
-def test_rankings_are_no_labels():
+def test_labels_need_one_class_each_and_cases_a_size_that_can_be_sampled():
     with pytest.raises(AnnotationError, match=r"one label per annotation, but case 'p', annotator 'ann' names 3: use"):
         pb.aggregate(RANKED, "dirichlet-categorical", progress=False)
+    classes = [f"c{i}" for i in range(1500)]
+    annotations = Annotations.from_rankings([[[["c1"]]], [[[name] for name in classes], [["c1"]]]], classes=classes)
+    with pytest.raises(AnnotationError, match=r"about a thousand named classes, but in case '1' .* 1,500 of them in"):
+        pb.aggregate(annotations, progress=False)
+    assert pb.aggregate(annotations, "majority-vote", progress=False).attrs["model"] == "majority-vote"
 
 
 SPARSE = {"concentration": 0.01}
@@ -183,7 +188,7 @@ def test_every_seed_gives_draws_of_its_own():
     assert len({values.tobytes() for values in draws}) == 5
 
 
-def test_the_posterior_says_how_it_came_about():
+def test_the_posterior_says_how_it_came_about_and_zero_concentration_leaves_the_unnamed_nothing():
     posterior = pb.aggregate(RANKED, "prirn", reliability=12, ties="full", concentration=0.5, seed=9, chains=2, **QUICK)
     assert isinstance(posterior, Posterior)
     attrs = posterior.attrs
@@ -196,9 +201,6 @@ def test_the_posterior_says_how_it_came_about():
     assert {"jax", "jaxlib", "numpyro", "arviz", "numpy"} <= versions.keys()
     assert {"posterior", "log_likelihood", "observed_data", "constant_data"} <= to_groups(posterior).keys()
     assert (int(az.__version__.split(".")[0]) < 1) == HAS_INFERENCE_DATA
-
-
-def test_concentration_of_zero_leaves_the_unnamed_without_mass():
     posterior = pb.aggregate(RANKED, "prirn", concentration=0, **QUICK)
     assert posterior["posterior"]["class_name"].values.tolist() == ["a", "b", "c"]
     dense = pb.dense(posterior)
@@ -275,14 +277,6 @@ def test_labels_and_rankings_have_default_models_of_their_own():
     assert [rankings.attrs[name] for name in ("model", "reliability", "class_prior")] == ["plackett-luce", 1, "learned"]
     named = pb.aggregate(RANKED, "plackett-luce", draws=10, chains=1, warmup=10, progress=False)
     assert [named.attrs[name] for name in ("reliability", "class_prior")] == [3, "uniform"]
-
-
-def test_cases_too_large_to_sample_are_refused():
-    classes = [f"c{i}" for i in range(1500)]
-    annotations = Annotations.from_rankings([[[["c1"]]], [[[name] for name in classes], [["c1"]]]], classes=classes)
-    with pytest.raises(AnnotationError, match=r"about a thousand named classes, but in case '1' .* 1,500 of them in"):
-        pb.aggregate(annotations, progress=False)
-    assert pb.aggregate(annotations, "majority-vote", progress=False).attrs["model"] == "majority-vote"
 
 
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter")

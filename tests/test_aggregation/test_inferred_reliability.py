@@ -311,7 +311,7 @@ def test_refused_by_aggregate(arguments, message):
         pb.aggregate(ANNOTATIONS, **{"reliability": "infer"} | arguments)
 
 
-def test_aggregate_infers(monkeypatch, small):
+def test_aggregate_infers_and_one_reliability_has_no_table(monkeypatch, small):
     given = {}
     monkeypatch.setattr(
         "plausibly.aggregation._aggregate.infer_reliability",
@@ -322,8 +322,5 @@ def test_aggregate_infers(monkeypatch, small):
     assert given == {"annotations": ANNOTATIONS, "model": "plackett-luce"} | numbers
     assert small["posterior"]["reliability"].shape == (4, 250)
     assert small.attrs["model"] == "tempered-plackett-luce"
-
-
-def test_tables_that_are_refused(small):
     with pytest.raises(ArgumentError, match="no reliabilities of single annotators"):
         pb.annotators.annotator_reliabilities(small)

@@ -58,7 +58,7 @@ def test_certainty_is_exact_and_draws_agree_with_it(reliability):
     np.testing.assert_allclose(mean[:, 0], below, atol=0.02)
 
 
-def test_what_the_posterior_holds(posterior):
+def test_the_posterior_holds_scores_and_labels_that_come_out_again(posterior, tmp_path):
     inside = posterior["posterior"]
     assert inside["class_name"].values.tolist() == ["≤ 0", "> 0"] * 4
     assert inside["mean"].dims == ("chain", "draw", "scored_case")
@@ -69,9 +69,6 @@ def test_what_the_posterior_holds(posterior):
     assert posterior.attrs["threshold"] == 0
     assert posterior.attrs["prior_from"] == "given"
     assert pb.diagnose(posterior)["converged"].values.all()
-
-
-def test_scores_and_labels_come_out_again(posterior, tmp_path):
     pb.save(posterior, tmp_path / "p.nc")
     for found in (posterior, pb.load(tmp_path / "p.nc")):
         assert annotations_of(found) == SCORES.split(0)
@@ -230,14 +227,11 @@ def test_refused(what):
         pb.aggregate(annotations, model, **({"threshold": 0} | options), progress=False)
 
 
-def test_what_takes_rankings_refuses_scores(tmp_path):
+def test_rankings_and_sweeps_refuse_scores_before_they_begin(tmp_path):
     with pytest.raises(AnnotationError, match=r"partial rankings are needed, but a Scores was given; .* Scores.split"):
         pb.annotators.annotator_agreement(SCORES)
     with pytest.raises(ArgumentError, match=r"but Scores.* was given: write scores by their to_table\(\)"):
         pb.write_annotations(SCORES, tmp_path / "a.json")
-
-
-def test_a_sweep_refuses_before_it_begins():
     with pytest.raises(ArgumentError, match="needs a threshold"):
         pb.sweep(SCORES, {}, {"normal-scores": None}, progress=False)
     with pytest.raises(AnnotationError, match="prirn takes partial rankings"):

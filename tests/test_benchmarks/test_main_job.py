@@ -45,15 +45,12 @@ def test_draws_that_differ_are_found(folders):
     assert [text.split()[0] for text in found] == ["slot", "the", "9"]
 
 
-def test_the_table_has_ratios_of_medians_and_marks_what_is_missed():
+def test_the_table_has_ratios_of_medians_and_aims_also_by_the_processor():
     ours, theirs = ([Sample(s, s, 2**20, {}) for s in seconds] for seconds in ((1, 2, 3), (8, 8, 30)))
     line = row("a job", "warm", ours, theirs, aim=5)
     assert "4 [4–10]" in line
     assert line.endswith("5 -")
     assert row("a job", "warm", ours, theirs, aim=4).endswith("4")
-
-
-def test_aims_are_judged_by_the_processor_on_request():
     ours, theirs = ([Sample(seconds, cpu, 2**20, {})] for seconds, cpu in ((10, 1), (20, 5)))
     assert row("a job", "warm", ours, theirs, aim=4).endswith("4 -")
     assert row("a job", "warm", ours, theirs, aim=4, by_cpu=True).endswith(" 4")

@@ -111,34 +111,25 @@ def test_planted_faults_are_found_in_their_case_and_no_other(kind):
     assert failed(check(spoil(good_draws(), kind))) == [7]
 
 
-def test_a_single_chain_that_drifts_is_found():
+def test_a_drift_or_too_few_draws_are_found_and_what_cannot_move_has_converged():
     draws = good_draws(1, 400)
     draws[0, :, SLOTS.start[3]] += np.linspace(0, 1, 400)
     assert failed(check(draws)) == [3]
+    assert failed(check(good_draws(4, 60))) == list(range(N_CASES))
+    annotations = Annotations.from_labels([["a"], ["a"]], classes=["a"])
+    result = check(np.ones((4, 250, 2), np.float32), slots=Slots.of(annotations))
+    assert failed(result) == []
 
 
-def test_one_divergence_is_enough():
+def test_one_divergence_is_enough_and_without_trajectories_there_is_none():
     diverging = np.zeros((4, 250, N_CASES), bool)
     diverging[2, 40, 5] = True
     result = check(good_draws(), diverging)
     assert failed(result) == [5]
     assert result["n_diverging"].values.tolist() == [0] * 5 + [1] + [0] * 6
-
-
-def test_a_sampler_without_trajectories_has_none_that_diverged():
     draws = good_draws(seed=3)
     with Progress(False) as progress:
         xr.testing.assert_identical(convergence(draws, SLOTS, None, progress=progress), check(draws))
-
-
-def test_too_few_draws_are_not_enough_however_good():
-    assert failed(check(good_draws(4, 60))) == list(range(N_CASES))
-
-
-def test_a_plausibility_that_cannot_move_has_converged():
-    annotations = Annotations.from_labels([["a"], ["a"]], classes=["a"])
-    result = check(np.ones((4, 250, 2), np.float32), slots=Slots.of(annotations))
-    assert failed(result) == []
 
 
 def test_a_case_answers_for_its_own_slots_alone():
@@ -153,13 +144,17 @@ def test_a_case_answers_for_its_own_slots_alone():
         assert failed(check(draws, slots=slots)) == [case]
 
 
-def test_diagnose_names_the_cases():
+def test_diagnose_names_the_cases_and_refuses_what_is_no_posterior(tmp_path):
     draws = spoil(good_draws(), "one chain elsewhere")
     result = check(draws)
     posterior = build_posterior(draws, ANNOTATIONS, SLOTS, point=draws[0, 0], concentration=1.0, convergence=result)
     found = pb.diagnose(posterior)
     assert found["case"].values[~found["converged"].values].tolist() == ["p7"]
     assert "convergence" in to_groups(posterior)
+    with pytest.raises(pb.ArgumentError, match="a posterior of plausibly"):
+        pb.diagnose({"a": 1})
+    with pytest.raises(pb.FileError, match="does not exist"):
+        pb.diagnose(tmp_path / "none.nc")
 
 
 def test_exact_draws_have_nothing_to_converge():
@@ -180,14 +175,10 @@ def check_with(statistics, draws=None):
         return convergence(found, SLOTS, None, statistics=statistics, progress=progress)
 
 
-def test_the_energy_is_judged_as_arviz_does():
+def test_the_energy_is_judged_as_arviz_does_in_its_case_and_no_other():
     energy = energies()
     expected = [az.bfmi(energy[:, :, case]).min() for case in range(N_CASES)]
     np.testing.assert_allclose(trajectories({"energy": energy})["e_bfmi"], expected, rtol=1e-5)
-
-
-def test_an_energy_that_hardly_moves_is_found_in_its_case_and_no_other():
-    energy = energies()
     energy[2, :, 5] = np.cumsum(np.random.default_rng(0).normal(size=250))
     result = check_with({"energy": energy})
     assert failed(result) == [5]
@@ -207,13 +198,10 @@ def test_exact_cases_among_sampled_ones_have_no_energy_to_judge():
     assert np.isnan(result["at_max_depth"].values[:4]).all()
 
 
-def test_a_sampler_that_knows_steps_alone_tells_its_depth_by_them():
+def test_steps_tell_the_depth_and_energies_may_stand_still_or_be_unknown():
     steps = np.full((2, 10), 1023)
     steps[0, :5] = 15
     assert trajectories({"n_steps": steps}, max_tree_depth=10)["at_max_depth"] == 0.75
-
-
-def test_energies_that_stand_still_or_are_unknown_are_left_to_the_other_statistics():
     result = check_with({"energy": np.ones((4, 250, N_CASES), np.float32)})
     assert failed(result) == []
     assert np.isnan(result["e_bfmi"].values).all()
@@ -236,13 +224,6 @@ def test_a_lost_convergence_is_computed_again_also_from_a_file(tmp_path):
         xr.testing.assert_allclose(found, kept)
         assert found["case"].values[~found["converged"].values].tolist() == ["p7"]
         assert found.attrs == kept.attrs == {"chains": 4, "draws": 250, "quantities": len(SLOTS)}
-
-
-def test_diagnose_refuses_what_is_no_posterior(tmp_path):
-    with pytest.raises(pb.ArgumentError, match="a posterior of plausibly"):
-        pb.diagnose({"a": 1})
-    with pytest.raises(pb.FileError, match="does not exist"):
-        pb.diagnose(tmp_path / "none.nc")
 
 
 @pytest.mark.parametrize("how", ["memory", "file"])

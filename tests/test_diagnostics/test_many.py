@@ -75,24 +75,18 @@ def test_blocks_leave_no_trace(monkeypatch):
             np.testing.assert_array_equal(one, other)
 
 
-def test_ties_are_found_in_the_precision_of_the_draws():
+def test_ties_and_whole_numbers_count_and_generations_of_arviz_round_alone(monkeypatch):
     """Distances from the median that differ only in double precision share a rank, as in ArviZ."""
     rng = np.random.default_rng(0)
     draws = (1 + rng.integers(-3, 4, (4, 100, 1)) / 10).astype(np.float32)
     data = xr.Dataset({"x": (("chain", "draw", "quantity"), draws)})
     equal(r_hat_and_ess(draws).r_hat, az.rhat(data))
-
-
-def test_generations_of_arviz_differ_in_rounding_alone(monkeypatch):
+    draws = np.random.default_rng(0).integers(0, 9, (4, 50, 3))
+    for one, other in zip(r_hat_and_ess(draws), r_hat_and_ess(draws.astype(float)), strict=True):
+        np.testing.assert_array_equal(one, other)
     draws = np.random.default_rng(0).normal(size=(4, 101, 50))
     found = []
     for generation in (True, False):
         monkeypatch.setattr(_many, "HAS_INFERENCE_DATA", generation)
         found.append(r_hat_and_ess(draws).ess_tail)
     np.testing.assert_allclose(*found, rtol=1e-6)
-
-
-def test_whole_numbers_are_numbers():
-    draws = np.random.default_rng(0).integers(0, 9, (4, 50, 3))
-    for one, other in zip(r_hat_and_ess(draws), r_hat_and_ess(draws.astype(float)), strict=True):
-        np.testing.assert_array_equal(one, other)

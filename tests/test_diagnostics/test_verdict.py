@@ -61,7 +61,7 @@ def test_effective_draws_are_asked_of_every_chain(chains, words):
     assert failures(found(chains, converged=[False] * 5))[0].removeprefix("R-hat") == words
 
 
-def test_the_worst_come_first_those_that_did_not_converge_before_all_others():
+def test_the_worst_come_first_and_exact_cases_are_none_for_lack_of_energy():
     table = found(
         r_hat=[1.04, 1.001, 1.001, 1.02, 1.001],
         ess_tail=[800, 390, np.nan, 800, 800],
@@ -69,30 +69,21 @@ def test_the_worst_come_first_those_that_did_not_converge_before_all_others():
     )
     assert worst(table, 5) == ["r", "q", "p", "s", "t"]
     assert worst(table, 1) == ["r"]
-
-
-def test_exact_cases_are_never_the_worst_for_lack_of_energy():
     assert worst(
         found(e_bfmi=[np.nan, 1.5, 0.9, np.nan, 1.5], r_hat=[1.0] * 5, ess_bulk=[4e6] * 5, ess_tail=[4e6] * 5)
     )[0] == ("r")
 
 
-def test_draws_without_chains_have_no_worst():
+def test_checks_name_the_worst_of_every_statistic_quantities_as_such_and_nothing_of_exact_draws():
+    rows = checks(found(r_hat=[1, 1, 1.5, 1, 1], ess_bulk=[1, 9, 9, 9, np.nan], e_bfmi=[np.nan, 1, 1, 0.1, 1]))
+    assert rows["case"].tolist() == ["r", "t", "p", "p", "s", "p"]
+    assert rows["asked"].tolist()[1:3] == ["at least 400"] * 2
+    assert "E-BFMI" not in checks(found(e_bfmi=[np.nan] * 5))["statistic"].tolist()
     exact = xr.Dataset({"converged": ("case", [True, True])}, {"case": ["p", "q"]})
     assert worst(exact) == []
     assert len(checks(exact)) == 0
     assert table(exact)["failed"].tolist() == ["", ""]
     assert verdict({"irn": exact}).startswith("No convergence check is needed")
-
-
-def test_checks_name_the_worst_of_every_statistic():
-    rows = checks(found(r_hat=[1, 1, 1.5, 1, 1], ess_bulk=[1, 9, 9, 9, np.nan], e_bfmi=[np.nan, 1, 1, 0.1, 1]))
-    assert rows["case"].tolist() == ["r", "t", "p", "p", "s", "p"]
-    assert rows["asked"].tolist()[1:3] == ["at least 400"] * 2
-    assert "E-BFMI" not in checks(found(e_bfmi=[np.nan] * 5))["statistic"].tolist()
-
-
-def test_quantities_are_called_so():
     columns = {"converged": ("quantity", [True, False]), "r_hat": ("quantity", [1.0, 1.3])}
     rasch = xr.Dataset(columns, {"quantity": ["ability of ann", "sd_ability"]})
     assert verdict({"rasch": rasch}).startswith(

@@ -27,7 +27,7 @@ def case_of(rankings, classes="abcdef", fit="merged"):
     return jax.tree.map(lambda a: jnp.asarray(a[0]), with_order(bucket, annotations, slots).data)
 
 
-def test_order_is_by_the_share_of_comparisons_won():
+def test_order_is_by_comparisons_won_with_gaps_for_quarrels_and_nothing_below_what_fills_up():
     """a is preferred to all, nobody tells b from c, the remainder comes last."""
     order = case_of([[["a"], ["b", "c"], ["d"]], [["a"]]], fit="exact").order
     place, group, below = (np.asarray(a).astype(int).tolist() for a in order[:3])
@@ -36,19 +36,13 @@ def test_order_is_by_the_share_of_comparisons_won():
     assert below == [[0, 1, 1, 1], [0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 0, 0]]
     assert np.asarray(order.sharp).tolist() == [True] * 4
     assert np.asarray(order.unanimous).tolist() == [True] * 4
-
-
-def test_slots_in_a_quarrel_have_gaps_of_their_own():
-    """b and c are tied both times, but above d and below it."""
+    # b and c are tied both times, but above d and below it.
     order = case_of(RANKINGS, fit="exact").order
     place, group, below = (np.asarray(a).astype(int).tolist() for a in order[:3])
     assert place == np.eye(5, dtype=int).tolist()
     assert group == np.eye(4, dtype=int).tolist()
     assert below == [[0, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1], [0, 0, 0, 0]]
     assert np.asarray(order.unanimous).tolist() == [False, False, False, True]
-
-
-def test_slots_that_fill_a_shape_are_below_nothing():
     order = case_of(RANKINGS).order  # five slots in a shape of six
     assert np.asarray(order.place)[0].tolist() == [False] * 5 + [True]
     assert not order.sharp[0]

@@ -54,7 +54,7 @@ def test_the_density_integrates_to_one(alpha):
     assert abs(integrate.trapezoid(density, z.astype(float)) - 1) < 1e-5
 
 
-def test_samples_have_the_moments_of_the_dirichlet():
+def test_samples_have_the_moments_of_the_dirichlet_and_follow_log_prob():
     n = 40_000
     p = np.exp(np.asarray(log_simplex(LogRatioDirichlet(ALPHA).sample(jax.random.key(1), (n,))), float))
     alpha = ALPHA.astype(float)
@@ -64,10 +64,7 @@ def test_samples_have_the_moments_of_the_dirichlet():
     squares = (p - share) ** 2
     variance = share * (1 - share) / (alpha.sum() + 1)
     assert (np.abs(squares.mean(0) - variance) < 5 * squares.std(0) / np.sqrt(n)).all()
-
-
-def test_samples_follow_log_prob():
-    """A coordinate of two classes is a scaled logit of a Beta variable."""
+    # A coordinate of two classes is a scaled logit of a Beta variable.
     z = np.asarray(LogRatioDirichlet(np.array([0.7, 2.0], np.float32)).sample(jax.random.key(2), (5000,)), float)[:, 0]
     assert stats.kstest(special.expit(np.sqrt(2) * z), stats.beta(0.7, 2.0).cdf).pvalue > 1e-4
 
@@ -92,7 +89,7 @@ def test_the_density_is_concave(float64):
         assert np.linalg.eigvalsh(curvature).max() < 0
 
 
-def test_shapes_and_transformations():
+def test_shapes_transformations_programs_and_validation():
     alpha = np.random.default_rng(0).uniform(0.5, 3, (2, 3)).astype(np.float32)
     d = LogRatioDirichlet(alpha)
     z = d.sample(jax.random.key(0), (7,))
@@ -104,15 +101,10 @@ def test_shapes_and_transformations():
     np.testing.assert_allclose(mapped, expected, rtol=1e-5)
     assert LogRatioDirichlet(alpha).expand((4, 2)).sample(jax.random.key(0)).shape == (4, 2, 2)
 
-
-def test_it_is_sampled_inside_programs():
     def model():
         with numpyro.plate("case", 3):
             return numpyro.sample("z", LogRatioDirichlet(jnp.ones(4)))
 
     assert Predictive(model, num_samples=5)(jax.random.PRNGKey(0))["z"].shape == (5, 3, 3)
-
-
-def test_arguments_are_validated_on_request():
     with pytest.raises(ValueError, match="invalid concentration"):
         LogRatioDirichlet(np.array([1.0, 0.0], np.float32), validate_args=True)

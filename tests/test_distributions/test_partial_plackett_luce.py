@@ -111,9 +111,23 @@ def test_all_rankings_of_four_classes(x, order, shift):
     np.testing.assert_allclose(by_value(x + shift, VALUES), got, rtol=1e-5, atol=3e-5)
 
 
-def test_values_that_are_known_are_provided_for_exactly():
+def test_rankings_that_are_known_alone_or_under_many_weights_of_any_type():
     for value in VALUES[[0, 20, -1]]:
         np.testing.assert_allclose(log_prob(PartialPlackettLuce(LOGS), value), literal(LOGS, value), rtol=2e-6)
+    x = np.stack([LOGS, LOGS[::-1], 0 * LOGS])
+    value = np.array([1, 0, 0, 2])
+    expected = [literal(row, value) for row in x]
+    np.testing.assert_allclose(log_prob(PartialPlackettLuce(x), value), expected, rtol=2e-6)
+    value = np.array([0, 1, 2, 2])
+    expected = literal(LOGS, value)
+    np.testing.assert_allclose(log_prob(PartialPlackettLuce(LOGS).expand((3,)), value), [expected] * 3, rtol=1e-5)
+    # Of distributions that are mapped over, only the leaves say what batch they have.
+    mapped = jax.jit(jax.vmap(lambda d: d.log_prob(value)))(PartialPlackettLuce(jnp.stack([LOGS, LOGS])))
+    np.testing.assert_allclose(mapped, [expected] * 2, rtol=1e-5)
+    weights, value = np.array([0, 1, 2, 0]), np.array([2, 1, 0, 2])
+    d = PartialPlackettLuce(weights)
+    assert sorted(sample(d, jax.random.key(0)).tolist()) == [0, 1, 2, 3]
+    np.testing.assert_allclose(log_prob(d, value), literal(weights, value), rtol=1e-6)
 
 
 @pytest.mark.parametrize("value", [[0, 2, 3, 3], [1, 7, 90, 90], [0, 1, 2000000000, 2000000000], [3, 4, 5, 5]])
@@ -129,16 +143,13 @@ def test_gradients_of_both_representations_agree():
     assert abs(float(slopes[0].sum())) < 2e-5
 
 
-def test_a_block_above_the_limit_is_nan_and_the_last_block_is_not_limited():
+def test_blocks_have_a_limit_of_at_least_one_but_for_the_last():
     d = PartialPlackettLuce(jnp.zeros(9), max_block_size=3)
     values = np.array([[0, 0, 0, 0, 1, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1, 1, 1], [0] * 9])
     got = log_prob(d, values)
     assert np.isnan(got[0])
     np.testing.assert_allclose(got[1:], [-np.log(84), 0], rtol=1e-6)
     assert np.isfinite(log_prob(PartialPlackettLuce(jnp.zeros(9), max_block_size=4), values[0]))
-
-
-def test_a_limit_below_one_is_refused():
     with pytest.raises(ValueError, match="max_block_size must be at least 1, got 0"):
         PartialPlackettLuce(LOGS, max_block_size=0)
 
@@ -155,13 +166,6 @@ def test_blocks_of_twelve_and_forty_in_one_ranking():
     np.testing.assert_allclose([traced, known], expected, rtol=1e-6)
     np.testing.assert_allclose(slope, other, atol=2e-6)
     assert abs(float(slope.sum())) < 2e-5
-
-
-def test_one_ranking_under_many_weights():
-    x = np.stack([LOGS, LOGS[::-1], 0 * LOGS])
-    value = np.array([1, 0, 0, 2])
-    expected = [literal(row, value) for row in x]
-    np.testing.assert_allclose(log_prob(PartialPlackettLuce(x), value), expected, rtol=2e-6)
 
 
 def test_samples_with_large_blocks():
@@ -222,7 +226,7 @@ def test_the_density_under_a_plate_is_the_sum():
     np.testing.assert_allclose(total, expected, rtol=1e-6)
 
 
-def test_shapes_of_batches():
+def test_shapes_of_batches_whose_annotations_are_independent():
     weights = np.random.default_rng(0).normal(size=(3, 1, 4)).astype(np.float32)
     d = PartialPlackettLuce(weights, np.array([[1, 2], [2, 1]]))
     assert d.batch_shape == (3, 2)
@@ -234,30 +238,11 @@ def test_shapes_of_batches():
     for i in np.ndindex(7, 3, 2):
         np.testing.assert_allclose(got[i], literal(weights[i[1], 0], values[i]), rtol=1e-5)
     assert log_prob(d.to_event(1), values).shape == (7, 3)
-
-
-def test_expanded_annotations_are_independent():
     d = PartialPlackettLuce(LOGS, np.array([1, 1])).expand((50,)).expand((20, 50))
     assert d.batch_shape == (20, 50)
     values = sample(d, jax.random.key(2))
     assert len(np.unique(values.reshape(-1, 4), axis=0)) > 8
     assert log_prob(d, values).shape == (20, 50)
-
-
-def test_one_ranking_counts_for_every_member_of_an_expanded_batch():
-    value = np.array([0, 1, 2, 2])
-    expected = literal(LOGS, value)
-    np.testing.assert_allclose(log_prob(PartialPlackettLuce(LOGS).expand((3,)), value), [expected] * 3, rtol=1e-5)
-    # Of distributions that are mapped over, only the leaves say what batch they have.
-    mapped = jax.jit(jax.vmap(lambda d: d.log_prob(value)))(PartialPlackettLuce(jnp.stack([LOGS, LOGS])))
-    np.testing.assert_allclose(mapped, [expected] * 2, rtol=1e-5)
-
-
-def test_weights_may_be_whole_numbers():
-    weights, value = np.array([0, 1, 2, 0]), np.array([2, 1, 0, 2])
-    d = PartialPlackettLuce(weights)
-    assert sorted(sample(d, jax.random.key(0)).tolist()) == [0, 1, 2, 3]
-    np.testing.assert_allclose(log_prob(d, value), literal(weights, value), rtol=1e-6)
 
 
 @pytest.mark.parametrize("sizes", [[3, 2], [-1, 2]], ids=str)

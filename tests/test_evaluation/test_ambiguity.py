@@ -47,13 +47,3 @@ def test_labels_reduce_uncertainty_and_not_ambiguity():
     assert ambiguous[2] == pytest.approx(np.log(2), abs=0.005)
     assert ambiguous[3] < 0.05
     assert results["top_plausibility"].values[2:].tolist() == pytest.approx([0.5, 201 / 202], abs=0.003)
-
-
-def test_where_one_class_is_true_nothing_is_ambiguous():
-    annotations = pb.Annotations.from_counts([[2, 1], [1, 2]])
-    draws = np.full((1, 2, 4), 0.5, np.float32)
-    given = {"point": draws[0, 0], "concentration": 0.0, "attrs": {"assumes": "one true class"}}
-    posterior = build_posterior(draws, annotations, Slots.of(annotations), **given)
-    results = pb.evaluate(posterior, {}, progress=False)
-    assert results["expected_entropy"].values.tolist() == [0, 0]
-    np.testing.assert_allclose(results["mutual_information"], np.log(2), rtol=1e-5)

@@ -31,7 +31,7 @@ def data():
     return annotations, posterior, predictions, table, found
 
 
-def test_groups_are_evaluate_on_the_subset(data):
+def test_groups_are_evaluate_on_the_subset_and_all_else_is_as_without_them(data):
     annotations, posterior, predictions, _, found = data
     inside = (SITE == "west") & (SEX == "f")
     weighted = pb.evaluate(
@@ -50,10 +50,6 @@ def test_groups_are_evaluate_on_the_subset(data):
         assert int(found["group_n_cases"].sel(group=name)) == group.sum()
     again = found["top1_accuracy_by_group"].sel(group="site × sex: west × f")
     np.testing.assert_allclose(again, weighted["top1_accuracy"], rtol=1e-6)
-
-
-def test_other_results_are_as_without_groups(data):
-    _, posterior, predictions, _, found = data
     plain = pb.evaluate(posterior, predictions, k=(1, 2), replicates=80, progress=False)
     for name, values in plain.items():
         np.testing.assert_array_equal(found[name], values)
@@ -94,7 +90,7 @@ def test_forms_of_groups(data, form, tmp_path):
     np.testing.assert_array_equal(found.member[1], SITE == "south")
 
 
-def test_refuses_what_does_not_fit(data):
+def test_what_does_not_fit_is_refused(data):
     _, posterior, predictions, table, found = data
     for wrong, sentence in (
         ("site", "no file 'site'"),
@@ -113,6 +109,9 @@ def test_refuses_what_does_not_fit(data):
         by_group(found, "top9")
     with pytest.raises(ArgumentError, match="no group 'site: x'"):
         group_difference(found, "top1_accuracy", "site: x", "site: west")
+    annotations, _, _, table, _ = data
+    with pytest.raises(ArgumentError, match="there are no predictions"):
+        pb.sweep(annotations, {}, {"irn": None}, by=table, progress=False)
 
 
 def test_the_report_has_worst_groups_a_figure_and_a_table_by_column(data):
@@ -137,12 +136,6 @@ def test_the_report_has_worst_groups_a_figure_and_a_table_by_column(data):
     assert set(every["metric"]) == set(run.metrics()["metric"])
     own = every[every["metric"] == "top1_accuracy"].drop(columns=["model", "reliability", "metric", "class"])
     pd.testing.assert_frame_equal(own.reset_index(drop=True), by_group(found, "top1_accuracy"))
-
-
-def test_a_sweep_by_groups_needs_classifiers(data):
-    annotations, _, _, table, _ = data
-    with pytest.raises(ArgumentError, match="there are no predictions"):
-        pb.sweep(annotations, {}, {"irn": None}, by=table, progress=False)
 
 
 def test_ranges_of_cases_may_lack_members_of_a_group(data, monkeypatch):

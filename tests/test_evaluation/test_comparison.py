@@ -33,19 +33,13 @@ def results(values):
     return xr.Dataset({"top1_accuracy": accuracy, "top1_accuracy_point": accuracy[:, 0]})
 
 
-def test_ties_count_half():
+def test_ties_count_half_also_those_that_rounding_hides():
     draws = results([[0.5, 0.7, 0.6, 0.6], [0.4, 0.8, 0.6, 0.6]])
     assert better_equal_worse(draws, "top1_accuracy", "A", "B") == {"better": 0.25, "equal": 0.5, "worse": 0.25}
     assert probability_better(draws, "top1_accuracy", "A", "B") == (1 + 0 + 0.5 + 0.5) / 4
     assert probability_better(draws, "top1_accuracy", "A", "A") == 0.5
-
-
-def test_rounding_is_a_tie():
     assert probability_better(results([[0.1 + 0.2] * 2, [0.3] * 2]), "top1_accuracy", "A", "B") == 0.5
-
-
-def test_rounding_is_a_tie_in_rankings_too():
-    """Also where the value lies between two steps of 1e-9, as k / 1024 does; and large metrics do not overflow."""
+    # Also where the value lies between two steps of 1e-9, as k / 1024 does; and large metrics do not overflow.
     at = 513 / 1024
     found = rankings(results([[at, at], [np.nextafter(at, 0), at + 1e-15]]), "top1_accuracy")
     assert found.values.tolist() == [["A = B", 1.0]]
@@ -63,13 +57,14 @@ def test_the_matrix_holds_every_pair():
     np.testing.assert_allclose(matrix.values + matrix.values.T, 1)
 
 
-def test_unknown_names_are_refused():
+def test_what_is_unknown_is_refused_or_has_no_ranking():
     draws = results([[0.5], [0.4]])
     with pytest.raises(ArgumentError, match="no classifier 'Z' in these results: choose from A, B"):
         probability_better(draws, "top1_accuracy", "A", "Z")
     for metric in ("top9_accuracy", "top1_accuracy_point"):
         with pytest.raises(ArgumentError, match=f"no metric '{metric}' by draw in these results: .* top1_accuracy"):
             probabilities_better(draws, metric)
+    assert rankings(results([[0.5, 0.6], [0.4, 0.5]]), "top1_accuracy", noise="total").empty
 
 
 values = st.lists(st.lists(st.integers(0, 3), min_size=5, max_size=5), min_size=1, max_size=4)
@@ -140,10 +135,6 @@ def test_a_better_classifier_is_better_by_every_metric_and_kind_of_noise():
             assert rankings(found, metric, noise=noise)["ranking"].tolist() == ["good > bad"], metric
             assert rank_probabilities(found, metric, noise=noise).values.tolist() == [[1, 0], [0, 1]], metric
         assert verdict(found, metric, "good", "bad").count("100 %") == 2, metric
-
-
-def test_unknown_noise_has_no_ranking():
-    assert rankings(results([[0.5, 0.6], [0.4, 0.5]]), "top1_accuracy", noise="total").empty
 
 
 def noise_of(mean, sd, sampling_sd, better, total_better):
@@ -235,7 +226,7 @@ def noisy(chains=4):
     return xr.Dataset(means, coords=coords)
 
 
-def test_the_three_kinds_of_noise():
+def test_the_three_kinds_of_noise_on_these_cases_and_on_cases_like_these():
     data = noisy()
     table = variance_split(data, "x").set_index(["classifier", "versus"])
     draws, cases, total = data["x"].values, data["x_by_case"].values, data["x_total"].values
@@ -251,10 +242,6 @@ def test_the_three_kinds_of_noise():
     row = table.loc[("A", "B")]
     assert row["annotation_sd"] == pytest.approx((draws[0] - draws[1]).std(ddof=1))
     assert row["sampling_sd"] == pytest.approx((cases[0] - cases[1]).std() / np.sqrt(N_CASES + 1), rel=0.14)
-
-
-def test_on_these_cases_and_on_cases_like_these():
-    data = noisy()
     row = differences(data, "x").iloc[0]
     total = data["x_total"].values[0] - data["x_total"].values[1]
     assert [row["total_lower"], row["total_upper"]] == pytest.approx(np.quantile(total, [0.03, 0.97]).tolist())
@@ -267,11 +254,18 @@ def test_on_these_cases_and_on_cases_like_these():
         rankings(data, "x", noise="all")
 
 
-def test_draws_that_repeat_are_worth_less():
+def test_draws_that_repeat_are_worth_less_and_without_replicates_sampling_noise_is_unknown():
     data = noisy()
     sticky = data.assign(x=data["x"].copy(data=np.repeat(data["x"].values[:, ::10], 10, axis=1)))
     few, many = (variance_split(found, "x")["effective_draws"] for found in (sticky, data))
     assert (few < 0.3 * many).all()
+    data = noisy().drop_vars(["x_total", "x_sampling"])
+    split = variance_split(data, "x")
+    assert split[["sampling_sd", "total_sd"]].isna().all(axis=None)
+    assert (split["annotation_sd"] > 0).all()
+    row = differences(data, "x").iloc[0]
+    assert row[["total_lower", "total_upper", "sampling_sd", "total_probability_better"]].isna().all()
+    assert np.isnan(probability_better(data, "x", "A", "B", noise="total"))
 
 
 @pytest.mark.parametrize("replicates", [0, 50])
@@ -301,16 +295,6 @@ def test_a_point_estimate_leaves_annotation_noise_unknown(replicates):
     assert by_site[["lower", "upper", "difference_lower", "difference_upper", "p_worst"]].isna().all(axis=None)
     assert by_site["mean"].tolist() == [0.5, 1, 0.5, 0.5]
     assert "is unknown" in verdict(found, "top1_accuracy", "A", "B")
-
-
-def test_without_replicates_sampling_noise_is_unknown():
-    data = noisy().drop_vars(["x_total", "x_sampling"])
-    split = variance_split(data, "x")
-    assert split[["sampling_sd", "total_sd"]].isna().all(axis=None)
-    assert (split["annotation_sd"] > 0).all()
-    row = differences(data, "x").iloc[0]
-    assert row[["total_lower", "total_upper", "sampling_sd", "total_probability_better"]].isna().all()
-    assert np.isnan(probability_better(data, "x", "A", "B", noise="total"))
 
 
 @pytest.mark.parametrize("compare", [differences, rankings, probabilities_better, rank_probabilities, variance_split])

@@ -183,7 +183,7 @@ def test_a_list_of_all_classes_is_evaluated_only_if_asked_for(n_classes, found):
     assert check_lengths("k", n_classes, n_classes) == [n_classes]
 
 
-def test_summary_describes_the_draws(of_ragged):
+def test_summary_describes_the_draws_and_metrics_know_which_way_is_better(of_ragged, of_full):
     results, table = of_ragged, summary(of_ragged)
     assert len(table) == 2 * (3 * 7 + 1 + 2 * N_CLASSES)
     row = table[(table["classifier"] == "B") & (table["metric"] == "top2_overlap")].iloc[0]
@@ -195,10 +195,12 @@ def test_summary_describes_the_draws(of_ragged):
     assert (values > row["upper"]).mean() <= 0.03
     assert ((values >= row["lower"]) & (values <= row["upper"])).mean() >= 0.94
     assert row["point"] == float(results["top2_overlap_point"].sel(classifier="B"))
-
-
-def test_summary_without_classifiers_is_empty(full):
-    assert len(summary(evaluate(full, {}, sizes=(5, N_CLASSES)))) == 0
+    results = of_full
+    assert results["chain"].values.tolist() == [0] * (N_DRAWS // 2) + [1] * (N_DRAWS // 2)
+    assert results["top2_kendall_tau"].attrs["better"] == "smaller"
+    assert results["top2_coverage"].attrs["better"] == "greater"
+    row = summary(results).set_index(["classifier", "metric"]).loc[("A", "top2_spearman_footrule")]
+    assert row["best"] == float(results["top2_spearman_footrule"][0].min()) < row["worst"]
 
 
 @pytest.mark.parametrize(
@@ -227,7 +229,7 @@ def first(predicted, plausibility):
 OWN = {"brier": metrics.Metric(brier, better="smaller"), "first": first}
 
 
-def test_a_metric_of_the_users_own_is_summed_up_like_the_others(full, scores):
+def test_a_metric_of_the_users_own_is_summed_up_like_the_others_and_a_coverage_is_ours(full, scores, ragged):
     results = evaluate(full, scores, k=1, metrics=OWN)
     draws = dense(full)
     for name, function in (("brier", brier), ("first", first)):
@@ -239,9 +241,6 @@ def test_a_metric_of_the_users_own_is_summed_up_like_the_others(full, scores):
     table = summary(results).set_index(["classifier", "metric"])
     assert table.loc[("A", "brier"), "best"] == float(results["brier"][0].min())
     assert table.loc[("A", "first"), "best"] == float(results["first"][0].max())
-
-
-def test_the_users_own_coverage_is_ours(ragged, scores):
     results = evaluate(ragged, scores, k=1, metrics=OWN)
     # Two splits of the remainder: the same law.
     assert np.abs(results["first"].mean("draw") - results["top1_coverage"].mean("draw")).max() < 0.01
@@ -293,12 +292,15 @@ def test_weights_make_weighted_means(full, scores, pairs, monkeypatch):
     assert float(results["top3_overlap_point"][0]) == pytest.approx(expected, rel=1e-5)
 
 
-def test_weights_of_cases_select_a_subgroup(full, scores):
+def test_weights_of_cases_select_a_subgroup_and_equal_ones_change_nothing(full, scores, ragged, of_ragged):
     few = np.arange(N_CASES) < 9
     results = evaluate(full, scores, weights=few)
     for k in (1, 2, 3):
         expected = metrics.set_accuracy(scores["B"], dense(full), k)[:, few].mean(axis=1)
         np.testing.assert_allclose(results[f"top{k}_set_accuracy"].sel(classifier="B"), expected, atol=1e-6)
+    weighted = evaluate(ragged, scores, risks=RISKS, weights=np.full(N_CASES, 0.3))
+    for name in of_ragged:
+        np.testing.assert_allclose(of_ragged[name], weighted[name], rtol=1e-4, atol=1e-6)
 
 
 def test_weights_with_names_go_by_name(full, scores):
@@ -320,12 +322,6 @@ def test_weights_with_names_go_by_name(full, scores):
             evaluate(full, scores, weights=one)
 
 
-def test_equal_weights_change_nothing(ragged, scores, of_ragged):
-    weighted = evaluate(ragged, scores, risks=RISKS, weights=np.full(N_CASES, 0.3))
-    for name in of_ragged:
-        np.testing.assert_allclose(of_ragged[name], weighted[name], rtol=1e-4, atol=1e-6)
-
-
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
@@ -345,7 +341,7 @@ def test_weights_that_do_not_fit_are_refused(full, scores, weights, message):
         evaluate(full, scores, weights=weights)
 
 
-def test_draws_may_stay_in_their_file(ragged, scores, tmp_path, monkeypatch):
+def test_draws_may_stay_in_their_file_and_every_range_is_read_once(ragged, scores, tmp_path, monkeypatch):
     monkeypatch.setattr(_ranges, "PAIRS", N_DRAWS * 4)
     path = tmp_path / "posterior.nc"
     save(ragged, path)
@@ -355,19 +351,10 @@ def test_draws_may_stay_in_their_file(ragged, scores, tmp_path, monkeypatch):
     assert not lazy["posterior"]["plausibility"].variable._in_memory
     assert evaluate(lazy, scores, k=1).identical(in_memory)
     assert not lazy["posterior"]["plausibility"].variable._in_memory
-
-
-def test_every_range_is_read_once(ragged, monkeypatch):
-    monkeypatch.setattr(_ranges, "PAIRS", N_DRAWS * 4)
     found = list(_ranges.Ranges(ragged, 0))
     assert [len(cases) for cases in found] == [4, 4, 4, 4, 4, 3]
     draws = ragged["posterior"]["plausibility"].values.reshape(4000, -1)
     np.testing.assert_array_equal(np.concatenate([cases.draws for cases in found]), draws.T)
-
-
-def test_a_missing_file_is_one_sentence(scores, tmp_path):
-    with pytest.raises(FileError, match=r"none\.nc does not exist: check the path"):
-        evaluate(tmp_path / "none.nc", scores)
 
 
 def test_certainty_of_any_size(full):
@@ -377,15 +364,7 @@ def test_certainty_of_any_size(full):
         results["annotation_certainty_5"], metrics.annotation_certainty(dense(full), 5), rtol=1e-6
     )
     assert (results["annotation_certainty_6"] == 1).all()
-
-
-def test_draws_know_their_chain_and_metrics_which_way_is_better(of_full):
-    results = of_full
-    assert results["chain"].values.tolist() == [0] * (N_DRAWS // 2) + [1] * (N_DRAWS // 2)
-    assert results["top2_kendall_tau"].attrs["better"] == "smaller"
-    assert results["top2_coverage"].attrs["better"] == "greater"
-    row = summary(results).set_index(["classifier", "metric"]).loc[("A", "top2_spearman_footrule")]
-    assert row["best"] == float(results["top2_spearman_footrule"][0].min()) < row["worst"]
+    assert len(summary(results)) == 0
 
 
 def test_a_metric_is_one_file_and_one_line(full, scores, monkeypatch, tmp_path):
@@ -465,9 +444,15 @@ def test_another_metric_of_masses_is_summed_up_like_coverage(full, scores, decla
         assert (results[f"top{k}_even_mass"] < results[f"top{k}_coverage"]).all()
 
 
-def test_lists_have_a_length(full, scores):
+def test_what_cannot_be_evaluated_is_refused(full, scores, tmp_path):
     with pytest.raises(ArgumentError, match="k must name the length of a list, but none was given"):
         evaluate(full, scores, k=())
+    with pytest.raises(ArgumentError, match=r"a posterior of plausibly.aggregate or .* needed, but None was given"):
+        evaluate(None, scores)
+    with pytest.raises(PredictionError, match="3 rows for 23 cases"):
+        evaluate(full, {"A": scores["A"][:3]})
+    with pytest.raises(FileError, match=r"none\.nc does not exist: check the path"):
+        evaluate(tmp_path / "none.nc", scores)
 
 
 def test_classifiers_have_names_and_each_its_own(full, scores):
@@ -477,16 +462,6 @@ def test_classifiers_have_names_and_each_its_own(full, scores):
         with pytest.raises(ArgumentError, match=f"a mapping from .* but an object of type {type(given).__name__} was"):
             evaluate(full, given)
     assert evaluate(full, {1: scores["A"], "b": scores["B"]}, k=1)["classifier"].values.tolist() == ["1", "b"]
-
-
-def test_what_is_no_posterior_is_refused(scores):
-    with pytest.raises(ArgumentError, match=r"a posterior of plausibly.aggregate or .* needed, but None was given"):
-        evaluate(None, scores)
-
-
-def test_bad_predictions_are_refused(full, scores):
-    with pytest.raises(PredictionError, match="3 rows for 23 cases"):
-        evaluate(full, {"A": scores["A"][:3]})
 
 
 def test_halves_are_those_in_single_precision(full):

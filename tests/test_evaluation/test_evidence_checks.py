@@ -95,20 +95,17 @@ def test_plausibilities_that_are_not_shares_and_point_estimates_expect_no_agreem
         assert len(evidence_checks(posterior, {"A": scores})) == 0
 
 
-def test_who_copies_the_vote_is_above_the_ceiling():
+def test_who_copies_the_vote_is_above_the_ceiling_and_who_knows_every_plausibility_is_not():
     found = [ceiling(*world(seed, copied=1.0, of_vote=True)[1:]) for seed in range(3)]
     assert not any(row["passed"] for row in found)
     assert "has seen" in found[0]["meaning"]
-
-
-def test_who_knows_every_plausibility_is_not():
     plausibility, counts, _ = world(n=2000)
     found = ceiling(counts, np.log(plausibility))
     assert found["passed"]
     assert found["expected"] >= plausibility.max(1).mean()
 
 
-def test_the_ceiling_holds_however_plausibilities_are_distributed():
+def test_the_ceiling_holds_however_plausibilities_are_distributed_unless_agreement_is_by_chance():
     random = np.random.default_rng(0)
     for k in (2, 3, 10):
         for share in random.dirichlet(np.full(k, random.uniform(0.05, 3)), 200):
@@ -120,20 +117,14 @@ def test_the_ceiling_holds_however_plausibilities_are_distributed():
         greatest = random.uniform(1 / k, 1)
         even = greatest**2 + (1 - greatest) ** 2 / (k - 1)
         assert limiting.most_agreement(even, k)[0] == pytest.approx(greatest)
-
-
-def test_annotations_that_agree_less_than_by_chance_have_no_ceiling():
     counts, observed = np.array([[1, 1]] * 20), np.ones((1, 20))
     assert list(limiting.ceiling(pb.Annotations.from_counts(counts), ["A"], observed, np.arange(20))) == []
 
 
-def test_labels_of_shares_pass_and_labels_with_errors_do_not():
+def test_labels_of_shares_pass_labels_with_errors_do_not_and_two_labels_are_not_judged():
     assert all(row["passed"] for row in label_shares(*world(n=1000)[1:]).values())
     found = label_shares(*world(n=1500, labels=5, errors=0.2)[1:])
     assert not all(row["passed"] for row in found.values())
-
-
-def test_shares_of_labels_need_three_labels():
     assert label_shares(*world(n=50, labels=2)[1:]) == {}
 
 
@@ -256,14 +247,11 @@ def test_accuracy_from_one_label_a_case_needs_an_assumption_and_follows_it():
     assert upper - lower > 0.15
 
 
-def test_two_labels_of_most_cases_say_how_far_experts_agree():
+def test_the_spread_is_known_from_labels_of_most_cases_or_published_posteriors():
     _, counts, scores = world(n=60)
     results = pb.evaluate(posterior_of(counts, scores), {"A": scores}, progress=False)
     assert results.attrs["spread"] == "labels"
     assert "top1_accuracy" in results
-
-
-def test_published_posteriors_of_one_label_a_case_stay_as_they_are():
     _, counts, _ = world(n=40, labels=1)
     results = pb.evaluate(posterior_of(counts), {"A": np.eye(4)[np.full(40, 2)]}, progress=False)
     assert "top1_accuracy" in results

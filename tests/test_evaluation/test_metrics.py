@@ -82,7 +82,7 @@ def test_what_is_no_metric_is_refused(metrics, words):
         evaluated(metrics)
 
 
-def test_plans_take_the_same_metrics(posterior):
+def test_plans_take_the_same_metrics_compiled_once_by_name_and_by_function(posterior):
     one = {"A": PREDICTIONS["A"]}
     options = {"budget": 3, "progress": False}
     named = pb.plan(posterior, one, metrics=["brier"], **options)
@@ -98,9 +98,6 @@ def test_plans_take_the_same_metrics(posterior):
         pb.plan(posterior, one, metrics=["auroc"], **options)
     with pytest.raises(ArgumentError, match=r"those of 'A' of case '0' are from .* mark logits as such"):
         pb.plan(posterior, {"A": 9 * PREDICTIONS["A"]}, metrics=["brier"], **options)
-
-
-def test_a_metric_is_compiled_once_by_name_and_by_function():
     assert read_metric("brier", None, 2) == read_metric(pb.metrics.brier, None, 2)
 
 

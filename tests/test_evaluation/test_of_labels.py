@@ -318,7 +318,7 @@ def test_thresholds_and_the_positive_class(positive):
     )
 
 
-def test_undefined_values_are_counted():
+def test_undefined_and_infinite_values_are_counted():
     draws = np.array([[[0.9, 0.1], [0.8, 0.2]], [[0.9, 0.1], [0.2, 0.8]]])
     posterior = of_every_class(draws, pb.Annotations.from_labels([["a", "b"]] * 2, classes=["a", "b"]))
     predictions = {"A": np.array([0.2, 0.7]), "B": np.array([0.4, 0.3])}
@@ -330,6 +330,19 @@ def test_undefined_values_are_counted():
     assert found["ppv"].attrs["undefined"] == 2
     table = summary(found).set_index(["classifier", "metric"])
     assert table.loc[("A", "auroc"), "mean"] == 1
+    posterior, _, _, draws, _ = world(2)
+    sure = np.isin(np.arange(N), [3, 4])  # few cases, of which none is negative in some draws
+    scores = np.where(sure[:, None], [0.1, 0.9], [0.9, 0.1])
+    found = pb.evaluate(posterior, {"A": scores}, metrics="positive_likelihood_ratio", progress=False)
+    false = (sure & (draws[..., 1] < 0.5)).sum(axis=1)
+    infinite = (false == 0).mean()
+    assert 0 < infinite < 1
+    assert found["positive_likelihood_ratio"].attrs["infinite"] == infinite
+    table = summary(found)
+    assert table["infinite"].tolist() == [infinite]
+    assert table["undefined"].tolist() == [0]
+    (said,) = unusual(found)
+    assert said == f"positive likelihood ratio of A is infinite in {100 * infinite:.2g} % of draws."
 
 
 def test_noise_that_is_shared_by_cases_is_added_to_a_nonlinear_metric():
@@ -401,16 +414,7 @@ def test_two_halves_of_votes_are_no_further_apart_than_votes_of_the_same_people(
     assert plug_in.sel(classifier="roberta") > to_rest.sel(classifier="roberta") + 0.015
 
 
-def test_one_cluster_has_no_sampling_noise():
-    posterior, _, predictions, _, _ = world(2)
-    for truth in ("most-plausible", "annotator"):
-        given = {"metrics": ["auroc", "f1"], "clusters": ["q"] * N, "truth": truth, "progress": False}
-        found = pb.evaluate(posterior, predictions, **given)
-        assert np.isnan(found["auroc_total"]).all()
-        assert np.isnan(found["f1_total"]).all()
-
-
-def test_classifiers_and_groups_are_compared():
+def test_classifiers_and_groups_are_compared_and_one_cluster_has_no_sampling_noise():
     posterior, _, predictions, _, _ = world(2)
     for truth, noise in (("most-plausible", "annotation"), ("most-plausible", "total"), ("annotator", "total")):
         found = pb.evaluate(posterior, predictions, metrics=["auroc", "brier"], truth=truth, **BY, progress=False)
@@ -421,6 +425,11 @@ def test_classifiers_and_groups_are_compared():
             np.testing.assert_allclose(a_better[metric], np.mean(a > b) + np.mean(a == b) / 2)
         assert len(comparison.differences(found, "brier")) == 1
         assert len(by_group(found, "auroc")) == 4
+    for truth in ("most-plausible", "annotator"):
+        given = {"metrics": ["auroc", "f1"], "clusters": ["q"] * N, "truth": truth, "progress": False}
+        found = pb.evaluate(posterior, predictions, **given)
+        assert np.isnan(found["auroc_total"]).all()
+        assert np.isnan(found["f1_total"]).all()
 
 
 def test_lists_of_many_classes_stay_within_memory():
@@ -478,7 +487,7 @@ def test_logits_are_no_probabilities():
         pb.evaluate(three, predictions, metrics=["ppv"], threshold=0.5, progress=False)
 
 
-def test_cases_with_too_few_annotations_do_not_count():
+def test_cases_with_too_few_annotations_do_not_count_and_annotations_are_no_posterior():
     _, annotations, predictions, _, _ = world(2)
     more = annotations.with_cases(["r0", "r1"])
     longer = {name: np.concatenate([p, p[:2]]) for name, p in predictions.items()}
@@ -494,10 +503,6 @@ def test_cases_with_too_few_annotations_do_not_count():
         pb.evaluate(annotations.select(np.flatnonzero(enough)), of_three, **options),
         pb.evaluate(annotations, predictions, **options),
     )
-
-
-def test_annotations_are_no_posterior():
-    _, annotations, predictions, _, _ = world(2)
     with pytest.raises(ArgumentError, match="posterior"):
         pb.evaluate(annotations, predictions)
 
@@ -577,22 +582,6 @@ def test_parts_of_scores_add_up_in_every_draw_and_say_what_they_are_against():
         against = against if source is posterior else ("the shares of experts' labels", "what one expert would say")
         assert (found["brier_expected"].attrs["against"], found["brier"].attrs["against"]) == against
         assert found["brier_expected_by_group"].attrs["against"] == against[0]
-
-
-def test_infinite_values_are_counted():
-    posterior, _, _, draws, _ = world(2)
-    sure = np.isin(np.arange(N), [3, 4])  # few cases, of which none is negative in some draws
-    scores = np.where(sure[:, None], [0.1, 0.9], [0.9, 0.1])
-    found = pb.evaluate(posterior, {"A": scores}, metrics="positive_likelihood_ratio", progress=False)
-    false = (sure & (draws[..., 1] < 0.5)).sum(axis=1)
-    infinite = (false == 0).mean()
-    assert 0 < infinite < 1
-    assert found["positive_likelihood_ratio"].attrs["infinite"] == infinite
-    table = summary(found)
-    assert table["infinite"].tolist() == [infinite]
-    assert table["undefined"].tolist() == [0]
-    (said,) = unusual(found)
-    assert said == f"positive likelihood ratio of A is infinite in {100 * infinite:.2g} % of draws."
 
 
 def test_values_near_the_best_one_are_better():

@@ -19,7 +19,6 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError
 from plausibly.inference._batching import bucket_cases
 from plausibly.posterior import slots_of
-from plausibly.random_streams import case_keys
 from tests.test_inference.oracles import LABELS, LETTERS, SINGLES, agree, draws_of, integrate, literal, moments
 
 SETTINGS = {"engine": "nuts", "draws": 500, "chains": 4, "warmup": 300, "progress": False}
@@ -165,17 +164,6 @@ def test_draws_are_equal_to_the_bit_for_one_seed_and_differ_for_another(model):
     assert (draws_of(first) != draws_of(other)).mean() > 0.99
     draws = draws_of(first)
     assert (draws[0] != draws[1]).mean() > 0.99
-
-
-def test_keys_are_the_cases_own():
-    together = jax.random.key_data(case_keys(3, ["p0", "p1", "p2"]))
-    apart = jax.random.key_data(case_keys(3, ["p2", "x", "p0"]))
-    np.testing.assert_array_equal(together[0], apart[2])
-    np.testing.assert_array_equal(together[2], apart[0])
-    assert (
-        len(np.unique(np.asarray(jax.random.key_data(case_keys(3, [f"p{i}" for i in range(10_000)]))), axis=0))
-        == 10_000
-    )
 
 
 @pytest.mark.parametrize("model", ["plackett-luce", "dirichlet-categorical"])

@@ -75,7 +75,7 @@ def test_a_skewed_target():
     check(np.exp(x), alpha)
 
 
-def test_one_dimension_and_what_thinning_leaves():
+def test_one_dimension_what_thinning_leaves_and_bounded_trees():
     thinning = 3
     data = jnp.array([1.0, 5.0])
     x, finished = sample(lambda x, s: (x[0] / s) ** 2 / 2, 1, data, 2, thinning=thinning)
@@ -83,6 +83,10 @@ def test_one_dimension_and_what_thinning_leaves():
     assert finished["n_steps"].shape == (DRAWS, CHAINS, 2)
     assert (finished["n_steps"] >= thinning).all()
     check(x[:, :, 0] ** 2, [1, 25])
+    x, finished = sample(lambda x, d: (x**2).sum() / 2 * d, 2, jnp.ones(1), 1, max_tree_depth=2, warmup=0)
+    assert finished["n_steps"].max() <= 3
+    assert finished["tree_depth"].max() <= 2
+    assert np.isfinite(x).all()
 
 
 def test_many_dimensions_are_whitened_by_their_variances():
@@ -109,23 +113,3 @@ def test_a_target_with_a_wall_reports_divergences():
     assert (x[:, :, inside] > -2).all()
     assert diverging[:, :, inside].any((0, 1)).all()
     assert not diverging[:, :, inside].all()
-
-
-def test_a_case_is_sampled_alike_whatever_stands_beside_it():
-    """The case at 100 starts far out, and takes the longest to warm up."""
-    sampler = Sampler(lambda x, d: ((x - d) ** 2).sum() / 2, dim=2, chains=2, warmup=50, draws=20)
-    run = jax.jit(sampler.run)
-    keys = chain_keys(["a", "b", "c"], 2)
-    x, _ = run(jnp.array([0.0, 3.0, -4.0]), keys)
-    y, _ = run(jnp.array([3.0, 100.0, 0.0]), keys[jnp.array([1, 2, 0])])
-    np.testing.assert_array_equal(x[..., 0], y[..., 2])
-    np.testing.assert_array_equal(x[..., 1], y[..., 0])
-    again, _ = run(jnp.array([0.0, 3.0, -4.0]), keys)
-    np.testing.assert_array_equal(x, again)
-
-
-def test_tree_depth_is_bounded():
-    x, finished = sample(lambda x, d: (x**2).sum() / 2 * d, 2, jnp.ones(1), 1, max_tree_depth=2, warmup=0)
-    assert finished["n_steps"].max() <= 3
-    assert finished["tree_depth"].max() <= 2
-    assert np.isfinite(x).all()

@@ -32,18 +32,32 @@ def simulate(n, seed=0, most=7):
     return scores_of([rng.normal(m, np.sqrt(v), rng.integers(1, most)) for m, v in zip(mean, variance, strict=True)])
 
 
-def test_sums_by_hand():
+def test_sums_by_hand_and_equal_scores_share_a_row():
     sums = ScoreSums.of(scores_of([[1, 2, 6], [4]]))
     assert sums.n.tolist() == [3, 1]
     np.testing.assert_allclose(sums.mean, [3, 4])
     np.testing.assert_allclose(sums.squares, [14, 0])
     # Far from zero nothing is lost, and equal scores have no spread at all.
     assert ScoreSums.of(scores_of([[1e12 + 1, 1e12 + 2], [0.1] * 7])).squares.tolist() == [0.5, 0.0]
+    (case, value), counts, row = _different(scores_of([[2, 1, 2], [2]]))
+    assert case.tolist() == [0, 0, 1]
+    assert value.tolist() == [1, 2, 2]
+    assert counts.tolist() == [1, 2, 1]
+    assert row.tolist() == [1, 0, 1, 0]
 
 
-def test_many_scores_give_the_prior_back():
+def test_the_prior_where_scores_say_much_little_or_all_the_same():
     found = estimate_prior(simulate(4000))
     np.testing.assert_allclose(found, TRUE, rtol=0.15)
+    # Nothing tells the two apart, and the weak assumption is that they are alike.
+    rng = np.random.default_rng(5)
+    assert estimate_prior(scores_of([[y] for y in rng.normal(size=80)])).strength == pytest.approx(1, rel=0.05)
+    # Whole numbers that all agree leave a spread of rounding: certain on both sides of a threshold halfway.
+    found = estimate_prior(scores_of([[1.0] * 5, [2.0] * 5, [4.0] * 5]))
+    assert found.scale / found.shape == pytest.approx(1 / 12, rel=1e-6)
+    below = found.posterior(*ScoreSums.of(scores_of([[1.0] * 5, [2.0] * 5]))).probability_below(1.5)
+    assert below[0] > 0.9
+    assert below[1] < 0.1
 
 
 def test_the_prior_is_the_optimum():
@@ -104,22 +118,7 @@ def test_what_leaves_the_prior_open_gives_one_all_the_same(what):
     assert (found.posterior(*ScoreSums.of(scores)).probability_below(threshold) > 0.9).all()
 
 
-def test_scores_that_agree_are_as_good_as_their_rounding():
-    """Whole numbers that all agree leave a spread of rounding: certain on both sides of a threshold halfway."""
-    found = estimate_prior(scores_of([[1.0] * 5, [2.0] * 5, [4.0] * 5]))
-    assert found.scale / found.shape == pytest.approx(1 / 12, rel=1e-6)
-    below = found.posterior(*ScoreSums.of(scores_of([[1.0] * 5, [2.0] * 5]))).probability_below(1.5)
-    assert below[0] > 0.9
-    assert below[1] < 0.1
-
-
-def test_one_score_per_case_puts_half_of_the_spread_between_cases():
-    """Nothing tells the two apart, and the weak assumption is that they are alike."""
-    rng = np.random.default_rng(5)
-    assert estimate_prior(scores_of([[y] for y in rng.normal(size=80)])).strength == pytest.approx(1, rel=0.05)
-
-
-def test_draws_are_those_of_the_posterior():
+def test_draws_are_those_of_the_posterior_and_of_the_case_alone():
     found = TRUE.posterior(np.array([3, 1]), np.array([1.0, 4.0]), np.array([2.0, 0.0]))
     plausibility, by_case = draw_scores(found, 1.5, case_keys(0, ["p", "q"]), chains=4, draws=1000)
     assert plausibility.shape == (4, 1000, 4)
@@ -132,21 +131,9 @@ def test_draws_are_those_of_the_posterior():
         expected = stats.norm.cdf(1.5, mean.astype(float), np.sqrt(variance.astype(float)))
         np.testing.assert_allclose(plausibility[..., 2 * at].ravel(), expected, atol=1e-5)
     np.testing.assert_allclose(plausibility.reshape(4, 1000, 2, 2).sum(-1), 1, atol=1e-6)
-
-
-def test_the_draws_of_a_case_do_not_depend_on_the_others():
-    found = TRUE.posterior(np.array([3, 1]), np.array([1.0, 4.0]), np.array([2.0, 0.0]))
     alone = NormalInverseGamma(*(values[1:] for values in found))
     keys = case_keys(0, ["p", "q"])
     both = draw_scores(found, 1.5, keys, chains=2, draws=50)[0]
     one = draw_scores(alone, 1.5, keys[1:], chains=2, draws=50)[0]
     np.testing.assert_array_equal(both[..., 2:], one)
     assert not jax.numpy.array_equal(both[..., :2], both[..., 2:])
-
-
-def test_equal_scores_share_a_row():
-    (case, value), counts, row = _different(scores_of([[2, 1, 2], [2]]))
-    assert case.tolist() == [0, 0, 1]
-    assert value.tolist() == [1, 2, 2]
-    assert counts.tolist() == [1, 2, 1]
-    assert row.tolist() == [1, 0, 1, 0]

@@ -27,20 +27,14 @@ def test_certainty_is_the_best_over_all_sets(seed, n_draws, n_classes, levels, d
     np.testing.assert_allclose(annotation_certainty(draws, size), expected, rtol=1e-6)
 
 
-def test_a_point_mass_is_certain():
+def test_certainty_by_hand():
     draws = np.repeat(np.random.default_rng(0).dirichlet(np.ones(6), 4)[None], 9, axis=0)
     for size in (1, 2, 3, 6):
         assert annotation_certainty(draws, size).tolist() == [1.0] * 4
     assert annotation_certainty(draws[:1], 2).tolist() == [1.0] * 4
-
-
-def test_order_within_the_set_does_not_matter():
     draws = np.array([[[0.5, 0.4, 0.1]], [[0.4, 0.5, 0.1]]])
     assert annotation_certainty(draws, 1).tolist() == [0.5]
     assert annotation_certainty(draws, 2).tolist() == [1.0]
-
-
-def test_ten_thousand_classes():
     draws = np.random.default_rng(1).random((6, 1, 10_000))
     draws[:4, 0, [9_999, 9_997, 9_998]] += 2
     assert annotation_certainty(draws, 3).tolist() == pytest.approx([4 / 6])

@@ -200,11 +200,24 @@ def test_no_metric_is_without_an_oracle():
 
 @settings(max_examples=30)
 @given(data())
-def test_scores_of_shares_are_what_nobody_can_avoid_and_the_rest(given_data):
+def test_parts_make_scores_costs_of_one_are_errors_and_classes_are_calibrated_against_all_others(given_data):
     for score in ("brier", "log_score"):
         parts = [getattr(pb.metrics, f"{score}_{of}")(*given_data) for of in ("unavoidable", "excess")]
         for whole in (score, f"{score}_expected"):
             np.testing.assert_allclose(getattr(pb.metrics, whole)(*given_data), sum(parts), atol=1e-5)
+    k = given_data[1].shape[1]
+    found = pb.metrics.expected_cost(1 - np.eye(k)).on_arrays(*given_data)
+    np.testing.assert_allclose(found, 1 - pb.metrics.accuracy(*given_data), atol=1e-5)
+    predictions, truth, weights = given_data
+    errors = []
+    for at in sides(truth, predictions):
+        two = [np.stack([1 - of[:, at], of[:, at]], axis=1) for of in (predictions, truth)]
+        row = 0 if truth.shape[1] == 2 else at
+        for name in ("calibration_curve", "mean_predicted"):
+            found = np.reshape(getattr(pb.metrics, f"{name}_by_class")(*given_data), (-1, 10))[row]
+            np.testing.assert_allclose(found, getattr(pb.metrics, name)(*two, weights), atol=1e-5)
+        errors.append(pb.metrics.calibration_error(*two, weights))
+    np.testing.assert_allclose(pb.metrics.classwise_calibration_error(*given_data), np.mean(errors), atol=1e-5)
 
 
 @settings(max_examples=30)
@@ -304,18 +317,12 @@ def test_decision_curves_have_the_formula_of_their_authors(given_data):
 
 @settings(max_examples=50)
 @given(data())
-def test_the_confusion_matrix_is_that_of_scikit_learn(given_data):
+def test_the_confusion_matrix_and_the_calibration_curve_are_those_of_scikit_learn(given_data):
     p, label, w = weighted_rows(*given_data)
     expected = sk.confusion_matrix(
         label, p.argmax(axis=1), labels=np.arange(p.shape[1]), sample_weight=w, normalize="all"
     )
     np.testing.assert_allclose(pb.metrics.confusion(*given_data), expected, atol=1e-5)
-
-
-@settings(max_examples=50)
-@given(data())
-def test_the_calibration_curve_is_that_of_scikit_learn(given_data):
-    p, label, w = weighted_rows(*given_data)
     times = np.rint(12 * w).astype(int)  # scikit-learn takes no weights here
     np.testing.assert_allclose(times, 12 * w, atol=1e-6)
     p, label = p[np.repeat(np.arange(len(w)), times)], label[np.repeat(np.arange(len(w)), times)]
@@ -329,15 +336,7 @@ def test_the_calibration_curve_is_that_of_scikit_learn(given_data):
     np.testing.assert_allclose(means[known], predicted, atol=1e-5)
 
 
-@settings(max_examples=30)
-@given(data())
-def test_costs_of_one_are_errors(given_data):
-    k = given_data[1].shape[1]
-    found = pb.metrics.expected_cost(1 - np.eye(k)).on_arrays(*given_data)
-    np.testing.assert_allclose(found, 1 - pb.metrics.accuracy(*given_data), atol=1e-5)
-
-
-def test_calibration_error_by_hand():
+def test_calibration_error_and_distances_to_experts_by_hand():
     p = np.array([0.05, 0.1, 0.10001, 0.72, 0.78])
     label = np.array([0, 1, 0, 1, 1])
     gaps = np.array([(0 - 0.05) + (1 - 0.1), 0 - 0.10001, (1 - 0.72) + (1 - 0.78)])
@@ -346,21 +345,11 @@ def test_calibration_error_by_hand():
     three = np.array([[0.7, 0.2, 0.1], [0.1, 0.15, 0.75]])  # the greatest probability of each case, in one bin
     found = pb.metrics.calibration_error(three, np.eye(3)[[0, 1]])
     np.testing.assert_allclose(found, (abs(1 - 0.7) + abs(0 - 0.75)) / 2, rtol=1e-5)  # 0.7 is in the bin below
-
-
-@settings(max_examples=30)
-@given(data())
-def test_calibration_by_class_is_that_of_each_class_against_all_others(given_data):
-    predictions, truth, weights = given_data
-    errors = []
-    for at in sides(truth, predictions):
-        two = [np.stack([1 - of[:, at], of[:, at]], axis=1) for of in (predictions, truth)]
-        row = 0 if truth.shape[1] == 2 else at
-        for name in ("calibration_curve", "mean_predicted"):
-            found = np.reshape(getattr(pb.metrics, f"{name}_by_class")(*given_data), (-1, 10))[row]
-            np.testing.assert_allclose(found, getattr(pb.metrics, name)(*two, weights), atol=1e-5)
-        errors.append(pb.metrics.calibration_error(*two, weights))
-    np.testing.assert_allclose(pb.metrics.classwise_calibration_error(*given_data), np.mean(errors), atol=1e-5)
+    p, truth = np.array([[0.5, 0.5], [0.9, 0.1]]), np.array([[1.0, 0.0], [0.8, 0.2]])
+    np.testing.assert_allclose(pb.metrics.dist_ce(p, truth), (0.5 + 0.1) / 2, rtol=1e-5)
+    entropies = [[-sum(x * np.log(x) for x in q if x) for q in of] for of in (p, truth)]
+    expected = np.abs(np.subtract(*entropies)).mean()
+    np.testing.assert_allclose(pb.metrics.entropy_ce(p, truth), expected, rtol=1e-5)
 
 
 LEAST = np.finfo(np.float32).eps
@@ -429,14 +418,6 @@ def test_the_temperature_of_two_classes_is_that_of_a_regression_without_intercep
     fit = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10).fit(logits(p)[:, None], truth)
     found = pb.metrics.calibration_temperature(np.stack([1 - p, p], axis=1), np.eye(2)[truth])
     np.testing.assert_allclose(found, 1 / fit.coef_[0, 0], rtol=2e-4)
-
-
-def test_distances_to_experts_by_hand():
-    p, truth = np.array([[0.5, 0.5], [0.9, 0.1]]), np.array([[1.0, 0.0], [0.8, 0.2]])
-    np.testing.assert_allclose(pb.metrics.dist_ce(p, truth), (0.5 + 0.1) / 2, rtol=1e-5)
-    entropies = [[-sum(x * np.log(x) for x in q if x) for q in of] for of in (p, truth)]
-    expected = np.abs(np.subtract(*entropies)).mean()
-    np.testing.assert_allclose(pb.metrics.entropy_ce(p, truth), expected, rtol=1e-5)
 
 
 def test_differences_of_logits_order_cases_of_two_classes():

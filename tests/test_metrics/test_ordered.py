@@ -107,10 +107,17 @@ def test_usual_metrics_of_ordered_classes(truth):
     assert list(dict.fromkeys(pb.evaluation.summary(scores)["metric"])) == [accuracy, *ORDERED]
 
 
-def test_numbers_in_another_order_are_not_ordered():
+def test_what_does_not_suit_ordered_classes_is_refused():
     annotations = pb.Annotations.from_labels([["10", "2"]], classes=["10", "2"])
     with pytest.raises(ArgumentError, match="ordered classes must be in their order, but the classes are '10', '2'"):
         pb.evaluate(annotations, {"A": [[0.5, 0.5]]}, ordered=True, truth="annotator")
+    with pytest.raises(ArgumentError, match="expected_cost needs the risk levels of the classes"):
+        pb.evaluate(SCORES.grades(), {"A": PREDICTED}, metrics=["expected_cost"], truth="annotator")
+    options = {"metrics": {"cost": pb.metrics.expected_cost(np.ones((5, 5)))}, "truth": "annotator"}
+    with pytest.raises(ArgumentError, match="'cost' has costs of 5 classes, but there are 2 with positive="):
+        pb.evaluate(SCORES.grades(), {"A": PREDICTED}, positive="5", **options)
+    with pytest.raises(ArgumentError, match=r"need a threshold .*--ordered"):
+        pb.aggregate(SCORES, predictions={"A": np.zeros(N)}, progress=False)
 
 
 def test_a_sweep_takes_scores_as_grades():
@@ -183,16 +190,3 @@ def test_errors_cost_the_difference_between_risk_levels(files):
     assert shown.exit_code == 0, shown.output
     table = pd.read_csv(files / "out" / "metrics.csv").set_index("metric")["mean"]
     assert table["expected_cost"] == pytest.approx(expected, abs=1e-6)
-
-
-def test_costs_need_levels_of_as_many_classes():
-    with pytest.raises(ArgumentError, match="expected_cost needs the risk levels of the classes"):
-        pb.evaluate(SCORES.grades(), {"A": PREDICTED}, metrics=["expected_cost"], truth="annotator")
-    options = {"metrics": {"cost": pb.metrics.expected_cost(np.ones((5, 5)))}, "truth": "annotator"}
-    with pytest.raises(ArgumentError, match="'cost' has costs of 5 classes, but there are 2 with positive="):
-        pb.evaluate(SCORES.grades(), {"A": PREDICTED}, positive="5", **options)
-
-
-def test_scores_without_a_threshold_are_told_of_grades():
-    with pytest.raises(ArgumentError, match=r"need a threshold .*--ordered"):
-        pb.aggregate(SCORES, predictions={"A": np.zeros(N)}, progress=False)

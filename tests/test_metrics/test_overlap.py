@@ -115,13 +115,6 @@ def test_distances_of_one_draw_are_those_of_full_rankings(k):
         np.testing.assert_allclose(metric(scores, draw[None], k), metric(draw, scores[None], k), atol=1e-7)
 
 
-def test_lists_without_a_common_class_are_one_apart():
-    scores, draw = np.arange(8.0)[None], np.arange(8.0)[None, None, ::-1]
-    for k in (1, 2, 4):
-        assert float(metrics.kendall_tau(scores, draw, k)[0, 0]) == 1
-        assert float(metrics.spearman_footrule(scores, draw, k)[0, 0]) == 1
-
-
 def test_the_treatment_of_ties_matters_as_much_as_it_should():
     # Two classes tie for the first place of every draw; the classifier names the first of them, or the second.
     plausibilities = np.tile([0.4, 0.4, 0.2], (2000, 1, 1))
@@ -135,7 +128,7 @@ def test_the_treatment_of_ties_matters_as_much_as_it_should():
             assert float(metrics.top_k_accuracy(scores, plausibilities, 2, break_ties=ties).mean()) == 1
 
 
-def test_metrics_agree_where_they_must():
+def test_metrics_agree_where_they_must_and_are_greatest_without_a_common_class():
     rng = np.random.default_rng(2)
     predictions, plausibilities = rng.random((20, 5)), rng.dirichlet(np.ones(5), (30, 20))
     first = metrics.top_k_accuracy(predictions, plausibilities, 1)
@@ -143,6 +136,10 @@ def test_metrics_agree_where_they_must():
         np.testing.assert_array_equal(metric(predictions, plausibilities, 1), first)
     assert (metrics.top_k_accuracy(predictions, plausibilities, 5) == 1).all()
     assert (metrics.set_accuracy(predictions, plausibilities, 5) == 1).all()
+    scores, draw = np.arange(8.0)[None], np.arange(8.0)[None, None, ::-1]
+    for k in (1, 2, 4):
+        assert float(metrics.kendall_tau(scores, draw, k)[0, 0]) == 1
+        assert float(metrics.spearman_footrule(scores, draw, k)[0, 0]) == 1
 
 
 @pytest.mark.parametrize("name", LITERAL)
@@ -153,7 +150,7 @@ def test_metrics_work_inside_jit(name):
     np.testing.assert_allclose(jitted, metric(predictions, plausibilities, 2), rtol=1e-6)
 
 
-def test_random_ties_are_seeded_and_fair():
+def test_random_ties_are_seeded_fair_and_independent():
     predictions, plausibilities = np.ones((4000, 4)), np.tile([0.1, 0.2, 0.6, 0.1], (1, 4000, 1))
     hit = metrics.top_k_accuracy(predictions, plausibilities, 1, break_ties="random", seed=3)
     again = metrics.top_k_accuracy(predictions, plausibilities, 1, break_ties="random", seed=3)
@@ -161,9 +158,6 @@ def test_random_ties_are_seeded_and_fair():
     # One in four; five standard deviations: a false alarm in two million seeds.
     assert abs(float(hit.mean()) - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 4000)
     assert metrics.top_k_accuracy(predictions, plausibilities, 1).sum() == 0
-
-
-def test_ties_of_predictions_and_of_plausibilities_are_broken_independently():
     tied = np.ones((4000, 2))
     hit = metrics.top_k_accuracy(tied, tied[None], 1, break_ties="random")
     assert abs(float(hit.mean()) - 0.5) < 5 * np.sqrt(0.25 / 4000)

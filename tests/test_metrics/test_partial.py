@@ -69,12 +69,14 @@ def test_names_do_not_matter(problem):
     assert mean_average_overlap(*renamed, 3, n) == pytest.approx(mean_average_overlap(a, b, 3, n))
 
 
-def test_the_printed_example():
+def test_the_printed_example_has_columns_of_numbered_classes():
     expected = [[0, 0, 0, 1], [0.5, 0, 0.5, 0], [0.5, 0, 0.5, 0], [0, 1, 0, 0]]
     assert soft_permutation([[3], [2, 0], [1]]).tolist() == expected
     assert soft_permutation(np.array([[0, 0, 0, 1], [1, 0, 1, 0], [0, 1, 0, 0]])).tolist() == expected
     # The last block need not be written out.
     assert soft_permutation([[3], [2, 0]], 4).tolist() == expected
+    with pytest.raises(ArgumentError, match="whole numbers from 0 to 2, but 5 was given"):
+        soft_permutation([[5]], 3)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 4])
@@ -109,8 +111,3 @@ def test_without_ties_it_is_the_ordinary_average_overlap(depth):
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ArgumentError, match=message):
         mean_average_overlap(*arguments)
-
-
-def test_only_numbered_classes_have_columns():
-    with pytest.raises(ArgumentError, match="whole numbers from 0 to 2, but 5 was given"):
-        soft_permutation([[5]], 3)

@@ -31,13 +31,10 @@ def test_metrics_are_their_definitions(seed, n_draws, n_classes):
         np.testing.assert_allclose(metrics.risk_certainty(draws, risks, of), share, atol=1e-6)
 
 
-def test_a_point_mass_is_certain_of_its_risk():
+def test_a_point_mass_is_certain_of_its_risk_and_jit_changes_nothing():
     draws = np.repeat(np.random.default_rng(0).dirichlet(np.ones(5), 4)[None], 7, axis=0)
     for of in ("class", "level"):
         assert metrics.risk_certainty(draws, [0, 1, 2, 0, 1], of).tolist() == [1.0] * 4
-
-
-def test_risk_works_inside_jit():
     draws, risks = np.random.default_rng(0).dirichlet(np.ones(4), (5, 3)), np.array([0, 2, 1, 1])
     for function in (metrics.risk_plausibility, metrics.expected_risk, metrics.risk_certainty):
         np.testing.assert_allclose(jax.jit(function)(draws, risks), function(draws, risks), rtol=1e-6)

@@ -117,18 +117,6 @@ def test_rows_of_labels_give_scikit_learn_the_truth_of_evaluate(data, truth):
         pb.evaluation.label_rows(annotations, "most-plausible")
 
 
-def test_what_one_label_cannot_tell_is_refused():
-    cases = [f"p{i}" for i in range(20)]
-    annotations = pb.Annotations.from_labels([["a"] if i % 3 else ["b"] for i in range(20)], cases=cases)
-    posterior = pb.aggregate(annotations, class_prior="learned", draws=20, chains=1, seed=0, progress=False)
-    X = pd.DataFrame({"x": np.arange(20.0)}, index=cases)
-    model = LogisticRegression().fit(X, ["a"] * 10 + ["b"] * 10)
-    for metric in ("top1_accuracy", "auroc"):
-        with pytest.raises(ArgumentError, match="one label"), pytest.warns(pb.PlausiblyWarning):
-            scorer(posterior, metric)(model, X)
-    assert np.isfinite(scorer(posterior, "auroc", truth="annotator")(model, X))
-
-
 def test_a_class_that_a_fold_lacks_scores_nothing(data):
     posterior, X, vote = data
     some = vote != "nevus"
@@ -136,7 +124,7 @@ def test_a_class_that_a_fold_lacks_scores_nothing(data):
     assert 0 < found < 1
 
 
-def test_refuses_what_does_not_fit(data):
+def test_what_does_not_fit_or_one_label_cannot_tell_is_refused(data):
     posterior, X, vote = data
     model = LogisticRegression().fit(X, vote)
     score = scorer(posterior)
@@ -153,3 +141,12 @@ def test_refuses_what_does_not_fit(data):
         score(LinearSVC().fit(X, vote), X)
     with pytest.raises(PredictionError, match="'mole', which the posterior lacks"):
         score(LogisticRegression().fit(X, vote.replace("wart", "mole")), X)
+    cases = [f"p{i}" for i in range(20)]
+    annotations = pb.Annotations.from_labels([["a"] if i % 3 else ["b"] for i in range(20)], cases=cases)
+    posterior = pb.aggregate(annotations, class_prior="learned", draws=20, chains=1, seed=0, progress=False)
+    X = pd.DataFrame({"x": np.arange(20.0)}, index=cases)
+    model = LogisticRegression().fit(X, ["a"] * 10 + ["b"] * 10)
+    for metric in ("top1_accuracy", "auroc"):
+        with pytest.raises(ArgumentError, match="one label"), pytest.warns(pb.PlausiblyWarning):
+            scorer(posterior, metric)(model, X)
+    assert np.isfinite(scorer(posterior, "auroc", truth="annotator")(model, X))

@@ -56,7 +56,7 @@ def test_statistics_are_those_of_literal_loops(case):
         assert found[name].tolist() == pytest.approx([value], nan_ok=True), name
 
 
-def test_replicates_are_plackett_luce():
+def test_replicates_are_plackett_luce_and_name_no_class_without_plausibility():
     weights = np.tile(np.array([0.5, 0.3, 0.15, 0.05], np.float32), (20_000, 1))
     said = Said([np.zeros((1, 3), int)], [np.array([0, 1, 1])], 4)
     again = _replicate(said, [weights], np.random.default_rng(0), rankings=True)
@@ -71,9 +71,6 @@ def test_replicates_are_plackett_luce():
     assert chisquare(pairs, np.array(expected) / sum(expected) * 20_000).pvalue > 1e-4
     first = _replicate(said, [weights[:5]], np.random.default_rng(0), rankings=False)
     assert first.classes[0].shape == (5, 1)
-
-
-def test_a_class_of_no_plausibility_is_not_named():
     weights = np.tile(np.array([0.5, 0, 0.5, 0], np.float32), (200, 1))
     said = Said([np.zeros((1, 2), int)], [np.array([0, 1])], 4)
     again = _replicate(said, [weights], np.random.default_rng(0), rankings=True)
@@ -160,7 +157,7 @@ def largest_share(posterior, replicates=2000):
     return found.replicated.sel(statistic="largest_share")
 
 
-def test_tempered_annotators_draw_by_the_power():
+def test_annotators_draw_by_a_given_or_inferred_power_that_is_not_lost():
     attrs = {"model": "plackett-luce", "reliability": 3.0, "declaration": WHOLE | {"choice_power": 3.0}}
     found = pb.predictive_check(fixed(attrs), replicates=2000, progress=False)
     # Of sixty annotators a share 0.6³ / (0.6³ + 0.4³) = 0.771 names the first class.
@@ -168,12 +165,13 @@ def test_tempered_annotators_draw_by_the_power():
     assert float(found.replicated.sel(statistic="largest_share").mean()) == pytest.approx(0.771, abs=0.01)
     plain = fixed({"model": "plackett-luce", "declaration": WHOLE})
     assert float(largest_share(plain).mean()) == pytest.approx(0.607, abs=0.01)
-
-
-def test_an_inferred_reliability_is_that_of_the_draw():
     posterior = fixed({"model": "tempered-plackett-luce", "declaration": WHOLE})
     posterior["posterior"]["reliability"] = (("chain", "draw"), np.array([[3.0]]))
     assert float(largest_share(posterior).mean()) == pytest.approx(0.771, abs=0.01)
+    # 0.2 to the power of 100 is not a number of single precision.
+    attrs = {"model": "plackett-luce", "reliability": 100.0, "declaration": WHOLE | {"choice_power": 100.0}}
+    posterior = fixed(attrs, (0.2, 0.18, 0.17, 0.16, 0.15, 0.14), counts=((1,) * 6,))
+    assert float(largest_share(posterior, replicates=50).min()) == 1
 
 
 def test_each_annotator_draws_by_her_own_reliability():
@@ -194,13 +192,6 @@ def test_each_annotator_draws_by_her_own_reliability():
     assert float(found.replicated.sel(statistic="largest_share").mean()) == pytest.approx(expected, abs=0.005)
     same = np.mean([p[i] @ p[j] for i, j in combinations(range(3), 2)])
     assert float(found.replicated.sel(statistic="first_agreement").mean()) == pytest.approx(same, abs=0.005)
-
-
-def test_powers_of_small_plausibilities_are_not_lost():
-    # 0.2 to the power of 100 is not a number of single precision.
-    attrs = {"model": "plackett-luce", "reliability": 100.0, "declaration": WHOLE | {"choice_power": 100.0}}
-    posterior = fixed(attrs, (0.2, 0.18, 0.17, 0.16, 0.15, 0.14), counts=((1,) * 6,))
-    assert float(largest_share(posterior, replicates=50).min()) == 1
 
 
 def test_cases_do_not_depend_on_others():

@@ -242,7 +242,7 @@ def test_plackett_luce_is_preferred_where_rankings_come_from_it():
     assert set(compared.table["verdict"].iloc[1:]) == {"worse"}
 
 
-def test_equal_models_do_not_differ():
+def test_equal_models_do_not_differ_and_none_is_best():
     # Plackett-Luce of single labels is Dirichlet-categorical: one is sampled, the other in closed form.
     models = {
         "dirichlet-categorical": (1,),
@@ -254,9 +254,6 @@ def test_equal_models_do_not_differ():
     assert "dirichlet-categorical@1, again predict left-out annotations equally well" in compared.verdict()
     assert "no clear difference from plackett-luce" in compared.verdict()
     assert "better than" not in compared.verdict()
-
-
-def test_none_is_best_where_single_annotations_make_all_models_equal():
     annotations = pb.Annotations.from_labels([["a"], ["b"], ["a"]], classes=["a", "b"])
     compared = pb.compare_models(annotations, {"dirichlet-categorical": (1, 3)}, progress=False)
     assert compared.table["verdict"].tolist() == ["no difference"] * 2
@@ -351,17 +348,7 @@ def test_a_program_of_the_users_is_refitted():
     assert row["refits"] == annotations.n_annotations
 
 
-def test_cases_of_one_annotation_change_no_difference():
-    annotations = Annotations.from_rankings([[[["a", "b"]]], [[["c"]]]], classes=CLASSES)
-    compared = pb.compare_models(annotations, {"prirn": (10,), "irn": None, "majority-vote": None}, progress=False)
-    np.testing.assert_allclose(compared.table["elpd"], np.log(2 / 5) + np.log(1 / 5))
-    assert compared.table["elpd_diff"].tolist() == [0, 0, 0]
-    # Five classes in blocks of 2, 1 and 2: 5! / (2! 1! 2!) = 30 rankings, all alike to every model.
-    whole = Annotations.from_rankings([[[["a", "b"], ["c"]]], [[["d"]]]], classes=CLASSES)
-    np.testing.assert_allclose(_without_others(whole, of_rankings=True, population=None), np.log([1 / 30, 1 / 5]))
-
-
-def test_of_a_single_case_nothing_is_said():
+def test_a_single_case_or_single_annotations_say_little():
     annotations = Annotations.from_rankings([[[["a", "b"]], [["b"], ["c"]]]], classes=CLASSES)
     compared = pb.compare_models(annotations, {"prirn": (1, 100)}, progress=False)
     assert np.isnan(compared.table["se"]).all()
@@ -371,6 +358,13 @@ def test_of_a_single_case_nothing_is_said():
         Annotations.from_labels([["a", "b"]]), {"irn": None, "majority-vote": None}, progress=False
     )
     assert impossible.verdict().startswith("No model can be preferred")
+    annotations = Annotations.from_rankings([[[["a", "b"]]], [[["c"]]]], classes=CLASSES)
+    compared = pb.compare_models(annotations, {"prirn": (10,), "irn": None, "majority-vote": None}, progress=False)
+    np.testing.assert_allclose(compared.table["elpd"], np.log(2 / 5) + np.log(1 / 5))
+    assert compared.table["elpd_diff"].tolist() == [0, 0, 0]
+    # Five classes in blocks of 2, 1 and 2: 5! / (2! 1! 2!) = 30 rankings, all alike to every model.
+    whole = Annotations.from_rankings([[[["a", "b"], ["c"]]], [[["d"]]]], classes=CLASSES)
+    np.testing.assert_allclose(_without_others(whole, of_rankings=True, population=None), np.log([1 / 30, 1 / 5]))
 
 
 def test_predictions_inform_the_models_that_ask_for_them():

@@ -63,14 +63,11 @@ def test_alone_are_those_whose_classes_no_other_fold_names(cases, n):
         assert found == bool(classes[r] - set().union(*(classes[s] for s in others)))
 
 
-def test_annotations_that_say_the_same_share_a_copy():
+def test_copies_are_shared_by_what_is_said_even_and_named():
     annotations = Annotations.from_labels([["a", "a", "b", "a"], ["a", "a"], ["b"]])
     folds = Folds.of(annotations, None, 0)
     assert folds.copy.tolist() == [0, 0, 1, 0, 2, 2, -1]
     assert said(folds.train(np.arange(3)), 0) == [[["a"]], [["b"]], [["a"]]]
-
-
-def test_folds_are_as_even_as_can_be_and_depend_on_the_case_alone():
     annotations = Annotations.from_counts([[5, 2], [3, 3], [1, 0]], cases=["p", "q", "r"])
     folds = Folds.of(annotations, 3, 0)
     for case in range(3):
@@ -79,9 +76,6 @@ def test_folds_are_as_even_as_can_be_and_depend_on_the_case_alone():
     alone = Folds.of(annotations.select(["q"]), 3, 0)
     assert alone.fold.tolist() == folds.fold[annotations.annotation_case == 1].tolist()
     assert folds.copy[-1] == -1
-
-
-def test_copies_have_names_of_their_own():
     annotations = Annotations.from_labels([["a", "b"], ["a", "b"]], cases=["p", "p ∖ 1"])
     folds = Folds.of(annotations, None, 0)
     names = folds.train(np.arange(4)).cases.tolist()

@@ -39,7 +39,7 @@ def test_each_choice_is_a_run_with_all_others_as_usual(data, found):
         assert rows.loc[("", "annotation_certainty_1"), "mean"] == certainty
 
 
-def test_shifts_are_from_the_baseline_of_the_model(found):
+def test_shifts_are_from_the_baseline_of_the_model_of_known_metrics(found):
     for (model, classifier, metric), rows in found.table.groupby(["model", "classifier", "metric"]):
         base = rows.loc[rows["choice"] == "baseline", "mean"].item()
         np.testing.assert_allclose(rows["shift"], rows["mean"] - base), (model, classifier, metric)
@@ -48,6 +48,8 @@ def test_shifts_are_from_the_baseline_of_the_model(found):
     assert abs(largest["shift"]) == own["shift"].abs().max() > 0
     assert set(found.table.loc[found.table["model"] == "irn", "choice"]) == {"baseline", "ties"}
     assert found.table["converged"].all()
+    with pytest.raises(ArgumentError, match="there is no metric 'top9_accuracy' here: choose from top1_accuracy"):
+        found.largest("top9_accuracy")
 
 
 @pytest.mark.parametrize(
@@ -68,13 +70,10 @@ def test_a_learned_prior_has_a_median_of_its_concentration_to_choose(data, given
     assert (changed != 0).any()
 
 
-def test_a_population_prior_has_no_concentration_to_choose(data):
+def test_a_population_prior_has_no_concentration_to_choose_and_no_classifier_leaves_certainties(data):
     variants = {"own": {"model": "prirn", "reliability": 30, "class_prior": "population"}}
     found = pb.prior_sensitivity(*data, variants, k=1, draws=10, progress=False)
     assert set(found.table["choice"]) == {"baseline", "ties"}
-
-
-def test_without_classifiers_certainties_are_left(data):
     found = pb.prior_sensitivity(data[0], {}, {"irn": None, "prirn": (30,)}, concentration=(0.5,), progress=False)
     assert all(metric.startswith("annotation_certainty") for metric in found.metrics)
     assert set(found.table["value"]) == {"", "full", "0.5"}
@@ -97,8 +96,3 @@ def test_without_classifiers_certainties_are_left(data):
 def test_bad_choices_are_refused_before_anything_is_run(data, models, given, sentence):
     with pytest.raises(ArgumentError, match=sentence):
         pb.prior_sensitivity(*data, models, progress=False, **given)
-
-
-def test_unknown_metrics_are_refused(found):
-    with pytest.raises(ArgumentError, match="there is no metric 'top9_accuracy' here: choose from top1_accuracy"):
-        found.largest("top9_accuracy")

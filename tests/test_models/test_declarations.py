@@ -121,7 +121,7 @@ def test_a_new_file_is_aggregated_by_its_exact_posterior(model):
         pb.aggregate(RANKED, model, ties="full", progress=False)
 
 
-def test_a_new_file_is_compared_and_checked(model):
+def test_a_new_file_is_compared_checked_and_swept_under_labels_of_its_own(model):
     compared = pb.compare_models(RANKED, {model: (1, 4), "irn": None}, progress=False)
     assert set(compared.table.index) == {"first-choices@1", "first-choices@4", "irn"}
     # Without ann, whose first choice is a, b has the one vote, and a is one of three unnamed classes.
@@ -130,9 +130,6 @@ def test_a_new_file_is_compared_and_checked(model):
     checked = pb.predictive_check(pb.aggregate(RANKED, model, progress=False), replicates=20, progress=False)
     assert checked.model == "first-choices@2"
     assert (checked.table.set_index("statistic")["status"] == "not modelled").sum() == 4
-
-
-def test_a_new_file_is_swept_under_labels_of_its_own(model):
     models = {"mine": {"model": model, "reliability": (1, 3), "share": "full"}, "irn": None}
     swept = pb.sweep(RANKED, {}, models, draws=10, progress=False)
     assert [run.label for run in swept.runs] == ["mine@1", "mine@3", "irn"]

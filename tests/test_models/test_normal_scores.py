@@ -42,16 +42,12 @@ def integral(function):
 
 
 @pytest.mark.parametrize("reliability", [0.5, 1.0, 3.0])
-def test_program(reliability):
+def test_program_and_posterior_are_prior_times_likelihood(reliability):
     sites = {"mean": jnp.float32(0.3), "variance": jnp.float32(1.4)}
     value, found = log_density(models.normal_scores, (one_case(0.2),), {"reliability": reliability}, sites)
     assert float(value) == pytest.approx(joint(0.3, 1.4, reliability), rel=1e-5)
     below = stats.norm(0.3, np.sqrt(1.4)).cdf(0.2)
     np.testing.assert_allclose(found["plausibility"]["value"], [below, 1 - below], rtol=1e-5)
-
-
-@pytest.mark.parametrize("reliability", [0.5, 1.0, 3.0])
-def test_the_posterior_is_prior_times_likelihood(reliability):
     m, strength, a, b = PRIOR.posterior(*SUMS, reliability)
     differences = []
     for mean, variance in [(0.3, 1.4), (-2.0, 0.2), (5.0, 9.0), (0.75, 1.0)]:
@@ -69,16 +65,13 @@ def test_marginal_and_predictive_against_integrals():
     assert PRIOR.posterior(*SUMS).probability_below(0.4) == pytest.approx(below / total, rel=1e-6)
 
 
-def test_scores_one_after_the_other_are_all_scores_at_once():
+def test_scores_one_after_the_other_and_repeated_are_all_scores_at_once():
     found, total = PRIOR, 0.0
     for score in SCORES:
         total += found.log_marginal(1, score, 0.0)
         found = found.posterior(1, score, 0.0)
     np.testing.assert_allclose(found, PRIOR.posterior(*SUMS), rtol=1e-12)
     assert total == pytest.approx(PRIOR.log_marginal(*SUMS), rel=1e-12)
-
-
-def test_a_whole_reliability_repeats_every_score():
     often = np.repeat(SCORES, 3)
     sums = (len(often), often.mean(), ((often - often.mean()) ** 2).sum())
     np.testing.assert_allclose(PRIOR.posterior(*SUMS, 3), PRIOR.posterior(*sums), rtol=1e-12)

@@ -26,7 +26,7 @@ def scores_of(by_case):
 SCORES = scores_of({"p": [0, 0, 1], "q": [2, 2, 2, 1], "r": [0], "s": [-1, 2]})
 
 
-def test_cutpoints():
+def test_cutpoints_of_several_values_and_of_one():
     midpoints = Categories.of(SCORES, "midpoints")
     assert midpoints.cuts.tolist() == [-np.inf, -0.5, 0.5, 1.5, np.inf]
     assert midpoints.threshold(0) == midpoints.threshold(0.7) == 0.5
@@ -36,6 +36,11 @@ def test_cutpoints():
     np.testing.assert_allclose(ndtr(inferred.cuts), [0, 0.1, 0.4, 0.6, 1])
     low, high = inferred.bounds(np.array([2.0, -1.0]))
     assert (ndtr(low).round(9).tolist(), ndtr(high).round(9).tolist()) == ([0.6, 0.0], [1.0, 0.1])
+    scores = replace(SCORES, score=np.zeros(SCORES.n_annotations))
+    categories = Categories.of(scores, "inferred")
+    drawn, _ = ordinal(scores, categories, 0.0, PRIOR, draws=5, chains=1, warmup=0, seed=0)
+    assert (drawn[..., 0] == 1).all()
+    assert (drawn[..., 1] == 0).all()
 
 
 def test_the_program_is_its_formula():
@@ -128,14 +133,6 @@ def test_refusals():
         pb.aggregate(SCORES, "ordinal-scores", threshold=0, cutpoints="none", progress=False)
     with pytest.raises(ArgumentError, match="does not accept reliability=3"):
         pb.aggregate(SCORES, "ordinal-scores", threshold=0, reliability=3, progress=False)
-
-
-def test_a_single_value_has_one_category():
-    scores = replace(SCORES, score=np.zeros(SCORES.n_annotations))
-    categories = Categories.of(scores, "inferred")
-    drawn, _ = ordinal(scores, categories, 0.0, PRIOR, draws=5, chains=1, warmup=0, seed=0)
-    assert (drawn[..., 0] == 1).all()
-    assert (drawn[..., 1] == 0).all()
 
 
 @pytest.mark.filterwarnings("ignore::plausibly.errors.ConvergenceWarning")

@@ -153,13 +153,10 @@ def by_hand(rankings, model, classes=CLASSES, **options):
     return dict(zip(found["class_name"].values.tolist(), found.values[0, 0].tolist(), strict=True))
 
 
-def test_inverse_ranks_by_hand():
+def test_inverse_ranks_and_majority_votes_by_hand():
     rankings = [[["a"], ["b", "c"]], [["b"]]]
     assert by_hand(rankings, "irn") == pytest.approx({"a": 1 / 2.5, "b": 1.25 / 2.5, "c": 0.25 / 2.5})
     assert by_hand(rankings, "irn", ties="full") == pytest.approx({"a": 1 / 3, "b": 1.5 / 3, "c": 0.5 / 3})
-
-
-def test_majority_votes_by_hand():
     assert by_hand([[["a"]], [["b"]], [["a"]]], "majority-vote") == {"a": 1, "b": 0}
     assert by_hand([[["a"]], [["b"]]], "majority-vote") == {"a": 0.5, "b": 0.5}
     assert by_hand([[["a", "b"]], [["b"], ["c"]]], "majority-vote") == {"a": 0, "b": 1, "c": 0}

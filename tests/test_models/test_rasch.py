@@ -13,7 +13,7 @@ SIZES = {"n_annotators": 4, "n_cases": 25}
 ANNOTATOR, CASE = np.tile(np.arange(4), 25), np.repeat(np.arange(25), 4)
 
 
-def test_density_is_the_formula(float64):
+def test_density_is_the_formula_and_abilities_and_difficulties_are_sites(float64):
     rng = np.random.default_rng(0)
     z, w = rng.normal(size=4), rng.normal(size=25)
     m, s, t = 0.7, 0.4, 1.3
@@ -31,9 +31,6 @@ def test_density_is_the_formula(float64):
         + np.where(correct, np.log(p), np.log1p(-p)).sum()
     )
     assert float(found) == pytest.approx(expected)
-
-
-def test_abilities_and_difficulties_are_sites():
     sites = trace(seed(rasch, jax.random.key(0))).get_trace(ANNOTATOR, CASE, **SIZES)
     assert sites["ability"]["value"].shape == (4,)
     assert sites["difficulty"]["value"].shape == (25,)

@@ -55,13 +55,17 @@ def literal(case, k):
     return p
 
 
-def test_the_truth_is_summed_out():
+def test_the_truth_is_summed_out_and_labels_are_counted_by_it():
     joint = np.array([[literal(i, k) for k in range(3)] for i in range(3)])
     np.testing.assert_allclose(LABELS.log_joint(PREVALENCE, CONFUSION), np.log(joint), rtol=1e-9)
     shared = {"prevalence": PREVALENCE[None, None], "confusion": CONFUSION[None, None]}
     plausibility, total = class_probabilities(MODELS["dawid-skene"].family, LABELS, shared)
     np.testing.assert_allclose(plausibility[0, 0], joint / joint.sum(1, keepdims=True), rtol=1e-6)
     np.testing.assert_allclose(total[0, 0], np.log(joint.sum(1)), rtol=1e-6)
+    counts = LABELS.count(np.array([2, 0, 1]))
+    assert counts.sum() == 6
+    assert counts[0, 2, 1] == counts[2, 2, 0] == counts[1, 0, 2] == counts[0, 1, 0] == counts[1, 1, 0] == 1
+    np.testing.assert_array_equal(LABELS.votes, [[1, 1, 0], [0, 0, 1], [2, 1, 0]])
 
 
 def test_programs_give_labels_the_same_probability():
@@ -76,13 +80,6 @@ def test_programs_give_labels_the_same_probability():
         joint = np.exp(LABELS.log_joint(found["prevalence"], model.family.confusion(found)))
         np.testing.assert_allclose(sites["plausibility"]["value"], joint / joint.sum(1, keepdims=True), rtol=1e-4)
         np.testing.assert_allclose(sites["labels"]["fn"].log_factor, np.log(joint.sum(1)).sum(), rtol=1e-4)
-
-
-def test_counts_by_true_class():
-    counts = LABELS.count(np.array([2, 0, 1]))
-    assert counts.sum() == 6
-    assert counts[0, 2, 1] == counts[2, 2, 0] == counts[1, 0, 2] == counts[0, 1, 0] == counts[1, 1, 0] == 1
-    np.testing.assert_array_equal(LABELS.votes, [[1, 1, 0], [0, 0, 1], [2, 1, 0]])
 
 
 def test_tables_have_the_expectation_of_a_chinese_restaurant():
@@ -345,16 +342,13 @@ def two_camps():
     return pb.Annotations.from_labels(rows, annotators=list("pqrs"))
 
 
-def test_chains_in_different_modes_are_told_and_not_to_draw_more(two_camps):
+def test_chains_in_different_modes_are_told_once_and_not_to_draw_more(two_camps, tmp_path):
     words = r"in 30 of 30 cases \(dawid-skene: 30\).*in different modes .*more draws do not change"
     with pytest.warns(pb.ConvergenceWarning, match=words) as told:
         posterior = pb.aggregate(two_camps, "dawid-skene", draws=100, warmup=100, seed=0, progress=False)
     assert not posterior["convergence"]["converged"].values.any()
     assert told[0].filename == __file__
     assert "use more draws" not in str(told[0].message)
-
-
-def test_the_command_says_it_once(two_camps, tmp_path):
     pb.write_annotations(two_camps, tmp_path / "a.json")
     out = plausibly("aggregate", tmp_path / "a.json", "--model", "dawid-skene", "--out", tmp_path / "p.nc")
     assert out.exit_code == 0

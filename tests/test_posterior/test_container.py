@@ -57,7 +57,7 @@ def posterior():
     )
 
 
-def test_slots_are_labelled(posterior):
+def test_a_posterior_holds_labelled_slots_groups_attributes_and_annotations(posterior):
     plausibility = posterior["posterior"]["plausibility"]
     assert plausibility.dims == ("chain", "draw", "slot")
     assert plausibility["slot"].values.tolist() == list(range(11))
@@ -66,9 +66,6 @@ def test_slots_are_labelled(posterior):
     assert labels[:5] == [("p1", "acne"), ("p1", "naevus"), ("p1", "tinea"), ("p1", "(remainder)"), ("p2", "rosacea")]
     assert plausibility["class_index"].values.tolist() == [0, 2, 4, -1, 3, -1, 0, 1, 2, 3, 4]
     assert plausibility["n_classes"].values.tolist() == [1, 1, 1, 2, 1, 4, 1, 1, 1, 1, 1]
-
-
-def test_groups_and_attributes(posterior):
     assert set(to_groups(posterior)) == {
         "posterior",
         "sample_stats",
@@ -82,9 +79,6 @@ def test_groups_and_attributes(posterior):
     assert posterior["log_likelihood"]["ranking"]["annotator"].values.tolist() == ["ann", "bob", "bob", "ann"]
     assert posterior["sample_stats"]["energy"].sel(case="p2").shape == (2, 50)
     assert type(posterior).__name__ == ("InferenceData" if HAS_INFERENCE_DATA else "DataTree")
-
-
-def test_annotations_and_slots_come_back(posterior):
     assert annotations_of(posterior) == ANNOTATIONS
     for name in ("case", "class_index", "n_classes", "start"):
         np.testing.assert_array_equal(getattr(slots_of(posterior), name), getattr(SLOTS, name))
@@ -100,7 +94,7 @@ def test_arviz_works_on_it(posterior):
         assert np.isfinite(values).all()
 
 
-def test_draws_of_a_case_have_the_names_of_its_classes(posterior):
+def test_draws_of_a_case_have_the_names_of_its_classes_also_in_arviz(posterior):
     draws = case_draws(posterior, "p1")
     assert draws.attrs["case"] == "p1"
     assert set(draws["class_name"].values) == {"acne", "naevus", "tinea", "(remainder)"}
@@ -115,21 +109,14 @@ def test_draws_of_a_case_have_the_names_of_its_classes(posterior):
         case_draws(posterior, 3)
     with pytest.raises(ArgumentError, match=r"the name of one case, but \['p1', 'p2'\] was given"):
         case_draws(posterior, ["p1", "p2"])
-
-
-def test_draws_of_a_case_of_scores_have_its_mean_and_variance():
-    by_case = {"mean": np.arange(300.0).reshape(2, 50, 3), "variance": np.ones((2, 50, 3))}
-    draws = case_draws(make(by_case=by_case), "p2")
-    np.testing.assert_array_equal(draws["mean"], by_case["mean"][..., 1])
-    assert set(draws.data_vars) == {"plausibility", "mean", "variance"}
-
-
-def test_arviz_names_the_classes_of_a_case(posterior):
-    draws = case_draws(posterior, "p1")
     rows = [f"plausibility[{name}]" for name in draws["class_name"].values]
     assert az.summary(draws).index.tolist() == rows
     values = az.rhat(draws)
     assert (values["plausibility"] if "plausibility" in values else values["posterior"]["plausibility"]).shape == (4,)
+    by_case = {"mean": np.arange(300.0).reshape(2, 50, 3), "variance": np.ones((2, 50, 3))}
+    draws = case_draws(make(by_case=by_case), "p2")
+    np.testing.assert_array_equal(draws["mean"], by_case["mean"][..., 1])
+    assert set(draws.data_vars) == {"plausibility", "mean", "variance"}
 
 
 def test_a_file_holds_everything(posterior, tmp_path):
@@ -166,7 +153,7 @@ def test_a_point_mass_has_one_chain_and_one_draw(tmp_path):
     assert stacked_draws(load(tmp_path / "a.nc")).shape == (1, len(SLOTS))
 
 
-def test_dense_sums_to_one_and_keeps_what_is_named(posterior):
+def test_dense_sums_to_one_keeps_what_is_named_and_sorts_as_top_classes(posterior):
     whole = dense(posterior)
     assert whole.shape == (100, 3, 5)
     np.testing.assert_allclose(whole.sum(axis=2), 1, rtol=1e-5)
@@ -174,6 +161,13 @@ def test_dense_sums_to_one_and_keeps_what_is_named(posterior):
     np.testing.assert_array_equal(whole[:, 0, [0, 2, 4]], draws[:, :3])
     np.testing.assert_array_equal(whole[:, 2], draws[:, 6:])
     np.testing.assert_allclose(whole[:, 0, [1, 3]].sum(axis=1), draws[:, 3], rtol=1e-5)
+    posterior = make()
+    expected = np.argsort(-dense(posterior, cases="p3"), axis=2)
+    np.testing.assert_array_equal(top_classes(posterior, 5, cases="p3"), expected)
+    slots = Slots.of(ANNOTATIONS, remainder=False)
+    posterior = make(slots=slots)
+    assert (dense(posterior, cases="p2")[0, 0] == [0, 0, 0, 1, 0]).all()
+    assert top_classes(posterior, 5, cases="p2")[0].tolist() == [[3, 0, 1, 2, 4]]
 
 
 def test_dense_splits_the_remainder_by_its_dirichlet():
@@ -188,19 +182,6 @@ def test_cases_do_not_depend_on_each_other(posterior):
     np.testing.assert_array_equal(dense(posterior, cases=["p2", "p1"]), dense(posterior)[:, [1, 0]])
     np.testing.assert_array_equal(top_classes(posterior, 5, cases=["p2", "p1"]), top_classes(posterior, 5)[:, [1, 0]])
     assert (top_classes(posterior, 5, seed=0) != top_classes(posterior, 5, seed=1)).any()
-
-
-def test_top_classes_of_a_case_without_remainder_are_a_sort():
-    posterior = make()
-    expected = np.argsort(-dense(posterior, cases="p3"), axis=2)
-    np.testing.assert_array_equal(top_classes(posterior, 5, cases="p3"), expected)
-
-
-def test_without_a_remainder_unnamed_classes_have_nothing():
-    slots = Slots.of(ANNOTATIONS, remainder=False)
-    posterior = make(slots=slots)
-    assert (dense(posterior, cases="p2")[0, 0] == [0, 0, 0, 1, 0]).all()
-    assert top_classes(posterior, 5, cases="p2")[0].tolist() == [[3, 0, 1, 2, 4]]
 
 
 @pytest.mark.parametrize(
@@ -250,14 +231,7 @@ def test_what_has_lost_its_attributes_is_refused(posterior, ask):
         ask(from_groups(groups, {}))
 
 
-def test_names_of_files_are_text(posterior):
-    for act in (load, lambda path: save(posterior, path)):
-        for path in (None, 3):
-            with pytest.raises(ArgumentError, match=f"the name of a file is needed, but {path} was given"):
-                act(path)
-
-
-def test_bad_requests_are_refused(posterior):
+def test_bad_requests_and_names_of_files_are_refused(posterior):
     with pytest.raises(ArgumentError, match="there is no case 'p9' in this posterior: its cases are 'p1'"):
         dense(posterior, cases=["p1", "p9"])
     for depth in (0, 6, 1.5, True):
@@ -270,6 +244,10 @@ def test_bad_requests_are_refused(posterior):
             dense(posterior, seed=seed)
     with pytest.raises(ArgumentError, match='ties must be "order" or "random", but \'x\''):
         top_classes(posterior, 1, break_ties="x")
+    for act in (load, lambda path: save(posterior, path)):
+        for path in (None, 3):
+            with pytest.raises(ArgumentError, match=f"the name of a file is needed, but {path} was given"):
+                act(path)
 
 
 def test_bad_files_are_refused(posterior, tmp_path):

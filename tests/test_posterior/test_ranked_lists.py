@@ -116,14 +116,11 @@ def test_a_short_list_is_the_beginning_of_a_long_one(ties):
         np.testing.assert_array_equal(rank(values, slots, depth, 40, 0.3, break_ties=ties), long[..., :depth])
 
 
-def test_without_mass_unnamed_classes_follow_in_class_order():
+def test_unnamed_classes_follow_in_class_order_without_mass_and_come_first_with_it():
     assert rank([[0.7, 0.3, 0]], one_case([4, 2], 6), 5, 6).tolist() == [[[4, 2, 0, 1, 3]]]
     assert rank([[0.7, 0.3]], one_case([2, 4], 6, remainder=False), 5, 6).tolist() == [[[2, 4, 0, 1, 3]]]
     # Named classes without mass are no better, as majority vote has it for classes that lost.
     assert rank([[0, 1, 0, 0]], one_case([1, 3, 4], 6), 6, 6).tolist() == [[[3, 0, 1, 2, 4, 5]]]
-
-
-def test_unnamed_classes_with_mass_come_before_named_ones_without():
     lists = rank(np.tile([0, 0.6, 0.4], (200, 1)), one_case([0, 3], 4), 4, 4)[:, 0]
     assert (lists[:, 0] == 3).mean() > 0.5
     assert (lists[:, 3] == 0).all()
@@ -139,19 +136,3 @@ def test_ties_of_named_classes_in_class_order_or_at_random():
     assert abs((random[:, 1] == 1).mean() - 0.5) < 5 * np.sqrt(0.25 / 4000)
     for place in (3, 4, 5):
         assert stats.chisquare(np.bincount(random[:, place], minlength=6)[[0, 3, 4]]).pvalue > 1e-6
-
-
-def test_case_lists_do_not_depend_on_other_cases():
-    a, b = one_case([0, 2], 9), one_case([1], 9)
-    both = Slots(
-        case=np.concatenate([b.case, a.case + 1]),
-        class_index=np.concatenate([b.class_index, a.class_index]),
-        n_classes=np.concatenate([b.n_classes, a.n_classes]),
-        start=np.array([0, len(b), len(b) + len(a)]),
-    )
-    values = np.random.default_rng(0).dirichlet([1, 1, 3], N).astype(np.float32)
-    words = stream_words(case_keys(0, ["b", "a"]))
-    options = {"n_classes": 9, "concentration": 1.0}
-    joint = rank_slots(np.hstack([values[:, :2], values]), both, np.array([0, 1]), words, 4, **options)
-    alone = rank_slots(values, a, np.array([0]), stream_words(case_keys(0, ["a"])), 4, **options)
-    np.testing.assert_array_equal(joint[:, 1:], alone)

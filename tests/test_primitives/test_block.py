@@ -76,26 +76,18 @@ def test_what_a_mask_hides_is_never_looked_at(junk):
 
 
 @pytest.mark.parametrize("size", [1, 3, 9])
-def test_where_nothing_else_is_left_the_probability_is_one(size):
+def test_no_rest_no_weight_and_nan(size):
     for x in (np.linspace(-30, 30, size, dtype=np.float32), np.full(size, -np.inf, np.float32)):
         value, slopes, curvature = jax.tree.map(np.asarray, slopes_and_hessian(x, -np.inf))
         assert value == 0
         assert (slopes[0] == 0).all()
         assert slopes[1] == 0
         assert (curvature == 0).all()
-
-
-@pytest.mark.parametrize("size", [1, 3, 9])
-def test_a_class_of_weight_zero_never_precedes_the_rest(size):
     x = np.where(np.arange(size) == 0, -np.inf, 0).astype(np.float32)
     value, slopes, curvature = slopes_and_hessian(x, 0.0)
     assert value == -np.inf
     assert np.isfinite(slopes[0]).all()
     assert np.isfinite(curvature).all()
-
-
-@pytest.mark.parametrize("size", [1, 3, 9])
-def test_nan_is_passed_on(size):
     x = np.where(np.arange(size) == size // 2, np.nan, 0).astype(np.float32)
     value, slopes, _ = slopes_and_hessian(x, 0.0)
     assert np.isnan(value)

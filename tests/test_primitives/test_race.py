@@ -11,18 +11,12 @@ from hypothesis.extra import numpy as hnp
 from jax.test_util import check_grads
 
 from plausibly import primitives
-from plausibly.primitives import _race, _recursion
+from plausibly.primitives import _race
 
 FEW = settings(max_examples=20)
 both = jax.jit(_race.log_prob_and_gradient)
 curved = jax.jit(_race.hessian_vector)
 block_log_prob = jax.jit(primitives.block_log_prob)
-
-
-@jax.jit
-def recursion(r, tangent):
-    passes = _recursion.forward(r)
-    return passes.log_prob, _recursion.gradient(passes), _recursion.hessian_vector(passes, tangent)
 
 
 def precisely(log_weights):
@@ -109,50 +103,6 @@ def draws(size, n, dtype, seed=0):
     kinds = [rng.normal(rng.uniform(-6, 6, (n, 1)), rng.uniform(0, 4, (n, 1)), (n, size))]
     kinds += [rng.choice(rng.uniform(-12, 12, 3), (n, size)), rng.uniform(-50, 50, (n, size))]
     return np.concatenate(kinds).T.astype(dtype)
-
-
-@pytest.mark.parametrize("size", [5, 10])
-def test_the_race_and_the_recursion_agree_where_both_run(size, float64):
-    for dtype, tolerance in ((np.float32, 1e-5), (np.float64, 1e-9)):
-        with float64():
-            r = draws(size, 20, dtype)
-            along = np.random.default_rng(size).normal(size=r.shape).astype(dtype)
-            value, slope, product = (np.asarray(a) for a in recursion(r, along))
-            got, found = (np.asarray(a) for a in both(r))
-            curvature = np.asarray(curved(r, along))
-        step = 2 * np.spacing(np.abs(value))
-        assert got.dtype == value.dtype == dtype
-        assert (np.abs(np.expm1(got - value)) <= tolerance + step).all()
-        assert np.abs(found - slope).max() < tolerance
-        assert np.abs(curvature - product).max() < 2 * tolerance
-        assert np.abs(product).max() > 0.1
-
-
-def by_subsets(weights):
-    """The recursion as the definition says it, over all subsets as bit masks, in double precision."""
-    size = len(weights)
-    members = np.arange(2**size)[:, None] >> np.arange(size) & 1
-    total = 1 + members @ weights
-    r = np.zeros(2**size)
-    r[0] = 1
-    for count in range(1, size + 1):
-        rows = np.flatnonzero(members.sum(1) == count)
-        for a in range(size):
-            held = rows[members[rows, a] == 1]
-            r[held] += weights[a] * r[held ^ (1 << a)]
-        r[rows] /= total[rows]
-    return np.log(r[-1])
-
-
-@pytest.mark.parametrize("size", [7, 14])
-def test_the_race_equals_the_literal_recursion(size, float64):
-    for seed in range(4):
-        x = np.random.default_rng([seed, size]).normal(seed - 1, 2, size)
-        expected = by_subsets(np.exp(x))
-        with float64():
-            assert relative(block_log_prob(x, 0.0), expected) < 1e-11
-        x = x.astype(np.float32)
-        assert relative(block_log_prob(x, np.float32(0)), by_subsets(np.exp(x.astype(float)))) < 1e-5
 
 
 def test_the_integral_of_the_definition(float64):

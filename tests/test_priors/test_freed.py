@@ -70,7 +70,7 @@ def tiny(seed=0, n=3):
     return counts, evidence, prior, choice, (evidence.log_scores, prior.log_prevalence, labels_of(annotations), places)
 
 
-def test_the_density_of_labels_by_simulation():
+def test_the_density_of_labels_by_simulation_and_without_a_tilt_the_usual_one():
     counts, evidence, prior, choice, given = tiny()
     tilt = np.array([0.9, -0.7])
     found = log_density(freeing.freed_case_prior, given, {}, PARAMETERS | {"tilt": tilt})[0]
@@ -82,10 +82,6 @@ def test_the_density_of_labels_by_simulation():
         weight = np.exp((tilt[:, None] * (choice[:, case, None] == drawn.argmax(1))).sum(0))
         expected += np.log((weight * (drawn ** counts[case]).prod(1)).mean() / weight.mean())
     assert float(found - without) == pytest.approx(expected, abs=0.02)
-
-
-def test_without_a_tilt_the_density_is_the_usual_one():
-    *_, given = tiny()
     freed, usual = (
         log_density(program, own, {}, parameters)[0] - log_density(program, own[:2], {}, parameters)[0]
         for program, own, parameters in (

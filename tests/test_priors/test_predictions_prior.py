@@ -39,7 +39,7 @@ def accuracies(posterior, scores):
     return pb.evaluate(posterior, scores, k=1, progress=False)["top1_accuracy"].values
 
 
-def test_the_density_of_labels_is_dirichlet_multinomial():
+def test_labels_are_dirichlet_multinomial_with_shapes_by_their_formula():
     random = np.random.default_rng(0)
     shape, counts = random.gamma(1.0, size=(7, 3)), random.integers(0, 4, (7, 3))
     case, named = np.nonzero(counts)
@@ -48,18 +48,6 @@ def test_the_density_of_labels_is_dirichlet_multinomial():
     orders = gammaln(total + 1) - gammaln(counts + 1).sum(1)  # the distribution counts them, a sequence of labels not
     expected = dist.DirichletMultinomial(shape, total).log_prob(counts) - orders
     assert float(found) == pytest.approx(float(expected.sum()), abs=1e-3)
-
-
-@pytest.mark.parametrize("shape", [1e-3, 0.3, 5.0, 49.9, 50.1, 1e3, 1e6])
-def test_the_density_of_labels_is_not_lost_in_rounding(shape):
-    """Single precision; ten million labels would differ by less than the rounding of their gamma functions."""
-    for count in (1 / 3, 1.0, 7.0, 100.0):
-        found = _log_rising(np.float32([shape]), np.float32([count]))
-        exact = gammaln(np.float64(np.float32(shape)) + count) - gammaln(np.float64(np.float32(shape)))
-        assert float(found[0]) == pytest.approx(exact, rel=1e-5, abs=2e-5)
-
-
-def test_prior_shapes_by_their_formula():
     random = np.random.default_rng(1)
     scores, logs = random.normal(size=(2, 5, 3)), np.log([0.5, 0.3, 0.2])
     given = {"prevalence": 0.3, "logit_background": -1.5, "log_concentration": 0.7, "log_concentration_by_entropy": 1.2}
@@ -74,11 +62,27 @@ def test_prior_shapes_by_their_formula():
     np.testing.assert_allclose(prior_shapes(given, scores, logs), expected, rtol=1e-4)
 
 
-def test_scores_of_any_scale():
+@pytest.mark.parametrize("shape", [1e-3, 0.3, 5.0, 49.9, 50.1, 1e3, 1e6])
+def test_the_density_of_labels_is_not_lost_in_rounding(shape):
+    """Single precision; ten million labels would differ by less than the rounding of their gamma functions."""
+    for count in (1 / 3, 1.0, 7.0, 100.0):
+        found = _log_rising(np.float32([shape]), np.float32([count]))
+        exact = gammaln(np.float64(np.float32(shape)) + count) - gammaln(np.float64(np.float32(shape)))
+        assert float(found[0]) == pytest.approx(exact, rel=1e-5, abs=2e-5)
+
+
+def test_scores_of_any_scale_and_of_some_cases_by_name():
     p = np.array([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
     np.testing.assert_allclose(log_scores(p), log_scores(40 * p), atol=1e-5)
     np.testing.assert_allclose(log_scores(p[:1]), log_scores(np.log(p[:1])), atol=1e-5)
     np.testing.assert_allclose(log_scores(np.zeros((1, 3))), 0, atol=1e-6)
+    annotations = pb.Annotations.from_counts(np.ones((5, 2), int), cases=["e", "a", "bb", "d", "c"])
+    scores = np.arange(1.0, 11).reshape(5, 2)
+    evidence = Evidence.of({"A": scores}, annotations)
+    np.testing.assert_array_equal(evidence.of_cases(np.array(["c", "bb", "e"])), evidence.log_scores[:, [4, 2, 0]])
+    for other in ("b", "zzz", "0"):
+        with pytest.raises(PredictionError, match=f"none for '{other}'"):
+            evidence.of_cases(np.array(["d", other]))
 
 
 @pytest.mark.parametrize("shift", [0.0, 3.0])
@@ -98,16 +102,6 @@ def test_evidence_is_read_in_blocks_and_takes_little_more_memory_than_its_scores
     assert peak < 2 * evidence.log_scores.nbytes
     np.testing.assert_array_equal(evidence.log_scores, [whole, whole])
     assert evidence.digests["A"] == evidence.digests["B"]
-
-
-def test_scores_of_some_cases_are_found_by_name():
-    annotations = pb.Annotations.from_counts(np.ones((5, 2), int), cases=["e", "a", "bb", "d", "c"])
-    scores = np.arange(1.0, 11).reshape(5, 2)
-    evidence = Evidence.of({"A": scores}, annotations)
-    np.testing.assert_array_equal(evidence.of_cases(np.array(["c", "bb", "e"])), evidence.log_scores[:, [4, 2, 0]])
-    for other in ("b", "zzz", "0"):
-        with pytest.raises(PredictionError, match=f"none for '{other}'"):
-            evidence.of_cases(np.array(["d", other]))
 
 
 def test_every_draw_has_the_shapes_of_its_own():

@@ -167,14 +167,11 @@ def test_the_excerpt_is_the_posterior_of_the_least_certain_cases(annotations, sw
         np.testing.assert_array_equal(pb.dense(posterior, [case]), pb.dense(run.excerpt, [case]))
 
 
-def test_usual_reliabilities(annotations):
+def test_usual_reliabilities_and_lists_shorter_than_there_are_classes(annotations):
     swept = pb.sweep(annotations, {}, {"prirn": None}, k=1, draws=4, chains=1, progress=False)
     assert [run.reliability for run in swept.runs] == [10, 20, 30, 50, 100]
     assert swept.metrics.empty
     assert swept.classifiers == []
-
-
-def test_lists_are_shorter_than_there_are_classes_unless_asked_for():
     annotations = pb.Annotations.from_labels([["a", "b"]])
     for k, found in ((None, {"top1"}), ((1, 2), {"top1", "top2"})):
         swept = pb.sweep(annotations, {"A": [[0.1, 0.9]]}, {"majority-vote": None}, k=k, metrics={}, progress=False)
@@ -246,13 +243,10 @@ def found(converged):
     return xr.Dataset({"converged": ("case", converged), "r_hat": ("case", np.ones(len(cases)))}, {"case": cases})
 
 
-def test_the_verdict_names_cases_once_and_counts_the_rest():
+def test_the_verdict_on_convergence_names_cases_once_and_counts_the_rest():
     failed = [False] * 12 + [True]
     text = verdict({"pl@1": found([True] * 13), "pl@3": found(failed), "pl@10": found([False] + [True] * 12)})
     names = ", ".join(f"'c{i}'" for i in range(10))
     assert text.startswith(f"Chains did not converge in 12 of 13 cases (pl@3: 12, pl@10: 1): {names} and 2 more. ")
-
-
-def test_the_verdict_on_convergence():
     assert verdict({"pl@1": found([True, True])}) == "Chains converged in all 2 cases (pl@1)."
     assert verdict({"irn": found([True]).drop_vars("r_hat")}).startswith("No convergence check is needed")

@@ -33,15 +33,12 @@ def test_every_sampler_is_calibrated(sampler):
     assert verdict.passed, str(verdict)
 
 
-def test_a_broken_sampler_is_caught():
+def test_a_broken_sampler_and_a_broken_sample_are_caught():
     condition = Condition("exact Dirichlet", "power", 1.0, "exact")
     assert BREAKS["dirichlet-shape"].only in str(condition)
     with broken("dirichlet-shape"):
         verdict = Verdict(tuple(calibrate(condition, 400, 0, LABELS)))
     assert not verdict.passed, str(verdict)
-
-
-def test_samples_are_counted_and_a_broken_sample_is_caught():
     assert Verdict((goodness.compare((1, 1), 20_000, 0),)).passed
     with broken("sample-weights"):
         assert not Verdict((goodness.compare((1, 1), 50_000, 0),)).passed

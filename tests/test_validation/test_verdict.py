@@ -40,7 +40,7 @@ def result(*p, what="NUTS, power, γ = 1, lumped", quantity="largest", places=No
     return Result("calibration", what, quantity, {str(i): x for i, x in enumerate(p)}, 100, places)
 
 
-def test_the_threshold_is_shared_among_all_p_values():
+def test_the_threshold_is_shared_among_all_p_values_of_which_there_are_some():
     good = Verdict((result(0.5, 0.02), result(0.9, RATE / 4 + 1e-6)))
     assert good.passed
     assert good.n_tests == 4
@@ -49,9 +49,6 @@ def test_the_threshold_is_shared_among_all_p_values():
     assert [r.what for r in bad.failures] == ["worse"]
     assert not bad.passed
     assert str(bad).startswith("FAILED: 1 of 2 results; 4 p-values, the smallest 0.0025, alarm below 0.0025; worse")
-
-
-def test_no_number_and_no_test_are_failures():
     assert not Verdict((result(0.5, float("nan")),)).passed
     assert not Verdict(()).passed
     assert "nothing was tested" in str(Verdict(()))

@@ -11,7 +11,6 @@ import plausibly as pb
 from plausibly.aggregation import settle
 from plausibly.aggregation._with_population import Mixture, expected
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.inference._draws import draw_tables
 from plausibly.posterior import top_classes
 from plausibly.priors.population import Population, case_priors, estimate, shifts
 from plausibly.priors.population._sampler import _exchange, _exchanged, _log_labels, _positive, _profile_shape
@@ -110,12 +109,6 @@ def test_profiles_find_what_goes_together():
     assert 0.3 < population.expected[:3].sum() < 0.7
 
 
-def test_tables_of_a_restaurant():
-    """The expected number of tables is a Σ 1 / (a + j)."""
-    found = draw_tables(np.full(20_000, 1.5), np.full(20_000, 5), np.random.default_rng(0))
-    assert found.mean() == pytest.approx(sum(1.5 / (1.5 + j) for j in range(5)), abs=0.03)
-
-
 def test_exchanges_of_heads_find_the_posterior():
     """Two profiles with cases of their own, whose heads are any two of four classes, by enumeration."""
     random = np.random.default_rng(0)
@@ -150,7 +143,7 @@ def _of_row(seats, shape):
     return (gammaln(shape + seats) - gammaln(shape)).sum()
 
 
-def test_slices_draw_from_a_density():
+def test_slices_and_summed_out_labels_have_their_densities():
     """Gamma(3), of mean and variance 3; on the scale of the logarithm, its Jacobian included."""
     random, x, found = np.random.default_rng(0), 1.0, []
     for _ in range(6000):
@@ -158,10 +151,7 @@ def test_slices_draw_from_a_density():
         found.append(x)
     assert np.mean(found) == pytest.approx(3, abs=0.15)
     assert np.var(found) == pytest.approx(3, abs=0.5)
-
-
-def test_labels_with_plausibilities_summed_out():
-    """Two labels a and one b of a case: the rising factorials of a Dirichlet-multinomial, and the prior."""
+    # Two labels a and one b of a case: the rising factorials of a Dirichlet-multinomial, and the prior.
     share, count = np.array([0.6, 0.4]), np.array([2, 1])
     value = _log_labels(2.0, np.ones(1), share, np.zeros(2, int), count, np.array([3]))
     wanted = (1.2 * 2.2) * 0.8 / (2 * 3 * 4)
@@ -211,14 +201,11 @@ def test_metrics_see_the_prior_of_the_remainder():
     assert json.loads(posterior.attrs["class_prior_shape"])[0] > 0.5
 
 
-def test_shifts_name_what_is_pulled():
+def test_shifts_name_what_is_pulled_also_by_hand():
     table = shifts(simulated(60), estimate(simulated(60), **FEW))
     assert list(table.columns) == ["class_name", "cases", "prevalence", "share", "plausibility", "shift", "lost"]
     assert (table["shift"].abs().diff().dropna() <= 1e-12).all()
-
-
-def test_shifts_by_hand():
-    """Labels a, a, b under a prior of concentration 3 and means .1 and .9: b has 2.7 + 1 of 6, more than a."""
+    # Labels a, a, b under a prior of concentration 3 and means .1 and .9: b has 2.7 + 1 of 6, more than a.
     population = Population.of(["a", "b"], [0.1, 0.9], concentration=3.0)
     annotations = pb.Annotations.from_labels([["a", "a", "b"]], classes=["a", "b"])
     table = shifts(annotations, population).set_index("class_name").loc[["a", "b"]]
@@ -293,15 +280,12 @@ def test_refusals(given, annotations, kind, match):
         pb.aggregate(annotations or simulated(5), "dirichlet-categorical", progress=False, **given)
 
 
-def test_refusals_of_rankings():
+def test_populations_of_rankings_of_one_case_and_of_too_many_classes_are_refused():
     for given in ({"unranked": "lumped"}, {"mode": "temper"}, {"reliability": 2.5}):
         with pytest.raises(ArgumentError, match="class_prior='population'"):
             settle(RANKED, "plackett-luce", class_prior="population", **given)
     with pytest.raises(AnnotationError, match="one label per annotation"):
         settle(RANKED, "dirichlet-categorical", class_prior="population")
-
-
-def test_a_population_of_one_case_and_of_too_many_classes():
     with pytest.raises(AnnotationError, match="at least 2 cases"):
         estimate(ALONE)
     with pytest.raises(ArgumentError, match="shares that sum to 1"):

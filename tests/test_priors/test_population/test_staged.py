@@ -34,30 +34,21 @@ def probability(blocks, stages=ALL, p=P, **more):
     return float(np.exp(log_prob(p, blocks, D, PI, stages, xp=np, **more)))
 
 
-def test_probabilities_of_all_rankings_sum_to_one():
+def test_probabilities_sum_to_one_over_orders_and_are_plackett_luce_without_stages():
     for depth in (1, 2, 3, 4):
         total = sum(probability([[k] for k in order]) for order in permutations(range(4), depth))
         assert total == pytest.approx(1, abs=1e-9)
-
-
-def test_a_tied_block_sums_its_orders():
     tied = probability([[0], [1, 2], [3]])
     assert tied == pytest.approx(sum(probability([[0], [a], [b], [3]]) for a, b in ((1, 2), (2, 1))), abs=1e-12)
     three = probability([[0], [1, 2, 3]])
     assert three == pytest.approx(
         sum(probability([[0], *([k] for k in o)]) for o in permutations((1, 2, 3))), abs=1e-12
     )
-
-
-def test_without_stages_it_is_plackett_luce():
     found = probability([[1], [0, 2]], Stages())
     assert found == pytest.approx(0.3 * (0.4 / 0.7 * 0.2 / 0.3 + 0.2 / 0.7 * 0.4 / 0.5), abs=1e-9)
     tempered = probability([[1]], Stages(), reliability=2.0)
     assert tempered == pytest.approx(0.09 / (P**2).sum(), abs=1e-9)
-
-
-def test_a_dictionary_of_the_population_says_nothing():
-    """Divided by the population at the same power, it leaves the plausibilities of the case."""
+    # Divided by the population at the same power, it leaves the plausibilities of the case.
     blocks = [[1], [0], [2]]
     found = log_prob(P, blocks, PI, PI, Stages(0.6, 1.0, 0.6, 0.8, 0.8), xp=np)
     assert float(found) == pytest.approx(float(log_prob(P, blocks, D, PI, Stages(0.6), xp=np)), abs=1e-9)
@@ -85,7 +76,7 @@ def test_numpy_and_jax_and_the_program_agree():
     assert float(density) == pytest.approx(prior + sum(plain), rel=1e-4)
 
 
-def test_lengths_go_by_the_number_of_classes():
+def test_lengths_go_by_the_number_of_classes_and_stop_with_the_mass_that_is_left():
     stages = Stages(stop=(0.0, 1.0, 2.0, 0.0, 0.0), tie=(-1.0, -2.0, -3.0, 0.0))
 
     def of_lengths(blocks):
@@ -93,9 +84,6 @@ def test_lengths_go_by_the_number_of_classes():
 
     tied, goes_on, single, ends = (1 / (1 + np.exp(-x)) for x in (-1, -1, 3, 2))
     assert of_lengths([[0, 1], [2]]) == pytest.approx(np.log(tied * goes_on * single * ends))
-
-
-def test_lengths_stop_with_the_mass_that_is_left():
     stop = (0.0, 1.0, 2.0, -1.0, 0.0)
     one, two = (float(log_prob(P, b, D, PI, Stages(stop=stop), xp=np)) for b in ([[0]], [[0], [1]]))
     odds = -np.log(0.6)
@@ -191,7 +179,7 @@ def test_it_samples_and_is_checked():
     assert settled.engine == "independence"
 
 
-def test_replicates_choose_as_the_likelihood_says():
+def test_replicates_choose_as_the_likelihood_says_and_draw_their_own_lengths():
     annotations, _, _ = case_of_two()
     made = StagedReplicates.of(SHARED, annotations, PI)
     n = 20_000
@@ -201,9 +189,6 @@ def test_replicates_choose_as_the_likelihood_says():
     for one, two in permutations(range(4), 2):
         value = log_prob(P, [[one], [two]], SHARED.follows(one), PI, ALL, xp=np)
         assert found[one, two] == pytest.approx(np.exp(value), abs=0.012)
-
-
-def test_replicates_draw_their_own_lengths():
     annotations, _, _ = case_of_two()
     shared = replace(SHARED, stages=ALL._replace(stop=(0.0, 50.0, 50.0, 0.0, 0.0)))
     made = StagedReplicates.of(shared, annotations, PI)
@@ -248,13 +233,10 @@ def test_hard_cases_come_first():
         difficulties(annotations, Population.of(list("abcd"), PI, concentration=2.0))
 
 
-def test_reliability_is_given_or_inferred():
+def test_what_the_stages_do_not_take_is_refused():
     annotations = pb.datasets.simulate_differentials(12, n_classes=6, seed=1).annotations
     with pytest.raises(ArgumentError, match="add first='given'"):
         pb.aggregate(annotations, "staged-plackett-luce", reliability=2, progress=False)
-
-
-def test_refusals():
     many = [[[list("abcdefghi")], [["j"]]], [[["a"]]]]
     with pytest.raises(AnnotationError, match="blocks of up to 8 tied classes"):
         pb.aggregate(
