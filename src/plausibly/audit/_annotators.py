@@ -28,12 +28,8 @@ def of_annotators(annotations: Annotations, prints: Prints) -> Iterator[Finding]
     constant = _constant(who, prints[: len(who)], n_cases)
     yield Finding("constant annotators", len(constant), len(names), names[constant[:SHOWN]].tolist())
     pairs = _identical(annotations, prints) if len(names) > 1 else []
-    yield Finding(
-        "identical annotators",
-        len(pairs),
-        len(names) * (len(names) - 1) // 2,
-        [f"{names[a]} = {names[b]}" for a, b in pairs[:SHOWN]],
-    )
+    examples = [f"{names[a]} = {names[b]}" for a, b in pairs[:SHOWN]]
+    yield Finding("identical annotators", len(pairs), len(names) * (len(names) - 1) // 2, examples)
     apart = _apart(annotations) if len(names) else np.array([], np.int64)
     yield Finding("disconnected annotators", len(apart), len(names), names[apart[:SHOWN]].tolist())
 

@@ -11,7 +11,6 @@ import pandas as pd
 
 from plausibly.annotations import Annotations, Scores, read_annotations, read_classes
 from plausibly.annotations._names import to_names
-from plausibly.annotations._rows import Rows
 from plausibly.annotations.io._case_rows import is_of_cases
 from plausibly.annotations.io._columns import Columns, frame_columns, is_frame
 from plausibly.annotations.io._files import check_path, naming
@@ -168,12 +167,8 @@ def _read(source: Any, classes: Any, choices: str | None) -> tuple[Annotations |
 
 
 def _of_table(columns: Columns, classes: np.ndarray | None, choices: str | None) -> tuple[Annotations, Finding]:
-    rows, repeats = _without_repeats(parse_table(columns, classes, anonymous=False))
-    return Annotations._from_rows(rows, choices), repeats
-
-
-def _without_repeats(rows: Rows) -> tuple[Rows, Finding]:
-    """Leave out rows of a long table that repeat another; of two with the same class the better rank is kept."""
+    """Read a long table without rows that repeat another; of two with the same class the better rank is kept."""
+    rows = parse_table(columns, classes, anonymous=False)
     order = np.lexsort((rows.rank, rows.class_index, rows.annotator, rows.case))
     case, annotator = rows.case[order], rows.annotator[order]
     same = (np.diff(case) == 0) & (np.diff(annotator) == 0)
@@ -187,7 +182,8 @@ def _without_repeats(rows: Rows) -> tuple[Rows, Finding]:
         kept = np.sort(order[~again])
         fields = {what: getattr(rows, what)[kept] for what in ("case", "annotator", "class_index", "rank")}
         rows = replace(rows, **fields)
-    return rows, Finding("repeated rows", len(repeated), len(order), repeated, share)
+    finding = Finding("repeated rows", len(repeated), len(order), repeated, share)
+    return Annotations._from_rows(rows, choices), finding
 
 
 def _frequent(scores: Scores) -> Finding:

@@ -95,10 +95,7 @@ def repeated_annotations(annotations: Annotations, prints: Prints) -> Finding:
     both = keys[at] == wanted
     found = second[both]
     same = int((prints[found] == prints[at[both]]).sum())
-    return Finding(
-        "repeated annotations",
-        len(found),
-        0 if annotations.anonymous else annotations.n_annotations,
-        [f"{annotations.cases[case[r]]} / {annotations.annotators[who[r]]}" for r in found[:SHOWN]],
-        f", and {same:,} of them give the same answer" if same else "",
-    )
+    examples = [f"{annotations.cases[case[r]]} / {annotations.annotators[who[r]]}" for r in found[:SHOWN]]
+    note = f", and {same:,} of them give the same answer" if same else ""
+    of = 0 if annotations.anonymous else annotations.n_annotations
+    return Finding("repeated annotations", len(found), of, examples, note)

@@ -31,9 +31,8 @@ def of_rankings(annotations: Annotations) -> Iterator[Finding]:
     of = 0 if ranked else annotations.n_annotations
     yield Finding("several classes without a rank", len(several), of, _places(annotations, several[:SHOWN]))
     empty = np.flatnonzero((sizes == n_classes) & (n_classes > 1))
-    yield Finding(
-        "empty annotations", len(empty), annotations.n_annotations, _places(annotations, annotation[empty[:SHOWN]])
-    )
+    examples = _places(annotations, annotation[empty[:SHOWN]])
+    yield Finding("empty annotations", len(empty), annotations.n_annotations, examples)
     long = (sizes > LONG_TIE) | ((sizes >= 4) & (2 * sizes >= n_classes))
     tied = np.unique(annotation[long & (sizes < n_classes)])
     yield Finding("extreme ties", len(tied), annotations.n_annotations, _places(annotations, tied[:SHOWN]))
@@ -51,12 +50,8 @@ def identical_cases(annotations: Annotations, prints: Prints) -> Finding:
     original = eligible[first[inverse]]
     again = np.flatnonzero(original != eligible)
     names = annotations.cases
-    return Finding(
-        "identical cases",
-        len(again),
-        len(eligible),
-        [f"{names[original[i]]} = {names[eligible[i]]}" for i in again[:SHOWN]],
-    )
+    examples = [f"{names[original[i]]} = {names[eligible[i]]}" for i in again[:SHOWN]]
+    return Finding("identical cases", len(again), len(eligible), examples)
 
 
 def _places(annotations: Annotations, rows: Int[np.ndarray, " row"]) -> list[str]:

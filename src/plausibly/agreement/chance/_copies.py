@@ -1,5 +1,7 @@
 """Annotators who repeat another's labels, mistakes included, more often than agreement explains."""
 
+from collections.abc import Callable
+
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -35,7 +37,7 @@ def find_copies(labels: Labels, code: Int[np.ndarray, " label"]) -> list[tuple[i
         for side, other in ((left, right), (right, left)):
             equal += np.bincount(side, same * weight[other], len(labels))
             all_pairs += np.bincount(side, weight[other], len(labels))
-    prior, habits = _PRIOR * weight.mean(), _Habits(labels, code)
+    prior, habit = _PRIOR * weight.mean(), _habits(labels, code)
     rate = (equal @ weight) / max(all_pairs @ weight, 1e-300)
     cells, sums = [], []
     for left, right in pairs_of_others(labels, _BLOCK):
@@ -43,15 +45,14 @@ def find_copies(labels: Labels, code: Int[np.ndarray, " label"]) -> list[tuple[i
         both = weight[left] + weight[right]
         others = all_pairs[left] + all_pairs[right] - both
         share = (equal[left] + equal[right] - alike * both + prior * rate) / (others + prior)
-        by_habit = np.maximum(habits.share(left, right), habits.share(right, left))
+        by_habit = np.maximum(habit(left, right), habit(right, left))
         share = np.where(others < 2 * _EVIDENCE, 1.0, np.maximum(share, by_habit))
         low, high = np.sort([labels.annotator[left], labels.annotator[right]], axis=0)
         cell, place = np.unique(low * people + high, return_inverse=True)
         tilted = np.log1p(np.clip(share, 1e-9, 1)[:, None] * np.expm1(_TILTS))
         cells.append(cell)
-        sums.append(
-            np.stack([np.bincount(place, column) for column in (np.ones(len(place)), alike, *tilted.T)], axis=1)
-        )
+        columns = (np.ones(len(place)), alike, *tilted.T)
+        sums.append(np.stack([np.bincount(place, column) for column in columns], axis=1))
     if not cells:
         return []
     cell, place = np.unique(np.concatenate(cells), return_inverse=True)
@@ -75,21 +76,19 @@ def _directed(pairs: np.ndarray, n: np.ndarray, log_p: np.ndarray, labels: Label
     return list(copied.items())
 
 
-class _Habits:
-    """How often annotators say what, in whatever case."""
+def _habits(labels: Labels, code: Int[np.ndarray, " label"]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Function of labels and of others: the share of the former among the further labels of who gave the latter."""
+    n, base = np.bincount(labels.annotator, minlength=len(labels.annotators)), int(code.max()) + 1
+    said, times = np.unique(labels.annotator * base + code, return_counts=True)
 
-    def __init__(self, labels: Labels, code: Int[np.ndarray, " label"]):
-        self.annotator, self.code, self.base = labels.annotator, code, int(code.max()) + 1
-        self.n = np.bincount(labels.annotator, minlength=len(labels.annotators))
-        self.said, self.times = np.unique(labels.annotator * self.base + code, return_counts=True)
+    def share(label: Int[np.ndarray, " pair"], other: Int[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
+        who = labels.annotator[other]
+        key = who * base + code[label]
+        place = np.minimum(np.searchsorted(said, key), len(said) - 1)
+        further = np.where(said[place] == key, times[place], 0) - (code[label] == code[other])
+        return further / np.maximum(n[who] - 1, 1)
 
-    def share(self, label: Int[np.ndarray, " pair"], other: Int[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
-        """Share of a label among the further labels of the one who gave another label."""
-        who = self.annotator[other]
-        key = who * self.base + self.code[label]
-        place = np.minimum(np.searchsorted(self.said, key), len(self.said) - 1)
-        times = np.where(self.said[place] == key, self.times[place], 0) - (self.code[label] == self.code[other])
-        return times / np.maximum(self.n[who] - 1, 1)
+    return share
 
 
 def _weights(labels: Labels, code: np.ndarray) -> Float[np.ndarray, " annotator"]:
