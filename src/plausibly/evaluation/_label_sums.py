@@ -21,7 +21,7 @@ from jaxtyping import Array, Float, Int
 
 from plausibly.metrics import OrderMetric, SumMetric
 from plausibly.metrics._by_class import Counts, counts
-from plausibly.metrics._confusion import pairs
+from plausibly.metrics._decisions import pairs
 from plausibly.metrics._declared import check_answers, check_probabilities
 from plausibly.metrics._inputs import answered
 

@@ -83,14 +83,10 @@ def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame
         said[0] = (
             "Most cases have one label: how far experts agree is what you assumed by prior_kappa=, not the data's."
         )
-    failed = (
-        {}
-        if checks is None
-        else {
-            str(check): own["classifier"].tolist()
-            for check, own in checks[~checks["passed"].astype(bool)].groupby("check", sort=False)
-        }
-    )
+    failed: dict[str, list[str]] = {}
+    if checks is not None:
+        for check, failures in checks[~checks["passed"].astype(bool)].groupby("check", sort=False):
+            failed[str(check)] = failures["classifier"].tolist()
     withheld = "withheld" in attrs
     seen = failed.get("ceiling", [])
     if seen and withheld:

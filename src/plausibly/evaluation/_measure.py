@@ -18,7 +18,7 @@ from plausibly.evaluation._program import Plan, measure_block
 from plausibly.evaluation._ranges import CASES, Range
 from plausibly.metrics import METRICS, Metric
 from plausibly.metrics._inputs import answered
-from plausibly.metrics._lists import ranked_classes
+from plausibly.metrics._list_metric import ranked_classes
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.posterior._gamma import coefficients
 from plausibly.random_streams import Stream, as_key

@@ -22,8 +22,7 @@ from plausibly.evaluation._resampled import bootstrap_weights
 from plausibly.evaluation._thresholds import check_positive, check_thresholds, positive_index
 from plausibly.evaluation._truth import Truth, truth_of_labels, truths_in_words
 from plausibly.groups import Groups, check_clusters, check_weights, read_groups
-from plausibly.metrics._confusion import NO_ANSWER, pairs
-from plausibly.metrics._decisions import Cost
+from plausibly.metrics._decisions import NO_ANSWER, Cost, pairs
 from plausibly.metrics._inputs import answered, check_break_ties
 from plausibly.predictions import line_up, named_predictions
 from plausibly.random_streams import Stream, key_words

@@ -42,7 +42,7 @@ from typing import Any as _Any
 
 # Metrics of ranked lists, in the order of results.
 # isort: off
-from plausibly.metrics._accuracy import top_k_accuracy as top_k_accuracy
+from plausibly.metrics._overlap import top_k_accuracy as top_k_accuracy
 from plausibly.metrics._overlap import set_accuracy as set_accuracy
 from plausibly.metrics._overlap import overlap as overlap
 from plausibly.metrics._overlap import average_overlap as average_overlap
@@ -91,29 +91,29 @@ from plausibly.metrics._calibration import mean_predicted_by_class as mean_predi
 from plausibly.metrics._recalibration import calibration_intercept as calibration_intercept
 from plausibly.metrics._recalibration import calibration_slope as calibration_slope
 from plausibly.metrics._recalibration import calibration_temperature as calibration_temperature
-from plausibly.metrics._confusion import confusion as confusion
+from plausibly.metrics._decisions import confusion as confusion
 from plausibly.metrics._decisions import expected_cost as expected_cost
 from plausibly.metrics._decisions import net_benefit as net_benefit
 from plausibly.metrics._order import auroc as auroc
 from plausibly.metrics._order import average_precision as average_precision
 from plausibly.metrics._order import sensitivity_at_specificity as sensitivity_at_specificity
 from plausibly.metrics._order import specificity_at_sensitivity as specificity_at_sensitivity
-from plausibly.metrics._curves import decision_curve as decision_curve
-from plausibly.metrics._curves import net_benefit_of_all as net_benefit_of_all
-from plausibly.metrics._curves import precision_recall_curve as precision_recall_curve
-from plausibly.metrics._curves import roc_curve as roc_curve
+from plausibly.metrics._order import decision_curve as decision_curve
+from plausibly.metrics._order import net_benefit_of_all as net_benefit_of_all
+from plausibly.metrics._order import precision_recall_curve as precision_recall_curve
+from plausibly.metrics._order import roc_curve as roc_curve
 from plausibly.metrics._declared import LABEL_METRICS as LABEL_METRICS
 from plausibly.metrics._declared import OrderMetric as OrderMetric
 from plausibly.metrics._declared import SumMetric as SumMetric
 
 # isort: on
-from plausibly.metrics._ambiguity import expected_entropy as expected_entropy
-from plausibly.metrics._ambiguity import mutual_information as mutual_information
 from plausibly.metrics._certainty import annotation_certainty as annotation_certainty
 from plausibly.metrics._certainty import certainty as certainty
+from plausibly.metrics._certainty import expected_entropy as expected_entropy
+from plausibly.metrics._certainty import mutual_information as mutual_information
 from plausibly.metrics._list_metric import METRICS as METRICS
 from plausibly.metrics._list_metric import ListMetric as ListMetric
-from plausibly.metrics._lists import ranked_classes as ranked_classes
+from plausibly.metrics._list_metric import ranked_classes as ranked_classes
 from plausibly.metrics._panels import panel_shares as panel_shares
 from plausibly.metrics._partial import mean_average_overlap as mean_average_overlap
 from plausibly.metrics._partial import soft_permutation as soft_permutation

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int
 
 from plausibly.errors import ArgumentError
 from plausibly.metrics._inputs import BreakTies, as_array, check_plausibilities
-from plausibly.metrics._lists import ranked
+from plausibly.metrics._list_metric import ranked
 
 N_LEVELS = 3
 """Low, medium and high."""

@@ -146,14 +146,7 @@ def first_block_shares(
 def slots_or_remainder(
     slots: Slots, case: Int[np.ndarray, " entry"], class_index: Int[np.ndarray, " entry"], n_classes: int
 ) -> Int[np.ndarray, " entry"]:
-    """Slot of each class, or that of the remainder that holds it; −1 where neither is.
-
-    Examples
-    --------
-    >>> slots = Slots.of(Annotations.from_rankings([[[[0], [2]]], [[[3]]]], classes="abcde"))
-    >>> slots_or_remainder(slots, np.array([0, 0, 1]), np.array([2, 4, 3]), 5).tolist()
-    [1, 2, 3]
-    """
+    """Slot of each class, or that of the remainder that holds it; −1 where neither is."""
     width = n_classes + 1
     keys = slots.case.astype(np.int64) * width + np.where(slots.is_remainder, n_classes, slots.class_index)
     slot = np.full(len(case), -1)

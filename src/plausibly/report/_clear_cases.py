@@ -7,7 +7,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from plausibly.evaluation._ambiguity import CLEAR
-from plausibly.metrics._confusion import NO_ANSWER
+from plausibly.metrics._decisions import NO_ANSWER
 from plausibly.plots._words import capitalised
 from plausibly.report._ambiguity import SETTLED, FirstChoices
 from plausibly.report._label_metrics import best_classifiers

@@ -14,7 +14,7 @@ from plausibly.diagnostics import diagnose, shared_convergence
 from plausibly.diagnostics._verdict import worst
 from plausibly.evaluation import evaluate_by_level, summary
 from plausibly.evaluation._measure import predicted_lists
-from plausibly.metrics._confusion import NO_ANSWER
+from plausibly.metrics._decisions import NO_ANSWER
 from plausibly.posterior import build_posterior, case_names, slots_of
 from plausibly.priors.population import CLASS_SHIFTS, largest_shifts
 from plausibly.sweeps._label_results import against_most_plausible
