@@ -60,6 +60,11 @@ def rankings(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
+def of_table(**columns) -> Annotations:
+    """Annotations of a table of one case and one annotator."""
+    return Annotations.from_table(pd.DataFrame({"case": "p", "annotator": "a", "class": ["x"]} | columns))
+
+
 ONE_CASE = {"cases": {"p": {"ann": [["Eczema"]]}}}
 GRID = pd.DataFrame({"case": ["p", "q"], "Eczema": [1.0, 2.0], "Psoriasis": [1.0, 2.0], "Tinea": [1.0, 2.0]})
 
@@ -201,9 +206,7 @@ PREDICTION_FILES = [
 # Anything else, given a folder to write in: call, error, message.
 CALLS = [
     (
-        lambda _: Annotations.from_table(
-            pd.DataFrame({"case": "p", "annotator": "a", "class": ["x", "y"], "confidence": [2**53, 2**53 + 1]})
-        ),
+        lambda _: of_table(**{"class": ["x", "y"]}, confidence=[2**53, 2**53 + 1]),
         A,
         "row 2 (case 'p', annotator 'a'): the confidence 9007199254740993 has",
     ),
@@ -219,15 +222,9 @@ CALLS = [
     (lambda _: read_predictions(GRID.assign(Tinea=[1, "x"]), KNOWN), P, "predictions: the column 'Tinea' mixes types"),
     (lambda _: read_predictions(GRID.set_index("case", drop=False), KNOWN), P, "the column 'case' occurs twice, as"),
     (lambda _: read_predictions(GRID.assign(case=["p", "r"]).set_index("case"), KNOWN), P, "there is no row for case"),
+    (lambda _: of_table(rank=[10**20]), A, "the column 'rank' holds a whole number of more than 64 bits; write a"),
     (
-        lambda _: Annotations.from_table(
-            pd.DataFrame({"case": ["p"], "annotator": ["a"], "class": ["x"], "rank": [10**20]})
-        ),
-        A,
-        "the column 'rank' holds a whole number of more than 64 bits; write a",
-    ),
-    (
-        lambda _: Annotations.from_table(pd.DataFrame({"case": ["p"], "annotator": ["a"], "class": ["x\0"]})),
+        lambda _: of_table(**{"class": ["x\0"]}),
         A,
         "the column 'class' holds 'x\\x00', with a null character in it; write it without",
     ),

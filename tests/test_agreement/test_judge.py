@@ -151,7 +151,7 @@ def test_ties_are_named():
     assert row["vote_lost"] < row["vote_accuracy"] < row["vote_won"]
 
 
-def test_labels_without_names_of_annotators_are_said_to_be_numbered():
+def test_labels_without_names_of_annotators_or_classes_are_told():
     rows = [{"case": f"c{i}", "annotations": ["a", "b", "a"]} for i in range(4)]
     models = {"m": {f"c{i}": "a" for i in range(4)}}
     numbered = judge(rows, models, model=None, **FAST)
@@ -160,9 +160,6 @@ def test_labels_without_names_of_annotators_are_said_to_be_numbered():
     assert "numbered within each case" in numbered.verdict("m")
     assert not any("numbered" in note for note in named.notes("m"))
     assert numbered.test.table["annotator"].tolist() == ["1", "2", "3"]
-
-
-def test_labels_that_are_no_classes_leave_two_questions_out():
     random = np.random.default_rng(4)
     value = random.normal(size=60)
     rows = [(str(case), str(who), value[case] + random.normal() / 2) for case in range(60) for who in range(4)]

@@ -1,6 +1,5 @@
 """One row per case, exports of tools, nested dictionaries, soft labels: made files of each form, and damaged ones."""
 
-import csv
 import json
 import warnings
 
@@ -119,30 +118,23 @@ def test_reads_lists_in_cells(form, tmp_path):
         def to_dict(self):
             return COLUMNS
 
-    if form in ("json", "python", "parquet"):
-        path = tmp_path / f"rows.{'parquet' if form == 'parquet' else 'csv'}"
-        if form == "parquet":
-            pd.DataFrame(RECORDS).to_parquet(path)
-        else:
-            with path.open("w", newline="") as file:
-                rows = csv.writer(file)
-                rows.writerow(COLUMNS)
-                dump = json.dumps if form == "json" else str
-                rows.writerows(
-                    [dump(one) if isinstance(one, list) else one for one in record.values()] for record in RECORDS
-                )
-        source = path
-        assert read_annotations(path) == EXPECTED
-    else:
-        source = {
-            "pandas": pd.DataFrame(RECORDS),
-            "polars": pl.DataFrame(COLUMNS),
-            "arrow": pa.table(COLUMNS),
-            "columns": COLUMNS,
-            "records": RECORDS,
-            "dataset": Dataset(),
-        }[form]
-        assert Annotations.from_case_rows(source) == EXPECTED
+    pd.DataFrame(RECORDS).to_parquet(tmp_path / "rows.parquet")
+    for name, dump in (("json", json.dumps), ("python", str)):
+        rows = [{key: dump(cell) if isinstance(cell, list) else cell for key, cell in row.items()} for row in RECORDS]
+        pd.DataFrame(rows).to_csv(tmp_path / f"{name}.csv", index=False)
+    source = {
+        "json": tmp_path / "json.csv",
+        "python": tmp_path / "python.csv",
+        "parquet": tmp_path / "rows.parquet",
+        "pandas": pd.DataFrame(RECORDS),
+        "polars": pl.DataFrame(COLUMNS),
+        "arrow": pa.table(COLUMNS),
+        "columns": COLUMNS,
+        "records": RECORDS,
+        "dataset": Dataset(),
+    }[form]
+    read = read_annotations if form in ("json", "python", "parquet") else Annotations.from_case_rows
+    assert read(source) == EXPECTED
     labels = Labels.of(source, columns=["site", "age"])
     ages = {"ann": 30, "bob": 41, "cy": 52}
     assert dict(zip(labels.annotators[labels.annotator], labels.floats("age"), strict=True)) == ages

@@ -27,7 +27,7 @@ def test_slots_with_and_without_a_remainder():
 
 
 @pytest.mark.parametrize("remainder", [True, False])
-def test_literal_definition_on_random_annotations(remainder):
+def test_slots_are_their_literal_definition_and_find_themselves(remainder):
     rng = np.random.default_rng(1)
     counts = rng.binomial(1, rng.uniform(0, 1, (300, 1)), (300, 6)) + np.eye(6, dtype=int)[rng.integers(0, 6, 300)]
     annotations = Annotations.from_counts(counts)
@@ -42,10 +42,6 @@ def test_literal_definition_on_random_annotations(remainder):
     assert list(found) == expected
     for case in range(300):
         assert (slots.case[slots.start[case] : slots.start[case + 1]] == case).all()
-
-
-@pytest.mark.parametrize("remainder", [True, False])
-def test_every_slot_finds_itself(remainder):
     slots = Slots.of(ANNOTATIONS, remainder)
     assert slots.find(slots.case, slots.class_index).tolist() == list(range(len(slots)))
     assert slots.find(2, 3) == slots.start[2] + 2

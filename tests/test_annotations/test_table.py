@@ -70,7 +70,7 @@ def test_files_whose_text_is_kept_as_written(tmp_path):
     assert annotations.to_rankings()["cases"] == {"007": {"NA": [["None"]]}, "nan": {"1e3": [["-0"]]}}
 
 
-def test_ranks_may_be_confidences_and_annotators_anonymous():
+def test_ranks_and_classes_in_their_forms_and_anonymous_annotators():
     annotations = Annotations.from_table(TABLE.drop(columns="rank"))
     assert annotations.rankings("q") == {"bob": [["a", "c", "e"]], "ann": [["a"]]}
     table = pd.DataFrame({"case": "p", "annotator": "ann", "class": list("abcd"), "confidence": [0.2, 0.7, 0.2, -3]})
@@ -79,9 +79,6 @@ def test_ranks_may_be_confidences_and_annotators_anonymous():
     assert annotations.rankings("q") == {"1": [["c"], ["a", "e"]], "2": [["a"]]}
     assert annotations.rankings("p") == {"1": [["a"]], "2": [["b"]]}
     assert annotations.annotators.tolist() == ["1", "2"]
-
-
-def test_indices_and_classes_named_by_numbers():
     table = pd.DataFrame({"task": [10, 9, 10], "worker": [1, 1, 2], "label": [2, 0, 1]})
     annotations = Annotations.from_table(table, classes=["x", "y", "z"])
     assert annotations.cases.tolist() == ["10", "9"]

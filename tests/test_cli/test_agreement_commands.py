@@ -80,14 +80,11 @@ def test_judge_writes_what_the_library_gives(data, tmp_path):
     assert "<script" not in page
 
 
-def test_discrepancy_of_scores(data):
+def test_discrepancy_of_scores_by_group_and_what_did_not_count(data, tmp_path):
     result = succeed("discrepancy", data / "labels.csv", "--scores", f"S={data / 'scores.csv'}", "--positive", "1")
     curve = pb.agreement.threshold_curve(data / "labels.csv", data / "scores.csv")
     assert f"{curve.cross_fitted().ratio:.3f} (" in result.stdout
-
-
-def test_discrepancy_of_scores_by_group_and_what_did_not_count(tmp_path):
-    """Both groups have α = 1/2; the scores, cut on other cases, are as right in one as in the other."""
+    # Both groups have α = 1/2; the scores, cut on other cases, are as right in one as in the other.
     label = {"a": lambda c: c % 2, "b": lambda c: c % 2, "c": lambda c: c // 2 % 2}
     rows = [f"{c},{who},{label[who](c)},{'old' if c < 16 else 'young'}" for c in range(32) for who in "abc"]
     (tmp_path / "a.csv").write_text("\n".join(["case,annotator,label,age", *rows]))
@@ -121,7 +118,7 @@ def test_reliability_writes_what_the_library_gives(data, tmp_path):
     assert result.stdout.splitlines()[-1] == "No convergence check is needed; 60 cases used."
 
 
-def test_reliability_sets_kappas_and_alpha_beside(tmp_path):
+def test_reliability_sets_others_beside_and_says_how_far_it_is_off(tmp_path):
     """Krippendorff (2011), section B: two observers, ten binary units, alpha 0.095; the kappas by their definitions.
 
     6 of 10 units agree. Observers say 1 in 4 and in 2 units: Cohen's chance is 0.4·0.2 + 0.6·0.8 = 0.56; Fleiss's, of 6
@@ -136,6 +133,21 @@ def test_reliability_sets_kappas_and_alpha_beside(tmp_path):
     assert written["cohen_kappa"] == pytest.approx((0.6 - 0.56) / 0.44)
     assert written["fleiss_kappa"] == pytest.approx((0.6 - 0.58) / 0.42)
     assert re.search(r"Krippendorff's alpha +0\.095", result.stdout)
+    noise = pb.datasets.simulate_label_noise(80, 4, swap=0.2, n_classes=3)
+    noise.labels.to_csv(tmp_path / "labels.csv", index=False)
+    words = ["reliability", tmp_path / "labels.csv", "--replicates", 50, "--competence"]
+    found = pb.agreement.weighted_reliability(tmp_path / "labels.csv", competence="one-coin", progress=False)
+    said = plausibly(*words, "one-coin").output
+    assert f"gives {found.published:.3f}." in said
+    assert "too small" not in said
+    assert (
+        f"--competence one-coin corrects this and gives {found.reliability:.3f}."
+        in plausibly(*words, "leave-one-out").output
+    )
+    published = plausibly(*words, "one-coin", "--wrong-labels", "published").output
+    assert "agree, but there are 3 labels. --wrong-labels spread corrects this." in " ".join(published.split())
+    assert f"{found.published:.3f}" in published
+    assert plausibly(*words[:-1]).output == plausibly(*words, "one-coin").output
 
 
 @pytest.mark.parametrize("rows", ["p,a,1\np,b,0", "p,a,1\np,b,1\nq,a,1\nq,b,1"])
@@ -259,21 +271,3 @@ def test_bad_input_of_agreement_is_one_sentence(boxes, words, message):
     result = refuse("agreement", *(boxes if word == "BOXES" else word for word in words))
     assert message in " ".join(result.output.split())
     assert "Traceback" not in result.output
-
-
-def test_reliability_says_how_far_it_is_off(tmp_path):
-    noise = pb.datasets.simulate_label_noise(80, 4, swap=0.2, n_classes=3)
-    noise.labels.to_csv(tmp_path / "labels.csv", index=False)
-    words = ["reliability", tmp_path / "labels.csv", "--replicates", 50, "--competence"]
-    found = pb.agreement.weighted_reliability(tmp_path / "labels.csv", competence="one-coin", progress=False)
-    said = plausibly(*words, "one-coin").output
-    assert f"gives {found.published:.3f}." in said
-    assert "too small" not in said
-    assert (
-        f"--competence one-coin corrects this and gives {found.reliability:.3f}."
-        in plausibly(*words, "leave-one-out").output
-    )
-    published = plausibly(*words, "one-coin", "--wrong-labels", "published").output
-    assert "agree, but there are 3 labels. --wrong-labels spread corrects this." in " ".join(published.split())
-    assert f"{found.published:.3f}" in published
-    assert plausibly(*words[:-1]).output == plausibly(*words, "one-coin").output

@@ -76,7 +76,7 @@ def test_labels_need_no_model(files, tmp_path):
     assert groups["few"].all()
 
 
-def test_panels_and_a_threshold_without_a_model(files, tmp_path):
+def test_panels_without_a_model_say_on_which_cases(files, tmp_path):
     of_labels(files, tmp_path, "--truth", "panel", "--threshold", 0.3, "--prevalence", 0.02)
     table = pd.read_csv(tmp_path / "metrics.csv").set_index("metric")
     annotations, options = pb.read_annotations(files / "labels.csv"), {"threshold": 0.3, "positive": "malignant"}
@@ -94,6 +94,12 @@ def test_panels_and_a_threshold_without_a_model(files, tmp_path):
         assert said in page
     confusion = pd.read_csv(tmp_path / "confusion.csv")
     np.testing.assert_allclose(confusion["cases"], N * expected["confusion"].values.ravel(), atol=1e-4)
+    few = pd.read_csv(files / "labels.csv").drop(index=[0, 3])
+    few.to_csv(tmp_path / "labels.csv", index=False)
+    given = ["evaluate", tmp_path / "labels.csv", "--predictions", f"net[a]={files / 'a.csv'}", "--out", tmp_path]
+    shown = words(plausibly(*given, "--truth", "panel", "--metrics", "auroc", "--positive", "malignant").output)
+    assert "what three experts would decide on the 22 of 24 cases with 3 labels or more" in shown
+    assert "metric net[a]" in shown
 
 
 def test_several_classes_without_a_model(tmp_path):
@@ -156,14 +162,6 @@ def test_own_metrics_beside_others(files, tmp_path, truth):
         scores = pd.read_csv(files / "a.csv")["score"].to_numpy()
         shares = pb.evaluation.truth_of_labels(annotations, "annotator")
         assert table["share"] == pytest.approx((np.stack([1 - scores, scores], 1) * shares).sum(1).mean(), abs=1e-5)
-
-
-def test_files_and_usual_metrics_mix(files, tmp_path):
-    (tmp_path / "mine.py").write_text("import plausibly as pb\nmetric = pb.metrics.auroc\n")
-    of_labels(files, tmp_path, "--truth", "annotator", "--metric", tmp_path / "mine.py", "--metrics", "usual,kappa")
-    table = pd.read_csv(tmp_path / "metrics.csv").set_index("metric")["mean"]
-    assert {"accuracy", "sensitivity", "kappa", "mine"} <= set(table.index)
-    assert table["mine"] == table["auroc"]
 
 
 @pytest.mark.parametrize(
@@ -258,10 +256,15 @@ def test_thresholds_are_chosen_on_other_cases(files, tmp_path):
     assert "--threshold-from must have other cases" in " ".join(wrong.output.split())
 
 
-def test_unknown_metrics_are_refused_before_anything_is_computed(files, tmp_path):
+def test_unknown_metrics_are_refused_and_files_and_usual_ones_mix(files, tmp_path):
     found = run(files, tmp_path, "--metrics", "aurok", status=2)
     assert "there is no metric 'aurok'" in " ".join(found.output.split())
     assert not list(tmp_path.glob("posterior-*"))
+    (tmp_path / "mine.py").write_text("import plausibly as pb\nmetric = pb.metrics.auroc\n")
+    of_labels(files, tmp_path, "--truth", "annotator", "--metric", tmp_path / "mine.py", "--metrics", "usual,kappa")
+    table = pd.read_csv(tmp_path / "metrics.csv").set_index("metric")["mean"]
+    assert {"accuracy", "sensitivity", "kappa", "mine"} <= set(table.index)
+    assert table["mine"] == table["auroc"]
 
 
 def test_no_answer_has_a_column_and_a_rate(files, tmp_path):
@@ -316,12 +319,3 @@ def test_metrics_and_thresholds_are_named_where_they_matter(files, tmp_path):
 )
 def test_options_that_would_do_nothing_are_refused(files, tmp_path, given, rule):
     assert rule in words(of_labels(files, tmp_path, "--truth", "annotator", *given, status=2).output)
-
-
-def test_panels_say_on_which_cases(files, tmp_path):
-    few = pd.read_csv(files / "labels.csv").drop(index=[0, 3])
-    few.to_csv(tmp_path / "labels.csv", index=False)
-    given = ["evaluate", tmp_path / "labels.csv", "--predictions", f"net[a]={files / 'a.csv'}", "--out", tmp_path]
-    shown = words(plausibly(*given, "--truth", "panel", "--metrics", "auroc", "--positive", "malignant").output)
-    assert "what three experts would decide on the 22 of 24 cases with 3 labels or more" in shown
-    assert "metric net[a]" in shown

@@ -113,13 +113,16 @@ def test_an_audit_stands_in_the_report_and_serious_findings_on_the_screen(data, 
     assert "Wart = wart" in (tmp_path / "report.html").read_text()
 
 
-def test_quiet_prints_one_line(data, given, tmp_path, no_report):
+def test_quiet_prints_one_line_and_names_are_printed_as_they_are(data, given, tmp_path, no_report):
     words = [*given, "--model", "irn", "--out", tmp_path, "--quiet"]
     result = plausibly("evaluate", data / "annotations.json", *words)
     assert result.stdout.splitlines() == [
         "No convergence check is needed: the draws are exact or the models are point estimates."
     ]
     assert result.stderr == ""
+    words = ["--predictions", f"[bold]A[/]={data / 'predictions-A.csv'}", *given[2:]]
+    words += ["--model", "irn", "--out", tmp_path]
+    assert "[bold]A[/]" in plausibly("evaluate", data / "annotations.json", *words).stdout
 
 
 @pytest.mark.slow
@@ -132,12 +135,6 @@ def test_lengths_of_lists_and_tables_as_parquet(data, predictions, tmp_path, no_
     assert {name.split("_")[0] for name in metrics["metric"] if name.startswith("top")} == {"top2", "top5"}
     assert len(certainty) == 12
     assert not list(tmp_path.glob("*.csv"))
-
-
-def test_names_that_look_like_markup_are_printed_as_they_are(data, given, tmp_path, no_report):
-    words = ["--predictions", f"[bold]A[/]={data / 'predictions-A.csv'}", *given[2:]]
-    words += ["--model", "irn", "--out", tmp_path]
-    assert "[bold]A[/]" in plausibly("evaluate", data / "annotations.json", *words).stdout
 
 
 def spoilt(posterior):
@@ -229,7 +226,7 @@ def test_no_folder_and_no_memory_are_a_line(data, tmp_path):
     assert result.stderr.endswith("): use fewer draws or chains, or fewer cases at a time.\n")
 
 
-def test_what_was_computed_before_a_failure_is_kept(data, given, tmp_path, monkeypatch):
+def test_what_was_computed_before_a_failure_is_kept_and_an_interrupt_is_a_line(data, given, tmp_path, monkeypatch):
     aggregate = pb.aggregate
 
     def failing(annotations, model, **arguments):
@@ -244,8 +241,6 @@ def test_what_was_computed_before_a_failure_is_kept(data, given, tmp_path, monke
     assert {path.name for path in tmp_path.iterdir()} == {"metrics.csv", "certainty.csv", "posterior-prirn-10.nc"}
     assert pd.read_csv(tmp_path / "certainty.csv")["reliability"].tolist() == [10] * 12
 
-
-def test_an_interrupt_is_a_line_and_status_130(data, tmp_path, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 

@@ -62,7 +62,7 @@ def test_compare_agrees_on_these_cases_and_new_ones_and_does_not_know_of_points(
     assert "probability" not in result.stdout.splitlines()[-1].split(". ")[0]
 
 
-def test_compare_models_writes_what_the_library_computes(data, tmp_path):
+def test_compare_models_writes_what_the_library_computes_also_of_predictions(data, tmp_path, predictions):
     words = ["compare-models", data / "annotations.json", "--model", "prirn@3,30", "--model", "irn", "--ties", "full"]
     words += ["--folds", 2, "--seed", 4]
     result = succeed(*words, "--out", tmp_path)
@@ -78,9 +78,6 @@ def test_compare_models_writes_what_the_library_computes(data, tmp_path):
     assert result.stdout.splitlines()[-1] == expected.verdict()
     assert "no difference" in result.stdout
     assert plausibly(*words, "--quiet").stdout.count("\n") == 1
-
-
-def test_compare_models_reads_predictions(data, predictions):
     words = ["--model", "prirn@30", "--model", "prirn@30:class_prior=predictions", "--quiet"]
     result = succeed("compare-models", data / "annotations.json", *words, *predictions)
     informed = {"model": "prirn", "class_prior": "predictions", "reliability": 30}

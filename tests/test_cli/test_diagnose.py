@@ -85,16 +85,13 @@ def test_cases_that_did_not_converge_are_named(tmp_path, strict, code):
         assert (tmp_path / "new" / name).read_bytes().startswith(b"\x89PNG")
 
 
-def test_chains_that_converged_pass_and_the_worst_are_shown_all_the_same(tmp_path):
+def test_chains_that_converged_pass_and_as_many_are_named_as_are_asked_for(tmp_path):
     result = succeed("diagnose", saved(tmp_path / "p.nc", [True, True]), "--strict")
     assert result.stdout.splitlines()[-1] == "Chains converged in all 2 cases (plackett-luce@3)."
     assert "Worst cases, though converged" in result.stdout
     assert "25%" in result.stdout
     assert "–" in result.stdout  # the energy of a case that was drawn exactly
-
-
-def test_so_many_are_named_as_are_asked_for(tmp_path):
-    path = saved(tmp_path / "p.nc", [True, False])
+    path = saved(tmp_path / "q.nc", [True, False])
     result = plausibly("diagnose", path, "--most", 1, "--out", tmp_path)
     rows = result.stdout[result.stdout.index("failed by") :].splitlines()
     assert [row.split()[0] for row in rows if row.startswith((" p", " q"))] == ["q"]

@@ -50,7 +50,7 @@ def evaluated(folder, labels, monkeypatch, *words, classifiers="AB"):
     return found, re.sub(r"\s+", " ", screen), out
 
 
-def test_one_label_a_case_is_reported_by_agreement_and_bounds(folder, monkeypatch):
+def test_one_label_a_case_is_reported_by_agreement_bounds_and_what_is_assumed(folder, monkeypatch):
     found, screen, out = evaluated(folder, "one", monkeypatch, classifiers="A")
     agreed = float(re.search(r"A agrees with an expert in ([\d.]+) %", found.stdout)[1])
     for text in (found.stdout, screen):
@@ -62,16 +62,13 @@ def test_one_label_a_case_is_reported_by_agreement_and_bounds(folder, monkeypatc
     metrics = pd.read_csv(out / "metrics.csv").groupby("model", sort=False)["metric"].agg(set)
     assert metrics.iloc[0] == {"top1_coverage", "top2_coverage"}
     assert "top1_accuracy" in metrics.iloc[1]  # as published
-
-
-def test_what_is_assumed_of_one_label_a_case_is_named(folder, monkeypatch):
     found, screen, _ = evaluated(folder, "one", monkeypatch, "--prior-kappa", 3, classifiers="A")
     assert "is what you assumed by prior_kappa=" in found.stderr
     assert "class that most experts would name in" in screen
     assert "may be anything" not in screen
 
 
-def test_fresh_labels_are_compared_with_the_old_ones(folder, monkeypatch):
+def test_fresh_labels_are_compared_with_the_old_ones_or_refused(folder, monkeypatch):
     found, screen, out = evaluated(folder, "three", monkeypatch, "--fresh-labels", folder / "fresh.csv")
     told = re.search(
         r"Agreement with fresh labels less that with the old ones, in points: A ([+-].*?) \(.*B (-[\d.]+)", found.stderr
@@ -81,6 +78,12 @@ def test_fresh_labels_are_compared_with_the_old_ones(folder, monkeypatch):
     assert told[0] in screen
     assert "Nothing shows" not in found.stderr
     assert "fresh.csv" in (out / "report.html").read_text(encoding="utf-8")
+    other = folder / "other.csv"
+    other.write_text("case,annotator,label\nnew,x,a\n")
+    given = ["evaluate", folder / "three.csv", "--fresh-labels", other, "--out", folder / "refused"]
+    assert "of the cases of the posterior" in plausibly(*given, "--predictions", f"A={folder / 'A.npy'}").stderr
+    assert "checks classifiers" in plausibly(*given).stderr
+    assert not (folder / "refused").exists()
 
 
 def test_who_has_seen_the_labels_has_no_accuracy_in_the_headline(folder, monkeypatch):
@@ -92,15 +95,6 @@ def test_who_has_seen_the_labels_has_no_accuracy_in_the_headline(folder, monkeyp
     assert "leave B out, write --annotations-only, or collect fresh labels" in told
     assert "overestimated" not in told
     assert "accuracies are too high" not in told
-
-
-def test_fresh_labels_of_other_cases_and_without_classifiers_are_refused(folder):
-    other = folder / "other.csv"
-    other.write_text("case,annotator,label\nnew,x,a\n")
-    given = ["evaluate", folder / "three.csv", "--fresh-labels", other, "--out", folder / "refused"]
-    assert "of the cases of the posterior" in plausibly(*given, "--predictions", f"A={folder / 'A.npy'}").stderr
-    assert "checks classifiers" in plausibly(*given).stderr
-    assert not (folder / "refused").exists()
 
 
 def test_a_flat_prior_that_outweighs_three_labels_of_ten_classes_is_named(folder, monkeypatch):

@@ -107,7 +107,7 @@ def test_first_two_places_follow_the_tempered_plackett_luce_law(reliability):
         left = np.where(np.eye(6, dtype=bool)[chosen], 0, left)
 
 
-def test_reliability_runs_from_random_to_unanimous():
+def test_reliability_runs_from_random_to_unanimous_and_the_seed_decides():
     agreement = [
         top_block_overlap(simulate_differentials(400, n_classes=30, reliability=r, seed=1).annotations)
         for r in (0.01, 0.5, 1, 3, 100)
@@ -115,9 +115,6 @@ def test_reliability_runs_from_random_to_unanimous():
     assert np.all(np.diff(agreement) > 0)
     assert agreement[0] < 0.1
     assert agreement[-1] > 0.95
-
-
-def test_the_seed_decides_and_not_the_number_of_cases():
     # The chunks in which cases are raced end at other places in the two sets.
     small = simulate_differentials(2_300, seed=4)
     large = simulate_differentials(4_100, seed=4)
