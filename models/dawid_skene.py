@@ -1,6 +1,7 @@
 """Dawid-Skene: every case has one true class, and each annotator has a confusion matrix."""
 
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import jax
@@ -246,11 +247,6 @@ def of_concentration(
     return of_cells.sum((0, 2)) + of_rows.sum(0) + SHAPE * log_size - RATE * size
 
 
-def confusion(values: dict[str, Any]) -> Float[np.ndarray, "*draw annotator class named"]:
-    """Confusion matrices as they are."""
-    return values["confusion"]
-
-
 SKENE = (
     "Dawid & Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied "
     "Statistics 28."
@@ -279,7 +275,7 @@ model = Model(
         },
         start=start,
         move=move,
-        confusion=confusion,
+        confusion=itemgetter("confusion"),
         thinning=16,
     ),
     options=OPTIONS,

@@ -31,16 +31,9 @@ def map_on(
 ) -> Iterator[tuple[int, Any]]:
     """Numbers of items and results of ``function(item, *common)`` on a Dask cluster, in the order in which they finish.
 
-    Parameters
-    ----------
-    scheduler
-        A ``dask.distributed.Client``, which is left open, or the address of a scheduler.
-    function
-        Function that workers can import.
-    items
-        What differs between calls. Few are taken and sent at a time, so an iterator may make them one by one.
-    common
-        Arguments that all calls share, sent once to each worker, so that JAX compiles a function in them once.
+    ``scheduler`` is a ``dask.distributed.Client``, which is left open, or the address of a scheduler. Workers can
+    import the function. Few ``items`` are taken and sent at a time, so an iterator may make them one by one; ``common``
+    is sent once to each worker, so that JAX compiles a function in it once.
 
     Raises
     ------

@@ -35,11 +35,8 @@ _kept: set[Hashable] = set()  # models and arguments that were checked in this p
 def check_contract(observed: Annotations | Scores, settled: Settled) -> None:
     """Refuse a user's model that breaks what :class:`plausibly.Model` says of its fields.
 
-    Raises
-    ------
-    ArgumentError
-        If ``exact``, ``evidence`` or ``point_estimate`` let cases depend on each other, or ``exact`` does not add the
-        concentration, or is not the posterior of the program, or if the program ignores a prior that is learned.
+    That is, if ``exact``, ``evidence`` or ``point_estimate`` let cases depend on each other, or ``exact`` does not add
+    the concentration, or is not the posterior of the program, or if the program ignores a prior that is learned.
     """
     model = settled.model
     key = identity(model), data_digest(settled.arguments)  # pyright: ignore[reportArgumentType]

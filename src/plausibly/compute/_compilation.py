@@ -8,7 +8,7 @@ Linux, in ``~/.cache/plausibly``; on other systems it has been seen to crash pro
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from hashlib import blake2b
@@ -82,7 +82,12 @@ def kept_on_disk() -> Iterator[None]:
         with _keeping:
             before = _before.pop()
             if not _before:
-                _restore(before)
+                # JAX keeps using a cache that is open, whatever the settings.
+                compilation_cache.reset_cache()
+                # Setting an empty level does not end an earlier one.
+                jax.config.update("jax_logging_level", "WARNING")
+                for name, value in before.items():
+                    jax.config.update(name, value)
 
 
 def _keep_in(folder: Path) -> dict[str, Any]:
@@ -100,15 +105,6 @@ def _keep_in(folder: Path) -> dict[str, Any]:
         jax.config.update(name, value)
     compilation_cache.reset_cache()
     return before
-
-
-def _restore(before: Mapping[str, Any]) -> None:
-    # JAX keeps using a cache that is open, whatever the settings.
-    compilation_cache.reset_cache()
-    # Setting an empty level does not end an earlier one.
-    jax.config.update("jax_logging_level", "WARNING")
-    for name, value in before.items():
-        jax.config.update(name, value)
 
 
 @cache

@@ -32,12 +32,8 @@ class CaseData(NamedTuple):
 class Program:
     """A NumPyro program ``function(case, **arguments)`` together with a case's shape.
 
-    Parameters
-    ----------
-    function
-        The program. It has a site "plausibility" of shape (slot,), latent or deterministic.
-    static
-        Keyword arguments that are part of the program, such as ``mode``, as sorted pairs.
+    It has a site "plausibility" of shape (slot,), latent or deterministic. ``static`` has keyword arguments that are
+    part of the program, such as ``mode``, as sorted pairs.
     """
 
     function: Callable[..., None] = field(compare=False)

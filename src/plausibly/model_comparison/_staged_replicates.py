@@ -9,8 +9,7 @@ from jaxtyping import Float, Int
 from scipy.special import expit
 
 from plausibly.annotations import Annotations
-from plausibly.priors.population._shared_stages import SharedStages
-from plausibly.priors.population._stages import LEAST, LEAST_MASS
+from plausibly.priors.population._shared_stages import LEAST, LEAST_MASS, SharedStages
 
 PADDING = -1  #: where a list has ended
 

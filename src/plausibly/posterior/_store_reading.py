@@ -24,13 +24,7 @@ COUNTED = ("converged", "exact")  #: attributes that say how many of a shard's c
 
 
 def read_store(path: str | Path) -> tuple[xr.DataTree, dict[str, xr.Dataset]]:
-    """Open the groups of a Zarr folder, names put back, nothing read but the coordinates.
-
-    Raises
-    ------
-    FileError
-        If it is not complete.
-    """
+    """Open the groups of a Zarr folder, which has to be complete: names put back, nothing read but the coordinates."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Object at .*partial")  # what a killed process left
         tree = xr.open_datatree(path, engine="zarr", consolidated=False, chunks=None)

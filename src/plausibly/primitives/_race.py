@@ -70,10 +70,6 @@ def _unit_interval(nodes: int) -> tuple[np.ndarray, np.ndarray]:
     return (1 + np.tanh(s) / np.tanh(1)) / 2, 1 / (np.cosh(s) ** 2 * np.tanh(1) * (nodes + 1))
 
 
-def _rule_for(r: Array) -> _Rule:
-    return _SINGLE if r.dtype == jnp.float32 else _DOUBLE
-
-
 def _arrivals(z: Array) -> tuple[Array, Array]:
     """``1 - e^-z`` and ``z/(e^z - 1)``."""
     early = -jnp.expm1(-z)
@@ -107,7 +103,7 @@ def _relative(race: _Race, d: Float[Array, "node *batch"]) -> tuple[Array, Array
 
 
 def _set_up(r: Float[Array, "member *batch"]) -> _Race:
-    rule = _rule_for(r)
+    rule = _SINGLE if r.dtype == jnp.float32 else _DOUBLE
     rho = jnp.exp(jnp.clip(r, -rule.cap, rule.cap))
     t = _centre(jax.lax.stop_gradient(rho))
     z = rho * t

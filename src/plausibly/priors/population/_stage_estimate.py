@@ -25,9 +25,8 @@ from plausibly.priors._case_priors import CasePriors
 from plausibly.priors.population._case_priors import at_population, case_priors
 from plausibly.priors.population._estimate import estimate
 from plausibly.priors.population._population import Population
-from plausibly.priors.population._shared_stages import SharedStages
+from plausibly.priors.population._shared_stages import SharedStages, Stages
 from plausibly.priors.population._staged_cases import StagedCases, propose
-from plausibly.priors.population._stages import Stages
 from plausibly.random_streams import Stream, case_keys, generator, stream_words
 
 MOST = 1200  #: cases by which shared parameters are estimated

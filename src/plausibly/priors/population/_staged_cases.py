@@ -12,8 +12,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.inference._draws import log_gammas
 from plausibly.priors._case_priors import CasePriors
 from plausibly.priors.population._population import Population
-from plausibly.priors.population._shared_stages import SharedStages
-from plausibly.priors.population._stages import LEAST, LEAST_MASS, Stages, subsets
+from plausibly.priors.population._shared_stages import LEAST, LEAST_MASS, SharedStages, Stages, subsets
 
 LATER = 0.5  #: of a label that a later naming is worth in proposals
 
