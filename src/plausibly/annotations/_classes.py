@@ -16,8 +16,6 @@ from plausibly.annotations.io._files import lines_of, naming, read_text
 from plausibly.annotations.io._table_files import header_of, read_columns
 from plausibly.errors import AnnotationError, show
 
-RISK_LEVELS = (0, 1, 2)
-
 
 def read_classes(path: str | os.PathLike) -> np.ndarray:
     r"""Read class names from a text file, one per line; index 0 stands for the first.
@@ -121,11 +119,8 @@ def _levels(source: Any, classes: list[str]) -> np.ndarray:
         raise AnnotationError(
             f"there are {len(levels)} risks for {len(classes)} classes; give one per class, in their order"
         )
-    return np.array([_level(level, name) for level, name in zip(levels, classes, strict=True)], dtype=np.int8)
-
-
-def _level(level: object, name: str) -> int:
-    text = str(level).strip() if isinstance(level, str | Integral) else ""
-    if text in map(str, RISK_LEVELS):
-        return int(text)
-    raise AnnotationError(f"class {name!r}: the risk is {show(level)}; write 0 (low), 1 (medium) or 2 (high)")
+    texts = [str(level).strip() if isinstance(level, str | Integral) else "" for level in levels]
+    for level, text, name in zip(levels, texts, classes, strict=True):
+        if text not in ("0", "1", "2"):
+            raise AnnotationError(f"class {name!r}: the risk is {show(level)}; write 0 (low), 1 (medium) or 2 (high)")
+    return np.array([int(text) for text in texts], dtype=np.int8)

@@ -27,8 +27,6 @@ from plausibly.errors import AnnotationError, show
 if TYPE_CHECKING:
     from plausibly.annotations._scores import Scores
 
-_NAMES = ("cases", "classes", "annotators")
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Annotations(InBlocks):
@@ -80,7 +78,7 @@ class Annotations(InBlocks):
     entry_block: Int[np.ndarray, " entry"]
 
     def __post_init__(self):
-        for name in _NAMES:
+        for name in ("cases", "classes", "annotators"):
             self._freeze(name, to_names(getattr(self, name), name.removesuffix("es" if name == "classes" else "s")))
         for name in _INDICES:
             column = np.asarray(getattr(self, name))

@@ -57,8 +57,10 @@ def shown(annotations: "Annotations") -> Shown | None:
     # One number for each set of classes: the sum of random numbers.
     sets = np.random.default_rng(0).integers(0, 2**62, n_classes)[named].sum(axis=1)
     within, alike, common = _pairs(case), _pairs(case, sets), _pairs(np.repeat(case, size), named.ravel())
-    if alike == within:
-        found = _one_set_by_case(case, sets, named)
+    if alike == within:  # cases have sets of their own: do annotators disagree about their order?
+        several = int((np.bincount(case) > 1).sum())
+        differ = np.unique(case[(named != named[np.searchsorted(case, case)]).any(axis=1)])
+        found = 2 * several >= _LEAST and 5 * len(differ) >= several and len(np.unique(sets)) > 2
     else:
         others = n * (n - 1) - within - _pairs(sets) + alike
         between = (_pairs(named.ravel()) - common - size * (_pairs(sets) - alike)) / max(others, 1)
@@ -96,18 +98,6 @@ def _pairs(*keys: Int[np.ndarray, " row"]) -> float:
     """Number of ordered pairs of rows with the same keys."""
     counts = np.unique(np.stack(keys), axis=1, return_counts=True)[1].astype(float)
     return float((counts * (counts - 1)).sum())
-
-
-def _one_set_by_case(
-    case: Int[np.ndarray, " annotation"],
-    sets: Int[np.ndarray, " annotation"],
-    named: Int[np.ndarray, "annotation named"],
-) -> bool:
-    """Whether cases have sets of their own, whose order annotators disagree about."""
-    several = np.bincount(case) > 1
-    first = np.searchsorted(case, case)
-    differ = np.unique(case[(named != named[first]).any(axis=1)])
-    return 2 * several.sum() >= _LEAST and 5 * len(differ) >= several.sum() and len(np.unique(sets)) > 2
 
 
 def _named_whatever_is_preferred(

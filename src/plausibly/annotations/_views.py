@@ -59,8 +59,10 @@ def chosen_positions(annotations: "Annotations", cases: Iterable[str] | np.ndarr
     """Return the positions of cases given by name, by position or as a mask; refuse cases that do not exist."""
     if isinstance(cases, str):
         raise AnnotationError(f"a list of cases is needed, got the text {cases!r}; write [{cases!r}]")
-    if isinstance(cases, np.ndarray) and _ascending(cases, annotations.n_cases):
-        return cases.astype(np.int64)  # which is what shards are, thousands of cases at a time
+    if isinstance(cases, np.ndarray) and cases.ndim == 1 and cases.dtype.kind in "iu" and len(cases):
+        ascending = (cases[1:] > cases[:-1]).all()
+        if ascending and cases[0] >= 0 and cases[-1] < annotations.n_cases:
+            return cases.astype(np.int64)  # which is what shards are, thousands of cases at a time
     wanted = list(cases)
     if wanted and all(isinstance(case, bool | np.bool_) for case in wanted):
         if len(wanted) != annotations.n_cases:
@@ -76,13 +78,6 @@ def chosen_positions(annotations: "Annotations", cases: Iterable[str] | np.ndarr
         name = str(annotations.cases[repeated[0]])
         raise AnnotationError(f"case {name!r} is selected twice; select each case once")
     return chosen
-
-
-def _ascending(cases: np.ndarray, n_cases: int) -> bool:
-    """Whether these are positions that nothing is wrong with."""
-    if not (cases.ndim == 1 and cases.dtype.kind in "iu" and len(cases)):
-        return False
-    return bool((cases[1:] > cases[:-1]).all() and cases[0] >= 0 and cases[-1] < n_cases)
 
 
 def selected_rows(annotations: "Annotations", chosen: Int[np.ndarray, " chosen"]) -> Rows:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 
 from plausibly._arviz import Posterior
@@ -72,10 +72,16 @@ class Calibrated:
         lost = [np.zeros((len(scores) + 1, ranges.n_draws)) for scores in candidates]
         for cases in ranges:
             scores, group = self.scores(cases.cases), self.group[cases.cases]
-            of_slot = Weights(cases.slots, np.ones(len(cases.slots)), share)
+            slots = cases.slots
+            _, score, weight = Weights(slots, np.ones(len(slots)), share).atoms(scores, cost)
+            named, rest = (np.flatnonzero(which) for which in (~slots.is_remainder, slots.is_remainder))
+            slot = np.concatenate([named, np.repeat(rest, slots.n_classes[rest])])
             for number in np.unique(group):
-                chosen = group[cases.slots.case] == number
-                lost[number] += _lost_by_slot(of_slot, scores, candidates[number], chosen, cost) @ cases.draws
+                # Lost at the first threshold above the score, and at all beyond it.
+                at = np.searchsorted(candidates[number], score, side="right")
+                keep = group[slots.case[slot]] == number
+                shape = (len(candidates[number]) + 1, len(slots))
+                lost[number] += csr_array((weight[keep], (at[keep], slot[keep])), shape=shape) @ cases.draws
         thresholds = np.empty((len(curves), ranges.n_draws))
         for number, (curve, scores) in enumerate(zip(curves, candidates, strict=True)):
             below = np.cumsum(lost[number], axis=0)  # row j: lost at threshold j; the last row: everything
@@ -94,24 +100,6 @@ def _candidates(curve: Curve, alpha: float) -> Float[np.ndarray, " candidate"]:
     far = np.linspace(0, risk[-1], _BINS - len(near))
     at = np.searchsorted(risk, np.concatenate([near, far]))
     return curve.scores[np.unique(np.clip(at, 0, len(risk) - 1))]
-
-
-def _lost_by_slot(
-    of_slot: Weights,
-    scores: Float[np.ndarray, "case class"],
-    thresholds: Float[np.ndarray, " candidate"],
-    chosen: Bool[np.ndarray, " slot"],
-    cost: Float[np.ndarray, " class"] | None,
-) -> csr_array:
-    """Sparse (candidate + 1, slot): by how much a slot's weight is lost from each candidate threshold on."""
-    _, score, weight = of_slot.atoms(scores, cost)
-    slots = of_slot.slots
-    named, rest = (np.flatnonzero(which) for which in (~slots.is_remainder, slots.is_remainder))
-    slot = np.concatenate([named, np.repeat(rest, slots.n_classes[rest])])
-    # Lost at the first threshold above the score, and at all beyond it.
-    at = np.searchsorted(thresholds, score, side="right")
-    keep = chosen[slot]
-    return csr_array((weight[keep], (at[keep], slot[keep])), shape=(len(thresholds) + 1, len(slots)))
 
 
 def shares_of(names: np.ndarray, seed: int, stream: Stream) -> Float[np.ndarray, " case"]:

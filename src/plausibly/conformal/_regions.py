@@ -1,6 +1,6 @@
 """``conformal_regions``: plausibilities that a classifier allows for a new case."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
@@ -132,32 +132,30 @@ class Regions:
 
     def contains(self, new_scores: Any, plausibilities: Any) -> xr.DataArray:
         """Say whether plausibilities (case, class) of the new cases lie in their regions: (classifier, case)."""
-        cases, above = self._above(new_scores)
         points = np.asarray(plausibilities, float)
-        shape = (len(cases), len(self.classes))
-        if points.shape != shape:
-            raise ArgumentError(
-                f"plausibilities must have the shape (case, class), {shape}, but have {points.shape}: give one for "
-                "each class of each case."
-            )
-        return self._labelled([(points * d).sum(axis=1) >= -1e-12 for d in above.values()], above, cases)
+
+        def inside(d: Float[np.ndarray, "case class"]) -> np.ndarray:
+            if points.shape != d.shape:
+                raise ArgumentError(
+                    f"plausibilities must have the shape (case, class), {d.shape}, but have {points.shape}: give one "
+                    "for each class of each case."
+                )
+            return (points * d).sum(axis=1) >= -1e-12
+
+        return self._answers(new_scores, inside)
 
     def is_empty(self, new_scores: Any) -> xr.DataArray:
         """Say whether the region of each case is empty, because no score reaches the threshold: (classifier, case)."""
-        cases, above = self._above(new_scores)
-        return self._labelled([_polytope.is_empty(d) for d in above.values()], above, cases)
+        return self._answers(new_scores, _polytope.is_empty)
 
     def possible_first(self, new_scores: Any) -> xr.DataArray:
         """Say which classes can be the most plausible: boolean (classifier, case, class)."""
-        cases, above = self._above(new_scores)
-        first = [_polytope.can_be_first(d) for d in above.values()]
-        return self._labelled(first, above, cases, **{"class": self.classes})
+        return self._answers(new_scores, _polytope.can_be_first, **{"class": self.classes})
 
     def bounds(self, new_scores: Any) -> xr.DataArray:
         """Bound the plausibility of each class: (classifier, case, class, bound), NaN if the region is empty."""
-        cases, above = self._above(new_scores)
-        bounds = [np.stack(_polytope.class_bounds(d), axis=-1) for d in above.values()]
-        return self._labelled(bounds, above, cases, **{"class": self.classes, "bound": ["lower", "upper"]})
+        coords = {"class": self.classes, "bound": ["lower", "upper"]}
+        return self._answers(new_scores, lambda d: np.stack(_polytope.class_bounds(d), axis=-1), **coords)
 
     def risk_bounds(self, new_scores: Any, risks: Any) -> xr.DataArray:
         """Bound the plausibility of each risk level: (classifier, case, risk_level, bound).
@@ -171,9 +169,8 @@ class Regions:
         """
         levels = np.asarray(read_risks(risks, self.classes))
         member = levels == np.arange(len(RISK_NAMES))[:, None]
-        cases, above = self._above(new_scores)
-        bounds = [np.stack(_polytope.group_bounds(d, member), axis=-1) for d in above.values()]
-        return self._labelled(bounds, above, cases, risk_level=list(RISK_NAMES), bound=["lower", "upper"])
+        coords = {"risk_level": list(RISK_NAMES), "bound": ["lower", "upper"]}
+        return self._answers(new_scores, lambda d: np.stack(_polytope.group_bounds(d, member), axis=-1), **coords)
 
     def top_sets(self, new_scores: Any, j: int, most: int = 100) -> pd.DataFrame:
         """List the sets of j classes that can be the most plausible ones.
@@ -229,9 +226,11 @@ class Regions:
             above[name] = np.ones(scores.shape) if limits[name] == -np.inf else scores - limits[name]
         return cases, above
 
-    def _labelled(self, values: list[np.ndarray], names: Iterable[str], cases: np.ndarray, **more: Any) -> xr.DataArray:
-        coords = {"classifier": list(names), "case": cases, **more}
-        return xr.DataArray(np.stack(values), dims=tuple(coords), coords=coords)
+    def _answers(self, new_scores: Any, question: Callable[[np.ndarray], np.ndarray], **more: Any) -> xr.DataArray:
+        """Answers to a question of the scores less the threshold, by classifier and case."""
+        cases, above = self._above(new_scores)
+        coords = {"classifier": list(above), "case": cases, **more}
+        return xr.DataArray(np.stack([question(d) for d in above.values()]), dims=tuple(coords), coords=coords)
 
 
 def _means(score: Score, values: Float[np.ndarray, "case class"], weights: Weights) -> Float[np.ndarray, " case"]:

@@ -39,13 +39,6 @@ class Weights:
         """Case, score and weight, times the cost, of every class with one; unnamed classes share that of the remainder.
 
         Atoms are those of the named slots, in order, and then those of the remainders, case by case.
-
-        Examples
-        --------
-        >>> slots = Slots.of(Annotations.from_rankings([[[[0]]]], classes="abc"))
-        >>> case, score, weight = Weights(slots, np.array([0.8, 0.2])).atoms(np.array([[0.5, 0.3, 0.2]]))
-        >>> score.tolist(), weight.tolist()
-        ([0.5, 0.3, 0.2], [0.8, 0.1, 0.1])
         """
         named = ~self.slots.is_remainder & (self.weight > 0)
         case, at = self.slots.case[named].astype(np.int64), self.slots.class_index[named]

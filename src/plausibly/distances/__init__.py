@@ -1,4 +1,4 @@
-"""Distances between labels, one module for each type of label.
+"""Distances between labels, one module for each type of label (one for categories and numbers).
 
 A distance is a function of two labels, zero or greater, the same in either order. The distances here are called like
 functions (``distances.box_iou(a, b)``), and can also compare all pairs of many labels at once; :func:`find_distance`
@@ -41,8 +41,11 @@ from plausibly.distances._base import LabelRefused as LabelRefused
 from plausibly.distances._base import PairRefused as PairRefused
 from plausibly.distances._boxes import BoxDistance as BoxDistance
 from plausibly.distances._boxes import Boxes as Boxes
+from plausibly.distances._categories import Circular as Circular
+from plausibly.distances._categories import Interval as Interval
 from plausibly.distances._categories import Nominal as Nominal
 from plausibly.distances._categories import Ordinal as Ordinal
+from plausibly.distances._categories import Ratio as Ratio
 from plausibly.distances._keypoints import Keypoints as Keypoints
 from plausibly.distances._keypoints import PoseDistance as PoseDistance
 from plausibly.distances._named import BY_TYPE as BY_TYPE
@@ -50,9 +53,6 @@ from plausibly.distances._named import DISTANCES as DISTANCES
 from plausibly.distances._named import ON_REQUEST as ON_REQUEST
 from plausibly.distances._named import PRESETS as PRESETS
 from plausibly.distances._named import find_distance as find_distance
-from plausibly.distances._numbers import Circular as Circular
-from plausibly.distances._numbers import Interval as Interval
-from plausibly.distances._numbers import Ratio as Ratio
 from plausibly.distances._objects import BestMatches as BestMatches
 from plausibly.distances._objects import ObjectCount as ObjectCount
 from plausibly.distances._partial_rankings import PartialRankings as PartialRankings

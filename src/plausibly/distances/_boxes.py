@@ -85,7 +85,11 @@ class BoxDistance(Distance):
         height = np.maximum(np.minimum(a_bottom, b_bottom) - np.maximum(a_top, b_top), 0.0)
         shared = width * height
         union = a_area + b_area - shared
-        similarity = _share(shared, union, encoded, left, right)
+        if union.all():
+            similarity = shared / union
+        else:  # of boxes without area 1 if they are the same, else 0
+            same = (encoded[:4][:, left] == encoded[:4][:, right]).all(axis=0)
+            similarity = np.where(union > 0, shared / np.where(union > 0, union, 1.0), same)
         if self.measure == "giou":
             hull = np.maximum(a_right, b_right) - np.minimum(a_left, b_left)
             hull *= np.maximum(a_bottom, b_bottom) - np.minimum(a_top, b_top)
@@ -136,12 +140,3 @@ def _single(label: Any) -> Float[np.ndarray, "4"]:
             f"a single box is compared, got {len(boxes)} in {show(label)}; use Boxes for labels of several"
         )
     return boxes[0]
-
-
-def _share(shared, union, encoded, left, right):
-    """Intersection over union; of boxes without area 1 if they are the same, else 0."""
-    if union.all():
-        shared /= union
-        return shared
-    same = (encoded[:4][:, left] == encoded[:4][:, right]).all(axis=0)
-    return np.where(union > 0, shared / np.where(union > 0, union, 1.0), same)

@@ -6,7 +6,6 @@ width, height) and ``area``.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,14 +97,6 @@ def _single(one: Any) -> Pose:
     return _pose(one[0])
 
 
-@dataclass(frozen=True)
-class _Encoded:
-    points: Float[np.ndarray, "point 2 object"]
-    there: Bool[np.ndarray, "point object"]
-    area: Float[np.ndarray, " object"]
-    sigmas: Float[np.ndarray, " point"]
-
-
 class PoseDistance(Distance):
     r"""One minus the object keypoint similarity of two single objects, in [0, 1].
 
@@ -137,8 +128,8 @@ class PoseDistance(Distance):
                 f"sigmas must be greater than zero, but {show(self.sigmas.tolist())} was given: write 0.1."
             )
 
-    def encode(self, labels: Sequence[Any], counts: Counts = None) -> _Encoded:
-        """Stack points, whether they are present, and areas."""
+    def encode(self, labels: Sequence[Any], counts: Counts = None) -> tuple[np.ndarray, ...]:
+        """Stack points (point, 2, object), whether they are present (point, object), and areas; then come the sigmas."""
         poses = each_label(_single, labels)
         n = len(poses[0].points) if poses else 1
         for position, pose in enumerate(poses):
@@ -153,23 +144,24 @@ class PoseDistance(Distance):
             sigmas = np.array(COCO_SIGMAS) if n == len(COCO_SIGMAS) else np.full(n, np.mean(COCO_SIGMAS))
         if len(sigmas) != n and poses:
             raise LabelRefused(f"there are {len(sigmas)} sigmas for {n} keypoints; give one for each", 0)
-        return _Encoded(
+        return (
             np.array([pose.points for pose in poses]).reshape(-1, n, 2).transpose(1, 2, 0).copy(),
             np.array([pose.there for pose in poses], bool).reshape(-1, n).T.copy(),
             np.array([pose.area for pose in poses], np.float64),
             sigmas,
         )
 
-    def between(self, encoded: _Encoded, left: Indices, right: Indices) -> Distances:
+    def between(self, encoded: tuple[np.ndarray, ...], left: Indices, right: Indices) -> Distances:
+        points, present, areas, sigmas = encoded
         # An object of no extent, such as a single point, still has a size for a difference to be compared with.
-        a_area, b_area = (np.maximum(encoded.area[side], np.finfo(float).eps) for side in (left, right))
+        a_area, b_area = (np.maximum(areas[side], np.finfo(float).eps) for side in (left, right))
         as_truth = [np.zeros(np.broadcast_shapes(left.shape, right.shape)) for _ in range(2)]
-        for (x, y), there, sigma in zip(encoded.points, encoded.there, encoded.sigmas, strict=True):
+        for (x, y), there, sigma in zip(points, present, sigmas, strict=True):
             squared = (x[left] - x[right]) ** 2 + (y[left] - y[right]) ** 2
             both = there[left] & there[right]
             for total, area in zip(as_truth, (a_area, b_area), strict=True):
                 total += np.where(both, np.exp(-squared / (8 * sigma**2 * area)), 0.0)
-        n_there = np.maximum(encoded.there.sum(axis=0), 1)
+        n_there = np.maximum(present.sum(axis=0), 1)
         return 1 - (as_truth[0] / n_there[left] + as_truth[1] / n_there[right]) / 2
 
 

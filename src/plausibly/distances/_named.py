@@ -5,9 +5,8 @@ from typing import Any
 
 from plausibly.distances._base import Distance, FunctionDistance
 from plausibly.distances._boxes import Boxes, boxes_of
-from plausibly.distances._categories import Nominal, Ordinal
+from plausibly.distances._categories import Circular, Interval, Nominal, Ordinal, Ratio
 from plausibly.distances._keypoints import Keypoints, poses_of
-from plausibly.distances._numbers import Circular, Interval, Ratio
 from plausibly.distances._objects import ObjectCount
 from plausibly.distances._partial_rankings import PartialRankings
 from plausibly.distances._rankings import RankedLists

@@ -5,7 +5,7 @@ A span is ``(start, end, tag)``, the end excluded, in tokens or characters; or a
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,32 +16,24 @@ from plausibly.errors import show
 Rule = Literal["lenient", "strict"]
 
 
-class Span(NamedTuple):
-    """A stretch of a text: from `start` to before `end`."""
-
-    start: float
-    end: float
-    tag: Any
-
-
-def spans_of(label: Any) -> list[Span]:
-    """Read a label of spans; raise ValueError for any other."""
-    found = []
-    for one in as_list(label, "a label of spans is a list of them", "[(start, end, tag), …]"):
+def spans_of(label: Any) -> list[tuple[Any, Any, Any]]:
+    """Read a label of spans: start, end (excluded) and tag of each; raise ValueError for any other."""
+    spans = []
+    for span in as_list(label, "a label of spans is a list of them", "[(start, end, tag), …]"):
         try:
-            if isinstance(one, Mapping):
-                span = Span(one["start"], one["end"], one.get("tag", one.get("label")))
+            if isinstance(span, Mapping):
+                start, end, tag = span["start"], span["end"], span.get("tag", span.get("label"))
             else:
-                start, end, *tag = one
-                span = Span(start, end, *(tag or [None]))
-            good = span.start < span.end and np.isfinite(span.end - span.start)
-            hash(span.tag)
+                start, end, *tags = span
+                (tag,) = tags or [None]
+            good = start < end and np.isfinite(end - start)
+            hash(tag)
         except (KeyError, TypeError, ValueError):
-            raise ValueError(f"a span is (start, end, tag), got {show(one)}; write it so") from None
+            raise ValueError(f"a span is (start, end, tag), got {show(span)}; write it so") from None
         if not good:
-            raise ValueError(f"a span ends after it starts, got {show(one)}; the end is excluded, so add 1 to it")
-        found.append(span)
-    return found
+            raise ValueError(f"a span ends after it starts, got {show(span)}; the end is excluded, so add 1 to it")
+        spans.append((start, end, tag))
+    return spans
 
 
 class SpanF1(Distance):

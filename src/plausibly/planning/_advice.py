@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from plausibly.annotations._by_case import many
 from plausibly.bootstrap import resampled_means
 from plausibly.evaluation.comparison import variance_split
 from plausibly.planning._result import Plan
@@ -90,7 +91,7 @@ def _for_these_cases(plan: Plan, n: int) -> str:
     told = _what_to_do(plan, n)
     if plan.noise is None:  # no claim about classifiers
         return told[0].upper() + told[1:]
-    return f"For a claim about these {_count(plan.n_cases, 'case')}: {told}"
+    return f"For a claim about these {many(plan.n_cases, 'case')}: {told}"
 
 
 def _what_to_do(plan: Plan, n: int) -> str:
@@ -108,7 +109,7 @@ def _what_to_do(plan: Plan, n: int) -> str:
         return "more labels are not expected to help."
     if not n:
         return (
-            f"more labels are hardly worth their cost. {_count(len(plan.sequence), 'label')} are expected to "
+            f"more labels are hardly worth their cost. {many(len(plan.sequence), 'label')} are expected to "
             f"narrow the interval by {100 * max(1 - after / before, 0):.1g} % of its width, {_size(plan, before)}"
             f"{_unit(plan)}."
         )
@@ -123,21 +124,19 @@ def _ask(plan: Plan, n: int) -> str:
     if "annotator" in plan.table:
         who = ""
     if len(cases) == 1:
-        told = f"ask for {_count(n, f'more {what}')} on case {first[0]}{who}."
+        told = f"ask for {many(n, f'more {what}')} on case {first[0]}{who}."
     else:
         several = f", at most {labels.max()} per case" if labels.max() > 1 else ""
         first = first[: len(cases)]
         names = f"{', '.join(first[:-1])} and {first[-1]}"
-        told = f"ask for {_count(n, f'more {what}')} on {len(cases):,} cases{several}{who}. Start with cases {names}."
-    return told + (_stop(plan, n) if plan.noise is not None else "")
-
-
-def _stop(plan: Plan, n: int) -> str:
+        told = f"ask for {many(n, f'more {what}')} on {len(cases):,} cases{several}{who}. Start with cases {names}."
+    if plan.noise is None:
+        return told
     if _settled_after(plan) is not None:
-        return " By then, the comparison is very probably settled."
+        return f"{told} By then, the comparison is very probably settled."
     if n < len(plan.sequence):
-        return f" Further ones would narrow the interval by less than {100 * _WORTH:g} % of its present width."
-    return " Plan again once some of them are in: the new labels change where the next ones help most."
+        return f"{told} Further ones would narrow the interval by less than {100 * _WORTH:g} % of its present width."
+    return f"{told} Plan again once some of them are in: the new labels change where the next ones help most."
 
 
 def _what_it_brings(plan: Plan, n: int) -> list[str]:
@@ -188,9 +187,7 @@ def _for_new_cases(plan: Plan) -> list[str]:
     now, labels, cases = new_cases_or_labels(plan)
     if not np.isfinite(now):
         return []
-    more = (
-        f"{_count(round(_new_for_the_same(plan)), 'new case')} with about {plan.labels_per_case:.2g} annotations each"
-    )
+    more = f"{many(round(_new_for_the_same(plan)), 'new case')} with about {plan.labels_per_case:.2g} annotations each"
     what = "difference in " if plan.goal == "better" and plan.compare else ""
     of = f"{what}{metric_name(plan.metric)}"
     if not what and (plan.noise["versus"] == "").sum() > 1:
@@ -226,10 +223,6 @@ def _unit(plan: Plan) -> str:
 def _new_for_the_same(plan: Plan) -> float:
     """Number of new cases, with as many annotations as a case has now, that the labels of the plan would pay for."""
     return plan.forecast["cost"].max() / (plan.labels_per_case * plan.label_cost)
-
-
-def _count(n: float, what: str) -> str:
-    return f"{int(n):,} {what}{'' if int(n) == 1 else 's'}"
 
 
 def _trust(plan: Plan) -> list[str]:

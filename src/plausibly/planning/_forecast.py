@@ -13,7 +13,6 @@ from plausibly.planning._allocate import Order
 from plausibly.planning._values import Bank, Values
 
 REPLICATES = 1000  #: simulated budgets
-POINTS = 10  #: numbers of labels that are forecast, besides none
 FORECAST_PROB = 0.9  #: probability of the intervals of a forecast
 
 
@@ -31,11 +30,6 @@ class Now:
     def removed(self, n_labels: int) -> Float[np.ndarray, " row"]:
         """Shared variance that so many labels remove, where it falls as 1 / (number of annotations); see `plan`."""
         return self.shared * n_labels / (self.learned_from + n_labels)
-
-
-def points_of(n_labels: int) -> Int[np.ndarray, " point"]:
-    """Numbers of labels that are forecast: none, and up to ten more."""
-    return np.unique(np.linspace(0, n_labels, POINTS + 1).round().astype(int))
 
 
 def what_is_known(

@@ -42,11 +42,6 @@ def read_metric(metric: Any, metrics: Any, n_classes: int) -> Planned:
     """Read the metric of a plan: one of ``metrics``, or another of :func:`plausibly.evaluate`, by name.
 
     By default it is the only one of ``metrics``, or ``"top1_accuracy"``. It must be a mean over cases.
-
-    Examples
-    --------
-    >>> read_metric("top2_coverage", None, 3)[:3], read_metric(None, ["brier"], 3).name
-    (('top2_coverage', 'coverage', 2), 'brier')
     """
     listed = [] if metrics is None else list(metrics) if isinstance(metrics, list | tuple) else [metrics]
     listed = [item for item in listed if not (isinstance(item, Mapping) and not item)]

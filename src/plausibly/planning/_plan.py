@@ -19,10 +19,9 @@ from plausibly.errors import ArgumentError, show
 from plausibly.evaluation._evidence import spread
 from plausibly.evaluation._metrics import Metrics
 from plausibly.planning._advice import advise, noise_of
-from plausibly.planning._allocate import Order
 from plausibly.planning._annotators import parse_annotators, usual_length
 from plausibly.planning._dirichlet import Dirichlets, with_closed_forms
-from plausibly.planning._forecast import forecast, points_of, what_is_known
+from plausibly.planning._forecast import forecast, what_is_known
 from plausibly.planning._result import Plan
 from plausibly.planning._values import Source, Values, ask, value
 from plausibly.planning._worth import Worth, choose, goal_rows, removed_at_random, rows_by_draw, table_of
@@ -202,22 +201,26 @@ def plan(
         exact = Dirichlets.of(draws, annotations)
         values = with_closed_forms(source, values, exact)
         rows = rows_by_draw(source, values)
-        learning = {"shared": _shares(draws), "learned_from": _learned_from(draws, annotations)}
-        now = what_is_known(values, rows, source.n_cases, ci_prob, **learning)
+        # Whether cases share parameters that were sampled with them.
+        shared = draws.attrs.get("shared") == "sampled" or "reliability" in draws["posterior"]
+        learned_from = _learned_from(draws, annotations)
+        now = what_is_known(values, rows, source.n_cases, ci_prob, shared=shared, learned_from=learned_from)
         common = 0.0 if goal == "information" else float(now.removed(1)[goal_rows(source, goal)].mean())
-        worth = Worth(source, values, goal, exact, asked, offered, common)
+        worth = Worth.of(source, values, goal, exact, asked, offered, common)
         if (worth.annotator[offered] < 0).all():
             raise ArgumentError(
                 "every case that may be annotated has been annotated by all of the annotators: name other annotators "
                 "or cases."
             )
         bank, order = choose(worth, float(budget), progress=progress)
-        points = points_of(len(order.case))
+        # Numbers of labels that are forecast: none, and up to ten more.
+        points = np.unique(np.linspace(0, len(order.case), 11).round().astype(int))
         if source.names:
             at_random = removed_at_random(worth, points)
             told = forecast(values, bank, order, now, source.labels, points, at_random, level=level, seed=seed)
         else:
-            told = _information_forecast(order, points)
+            gained, spent = (np.append(0.0, column) for column in (np.cumsum(order.gain), order.cost))
+            told = pd.DataFrame({"labels": points, "cost": spent[points], "information": gained[points]})
         result = Plan(
             table=table_of(worth, bank, order, now.variance),
             forecast=told,
@@ -294,11 +297,6 @@ def _best_pair(source: Source, values: Values) -> tuple[Source, Values]:
     return replace(source, question=source.question._replace(pairs=(pairs[at],))), values
 
 
-def _shares(posterior: Posterior) -> bool:
-    """Whether cases share parameters that were sampled with them."""
-    return posterior.attrs.get("shared") == "sampled" or "reliability" in posterior["posterior"]
-
-
 def _learned_from(posterior: Posterior, annotations: Annotations) -> float:
     """Number of annotations from which the parameters that cases share are learned; infinite if further ones add none.
 
@@ -308,8 +306,3 @@ def _learned_from(posterior: Posterior, annotations: Annotations) -> float:
     attrs = posterior.attrs
     of_cases = attrs.get("prior_from") == "cases" and attrs.get("shared") == "sampled" and spread(attrs) == "labels"
     return float(annotations.n_annotations) if of_cases and "reliability" not in posterior["posterior"] else math.inf
-
-
-def _information_forecast(order: Order, points: Int[np.ndarray, " point"]) -> pd.DataFrame:
-    gained, cost = (np.concatenate([[0.0], column]) for column in (np.cumsum(order.gain), order.cost))
-    return pd.DataFrame({"labels": points, "cost": cost[points], "information": gained[points]})

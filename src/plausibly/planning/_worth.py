@@ -1,7 +1,6 @@
 """What labels of each case are worth towards a goal, which of them are chosen, and the table of cases."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -58,31 +57,19 @@ class Worth:
     asked: Asked
     offered: Int[np.ndarray, " offered"]  #: cases that may be annotated
     common: float  #: variance that cases share and each label removes, whatever its case
+    annotator: Int[np.ndarray, " case"]  #: who would be asked about each case, −1 if all have annotated it
+    cost: Float[np.ndarray, " case"]  #: of her label
+    setting: Int[np.ndarray, " case"]  #: of this annotator
+    gain: Float[np.ndarray, " case"]  #: of her label, without what it removes of the shared variance
 
-    @cached_property
-    def _best(self) -> tuple[Int[np.ndarray, " case"], Float[np.ndarray, " case"]]:
-        return best_annotator(score(self.values, self.goal, self.source) + self.common, self.asked)
-
-    @property
-    def annotator(self) -> Int[np.ndarray, " case"]:
-        """Annotator who would be asked about each case, −1 if all have annotated it."""
-        return self._best[0]
-
-    @property
-    def cost(self) -> Float[np.ndarray, " case"]:
-        """Cost of her label."""
-        return self._best[1]
-
-    @cached_property
-    def setting(self) -> Int[np.ndarray, " case"]:
-        """Setting of this annotator."""
-        return self.asked.setting[np.maximum(self.annotator, 0)]
-
-    @cached_property
-    def gain(self) -> Float[np.ndarray, " case"]:
-        """Gain of her label, without what it removes of the shared variance."""
-        scores = score(self.values, self.goal, self.source)
-        return np.where(self.annotator >= 0, scores[self.setting, np.arange(self.source.n_cases)], 0.0)
+    @classmethod
+    def of(cls, source: Source, values: Values, goal: str, exact, asked: Asked, offered, common: float) -> "Worth":
+        """Find the annotator who would be asked about each case."""
+        scores = score(values, goal, source)
+        annotator, cost = best_annotator(scores + common, asked)
+        setting = asked.setting[np.maximum(annotator, 0)]
+        gain = np.where(annotator >= 0, scores[setting, np.arange(source.n_cases)], 0.0)
+        return cls(source, values, goal, exact, asked, offered, common, annotator, cost, setting, gain)
 
 
 def choose(worth: Worth, budget: float, *, progress: bool) -> tuple[Bank, Order]:
@@ -150,18 +137,6 @@ def _totals(worth: Worth, bank: Bank, exact: Dirichlets | None) -> Float[np.ndar
     return total
 
 
-def narrowing(removed: Float[np.ndarray, " case"], variance: float) -> Float[np.ndarray, " case"]:
-    """Percentage by which an interval narrows where so much is removed from its variance.
-
-    Examples
-    --------
-    >>> narrowing(np.array([0.0, 0.19, 1.0]), 1.0).round(6).tolist()
-    [0.0, 10.0, 100.0]
-    """
-    share = np.minimum(removed / variance, 1) if variance > 0 else np.zeros_like(removed)
-    return 100 * share / (1 + np.sqrt(1 - share))
-
-
 def table_of(worth: Worth, bank: Bank, order: Order, variance: Float[np.ndarray, " row"]) -> pd.DataFrame:
     """Cases in the order of their value; the labels to ask for; where reweighting cannot be trusted."""
     source, values, offered, cost = worth.source, worth.values, worth.offered, worth.cost
@@ -174,11 +149,15 @@ def table_of(worth: Worth, bank: Bank, order: Order, variance: Float[np.ndarray,
         information[bank.cases] = bank.information[:, 0]
         effective[bank.cases] = bank.effective[:, 0]
     gain += np.where(worth.annotator >= 0, worth.common, 0.0)
-    of_goal = variance[goal_rows(source, worth.goal)]
+    value = gain
+    if worth.goal != "information":  # the percentage by which an interval narrows if so much of its variance is removed
+        of_goal = variance[goal_rows(source, worth.goal)].mean()
+        share = np.minimum(gain / of_goal, 1) if of_goal > 0 else np.zeros_like(gain)
+        value = 100 * share / (1 + np.sqrt(1 - share))
     table = pd.DataFrame(
         {
             "case": source.annotations.cases.astype(object),
-            "value": gain if worth.goal == "information" else narrowing(gain, of_goal.mean()),
+            "value": value,
             "information": information.astype(float),
             "labels": labels,
             "effective_draws": effective.astype(float),

@@ -61,7 +61,14 @@ class Answers:
         self._check()
         names = dict.fromkeys(name for fields in self.further for name in fields)
         columns = {name: [fields.get(name) for fields in self.further] for name in names}
-        return columns | {"case": self.case, "annotator": self._numbered(), "label": self.value}
+        annotators: list[Any] = self.annotator
+        if annotators[0] is None:
+            seen: Counter[str] = Counter()
+            annotators = Numbers()
+            for case in self.case:
+                seen[case] += 1
+                annotators.append(str(seen[case]))
+        return columns | {"case": self.case, "annotator": annotators, "label": self.value}
 
     def to_rankings(self, classes: Iterable[str] | None) -> dict[str, Any]:
         """Return rankings in object form; a single value becomes a block of its own, and a list of values a tie."""
@@ -93,16 +100,6 @@ class Answers:
         if any(nameless) and not all(nameless):
             case = self.case[nameless.index(True)]
             raise AnnotationError(f"case {case!r}: an answer has no annotator, but others do; name its annotator")
-
-    def _numbered(self) -> list[Any]:
-        if self.annotator[0] is not None:
-            return self.annotator
-        seen: Counter[str] = Counter()
-        names = Numbers()
-        for case in self.case:
-            seen[case] += 1
-            names.append(str(seen[case]))
-        return names
 
 
 def name_of(record: Mapping, number: int, fields: Sequence[str] = CASE) -> str:

@@ -45,7 +45,7 @@ def is_by_case(source: "Source") -> bool:
     for record in source.records:
         if not isinstance(record, Mapping) or not is_of_cases(map(str, record)):
             return False
-        said = _answers_in(record)
+        said = next((record[name] for name in ANSWERS if record.get(name) is not None), None)
         if said is None or (is_list(said) and not len(said)):
             if any(name in record for name in SOFT):
                 return True
@@ -141,11 +141,6 @@ def write_case_rows(annotations: "Annotations", path: Path) -> None:
                 record["annotators"] = list(said)
             record["annotations"] = list(said.values() if isinstance(said, dict) else said)
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
-
-
-def _answers_in(record: Mapping) -> Any:
-    there = [name for name in ANSWERS if record.get(name) is not None]
-    return record[there[0]] if there else None
 
 
 def _add(answers: Answers, case: str, record: Mapping, weight: int | None) -> None:

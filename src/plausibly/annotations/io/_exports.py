@@ -8,7 +8,7 @@ import pandas as pd
 
 from plausibly.annotations.io._answers import Answers
 from plausibly.annotations.io._columns import list_of
-from plausibly.annotations.io._files import check_path, naming, refuse_workbook
+from plausibly.annotations.io._files import naming, refuse_workbook
 from plausibly.annotations.io._formats import OF_ANSWERS, read_source
 from plausibly.annotations.io._source import Source, open_source, source_in_memory
 from plausibly.annotations.io._spellings import COLUMNS
@@ -68,7 +68,6 @@ def read_metadata(source: Any, of: str = "cases") -> pd.DataFrame:
 def _long(source: Any) -> pd.DataFrame:
     """A row per answer, further fields as they are."""
     if isinstance(source, str | Path):
-        check_path(source)
         with naming(source):
             refuse_workbook(Path(source).suffix.lower())
             return _long_table(open_source(Path(source), soft_weight=1))

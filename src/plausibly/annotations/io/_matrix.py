@@ -100,15 +100,12 @@ def read_matrix(
     return _joined(read_batches(path), error, classes, labels=labels)
 
 
-def matrix_of(source: object, error: type[PlausiblyError], classes: np.ndarray | None, labels: bool = False) -> Matrix:
-    """Take a data frame or an array as a matrix."""
-    return from_frame(source, error, classes, labels) if is_frame(source) else from_array(source, error)
-
-
-def from_frame(frame: Any, error: type[PlausiblyError], classes: np.ndarray | None, labels: bool = False) -> Matrix:
-    """Take a data frame as a matrix; pandas' 0, 1, … for unnamed columns is not a header, unless of classes."""
-    matrix = _joined([frame_columns(with_index(frame), error)], error, classes, labels=labels)
-    names = [] if isinstance(frame, pa.Table) else list(frame.columns)
+def matrix_of(source: Any, error: type[PlausiblyError], classes: np.ndarray | None, labels: bool = False) -> Matrix:
+    """Take a data frame or an array as a matrix; pandas' 0, 1, … for unnamed columns is a header only of classes."""
+    if not is_frame(source):
+        return from_array(source, error)
+    matrix = _joined([frame_columns(with_index(source), error)], error, classes, labels=labels)
+    names = [] if isinstance(source, pa.Table) else list(source.columns)
     unnamed = names == list(range(len(names))) and (classes is None or set(map(str, names)) != set(classes))
     return replace(matrix, columns=None) if unnamed and names else matrix
 

@@ -88,14 +88,12 @@ def open_source(path: Path, **options: Any) -> Source:
 
 def source_in_memory(source: Any, **options: Any) -> Source:
     """Take a data frame, a ``datasets.Dataset``, columns, records or nested mappings."""
-    table = None
-    if (columns := columns_of_dataset(source)) is not None:
-        table = columns
-    elif is_frame(source):
+    table = columns_of_dataset(source)
+    if table is None and is_frame(source):
         table = _cells(source)
         if not is_of_cases(table):
             return Source(suffixes={".parquet"}, names=list(table), table=lambda: frame_columns(source), **options)
-    elif isinstance(source, Mapping) and source and all(map(_is_column, source.values())):
+    elif table is None and isinstance(source, Mapping) and source and all(map(_is_column, source.values())):
         table = {str(name): column for name, column in source.items()}
         if len({len(column) for column in table.values()}) > 1:
             return Source(suffixes=set(), **options)

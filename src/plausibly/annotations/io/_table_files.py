@@ -104,19 +104,14 @@ def _raw_header(path: Path) -> list[str]:
     if _is_parquet(path):
         with reading(_NO_PARQUET):
             return _parquet(path).schema_arrow.names
-    with _no_csv(path):
-        first = _first_line(path)
+    with _no_csv(path), path.open(encoding="utf-8-sig") as file:
+        first = file.readline(_BLOCK)
     usual = {".csv": ",", ".tsv": "\t"}.get(path.suffix.lower(), ",\t")
     for other in (";", "\t"):
         if other in first and not any(one in first for one in usual):
             raise FileError(f"the cells are separated by {other!r}; separate them by commas, and write decimal points")
     with _no_csv(path):
         return _open_csv(path).schema.names
-
-
-def _first_line(path: Path) -> str:
-    with path.open(encoding="utf-8-sig") as file:
-        return file.readline(_BLOCK)
 
 
 def refuse_repeats(names: list[str], error: type[PlausiblyError] = AnnotationError) -> list[str]:
