@@ -129,7 +129,7 @@ class PoseDistance(Distance):
             )
 
     def encode(self, labels: Sequence[Any], counts: Counts = None) -> tuple[np.ndarray, ...]:
-        """Stack points (point, 2, object), whether they are present (point, object), and areas; then come the sigmas."""
+        """Stack points (point, 2, object), whether they are present (point, object), and areas; then the sigmas."""
         poses = each_label(_single, labels)
         n = len(poses[0].points) if poses else 1
         for position, pose in enumerate(poses):
