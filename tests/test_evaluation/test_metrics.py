@@ -6,7 +6,7 @@ import pytest
 import plausibly as pb
 from plausibly.errors import ArgumentError
 from plausibly.metrics import LABEL_METRICS, SumMetric
-from plausibly.planning._metric import read_metric
+from plausibly.planning._values import read_metric
 
 RANDOM = np.random.default_rng(0)
 N = 24

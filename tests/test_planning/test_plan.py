@@ -11,10 +11,9 @@ import pytest
 
 import plausibly as pb
 from plausibly.errors import ArgumentError, PlausiblyWarning
-from plausibly.planning._allocate import allocate
 from plausibly.planning._annotators import parse_annotators
 from plausibly.planning._plan import _learned_from
-from plausibly.planning._worth import best_annotator
+from plausibly.planning._worth import allocate, best_annotator
 from plausibly.posterior import annotations_of
 from tests.test_planning.conftest import COUNTS, labels_of
 

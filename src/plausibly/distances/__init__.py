@@ -1,4 +1,4 @@
-"""Distances between labels, one module for each type of label (one for categories and numbers).
+"""Distances between labels, one module for each type of label (categories, numbers and vectors share one).
 
 A distance is a function of two labels, zero or greater, the same in either order. The distances here are called like
 functions (``distances.box_iou(a, b)``), and can also compare all pairs of many labels at once; :func:`find_distance`
@@ -46,6 +46,8 @@ from plausibly.distances._categories import Interval as Interval
 from plausibly.distances._categories import Nominal as Nominal
 from plausibly.distances._categories import Ordinal as Ordinal
 from plausibly.distances._categories import Ratio as Ratio
+from plausibly.distances._categories import RootMeanSquare as RootMeanSquare
+from plausibly.distances._categories import ShareUnequal as ShareUnequal
 from plausibly.distances._keypoints import Keypoints as Keypoints
 from plausibly.distances._keypoints import PoseDistance as PoseDistance
 from plausibly.distances._named import BY_TYPE as BY_TYPE
@@ -64,8 +66,6 @@ from plausibly.distances._text import Levenshtein as Levenshtein
 from plausibly.distances._trees import Tree as Tree
 from plausibly.distances._trees import TreeEdit as TreeEdit
 from plausibly.distances._trees import tree_of as tree_of
-from plausibly.distances._vectors import RootMeanSquare as RootMeanSquare
-from plausibly.distances._vectors import ShareUnequal as ShareUnequal
 
 # The named ones, as functions.
 nominal, ordinal = BY_TYPE["categories"].values()

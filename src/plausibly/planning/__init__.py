@@ -16,8 +16,8 @@ not a metric depends on them. Tables and files show ``Δ_i`` as the percentage b
 is expected to narrow the interval for M, ``1 − √(1 − Δ_i / Σ_j Var(g_j))``.
 
 ``_program`` has the compiled programs, one for the next label and one that simulates several annotations or rankings;
-``_values`` runs them over ranges of cases; ``_annotators`` determines who may be asked; ``_allocate`` spends the
-budget; ``_forecast`` simulates the results, and ``_advice`` puts them into words.
+``_values`` reads the metric and runs them over ranges of cases; ``_annotators`` determines who may be asked; ``_worth``
+spends the budget; ``_forecast`` simulates the results, and ``_advice`` puts them into words.
 """
 
 from plausibly.planning._annotators import can_plan as can_plan

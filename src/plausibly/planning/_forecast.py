@@ -9,8 +9,8 @@ from jaxtyping import Float, Int
 from scipy import stats
 
 from plausibly.bootstrap import interval
-from plausibly.planning._allocate import Order
 from plausibly.planning._values import Bank, Values
+from plausibly.planning._worth import Order
 
 REPLICATES = 1000  #: simulated budgets
 FORECAST_PROB = 0.9  #: probability of the intervals of a forecast
