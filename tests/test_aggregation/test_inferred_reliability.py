@@ -1,7 +1,6 @@
 """Reliability inferred: the density written out, quadrature, a spammer among experts, and what is refused."""
 
 from dataclasses import replace
-from itertools import permutations
 
 import jax
 import jax.numpy as jnp
@@ -20,28 +19,13 @@ from plausibly.inference import bucket_cases, plan_shapes
 from plausibly.inference.joint._density import make_group
 from plausibly.inference.joint._moves import trajectories
 from plausibly.models import tempered_plackett_luce
+from tests.test_inference.oracles import log_literal
 
 RANKINGS = {
     "p": {"ann": [["a"], ["b", "c"]], "bob": [["b", "a"]], "cy": [["c"]]},
     "q": {"ann": [["b"]], "cy": [["b"], ["a"]]},
 }
 ANNOTATIONS = Annotations.from_rankings({"cases": RANKINGS}, classes=list("abcd"))
-
-
-def literal(blocks, logs):
-    """Log probability of one annotation, given log weights: blocks in every order, one class at a time."""
-    left, total = dict(logs), 0.0
-    for block in blocks:
-        orders = []
-        for order in permutations(block):
-            still, q = dict(left), 0.0
-            for k in order:
-                q = q + still[k] - np.logaddexp.reduce(list(still.values()))
-                del still[k]
-            orders.append(q)
-        total = total + np.logaddexp.reduce(orders)
-        left = {k: x for k, x in left.items() if k not in block}
-    return total
 
 
 def buckets(fit, pooled, annotations=ANNOTATIONS):
@@ -80,7 +64,7 @@ def test_density_of_the_program_is_the_formula(per, float64):
         for who, blocks in RANKINGS["pq"[case]].items():
             gamma = gammas[["ann", "bob", "cy"].index(who)]
             weights = {"abcd"[k] if k >= 0 else "rest": gamma * x for k, x in zip(own, logs[place], strict=False)}
-            expected += literal(blocks, weights)
+            expected += log_literal(blocks, weights)
     np.testing.assert_allclose(float(found), expected, rtol=1e-5)
 
 
@@ -102,7 +86,7 @@ def evidence(rankings, gamma):
     log = logs.sum(0)
     weights = dict(zip(["a", "b", "rest"], gamma * logs, strict=True))
     for blocks in rankings.values():
-        log = log + literal(blocks, weights)
+        log = log + log_literal(blocks, weights)
     density = np.exp(log)
     return density.sum(), (density * np.exp(logs[0])).sum()
 
@@ -197,7 +181,7 @@ def test_the_posterior_is_one_like_any_other(small, tmp_path):
     # The likelihood of an annotation at a draw, from plausibilities and reliability.
     p = small["posterior"]["plausibility"].values[1, 5, :3].astype(float)
     gamma = float(small["posterior"]["reliability"].values[1, 5])
-    expected = literal(SMALL["p"]["ann"], dict(zip(["a", "b", "rest"], gamma * np.log(p), strict=True)))
+    expected = log_literal(SMALL["p"]["ann"], dict(zip(["a", "b", "rest"], gamma * np.log(p), strict=True)))
     np.testing.assert_allclose(small["log_likelihood"]["ranking"].values[1, 5, 0], expected, rtol=1e-3, atol=1e-4)
 
 
@@ -242,7 +226,7 @@ def test_likelihoods_are_by_annotator(panel):
     p = group["plausibility"].values[2, 9, slots].astype(float)
     gamma = float(group["annotator_reliability"].values[2, 9, case.annotation_annotator[r]])
     said = case.rankings(int(case.annotation_case[r]))[str(case.annotators[case.annotation_annotator[r]])]
-    expected = literal(said, dict(zip(names, gamma * np.log(p), strict=True)))
+    expected = log_literal(said, dict(zip(names, gamma * np.log(p), strict=True)))
     np.testing.assert_allclose(panel["log_likelihood"]["ranking"].values[2, 9, r], expected, rtol=2e-3, atol=1e-4)
     with pytest.raises(ArgumentError, match="ci_prob must lie between 0 and 1, but 2"):
         pb.annotators.annotator_reliabilities(panel, ci_prob=2)

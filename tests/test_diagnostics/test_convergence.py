@@ -80,35 +80,29 @@ def test_the_bound_grows_with_the_tests_and_never_falls_below_the_rule_of_thumb(
     assert bounds[0] < bounds[-1] < 1.08
 
 
-def spoil(draws, kind):
+# What befalls the draws (chain, draw) of a slot.
+CHAIN, DRAW = np.ogrid[:4, :250]
+FAULTS = {
+    "one chain elsewhere": lambda x: np.where(CHAIN == 2, x + 2 * x.std(), x),
+    "one chain stuck": lambda x: np.where(CHAIN == 1, x[1, 0], x),
+    "all chains stuck": lambda x: np.broadcast_to((CHAIN + 1) / 10, x.shape),
+    "one NaN": lambda x: np.where((CHAIN == 3) & (DRAW == 17), np.nan, x),
+    "all NaN": lambda x: np.full(x.shape, np.nan),
+    "infinite": lambda x: np.where((CHAIN == 0) & (DRAW == 3), np.inf, x),
+    "slow": lambda x: np.cumsum(np.random.default_rng(0).normal(size=x.shape), axis=1),
+    "one chain wider": lambda x: np.where(CHAIN == 0, 0.5 + 6 * (x - 0.5), x),
+}
+
+
+def spoil(draws, fault):
     """Damage the first slot of case 7."""
-    slot = SLOTS.start[7]
-    if kind == "one chain elsewhere":
-        draws[2, :, slot] += 2 * draws[..., slot].std()
-    elif kind == "one chain stuck":
-        draws[1, :, slot] = draws[1, 0, slot]
-    elif kind == "all chains stuck":
-        draws[..., slot] = np.arange(1, 5)[:, None] / 10
-    elif kind == "one NaN":
-        draws[3, 17, slot] = np.nan
-    elif kind == "all NaN":
-        draws[..., slot] = np.nan
-    elif kind == "infinite":
-        draws[0, 3, slot] = np.inf
-    elif kind == "slow":
-        draws[..., slot] = np.cumsum(np.random.default_rng(0).normal(size=draws.shape[:2]), axis=1)
-    elif kind == "one chain wider":
-        draws[0, :, slot] = 0.5 + 6 * (draws[0, :, slot] - 0.5)
+    draws[..., SLOTS.start[7]] = FAULTS[fault](draws[..., SLOTS.start[7]])
     return draws
 
 
-KINDS = ["one chain elsewhere", "one chain stuck", "all chains stuck", "one NaN", "all NaN", "infinite", "slow"]
-KINDS += ["one chain wider"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_planted_faults_are_found_in_their_case_and_no_other(kind):
-    assert failed(check(spoil(good_draws(), kind))) == [7]
+@pytest.mark.parametrize("fault", FAULTS)
+def test_planted_faults_are_found_in_their_case_and_no_other(fault):
+    assert failed(check(spoil(good_draws(), fault))) == [7]
 
 
 def test_a_drift_or_too_few_draws_are_found_and_what_cannot_move_has_converged():

@@ -16,6 +16,7 @@ from scipy import stats
 
 from plausibly.distributions import PartialPlackettLuce, PartialRankings, Ties
 from plausibly.primitives import block_log_prob
+from tests.test_inference import oracles
 
 FALSE_ALARM = 1e-4  # of each goodness-of-fit test in this file, of which there are five
 LOGS = np.log(np.array([0.45, 0.3, 0.2, 0.05], np.float32))
@@ -23,22 +24,9 @@ COMPOSITIONS = [sizes for length in range(1, 5) for sizes in product(range(1, 5)
 
 
 def literal(log_weights, value):
-    """Sum over every order that breaks the ties of every block but the last, drawn one class at a time."""
-    weights = np.exp(np.asarray(log_weights, float))
-    left = list(range(len(weights)))
-    p = 1.0
-    for position in sorted(set(value))[:-1]:
-        block = [k for k in left if value[k] == position]
-        total = 0.0
-        for order in permutations(block):
-            q, still = 1.0, list(left)
-            for k in order:
-                q *= weights[k] / sum(weights[j] for j in still)
-                still.remove(k)
-            total += q
-        p *= total
-        left = [k for k in left if k not in block]
-    return np.log(p)
+    """Log probability as a sum over every order that breaks the ties of every block but the last."""
+    blocks = [[k for k in range(len(value)) if value[k] == position] for position in sorted(set(value))[:-1]]
+    return np.log(oracles.literal(blocks, dict(enumerate(np.exp(np.asarray(log_weights, float))))))
 
 
 def partitions(sizes):

@@ -71,35 +71,30 @@ def signs_of(names):
     return 1 - 2.0 * (stream_words(case_keys(SEED, names))[Stream.BOOTSTRAP][:, 1] % 2)
 
 
+CLUSTERS = np.array(["x", "y", "z"])[np.arange(N) % 3]
+
+
 @pytest.mark.parametrize(
-    "options", [{"replicates": 40}, {"replicates": 90}, {"replicates": 40, "weights": [1, 2, 3, 0] * 3}]
+    "options",
+    [{}, {"replicates": 90}, {"weights": [1, 2, 3, 0] * 3}, {"clusters": CLUSTERS}],
 )
 def test_replicates_are_weighted_means_with_what_annotations_add(posterior, predictions, options):
+    """Cases of a cluster share their weight."""
+    options = {"replicates": 40} | options
     results = pb.evaluate(posterior, predictions, k=1, seed=SEED, progress=False, **options)
-    rounds = -(-options["replicates"] // 40)
-    weight = weights_of(results["case"].values, 40, rounds)
+    names = options.get("clusters", results["case"].values)
+    weight = weights_of(names, 40, -(-options["replicates"] // 40))
     right, case_weight = hits(posterior, predictions), options.get("weights", 1.0)
     sampling = sampling_of(right, weight, case_weight)
-    total = total_of(right, sampling, signs_of(results["case"].values), case_weight)
+    total = total_of(right, sampling, signs_of(names), case_weight)
     np.testing.assert_allclose(results["top1_accuracy_total"], total.clip(0, 1), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(results["top1_accuracy_sampling"], sampling, rtol=1e-5)
-
-
-def test_cases_of_a_cluster_share_their_weight(posterior, predictions):
-    clusters = np.array(["x", "y", "z"])[np.arange(N) % 3]
-    options = {"k": 1, "seed": SEED, "replicates": 40, "progress": False}
-    results = pb.evaluate(posterior, predictions, clusters=clusters, **options)
-    right = hits(posterior, predictions)
-    sampling = sampling_of(right, weights_of(clusters, 40))
-    total = total_of(right, sampling, signs_of(clusters))
-    np.testing.assert_allclose(results["top1_accuracy_total"], total.clip(0, 1), rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(results["top1_accuracy_sampling"], sampling, rtol=1e-5)
-    assert results.attrs["clusters"] == 3
-    names = results["case"].values
-    by_name = pd.Series(clusters[::-1], index=names[::-1])
-    for given in (by_name, dict(by_name)):
-        again = pb.evaluate(posterior, predictions, clusters=given, **options)
-        np.testing.assert_array_equal(again["top1_accuracy_total"], results["top1_accuracy_total"])
+    if "clusters" in options:
+        assert results.attrs["clusters"] == 3
+        by_name = pd.Series(CLUSTERS[::-1], index=results["case"].values[::-1])
+        for given in (by_name, dict(by_name)):
+            again = pb.evaluate(posterior, predictions, k=1, seed=SEED, progress=False, **options | {"clusters": given})
+            np.testing.assert_array_equal(again["top1_accuracy_total"], results["top1_accuracy_total"])
 
 
 def test_a_point_estimate_has_sampling_noise_alone(predictions):

@@ -50,6 +50,22 @@ def literal(blocks, weights):
     return p
 
 
+def log_literal(blocks, logs):
+    """Log probability of one annotation, given log weights: blocks in every order, one class at a time."""
+    left, total = dict(logs), 0.0
+    for block in blocks:
+        orders = []
+        for order in permutations(block):
+            still, q = dict(left), 0.0
+            for k in order:
+                q = q + still[k] - np.logaddexp.reduce(list(still.values()))
+                del still[k]
+            orders.append(q)
+        total = total + np.logaddexp.reduce(orders)
+        left = {k: x for k, x in left.items() if k not in block}
+    return total
+
+
 def integrate(annotations, alpha, reliability, mode):
     """Posterior mean and second moments of three plausibilities, by the trapezoidal rule over their log ratios.
 
@@ -66,3 +82,15 @@ def integrate(annotations, alpha, reliability, mode):
     density /= density.sum()
     shares = np.exp(logs)
     return (density * shares).sum((1, 2)), (density * shares**2).sum((1, 2))
+
+
+TIED = {
+    "a tie, an order, a label": [[["a", "b"]], [["a"], ["b"]], [["b"]]],
+    "a tie and two labels": [[["a", "b"]], [["a"]], [["a"]]],
+    "the same tie twice": [[["a", "b"]], [["a", "b"]], [["a"]]],
+}
+FULL = {
+    "ties before and after": [[["a", "b"], ["c"]], [["c"]], [["b"], ["a"]]],
+    "an order twice": [[["c"], ["a", "b"]], [["c"], ["b"], ["a"]], [["c"], ["b"], ["a"]]],
+    "a tie of all": [[["a", "b", "c"]], [["b", "c"]]],
+}

@@ -1,7 +1,5 @@
 """Stacked data reproduce the literal log-likelihood of every case, whatever the shape they are filled up to."""
 
-from itertools import permutations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +10,7 @@ from plausibly.datasets import simulate_annotators, simulate_differentials
 from plausibly.inference import _batching
 from plausibly.inference._batching import bucket_cases, plan_shapes
 from plausibly.inference._shapes import Shape, grid, planned
+from tests.test_inference.oracles import literal
 
 N_CLASSES = 6
 
@@ -33,25 +32,7 @@ CASES = st.lists(st.lists(rankings(), min_size=1, max_size=5), min_size=1, max_s
 
 
 def block_probability(weights, rest):
-    if rest == 0:
-        return 1.0
-    total = 0.0
-    for order in permutations(weights):
-        p, left = 1.0, sum(order) + rest
-        for w in order:
-            p *= w / left
-            left -= w
-        total += p
-    return total
-
-
-def literal(blocks, weights):
-    """Log probability of one annotation, given the weight of every slot by its class (-1 for the remainder)."""
-    left, total = dict(weights), 0.0
-    for block in blocks:
-        drawn = [left.pop(k) for k in block]
-        total += np.log(block_probability(drawn, sum(left.values())))
-    return total
+    return literal([range(len(weights))], dict(enumerate([*weights, rest])))
 
 
 def by_draws(data, i, weights):
@@ -104,7 +85,7 @@ def test_stacked_data_give_the_literal_likelihood_of_every_case(fit, worth, pool
             assert (data.concentration[i][~real] == 1).all()
             weights = rng.gamma(1.0, size=shape.slots) + 1e-3  # what fills the shape up weighs something, too
             by_class = dict(zip(slots.class_index[own].tolist(), weights[real], strict=True))
-            expected = [literal(blocks, by_class) for blocks in cases[case]]
+            expected = [np.log(literal(blocks, by_class)) for blocks in cases[case]]
             rows = by_draws(data, i, weights)
             np.testing.assert_allclose((data.counts[i] * rows).sum(), sum(expected), rtol=1e-9, atol=1e-9)
             if not pooled:

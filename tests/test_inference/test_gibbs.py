@@ -17,7 +17,18 @@ from plausibly.inference._batching import bucket_cases
 from plausibly.inference.gibbs import _random, _tied_blocks
 from plausibly.inference.gibbs._random import gammas, lane_words, uniforms
 from plausibly.random_streams import case_keys
-from tests.test_inference.oracles import LABELS, LETTERS, SINGLES, agree, draws_of, integrate, literal, moments
+from tests.test_inference.oracles import (
+    FULL,
+    LABELS,
+    LETTERS,
+    SINGLES,
+    TIED,
+    agree,
+    draws_of,
+    integrate,
+    literal,
+    moments,
+)
 
 MODEL, ENGINES = "plackett-luce", ("gibbs", "nuts")
 SETTINGS = {"draws": 400, "chains": 4, "warmup": 100, "progress": False, "engine": "gibbs"}
@@ -33,18 +44,6 @@ def test_of_single_labels_the_posterior_is_dirichlet(reliability, concentration)
             # Nothing links one draw with the next, but for the few old values that are kept.
             flat = draws[:, ::2, case, slot].ravel()
             assert stats.kstest(flat, stats.beta(a, alpha.sum() - a).cdf).pvalue > 1e-5
-
-
-TIED = {
-    "a tie, an order, a label": [[["a", "b"]], [["a"], ["b"]], [["b"]]],
-    "a tie and two labels": [[["a", "b"]], [["a"]], [["a"]]],
-    "the same tie twice": [[["a", "b"]], [["a", "b"]], [["a"]]],
-}
-FULL = {
-    "ties before and after": [[["a", "b"], ["c"]], [["c"]], [["b"], ["a"]]],
-    "an order twice": [[["c"], ["a", "b"]], [["c"], ["b"], ["a"]], [["c"], ["b"], ["a"]]],
-    "a tie of all": [[["a", "b", "c"]], [["b", "c"]]],
-}
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 import plausibly as pb
 from plausibly._arviz import az
 from plausibly.annotations import Annotations
+from tests.test_inference.oracles import log_literal
 
 # Two named classes and a remainder: annotators agree, contradict each other, or tie.
 CASES = {
@@ -21,22 +22,6 @@ ANNOTATIONS = Annotations.from_rankings(list(RANKED.values()), classes=list("abc
 SETTINGS = {"engine": "nuts", "draws": 500, "progress": False}
 
 
-def log_likelihood(blocks, x):
-    """Log probability of one annotation for log weights by class: "a", "b" and the others."""
-    left, total = dict(x), 0.0
-    for block in blocks:
-        everything = np.logaddexp.reduce(list(left.values()))
-        orders = []
-        for first in block:
-            rest = [x for k, x in left.items() if k != first]
-            after = np.logaddexp.reduce(rest)
-            others = [k for k in block if k != first]
-            orders.append(left[first] - everything + (left[others[0]] - after if others else 0))
-        total = total + np.logaddexp.reduce(orders)
-        left = {k: x for k, x in left.items() if k not in block}
-    return total
-
-
 def quadrature(rankings, reliability, mode):
     """Posterior means of three plausibilities, and of their squares, by the trapezoidal rule over log ratios.
 
@@ -50,7 +35,7 @@ def quadrature(rankings, reliability, mode):
     x = dict(zip([*named, "rest"], reliability * logs if mode == "temper" else logs, strict=True))
     log = logs.sum(0)
     for blocks in rankings:
-        log = log + log_likelihood(blocks, x) * (reliability if mode == "power" else 1)
+        log = log + log_literal(blocks, x) * (reliability if mode == "power" else 1)
     density = np.exp(log - log.max())
     density /= density.sum()
     shares = np.exp(logs)
@@ -60,19 +45,14 @@ def quadrature(rankings, reliability, mode):
 pytestmark = pytest.mark.slow  # test_engines has one reliability of each mode
 
 
-@pytest.fixture(scope="module", params=[0.1, 100.0])
-def tempered(request):
-    return request.param, pb.aggregate(ANNOTATIONS, reliability=request.param, mode="temper", **SETTINGS)
-
-
-def test_chains_converge(tempered):
-    _, posterior = tempered
+@pytest.mark.parametrize("mode", ["temper", "power"])
+@pytest.mark.parametrize("reliability", [0.1, 100.0])
+def test_chains_converge_to_the_moments_of_the_posterior(mode, reliability):
+    posterior = pb.aggregate(ANNOTATIONS, reliability=reliability, mode=mode, **SETTINGS)
     found = pb.diagnose(posterior)
     assert found["converged"].values.all(), found.to_dataframe()
-    assert posterior["sample_stats"]["n_steps"].values.mean() < 40  # NUTS alone, by log ratios: 80 at γ = 100
-
-
-def agrees(posterior, reliability, mode):
+    if mode == "temper":
+        assert posterior["sample_stats"]["n_steps"].values.mean() < 40  # NUTS alone, by log ratios: 80 at γ = 100
     plausibility = posterior["posterior"]["plausibility"].astype(float)
     for case, rankings in enumerate(RANKED.values()):
         own = plausibility.isel(slot=np.flatnonzero(posterior["constant_data"]["case_index"].values == case))
@@ -82,18 +62,6 @@ def agrees(posterior, reliability, mode):
             off = np.abs(values.mean(("chain", "draw")).values - expected)
             # Five standard errors, 150 times: a false alarm in 10,000 runs, and the seed is fixed.
             assert (off < 5 * error + 1e-4).all(), (list(RANKED)[case], off, error)
-
-
-def test_draws_have_the_moments_of_the_posterior(tempered):
-    reliability, posterior = tempered
-    agrees(posterior, reliability, "temper")
-
-
-@pytest.mark.parametrize("reliability", [0.1, 100.0])
-def test_so_have_those_by_power(reliability):
-    posterior = pb.aggregate(ANNOTATIONS, reliability=reliability, mode="power", **SETTINGS)
-    assert pb.diagnose(posterior)["converged"].values.all()
-    agrees(posterior, reliability, "power")
 
 
 def test_dozens_of_slots_are_sampled_by_log_ratios():

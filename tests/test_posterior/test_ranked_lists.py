@@ -58,13 +58,11 @@ def p_value(a, b):
 
 
 # Named classes, their plausibilities and that of the remainder, number of classes.
-SMALL = {
+CASES = {
     "pieces above, between and below": ([1, 3], [0.35, 0.15, 0.5], 5),
     "a list longer than the named classes": ([2], [0.3, 0.7], 4),
     "one unnamed class": ([0, 1, 3], [0.4, 0.25, 0.05, 0.3], 4),
     "more named classes than places": ([0, 1, 2, 4, 6], [0.1, 0.2, 0.15, 0.05, 0.1, 0.4], 7),
-}
-LARGE = {
     "many unnamed classes": ([7, 200], [0.5, 0.012, 0.488], 300),
     "most of the mass on the remainder": ([7, 8, 9], [0.01, 0.02, 0.03, 0.94], 300),
 }
@@ -72,19 +70,14 @@ LARGE = {
 
 # Six cases by two concentrations at a rate of 1e-5: one false alarm in 8,000 seeds.
 @pytest.mark.parametrize("concentration", [0.01, 1.0])
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", CASES)
 def test_lists_have_the_law_of_a_literal_split(name, concentration):
-    named, values, n_classes = SMALL[name]
-    lists = rank(np.tile(values, (N, 1)), one_case(named, n_classes), 3, n_classes, concentration)[:, 0]
-    assert p_value(lists, literal(named, values, n_classes, concentration, 3)) > 1e-5
-
-
-@pytest.mark.parametrize("concentration", [0.01, 1.0])
-@pytest.mark.parametrize("name", LARGE)
-def test_lists_have_the_law_of_a_literal_split_among_many_classes(name, concentration):
-    named, values, n_classes = LARGE[name]
+    named, values, n_classes = CASES[name]
     lists = rank(np.tile(values, (N, 1)), one_case(named, n_classes), 3, n_classes, concentration)[:, 0]
     expected = literal(named, values, n_classes, concentration, 3)
+    if n_classes < 300:
+        assert p_value(lists, expected) > 1e-5
+        return
 
     def blur(lists):
         """Unnamed classes become their tenth of the range, or else every list would be rare."""

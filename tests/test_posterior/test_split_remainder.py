@@ -27,13 +27,13 @@ def words(n=N_CASES):
     return np.asarray(jax.random.key_data(jax.random.split(jax.random.key(5), n)))
 
 
-def pieces(mass, members, threshold, concentration, count=3, key_words=None, n_draws=N_DRAWS):
+def pieces(mass, members, threshold, concentration, count=3, key_words=None, n_draws=N_DRAWS, needed=True):
     """The largest pieces of the same remainder in every case and draw."""
     key_words = words() if key_words is None else key_words
     shape = len(key_words), n_draws
     return np.asarray(
         _largest(
-            np.ones(shape, bool),
+            np.broadcast_to(needed, shape),
             np.full(shape, mass, np.float32),
             np.full(shape, threshold, np.float32),
             key_words,
@@ -133,19 +133,8 @@ def test_classes_that_are_not_equally_likely_share_by_their_dirichlet():
 
 def test_pieces_are_drawn_only_where_they_are_needed():
     needed = np.random.default_rng(0).random((N_CASES, N_DRAWS)) < 0.3
-    shape = needed.shape
-    found = _largest(
-        needed,
-        np.full(shape, 0.5, np.float32),
-        np.full(shape, 0.1, np.float32),
-        words(),
-        np.arange(N_DRAWS, dtype=np.uint32),
-        np.full(N_CASES, 4, np.int32),
-        jnp.float32(1.0),
-        coefficients(np.array(1.0)),
-        count=3,
-    )
-    np.testing.assert_array_equal(np.asarray(found), np.where(needed, pieces(0.5, 4, 0.1, 1.0), 0))
+    found, every = (pieces(0.5, 4, 0.1, 1.0, needed=of) for of in (needed, True))
+    np.testing.assert_array_equal(found, np.where(needed, every, 0))
 
 
 @pytest.mark.parametrize("shape", [1e-4, 0.01, 0.3, 1.0, 4.0, 60.0, 2000.0])
