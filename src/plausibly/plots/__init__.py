@@ -1,4 +1,4 @@
-"""Figures of posteriors and results, one per module.
+"""Figures of posteriors and results.
 
 Every function draws into the axes given (``ax=``) or into a new figure, and returns the axes; those that draw several
 panels return their figure. An unknown case, class, metric, model or diagnostic raises :class:`plausibly.ArgumentError`

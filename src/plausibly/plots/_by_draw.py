@@ -1,4 +1,4 @@
-"""Metrics over the draws: how far the annotations leave them open, and which classifier is better."""
+"""Metrics over the draws: how far the annotations leave them open, which classifier is better, and groups of cases."""
 
 import numpy as np
 import xarray as xr
@@ -7,8 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from plausibly.bootstrap import CI_PROB, interval
+from plausibly.evaluation import by_group
 from plausibly.evaluation.comparison import Noise, better_equal_worse, metric_by_draw, probabilities_better
-from plausibly.plots._style import colour, matrix_axes, name_rows, new_axes, plain, point_estimates
+from plausibly.plots._style import colour, finish_rows, marker, matrix_axes, name_rows, new_axes, plain, point_estimates
 from plausibly.plots._words import metric_name
 
 _MOST = 500  # bins from the least to the greatest value
@@ -105,4 +106,41 @@ def better_matrix(results: xr.Dataset, metric: str, *, noise: Noise = "annotatio
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
     ax.set(xlabel="… is better than this one", ylabel="probability that this one …", title=metric_name(metric))
+    return ax
+
+
+def metric_by_group(
+    results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float = CI_PROB, *, ax: Axes | None = None
+) -> Axes:
+    """Draw a metric of every classifier by group of cases, with intervals; groups with few cases are hollow.
+
+    Dotted lines are the classifiers' values on all cases.
+
+    Parameters
+    ----------
+    results
+        Results of :func:`plausibly.evaluate` with ``by``.
+    metric
+        Name of a metric in the results.
+    ci_prob
+        Probability of the intervals.
+    """
+    table = by_group(results, metric, ci_prob)
+    classifiers = list(dict.fromkeys(table["classifier"]))
+    groups = list(dict.fromkeys(zip(table["column"], table["group"], table["n_cases"], strict=True)))
+    ax = new_axes(ax, height=1.2 + 0.3 * len(groups) * max(1, len(classifiers) / 2))
+    offsets = np.linspace(-0.3, 0.3, len(classifiers)) if len(classifiers) > 1 else [0.0]
+    for number, (name, offset) in enumerate(zip(classifiers, offsets, strict=True)):
+        own, shade = table[table["classifier"] == name].set_index(["column", "group"]), colour(number)
+        ax.axvline(float(results[metric].sel(classifier=name).mean()), color=shade, lw=0.8, ls=(0, (2, 3)), zorder=0)
+        for place, (column, group, _) in enumerate(groups):
+            row = own.loc[[(column, group)]].iloc[0]
+            ax.plot([row["lower"], row["upper"]], [place + offset] * 2, lw=2, color=shade, zorder=1)
+            style = {"marker": marker(number), "ms": 6, "mec": shade, "mfc": "white" if row["few"] else shade, "ls": ""}
+            ax.plot([row["mean"]], [place + offset], label=plain(name, 24) if place == 0 else None, **style)
+    several = table["column"].nunique() > 1
+    names = [f"{f'{column}: ' if several else ''}{group} ({n:,})" for column, group, n in groups]
+    if len(classifiers) > 1:
+        ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    finish_rows(ax, names, metric_name(metric), 40)
     return ax

@@ -1,17 +1,23 @@
-"""Curves of a score: ROC, precision and recall, calibration, net benefit."""
+"""Metrics of labels: curves of a score, confusion matrices, and accuracy against panels of experts."""
 
 from typing import NamedTuple
 
+import matplotlib
 import numpy as np
 import xarray as xr
+from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 
-from plausibly.bootstrap import CI_PROB
+from plausibly.bootstrap import CI_PROB, interval
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._curves import along_axes, intervals, mean_known
-from plausibly.plots._style import COLOURS, GREY, colour, grid, marker, new_axes, plain
+from plausibly.evaluation.comparison import metric_by_draw
+from plausibly.plots._style import COLOURS, GREY, colour, grid, marker, matrix_axes, name_ends, new_axes, plain
 
 _ALPHA = 0.13, 0.25  # of total and annotation intervals
+_MOST = 12  # classes of a confusion matrix
+_CELL = 0.62  # inches
+_HUMAN = "a further expert"
 
 
 class _Curve(NamedTuple):
@@ -191,3 +197,157 @@ def _square(ax: Axes, place: str, class_name: str | None = None) -> Axes:
     ax.legend(loc=place, frameon=False)
     grid(ax, "both")
     return ax
+
+
+def confusion_matrix(
+    results: xr.Dataset, classifier: str | None = None, most: int = _MOST, *, ax: Axes | None = None
+) -> Axes:
+    """Draw what a classifier calls the cases of each class: shares of the class, and expected numbers of cases.
+
+    Numbers are means over draws. If there are more classes than `most`, those with the largest confusions are shown,
+    and all others are one: there, it does not show which of them are confused. Cases in which a classifier gives no
+    answer are the last column.
+
+    Parameters
+    ----------
+    results
+        Results of :func:`plausibly.evaluate` with the metric ``"confusion"``.
+    classifier
+        Name of a classifier; not needed if there is only one.
+    most
+        Largest number of classes.
+    """
+    variable = along_axes(results, "confusion")
+    names = [str(name) for name in results["classifier"].values]
+    if (classifier is None and len(names) > 1) or (classifier is not None and classifier not in names):
+        said = "no classifier was chosen" if classifier is None else f"there is no classifier {classifier!r} here"
+        raise ArgumentError(f"{said}: choose from {', '.join(names)}.")
+    at = 0 if classifier is None else names.index(classifier)
+    counts = mean_known(variable.values[at]) * variable.attrs["n_cases"]
+    classes = [plain(name, 18) for name in results["true_class"].values]
+    silent = [plain(name, 18) for name in results["named_class"].values[len(classes) :]]
+    if len(classes) > most:
+        chosen = _confused(counts, most - 1)
+        counts = _with_others(counts, chosen)
+        classes = [*(classes[k] for k in chosen), f"{len(classes) - len(chosen)} others"]
+    n = len(classes)
+    ax = new_axes(ax, 2.2 + _CELL * counts.shape[1], 1.6 + _CELL * n)
+    total = counts.sum(axis=1, keepdims=True)
+    shares = np.where(total > 0, counts / np.where(total > 0, total, 1), np.nan)
+    ax.imshow(shares, cmap=matplotlib.colormaps["Blues"], vmin=0, vmax=1)
+    for (row, column), share in np.ndenumerate(shares):
+        if not np.isnan(share) and counts[row, column] >= 0.05:
+            text = f"{100 * share:.0f} %\n{_number(counts[row, column])}"
+            shade = "white" if share > 0.6 else "black"
+            ax.annotate(text, (column, row), ha="center", va="center", color=shade, fontsize=8)
+    tilted = {"rotation": 45, "ha": "right"} if n >= 4 else {"rotation": 0, "ha": "center"}
+    matrix_axes(ax, classes + silent, classes, **tilted)
+    title = "" if classifier is None else plain(names[at])
+    ax.set(xlabel="named by the classifier", ylabel="true class", title=title)
+    return ax
+
+
+def _number(count: float) -> str:
+    """Number of cases, with a decimal where it is small.
+
+    Examples
+    --------
+    >>> _number(3.14), _number(1234.5)
+    ('3.1', '1,234')
+    """
+    return f"{count:.1f}" if count < 9.95 else f"{count:,.0f}"
+
+
+def _confused(counts: Float[np.ndarray, "true named"], most: int) -> Int[np.ndarray, " class"]:
+    """Find the classes with the largest confusions, in the order of the classes."""
+    wrong = np.where(np.eye(len(counts), dtype=bool), 0, counts[:, : len(counts)])
+    pairs = np.argsort(-wrong, axis=None, kind="stable")[: most**2]
+    in_order = np.stack(np.unravel_index(pairs, wrong.shape), axis=1).ravel()
+    _, first = np.unique(in_order, return_index=True)
+    return np.sort(in_order[np.sort(first)][:most])
+
+
+def _with_others(
+    counts: Float[np.ndarray, "true named"], chosen: Int[np.ndarray, " class"]
+) -> Float[np.ndarray, "row column"]:
+    """Keep some classes, and add up all others in a row and a column, after which is that without answers."""
+    into = np.full(counts.shape[1], len(chosen))
+    into[chosen], into[len(counts) :] = np.arange(len(chosen)), len(chosen) + 1
+    found = np.zeros((len(chosen) + 1, into.max() + 1))
+    np.add.at(found, (into[: len(counts), None], into), counts)
+    return found
+
+
+def panel_curve(
+    results: xr.Dataset, limit: xr.Dataset | None = None, ci_prob: float = CI_PROB, *, ax: Axes | None = None
+) -> Axes:
+    """Draw how often each classifier, and a further expert, names the most frequent class of a panel, by its size.
+
+    At 1, and at 2, this is the agreement with an expert. Bands are intervals for new cases like these; without
+    replicates, there are none.
+
+    Parameters
+    ----------
+    results
+        Results of :func:`plausibly.evaluation.panels`.
+    limit
+        Results of :func:`plausibly.evaluate` for the same classifiers: their accuracy under the model, against the most
+        plausible class, which is the limit of very large panels. It is drawn at the right, with total intervals if
+        there are replicates, else annotation intervals.
+    ci_prob
+        Probability of the intervals.
+    """
+    if not isinstance(results, xr.Dataset) or "panel_accuracy" not in results:
+        raise ArgumentError(
+            "results must be those of pb.evaluation.panels, but they have no panel_accuracy: compute them from the "
+            "annotations and predictions."
+        )
+    names, n = results["classifier"].values.tolist(), results["n"].values
+    limits = None if limit is None else _limits(limit, names, ci_prob)
+    ax = new_axes(ax)
+    curves = [(name, results.sel(classifier=name), "panel_accuracy", colour(i)) for i, name in enumerate(names)]
+    ends = []
+    for at, (name, own, metric, shade) in enumerate([*curves, (_HUMAN, results, "human_panel", GREY)]):
+        values = own[metric].values
+        if np.isnan(values).all():
+            continue
+        style = {"color": shade, "lw": 2, "ls": "--" if name == _HUMAN else "-"}
+        ax.plot(n, values, marker=None if name == _HUMAN else marker(at), ms=5, label=name, **style)
+        if f"{metric}_total" in own:
+            lower, upper = interval(own[f"{metric}_total"].transpose("replicate", "n").values, ci_prob)
+            ax.fill_between(n, lower, upper, color=shade, alpha=0.13, lw=0)
+        last = np.flatnonzero(~np.isnan(values))[-1]
+        end = float(values[last])
+        if limits is not None and metric == "panel_accuracy":
+            mean, lower, upper = limits[name]
+            place = n[-1] + 1 + 0.12 * (at - (len(names) - 1) / 2)
+            ax.plot([float(n[last]), place], [end, mean], color=shade, lw=1, ls=":")
+            ax.plot([place, place], [lower, upper], color=shade, lw=2)
+            ax.plot([place], [mean], marker=marker(at), ms=7, mec=shade, mfc="white", mew=1.8, ls="")
+            end = mean
+        ends.append((name, end, shade))
+    name_ends(ax, ends, n[-1] + (limits is not None), 12)
+    shown = n[:: 1 + len(n) // 10].tolist()
+    ax.set_xticks(shown)
+    if limits is not None:
+        ax.set_xticks([*shown, n[-1] + 1], [*map(str, shown), "most\nplausible"])
+        ax.axvline(n[-1] + 0.5, color=GREY, lw=0.8, ls=(0, (2, 3)), zorder=1)
+    ax.set(xlabel="experts in a panel", ylabel="panels whose most frequent class is named")
+    ax.set_xlim(0.75, n[-1] + 0.25 + (limits is not None))
+    grid(ax, "y")
+    return ax
+
+
+def _limits(limit: xr.Dataset, names: list[str], ci_prob: float) -> dict[str, tuple[float, float, float]]:
+    """Accuracy of each classifier under the model: mean, lower and upper end."""
+    metric = "top1_accuracy"
+    by_draw = metric_by_draw(limit, metric)
+    if missing := sorted(set(names) - set(by_draw["classifier"].values.tolist())):
+        raise ArgumentError(f"there is no classifier {missing[0]!r} in limit: evaluate the same classifiers.")
+    total = limit.get(f"{metric}_total")
+    spread_of = by_draw if total is None or total.isnull().any() else total
+    found = {}
+    for name in names:
+        lower, upper = interval(spread_of.sel(classifier=name).values, ci_prob)
+        found[name] = float(by_draw.sel(classifier=name).mean()), float(lower), float(upper)
+    return found
