@@ -176,9 +176,8 @@ def write_curves(results: xr.Dataset, names: Mapping[str, Any], files: TablesInP
     """Write the points of curves, and confusion matrices, if there are any; return the names of the files."""
     tables: dict[str, list[pd.DataFrame]] = {CURVES: [], CONFUSION: []}
     plain = {"classifier", "class_name", "draw"}
-    for metric in [str(name) for name, of in results.items() if of.dims[-1:] == ("draw",) and {*of.dims} - plain]:
-        if "group" in results[metric].dims:
-            continue
+    ungrouped = results.drop_dims("group", errors="ignore")
+    for metric in [str(name) for name, of in ungrouped.items() if of.dims[-1:] == ("draw",) and {*of.dims} - plain]:
         table = curve_points(results, metric)
         if metric == "confusion":
             numbers = [name for name in table if name not in ("classifier", "true_class", "named_class")]

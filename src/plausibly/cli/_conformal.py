@@ -20,7 +20,6 @@ from plausibly.conformal import ConformalSweep, Coverage, conformal_coverage
 from plausibly.conformal import conformal as calibrate
 from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning
 
-THRESHOLDS, SETS, COVERAGE, FIT = "thresholds.csv", "sets.csv", "coverage.csv", "model-fit.csv"
 _BETWEEN = " | "  # classes of a set
 _DIGITS = ",.4g"
 
@@ -39,7 +38,6 @@ def conformal(
     new: Annotated[
         list[str] | None,
         options.data(
-            "--new",
             metavar="NAME=FILE",
             help="Name of a classifier and file of its predictions for new cases, whose sets are written to "
             "sets.csv. Repeat for each classifier.",
@@ -188,13 +186,13 @@ def _read_by(by: str | None, new_by: Path | None) -> tuple[Any, Any]:
 def _files(
     thresholds: pd.DataFrame, sets: pd.DataFrame | None, measured: Coverage | None, common: dict
 ) -> Iterator[tuple[str, Any]]:
-    yield THRESHOLDS, thresholds
+    yield "thresholds.csv", thresholds
     if sets is not None:
-        yield SETS, sets
+        yield "sets.csv", sets
     if measured is not None:
-        yield COVERAGE, measured.table
+        yield "coverage.csv", measured.table
         if measured.fit is not None:
-            yield FIT, measured.fit
+            yield "model-fit.csv", measured.fit
     for level, calibrated in common.items():
         yield f"thresholds-{level:g}.png", calibrated.plot()
     if measured is not None:

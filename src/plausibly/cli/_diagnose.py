@@ -19,9 +19,6 @@ from plausibly.diagnostics import shared_convergence
 from plausibly.diagnostics._verdict import STATISTICS, checks, population_verdict, table, verdict, worst
 from plausibly.posterior import model_of, opened
 
-TABLE, OVERVIEW, CHAINS = "diagnostics.csv", "convergence.png", "chains.png"
-RELIABILITIES = "reliabilities.csv"
-SHARED, ANNOTATORS, CONFUSIONS = "shared.csv", "annotators.csv", "confusions.csv"
 _DIGITS = {"r_hat": ".3f", "ess_bulk": ",.0f", "ess_tail": ",.0f", "n_diverging": ",.0f"}
 _DIGITS |= {"e_bfmi": ".2f", "at_max_depth": ".0%"}
 _FORMATS = {words: _DIGITS[name] for name, words in STATISTICS.items()}
@@ -71,16 +68,16 @@ def _shown(diagnostics: xr.Dataset, named: list[str], shared: xr.Dataset | None)
 def _files(
     source: Posterior, diagnostics: xr.Dataset, named: list[str], shared: xr.Dataset | None
 ) -> Iterator[tuple[str, Any]]:
-    yield TABLE, table(diagnostics)
+    yield "diagnostics.csv", table(diagnostics)
     if named:
-        yield OVERVIEW, plots.convergence_overview(diagnostics)
-        yield CHAINS, plots.worst_chains(source, named)
+        yield "convergence.png", plots.convergence_overview(diagnostics)
+        yield "chains.png", plots.worst_chains(source, named)
     if shared is not None:
-        yield RELIABILITIES if "reliability_convergence" in to_groups(source) else SHARED, table(shared)
+        yield "reliabilities.csv" if "reliability_convergence" in to_groups(source) else "shared.csv", table(shared)
     if "assumes" in source.attrs:
-        yield ANNOTATORS, annotator_accuracies(source)
+        yield "annotators.csv", annotator_accuracies(source)
         if "confusion" in source["posterior"]:
-            yield CONFUSIONS, annotator_confusions(source)
+            yield "confusions.csv", annotator_confusions(source)
 
 
 def _checks(rows: pd.DataFrame, title: str) -> ScreenTable:

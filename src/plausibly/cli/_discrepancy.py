@@ -111,12 +111,7 @@ def discrepancy(
 
 def _as_label(positive: str | None, labels: Labels) -> object:
     """Read a label that was given as text as the labels were."""
-    if positive is None or not labels.is_numeric:
-        return positive
-    try:
-        return float(positive)
-    except ValueError:
-        return positive
+    return positive if positive is None or not labels.is_numeric else options.number_or_text(positive)
 
 
 def _shown(compared: Discrepancy, frame: pd.DataFrame, ci_prob: float, margin: float) -> Iterator[ScreenTable | str]:

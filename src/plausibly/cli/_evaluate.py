@@ -38,10 +38,14 @@ from plausibly.cli._output import (
     speaker,
     writing,
 )
-from plausibly.cli._report_sections import measure_sets, plan_labels
+from plausibly.conformal import Coverage, conformal_coverage
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._evidence_checks import check_fresh
 from plausibly.evaluation._limits import cautions
+from plausibly.planning import Plan as LabelPlan
+from plausibly.planning import can_plan
+from plausibly.planning import plan as make_plan
+from plausibly.posterior import opened
 from plausibly.report import (
     accuracies,
     agreement,
@@ -54,12 +58,16 @@ from plausibly.report import (
     rests_on,
 )
 from plausibly.report._label_metrics import truths
-from plausibly.report._tables import checks_failed
-from plausibly.sweeps import Folder, Plan, Sweep
+from plausibly.report._tables import checks_failed, headline_metrics
+from plausibly.sweeps import Folder, Plan, Sweep, posterior_name
 
 OF_MODELS = "ties", "mode", "unranked", "concentration"  #: options after which models are as published
 OF_SAMPLES = "prior_kappa", "prior", "draws", "chains", "warmup", "k"  #: further options that only models have
 METRICS, CERTAINTY, GROUPS, REPORT = "metrics.csv", "certainty.csv", "groups.csv", "report.html"
+ALPHA, SPLITS = 0.1, 20  #: of the sets in the report
+LEAST, MOST = 40, 2**24  #: cases, and scores of a classifier, between which sets are measured
+BUDGET = 100  #: labels of the plan in the report
+MOST_PLANNED = 20_000  #: cases up to which the report has a plan
 
 
 @dataclass
@@ -87,7 +95,6 @@ class ModelChoice:
     fresh_labels: Annotated[
         Path | None,
         options.data(
-            "--fresh-labels",
             metavar="FILE",
             help="Further annotations of some cases, chosen at random, by people that the classifiers have not learned "
             "from; any format of annotations. Less agreement with them than with the others: a classifier has seen "
@@ -246,6 +253,43 @@ def run(
         )
         report(swept, out / REPORT, sources, **linked, conformal=sets.result, plan=further.result, progress=not quiet)
     return swept
+
+
+def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> Coverage | None:
+    """Measure sets under the run that stands for the sweep; None where they are too few, or some are not annotated."""
+    n_cases, n_classes = plan.annotations.n_cases, plan.annotations.n_classes
+    if not plan.predictions or n_cases < LEAST or n_cases * n_classes > MOST or not plan.annotations.per_case.all():
+        return None
+    source = kept_posterior(folder, lead(swept).label)
+    options = {"alpha": ALPHA, "splits": SPLITS, "seed": plan.seed, "progress": progress}
+    return None if source is None else conformal_coverage(source, plan.predictions, **options)
+
+
+def plan_labels(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> LabelPlan | None:
+    """Plan a hundred labels; None where it cannot be known what they are worth.
+
+    That is without classifiers, with one that must have seen the labels, for many or unannotated cases, and for some
+    models.
+    """
+    seen = checks_failed(swept, "ceiling")
+    if seen or not plan.predictions or plan.annotations.n_cases > MOST_PLANNED or not plan.annotations.per_case.all():
+        return None
+    runs = [lead(swept), *swept.runs]
+    sources = [source for run in runs if (source := kept_posterior(folder, run.label)) is not None]
+    for source in sources:
+        with opened(source) as posterior:
+            if can_plan(posterior):
+                metric = headline_metrics(swept)[0]
+                return make_plan(
+                    posterior, plan.predictions, metric=metric, budget=BUDGET, seed=plan.seed, progress=progress
+                )
+    return None
+
+
+def kept_posterior(folder: Folder, label: str) -> Path | None:
+    """Where the posterior of a run is kept, if it is."""
+    paths = [folder.path / posterior_name(label, in_shards=in_shards) for in_shards in (False, True)]
+    return next((path for path in paths if path.exists()), None)
 
 
 def _observed_and_models(

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 data, modelling, sampling, measure = (
     partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Models", "Sampling", "Measure")
 )
-BreakTies = Literal["order", "random"]
 
 
 def _annotations(tables: str):
@@ -36,7 +35,6 @@ LabelsFile = Annotated[
 LabelPredictions = Annotated[
     list[str] | None,
     data(
-        "--predictions",
         metavar="NAME=FILE",
         help="Name of a model and table of its labels (case, label). Repeat for each.",
     ),
@@ -44,7 +42,6 @@ LabelPredictions = Annotated[
 LabelClusters = Annotated[
     str | None,
     data(
-        "--clusters",
         metavar="COLUMN",
         help="Column of the clusters to resample, such as patients. By default every case is its own cluster.",
     ),
@@ -61,26 +58,20 @@ OptionalFolder = Annotated[
     Path | None,
     typer.Option("--out", metavar="FOLDER", help="Folder for tables and figures. By default none are written."),
 ]
-ResultsFolder = Annotated[
-    Path, typer.Option("--out", metavar="FOLDER", help="Folder for the results; created if needed.")
-]
+ResultsFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the results; created if needed.")]
 IntervalWidth = Annotated[float, typer.Option("--ci-prob", help="Probability of the intervals.")]
 ClassesFile = Annotated[Path | None, data("--classes", metavar="FILE", help="Class names, one per line.")]
 Choices = Annotated[
     Literal["all", "shown"] | None,
     data(
-        "--choices",
         help="What annotators chose from. Annotations that look like comparisons of pairs are refused unless all says "
         "that annotators chose from all classes; shown is not available yet.",
     ),
 ]
-RisksFile = Annotated[
-    Path | None, data("--risks", metavar="FILE", help="Risk of each class (0, 1 or 2), one per line.")
-]
+RisksFile = Annotated[Path | None, data(metavar="FILE", help="Risk of each class (0, 1 or 2), one per line.")]
 PredictionFiles = Annotated[
     list[str] | None,
     data(
-        "--predictions",
         metavar="NAME=FILE",
         help="Name of a classifier and file of its predictions, cases × classes, or names of classes in one column "
         "called prediction (.npy, .csv, .txt, .parquet). Repeat for each classifier.",
@@ -89,35 +80,17 @@ PredictionFiles = Annotated[
 LogitsOption = Annotated[
     list[str] | None,
     data(
-        "--logits",
         metavar="NAME",
         help="Classifier whose predictions are logits, or all; they become probabilities by a softmax over classes (a "
         "single column by a sigmoid) before anything else. Repeat for each.",
     ),
 ]
-Extra = Annotated[
-    Literal["refuse", "ignore", "include"],
-    data(
-        "--extra",
-        help="What to do with predictions of cases that are not annotated: refuse or ignore them, or evaluate on these "
-        "cases, too (include). The annotated cases must then have been chosen at random, or by the predictions.",
-    ),
-]
 Clusters = Annotated[
     str | None,
     data(
-        "--clusters",
         metavar="COLUMN|FILE",
         help="Cluster of each case for the bootstrap, such as the patient: a column of the annotations, or a table "
         "with the columns case and cluster. By default every case is its own cluster.",
-    ),
-]
-By = Annotated[
-    str | None,
-    data(
-        metavar="COLUMN|FILE,…",
-        help="Columns that group the cases, such as site; results are also reported for each group. Give columns of "
-        "the annotations, or tables with a column named case.",
     ),
 ]
 Intersections = Annotated[
@@ -127,15 +100,13 @@ Replicates = Annotated[int | None, typer.Option(min=0, help="Number of bootstrap
 Lengths = Annotated[
     str | None,
     typer.Option(
-        "--k",
         metavar="K1,K2",
         help="Values of k for the top-k metrics. By default 1, 2 and 3, or only those below the number of classes.",
     ),
 ]
 BreakTiesOption = Annotated[
-    BreakTies,
+    Literal["order", "random"],
     typer.Option(
-        "--break-ties",
         help="How to break ties between predictions or between plausibilities: by class order or at random.",
     ),
 ]
@@ -144,7 +115,6 @@ Fresh = Annotated[bool, typer.Option("--fresh", help="Sample again instead of re
 Dask = Annotated[
     str | None,
     sampling(
-        "--dask",
         metavar="ADDRESS",
         help="Address of the Dask scheduler to compute on, such as tcp://10.0.0.1:8786.",
     ),
@@ -211,7 +181,14 @@ class SweptData(AnnotatedData):
 class EvaluatedData(SweptData):
     """The same, and groups of cases to report by."""
 
-    by: By = None
+    by: Annotated[
+        str | None,
+        data(
+            metavar="COLUMN|FILE,…",
+            help="Columns that group the cases, such as site; results are also reported for each group. Give columns "
+            "of the annotations, or tables with a column named case.",
+        ),
+    ] = None
     intersections: Intersections = False
 
     def sources(self, further: dict[str, Path | None]) -> dict[str, str]:
@@ -299,7 +276,13 @@ class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
 
     k: Lengths = None
     logits: LogitsOption = None
-    extra: Extra = "refuse"
+    extra: Annotated[
+        Literal["refuse", "ignore", "include"],
+        data(
+            help="What to do with predictions of cases that are not annotated: refuse or ignore them, or evaluate on "
+            "these cases, too (include). The annotated cases must then have been chosen at random, or by the predictions.",
+        ),
+    ] = "refuse"
     break_ties: BreakTiesOption = "order"
     replicates: Replicates = None
     seed: Seed = 0
@@ -318,7 +301,6 @@ class MetricOptions:
     metrics: Annotated[
         str | None,
         measure(
-            "--metrics",
             metavar="NAME,…",
             help="Metrics, such as auroc, sensitivity, sensitivity_at_specificity_0.9, brier or net_benefit_0.2; or "
             "groups of them: binary, classes, probability, distribution, ordered, curves; usual, the default, is what "
@@ -328,7 +310,6 @@ class MetricOptions:
     metric: Annotated[
         list[Path] | None,
         measure(
-            "--metric",
             metavar="FILE",
             help="Python file of a metric of your own, which ends with metric = pb.metrics.SumMetric(…) or "
             "pb.metrics.OrderMetric(…), or a function of a case's scores and truth; it is named after the file. Repeat "
@@ -346,7 +327,6 @@ class MetricOptions:
     truth: Annotated[
         Literal["most-plausible", "annotator", "panel"],
         measure(
-            "--truth",
             help="What classifiers are compared with: the most plausible class of every draw, what one expert would "
             "say (annotator), or what several would decide (panel). With the latter two, no model is fitted.",
         ),
@@ -357,7 +337,6 @@ class MetricOptions:
     positive: Annotated[
         str | None,
         measure(
-            "--positive",
             metavar="CLASS",
             help="Class that --metrics take all others together against, and of which a single column of predictions "
             "is the probability. By default the second of two.",
@@ -366,7 +345,6 @@ class MetricOptions:
     threshold_from: Annotated[
         Path | None,
         measure(
-            "--threshold-from",
             metavar="FILE",
             help="Annotations of other cases, with rows in the same predictions, on which the threshold of each "
             "classifier is chosen, against what one expert would say (or --truth panel).",
@@ -375,7 +353,6 @@ class MetricOptions:
     threshold_at: Annotated[
         str | None,
         measure(
-            "--threshold-at",
             metavar="NAME=VALUE",
             help="What the threshold of --threshold-from has there: specificity, sensitivity or net_benefit. By "
             "default specificity=0.9.",
@@ -476,6 +453,14 @@ def parse_numbers(text: str, what: str, such_as: str, kind: type[float] | type[i
         raise ArgumentError(
             f"{what} must be {numbers} separated by commas, but {text!r} was given: write for example {such_as}."
         ) from None
+
+
+def number_or_text(text: str) -> float | str:
+    """Read a number if it is one."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def parse_prior(text: str | None) -> list[float] | None:

@@ -17,7 +17,6 @@ from plausibly.errors import ArgumentError
 from plausibly.planning import Plan
 from plausibly.planning import plan as make_plan
 
-PLAN, FORECAST, FIGURE, TASKS = "plan.csv", "forecast.csv", "forecast.png", "tasks.json"
 _MOST = 10  # cases to print
 
 
@@ -54,14 +53,11 @@ def plan(
     ] = 100,
     costs: Annotated[
         Path | None,
-        options.data(
-            "--costs", metavar="FILE", help="Table with the columns case and cost. By default every label costs 1."
-        ),
+        options.data(metavar="FILE", help="Table with the columns case and cost. By default every label costs 1."),
     ] = None,
     annotators: Annotated[
         str | None,
         options.data(
-            "--annotators",
             metavar="FILE|inferred",
             help="Table with the columns annotator, reliability and optionally cost; or inferred, for the "
             "reliabilities stored in the posterior.",
@@ -78,7 +74,6 @@ def plan(
     task_data: Annotated[
         Path | None,
         options.data(
-            "--task-data",
             metavar="FILE",
             help="Table with a column named case, plus columns to add to the Label Studio tasks, such as image.",
         ),
@@ -135,10 +130,10 @@ def _shown(planned: Plan) -> Iterator[ScreenTable]:
 
 
 def _files(planned: Plan, tasks: str) -> Iterator[tuple[str, Any]]:
-    yield PLAN, planned.chosen
-    yield FORECAST, planned.forecast
-    yield FIGURE, planned.plot()
-    yield TASKS, tasks
+    yield "plan.csv", planned.chosen
+    yield "forecast.csv", planned.forecast
+    yield "forecast.png", planned.plot()
+    yield "tasks.json", tasks
 
 
 def _table(path: Path) -> pd.DataFrame:

@@ -101,7 +101,9 @@ def reliability(
     read = Labels.of(labels, columns=() if confidence is None else (confidence,), optional=(COLUMN,))
     given: dict[str, Any] = {"confidence": confidence, "chance": chance, "scale": parse_scale(scale)}
     given |= {"n_classes": classes, "wrong_labels": wrong_labels, "progress": not output.quiet}
-    result = weighted_reliability(read, competence=_competence(competence), truth=truth, seed=seed, **given, **sampler)
+    result = weighted_reliability(
+        read, competence=options.number_or_text(competence), truth=truth, seed=seed, **given, **sampler
+    )
     frame = result.to_frame(ci_prob, replicates, seed, progress=not output.quiet)
     frame["fleiss_kappa"] = fleiss_kappa(read)
     if len(read.annotators) == 2:
@@ -134,16 +136,6 @@ def parse_scale(text: str | None) -> dict[str, float] | tuple[float, float] | No
             f"--scale must be LOW,HIGH or LEVEL=CONFIDENCE,…, but {text!r} was given: write for example 1,5."
         ) from None
     return low, high
-
-
-def _competence(text: str) -> Any:
-    """Tell a name from a number from a file."""
-    if text in NAMES:
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def _alpha(labels: Labels) -> float | None:

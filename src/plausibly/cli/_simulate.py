@@ -46,7 +46,8 @@ def simulate(
     graded = options.parse_numbers(qualities, "--qualities", "0.9,0.6")
     names = write_simulation(out, cases, classes, reliability, graded, seed)
     if not quiet:
-        say(f"Wrote {', '.join(written(names))} to {out}. To evaluate:")
+        files = [ANNOTATIONS, CLASSES, RISKS, *(f"predictions-{name}.csv" for name in names), TRUTH]
+        say(f"Wrote {', '.join(files)} to {out}. To evaluate:")
     say(evaluation_command(out, names))
 
 
@@ -69,11 +70,6 @@ def write_simulation(
         table.insert(0, "case", annotations.cases)
         write_table(table, out / f"predictions-{name}.csv")
     return list(classifiers)
-
-
-def written(names: list[str]) -> list[str]:
-    """Names of the files of a simulation."""
-    return [ANNOTATIONS, CLASSES, RISKS, *(f"predictions-{name}.csv" for name in names), TRUTH]
 
 
 def evaluation_command(folder: Path, names: list[str], *more: str) -> str:

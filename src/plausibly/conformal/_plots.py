@@ -8,7 +8,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from plausibly.plots._simplex import CORNERS, draw_frame
+from plausibly.plots._plausibilities import CORNERS, draw_frame
 from plausibly.plots._style import GREY, colour, grid, marker, name_rows, new_axes, new_figure, plain
 
 if TYPE_CHECKING:

@@ -1,7 +1,11 @@
 from ._agreement import agreement_heatmap as agreement_heatmap
 from ._agreement import agreement_histogram as agreement_histogram
 from ._agreement import agreement_histograms as agreement_histograms
+from ._agreement import annotator_abilities as annotator_abilities
 from ._agreement import annotator_heatmap as annotator_heatmap
+from ._agreement import annotator_reliabilities as annotator_reliabilities
+from ._agreement import nomogram as nomogram
+from ._agreement import reliability_by_case as reliability_by_case
 from ._by_draw import better_matrix as better_matrix
 from ._by_draw import metric_by_group as metric_by_group
 from ._by_draw import metric_histogram as metric_histogram
@@ -25,8 +29,8 @@ from ._curves import roc_curve as roc_curve
 from ._discrepancy import discrepancy_by_threshold as discrepancy_by_threshold
 from ._discrepancy import discrepancy_curves as discrepancy_curves
 from ._discrepancy import discrepancy_ratios as discrepancy_ratios
-from ._judgement import judgement as judgement
-from ._judgement import judgement_by_group as judgement_by_group
+from ._discrepancy import judgement as judgement
+from ._discrepancy import judgement_by_group as judgement_by_group
 from ._model_checks import predictive_checks as predictive_checks
 from ._model_checks import prior_sensitivities as prior_sensitivities
 from ._model_checks import prior_sensitivity as prior_sensitivity
@@ -34,8 +38,4 @@ from ._model_checks import replicate_histogram as replicate_histogram
 from ._model_comparison import model_comparison as model_comparison
 from ._plausibilities import plausibilities as plausibilities
 from ._plausibilities import score_density as score_density
-from ._simplex import simplex as simplex
-from ._weighted_reliability import annotator_abilities as annotator_abilities
-from ._weighted_reliability import annotator_reliabilities as annotator_reliabilities
-from ._weighted_reliability import nomogram as nomogram
-from ._weighted_reliability import reliability_by_case as reliability_by_case
+from ._plausibilities import simplex as simplex

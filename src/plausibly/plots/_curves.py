@@ -179,13 +179,10 @@ def _with_area(results: xr.Dataset, metric: str, name: str, class_name: str | No
     """Name of a curve, with the mean of the area below it if that is known."""
     if metric not in results:
         return plain(name, 24)
-    area = results[metric]
-    if "class_name" in area.dims:
+    own = {"classifier": name}
+    if "class_name" in results[metric].dims:
         own = {"classifier": name, "class_name": class_name} if class_name else {"class_name": name}
-        area = area.sel(own)
-    else:
-        area = area.sel(classifier=name)
-    return f"{plain(name, 24)} ({float(area.mean()):.2f})"
+    return f"{plain(name, 24)} ({float(results[metric].sel(own).mean()):.2f})"
 
 
 def _title(class_name: str | None) -> str:
@@ -236,8 +233,9 @@ def confusion_matrix(
     shares = np.where(total > 0, counts / np.where(total > 0, total, 1), np.nan)
     ax.imshow(shares, cmap=matplotlib.colormaps["Blues"], vmin=0, vmax=1)
     for (row, column), share in np.ndenumerate(shares):
-        if not np.isnan(share) and counts[row, column] >= 0.05:
-            text = f"{100 * share:.0f} %\n{_number(counts[row, column])}"
+        count = counts[row, column]
+        if not np.isnan(share) and count >= 0.05:
+            text = f"{100 * share:.0f} %\n" + (f"{count:.1f}" if count < 9.95 else f"{count:,.0f}")
             shade = "white" if share > 0.6 else "black"
             ax.annotate(text, (column, row), ha="center", va="center", color=shade, fontsize=8)
     tilted = {"rotation": 45, "ha": "right"} if n >= 4 else {"rotation": 0, "ha": "center"}
@@ -245,17 +243,6 @@ def confusion_matrix(
     title = "" if classifier is None else plain(names[at])
     ax.set(xlabel="named by the classifier", ylabel="true class", title=title)
     return ax
-
-
-def _number(count: float) -> str:
-    """Number of cases, with a decimal where it is small.
-
-    Examples
-    --------
-    >>> _number(3.14), _number(1234.5)
-    ('3.1', '1,234')
-    """
-    return f"{count:.1f}" if count < 9.95 else f"{count:,.0f}"
 
 
 def _confused(counts: Float[np.ndarray, "true named"], most: int) -> Int[np.ndarray, " class"]:

@@ -20,13 +20,7 @@ _COLUMNS = ["top_class", "top_plausibility", "expected_entropy", "mutual_informa
 
 
 def of_prior(share: Float[ArrayLike, " case"]) -> Bool[np.ndarray, " case"]:
-    """Whether the prior counts at least as much as the annotations; not where its share is unknown.
-
-    Examples
-    --------
-    >>> of_prior([0.49, 0.5, 0.6, np.nan]).tolist()
-    [False, True, True, False]
-    """
+    """Whether the prior counts at least as much as the annotations; not where its share is unknown."""
     return np.asarray(share) >= 0.5 - 1e-6  # a half, in single precision
 
 

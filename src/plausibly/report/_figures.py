@@ -1,5 +1,6 @@
 """The figures of the report, each with a caption that says how to read it."""
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,14 +17,16 @@ from plausibly._progress import Progress
 from plausibly.aggregation import are_shares, learns
 from plausibly.evaluation._freed_shape import METRIC
 from plausibly.evaluation._truth import truth_in_words
+from plausibly.metrics import METRICS
 from plausibly.plots._convergence import shown_statistics
 from plausibly.plots._words import capitalised, metric_name
 from plausibly.posterior import case_names
 from plausibly.report._label_metrics import best_classifiers, truths
 from plausibly.report._svg import PANEL, fill, to_uri
 from plausibly.report._tables import (
+    SAME_AS_ACCURACY,
     checks_failed,
-    distinct_metrics,
+    headline,
     headline_metrics,
     lead,
     representative,
@@ -39,6 +42,9 @@ _PANEL = 4.8  # inches; two panels fill a page
 _FEW_CLASSES = 6  # of which two confusion matrices stand side by side
 _MOST_CURVES = 7  # of classes in one figure
 _MOST_RUNS = 3  # whose chains are shown
+MOST_PLACED = 12  #: classifiers in the figure of the first screen
+_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
+_INTERVALS = 5  # between ticks, at most
 
 _NEW = "Bands and bars are 94 % intervals for new cases like these."
 _BANDS = "Light bands and bars are 94 % total intervals, for new cases like these; dark ones, for these cases."
@@ -66,15 +72,13 @@ _CURVES = {
     ),
 }
 
-Panel = tuple[str, Callable]  # a title, which may be empty, and a function that draws into ``ax``
-
 
 @dataclass(frozen=True)
 class Picture:
     """A figure of the report."""
 
     section: str  # one of SECTIONS
-    panels: Sequence[Any]  # side by side where there is room: before they are drawn, Panel, then data URIs
+    panels: Sequence[Any]  # side by side: titles or "", with functions that draw into ``ax``; then data URIs
     height: float  # inches
     alt: str  # description for readers who cannot see it
     caption: str  # how to read it
@@ -259,8 +263,9 @@ def _by_reliability(swept: Sweep) -> Iterator[Picture]:
             limits=(low - margin, high + margin),
             wide=len(swept.classifiers) > MANY,
         )
-    found = set.intersection(*(set(run.results.data_vars) for run in swept.runs))
-    others = [metric for metric in distinct_metrics(sizes(swept.runs[0])) if metric in found and metric not in main]
+    found = set.intersection(*(set(run.results.data_vars) for run in swept.runs)) - {*SAME_AS_ACCURACY, *main}
+    of_lists = (f"top{size}_{name}" for size in sizes(swept.runs[0]) for name in METRICS)
+    others = [metric for metric in of_lists if metric in found]
     if others:
         yield Picture(
             "reliability",
@@ -382,3 +387,43 @@ def _chains(swept: Sweep) -> Iterator[Picture]:
             "ranks of each chain's draws among all draws: flat if the chains agree, tilted if one differs.",
             folded=not failing,
         )
+
+
+def first_figure(swept: Sweep) -> dict[str, Any] | None:
+    """Place the accuracies of the classifiers under the run that represents all, the best first.
+
+    ``metric``; ``rows``, each with the classifier, the numbers of the main table (``mean``, ``lower``, ``voted``, …) and
+    ``at``, the positions of these numbers in percent of the width of the axis; ``ticks``, each a position and its label;
+    ``more``, the number of classifiers left out. None without classifiers.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "a", "b"]] * 4)
+    >>> predictions = {"A": [[0.2, 0.8]] * 4, "B": [[0.9, 0.1]] * 4}
+    >>> swept = pb.sweep(annotations, predictions, {"majority-vote": None}, progress=False)
+    >>> first_figure(swept)["ticks"]
+    [(0.0, '0 %'), (25.0, '25 %'), (50.0, '50 %'), (75.0, '75 %'), (100.0, '100 %')]
+    """
+    if not swept.classifiers:
+        return None
+    run = lead(swept)
+    metric = headline_metrics(swept)[0]
+    table = headline(swept, [run])
+    names = ("mean", "lower", "upper", "total_lower", "total_upper", "voted")
+    rows = [
+        {"classifier": row["classifier"]} | {name: float(row[f"{metric}_{name}"]) for name in names}
+        for row in table.head(MOST_PLACED).to_dict("records")
+    ]
+    values = np.array([[row[name] for name in names] for row in rows])
+    least, most = float(np.nanmin(values)), float(np.nanmax(values))
+    step = next((step for step in _STEPS if (most - least) / step <= _INTERVALS - 1), _STEPS[-1])
+    first, last = math.floor(least / step + 1e-9), math.ceil(most / step - 1e-9)
+    last = max(last, first + 1)
+
+    def place(value: float) -> float:
+        return round(100 * (value / step - first) / (last - first), 2)
+
+    for row in rows:
+        row["at"] = {name: place(row[name]) for name in names if not math.isnan(row[name])}
+    ticks = [(place(tick * step), f"{100 * tick * step:.0f} %") for tick in range(first, last + 1)]
+    return {"metric": metric, "rows": rows, "ticks": ticks, "more": len(table) - len(rows)}

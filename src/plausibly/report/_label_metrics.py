@@ -92,7 +92,7 @@ def groups_of_classes(swept: Sweep, column: str) -> dict[str, pd.DataFrame]:
     shown = {"Group": first["group"], "Cases": [f"{n:,}{flag}" for n, flag in zip(first["n_cases"], few, strict=True)]}
     shown |= {"Classifier": first["classifier"]} if len(swept.classifiers) > 1 else {}
     for name, table in tables.items():
-        shown[_heading(name)] = intervals(table)
+        shown[capitalised(metric_name(name))] = intervals(table)
     ordered = pd.DataFrame(shown).sort_values("Group", kind="stable", ignore_index=True)
     return {f"By {column}, against {truth_in_words(found[0].attrs)} [{_NEW}]": ordered}
 
@@ -196,7 +196,7 @@ def _of_all(swept: Sweep, results: xr.Dataset) -> pd.DataFrame:
     elsewhere = [str(name) for name in results if str(name) in rows.index and _AT_PREVALENCE.match(str(name))]
     wanted = [*OF_TWO, *elsewhere] if "positive" in results.attrs else _OF_MORE
     for metric in (metric for metric in wanted if metric in rows.index):
-        shown[_heading(metric)] = intervals(rows.loc[metric].loc[names], TOTAL)
+        shown[capitalised(metric_name(metric))] = intervals(rows.loc[metric].loc[names], TOTAL)
     return pd.DataFrame(shown)
 
 
@@ -233,7 +233,7 @@ def _by_class(results: xr.Dataset, name: str) -> pd.DataFrame:
     order = np.argsort(-numbers.mean(axis=-1), kind="stable")[:MOST_CLASSES]
     shown = {"Class": classes[order], "Expected cases": [expected(numbers[at], noise[at]) for at in order]}
     for metric in _BY_CLASS:
-        shown[_heading(metric)] = intervals(table.loc[metric].loc[classes[order]], TOTAL)
+        shown[capitalised(metric_name(metric))] = intervals(table.loc[metric].loc[classes[order]], TOTAL)
     return pd.DataFrame(shown)
 
 
@@ -261,7 +261,3 @@ def _expected(
     if abs(upper - lower) < _ROUNDING:
         lower = upper = np.nan
     return value_and_interval(draws.mean(), lower, upper, digits=1)
-
-
-def _heading(metric: str) -> str:
-    return capitalised(metric_name(metric))

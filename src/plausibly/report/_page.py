@@ -24,16 +24,13 @@ from plausibly.report._ambiguity import (
     need_labels,
     of_prior,
 )
-from plausibly.report._by_group import results_by_group
-from plausibly.report._cases import undecided
-from plausibly.report._clear_cases import clear_cases
+from plausibly.report._by_group import results_by_group, what_cases_share
+from plausibly.report._cases import clear_cases, undecided
 from plausibly.report._environment import template, write_page
 from plausibly.report._extras import extras
-from plausibly.report._figures import MANY, SECTIONS, drawn, undrawn
-from plausibly.report._first_figure import first_figure
+from plausibly.report._figures import MANY, SECTIONS, drawn, first_figure, undrawn
 from plausibly.report._label_metrics import of_classes
 from plausibly.report._references import references
-from plausibly.report._shared import what_cases_share
 from plausibly.report._summary import attainable, next_steps, sentences
 from plausibly.report._tables import (
     MOST_ROWS,
@@ -201,15 +198,8 @@ def report(
     >>> swept = pb.sweep(annotations, predictions, {"majority-vote": None}, progress=False)
     >>> report(swept, "report.html", checks="Not checked yet.")
     """
-    further = {
-        "comparison": comparison,
-        "checks": checks,
-        "sensitivity": sensitivity,
-        "conformal": conformal,
-        "plan": plan,
-        "audit": audit,
-        "certainty": certainty,
-    }
+    further = {"comparison": comparison, "checks": checks, "sensitivity": sensitivity, "conformal": conformal}
+    further |= {"plan": plan, "audit": audit, "certainty": certainty}
     write_page(render(swept, sources, **further, progress=progress), path)
 
 

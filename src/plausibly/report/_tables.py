@@ -249,19 +249,13 @@ def convergence_table(runs: Sequence[Run]) -> pd.DataFrame:
             "ess_bulk": float(found["ess_bulk"].min()),
             "ess_tail": float(found["ess_tail"].min()),
             "n_diverging": int(found["n_diverging"].sum()) if "n_diverging" in found else 0,
-            "e_bfmi": _least(found, "e_bfmi"),
+            "e_bfmi": float(found["e_bfmi"].min()) if "e_bfmi" in found else np.nan,
             "not_converged": int((~found["converged"].values).sum()),
         }
         for label, found in judged
         if found is not None and "r_hat" in found
     ]
     return pd.DataFrame(rows)
-
-
-def _least(found: xr.Dataset, name: str) -> float:
-    """Least value of the cases that have one."""
-    values = found[name].values if name in found else np.empty(0)
-    return float(np.nanmin(values)) if np.isfinite(values).any() else np.nan
 
 
 def not_converged_table(runs: Sequence[Run]) -> pd.DataFrame:
@@ -297,16 +291,3 @@ def with_experts(
             ends = interval(replicates.reshape(-1, len(values)), CI_PROB)
         shown[name] = [value_and_interval(*value) for value in zip(values, *ends, strict=True)]
     return shown
-
-
-def distinct_metrics(found: Sequence[int]) -> list[str]:
-    """Names of all metrics but those that coincide for lists of length one.
-
-    Examples
-    --------
-    >>> distinct_metrics([1, 2])
-    ['top1_accuracy', 'top1_coverage',
-     'top2_accuracy', 'top2_set_accuracy', 'top2_overlap', 'top2_average_overlap',
-     'top2_coverage', 'top2_kendall_tau', 'top2_spearman_footrule']
-    """
-    return [name for size in found for metric in METRICS if (name := f"top{size}_{metric}") not in SAME_AS_ACCURACY]
