@@ -280,7 +280,8 @@ class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
         Literal["refuse", "ignore", "include"],
         data(
             help="What to do with predictions of cases that are not annotated: refuse or ignore them, or evaluate on "
-            "these cases, too (include). The annotated cases must then have been chosen at random, or by the predictions.",
+            "these cases, too (include). The annotated cases must then have been chosen at random, or by the "
+            "predictions.",
         ),
     ] = "refuse"
     break_ties: BreakTiesOption = "order"

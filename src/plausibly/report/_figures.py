@@ -392,9 +392,9 @@ def _chains(swept: Sweep) -> Iterator[Picture]:
 def first_figure(swept: Sweep) -> dict[str, Any] | None:
     """Place the accuracies of the classifiers under the run that represents all, the best first.
 
-    ``metric``; ``rows``, each with the classifier, the numbers of the main table (``mean``, ``lower``, ``voted``, …) and
-    ``at``, the positions of these numbers in percent of the width of the axis; ``ticks``, each a position and its label;
-    ``more``, the number of classifiers left out. None without classifiers.
+    ``metric``; ``rows``, each with the classifier, the numbers of the main table (``mean``, ``lower``, ``voted``, …)
+    and ``at``, the positions of these numbers in percent of the width of the axis; ``ticks``, each a position and its
+    label; ``more``, the number of classifiers left out. None without classifiers.
 
     Examples
     --------
