@@ -177,23 +177,19 @@ def values_by_draw(
     if function is not None:
         over_draws = jax.vmap(function, in_axes=(None, 1))
         return lax.map(lambda scores: jax.vmap(over_draws, in_axes=(0, 1))(scores, every), given["scores"])
-    declared = METRICS[metric]
+    declared, predicted = METRICS[metric], given["predicted"]
     if declared.of_masses:
-        table, places = _of_listed(block, given, every)
+        truth, places = _of_listed(block, given, every)
+    else:
+        truth, places = rank_block(block, k, n_classes, break_ties), predicted
 
-        def covered(of: tuple[Array, Array]) -> Float[Array, "case draw"]:
-            predicted, place = of
-            masses = _at(table, place)
-            return declared.value(lambda j: declared.count(predicted[:j, :, None], masses[:j]), k)
+    def compared(of: tuple[Array, Array]) -> Float[Array, "case draw"]:
+        listed, place = of
+        other = _at(truth, place) if declared.of_masses else truth
+        values = declared.value(lambda j: declared.count(listed[:j, :, None], other[:j]).astype(jnp.float32), k)
+        return jnp.broadcast_to(values, block.values.shape[1:])
 
-        return lax.map(covered, (given["predicted"], places))
-    lists = rank_block(block, k, n_classes, break_ties)
-
-    def counted(predicted: Int[Array, "place case"]) -> Float[Array, "case draw"]:
-        values = declared.value(lambda j: declared.count(predicted[:j, :, None], lists[:j]).astype(jnp.float32), k)
-        return jnp.broadcast_to(values, lists.shape[1:])
-
-    return lax.map(counted, given["predicted"])
+    return lax.map(compared, (predicted, places))
 
 
 def _bootstrap_weights(given, draw, rounds) -> Float[Array, "round case draw"]:

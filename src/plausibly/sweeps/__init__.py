@@ -7,7 +7,6 @@ reads and checks everything before anything is computed. Then, for each run, it 
 """
 
 from plausibly.sweeps._make import KEPT_CASES as KEPT_CASES
-from plausibly.sweeps._make import KEPT_CHAINS as KEPT_CHAINS
 from plausibly.sweeps._plan import Folder as Folder
 from plausibly.sweeps._plan import Plan as Plan
 from plausibly.sweeps._runs import STATISTICS as STATISTICS
