@@ -58,9 +58,8 @@ def read_models(predictions: Any, labels: Labels, needed: np.ndarray, column: st
 
 
 def _read(source: Any, labels: Labels, needed: np.ndarray, column: str) -> Predictions:
-    in_memory = not isinstance(source, str | os.PathLike)
     table = read_table(source, ("case", column))
-    if in_memory and not len(table.names["case"]):
+    if not isinstance(source, str | os.PathLike) and not len(table.names["case"]):
         raise PredictionError("there are no rows; give a row per case")
     for row in missing(table.names["case"]):
         raise PredictionError(f"row {row + 1}: the cell in column 'case' is missing; name the case")

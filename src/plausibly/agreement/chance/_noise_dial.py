@@ -56,7 +56,6 @@ def noise_dial(
         labels = simulate_labels(kind, noise=setting, n_cases=n_cases, n_annotators=n_annotators, seed=seed)
         for distance in BY_TYPE[kind] if distances is None else distances:
             found = agreement(labels, distance, seed=seed, **arguments).to_frame()
-            columns = ["distance", "alpha", "ks_superiority", "ks_statistic", "sigma"]
-            rows.append(found[columns].assign(noise=float(setting)))
-    table = pd.concat(rows, ignore_index=True)
-    return table[["noise", *(name for name in table.columns if name != "noise")]]
+            rows.append(found.assign(noise=float(setting)))
+    columns = ["noise", "distance", "alpha", "ks_superiority", "ks_statistic", "sigma"]
+    return pd.concat(rows, ignore_index=True)[columns]

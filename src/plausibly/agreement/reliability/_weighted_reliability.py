@@ -150,16 +150,15 @@ def weighted_reliability(
         else:
             judged = inputs.read_truth(labels, names, code, truth)
         if name == "rasch":
-            accuracy = None
-            posterior = sample_rasch(
+            accuracy = posterior = sample_rasch(
                 labels, judged, draws=draws, chains=chains, warmup=warmup, seed=seed, progress=progress
             )
         else:
             accuracy, reweighted = inputs.mean_by_annotator(labels, judged), by_judgement(labels, judged)
     n_draws = 1 if posterior is None else draws * chains
     with Progress(progress and n_draws * int(_n_pairs(labels).sum()) > _SLOW) as bars:
-        reliability, mean_accuracy = _reliability(labels, code, certainty, accuracy, posterior, n_labels, bars)
-    at_once = partial(_reliability, labels, code, certainty, posterior=None, n_labels=2, progress=Progress(show=False))
+        reliability, mean_accuracy = _reliability(labels, code, certainty, accuracy, n_labels, bars)
+    at_once = partial(_reliability, labels, code, certainty, n_labels=2, bars=Progress(show=False))
     (concordance,), _ = at_once(accuracy=np.ones(len(labels)))  # as if all agreement were right
     published = None if wrong_labels == "published" else float(np.nanmean(at_once(accuracy=mean_accuracy)[0]))
     return WeightedReliability(
@@ -197,15 +196,15 @@ def _reliability(
     labels: Labels,
     code: np.ndarray,
     certainty: np.ndarray,
-    accuracy: np.ndarray | None,
-    posterior: Posterior | None,
+    accuracy: np.ndarray | Posterior,
     n_labels: int,
-    progress: Progress,
+    bars: Progress,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute ϱ of every case, draws of the accuracies a few at a time; and the mean accuracies."""
     n = _n_pairs(labels)
-    n_draws = 1 if posterior is None else int(np.prod(posterior["posterior"]["mean_ability"].shape))
-    out = np.empty((n_draws, len(n)), np.float64 if posterior is None else np.float32)
+    known = isinstance(accuracy, np.ndarray)
+    n_draws = 1 if known else int(np.prod(accuracy["posterior"]["mean_ability"].shape))
+    out = np.empty((n_draws, len(n)), np.float64 if known else np.float32)
     mean = np.zeros(len(labels))
     block = max(BLOCK // min(n_draws, _DRAWS), 1)
     agreeing = [
@@ -213,13 +212,10 @@ def _reliability(
         for left, right in pairs_within(labels.start, block)
         for same in [code[left] == code[right]]
     ]
-    advance = progress.task("Weighing agreement", n_draws, "draws")
+    advance = bars.task("Weighing agreement", n_draws, "draws")
     for first in range(0, n_draws, _DRAWS):
         draws = slice(first, min(first + _DRAWS, n_draws))
-        if posterior is None:
-            own = np.asarray(accuracy)[None]
-        else:
-            own = accuracy_draws(posterior, labels.annotator, labels.case, draws)
+        own = accuracy[None] if known else accuracy_draws(accuracy, labels.annotator, labels.case, draws)
         total = np.zeros((len(own), len(n)))
         for left, right in agreeing:
             weight = certainty[left] * certainty[right] * correct_if_agreed(own[:, left], own[:, right], n_labels)
