@@ -83,7 +83,6 @@ def test_no_pickle_is_loaded(tmp_path, unpickled):
         load(tmp_path / "q.nc")
     assert not unpickled.exists()
     # Arrow once unpickled a type of Python's that a file named in its metadata.
-    bomb = pickle.dumps(Bomb(unpickled))
     metadata = {"ARROW:extension:name": "arrow.py_extension_type", "ARROW:extension:metadata": bomb}
     texts = [pa.field(name, pa.string()) for name in ("case", "annotator")]
     schema = pa.schema([pa.field("label", pa.binary(), metadata=metadata), *texts])

@@ -16,6 +16,7 @@ from plausibly.planning._plan import _learned_from
 from plausibly.planning._worth import allocate, best_annotator
 from plausibly.posterior import annotations_of
 from tests.test_planning.conftest import COUNTS, labels_of
+from tests.test_planning.test_values import removed_by
 
 
 @pytest.fixture(scope="module")
@@ -42,16 +43,12 @@ def test_a_plan_spends_its_budget_on_the_values_of_brute_force(plan, two):
     for claim in ("these 24 cases:", "new cases like these:"):
         assert plan.verdict().count(f"For a claim about {claim}") == 1
     assert "instead" not in plan.verdict()
-    from tests.test_planning.test_values import removed_by
-
     before, after = (np.array([removed_by(counts, n) for counts in COUNTS]) for n in (0, 1))
     expected = 100 * (1 - np.sqrt((before.sum() - before + after) / before.sum()))
     found = plan.table.set_index(plan.table["case"].astype(int))["value"].sort_index()
     assert expected.max() > 0.4
     np.testing.assert_allclose(found, expected, atol=0.05)
     # The variance afterwards is the sum of what so many labels leave of each case.
-    from tests.test_planning.test_values import removed_by
-
     labels = plan.table.set_index(plan.table["case"].astype(int))["labels"]
     left = sum(removed_by(counts, int(labels[case])) for case, counts in enumerate(COUNTS))
     before = sum(removed_by(counts, 0) for counts in COUNTS)

@@ -59,10 +59,11 @@ def captions(text):
 
 
 def test_tables_curves_and_cases_of_two_classes(two):
-    _, text, page, results = two
+    swept, text, page, both = two
+    results = both[0]
     starts = "Against what most experts would name, under rec [94 %", "Against what one expert would say [94 %"
     names = [next(name for words, name in captions(text).items() if words.startswith(start)) for start in starts]
-    for name, found in zip(names, results, strict=True):
+    for name, found in zip(names, both, strict=True):
         heading, *rows = page.tables[name]
         table = pb.summary(found).set_index(["classifier", "metric"])
         assert sorted(heading[1:]) == sorted(TWO)
@@ -71,7 +72,6 @@ def test_tables_curves_and_cases_of_two_classes(two):
             for words, cell in zip(heading[1:], cells[1:], strict=True):
                 row = table.loc[cells[0], TWO[words]]
                 assert cell == value_and_interval(row["mean"], row["total_lower"], row["total_upper"])
-    _, text, page, (results, _) = two
     heading, *rows = page.tables[
         captions(text)[
             "Expected numbers of cases, by what most experts would name [94 % interval for 60 new cases like these]"
@@ -88,21 +88,17 @@ def test_tables_curves_and_cases_of_two_classes(two):
             assert cell == value_and_interval(expected, lower, upper, digits=1)
     of_a = [float(cells[2].split()[0]) for cells in rows if cells[0] == "A"]
     assert of_a[0] + of_a[1] == pytest.approx(of_a[2], abs=0.11)
-    _, _, page, _ = two
     alts = [attrs["alt"] for tag, attrs in page.tags if tag == "img"]
     for words in ("ROC curve", "Calibration", "Net benefit", "Precision and recall"):
         assert [alt.endswith(f"({n} of 2)") for n, alt in enumerate((a for a in alts if a.startswith(words)), 1)] == [
             True
         ] * 2
-    _, text, _, (results, _) = two
     table = pb.summary(results).set_index(["classifier", "metric"])
     row = table.loc["A", "auroc"]
     said = f"A has AUROC {row['mean']:.2f} ({row['total_lower']:.2f} to {row['total_upper']:.2f})"
     assert f"Against what most experts would name, {said}, sensitivity" in unescape(text).split('id="details"')[0]
-    _, text, _, _ = two
     for all_cases in re.findall(r"60\.0 \[[^\]]*\]", unescape(text)):
         assert float(all_cases.rstrip("]").split()[-1]) <= 60
-    swept, _, _, _ = two
     results = swept.runs[0].results
     shown = clear_cases(swept, "a&b.csv")
     tables = {words: table for one in shown if isinstance(one, dict) for words, table in one.items()}
@@ -121,7 +117,7 @@ def test_tables_curves_and_cases_of_two_classes(two):
 
 
 def test_metrics_and_confusions_of_three_classes(three):
-    _, text, page, results = three
+    swept, text, page, results = three
     table = pb.summary(results).set_index(["classifier", "metric", "class"])
     for name in "AB":
         start = f"{name}: by class, against what most experts would name [94 %"
@@ -138,7 +134,6 @@ def test_metrics_and_confusions_of_three_classes(three):
         assert matrix[0] == ["Truth", f"Named {EVIL}", "Named b & c", "Named d", "All"]
         of_true = results["confusion"].sel(classifier=name, true_class="b & c").mean("draw").values * 60
         assert matrix[2] == ["b & c", *(f"{n:.1f}" for n in of_true), f"{of_true.sum():.1f}"]
-    swept, text, _, results = three
     row = pb.evaluation.largest_confusions(results.sel(classifier=["B"])).iloc[0]
     said = f"B most often names {row['named_class']} instead of {row['true_class']} in {row['cases']:.1f} ["
     assert said in unescape(text)

@@ -210,7 +210,6 @@ def test_the_headline_and_its_words_compare_the_best(swept):
         smaller = results[name].attrs["better"] == "smaller"
         np.testing.assert_allclose(results[name], 1 - accuracy if smaller else accuracy, atol=1e-6)
     told = list(sentences(swept, subgroup_table(swept)))
-    table = headline(swept)
     row = table[table["run"] == "prirn@30"].iloc[0]
     best = " ".join(told)
     assert f"{row['classifier']}'s first choice" in best
