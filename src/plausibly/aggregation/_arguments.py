@@ -225,13 +225,7 @@ def _positive(key: str, value: Any, zero: bool) -> float:
 
 
 def check_prior(prior: object) -> list[float]:
-    """Check the four parameters of the prior of scores, see :class:`plausibly.case.NormalInverseGamma`.
-
-    Examples
-    --------
-    >>> check_prior((0, 1, 2, 1))
-    [0.0, 1.0, 2.0, 1.0]
-    """
+    """Check the four parameters of the prior of scores, see :class:`plausibly.case.NormalInverseGamma`."""
     values = list(prior) if isinstance(prior, Sequence | np.ndarray) and not isinstance(prior, str) else []
     numbers = all(isinstance(value, Real | np.number) and not isinstance(value, bool) for value in values)
     # What lies beyond leaves single precision.

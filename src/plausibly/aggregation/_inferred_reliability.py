@@ -46,8 +46,7 @@ from plausibly.posterior import build_posterior
 from plausibly.random_streams import case_keys
 from plausibly.seed import check_seed
 
-PER = ("dataset", "annotator")
-UNRANKED = ("lumped", "exact", "ignore")
+_PER, _UNRANKED = ("dataset", "annotator"), ("lumped", "exact", "ignore")
 _OPTIONS = ("per", "unranked", "concentration", "prior", "spread")  # that tell posteriors apart
 WORTH = 2e4  #: padding that compiling for one shape less is worth, see :mod:`plausibly.inference._shapes`
 
@@ -246,7 +245,7 @@ def check_inferable(model: AnyModel, mode: str | None) -> Model:
 
 def _check(per: str, unranked: str, concentration: float, prior: object, spread: float) -> None:
     """Refuse what is out of range."""
-    for name, value, choices in (("per", per, PER), ("unranked", unranked, UNRANKED)):
+    for name, value, choices in (("per", per, _PER), ("unranked", unranked, _UNRANKED)):
         if value not in choices:
             raise ArgumentError(f"{name} must be one of {', '.join(choices)}, but {value!r} was given.")
     for name, number in (("concentration", concentration), ("spread", spread)):

@@ -15,4 +15,4 @@ from plausibly.families._settled import Settled as Settled
 from plausibly.families._settled import are_shares as are_shares
 from plausibly.families._settled import declared as declared
 from plausibly.families._settled import learns as learns
-from plausibly.families._shared import SharedDraws as SharedDraws
+from plausibly.families._settled import SharedDraws as SharedDraws

@@ -45,4 +45,4 @@ from plausibly.posterior._views import dense as dense
 from plausibly.posterior._views import dense_slots as dense_slots
 from plausibly.posterior._views import stacked_draws as stacked_draws
 from plausibly.posterior._views import top_classes as top_classes
-from plausibly.posterior._weighted_rows import as_weighted_rows as as_weighted_rows
+from plausibly.posterior._views import as_weighted_rows as as_weighted_rows

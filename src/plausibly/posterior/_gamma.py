@@ -66,12 +66,6 @@ def uniform(bits: UInt32[Array, "*shape"]) -> Float[Array, "*shape"]:
 
 
 def shares(log_values: Float[Array, "part *batch"]) -> Float[Array, "part *batch"]:
-    """Divide variables, given by their logarithms, by their sum; parts of minus infinity get nothing.
-
-    Examples
-    --------
-    >>> shares(jnp.array([0.0, 0.0, -jnp.inf])).tolist()
-    [0.5, 0.5, 0.0]
-    """
+    """Divide variables, given by their logarithms, by their sum; parts of minus infinity get nothing."""
     scaled = jnp.exp(log_values - jnp.maximum(jnp.max(log_values, axis=0), -1e30))
     return scaled / jnp.maximum(jnp.sum(scaled, axis=0), 1e-30)

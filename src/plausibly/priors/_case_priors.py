@@ -61,11 +61,8 @@ class CasePriors:
 
     def _is_named(self) -> np.ndarray:
         width = int(self.slots.class_index.max(initial=0)) + 2
-        named = ~self.core.is_remainder
-        key = self.slots.case.astype(np.int64) * width + self.slots.class_index
-        return ~self.slots.is_remainder & np.isin(
-            key, self.core.case[named].astype(np.int64) * width + self.core.class_index[named]
-        )
+        keys, core = (slots.case.astype(np.int64) * width + slots.class_index for slots in (self.slots, self.core))
+        return ~self.slots.is_remainder & np.isin(keys, core[~self.core.is_remainder])
 
 
 class ClassPrior(Protocol):

@@ -65,9 +65,7 @@ class Evidence:
 
     def with_copies(self, names: np.ndarray, cases: np.ndarray) -> "Evidence":
         """Give copies of cases, by name, the scores of their cases."""
-        scores = (
-            np.concatenate([self.log_scores, self.of_cases(cases)], axis=1) if self.classifiers else self.log_scores
-        )
+        scores = np.concatenate([self.log_scores, self.of_cases(cases)], axis=1)
         return Evidence(self.classifiers, np.concatenate([self.cases, names]), scores)
 
     @cached_property
@@ -80,8 +78,7 @@ class Evidence:
 
     def describe(self) -> dict[str, Any]:
         """Classifiers and digests of their predictions, as a posterior keeps them."""
-        found = {"classifiers": list(self.classifiers), "digest": self.digest()}
-        return found | {"digests": self.digests}
+        return {"classifiers": list(self.classifiers), "digest": self.digest(), "digests": self.digests}
 
     def digest(self) -> str:
         """Hash of the classifiers' names and scores."""

@@ -108,9 +108,8 @@ def accuracies(
     """
     most = min(ENOUGH_CASES, ENOUGH_NUMBERS // min(annotations.n_classes, _USUAL_PLACES))
     if annotations.n_cases > most:
-        chosen = np.sort(
-            np.random.default_rng([int(seed), annotations.n_cases]).choice(annotations.n_cases, most, False)
-        )
+        random = np.random.default_rng([int(seed), annotations.n_cases])
+        chosen = np.sort(random.choice(annotations.n_cases, most, False))
         annotations, choice = annotations.select(chosen), choice[:, chosen]
     prior = PredictionsPrior.learn(annotations, evidence, draws=DRAWS, seed=seed, kappa=kappa)
     scores, labels = evidence.of_cases(annotations.cases), labels_of(annotations)

@@ -17,8 +17,7 @@ from jaxtyping import Array, Float, Int
 
 from plausibly.case import LabelledCases
 from plausibly.compute import kept_on_disk
-from plausibly.inference._laplace import laplace
-from plausibly.priors._fit import compiled
+from plausibly.priors._fit import compiled, laplace
 from plausibly.regression import expected_shares, prior_moments, split
 
 MOVES = 3  #: elliptical slices in each sweep
@@ -40,10 +39,9 @@ class Coefficients:
     def tune(self, truth: Float[np.ndarray, "case class"]) -> None:
         """Approximate the posterior given the probabilities of the true classes."""
         truth = truth.astype(np.float32)
+        density = compiled(_value_and_gradient, large=True)
         with kept_on_disk():
-            mode, hessian = laplace(
-                lambda vector: compiled(_value_and_gradient, large=True)(vector, truth, *self._given), self._mean
-            )
+            mode, hessian = laplace(lambda vector: density(vector, truth, *self._given), self._mean)
         self._mean = mode.astype(np.float32)
         self._root = (WIDER * np.linalg.cholesky(np.linalg.inv(hessian))).astype(np.float32)
 
