@@ -22,7 +22,7 @@ from plausibly.report import headline, render
 from plausibly.report._by_group import what_cases_share
 from plausibly.report._cases import undecided
 from plausibly.report._extras import extras
-from plausibly.report._references import references
+from plausibly.report._page import references
 from plausibly.report._summary import attainable, next_steps, sentences
 from plausibly.report._tables import SAME_AS_ACCURACY, subgroup_table
 from plausibly.sweeps import Sweep

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
-from plausibly._arviz import Posterior
 from plausibly.aggregation import aggregate as infer
 from plausibly.aggregation import find_model, parse_variant, run_label, unjudged
 from plausibly.aggregation._inferred_reliability import check_inferable
@@ -133,7 +132,11 @@ def aggregate(
         sizes = posterior["posterior"].sizes
         say(f"Wrote {sizes['chain']} × {sizes['draw']} draws of {read.n_cases:,} cases to {out}")
     if infer_reliability is not None and not quiet:
-        _say_reliability(posterior)
+        low, middle, high = np.quantile(posterior["posterior"]["reliability"].values, [0.05, 0.5, 0.95])
+        say(f"Reliability {middle:.2f}, between {low:.2f} and {high:.2f} with 90 % probability")
+        if "annotator_reliability" in posterior["posterior"]:
+            table = annotator_reliabilities(posterior).drop(columns="converged")
+            say(table.to_string(index=False, float_format="{:.2f}".format))
     if "assumes" in posterior.attrs and not quiet:
         say(f"{variant.label} assumes {posterior.attrs['assumes']} in every case")
         table = annotator_accuracies(posterior).drop(columns="converged")
@@ -144,11 +147,3 @@ def aggregate(
     label = run_label(variant.label, float(posterior.attrs.get("reliability", float("nan"))))
     say(" ".join(filter(None, [verdict({label: found}), population_verdict(shared_convergence(posterior))])))
     check_converged(found["converged"].values.all(), strict=strict)
-
-
-def _say_reliability(posterior: Posterior) -> None:
-    low, middle, high = np.quantile(posterior["posterior"]["reliability"].values, [0.05, 0.5, 0.95])
-    say(f"Reliability {middle:.2f}, between {low:.2f} and {high:.2f} with 90 % probability")
-    if "annotator_reliability" in posterior["posterior"]:
-        table = annotator_reliabilities(posterior).drop(columns="converged")
-        say(table.to_string(index=False, float_format="{:.2f}".format))

@@ -87,8 +87,9 @@ def discrepancy(
             f"scores are cut to labels, which are compared as nominal, but --distance {distance} was given."
         )
     results: dict[str, Discrepancy] = {}
+    label = positive if positive is None or not read.is_numeric else options.number_or_text(positive)
     for name, path in scored.items():
-        curve = threshold_curve(read, path, clusters, positive=_as_label(positive, read), progress=not output.quiet)
+        curve = threshold_curve(read, path, clusters, positive=label, progress=not output.quiet)
         results[name] = curve.cross_fitted(seed=seed)
     if labelled:
         compared = discrepancy_ratio(read, labelled, distance, clusters, tolerance=tolerance, progress=not output.quiet)
@@ -107,11 +108,6 @@ def discrepancy(
         frame["mean_per_class"] = compared.mean_per_class
     output.publish(_shown(compared, frame, ci_prob, margin), _files(compared, frame, ci_prob, replicates, seed))
     say(_last_line(compared, read))
-
-
-def _as_label(positive: str | None, labels: Labels) -> object:
-    """Read a label that was given as text as the labels were."""
-    return positive if positive is None or not labels.is_numeric else options.number_or_text(positive)
 
 
 def _shown(compared: Discrepancy, frame: pd.DataFrame, ci_prob: float, margin: float) -> Iterator[ScreenTable | str]:

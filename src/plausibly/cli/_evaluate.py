@@ -261,8 +261,8 @@ def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) ->
     if not plan.predictions or n_cases < LEAST or n_cases * n_classes > MOST or not plan.annotations.per_case.all():
         return None
     source = kept_posterior(folder, lead(swept).label)
-    options = {"alpha": ALPHA, "splits": SPLITS, "seed": plan.seed, "progress": progress}
-    return None if source is None else conformal_coverage(source, plan.predictions, **options)
+    splits = {"alpha": ALPHA, "splits": SPLITS, "seed": plan.seed}
+    return None if source is None else conformal_coverage(source, plan.predictions, **splits, progress=progress)
 
 
 def plan_labels(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> LabelPlan | None:

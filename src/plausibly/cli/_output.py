@@ -26,8 +26,6 @@ from plausibly.errors import ArgumentError, FileError, PlausiblyWarning
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from plausibly.sweeps import Sweep
 
@@ -126,18 +124,6 @@ def write_table(table: pd.DataFrame, path: Path, *, append: bool = False) -> Non
             write_csv(table, file, header=not append)
 
 
-def _write_figure(drawn: Axes | Figure, path: Path) -> None:
-    """Write a figure, or that of some axes, and close it; as SVG, the same figure always with the same bytes."""
-    from matplotlib import pyplot
-
-    figure = drawn.get_figure(root=True)
-    assert figure is not None
-    options: dict[str, Any] = {"metadata": {"Date": None}} if path.suffix == ".svg" else {"dpi": 150}
-    with pyplot.rc_context({"svg.hashsalt": "plausibly"}):
-        figure.savefig(path, **options)
-    pyplot.close(figure)
-
-
 class ScreenTable(NamedTuple):
     """A table for the screen; columns named in `left` are aligned left and may be wrapped, the others right."""
 
@@ -223,7 +209,7 @@ class Publisher:
 
 
 def write(content: Any, path: Path) -> None:
-    """Write a table, a figure, or text, by the suffix of the path; or let a function write to the path."""
+    """Write a table, a figure (or that of axes), or text, by the suffix of the path; or let a function write there."""
     with writing(path):
         if callable(content):
             content(path)
@@ -232,7 +218,14 @@ def write(content: Any, path: Path) -> None:
         elif path.suffix in TABLES:
             write_table(content, path)
         else:
-            _write_figure(content, path)
+            from matplotlib import pyplot
+
+            figure = content.get_figure(root=True)
+            # As SVG, the same figure always has the same bytes.
+            options: dict[str, Any] = {"metadata": {"Date": None}} if path.suffix == ".svg" else {"dpi": 150}
+            with pyplot.rc_context({"svg.hashsalt": "plausibly"}):
+                figure.savefig(path, **options)
+            pyplot.close(figure)
 
 
 class TablesInParts:

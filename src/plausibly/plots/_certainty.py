@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 
+import matplotlib
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
 from plausibly.aggregation import learns
 from plausibly.errors import ArgumentError
-from plausibly.plots._style import COLOURS, GREY, case_title, grid, new_axes, plain, shades, spread, within
+from plausibly.plots._style import COLOURS, GREY, case_title, grid, new_axes, plain, spread, within
 from plausibly.plots._words import metric_name
 
 _NEEDED = "expected_entropy", "mutual_information"
@@ -32,7 +33,8 @@ def certainty_curve(results: xr.Dataset | Mapping[str, xr.Dataset], size: int = 
         if name not in found:
             raise ArgumentError(f"the results {label!r} have no {name!r}: choose a size from 1 to 3, at most K.")
     ax = new_axes(ax)
-    for position, ((label, found), shade) in enumerate(zip(by_label.items(), shades(len(by_label)), strict=True)):
+    shades = matplotlib.colormaps["viridis_r"](np.linspace(0.25 if len(by_label) > 1 else 0.6, 0.95, len(by_label)))
+    for position, ((label, found), shade) in enumerate(zip(by_label.items(), shades, strict=True)):
         values = np.sort(found[name].values)
         share = 100 * np.arange(len(values) + 1) / len(values)
         # A step per case, so that few cases fill the axis, and a single one is a line.

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axes._secondary_axes import SecondaryAxis
@@ -137,12 +136,6 @@ def colour(position: int) -> str:
 def marker(position: int) -> str:
     """Marker of the n-th classifier; it differs where colours repeat."""
     return MARKERS[(position + position // len(COLOURS)) % len(MARKERS)]
-
-
-def shades(n: int) -> list[tuple[float, float, float, float]]:
-    """Colours of an ordered quantity, from light to dark."""
-    colours = matplotlib.colormaps["viridis_r"]
-    return [colours(x) for x in np.linspace(0.25 if n > 1 else 0.6, 0.95, n)]
 
 
 def plain(text: object, most: int = 40) -> str:

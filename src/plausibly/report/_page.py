@@ -14,6 +14,8 @@ from plausibly.aggregation import are_shares, learns
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._by_group import FEW
+from plausibly.metrics import METRICS
+from plausibly.model import CARON, STUTZ
 from plausibly.planning import Plan
 from plausibly.report._ambiguity import (
     MOST,
@@ -30,7 +32,6 @@ from plausibly.report._environment import template, write_page
 from plausibly.report._extras import extras
 from plausibly.report._figures import MANY, SECTIONS, drawn, first_figure, undrawn
 from plausibly.report._label_metrics import of_classes
-from plausibly.report._references import references
 from plausibly.report._summary import attainable, next_steps, sentences
 from plausibly.report._tables import (
     MOST_ROWS,
@@ -58,6 +59,31 @@ RULE = (
 )
 _PANELS = "Panels of n experts [94 % interval]"
 AUDIT = ("check", "count", "of", "examples", "meaning")  #: columns of an audit
+_ALL = ("uncertainty-adjusted metrics, annotation certainty and plausibilities", STUTZ)
+_ENGINES = {
+    "nuts": [
+        (
+            "sampling by NUTS",
+            "Hoffman & Gelman (2014), The No-U-Turn Sampler, Journal of Machine Learning Research 15.",
+        ),
+        (
+            "sampling by NUTS",
+            "Phan, Pradhan & Jankowiak (2019), Composable effects for flexible and accelerated probabilistic "
+            "programming in NumPyro, arXiv 1912.11554.",
+        ),
+        (
+            "energies of the chains",
+            "Betancourt (2016), Diagnosing suboptimal cotangent disintegrations in Hamiltonian Monte Carlo, arXiv "
+            "1604.00695.",
+        ),
+    ],
+    "gibbs": [("Gibbs sampling", CARON)],
+}
+_CHAINS = (
+    "convergence of the chains",
+    "Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), Rank-normalization, folding, and localization: an improved "
+    "R-hat for assessing convergence of MCMC, Bayesian Analysis 16.",
+)
 
 
 def render(
@@ -277,3 +303,25 @@ def _percent(share: float, digits: int = 0) -> str:
 def _number(value: float, digits: int = 3) -> str:
     """Print a number with some decimals; NaN is empty."""
     return "" if pd.isna(value) else f"{value:,.{digits}f}"
+
+
+def references(swept: Sweep) -> list[tuple[str, str]]:
+    """List what to cite for the models and engines of a sweep: each source once, and what for."""
+    used = [_ALL]
+    for run in swept.runs:
+        citations = json.loads(run.attrs.get("declaration", "{}")).get("citations", [])
+        used += [*map(tuple, citations), *_ENGINES.get(str(run.attrs.get("engine")), [])]
+        if run.has_chains:
+            used.append(_CHAINS)
+    results = [str(name) for run in swept.runs for name in run.results.data_vars] if swept.classifiers else []
+    for name, metric in METRICS.items():
+        if metric.source and any(result.endswith(f"_{name}") for result in results):
+            used.append((f"{metric.words or name} of lists", metric.source))
+    purposes: dict[str, list[str]] = {}
+    for what, source in used:
+        if what not in purposes.setdefault(source, []):
+            purposes[source].append(what)
+    return [
+        (", and for ".join(filter(None, [", for ".join(what[:-1]), what[-1]])), source)
+        for source, what in purposes.items()
+    ]

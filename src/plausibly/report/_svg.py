@@ -81,7 +81,11 @@ def to_uri(figure: Figure) -> str:
     buffer = io.StringIO()
     with matplotlib.rc_context(SVG):
         figure.savefig(buffer, format="svg", metadata=_NO_DATE)
-    return "data:image/svg+xml," + _smaller(buffer.getvalue()).translate(_ESCAPES)
+    text = _COMMENTS.sub("", _METADATA.sub("", _HEADER.sub("", buffer.getvalue())))
+    text = _COORDINATES.sub(lambda found: " ".join(_DIGITS.sub(r"\1", found.group()).split()), text)
+    # Apostrophes as quotation marks need no escape in an HTML attribute.
+    text = _BETWEEN.sub("><", text).replace('"', "'").strip()
+    return "data:image/svg+xml," + text.translate(_ESCAPES)
 
 
 def draw_to_uri(draw: Callable[[], Axes | Figure]) -> str:
@@ -91,10 +95,3 @@ def draw_to_uri(draw: Callable[[], Axes | Figure]) -> str:
     assert figure is not None
     pyplot.close(figure)
     return to_uri(figure)
-
-
-def _smaller(text: str) -> str:
-    text = _COMMENTS.sub("", _METADATA.sub("", _HEADER.sub("", text)))
-    text = _COORDINATES.sub(lambda found: " ".join(_DIGITS.sub(r"\1", found.group()).split()), text)
-    # Apostrophes as quotation marks need no escape in an HTML attribute.
-    return _BETWEEN.sub("><", text).replace('"', "'").strip()
