@@ -11,11 +11,11 @@ from plausibly.aggregation._arguments import check_held, settle
 from plausibly.aggregation._contract import check_contract
 from plausibly.aggregation._inferred_reliability import check_inferable, infer_reliability
 from plausibly.aggregation._judged import judged, unjudged
-from plausibly.aggregation._on_disk import as_file, as_store, check_shard, fingerprint_of
+from plausibly.aggregation._on_disk import as_file, as_store, fingerprint_of
 from plausibly.aggregation._registry import AnyModel
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations._usual_models import usual_model
-from plausibly.errors import ArgumentError, show
+from plausibly.errors import ArgumentError, check_whole, show
 from plausibly.families import Settled
 from plausibly.posterior import check_path, load
 from plausibly.predictions import line_up, named_predictions, with_predicted
@@ -270,7 +270,7 @@ def aggregate(
             f"{settled.model.name} fits one model to all cases, which has no shards, but scheduler was given: leave "
             "it out."
         )
-    check_shard(shard)
+    check_whole("shard", shard, 1)
     if out is not None:
         check_path(out)
     in_shards = out is not None and Path(out).suffix != ".nc"

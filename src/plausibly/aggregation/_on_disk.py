@@ -13,7 +13,7 @@ from plausibly._progress import Progress
 from plausibly.aggregation._registry import AnyModel
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.cluster import check_reachable, map_on
-from plausibly.errors import FileError, check_whole, reason
+from plausibly.errors import FileError, reason
 from plausibly.families import Settled
 from plausibly.fingerprint import code_digest, processor, software
 from plausibly.posterior import Store, difference, load, read_fingerprint, save
@@ -99,11 +99,6 @@ def as_store(
         for index, posterior in made:
             store.write(missing[index], posterior)
             advance(posterior["observed_data"].sizes["case"])
-
-
-def check_shard(shard: object) -> None:
-    """Refuse anything but a number of cases."""
-    check_whole("shard", shard, 1)
 
 
 def _draw(annotations: Annotations, settled: Settled, log_likelihood: bool, progress: bool = False) -> Posterior:

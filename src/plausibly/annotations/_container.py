@@ -332,8 +332,8 @@ class Annotations(InBlocks):
         cls, answers: Answers, classes: np.ndarray | None, choices: str | None, path: Path | None = None
     ) -> "Annotations":
         """Read answers by case, and say what was left out."""
-        if classes is None:
-            classes = _classes(answers.stars)
+        if classes is None and answers.rating:
+            classes = _classes([str(value) for value in sorted(set(answers.value))])
         rows = parse_rankings(answers.to_rankings(classes), classes)
         answers.tell_left_out(path)
         return cls._from_rows(rows, choices)

@@ -28,14 +28,7 @@ Function = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Score:
-    """A score and its parameters.
-
-    Examples
-    --------
-    >>> p = np.array([[0.5, 0.3, 0.2]])
-    >>> Score("aps").of(p).round(3).tolist(), Score("top-k").of(p).tolist()
-    ([[-0.5, -0.8, -1.0]], [[-1.0, -2.0, -3.0]])
-    """
+    """A score and its parameters."""
 
     name: str  #: one of :data:`NAMES`, or "function"
     function: Function | None = None  #: of a user: from (case, class) to (case, class)
@@ -76,6 +69,7 @@ class Score:
 def parse_score(score: Any, *, penalty: float | None, free_ranks: int | None, randomised: bool = False) -> Score:
     """Score by its name or a user's function, with its parameters, all of them checked."""
     own = callable(score)
+    told = "a function" if own else repr(score)
     if not own and score not in NAMES:
         raise ArgumentError(
             f"score must be one of {', '.join(NAMES)}, or a function, but {show(score)} was given: choose one."
@@ -84,13 +78,10 @@ def parse_score(score: Any, *, penalty: float | None, free_ranks: int | None, ra
         if given is not None and (own or score != "raps"):
             raise ArgumentError(
                 f'{what} is a parameter of score="raps" alone, but {what}={given!r} was given with '
-                f"{'a function' if own else repr(score)}: leave it out."
+                f"{told}: leave it out."
             )
     if randomised and (own or score == "lac"):
-        raise ArgumentError(
-            f"{'a function' if own else repr(score)} has no randomised form: leave randomise_scores out, or choose "
-            "aps, raps or top-k."
-        )
+        raise ArgumentError(f"{told} has no randomised form: leave randomise_scores out, or choose aps, raps or top-k.")
     if own:
         return Score("function", score)
     if penalty is not None and not (np.isscalar(penalty) and np.isfinite(penalty) and penalty >= 0):

@@ -15,16 +15,13 @@ ANNOTATORS_PER_CASE = np.array([0.013, 0.068, 0.184, 0.223, 0.148, 0.192, 0.050,
 BLOCKS_PER_ANNOTATION = np.array([0.610, 0.322, 0.067, 0.001])  # 1 to 4
 BLOCK_SIZES = np.array([0.8890, 0.0985, 0.0111, 0.0012, 0.0001, 0.0001])  # 1 to 6
 
-# What the set's cases look like as a whole. Not drawn from: the three constants below were chosen to meet these.
-MEAN_DISTINCT_CLASSES = 3.96
-MEAN_TOP_BLOCK_OVERLAP = 0.54  # share of a case's pairs of annotators whose first blocks have a class in common
-
 # The popularity of the k-th most popular class is proportional to (k + TAIL_OFFSET * n_classes) ** -TAIL_EXPONENT.
 # At 419 classes the ten most popular ones are then 35 % of all that is named (34 % in the real set), the hundred
 # most popular ones 92 % (95 %).
 TAIL_EXPONENT = 3.0
 TAIL_OFFSET = 0.1
-# A case's plausibilities are a Dirichlet process over the classes, of this concentration, ...
+# A case's plausibilities are a Dirichlet process over the classes, of this concentration (with the share below chosen
+# so that cases have as many distinct classes, and annotators' first blocks as much in common, as in the set), ...
 CONCENTRATION = 0.7
 # ... and a share that every class receives by its popularity: what annotators name when they have no idea.
 COMMON_SHARE = 0.09

@@ -54,11 +54,6 @@ def falling_gains(total: Float[np.ndarray, "case label"]) -> Float[np.ndarray, "
     r"""Gain of each label: the slopes of the concave majorant of the totals.
 
     .. math:: \min_{a < n} \max_{b \ge n} (T_b - T_a) / (b - a)
-
-    Examples
-    --------
-    >>> falling_gains(np.array([[4.0, 6.0, 6.5], [0.0, 4.0, 4.5]])).tolist()
-    [[4.0, 2.0, 0.5], [2.0, 2.0, 0.5]]
     """
     total = np.concatenate([np.zeros((len(total), 1)), total], axis=1)
     most = total.shape[1]

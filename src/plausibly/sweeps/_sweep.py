@@ -9,10 +9,9 @@ from jax.typing import ArrayLike
 
 from plausibly._progress import tell
 from plausibly.aggregation import Variants
-from plausibly.aggregation._on_disk import check_shard
 from plausibly.annotations import Annotations, Scores
 from plausibly.bootstrap import REPLICATES
-from plausibly.errors import FileError, reason, renamed
+from plausibly.errors import FileError, check_whole, reason, renamed
 from plausibly.evaluation._metrics import Metrics
 from plausibly.posterior import check_path
 from plausibly.predictions import Marked
@@ -143,7 +142,7 @@ def sweep(
     folder = None
     if out is not None:
         check_path(out)
-        check_shard(shard)
+        check_whole("shard", shard, 1)
         folder = Folder(Path(out), int(shard), fresh=fresh)
         try:
             folder.path.mkdir(parents=True, exist_ok=True)

@@ -33,11 +33,6 @@ class Answers:
     left_out: dict[str, int] = field(default_factory=dict)  #: how often what was left out
     rating: bool = False  #: whether values are numbers of stars; their classes are in the order of the numbers
 
-    @property
-    def stars(self) -> list[str] | None:
-        """Classes of a rating, None of anything else."""
-        return [str(value) for value in sorted(set(self.value))] if self.rating else None
-
     def add(self, case: str, annotator: str | None, value: Any, further: Mapping[str, Any]) -> None:
         """Add an answer."""
         self.case.append(case)

@@ -97,8 +97,5 @@ def _responses(record: Mapping, question: str, case: str) -> Iterable[tuple[str 
         if not isinstance(reply, Mapping):
             raise AnnotationError(f"{where}: a response is {show(reply)}; write an object with 'value' and 'user_id'")
         who = reply.get("user_id")
-        yield (
-            None if who is None else to_name(who, f"{where}: the user_id"),
-            reply.get("value"),
-            reply.get("status"),
-        )
+        who = None if who is None else to_name(who, f"{where}: the user_id")
+        yield who, reply.get("value"), reply.get("status")

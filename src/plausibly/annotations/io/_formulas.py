@@ -7,7 +7,6 @@ gets one more, and the readers of annotations and predictions take one off again
 
 import csv
 import re
-from collections.abc import Iterator
 from typing import TextIO
 
 import numpy as np
@@ -23,8 +22,9 @@ _ESCAPED = r"^'('*[=+\-@\t\r])"  # where they were put before them
 def write_csv(table: pd.DataFrame, file: TextIO, *, header: bool = True) -> None:
     """Write a table, without its index, as CSV that spreadsheets do not run and readers read back unchanged."""
     safe = no_formulas(table)
+    texts = (cell for name in _of_text(safe) for cell in safe[name].unique() if isinstance(cell, str))
     # The writer of the standard library leaves a carriage return without quotes, which readers take for a line's end.
-    returns = any("\r" in cell for cell in [*map(str, safe.columns), *_texts(safe)])
+    returns = any("\r" in cell for cell in [*map(str, safe.columns), *texts])
     quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
     safe.to_csv(file, index=False, header=header, lineterminator="\n", quoting=quoting)
 
@@ -32,16 +32,15 @@ def write_csv(table: pd.DataFrame, file: TextIO, *, header: bool = True) -> None
 def no_formulas(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table whose text, that of its header included, is safe to open in a spreadsheet."""
     changed = {}
-    for name in table.columns:
+    for name in _of_text(table):
         column = table[name]
-        if not pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-            is_text = column.map(lambda cell: isinstance(cell, str)).to_numpy(bool)
-            cells = pa.array(column[is_text].astype(str), pa.large_string())
-            bad = np.flatnonzero(is_text)[_formulas(cells)]
-            if len(bad):
-                column = column.astype(object).to_numpy().copy()
-                column[bad] = [f"'{cell}" for cell in column[bad]]
-                changed[name] = column
+        is_text = column.map(lambda cell: isinstance(cell, str)).to_numpy(bool)
+        cells = pa.array(column[is_text].astype(str), pa.large_string())
+        bad = np.flatnonzero(is_text)[_formulas(cells)]
+        if len(bad):
+            column = column.astype(object).to_numpy().copy()
+            column[bad] = [f"'{cell}" for cell in column[bad]]
+            changed[name] = column
     header = pa.array([str(name) for name in table.columns], pa.large_string())
     names = [f"'{name}" if bad else name for name, bad in zip(table.columns, _formulas(header), strict=True)]
     return table.assign(**changed).set_axis(names, axis=1)
@@ -59,12 +58,10 @@ def unescaped(text: str) -> str:
     return re.sub(_ESCAPED, r"\1", text)
 
 
-def _texts(table: pd.DataFrame) -> Iterator[str]:
-    """Return every different text of a table."""
-    for name in table.columns:
-        column = table[name]
-        if not pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-            yield from (cell for cell in column.unique() if isinstance(cell, str))
+def _of_text(table: pd.DataFrame) -> list[str]:
+    """Columns that may hold text."""
+    is_number, is_bool = pd.api.types.is_numeric_dtype, pd.api.types.is_bool_dtype
+    return [name for name in table.columns if not is_number(table[name]) and not is_bool(table[name])]
 
 
 def _formulas(cells: pa.Array) -> np.ndarray:

@@ -11,9 +11,8 @@ classes are given.
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, unquote
 
 import numpy as np
@@ -36,8 +35,7 @@ _ORDER = re.compile(rf" *{_ITEM}(?: *, *{_ITEM})* *")
 _VOTES = re.compile(r"([0-9]{1,9}) *[:,](.*)")
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(NamedTuple):
     """The votes of one file."""
 
     classes: np.ndarray  #: names of the alternatives
