@@ -12,7 +12,7 @@ plausibilities may have a prior that is learned (``plausibly.aggregation._infer`
 from plausibly.families._settled import Facts as Facts
 from plausibly.families._settled import Family as Family
 from plausibly.families._settled import Settled as Settled
+from plausibly.families._settled import SharedDraws as SharedDraws
 from plausibly.families._settled import are_shares as are_shares
 from plausibly.families._settled import declared as declared
 from plausibly.families._settled import learns as learns
-from plausibly.families._settled import SharedDraws as SharedDraws
