@@ -123,13 +123,12 @@ def agreement(
     found = distinct(labels)
     observed = within(labels, found, same_annotator)
     kept = pairable(labels, observed)
+    weight = observed.count.astype(np.float64)
     if units:
         labels, found = kept, distinct(kept)
         observed = within(labels, found, same_annotator)
-    weight = observed.count.astype(np.float64)
-    if units:
         pairs = np.bincount(observed.case, weights=observed.count, minlength=len(labels.cases))
-        weight *= (np.diff(labels.start) / (2 * np.maximum(pairs, 1)))[observed.case]
+        weight = observed.count * (np.diff(labels.start) / (2 * np.maximum(pairs, 1)))[observed.case]
     cross = cross or ("sample" if preset else "auto")
     if cross == "auto":
         n_pairs = len(found) * (len(found) + 1) // 2

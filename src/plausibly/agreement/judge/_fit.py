@@ -273,10 +273,8 @@ def _ranked(labels: Labels, models: Mapping[str, Predictions]) -> Answers | str:
 
 def _first_choices(annotations: Annotations) -> Float[np.ndarray, "case class"]:
     """Share of the annotations of each case that name each class first."""
-    shares, _ = first_choice_shares(annotations)
-    dense = np.zeros(annotations.n_cases * annotations.n_classes)
-    dense[shares.key] = shares.value
-    return dense.reshape(annotations.n_cases, -1)
+    keys = np.arange(annotations.n_cases * annotations.n_classes).reshape(annotations.n_cases, -1)
+    return first_choice_shares(annotations)[0].of(keys)
 
 
 def _texts(value: Any) -> list[list[str]]:

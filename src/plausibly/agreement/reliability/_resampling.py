@@ -1,10 +1,9 @@
 """Bootstrap over cases that estimates accuracies again in every replicate, so that intervals include their error."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from scipy.sparse import csr_array
 
 from plausibly._progress import Progress
@@ -20,16 +19,27 @@ _SLOW = 20_000_000  # of labels, times replicates, that take seconds
 _SWEEPS = 15  # from the estimate of all cases
 
 
-@dataclass(frozen=True)
 class Resampling:
     """What agreement of every two annotators weighs in each case, and how their accuracies depend on cases' weights."""
 
-    agreement: csr_array  # case by pair of annotators: agreement beyond chance, as a share of the pairs of the case
-    first: Int[np.ndarray, " pair"]
-    second: Int[np.ndarray, " pair"]
-    accuracies: Accuracies
-    correct: Correct
-    n_labels: int
+    def __init__(
+        self, labels: Labels, code: np.ndarray, certainty: np.ndarray, accuracies: Accuracies, correct: Correct
+    ):
+        people, n = len(labels.annotators), np.diff(labels.start)
+        n_pairs = n * (n - 1) // 2
+        rows, cells, values = [], [], []
+        for left, right in pairs_within(labels.start):
+            same = code[left] == code[right]
+            left, right = left[same], right[same]
+            rows.append(labels.case[left])
+            cells.append(labels.annotator[left] * people + labels.annotator[right])
+            values.append(certainty[left] * certainty[right] / n_pairs[labels.case[left]])
+        cell, place = np.unique(np.concatenate(cells), return_inverse=True)
+        shape = (len(labels.cases), len(cell))
+        # By case and pair of annotators: agreement beyond chance, as a share of the pairs of the case.
+        self.agreement = csr_array((np.concatenate(values), (np.concatenate(rows), place)), shape=shape)
+        self.first, self.second = np.divmod(cell, people)
+        self.accuracies, self.correct, self.n_labels = accuracies, correct, len(labels)
 
     def draws(
         self, included: Bool[np.ndarray, " case"], replicates: int, seed: int, progress: bool
@@ -49,25 +59,6 @@ class Resampling:
                 out[part] = ((self.agreement.T @ weight.T).T * right).sum(axis=1)
                 advance(len(weight))
         return out
-
-
-def resampling(
-    labels: Labels, code: np.ndarray, certainty: np.ndarray, accuracies: Accuracies, correct: Correct
-) -> Resampling:
-    """Gather agreement by case and pair of annotators."""
-    people, n = len(labels.annotators), np.diff(labels.start)
-    n_pairs = n * (n - 1) // 2
-    rows, cells, values = [], [], []
-    for left, right in pairs_within(labels.start):
-        same = code[left] == code[right]
-        left, right = left[same], right[same]
-        rows.append(labels.case[left])
-        cells.append(labels.annotator[left] * people + labels.annotator[right])
-        values.append(certainty[left] * certainty[right] / n_pairs[labels.case[left]])
-    cell, place = np.unique(np.concatenate(cells), return_inverse=True)
-    shape = (len(labels.cases), len(cell))
-    agreement = csr_array((np.concatenate(values), (np.concatenate(rows), place)), shape=shape)
-    return Resampling(agreement, cell // people, cell % people, accuracies, correct, len(labels))
 
 
 def by_judgement(labels: Labels, judged: Float[np.ndarray, " label"]) -> Accuracies:

@@ -13,7 +13,7 @@ from plausibly.agreement._case_pairs import BLOCK, check_single_labels, check_tw
 from plausibly.agreement._votes import agreement_with_others
 from plausibly.agreement.reliability import _inputs as inputs
 from plausibly.agreement.reliability._rasch import accuracy_draws, sample_rasch
-from plausibly.agreement.reliability._resampling import by_judgement, by_latent_truth, resampling
+from plausibly.agreement.reliability._resampling import Resampling, by_judgement, by_latent_truth
 from plausibly.agreement.reliability._result import WeightedReliability
 from plausibly.errors import ArgumentError
 from plausibly.labels._container import Labels
@@ -171,7 +171,7 @@ def weighted_reliability(
         competence=name,
         resampling=None
         if reweighted is None
-        else resampling(labels, code, certainty, reweighted, partial(correct_if_agreed, n_labels=n_labels)),
+        else Resampling(labels, code, certainty, reweighted, partial(correct_if_agreed, n_labels=n_labels)),
         published=published,
     )
 
