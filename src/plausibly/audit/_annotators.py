@@ -96,8 +96,7 @@ def _apart(annotations: Annotations) -> Int[np.ndarray, " annotator"]:
     n_annotators = len(annotations.annotators)
     size = n_annotators + annotations.n_cases
     ends = annotations.annotation_annotator, annotations.annotation_case + n_annotators
-    _, group = connected_components(
-        scipy.sparse.coo_array((np.ones(len(ends[0]), bool), ends), shape=(size, size)), directed=False
-    )
+    graph = scipy.sparse.coo_array((np.ones(len(ends[0]), bool), ends), shape=(size, size))
+    _, group = connected_components(graph, directed=False)
     of_annotator = group[:n_annotators]
     return np.flatnonzero(of_annotator != np.bincount(of_annotator).argmax())

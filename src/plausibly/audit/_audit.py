@@ -96,8 +96,7 @@ def audit(
     [['one-annotator cases', 1, 2, "'p'"], ['annotators of few cases', 1, 2, "'bob'"], \
 ['classes never named', 1, 3, "'c'"], ['fewer labels than classes', 2, 2, "'p', 'q'"]]
     """
-    repeats = None
-    scores = None
+    repeats = scores = None
     if not isinstance(annotations, Annotations | Scores):
         annotations, repeats = _read(annotations, classes, choices)
     if isinstance(annotations, Scores):
@@ -149,11 +148,9 @@ def _read(source: Any, classes: Any, choices: str | None) -> tuple[Annotations |
         columns = frame_columns(source)
         if is_of_scores(columns):
             return Annotations.from_scores(source, classes), None
-        return (
-            _of_table(columns, classes, choices)
-            if is_long(columns)
-            else (Annotations.from_counts(source, classes), None)
-        )
+        if is_long(columns):
+            return _of_table(columns, classes, choices)
+        return Annotations.from_counts(source, classes), None
     if isinstance(source, list | Mapping) or columns_of_dataset(source) is not None:
         return Annotations.from_case_rows(source, classes, choices=choices), None
     check_path(source, "annotations, or a table or a file of them,")
