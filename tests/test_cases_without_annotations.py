@@ -211,6 +211,9 @@ def test_shards_are_parts_of_the_whole(tmp_path):
         assert pb.posterior.annotations_of(pb.load(tmp_path / "whole.nc"), every=False) == annotations.with_cases(
             scores["A"].index
         )
+    changed = how | {"predictions": scores | {"A": scores["B"]}}
+    with pytest.raises(ArgumentError, match="class_prior was"):
+        pb.aggregate(annotations, model, out=tmp_path / f"{model}.zarr", shard=10, **changed)
 
 
 def test_many_classes():

@@ -189,7 +189,7 @@ def test_leaving_early_cancels_the_rest(client, by_value):
     assert forgotten(client)
 
 
-def test_shared_arguments_are_sent_once(client, by_value):
+def test_shared_arguments_are_sent_once_and_errors_are_those_of_one_process(client, by_value):
     class Program:
         pass
 
@@ -198,8 +198,6 @@ def test_shared_arguments_are_sent_once(client, by_value):
     }
     assert len(identities) <= 2
 
-
-def test_errors_are_those_of_one_process(client, by_value):
     def fail(number):
         raise AnnotationError("case 'p1' has none: name one.")
 
@@ -238,9 +236,13 @@ def test_waiting_for_workers_is_said(monkeypatch, cluster, by_value):
             assert list(map_on(client, power, [3], 2)) == [(0, 9)]
 
 
-def test_what_cannot_be_sent(client):
+def test_what_cannot_be_sent_and_closed_clients_are_refused(client, cluster):
     with pytest.raises(ArgumentError, match="cannot be sent to other processes"):
         list(map_on(client, len, [threading.Lock()]))
+    client = distributed.Client(cluster)
+    client.close()
+    with pytest.raises(ClusterError, match=r"the Dask client is closed: connect a new one"):
+        list(map_on(client, len, [""]))
 
 
 @pytest.mark.parametrize(
@@ -350,13 +352,6 @@ def test_what_is_no_scheduler(annotations, tmp_path):
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 2
     assert "--infer-reliability does not accept --dask tcp://127.0.0.1:9" in " ".join(result.output.split())
-
-
-def test_closed_clients_and_those_that_do_not_wait(cluster):
-    client = distributed.Client(cluster)
-    client.close()
-    with pytest.raises(ClusterError, match=r"the Dask client is closed: connect a new one"):
-        list(map_on(client, len, [""]))
 
 
 def test_without_dask(monkeypatch, annotations):

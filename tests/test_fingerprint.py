@@ -66,17 +66,13 @@ def test_the_code_of_the_user_s_module_counts(tmp_path, monkeypatch):
     assert found[0] == found[1] != found[2]
 
 
-def test_a_notebook_s_file_does_not_count():
+def test_a_notebook_s_file_and_annotations_do_not_count():
     programs = []
     for text, file in (("x * 2", "/tmp/ipykernel_1/2.py"), ("x * 2", "/tmp/ipykernel_30/2.py"), ("x * 3", "cell")):
         scope = {"__name__": "notebook"}
         exec(compile(f"def f(x):\n    return {text}", file, "exec"), scope)
         programs.append(code_digest(scope["f"], "f"))
     assert programs[0] == programs[1] != programs[2]
-
-
-def test_annotations_do_not_count():
-    programs = []
     for kind, by in (("int", 2), ("str", 2), ("int", 3)):
         scope = {"__name__": "notebook"}
         exec(f"class Scale:\n    by: {kind} = {by}\ndef f(x: {kind}):\n    return Scale.by * x", scope)
@@ -126,9 +122,13 @@ def test_other_processes_find_the_same_code(tmp_path):
     assert len(set(found[0])) == 3
 
 
-def test_what_cannot_be_pickled_needs_a_version():
+def test_what_cannot_be_pickled_needs_a_version_and_is_unlike_itself():
     with pytest.raises(ArgumentError, match=r"the program f has no fingerprint.*version="):
         code_digest(make(2, (line for line in "abc")), "the program f")
+    lines = (line for line in "abc")
+    metric = make(2, lines)
+    assert Captured(metric) != Captured(metric)
+    assert Captured(scaled) == Captured(scaled)
 
 
 def test_data_count_by_content_shape_and_type():
@@ -260,13 +260,6 @@ def test_a_changed_metric_is_computed_as_it_is_now(monkeypatch, function):
         by_draw.append(float(pb.metrics.per_draw(function, predictions["A"], [[[0.5, 0.5]] * 2]).mean()))
     assert found == pytest.approx([found[0], 2 * found[0], found[0]])
     assert by_draw == pytest.approx([0.5, 1.0, 0.5])
-
-
-def test_a_function_without_a_fingerprint_is_unlike_itself():
-    lines = (line for line in "abc")
-    metric = make(2, lines)
-    assert Captured(metric) != Captured(metric)
-    assert Captured(scaled) == Captured(scaled)
 
 
 def program(case):

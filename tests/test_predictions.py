@@ -58,7 +58,7 @@ def test_dtype_follows_what_came_and_what_is_returned_is_a_copy():
     assert np.shares_memory(line_up(SCORES, ANNOTATIONS), SCORES)
 
 
-def test_numbers_as_class_names(tmp_path):
+def test_numbers_as_class_names_and_an_index_in_another_order(tmp_path):
     """A header of numbers is a header where it lists the classes and there is one line more than cases."""
     annotations = Annotations.from_counts(np.eye(3, dtype=int))
     path = tmp_path / "a.csv"
@@ -71,18 +71,6 @@ def test_numbers_as_class_names(tmp_path):
     np.testing.assert_array_equal(read_predictions(path, annotations), [[2, 0, 1], [3, 1, 2], [6, 4, 5]])
     shuffled = pd.DataFrame(expected)[[2, 0, 1]]
     np.testing.assert_array_equal(read_predictions(shuffled, annotations), expected)
-
-
-def test_numbers_as_case_names_and_a_class_called_case():
-    annotations = Annotations.from_counts([[1, 0], [0, 1]], cases=[12, 7])
-    read = read_predictions(pd.DataFrame({"case": [7, 12], "0": [1, 2], "1": [3, 4]}), annotations)
-    np.testing.assert_array_equal(read, [[2, 4], [1, 3]])
-    annotations = Annotations.from_counts([[1, 0], [0, 1]], classes=["case", "control"])
-    read = read_predictions(pd.DataFrame({"control": [1, 2], "case": [3, 4]}), annotations)
-    np.testing.assert_array_equal(read, [[3, 1], [4, 2]])
-
-
-def test_an_index_of_numbers_in_another_order_names_the_cases():
     annotations = Annotations.from_counts([[1, 0], [0, 1], [1, 0]], classes=["a", "b"])
     frame = pd.DataFrame({"a": [1.0, 2, 3], "b": [4.0, 5, 6]})
     shuffled = frame.loc[[2, 0, 1]]
@@ -92,6 +80,15 @@ def test_an_index_of_numbers_in_another_order_names_the_cases():
     np.testing.assert_array_equal(read_predictions(unnamed, annotations), frame)
     by_column = shuffled.assign(case=[0, 1, 2])
     np.testing.assert_array_equal(read_predictions(by_column, annotations), shuffled)
+
+
+def test_numbers_as_case_names_and_a_class_called_case():
+    annotations = Annotations.from_counts([[1, 0], [0, 1]], cases=[12, 7])
+    read = read_predictions(pd.DataFrame({"case": [7, 12], "0": [1, 2], "1": [3, 4]}), annotations)
+    np.testing.assert_array_equal(read, [[2, 4], [1, 3]])
+    annotations = Annotations.from_counts([[1, 0], [0, 1]], classes=["case", "control"])
+    read = read_predictions(pd.DataFrame({"control": [1, 2], "case": [3, 4]}), annotations)
+    np.testing.assert_array_equal(read, [[3, 1], [4, 2]])
 
 
 @pytest.mark.parametrize(
@@ -203,16 +200,13 @@ def test_names_of_classes(source):
     np.testing.assert_array_equal(read_predictions(source, ANNOTATIONS), ONE_HOT)
 
 
-def test_files_with_names_of_classes(tmp_path):
+def test_files_with_names_of_classes_also_such_as_look_like_numbers(tmp_path):
     BY_NAME.to_csv(tmp_path / "a.csv", index=False)
     BY_NAME.rename(columns={"prediction": "class"}).to_parquet(tmp_path / "a.parquet")
     (tmp_path / "a.txt").write_text("label\na\nc\nb\n")
     np.save(tmp_path / "a.npy", np.array(CHOSEN))
     for path in tmp_path.iterdir():
         np.testing.assert_array_equal(read_predictions(path, ANNOTATIONS), ONE_HOT)
-
-
-def test_names_of_classes_that_look_like_numbers():
     annotations = Annotations.from_labels([["1"], ["2"], ["10"]], classes=["1", "2", "10"])
     expected = np.eye(3)[[2, 0, 1]]
     for source in (["10", "1", "2"], pd.DataFrame({"prediction": [10, 1, 2]})):

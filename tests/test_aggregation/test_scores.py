@@ -77,14 +77,11 @@ def test_the_posterior_holds_scores_and_labels_that_come_out_again(posterior, tm
         np.testing.assert_array_equal(recovered.score, SCORES.score)
 
 
-def test_mirrored_scores_change_sides():
+def test_the_prior_is_estimated_unless_it_is_given_and_mirrored_scores_change_sides():
     mirrored = pb.Annotations.from_scores(TABLE.assign(score=-TABLE["score"]))
     a = aggregate(threshold=0.25)["constant_data"]["score_certainty"].values
     b = aggregate(mirrored, threshold=-0.25, prior=(-PRIOR[0], *PRIOR[1:]))["constant_data"]["score_certainty"].values
     np.testing.assert_allclose(a, b, rtol=1e-6)
-
-
-def test_the_prior_is_estimated_unless_it_is_given():
     found = aggregate(prior=None)
     assert found.attrs["prior_from"] == "scores"
     again = aggregate(prior=json.loads(found.attrs["prior"]))
@@ -130,7 +127,7 @@ def test_programs_of_ones_own_run_on_scores():
     assert pb.evaluate(found, {})["score_certainty"].values.min() >= 0.5
 
 
-def test_results(posterior):
+def test_results_and_their_histogram(posterior):
     results = pb.evaluate(posterior, PREDICTIONS)
     below = expected()
     np.testing.assert_allclose(results["score_certainty"], np.maximum(below, 1 - below), rtol=1e-6)
@@ -141,6 +138,13 @@ def test_results(posterior):
     frame = pd.DataFrame(PREDICTIONS["A"][:, ::-1], columns=["toxic", "fine"])
     by_name = pb.evaluate(aggregate(named, seed=1), {"A": frame})
     np.testing.assert_allclose(by_name["top1_accuracy"].values[0], accuracy)
+    results = pb.evaluate(posterior, {})
+    ax = pb.plots.certainty_histogram(results, "score_certainty", bins=5)
+    assert sum(bar.get_height() for bar in ax.patches) == 4
+    assert ax.get_xlim() == (0.5, 1)
+    assert ax.texts[0].get_text() == f"mean {float(results['score_certainty'].mean()):.2f}"
+    with pytest.raises(ArgumentError, match="there is no 'risk_certainty' by case"):
+        pb.plots.certainty_histogram(results, "risk_certainty")
 
 
 @pytest.mark.slow
@@ -250,13 +254,3 @@ def test_the_density_is_parted_by_the_threshold(posterior):
         pb.plots.score_density(posterior, "u")
     with pytest.raises(ArgumentError, match="a posterior of scores is needed, but this one, of irn"):
         pb.plots.score_density(pb.aggregate(SCORES.split(0), "irn", progress=False), "s")
-
-
-def test_the_histogram_counts_cases(posterior):
-    results = pb.evaluate(posterior, {})
-    ax = pb.plots.certainty_histogram(results, "score_certainty", bins=5)
-    assert sum(bar.get_height() for bar in ax.patches) == 4
-    assert ax.get_xlim() == (0.5, 1)
-    assert ax.texts[0].get_text() == f"mean {float(results['score_certainty'].mean()):.2f}"
-    with pytest.raises(ArgumentError, match="there is no 'risk_certainty' by case"):
-        pb.plots.certainty_histogram(results, "risk_certainty")

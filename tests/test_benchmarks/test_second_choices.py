@@ -47,7 +47,7 @@ def test_second_choices_are_predicted_as_by_draws_from_the_prior(stages, reliabi
     assert (error < 0.005).all()
 
 
-def test_a_second_choice_that_no_other_annotation_makes_likely():
+def test_a_second_choice_that_is_unlikely_and_errors_of_means_by_case():
     """Proposals that know it find the few plausibilities under which it is probable."""
     rare = np.array([0.5, 0.4985, 0.001, 0.0005])
     shared = SharedStages(Stages(), 1.0, *(np.empty(0, int),) * 2, np.empty(0), np.full(4, 0.25), 2.0, own=False)
@@ -57,8 +57,5 @@ def test_a_second_choice_that_no_other_annotation_makes_likely():
     # λ is Dirichlet(rare), of which the shares other than that of the first class are Dirichlet, too, and independent.
     assert found[0] == pytest.approx(np.log(0.0005 / 0.5), abs=0.15)
     assert error[0] < 0.1
-
-
-def test_errors_of_means_know_that_annotations_of_a_case_go_together():
     found, error = second_choices.mean(np.array([1.0, 1.0, 3.0, 3.0]), np.array([0, 0, 1, 1]))
     assert (found, error) == (2.0, pytest.approx(np.sqrt(0.5)))

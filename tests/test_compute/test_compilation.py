@@ -53,7 +53,7 @@ def test_users_without_a_home_keep_nothing(configured, monkeypatch):
     assert _compilation._folder() is None
 
 
-def test_settings_of_jax_are_as_before(configured, folder):
+def test_the_last_of_several_threads_restores_the_settings_of_jax(configured, folder):
     configured(None)
     names = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs")
     before = [getattr(jax.config, name) for name in names]
@@ -61,9 +61,6 @@ def test_settings_of_jax_are_as_before(configured, folder):
         assert jax.config.jax_compilation_cache_dir == str(folder)
         jax.jit(jnp.cos).lower(X).compile()
     assert [getattr(jax.config, name) for name in names] == before
-
-
-def test_the_last_of_several_threads_restores_the_settings(configured, folder):
     configured(None)
     first, second = kept_on_disk(), kept_on_disk()
     first.__enter__()

@@ -151,12 +151,22 @@ def test_diagnose_names_the_cases_and_refuses_what_is_no_posterior(tmp_path):
         pb.diagnose(tmp_path / "none.nc")
 
 
-def test_exact_draws_have_nothing_to_converge():
+def test_exact_draws_have_nothing_to_converge_and_no_energy_to_judge():
     posterior = pb.aggregate(ANNOTATIONS, "dirichlet-categorical", draws=10, progress=False)
     found = pb.diagnose(posterior)
     assert list(found.data_vars) == ["converged"]
     assert found["converged"].all()
     assert found["case"].values.tolist() == ANNOTATIONS.cases.tolist()
+    energy, steps = energies(), np.full((4, 250, N_CASES), 7)
+    depth = np.full(steps.shape, 3)
+    for values in (energy, steps, depth):
+        values[..., :4] = 0
+    depth[:, :50, 6] = 8
+    result = check_with({"energy": energy, "n_steps": steps, "tree_depth": depth})
+    assert failed(result) == []
+    assert np.isnan(result["e_bfmi"].values).tolist() == [True] * 4 + [False] * 8
+    assert result["at_max_depth"].values[4:].tolist() == [0, 0, 0.2, 0, 0, 0, 0, 0]
+    assert np.isnan(result["at_max_depth"].values[:4]).all()
 
 
 def energies(chains=4, draws=250, cases=N_CASES, seed=5):
@@ -177,19 +187,6 @@ def test_the_energy_is_judged_as_arviz_does_in_its_case_and_no_other():
     result = check_with({"energy": energy})
     assert failed(result) == [5]
     assert result["e_bfmi"].values[5] < E_BFMI < np.delete(result["e_bfmi"].values, 5).min()
-
-
-def test_exact_cases_among_sampled_ones_have_no_energy_to_judge():
-    energy, steps = energies(), np.full((4, 250, N_CASES), 7)
-    depth = np.full(steps.shape, 3)
-    for values in (energy, steps, depth):
-        values[..., :4] = 0
-    depth[:, :50, 6] = 8
-    result = check_with({"energy": energy, "n_steps": steps, "tree_depth": depth})
-    assert failed(result) == []
-    assert np.isnan(result["e_bfmi"].values).tolist() == [True] * 4 + [False] * 8
-    assert result["at_max_depth"].values[4:].tolist() == [0, 0, 0.2, 0, 0, 0, 0, 0]
-    assert np.isnan(result["at_max_depth"].values[:4]).all()
 
 
 def test_steps_tell_the_depth_and_energies_may_stand_still_or_be_unknown():

@@ -82,7 +82,7 @@ def test_a_gap_is_the_log_odds_of_being_drawn_first():
     np.testing.assert_allclose(weights[0] / weights.sum(), 1 / (1 + np.exp(-20 * gap)), rtol=1e-4)
 
 
-def test_coordinates_leave_the_distribution_alone():
+def test_coordinates_leave_the_distribution_alone_and_pass_through_transformations():
     """The density at a point of the support is the same; of the unconstrained one, that times the volume."""
     case = case_of(RANKINGS)
     plain = case._replace(order=None)
@@ -94,9 +94,6 @@ def test_coordinates_leave_the_distribution_alone():
     z = transform(v)
     assert density(case, z) == density(plain, z)
     np.testing.assert_allclose(-energy, density(plain, z) + transform.log_abs_det_jacobian(v, z), rtol=1e-5)
-
-
-def test_distributions_with_coordinates_pass_through_transformations():
     support = StretchedGaps(case_of(RANKINGS).order, jnp.asarray(5.0))
     prior = LogRatioDirichlet(jnp.ones(6), coordinates=support)
     assert isinstance(prior.support, StretchedGaps)

@@ -142,7 +142,7 @@ def test_blocks_have_a_limit_of_at_least_one_but_for_the_last():
         PartialPlackettLuce(LOGS, max_block_size=0)
 
 
-def test_blocks_of_twelve_and_forty_in_one_ranking():
+def test_blocks_of_twelve_and_forty_in_one_ranking_and_in_samples():
     """Against the two blocks one by one; without a limit, known beforehand or traced alike."""
     x = np.random.default_rng(0).normal(size=60).astype(np.float32)
     value = np.repeat([0, 1, 2], [12, 40, 8])
@@ -154,9 +154,6 @@ def test_blocks_of_twelve_and_forty_in_one_ranking():
     np.testing.assert_allclose([traced, known], expected, rtol=1e-6)
     np.testing.assert_allclose(slope, other, atol=2e-6)
     assert abs(float(slope.sum())) < 2e-5
-
-
-def test_samples_with_large_blocks():
     x = np.linspace(-1, 1, 60).astype(np.float32)
     d = PartialPlackettLuce(x, np.array([12, 40]))
     values = sample(d, jax.random.key(0), (200,))
@@ -254,7 +251,7 @@ def test_what_rankings_cost_grows_with_their_blocks_not_with_pairs_of_classes():
     np.testing.assert_allclose(log_prob(d, values[0]), np.log(2 / 400 / 399 / 398 / 397), rtol=1e-6)
 
 
-def test_it_passes_through_jit_and_vmap():
+def test_it_passes_through_jit_and_vmap_and_validates_on_request():
     d = PartialPlackettLuce(LOGS, np.array([1, 2]), max_block_size=2)
     values = sample(d, jax.random.key(0), (6,))
     expected = log_prob(d, values)
@@ -265,9 +262,6 @@ def test_it_passes_through_jit_and_vmap():
     mapped = jax.jit(jax.vmap(lambda d, v: d.log_prob(v), (0, None)))(several, values)
     np.testing.assert_allclose(mapped[1], expected, rtol=1e-6)
     np.testing.assert_allclose(d.log_prob(values), expected, rtol=1e-6)  # not compiled as a whole
-
-
-def test_arguments_are_validated_on_request():
     with pytest.raises(ValueError, match="invalid log_weights"):
         PartialPlackettLuce(jnp.array([0.0, jnp.nan]), validate_args=True)
     with pytest.warns(UserWarning, match="Out-of-support"):

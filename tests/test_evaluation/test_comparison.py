@@ -47,7 +47,7 @@ def test_ties_count_half_also_those_that_rounding_hides():
     assert sorted(found["ranking"]) == ["A > B", "B > A"]
 
 
-def test_the_matrix_holds_every_pair():
+def test_differences_are_those_of_the_draws_and_the_matrix_holds_every_pair():
     draws = results(np.random.default_rng(0).integers(0, 4, (3, 50)) / 4)
     matrix = probabilities_better(draws, "top1_accuracy")
     for a in "ABC":
@@ -55,6 +55,16 @@ def test_the_matrix_holds_every_pair():
             expected = probability_better(draws, "top1_accuracy", a, b)
             assert float(matrix.sel(classifier=a, versus=b)) == expected
     np.testing.assert_allclose(matrix.values + matrix.values.T, 1)
+    draws = results(np.random.default_rng(0).random((3, 400)))
+    table = differences(draws, "top1_accuracy")
+    assert table[["classifier", "versus"]].values.tolist() == [["A", "B"], ["A", "C"], ["B", "C"]]
+    gap = draws["top1_accuracy"].values[0] - draws["top1_accuracy"].values[2]
+    row = table.iloc[1]
+    assert row["mean"] == pytest.approx(gap.mean())
+    assert row["sd"] == pytest.approx(gap.std(ddof=1))
+    assert [row["lower"], row["upper"]] == pytest.approx(np.quantile(gap, [0.03, 0.97]).tolist())
+    point = draws["top1_accuracy_point"].values
+    assert row["point"] == pytest.approx(point[0] - point[2])
 
 
 def test_what_is_unknown_is_refused_or_has_no_ranking():
@@ -93,7 +103,7 @@ def test_rankings_are_counted_draw_by_draw(values, smaller):
     assert shares["place"].values.tolist() == list(range(1, len(values) + 1))
 
 
-def test_of_a_distance_less_is_better():
+def test_of_a_distance_less_is_better_and_draws_without_weight_are_left_out():
     draws = results([[0.5, 0.7, 0.6], [0.4, 0.8, 0.5]])
     draws["top1_accuracy"].attrs["better"] = "smaller"
     assert probability_better(draws, "top1_accuracy", "A", "B") == pytest.approx(1 / 3)
@@ -101,6 +111,11 @@ def test_of_a_distance_less_is_better():
     # A difference is one of the metric itself, whichever way is better.
     assert row["mean"] == pytest.approx(1 / 30)
     assert row["probability_better"] == pytest.approx(1 / 3)
+    draws = results([[0.5, np.nan, 0.6], [0.4, np.nan, 0.7]])
+    assert probability_better(draws, "top1_accuracy", "A", "B") == 0.5
+    assert rankings(draws, "top1_accuracy")["probability"].tolist() == [0.5, 0.5]
+    with pytest.raises(ArgumentError, match="'top1_accuracy' is not a number in any draw"):
+        rankings(results([[np.nan], [np.nan]]), "top1_accuracy")
 
 
 def random_cases(n_cases=40, seed=0):
@@ -181,27 +196,6 @@ def test_equal_choices_are_called_so_and_labels_are_not_advised():
     assert "more labels cannot" in told
     row = differences(found, "top1_accuracy").iloc[0]
     assert row[["equal", "total_equal", "probability_better"]].tolist() == [1, 1, 0.5]
-
-
-def test_differences_are_those_of_the_draws():
-    draws = results(np.random.default_rng(0).random((3, 400)))
-    table = differences(draws, "top1_accuracy")
-    assert table[["classifier", "versus"]].values.tolist() == [["A", "B"], ["A", "C"], ["B", "C"]]
-    gap = draws["top1_accuracy"].values[0] - draws["top1_accuracy"].values[2]
-    row = table.iloc[1]
-    assert row["mean"] == pytest.approx(gap.mean())
-    assert row["sd"] == pytest.approx(gap.std(ddof=1))
-    assert [row["lower"], row["upper"]] == pytest.approx(np.quantile(gap, [0.03, 0.97]).tolist())
-    point = draws["top1_accuracy_point"].values
-    assert row["point"] == pytest.approx(point[0] - point[2])
-
-
-def test_draws_in_which_nothing_has_weight_are_left_out():
-    draws = results([[0.5, np.nan, 0.6], [0.4, np.nan, 0.7]])
-    assert probability_better(draws, "top1_accuracy", "A", "B") == 0.5
-    assert rankings(draws, "top1_accuracy")["probability"].tolist() == [0.5, 0.5]
-    with pytest.raises(ArgumentError, match="'top1_accuracy' is not a number in any draw"):
-        rankings(results([[np.nan], [np.nan]]), "top1_accuracy")
 
 
 N_CASES, N_DRAWS = 60, 400

@@ -1,7 +1,6 @@
 """Evaluation from ranked lists against the metrics on dense arrays."""
 
 import importlib
-from itertools import combinations
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +17,7 @@ from plausibly.metrics import _list_metric
 from plausibly.plots._words import metric_name
 from plausibly.posterior import annotations_of, build_posterior, dense, load, save, slots_of, top_classes
 from plausibly.random_streams import Stream, case_keys, stream_words
+from tests.test_metrics.test_overlap import OF_LISTS
 
 FUNCTIONS = {name: getattr(metrics, metric.count.__name__) for name, metric in metrics.METRICS.items()}
 # Few shapes, since each takes a program of its own: both posteriors have as many draws, and a range holds a block of 4.
@@ -106,12 +106,18 @@ def test_with_remainders_results_agree_with_dense_draws(ragged, scores, of_ragge
         assert np.abs(results[f"annotation_certainty_{size}"] - expected).max() < 0.056
 
 
-def test_the_point_estimate_gives_the_standard_metric(ragged, scores, of_ragged):
+def test_the_point_estimate_gives_the_standard_metric_and_draws_of_it_alone_no_spread(ragged, scores, of_ragged):
     point = dense(make_point(ragged))[:1]
     for k in (1, 2, 3):
         for name, metric in FUNCTIONS.items():
             expected = [metric(scores[c], point, k).mean() for c in "AB"]
             np.testing.assert_allclose(of_ragged[f"top{k}_{name}_point"], expected, rtol=1e-6)
+    results = evaluate(make_point(ragged), scores, risks=RISKS)
+    for size in (1, 2, 3):
+        assert (results[f"annotation_certainty_{size}"] == 1).all()
+    table = summary(results)
+    np.testing.assert_allclose(table["sd"], 0, atol=1e-12)
+    np.testing.assert_allclose(table["point"], table["mean"])
 
 
 def make_point(posterior):
@@ -119,15 +125,6 @@ def make_point(posterior):
     point = posterior["constant_data"]["point_plausibility"].values
     draws = np.tile(point, (2, N_DRAWS // 2, 1))
     return build_posterior(draws, annotations_of(posterior), slots_of(posterior), point=point, concentration=0.5)
-
-
-def test_a_point_mass_is_certain_and_has_no_spread(ragged, scores):
-    results = evaluate(make_point(ragged), scores, risks=RISKS)
-    for size in (1, 2, 3):
-        assert (results[f"annotation_certainty_{size}"] == 1).all()
-    table = summary(results)
-    np.testing.assert_allclose(table["sd"], 0, atol=1e-12)
-    np.testing.assert_allclose(table["point"], table["mean"])
 
 
 @pytest.mark.parametrize("name", ["full", "ragged"])
@@ -470,27 +467,6 @@ def test_halves_are_those_in_single_precision(full):
     xr.testing.assert_identical(one, two)
 
 
-def one_count(name, predicted, plausible, k):
-    """Metrics of two lists as SPEC 3 and Fagin et al. have them, with Python's lists and sets."""
-    a, b = predicted[:k], plausible[:k]
-    if name == "accuracy":
-        return float(b[0] in a)
-    if name == "set_accuracy":
-        return float(set(a) == set(b))
-    if name == "overlap":
-        return len(set(a) & set(b)) / k
-    if name == "average_overlap":
-        return sum(len(set(a[:j]) & set(b[:j])) / j for j in range(1, k + 1)) / k
-    places = [{c: one.index(c) if c in one else k for c in {*a, *b}} for one in (a, b)]
-    if name == "spearman_footrule":
-        return sum(abs(places[0][c] - places[1][c]) for c in places[0]) / (k * (k + 1))
-    total = 0.0
-    for x, y in combinations(sorted(places[0]), 2):
-        first, second = places[0][x] - places[0][y], places[1][x] - places[1][y]
-        total += 0.5 if 0 in (first, second) else first * second < 0
-    return total / (k * (3 * k - 1) / 2)
-
-
 @pytest.mark.parametrize("ties", ["order", "random"])
 def test_random_cases_are_those_of_literal_loops(ties):
     rng = np.random.default_rng(11)
@@ -522,8 +498,9 @@ def test_random_cases_are_those_of_literal_loops(ties):
             if name == "coverage":
                 expected = [[sum(draw[i, c] for c in predicted[i][:k]) for i in range(n_cases)] for draw in dense_draws]
             else:
+                of_lists = OF_LISTS[metrics.METRICS[name].count.__name__]
                 expected = [
-                    [one_count(name, *lists, k) for lists in zip(predicted, draw, strict=True)] for draw in plausible
+                    [of_lists(a[:k], b[:k]) for a, b in zip(predicted, draw, strict=True)] for draw in plausible
                 ]
             np.testing.assert_allclose(results[f"top{k}_{name}"][0], np.mean(expected, axis=1), atol=1e-6)
             np.testing.assert_allclose(results[f"top{k}_{name}_by_case"][0], np.mean(expected, axis=0), atol=1e-6)

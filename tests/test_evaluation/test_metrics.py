@@ -52,13 +52,24 @@ def test_metrics_may_be_mixed(metrics, expected):
             np.testing.assert_allclose(found[name], literal[same], atol=1e-6)
 
 
-def test_functions_of_lists_stand_for_all_lengths(posterior):
+def test_functions_stand_for_lists_of_all_lengths_also_in_sweeps_scorers_and_comparisons(posterior):
     found = evaluated([pb.metrics.overlap, "coverage", {"mine": OWN}], posterior=posterior, truth="most-plausible", k=2)
     assert names_of(found) == ["top2_overlap", "top2_coverage", "mine"]
     own = {"first": "top1_accuracy", "mine": OWN, "listed": pb.metrics.coverage}
     found = evaluated(own, posterior=posterior, truth="most-plausible", k=1)
     np.testing.assert_array_equal(found["first"], found["top1_accuracy"])
     np.testing.assert_array_equal(found["listed"], found["top1_coverage"])
+    options = {"draws": 20, "chains": 2, "replicates": 0, "progress": False}
+    mixed = [pb.metrics.auroc, {"mine": OWN}]
+    swept = pb.sweep(ANNOTATIONS, PREDICTIONS, {"dirichlet-categorical": (1,)}, metrics=mixed, **options)
+    assert list(dict.fromkeys(swept.metrics["metric"])) == ["top1_accuracy", "mine", "auroc"]
+    results = evaluated(["auroc", "brier"])
+    for compare in (pb.comparison.rankings, pb.comparison.differences, pb.comparison.variance_split):
+        assert compare(results, pb.metrics.brier).equals(compare(results, "brier"))
+    posterior = pb.aggregate(ANNOTATIONS, "dirichlet-categorical", draws=20, chains=2, progress=False)
+    with pytest.raises(ArgumentError, match="a scorer needs a metric with one value"):
+        pb.metrics.scorer(posterior, pb.metrics.roc_curve)
+    assert callable(pb.metrics.scorer(posterior, pb.metrics.auroc))
 
 
 @pytest.mark.parametrize(
@@ -99,17 +110,3 @@ def test_plans_take_the_same_metrics_compiled_once_by_name_and_by_function(poste
     with pytest.raises(ArgumentError, match=r"those of 'A' of case '0' are from .* mark logits as such"):
         pb.plan(posterior, {"A": 9 * PREDICTIONS["A"]}, metrics=["brier"], **options)
     assert read_metric("brier", None, 2) == read_metric(pb.metrics.brier, None, 2)
-
-
-def test_sweeps_scorers_and_comparisons_take_functions():
-    options = {"draws": 20, "chains": 2, "replicates": 0, "progress": False}
-    mixed = [pb.metrics.auroc, {"mine": OWN}]
-    swept = pb.sweep(ANNOTATIONS, PREDICTIONS, {"dirichlet-categorical": (1,)}, metrics=mixed, **options)
-    assert list(dict.fromkeys(swept.metrics["metric"])) == ["top1_accuracy", "mine", "auroc"]
-    results = evaluated(["auroc", "brier"])
-    for compare in (pb.comparison.rankings, pb.comparison.differences, pb.comparison.variance_split):
-        assert compare(results, pb.metrics.brier).equals(compare(results, "brier"))
-    posterior = pb.aggregate(ANNOTATIONS, "dirichlet-categorical", draws=20, chains=2, progress=False)
-    with pytest.raises(ArgumentError, match="a scorer needs a metric with one value"):
-        pb.metrics.scorer(posterior, pb.metrics.roc_curve)
-    assert callable(pb.metrics.scorer(posterior, pb.metrics.auroc))

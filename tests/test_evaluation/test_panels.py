@@ -160,10 +160,15 @@ def test_evaluate_weighs_cases_and_breaks_ties_alike(annotations):
     assert found == panels(many, even, **options)["expert_agreement"].item() != 0.75
 
 
-def test_a_single_cluster_says_nothing_of_others(annotations):
+def test_a_single_cluster_says_nothing_of_others_and_scores_have_no_first_choice(annotations):
     results = panels(annotations, SCORES, clusters=["p", "p", "p"], replicates=5)
     assert results["expert_agreement_total"].isnull().all()
     assert results["expert_agreement"].notnull().all()
+    table = pd.DataFrame({"case": ["p"], "annotator": ["ann"], "score": [-1]})
+    with pytest.raises(AnnotationError, match=r"scores have no first choice.*split"):
+        panels(Annotations.from_scores(table), {})
+    with pytest.raises(AnnotationError, match="an object of type list"):
+        panels([["a"]], {})
 
 
 def test_four_hundred_classes_with_ties_take_no_time():
@@ -201,11 +206,3 @@ def test_published_agreement_of_a_classifier_and_of_annotators(shared):
 def test_arguments_out_of_range_are_refused(annotations, options, rule):
     with pytest.raises(ArgumentError, match=rule):
         panels(annotations, SCORES, **options)
-
-
-def test_what_has_no_first_choice_is_refused():
-    table = pd.DataFrame({"case": ["p"], "annotator": ["ann"], "score": [-1]})
-    with pytest.raises(AnnotationError, match=r"scores have no first choice.*split"):
-        panels(Annotations.from_scores(table), {})
-    with pytest.raises(AnnotationError, match="an object of type list"):
-        panels([["a"]], {})

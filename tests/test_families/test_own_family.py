@@ -98,15 +98,12 @@ def test_its_posterior_is_aggregated_and_evaluated():
     assert results["top1_accuracy"].mean() > 0.8
 
 
-def test_it_comes_in_shards(tmp_path):
+def test_it_comes_in_shards_and_is_compared_by_its_own_predictions(tmp_path):
     at_once = pb.aggregate(LABELS, MODEL, seed=1, **SETTINGS)
     in_shards = pb.aggregate(LABELS, MODEL, seed=1, out=tmp_path / "p.zarr", shard=2, **SETTINGS)
     for name in ("plausibility", "share"):
         np.testing.assert_allclose(in_shards["posterior"][name], at_once["posterior"][name], rtol=1e-6)
     assert case_names(in_shards).tolist() == case_names(at_once).tolist()
-
-
-def test_it_is_compared_by_its_own_predictions():
     compared = pb.compare_models(LABELS, {"mine": {"model": MODEL}, "dirichlet-categorical": (1,)}, progress=False)
     assert compared.pointwise["elpd"].notnull().all()
     assert "mine" in compared.verdict()

@@ -40,12 +40,19 @@ def chunks(name, seen=lambda at: None):
     return run_seats(build, inputs, [bucket], keys, name=(name, object()), progress=Progress(False), doing="Counting")
 
 
-def test_every_case_comes_back_once_with_its_own_result():
+def test_every_case_comes_back_once_or_what_its_thread_raises():
     found = {}
     for chunk in chunks("whole"):
         assert not found.keys() & set(chunk.at.tolist())
         found |= dict(zip(chunk.at.tolist(), chunk.result.tolist(), strict=True))
     assert found == {i: i**2 for i in range(N)}
+
+    def fail(at):
+        if at.max() > 100:
+            raise RuntimeError("no such case")
+
+    with pytest.raises(RuntimeError, match="no such case"):
+        list(chunks("fails", fail))
 
 
 def test_who_leaves_early_does_not_wait_for_the_rest(monkeypatch):
@@ -66,12 +73,3 @@ def test_who_leaves_early_does_not_wait_for_the_rest(monkeypatch):
     threading.Timer(1, go.set).start()
     running.close()
     assert len(ran) < N / 2
-
-
-def test_what_a_thread_raises_is_raised():
-    def fail(at):
-        if at.max() > 100:
-            raise RuntimeError("no such case")
-
-    with pytest.raises(RuntimeError, match="no such case"):
-        list(chunks("fails", fail))

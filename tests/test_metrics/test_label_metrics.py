@@ -172,15 +172,12 @@ def test_metrics_that_need_an_answer_refuse_none(name):
         getattr(pb.metrics, name)([[0.2, 0.8], [0, 0]], [[0, 1], [1, 0]])
 
 
-def test_no_answer_is_never_right_in_lists():
+def test_no_answer_is_never_right_in_lists_and_a_ratio_to_no_case_infinite():
     draws, predictions = [[[0.6, 0.3, 0.1]], [[0.1, 0.2, 0.7]]], [[0.0, 0.0, 0.0]]
     for name in ("top_k_accuracy", "set_accuracy", "overlap", "average_overlap", "coverage"):
         assert not np.any(getattr(pb.metrics, name)(predictions, draws, 2))
     for name in ("kendall_tau", "spearman_footrule"):
         np.testing.assert_allclose(getattr(pb.metrics, name)(predictions, draws, 2), 1, rtol=1e-6)
-
-
-def test_a_ratio_to_no_case_is_infinite_whatever_rounding_leaves():
     predictions, truth = [[2 / 3, 1 / 3], [2 / 3, 1 / 3], [1 / 3, 2 / 3]], [[0, 1], [0, 1], [1, 0]]
     weights = np.array([0.001, 1, 1])  # in single precision, they do not sum up to what their parts do
     assert pb.metrics.negative_likelihood_ratio(predictions, truth, weights) == np.inf
@@ -288,7 +285,7 @@ def test_curves_of_the_order_go_through_the_points_of_scikit_learn(given_data):
         np.testing.assert_allclose(of_roc, expected, atol=1e-4)
 
 
-def test_areas_under_curves_are_those_of_metrics():
+def test_areas_are_those_under_curves_and_of_differences_of_logits():
     random = np.random.default_rng(0)
     p, truth = random.random(400), random.multinomial(3, [0.6, 0.4], size=400) / 3
     p = np.stack([1 - p, p], axis=1)
@@ -296,6 +293,10 @@ def test_areas_under_curves_are_those_of_metrics():
     np.testing.assert_allclose(np.trapezoid(curve, SHARES), pb.metrics.auroc(p, truth), atol=2e-3)
     curve = np.asarray(pb.metrics.precision_recall_curve(p, truth))
     np.testing.assert_allclose(curve.mean(), pb.metrics.average_precision(p, truth), atol=1e-2)
+    random = np.random.default_rng(0)
+    logits, label = random.normal(size=(30, 2)), random.integers(2, size=30)
+    of_logits = pb.metrics.auroc(logits, np.eye(2)[label])
+    np.testing.assert_allclose(of_logits, sk.roc_auc_score(label, logits[:, 1] - logits[:, 0]), rtol=1e-5)
 
 
 @settings(max_examples=50)
@@ -418,13 +419,6 @@ def test_the_temperature_of_two_classes_is_that_of_a_regression_without_intercep
     fit = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10).fit(logits(p)[:, None], truth)
     found = pb.metrics.calibration_temperature(np.stack([1 - p, p], axis=1), np.eye(2)[truth])
     np.testing.assert_allclose(found, 1 / fit.coef_[0, 0], rtol=2e-4)
-
-
-def test_differences_of_logits_order_cases_of_two_classes():
-    random = np.random.default_rng(0)
-    logits, label = random.normal(size=(30, 2)), random.integers(2, size=30)
-    of_logits = pb.metrics.auroc(logits, np.eye(2)[label])
-    np.testing.assert_allclose(of_logits, sk.roc_auc_score(label, logits[:, 1] - logits[:, 0]), rtol=1e-5)
 
 
 def test_metrics_of_different_points_are_different_programs():

@@ -20,8 +20,8 @@ def top(scores, k):
     return sorted(range(len(scores)), key=lambda c: (-scores[c], c))[:k]
 
 
-def one_overlap(scores, draw, k):
-    return len(set(top(scores, k)) & set(top(draw, k))) / k
+def shared(a, b):
+    return len(set(a) & set(b)) / len(a)
 
 
 def fagin_kendall(a, b):
@@ -52,17 +52,17 @@ def apart(k):
     return list(range(k)), list(range(k, 2 * k))
 
 
-LITERAL = {
-    "kendall_tau": lambda scores, draw, k: fagin_kendall(top(scores, k), top(draw, k)) / fagin_kendall(*apart(k)),
-    "spearman_footrule": (
-        lambda scores, draw, k: fagin_footrule(top(scores, k), top(draw, k)) / fagin_footrule(*apart(k))
-    ),
-    "coverage": lambda scores, draw, k: sum(draw[c] for c in top(scores, k)),
-    "top_k_accuracy": lambda scores, draw, k: top(draw, 1)[0] in top(scores, k),
-    "set_accuracy": lambda scores, draw, k: set(top(draw, k)) == set(top(scores, k)),
-    "overlap": one_overlap,
-    "average_overlap": lambda scores, draw, k: sum(one_overlap(scores, draw, j) for j in range(1, k + 1)) / k,
+# Of two lists of the same length.
+OF_LISTS = {
+    "kendall_tau": lambda a, b: fagin_kendall(a, b) / fagin_kendall(*apart(len(a))),
+    "spearman_footrule": lambda a, b: fagin_footrule(a, b) / fagin_footrule(*apart(len(a))),
+    "top_k_accuracy": lambda a, b: b[0] in a,
+    "set_accuracy": lambda a, b: set(a) == set(b),
+    "overlap": shared,
+    "average_overlap": lambda a, b: sum(shared(a[:j], b[:j]) for j in range(1, len(a) + 1)) / len(a),
 }
+LITERAL = {name: lambda scores, draw, k, of=of: of(top(scores, k), top(draw, k)) for name, of in OF_LISTS.items()}
+LITERAL["coverage"] = lambda scores, draw, k: sum(draw[c] for c in top(scores, k))
 
 
 @st.composite

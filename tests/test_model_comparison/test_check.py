@@ -194,14 +194,11 @@ def test_each_annotator_draws_by_her_own_reliability():
     assert float(found.replicated.sel(statistic="first_agreement").mean()) == pytest.approx(same, abs=0.005)
 
 
-def test_cases_do_not_depend_on_others():
+def test_cases_and_lone_annotators_are_checked_by_themselves():
     both = fixed({"model": "irn"}, counts=((2, 4), (3, 1)))
     one = pb.predictive_check(both, progress=False).by_case["expected"].sel(case="0")
     alone = pb.predictive_check(fixed({"model": "irn"}, counts=((2, 4),)), progress=False).by_case["expected"]
     np.testing.assert_array_equal(one, alone.sel(case="0"))
-
-
-def test_lone_annotators_are_checked_as_far_as_they_go():
     posterior = pb.aggregate(Annotations.from_labels([["a"], ["b"]], classes="abc"), "majority-vote", progress=False)
     check = pb.predictive_check(posterior, progress=False)
     table = check.table.set_index("statistic")

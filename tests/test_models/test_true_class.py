@@ -151,7 +151,10 @@ def test_truth_and_the_spammer_are_found(fitted, name):
     assert table["labels"].eq(60).all()
     shared = to_groups(posterior)["shared_convergence"]
     assert {"accuracy of annotator 5", "prevalence of k2"} <= set(shared["quantity"].values)
-    assert pb.evaluate(posterior, {}, progress=False).attrs["assumes"] == "one true class"
+    results, most = pb.evaluate(posterior, {}, progress=False), plausibility.mean(0).max(1)
+    assert results.attrs["assumes"] == "one true class"
+    off = np.abs(results["annotation_certainty_1"] - most)  # certainty is the probability of the true class
+    assert (off < 4.5 * np.sqrt(most * (1 - most) / 200) + 0.01)[most > 0.6].all()
 
 
 def test_confusions_are_quantiles_of_the_draws(fitted):

@@ -225,7 +225,7 @@ def test_left_out_labels_are_better_predicted_with_predictions():
     assert elpd["known"] > elpd["alone"] + 5
 
 
-def test_what_cannot_be_is_refused():
+def test_what_cannot_be_is_refused_and_one_truth_has_the_model_that_annotators_allow():
     annotations, _, scores = crowd(n=20)
     with pytest.raises(ArgumentError, match="class_prior must be one of uniform, predictions"):
         pb.aggregate(annotations, "dawid-skene", class_prior="learned", progress=False)
@@ -236,9 +236,6 @@ def test_what_cannot_be_is_refused():
     prior = PredictionsPrior.learn(annotations, pb.priors.Evidence.of(scores, annotations), draws=10, seed=0)
     with pytest.raises(ArgumentError, match=r"one true class in each case.*PredictionsPrior was given"):
         pb.aggregate(annotations, "one-coin", class_prior=prior, progress=False)
-
-
-def test_the_model_for_one_truth_depends_on_what_is_known_of_annotators():
     annotations, _, _ = crowd(n=60)
     chosen = [
         one_truth_model(a, predictions=True)

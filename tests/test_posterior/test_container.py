@@ -119,7 +119,7 @@ def test_draws_of_a_case_have_the_names_of_its_classes_also_in_arviz(posterior):
     assert set(draws.data_vars) == {"plausibility", "mean", "variance"}
 
 
-def test_a_file_holds_everything(posterior, tmp_path):
+def test_files_are_equal_to_the_byte_and_hold_everything(posterior, tmp_path):
     save(posterior, tmp_path / "a.nc")
     loaded = load(tmp_path / "a.nc")
     assert type(loaded) is type(posterior)
@@ -130,9 +130,6 @@ def test_a_file_holds_everything(posterior, tmp_path):
         xr.testing.assert_identical(before[name], after[name])
     assert annotations_of(loaded) == ANNOTATIONS
     np.testing.assert_array_equal(top_classes(loaded, 4), top_classes(posterior, 4))
-
-
-def test_files_are_equal_to_the_byte(posterior, tmp_path):
     save(posterior, tmp_path / "a.nc")
     time.sleep(1.1)  # HDF5 keeps times in seconds.
     save(posterior, tmp_path / "b.nc")

@@ -1,7 +1,6 @@
 """Posteriors of one true class: in a draw, one class is true, drawn from its probabilities."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 
@@ -9,8 +8,6 @@ import plausibly as pb
 from plausibly.annotations import Slots
 from plausibly.evaluation import risk_weights
 from plausibly.posterior import build_posterior, top_classes
-from tests.test_cli.run import plausibly
-from tests.test_models.test_true_class import crowd
 
 N, K, DRAWS = 600, 4, 400
 
@@ -123,30 +120,3 @@ def test_thresholds_by_draw_are_of_drawn_classes(simulated):
         assert found.threshold_by_draw.values[0, 0, at] == pytest.approx(expected, abs=1e-3)
     plain = pb.conformal(posterior_of(probability, attrs={}), predictions, score="lac")
     assert found.threshold.item() == plain.threshold.item()
-
-
-def test_dawid_skene_on_the_command_line(tmp_path, no_report):
-    """Certainty and accuracy of files are those of the probabilities in the posterior that is kept."""
-    annotations, truth = crowd(n=300, spammers=4)
-    pb.write_annotations(annotations, tmp_path / "labels.csv")
-    perfect = pd.DataFrame(np.eye(3)[truth], columns=annotations.classes)
-    perfect.insert(0, "case", annotations.cases)
-    perfect.to_csv(tmp_path / "perfect.csv", index=False)
-    args = ["evaluate", tmp_path / "labels.csv", "--predictions", f"perfect={tmp_path / 'perfect.csv'}"]
-    args += ["--model", "dawid-skene", "--draws", "200", "--warmup", "100", "--chains", "2", "--out", tmp_path / "out"]
-    result = plausibly(*args, "--quiet")
-    assert result.exit_code == 0, result.output
-    posterior = pb.load(tmp_path / "out" / "posterior-dawid-skene.nc")
-    probability = posterior["posterior"]["plausibility"].values.reshape(-1, 300, 3)
-    mean = probability.mean(0)
-    certainty = pd.read_csv(tmp_path / "out" / "certainty.csv")
-    certainty = certainty[certainty["model"] == "dawid-skene"]["annotation_certainty_1"].to_numpy()
-    most = mean.max(1)
-    error = np.sqrt(most * (1 - most) / len(probability))
-    assert 0.5 < most.mean() < 0.95
-    assert (np.abs(certainty - most) < 4.5 * error + 0.01)[most > 0.6].all()
-    metrics = pd.read_csv(tmp_path / "out" / "metrics.csv")
-    own = metrics[(metrics["model"] == "dawid-skene") & (metrics["metric"] == "top1_accuracy")]
-    known = mean[np.arange(300), truth]
-    error = np.sqrt((known * (1 - known)).sum() / len(probability)) / 300
-    assert own["mean"].item() == pytest.approx(known.mean(), abs=float(4.5 * error))

@@ -154,7 +154,7 @@ def test_a_poor_approximation_is_improved_from_its_own_proposals(monkeypatch):
         PredictionsPrior.learn(annotations, evidence, draws=50, seed=5)
 
 
-def test_a_classifier_that_sees_the_case_is_no_longer_underrated():
+def test_a_classifier_that_sees_the_case_is_not_underrated_and_one_that_knows_nothing_at_chance():
     plausibility, annotations, scores = world(n=500)
     top = plausibility.argmax(1)
     truth = np.array([(own.argmax(1) == top).mean() for own in scores.values()])
@@ -165,10 +165,6 @@ def test_a_classifier_that_sees_the_case_is_no_longer_underrated():
     )
     lower, upper = np.quantile(informed, [0.03, 0.97], axis=1)
     assert ((lower <= truth) & (truth <= upper)).all()
-
-
-def test_a_classifier_that_knows_nothing_stays_at_chance():
-    _, annotations, scores = world(n=500)
     scores["useless"] = np.random.default_rng(9).dirichlet(np.ones(4), 500)
     posterior = pb.aggregate(annotations, "dirichlet-categorical", predictions=scores, draws=60, progress=False)
     assert accuracies(posterior, scores)[-1].mean() == pytest.approx(0.25, abs=0.05)
@@ -230,19 +226,6 @@ def test_without_predictions_one_prior_for_all_cases():
     assert "evidence" not in posterior.attrs
     parameters = json.loads(posterior.attrs["learned_prior"])["parameters"]
     assert np.exp(parameters["log_concentration"]["mean"]) == pytest.approx(4 * 0.3, rel=0.2)
-
-
-def test_shards_are_parts_of_the_whole(tmp_path):
-    _, annotations, scores = world(n=25)
-    given = {"predictions": scores, "seed": 1, "progress": False, **FEW}
-    whole = pb.dense(pb.aggregate(annotations, "dirichlet-categorical", **given))
-    stored = pb.aggregate(annotations, "dirichlet-categorical", out=tmp_path / "p.zarr", shard=10, **given)
-    np.testing.assert_allclose(pb.dense(stored), whole, atol=1e-6)
-    other = scores | {"C0": scores["C1"]}
-    with pytest.raises(ArgumentError, match="class_prior was"):
-        pb.aggregate(
-            annotations, "dirichlet-categorical", out=tmp_path / "p.zarr", shard=10, **given | {"predictions": other}
-        )
 
 
 def test_nuts_and_exact_draws_agree_given_the_same_prior():

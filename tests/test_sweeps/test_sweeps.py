@@ -77,7 +77,7 @@ def test_posteriors_are_kept_and_reused(annotations, monkeypatch, tmp_path):
             pd.testing.assert_frame_equal(table, first, check_exact=True)
 
 
-def test_metrics_stack_the_summaries(swept):
+def test_tables_and_arrays_hold_summaries_point_estimates_and_certainties(swept):
     table = swept.metrics
     assert list(table.columns) == [
         "classifier", "model", "reliability", "metric", "class", "mean", "sd", "lower", "upper", "best", "worst",
@@ -88,9 +88,6 @@ def test_metrics_stack_the_summaries(swept):
     expected = pb.summary(swept.runs[1].results)
     pd.testing.assert_frame_equal(one.drop(columns=["model", "reliability"]), expected)
     assert table.loc[table["model"] == "irn", "reliability"].isna().all()
-
-
-def test_the_arrays_hold_the_table_and_end_in_the_point_estimates(swept):
     arrays, table = swept.dataset, swept.metrics
     assert dict(arrays.sizes) == {"model": 2, "reliability": 3, "classifier": 2, "metric": 15}
     assert arrays["reliability"].values.tolist() == [10, 30, np.inf]
@@ -104,6 +101,20 @@ def test_the_arrays_hold_the_table_and_end_in_the_point_estimates(swept):
         assert float(limit["mean"]) == float(limit["lower"]) == row.point
         assert float(limit["sd"]) == 0
     assert np.isnan(arrays["mean"].sel(model="irn", reliability=10)).all()
+    table = swept.certainty
+    assert len(table) == 3 * 8
+    assert list(table.columns) == [
+        "case", "model", "reliability",
+        "annotation_certainty_1", "annotation_certainty_2",
+        "risk_certainty", "risk_level_certainty", "risk_plausibility_0", "risk_plausibility_1", "risk_plausibility_2",
+        "expected_risk_mean", "expected_risk_min", "expected_risk_max",
+        "expected_entropy", "mutual_information", "top_plausibility", "top_plausibility_point",
+        "prior_share", "annotator_agreement", "top_class",
+        "r_hat", "ess_bulk", "ess_tail", "n_diverging", "converged",
+    ]  # fmt: skip
+    np.testing.assert_allclose(table.filter(like="risk_plausibility").sum(axis=1), 1, rtol=1e-5)
+    assert table["r_hat"].isna().all()
+    assert table["converged"].all()
 
 
 @pytest.mark.parametrize("metric", ["top1_accuracy", "top3_kendall_tau"])
@@ -132,23 +143,6 @@ def test_metrics_ties_and_weights_reach_the_evaluation(annotations):
     expected = pb.evaluate(posterior, SCORES, k=1, break_ties="random", seed=5, **options)
     xr.testing.assert_equal(swept.runs[0].results, expected)
     assert set(swept.metrics["metric"]) >= {"own", "top1_coverage"}
-
-
-def test_certainty_has_a_row_per_case_and_run(swept):
-    table = swept.certainty
-    assert len(table) == 3 * 8
-    assert list(table.columns) == [
-        "case", "model", "reliability",
-        "annotation_certainty_1", "annotation_certainty_2",
-        "risk_certainty", "risk_level_certainty", "risk_plausibility_0", "risk_plausibility_1", "risk_plausibility_2",
-        "expected_risk_mean", "expected_risk_min", "expected_risk_max",
-        "expected_entropy", "mutual_information", "top_plausibility", "top_plausibility_point",
-        "prior_share", "annotator_agreement", "top_class",
-        "r_hat", "ess_bulk", "ess_tail", "n_diverging", "converged",
-    ]  # fmt: skip
-    np.testing.assert_allclose(table.filter(like="risk_plausibility").sum(axis=1), 1, rtol=1e-5)
-    assert table["r_hat"].isna().all()
-    assert table["converged"].all()
 
 
 def test_the_excerpt_is_the_posterior_of_the_least_certain_cases(annotations, swept):

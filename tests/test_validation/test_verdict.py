@@ -11,13 +11,10 @@ from validation._report import render
 from validation._result import RATE, Result, Settings, Verdict
 
 
-def test_places_of_exchangeable_values_are_uniform_also_with_ties():
+def test_places_are_uniform_and_what_each_test_and_the_band_are_for():
     rng = np.random.default_rng(0)
     values = rng.integers(0, 4, (20, 5000))
     assert stats.kstest(places(values[0], values[1:], rng), "uniform").pvalue > 1e-5
-
-
-def test_what_each_test_is_for():
     rng = np.random.default_rng(1)
     truth = rng.standard_normal(1000)
     fine = p_values(places(truth, rng.standard_normal((99, 1000)), rng))
@@ -26,9 +23,6 @@ def test_what_each_test_is_for():
     assert min(fine.values()) > 1e-4
     assert moved["shift"] < 1e-8
     assert narrow["spread"] < 1e-6 < narrow["shift"]
-
-
-def test_a_curve_leaves_its_band_exactly_if_its_p_value_is_below_the_level():
     rng = np.random.default_rng(2)
     for _ in range(50):
         u = rng.beta(1, 1.1, 200)

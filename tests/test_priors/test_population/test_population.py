@@ -33,7 +33,7 @@ def simulated(n=150, seed=0, per_case=4):
     return pb.Annotations.from_counts(counts)
 
 
-def test_a_uniform_population_is_the_uniform_prior():
+def test_posteriors_under_a_uniform_population_one_head_and_several():
     """Infinite strength, uniform prevalence, no self share: exact expectations are equal."""
     settled = settle(RANKED, "prirn", reliability=10, class_prior=uniform(RANKED.classes, 0.3))
     mixture = Mixture.of(settled, RANKED)
@@ -44,10 +44,7 @@ def test_a_uniform_population_is_the_uniform_prior():
     plain = own / np.add.reduceat(own, core.start[:-1])[core.case]
     together = np.bincount(mixture.priors.core_of(), means, len(core))
     np.testing.assert_allclose(together, plain, atol=1e-6)
-
-
-def test_one_case_under_its_own_hyperparameters():
-    """With all weight on one head, the posterior of a case is a Dirichlet with that head's shapes."""
+    # With all weight on one head, the posterior of a case is a Dirichlet with that head's shapes.
     annotations = pb.Annotations.from_labels([["a", "a", "b"]], classes=["a", "b", "c"])
     profiles = np.tile([0.5, 0.3, 0.2], (3, 1))
     population = Population(np.array(["a", "b", "c"]), np.array([1.0, 0, 0]), profiles, 4.0)
@@ -57,10 +54,7 @@ def test_one_case_under_its_own_hyperparameters():
     mean = shape / shape.sum()
     np.testing.assert_allclose(draws.mean(0), mean, atol=0.025)
     np.testing.assert_allclose(draws.var(0), mean * (1 - mean) / (shape.sum() + 1), rtol=0.25)
-
-
-def test_expectations_by_enumeration():
-    """Posterior over heads and plausibilities, head by head."""
+    # Posterior over heads and plausibilities, head by head.
     population = Population.of(["a", "b", "c"], [0.5, 0.3, 0.2], concentration=3.0, self_share=0.6)
     annotations = pb.Annotations.from_labels([["a", "b", "b"], ["c"]], classes=["a", "b", "c"])
     settled = settle(annotations, "dirichlet-categorical", class_prior=population)
