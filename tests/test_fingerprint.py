@@ -73,6 +73,7 @@ def test_a_notebook_s_file_and_annotations_do_not_count():
         exec(compile(f"def f(x):\n    return {text}", file, "exec"), scope)
         programs.append(code_digest(scope["f"], "f"))
     assert programs[0] == programs[1] != programs[2]
+    programs = []
     for kind, by in (("int", 2), ("str", 2), ("int", 3)):
         scope = {"__name__": "notebook"}
         exec(f"class Scale:\n    by: {kind} = {by}\ndef f(x: {kind}):\n    return Scale.by * x", scope)

@@ -154,13 +154,16 @@ def test_the_command_grades_scores_without_a_threshold(files, scale):
     assert (files / "out" / "report.html").exists()
 
 
-def test_the_command_grades_scores_under_a_model_and_needs_the_order_of_classes(files, no_report):
+def test_the_command_grades_scores_under_a_model(files, no_report):
     TABLE.query("score < 5").head(12).to_csv(files / "fresh.csv", index=False)  # has the same scale all the same
     given = ["--model", "dirichlet-categorical@1", "--draws", 20, "--chains", 2, "--fresh-labels", files / "fresh.csv"]
     shown = run(files, "--ordered", *given)
     assert shown.exit_code == 0, shown.output
     table = pd.read_csv(files / "out" / "metrics.csv")
     assert set(table["metric"]) >= {"top1_accuracy", *ORDERED}
+
+
+def test_the_command_needs_the_order_of_classes(files):
     TABLE.assign(label=np.where(TABLE["score"] > 3, "mild", "severe")).drop(columns="score").to_csv(
         files / "labels.csv", index=False
     )
