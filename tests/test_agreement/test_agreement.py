@@ -223,7 +223,7 @@ def test_intervals_cover_shrink_and_bear_joined_levels(monkeypatch):
     pd.testing.assert_frame_equal(found.interval(replicates=30, **QUIET), exact, atol=3e-3)
 
 
-def test_breakdowns_by_case_and_annotator():
+def test_breakdowns_by_case_and_annotator_and_perfect_agreement():
     rows = [("p", "ann", 1), ("p", "bob", 3), ("p", "eve", 1), ("q", "ann", 5), ("q", "bob", 5), ("r", "eve", 9)]
     found = agreement(rows, lambda a, b: abs(a - b), **QUIET)
     by_case = found.by_case().set_index("case")
@@ -243,9 +243,6 @@ def test_breakdowns_by_case_and_annotator():
     assert matrix.mean[0, 0] == 3
     assert matrix.pairs.tolist() == [[1, 2], [2, 0]]
     assert agreement(rows, "interval", same_annotator=False).annotator_distances().pairs[0, 0] == 0
-
-
-def test_perfect_agreement_none_and_labels_without_objects():
     found = agreement([("p", "a", 1), ("p", "b", 1), ("q", "a", 2), ("q", "b", 2)])
     assert (found.alpha, found.sigma, found.ks.statistic) == (1, 1, 1)
     same = agreement([("p", "a", 1), ("p", "b", 1), ("q", "a", 1), ("q", "b", 1)])

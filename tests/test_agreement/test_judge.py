@@ -110,7 +110,7 @@ def test_numbers_are_those_of_the_parts_and_of_the_subsets(crowd):
 
 
 @pytest.mark.slow
-def test_a_shared_error_is_named():
+def test_shared_errors_base_rates_and_ties_are_named():
     """Seven annotators take half of the b for a; the model takes most of them for a."""
     random = np.random.default_rng(0)
     truth = random.integers(2, size=400)
@@ -122,11 +122,7 @@ def test_a_shared_error_is_named():
     assert "'b' called 'a'" in found.reasons["m"]["shared error"]
     assert "answers about m differ" in found.headline("m")
     assert found.table.loc["m", "vote_accuracy"] > found.table.loc["m", "accuracy"] + 0.1
-
-
-@pytest.mark.slow
-def test_base_rates_are_named():
-    """Nine in ten cases are a; the model says a whatever it sees."""
+    # Nine in ten cases are a; the model says a whatever it sees.
     random = np.random.default_rng(1)
     truth = (random.random(400) < 0.1).astype(int)
     said = noisy(random, truth, 0.9, 2, (5,))
@@ -135,10 +131,6 @@ def test_base_rates_are_named():
     assert found.test.passed["m"]
     assert "finds" in found.reasons["m"]["base rates"]
     assert "'b'" in found.reasons["m"]["base rates"]
-
-
-@pytest.mark.slow
-def test_ties_are_named():
     random = np.random.default_rng(2)
     truth = random.integers(3, size=150)
     found = judge(

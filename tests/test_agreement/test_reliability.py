@@ -26,7 +26,7 @@ TABLE = pd.DataFrame(
 )
 
 
-def test_worked_on_paper():
+def test_worked_on_paper_with_wrong_labels_spread_or_as_published():
     """Three raters, two labels, confidences; chance is ½.
 
     ĉ: ann on p 1; bob on p ½ / (½ + ½ · ½) = 2/3; cy on p 0.8 / (0.8 + 0.2 · ½) = 8/9; ann on q 2/3; bob on q 0.
@@ -48,6 +48,19 @@ def test_worked_on_paper():
     np.testing.assert_allclose(given_chance.confidence, result.confidence)
     four = weighted_reliability(TABLE, competence=1.0, n_classes=4)
     assert four.confidence[1, 1] == pytest.approx(0.5 / (0.5 + 0.5 / 4))
+    # Of three labels, two annotators of accuracy 0.6 who agree are right with 0.36 / (0.36 + 0.16 / 2).
+    table = {"p": {"ann": "a", "bob": "a"}, "q": {"ann": "b", "bob": "c"}}
+    spread = weighted_reliability(table, competence=0.6)
+    published = weighted_reliability(table, competence=0.6, wrong_labels="published")
+    assert spread.reliability == pytest.approx(0.36 / 0.44 / 2)
+    assert published.reliability == pytest.approx(0.36 / 0.52 / 2)
+    with pytest.raises(ArgumentError, match="wrong_labels must be one of spread, published, but 'none'"):
+        weighted_reliability(table, competence=0.6, wrong_labels="none")
+    rows, _, _ = simulated(4)
+    frame = weighted_reliability(rows, competence=0.7).to_frame(progress=False)
+    published = weighted_reliability(rows, competence=0.7, wrong_labels="published")
+    assert frame["published_form"].item() == pytest.approx(published.reliability)
+    assert published.published is None
 
 
 rows = st.dictionaries(
@@ -259,22 +272,6 @@ def test_rasch_by_the_majority_of_others(fitted, answers):
     ability = others.annotators()["ability"].to_numpy()
     assert (np.diff(ability[[0, 1, 2, 4]]) > 0).all()
     assert (np.diff(ability[[1, 3, 4]]) > 0).all()
-
-
-def test_wrong_labels_are_spread_over_the_others_or_published():
-    """Of three labels, two annotators of accuracy 0.6 who agree are right with 0.36 / (0.36 + 0.16 / 2)."""
-    table = {"p": {"ann": "a", "bob": "a"}, "q": {"ann": "b", "bob": "c"}}
-    spread = weighted_reliability(table, competence=0.6)
-    published = weighted_reliability(table, competence=0.6, wrong_labels="published")
-    assert spread.reliability == pytest.approx(0.36 / 0.44 / 2)
-    assert published.reliability == pytest.approx(0.36 / 0.52 / 2)
-    with pytest.raises(ArgumentError, match="wrong_labels must be one of spread, published, but 'none'"):
-        weighted_reliability(table, competence=0.6, wrong_labels="none")
-    rows, _, _ = simulated(4)
-    frame = weighted_reliability(rows, competence=0.7).to_frame(progress=False)
-    published = weighted_reliability(rows, competence=0.7, wrong_labels="published")
-    assert frame["published_form"].item() == pytest.approx(published.reliability)
-    assert published.published is None
 
 
 def simulated(n_labels, seed=0, n_cases=120):

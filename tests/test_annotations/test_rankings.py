@@ -10,7 +10,7 @@ from plausibly.annotations import Annotations, read_annotations
 CLASSES = ["Eczema", "Psoriasis", "Tinea"]
 
 
-def test_forms_by_index_by_name_and_of_named_cases_and_their_classes():
+def test_forms_and_classes_by_index_by_name_and_by_path(tmp_path):
     by_index = Annotations.from_rankings([[[[1], [0, 2]], [[2]]], [[[0]]]], classes=CLASSES)
     mixed = Annotations.from_rankings([[[["Psoriasis"], [2, "Eczema"]], [[2]]], [[["Eczema"]]]], classes=CLASSES)
     assert by_index == mixed
@@ -31,6 +31,11 @@ def test_forms_by_index_by_name_and_of_named_cases_and_their_classes():
     assert annotations.rankings("p") == {"ann": [["y"]]}
     form = {"classes": ["x", "y"], "cases": {"p": {"ann": [[1]]}}}
     assert Annotations.from_rankings(form, classes=["x", "y"]) == Annotations.from_rankings(form)
+    (tmp_path / "classes.txt").write_text("x\ny\n")
+    (tmp_path / "a.json").write_text("[[[[1]]]]")
+    by_path = read_annotations(tmp_path / "a.json", classes=str(tmp_path / "classes.txt"))
+    assert by_path == read_annotations(str(tmp_path / "a.json"), classes=["x", "y"])
+    assert by_path.rankings(0) == {"1": [["y"]]}
 
 
 @pytest.mark.parametrize("byte_order_mark", ["", "\ufeff"])
@@ -39,14 +44,6 @@ def test_file(tmp_path, byte_order_mark):
     path = tmp_path / "a.json"
     path.write_text(byte_order_mark + json.dumps(form, ensure_ascii=False), encoding="utf-8")
     assert read_annotations(path) == Annotations.from_rankings(form)
-
-
-def test_classes_by_path_or_by_name(tmp_path):
-    (tmp_path / "classes.txt").write_text("x\ny\n")
-    (tmp_path / "a.json").write_text("[[[[1]]]]")
-    by_path = read_annotations(tmp_path / "a.json", classes=str(tmp_path / "classes.txt"))
-    assert by_path == read_annotations(str(tmp_path / "a.json"), classes=["x", "y"])
-    assert by_path.rankings(0) == {"1": [["y"]]}
 
 
 def test_real_set(shared):

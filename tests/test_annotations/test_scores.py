@@ -30,7 +30,7 @@ def test_frames(table):
     assert Annotations.from_scores(table) == SCORES
 
 
-def test_order_names_and_a_threshold_that_makes_two_classes():
+def test_order_names_thresholds_and_classes_beside(tmp_path):
     assert SCORES.cases.tolist() == ["q", "p"]
     assert SCORES.of_case("q") == {"bob": 1.5, "ann": -2.0, "cyd": 0.0}
     assert SCORES.of_case(1) == {"ann": 0.0}
@@ -52,6 +52,11 @@ def test_order_names_and_a_threshold_that_makes_two_classes():
     assert SCORES.split(99).n_classes == 2
     named = Annotations.from_scores(TABLE, classes=["fine", "toxic"]).split(-2)
     assert named.rankings("q") == {"bob": [["toxic"]], "ann": [["fine"]], "cyd": [["toxic"]]}
+    path = tmp_path / "a.csv"
+    TABLE.assign(label=list("abab")).to_csv(path, index=False)
+    found = read_annotations(path)
+    assert isinstance(found, Annotations)
+    assert found.classes.tolist() == ["a", "b"]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -62,14 +67,6 @@ def test_files(tmp_path, suffix):
     names = tmp_path / "classes.txt"
     names.write_text("fine\ntoxic\n")
     assert read_annotations(path, names) == Annotations.from_scores(TABLE, ["fine", "toxic"])
-
-
-def test_a_score_beside_classes_is_another_column(tmp_path):
-    path = tmp_path / "a.csv"
-    TABLE.assign(label=list("abab")).to_csv(path, index=False)
-    found = read_annotations(path)
-    assert isinstance(found, Annotations)
-    assert found.classes.tolist() == ["a", "b"]
 
 
 HEAD = "case,annotator,score\n"

@@ -75,7 +75,7 @@ def test_a_second_opinion_under_a_numbered_name(cases):
     assert "1 of them give the same answer" in row["meaning"]
 
 
-def test_identical_cases_name_several_classes():
+def test_identical_cases_are_named_and_agreement_alone_makes_no_identical_annotators():
     said = {"ann": [["corn"], ["wart"]], "bob": [["wart"]]}
     swapped = {"ann": [["wart"]], "bob": [["corn"], ["wart"]]}
     cases = {"p": said, "q": swapped, "r": dict(reversed(said.items()))}
@@ -84,6 +84,17 @@ def test_identical_cases_name_several_classes():
     assert (row["count"], row["of"], row["examples"]) == (1, 3, "'p = r'")
     anonymous = {case: list(blocks.values()) for case, blocks in cases.items()}
     assert look(anonymous).loc["identical cases", "examples"] == "'p = q', 'p = r'"
+    cases = {f"p{i}": {"ann": [["wart"]], "bob": [["wart"]], "cyd": [["wart" if i else "corn"]]} for i in range(30)}
+    assert look(cases).loc["constant annotators", "count"] == 0
+    # Where pairs agree on nine cases of ten, agreeing on six proves nothing.
+    cases = {}
+    for i in range(60):
+        truth = CLASSES[i % 4]
+        ann, bob = f"ann{i // 6}", f"bob{i // 6}"
+        cases[f"p{i}"] = {ann: [[truth]], bob: [[truth if i % 10 else "nevus or so"]]}
+    assert look(cases).loc["identical annotators", "count"] == 0
+    cases = {f"p{i}": {who: [[CLASSES[i % 4]]] for who in ("ann", "bob", "cyd")} for i in range(8)}
+    assert look(cases).loc["identical annotators", "count"] == 3
 
 
 def test_one_annotator_cases(cases):
@@ -100,20 +111,6 @@ def test_annotators_of_few_cases_of_one_answer_and_apart(cases):
     assert table.loc["annotators of few cases"].tolist()[:3] == [2, 7, "'eve', 'fay'"]
     assert "gus" in table.loc["constant annotators", "examples"]
     assert table.loc["disconnected annotators"].tolist()[:3] == [2, 7, "'eve', 'fay'"]
-
-
-def test_agreement_and_frequent_answers_make_nobody_constant_or_identical():
-    cases = {f"p{i}": {"ann": [["wart"]], "bob": [["wart"]], "cyd": [["wart" if i else "corn"]]} for i in range(30)}
-    assert look(cases).loc["constant annotators", "count"] == 0
-    # Where pairs agree on nine cases of ten, agreeing on six proves nothing.
-    cases = {}
-    for i in range(60):
-        truth = CLASSES[i % 4]
-        ann, bob = f"ann{i // 6}", f"bob{i // 6}"
-        cases[f"p{i}"] = {ann: [[truth]], bob: [[truth if i % 10 else "nevus or so"]]}
-    assert look(cases).loc["identical annotators", "count"] == 0
-    cases = {f"p{i}": {who: [[CLASSES[i % 4]]] for who in ("ann", "bob", "cyd")} for i in range(8)}
-    assert look(cases).loc["identical annotators", "count"] == 3
 
 
 def test_identical_annotators(cases):

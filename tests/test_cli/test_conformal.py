@@ -68,7 +68,7 @@ def test_conformal_writes_what_the_library_computes(files, tmp_path):
     assert run(files, *words, "--quiet").stdout.count("\n") == 1
 
 
-def test_the_next_annotator_needs_no_model(files, tmp_path):
+def test_sets_of_the_next_annotator_and_under_every_model(files, tmp_path):
     words = ["--target", "annotator", "--by", files / "groups-p.csv", "--new-by", files / "groups-n.csv"]
     words += ["--new", f"A={files / 'new.csv'}", "--splits", 0, "--risks", files / "risks.txt", "--randomise"]
     result = run(files, *words, "--out", tmp_path)
@@ -77,9 +77,6 @@ def test_the_next_annotator_needs_no_model(files, tmp_path):
     assert thresholds[["run", "group", "n"]].values.tolist() == [["annotations", "x", 20], ["annotations", "y", 20]]
     assert pd.read_csv(tmp_path / "sets.csv")["group"].tolist() == ["x", "y"] * 3
     assert "first choice of the next annotator" in result.stdout.splitlines()[-1]
-
-
-def test_sets_hold_under_every_model_and_strangers_are_refused(files, tmp_path):
     words = ["--model", "prirn@5,50", "--draws", 20, "--score", "lac", "--splits", 0, "--new", f"A={files / 'new.csv'}"]
     assert run(files, *words, "--out", tmp_path).exit_code == 0
     thresholds = pd.read_csv(tmp_path / "thresholds.csv").set_index("run")["threshold"]

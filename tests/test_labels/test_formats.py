@@ -210,24 +210,7 @@ def test_files_that_cannot_be_read(write, name, text, kind, error, message):
         read_labels(write(name, text), kind)
 
 
-def test_files_of_one_annotator_that_cannot_be_read(write, tmp_path):
-    with pytest.raises(FileError, match=r"a\.ann: line 1 is 'T1 X 0 1'; write an id, a tag"):
-        read_labels({"ann": write("a.ann", "T1 X 0 1\n")}, "spans")
-    with pytest.raises(AnnotationError, match="one annotator's JSON is COCO, or a mapping from case to label"):
-        read_labels({"ann": write("a.json", "[1]")}, "spans")
-    (tmp_path / "a.ann").unlink()
-    with pytest.raises(FileError, match=r"the folder has no \.ann files"):
-        read_labels({"ann": tmp_path}, "spans")
-    with pytest.raises(FileError, match=r"none.ann: the file does not exist"):
-        read_labels({"ann": tmp_path / "none.ann"}, "spans")
-    (tmp_path / "a.ann").write_bytes(b"T1\tP 0 3\t\xff\n")
-    with pytest.raises(FileError, match=r"a.ann: the file is not UTF-8 text"):
-        read_labels({"ann": tmp_path / "a.ann"}, "spans")
-    (tmp_path / "b.ann").write_text(" \n")
-    assert cells(read_labels({"ann": tmp_path / "b.ann"}, "spans")) == {("b", "ann"): []}
-
-
-def test_json_columns_and_trees_of_one_annotator(write):
+def test_files_of_one_annotator(write, tmp_path):
     found = read_labels({"ann": write("a.json", {"p": [1], "q": [2]}), "bob": write("b.json", {"p": [1]})})
     assert cells(found) == {("p", "ann"): [1], ("q", "ann"): [2], ("p", "bob"): [1]}
     path = write("all.json", {"1": {"ann": "B-X I-X", "bob": "O O"}})
@@ -248,3 +231,17 @@ def test_json_columns_and_trees_of_one_annotator(write):
     ]
     with pytest.raises(AnnotationError, match="row 2: the brackets of a tree have to match"):
         read_labels({"ann": write("b.mrg", "(S a)\n(S\n (NP b)\n")})
+    with pytest.raises(FileError, match=r"a\.ann: line 1 is 'T1 X 0 1'; write an id, a tag"):
+        read_labels({"ann": write("a.ann", "T1 X 0 1\n")}, "spans")
+    with pytest.raises(AnnotationError, match="one annotator's JSON is COCO, or a mapping from case to label"):
+        read_labels({"ann": write("a.json", "[1]")}, "spans")
+    (tmp_path / "a.ann").unlink()
+    with pytest.raises(FileError, match=r"the folder has no \.ann files"):
+        read_labels({"ann": tmp_path}, "spans")
+    with pytest.raises(FileError, match=r"none.ann: the file does not exist"):
+        read_labels({"ann": tmp_path / "none.ann"}, "spans")
+    (tmp_path / "a.ann").write_bytes(b"T1\tP 0 3\t\xff\n")
+    with pytest.raises(FileError, match=r"a.ann: the file is not UTF-8 text"):
+        read_labels({"ann": tmp_path / "a.ann"}, "spans")
+    (tmp_path / "b.ann").write_text(" \n")
+    assert cells(read_labels({"ann": tmp_path / "b.ann"}, "spans")) == {("b", "ann"): []}

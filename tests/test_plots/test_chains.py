@@ -30,7 +30,14 @@ def posterior():
     )
 
 
-def test_traces_and_ranks_are_of_each_chain(posterior):
+def test_traces_and_ranks_are_of_each_chain_and_the_worst_first(posterior, tmp_path):
+    figure = plots.worst_chains(posterior, most=2)
+    assert [ax.get_title(loc="left").split(":")[0] for ax in figure.axes[::2]] == ["<r>", "p"]
+    assert len(plots.worst_chains(posterior, [r"$q$", "17", "p"]).axes) == 6
+    pb.save(posterior, tmp_path / "p.nc")
+    lazy = pb.load(tmp_path / "p.nc", lazy=True)
+    drawn = plots.trace(lazy, "p", "b").lines[1].get_ydata()
+    assert drawn.tolist() == plots.trace(posterior, "p", "b").lines[1].get_ydata().tolist()
     ax = plots.trace(posterior, "<r>")
     draws = posterior["posterior"]["plausibility"].values[..., SLOTS.start[3] - 1]
     assert [line.get_ydata().tolist() for line in ax.lines] == draws.tolist()
@@ -52,17 +59,7 @@ def test_traces_and_ranks_are_of_each_chain(posterior):
     np.testing.assert_allclose(heights, 0.5, atol=0.11)
 
 
-def test_small_multiples_and_traces_of_a_file(posterior, tmp_path):
-    figure = plots.worst_chains(posterior, most=2)
-    assert [ax.get_title(loc="left").split(":")[0] for ax in figure.axes[::2]] == ["<r>", "p"]
-    assert len(plots.worst_chains(posterior, [r"$q$", "17", "p"]).axes) == 6
-    pb.save(posterior, tmp_path / "p.nc")
-    lazy = pb.load(tmp_path / "p.nc", lazy=True)
-    drawn = plots.trace(lazy, "p", "b").lines[1].get_ydata()
-    assert drawn.tolist() == plots.trace(posterior, "p", "b").lines[1].get_ydata().tolist()
-
-
-def test_models_of_labels_have_quantities():
+def test_models_of_labels_have_quantities_and_exact_draws_no_chains():
     rng = np.random.default_rng(0)
     sites = {"ability": (("chain", "draw", "annotator"), rng.normal(size=(2, 50, 2))), "sd": (("chain", "draw"),)}
     sites["sd"] = (("chain", "draw"), rng.normal(size=(2, 50)))
@@ -78,6 +75,13 @@ def test_models_of_labels_have_quantities():
     assert plots.worst_chains(posterior, most=1).axes[0].get_title(loc="left") == "ability of bob"
     with pytest.raises(ArgumentError, match="'ability of eve' is not a case or quantity"):
         plots.rank(posterior, "ability of eve")
+    posterior = pb.aggregate(ANNOTATIONS, "majority-vote", progress=False)
+    with pytest.raises(ArgumentError, match="there are no chains to draw"):
+        plots.worst_chains(posterior)
+    with pytest.raises(ArgumentError, match="there are no chains to draw"):
+        plots.convergence_overview(pb.diagnose(posterior))
+    with pytest.raises(ArgumentError, match="'r_hat' is not a diagnostic of these draws: they are exact"):
+        plots.convergence(pb.diagnose(posterior))
 
 
 @pytest.mark.parametrize("draw", [plots.trace, plots.rank])
@@ -88,16 +92,6 @@ def test_what_is_not_there_is_refused(posterior, draw):
         draw(posterior, "p", "c")
     with pytest.raises(ArgumentError, match="not a case or quantity of this posterior"):
         draw("posterior.nc", "p")
-
-
-def test_exact_draws_have_no_chains_to_draw():
-    posterior = pb.aggregate(ANNOTATIONS, "majority-vote", progress=False)
-    with pytest.raises(ArgumentError, match="there are no chains to draw"):
-        plots.worst_chains(posterior)
-    with pytest.raises(ArgumentError, match="there are no chains to draw"):
-        plots.convergence_overview(pb.diagnose(posterior))
-    with pytest.raises(ArgumentError, match="'r_hat' is not a diagnostic of these draws: they are exact"):
-        plots.convergence(pb.diagnose(posterior))
 
 
 def table(**columns):

@@ -63,7 +63,7 @@ def test_lines_are_means_and_bands_are_intervals(ax, two, name):
         np.testing.assert_allclose(of_all.get_ydata(), two["net_benefit_of_all"][0].mean("draw"), rtol=1e-5)
 
 
-def test_the_operating_point_is_marked(ax):
+def test_operating_points_single_classifiers_and_no_replicates(ax, three):
     annotations = pb.Annotations.from_labels([["a", "b"], ["b", "b"], ["a", "a"], ["b", "a"]], classes=["a", "b"])
     metrics, scores = ["roc_curve", "sensitivity", "specificity"], {"A": np.array([0.3, 0.8, 0.1, 0.6])}
     options = {"metrics": metrics, "truth": "annotator", "threshold": 0.5, "replicates": 0}
@@ -72,6 +72,12 @@ def test_the_operating_point_is_marked(ax):
     (point,) = [line for line in ax.lines if len(line.get_xdata()) == 1]
     expected = 1 - found["specificity"].item(), found["sensitivity"].item()
     assert (point.get_xdata()[0], point.get_ydata()[0]) == pytest.approx(expected)
+    ax = Figure().subplots()
+    plots.roc_curve(three.isel(classifier=[0]), ax=ax)
+    assert [text.get_text()[:2] for text in ax.get_legend().get_texts()] == ["c0", "c1", "c2"]
+    ax = Figure().subplots()
+    plots.roc_curve(evaluated(2, replicates=0), ax=ax)
+    assert len(ax.collections) == 2
 
 
 @pytest.mark.parametrize("name", CURVES)
@@ -87,14 +93,6 @@ def test_one_class_is_chosen_of_several(ax, three, name):
         draw(three, ax=ax)
     with pytest.raises(ArgumentError, match="there is no class 'c9' in these results: choose from c0, c1, c2"):
         draw(three, "c9", ax=ax)
-
-
-def test_single_classifiers_and_no_replicates(ax, three):
-    plots.roc_curve(three.isel(classifier=[0]), ax=ax)
-    assert [text.get_text()[:2] for text in ax.get_legend().get_texts()] == ["c0", "c1", "c2"]
-    ax = Figure().subplots()
-    plots.roc_curve(evaluated(2, replicates=0), ax=ax)
-    assert len(ax.collections) == 2
 
 
 @pytest.mark.parametrize("truth", ["most-plausible", "annotator"])

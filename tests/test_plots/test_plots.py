@@ -73,7 +73,7 @@ def table():
     return pd.DataFrame(rows)
 
 
-def test_metric_by_reliability_shows_means_bands_and_the_limit(ax, table):
+def test_metrics_by_reliability_show_means_bands_and_the_limit(ax, table):
     plots.metric_by_reliability(table, "top1_accuracy", "prirn", ax=ax)
     lines = {line.get_label(): line for line in ax.lines}
     assert lines["A"].get_xydata().tolist() == [[0, 0.5], [1, 0.6]]
@@ -89,9 +89,7 @@ def test_metric_by_reliability_shows_means_bands_and_the_limit(ax, table):
     plots.metric_by_reliability(table, "top1_accuracy", "irn", ax=ax)
     ends = [line.get_xydata().tolist() for line in ax.lines if len(line.get_xdata()) == 1]
     np.testing.assert_allclose(ends, [[[0, 0.8]], [[0, 0.9]]])
-
-
-def test_many_metrics_have_a_row_and_a_scale_each(ax, table):
+    ax = Figure().subplots()
     other = table.assign(
         metric="top2_overlap", **{name: 10 * table[name] for name in ("mean", "lower", "upper", "point")}
     )

@@ -142,7 +142,7 @@ def test_metrics_and_confusions_of_three_classes(three):
     assert "<script" not in text
 
 
-def test_classifiers_that_saw_the_labels_have_no_accuracy_and_no_rank():
+def test_accuracies_are_withheld_where_classifiers_saw_the_labels_or_there_is_one_each():
     annotations, predictions = labelled(2, n_cases=200)
     votes = pb.evaluation.truth_of_labels(annotations, "annotator")
     predictions = {"A": predictions["A"], "S": 0.9 * votes + 0.05}
@@ -159,6 +159,13 @@ def test_classifiers_that_saw_the_labels_have_no_accuracy_and_no_rank():
     assert rows["classifier"].tolist() == ["A", "S"]
     assert rows["better"].isna().all()
     assert list(accuracies(swept)) == []
+    annotations, predictions = labelled(2, n_labels=1)
+    swept, text, _ = pages(annotations, predictions, by={"site": ["x", "y"] * 30})
+    assert [results.attrs["truth"] for results in truths(swept)] == ["annotator"]
+    assert "cannot be known" in text
+    assert "So classifiers are compared with what one expert would say here." in text
+    assert "Against what most experts would name" not in text
+    assert any(words.startswith("By site, against what one expert would say") for words in captions(text))
 
 
 def test_groups_have_the_metrics_of_several_classes_too():
@@ -195,16 +202,6 @@ def test_scores_that_are_no_probabilities_have_no_calibration():
     _, text, page = pages(annotations, {"A": np.log(predictions["A"])}, {"majority-vote": None}, k=1)
     name = next(found for words, found in captions(text).items() if words.startswith("Against what one expert"))
     assert page.tables[name][0] == ["Classifier", "AUROC", "Sensitivity", "Specificity", "PPV", "NPV"]
-
-
-def test_where_accuracies_are_withheld_the_page_says_so_and_compares_with_one_expert():
-    annotations, predictions = labelled(2, n_labels=1)
-    swept, text, _ = pages(annotations, predictions, by={"site": ["x", "y"] * 30})
-    assert [results.attrs["truth"] for results in truths(swept)] == ["annotator"]
-    assert "cannot be known" in text
-    assert "So classifiers are compared with what one expert would say here." in text
-    assert "Against what most experts would name" not in text
-    assert any(words.startswith("By site, against what one expert would say") for words in captions(text))
 
 
 def test_nothing_of_classes_without_classifiers():

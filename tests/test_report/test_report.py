@@ -258,10 +258,17 @@ def test_what_was_done_is_said_escaped_and_complete(text, page, swept):
     assert all(attrs["alt"] for tag, attrs in page.tags if tag == "img")
 
 
-def test_letters_that_the_font_lacks_give_no_warning():
+def test_other_letters_and_twenty_classifiers_are_shown():
     annotations = pb.Annotations.from_labels([["痣", "湿疹"], ["痣"]], cases=["病例", "另一个"])
     text = render(pb.sweep(annotations, {"模型": np.array([[0.3, 0.7]] * 2)}, {"irn": None}, k=1, progress=False))
     assert '<td class="text">模型</td>' in text
+    rng = np.random.default_rng(0)
+    given = {f"classifier number {i}": rng.random((8, 3)) for i in range(20)}
+    annotations = pb.Annotations.from_labels([["a", "b"], ["c"]] * 4)
+    text = render(pb.sweep(annotations, given, {"irn": None}, k=1, metrics={}, progress=False))
+    assert len(text.encode()) < 5e6
+    assert {row[-5] for row in Page(text).tables["headline"][1:]} == set(given)
+    assert "Choices of the 20 classifiers" in text
 
 
 def with_chains(swept, failed):
@@ -361,16 +368,6 @@ def test_who_leads_where_risk_is_high_is_said():
     told = list(sentences(swept, subgroup_table(swept)))
     assert any(re.search(r"high risk \(about 2,.*\), B leads: .* is 1.000, that of A 0.000", one) for one in told)
     assert not any("low risk" in sentence for sentence in told)
-
-
-def test_twenty_classifiers():
-    rng = np.random.default_rng(0)
-    given = {f"classifier number {i}": rng.random((8, 3)) for i in range(20)}
-    annotations = pb.Annotations.from_labels([["a", "b"], ["c"]] * 4)
-    text = render(pb.sweep(annotations, given, {"irn": None}, k=1, metrics={}, progress=False))
-    assert len(text.encode()) < 5e6
-    assert {row[-5] for row in Page(text).tables["headline"][1:]} == set(given)
-    assert "Choices of the 20 classifiers" in text
 
 
 AUDIT = pd.DataFrame(
