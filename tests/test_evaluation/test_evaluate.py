@@ -167,11 +167,14 @@ def test_names_dimensions_and_forms_of_predictions(full, scores, tmp_path):
     assert results.attrs["model"] == "test"
 
 
-def test_equal_classifiers_stay_equal_under_random_ties(full):
+def test_equal_classifiers_stay_equal_under_random_ties_and_in_half_precision(full):
     tied = np.ones((N_CASES, N_CLASSES))
     random, in_order = (evaluate(full, {"A": tied, "B": tied.copy()}, k=1, break_ties=of) for of in ("random", "order"))
     assert (random["top1_accuracy"][0] == random["top1_accuracy"][1]).all()
     assert (random["top1_accuracy"] != in_order["top1_accuracy"]).any()
+    halves = np.random.default_rng(5).random((N_CASES, N_CLASSES)).astype(np.float16)
+    one, two = (evaluate(full, {"A": of, "B": of}, risks=RISKS) for of in (halves, halves.astype(np.float32)))
+    xr.testing.assert_identical(one, two)
 
 
 @pytest.mark.parametrize(("n_classes", "found"), [(1, [1]), (2, [1]), (3, [1, 2]), (4, [1, 2, 3]), (9, [1, 2, 3])])
@@ -459,12 +462,6 @@ def test_classifiers_have_names_and_each_its_own(full, scores):
         with pytest.raises(ArgumentError, match=f"a mapping from .* but an object of type {type(given).__name__} was"):
             evaluate(full, given)
     assert evaluate(full, {1: scores["A"], "b": scores["B"]}, k=1)["classifier"].values.tolist() == ["1", "b"]
-
-
-def test_halves_are_those_in_single_precision(full):
-    halves = np.random.default_rng(5).random((N_CASES, N_CLASSES)).astype(np.float16)
-    one, two = (evaluate(full, {"A": of, "B": of}, risks=RISKS) for of in (halves, halves.astype(np.float32)))
-    xr.testing.assert_identical(one, two)
 
 
 @pytest.mark.parametrize("ties", ["order", "random"])

@@ -68,14 +68,7 @@ def test_who_looks_at_the_case_knows_more_than_a_posterior_without_predictions()
     assert table.loc["ceiling", "passed"]
 
 
-def test_who_knows_only_labels_of_other_cases_does_not():
-    _, counts, _ = world()
-    results = pb.evaluate(posterior_of(counts), {"A": np.eye(4)[np.full(400, 2)]}, progress=False)
-    assert abs(results["expected_agreement"] - results["expert_agreement"]) < 0.03
-    assert knows_more(results) == {}
-
-
-def test_expected_agreement_is_the_mean_plausibility_of_first_choices():
+def test_expected_agreement_is_the_mean_plausibility_of_first_choices_and_met_by_who_knows_only_labels():
     _, counts, _ = world(n=40)
     scores, posterior = counts + np.arange(4) / 9 * (counts > 0), posterior_of(counts)  # choices that have labels
     with pytest.warns(PlausiblyWarning, match="A knows more"):
@@ -85,6 +78,10 @@ def test_expected_agreement_is_the_mean_plausibility_of_first_choices():
     assert results["expected_agreement"].item() == pytest.approx(means.mean(), abs=1e-5)
     error = (named - means).std(ddof=1) / np.sqrt(40)
     assert results["expected_agreement_error"].item() == pytest.approx(error, rel=1e-4)
+    _, counts, _ = world()
+    results = pb.evaluate(posterior_of(counts), {"A": np.eye(4)[np.full(400, 2)]}, progress=False)
+    assert abs(results["expected_agreement"] - results["expert_agreement"]) < 0.03
+    assert knows_more(results) == {}
 
 
 def test_plausibilities_that_are_not_shares_and_point_estimates_expect_no_agreement():
@@ -169,7 +166,7 @@ def test_fresh_annotations_find_who_has_seen_the_old_ones():
         evidence_checks(posterior, {"A": scores}, fresh=pb.Annotations.from_labels([["x"]], classes=["x"], cases=["0"]))
 
 
-def test_limits():
+def test_limits_are_named_and_evaluate_warns_of_them_where_predictions_are_evidence():
     many = [[2, 1], [1, 2]] * 40
     assert limits(pb.Annotations.from_counts(many)) == []
     told = {
@@ -189,9 +186,6 @@ def test_limits():
     uneven = [(f"p{i}", f"r{j if j < 2 else 2 + i % 8}", "ab"[j % 2]) for i in range(80) for j in range(3)]
     (sentence,) = limits(pb.Annotations.from_table(pd.DataFrame(uneven, columns=["case", "annotator", "class"])))
     assert sentence.startswith("2 of 10 people gave most")
-
-
-def test_evaluate_warns_of_limits_where_predictions_are_evidence():
     _, counts, scores = world(n=40, k=3)
     annotations = pb.Annotations.from_counts(counts)
     posterior = pb.aggregate(annotations, predictions={"A": scores}, **FEW)

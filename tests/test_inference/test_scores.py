@@ -60,7 +60,7 @@ def test_the_prior_where_scores_say_much_little_or_all_the_same():
     assert below[1] < 0.1
 
 
-def test_the_prior_is_the_optimum():
+def test_the_prior_is_the_optimum_of_a_loss_with_its_slopes():
     """Of the marginal likelihood and the weak assumptions, by another optimiser from another place."""
     scores = simulate(60, seed=1)
     sums = ScoreSums.of(scores)
@@ -75,9 +75,6 @@ def test_the_prior_is_the_optimum():
     )
     found = estimate_prior(scores)
     np.testing.assert_allclose([found.mean, *np.log(found[1:])], best.x, atol=1e-3)
-
-
-def test_slopes_are_those_of_the_loss():
     sums = ScoreSums.of(simulate(30, seed=2))
     for x in np.random.default_rng(0).normal(size=(5, 4)):
         assert optimize.check_grad(lambda x: _loss(x, sums)[0], lambda x: _loss(x, sums)[1], x) < 1e-3

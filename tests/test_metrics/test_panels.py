@@ -36,7 +36,7 @@ def test_shares_are_those_of_all_subsets(counts, n):
     np.testing.assert_allclose(panel_shares(np.array(counts), n), expected, atol=1e-12)
 
 
-def test_a_further_annotator_meets_panels_of_the_others():
+def test_a_further_annotator_meets_panels_of_the_others_and_large_panels_keep_their_digits():
     counts = np.array([[3, 2, 1], [1, 1, 1], [4, 0, 2], [0, 1, 0]])
     row, column = np.nonzero(counts)
     _, of_others = panel_shares_of_entries(row, counts[row, column], 5)
@@ -45,9 +45,6 @@ def test_a_further_annotator_meets_panels_of_the_others():
         others[label] -= 1
         expected = [of_subsets(labels_of(others), 3, n)[label] for n in range(1, 6)]
         np.testing.assert_allclose(of_others[at], expected, atol=1e-12)
-
-
-def test_a_hundred_votes_and_large_panels_keep_their_digits():
     counts = np.random.default_rng(0).multinomial(100, np.random.default_rng(1).dirichlet(np.full(10, 0.5), 20))
     for n in (15, 40, 100):
         np.testing.assert_allclose(panel_shares(counts, n).sum(axis=1), 1, atol=1e-12)

@@ -191,13 +191,26 @@ def test_exact_draws_have_the_moments_of_their_shapes():
     np.testing.assert_allclose(draws.var(0), variance, atol=0.02)
 
 
-def test_gibbs_and_exact_draws_agree_on_labels():
+def test_exact_draws_agree_with_gibbs_on_labels_and_with_nuts_given_the_same_prior():
     _, annotations, scores = world(n=30)
     means = []
     for model, engine in (("dirichlet-categorical", "exact"), ("plackett-luce", "gibbs")):
         given = {"reliability": 1, "engine": engine, "predictions": scores, "seed": 3, "progress": False}
         means.append(pb.dense(pb.aggregate(annotations, model, **given)).mean(0))
     np.testing.assert_allclose(*means, atol=0.05)
+    # The prior has four draws of its parameters, which both engines take in turn.
+    _, annotations, scores = world(n=6, k=3)
+    annotations = annotations.with_cases([*annotations.cases, "unlabelled"])
+    scores = {name: np.vstack([values, [[0.7, 0.2, 0.1]]]) for name, values in scores.items()}
+    prior = PredictionsPrior.learn(annotations, Evidence.of(scores, annotations), draws=4, seed=0)
+    given = {"class_prior": prior, "seed": 0, "progress": False}
+    exact = pb.dense(pb.aggregate(annotations, "dirichlet-categorical", draws=5000, **given))
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", engine="nuts", draws=1000, **given)
+    assert posterior.attrs["converged"] == "7 of 7 cases"
+    assert posterior["sample_stats"]["n_steps"].values[..., :6].min() > 0
+    draws = pb.dense(posterior)
+    np.testing.assert_allclose(draws.mean((0, 1)), exact.mean((0, 1)), atol=0.03)
+    np.testing.assert_allclose(draws.std((0, 1)), exact.std((0, 1)), atol=0.03)
 
 
 def test_many_classes_have_slots_where_mass_is_likely():
@@ -226,22 +239,6 @@ def test_without_predictions_one_prior_for_all_cases():
     assert "evidence" not in posterior.attrs
     parameters = json.loads(posterior.attrs["learned_prior"])["parameters"]
     assert np.exp(parameters["log_concentration"]["mean"]) == pytest.approx(4 * 0.3, rel=0.2)
-
-
-def test_nuts_and_exact_draws_agree_given_the_same_prior():
-    """The prior has four draws of its parameters, which both engines take in turn."""
-    _, annotations, scores = world(n=6, k=3)
-    annotations = annotations.with_cases([*annotations.cases, "unlabelled"])
-    scores = {name: np.vstack([values, [[0.7, 0.2, 0.1]]]) for name, values in scores.items()}
-    prior = PredictionsPrior.learn(annotations, Evidence.of(scores, annotations), draws=4, seed=0)
-    given = {"class_prior": prior, "seed": 0, "progress": False}
-    exact = pb.dense(pb.aggregate(annotations, "dirichlet-categorical", draws=5000, **given))
-    posterior = pb.aggregate(annotations, "dirichlet-categorical", engine="nuts", draws=1000, **given)
-    assert posterior.attrs["converged"] == "7 of 7 cases"
-    assert posterior["sample_stats"]["n_steps"].values[..., :6].min() > 0
-    draws = pb.dense(posterior)
-    np.testing.assert_allclose(draws.mean((0, 1)), exact.mean((0, 1)), atol=0.03)
-    np.testing.assert_allclose(draws.std((0, 1)), exact.std((0, 1)), atol=0.03)
 
 
 def test_predictions_inform_annotators_who_choose_by_a_power():
