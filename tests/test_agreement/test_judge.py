@@ -142,7 +142,7 @@ def test_shared_errors_base_rates_and_ties_are_named():
     assert row["vote_lost"] < row["vote_accuracy"] < row["vote_won"]
 
 
-def test_labels_without_names_of_annotators_or_classes_are_told():
+def test_labels_without_names_or_classes_are_told_and_what_does_not_fit_refused():
     rows = [{"case": f"c{i}", "annotations": ["a", "b", "a"]} for i in range(4)]
     models = {"m": {f"c{i}": "a" for i in range(4)}}
     numbered = judge(rows, models, model=None, **FAST)
@@ -160,6 +160,26 @@ def test_labels_without_names_of_annotators_or_classes_are_told():
     by = judge(rows, {"m": {str(case): value[case] for case in range(60)}}, distance="squared", progress=False,
                by={"half": {str(case): case // 30 for case in range(60)}}, replicates=50).by  # fmt: skip
     assert by["n_cases"].tolist() == [30, 30]
+    rows = [{"case": c, "annotator": a, "label": 1, "odd": c + a} for c in "pq" for a in "xyz"]
+    model = {"m": {"p": 1, "q": 1}}
+    with pytest.raises(AnnotationError, match="column 'odd' has several values"):
+        judge(rows, model, by="odd", **FAST)
+    with pytest.raises(ArgumentError, match="by names columns"):
+        judge(rows, model, by=[3], **FAST)
+    with pytest.raises(ArgumentError, match="model must be one of"):
+        judge(rows, model, model="irn", **FAST)
+    with pytest.raises(ArgumentError, match='a judgement has no truth: give "one-coin"'):
+        judge(rows, model, model="rasch", **FAST)
+    with pytest.raises(ArgumentError, match="margin must be"):
+        judge(rows, model, margin=-1, **FAST)
+    found = judge(rows, model, **FAST)
+    assert "only one label" in found.verdict()
+    other = judge(rows, {"m": {"p": 1, "q": 2}}, **FAST | {"replicates": 50}, model=None)
+    assert "m says '2' in 1 of 2 cases, and no annotator ever does" in other.verdict()
+    assert set(other.test.table["test"]) == {"t"}
+    assert "fewer than 30 cases" in other.verdict()
+    with pytest.raises(ArgumentError, match="no model 'x'"):
+        found.headline("x")
 
 
 def test_chains_that_did_not_converge_are_sampled_with_more_sweeps(monkeypatch):
@@ -189,26 +209,3 @@ def test_labels_that_are_numbers(tmp_path):
         "judge", tmp_path / "labels.csv", "--predictions", f"m={tmp_path / 'm.csv'}", "--replicates", 50, *few
     )
     assert "--distance squared" in " ".join(done.output.split())
-
-
-def test_refuses_what_does_not_fit():
-    rows = [{"case": c, "annotator": a, "label": 1, "odd": c + a} for c in "pq" for a in "xyz"]
-    model = {"m": {"p": 1, "q": 1}}
-    with pytest.raises(AnnotationError, match="column 'odd' has several values"):
-        judge(rows, model, by="odd", **FAST)
-    with pytest.raises(ArgumentError, match="by names columns"):
-        judge(rows, model, by=[3], **FAST)
-    with pytest.raises(ArgumentError, match="model must be one of"):
-        judge(rows, model, model="irn", **FAST)
-    with pytest.raises(ArgumentError, match='a judgement has no truth: give "one-coin"'):
-        judge(rows, model, model="rasch", **FAST)
-    with pytest.raises(ArgumentError, match="margin must be"):
-        judge(rows, model, margin=-1, **FAST)
-    found = judge(rows, model, **FAST)
-    assert "only one label" in found.verdict()
-    other = judge(rows, {"m": {"p": 1, "q": 2}}, **FAST | {"replicates": 50}, model=None)
-    assert "m says '2' in 1 of 2 cases, and no annotator ever does" in other.verdict()
-    assert set(other.test.table["test"]) == {"t"}
-    assert "fewer than 30 cases" in other.verdict()
-    with pytest.raises(ArgumentError, match="no model 'x'"):
-        found.headline("x")

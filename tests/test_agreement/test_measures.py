@@ -40,7 +40,7 @@ def test_statistic_and_p_value_are_those_of_scipy(observed, expected):
     assert found.pvalue == pytest.approx(min(1, reference.pvalue), abs=1e-12)
 
 
-def test_sigma_is_that_of_scipys_density_above_zero():
+def test_sigma_is_that_of_scipys_density_and_none_where_nothing_varies():
     rng = np.random.default_rng(0)
     observed, expected = rng.gamma(2, 1, 300), rng.gamma(4, 1, 6_000)
     chance = gaussian_kde(expected)
@@ -65,6 +65,15 @@ def test_sigma_is_that_of_scipys_density_above_zero():
     # The density is a little wider than the distribution that it smooths.
     assert found[0.2].sigma == pytest.approx(0.26, abs=0.02)
     assert found[0.054].sigma == pytest.approx(0.98, abs=0.01)
+    found = measures_of_distances([0, 0], [0, 0, 0])
+    assert np.isnan(found.alpha)
+    assert np.isnan(found.sigma)
+    assert found.ks == (0, 1, 0, 0.75)
+    found = measures_of_distances([0, 1, 2, 3], [2, 2, 2])
+    assert found.sigma == 0.5
+    assert found.ks.superiority == 3 / 4 * 0.5
+    with pytest.raises(ArgumentError, match="weights that are not counts"):
+        np.asarray(PairDistances(np.array([1.0]), np.array([0.5])))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 6])
@@ -78,18 +87,6 @@ def test_noise_has_no_sigma_where_equal_labels_are_frequent_by_chance(n_classes)
     assert "nan" not in repr(found)
     published = pb.agreement.agreement(table, preset="braylan2022", progress=False)
     assert published.sigma == pytest.approx(1 / n_classes, abs=0.05)  # the share of equal labels
-
-
-def test_what_never_varies_has_no_alpha_and_chance_is_a_point():
-    found = measures_of_distances([0, 0], [0, 0, 0])
-    assert np.isnan(found.alpha)
-    assert np.isnan(found.sigma)
-    assert found.ks == (0, 1, 0, 0.75)
-    found = measures_of_distances([0, 1, 2, 3], [2, 2, 2])
-    assert found.sigma == 0.5
-    assert found.ks.superiority == 3 / 4 * 0.5
-    with pytest.raises(ArgumentError, match="weights that are not counts"):
-        np.asarray(PairDistances(np.array([1.0]), np.array([0.5])))
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def test_paradoxes_of_kappa(name):
     assert result.reliability == pytest.approx(agreement * 0.81 / 0.82)
 
 
-def test_cohen_is_that_of_scikit_learn_and_fleiss_as_printed():
+def test_kappas_are_those_of_scikit_learn_and_print_or_refused():
     rng = np.random.default_rng(0)
     said = rng.integers(0, 4, (60, 3))
     rows = [(i, f"a{j}", f"label {said[i, j]}") for i in range(60) for j in range(3)]
@@ -106,17 +106,6 @@ def test_cohen_is_that_of_scikit_learn_and_fleiss_as_printed():
         rows += [(case, j, label) for j, label in enumerate(labels)]
     assert fleiss_kappa(rows) == pytest.approx(0.210, abs=0.0005)
     assert fleiss_kappa([*rows, ("alone", 0, 1)]) == pytest.approx(0.210, abs=0.0005)
-
-
-@pytest.mark.parametrize("kappa", [cohen_kappa, fleiss_kappa])
-def test_kappa_at_its_limits(kappa):
-    assert kappa({"p": {"a": 1, "b": 1}, "q": {"a": 1, "b": 1}}) == 1  # one class
-    assert kappa({"p": {"a": 1, "b": 1}, "q": {"a": 0, "b": 0}}) == 1
-    with pytest.raises(AnnotationError, match="a second label of the same case"):
-        kappa([("p", "a", 1), ("p", "a", 0), ("p", "b", 0)])
-
-
-def test_kappa_refuses():
     with pytest.raises(AnnotationError, match="no case has labels of two annotators"):
         fleiss_kappa({"p": {"a": 1}})
     with pytest.raises(AnnotationError, match="annotators 'a' and 'b' have no case in common"):
@@ -125,3 +114,11 @@ def test_kappa_refuses():
         cohen_kappa({"p": {"a": 1, "b": 1, "c": 1}})
     with pytest.raises(ArgumentError, match="two different annotators are needed, but 'a' was given twice"):
         cohen_kappa({"p": {"a": 1, "b": 1, "c": 1}}, "a", "a")
+
+
+@pytest.mark.parametrize("kappa", [cohen_kappa, fleiss_kappa])
+def test_kappa_at_its_limits(kappa):
+    assert kappa({"p": {"a": 1, "b": 1}, "q": {"a": 1, "b": 1}}) == 1  # one class
+    assert kappa({"p": {"a": 1, "b": 1}, "q": {"a": 0, "b": 0}}) == 1
+    with pytest.raises(AnnotationError, match="a second label of the same case"):
+        kappa([("p", "a", 1), ("p", "a", 0), ("p", "b", 0)])

@@ -64,7 +64,7 @@ def test_classes_share_a_remainder_as_a_population_prior_says():
     np.testing.assert_allclose(dense, weights, atol=0.02)
 
 
-def test_targets_without_a_model_and_risks_of_what_is_missed(small):
+def test_targets_without_a_model_risks_and_tables_of_new_cases(small):
     for target in ("annotator", "vote"):
         one = pb.conformal(small.annotations, small.predictions, target=target)
         other = pb.conformal(small.posterior, small.predictions, target=target)
@@ -81,6 +81,30 @@ def test_targets_without_a_model_and_risks_of_what_is_missed(small):
     assert "expected risk level of at most 0.5" in found.guarantee()
     with pytest.raises(pb.ArgumentError, match="no p-values"):
         found.p_values({"A": small.predictions["A"]})
+    found = pb.conformal(small.posterior, small.predictions, alpha=0.2, score="lac")
+    table = found.table({name: p[:3] for name, p in small.predictions.items()})
+    assert list(table.columns) == ["case", "classifier", "classes", "size"]
+    assert len(table) == 6
+    sets = found.predict({name: p[:3] for name, p in small.predictions.items()})
+    for row in table.itertuples():
+        inside = sets.sel(classifier=row.classifier, case=row.case)
+        assert set(row.classes) == set(inside["class"].values[inside.values])
+        assert row.size == len(row.classes)
+    first = table.iloc[0].classes
+    p = dict(zip(small.annotations.classes, small.predictions["A"][0], strict=True))
+    assert list(first) == sorted(first, key=lambda name: -p[name])
+    summary = found.summary()
+    assert summary["n"].tolist() == [40, 40]
+    assert (summary["lower"] <= summary["upper"]).all()
+    assert "at least 0.8" in found.verdict()
+    found = pb.conformal(
+        small.posterior, small.predictions, score="top-k", randomise_scores=True, randomise_threshold=True, seed=5
+    )
+    new = pd.DataFrame(small.predictions["A"][:6], columns=small.annotations.classes)
+    new.insert(0, "case", [f"new {i}" for i in range(6)])
+    sets = found.predict({"A": new})
+    again = found.predict({"A": new.iloc[[4, 2]]})
+    np.testing.assert_array_equal(sets.sel(case=["new 4", "new 2"]), again)
 
 
 def test_thresholds_by_draw_are_those_of_posteriors_of_one_draw(small):
@@ -169,33 +193,6 @@ def test_a_penalty_keeps_sets_small_and_logits_pass_a_softmax(small):
     np.testing.assert_allclose(one.threshold, other.threshold)
     with pytest.raises(pb.PredictionError, match="needs probabilities, but row 1 has none"):
         pb.conformal(small.posterior, logits, score="aps")
-
-
-def test_tables_name_the_classes_and_random_numbers_belong_to_names(small):
-    found = pb.conformal(small.posterior, small.predictions, alpha=0.2, score="lac")
-    table = found.table({name: p[:3] for name, p in small.predictions.items()})
-    assert list(table.columns) == ["case", "classifier", "classes", "size"]
-    assert len(table) == 6
-    sets = found.predict({name: p[:3] for name, p in small.predictions.items()})
-    for row in table.itertuples():
-        inside = sets.sel(classifier=row.classifier, case=row.case)
-        assert set(row.classes) == set(inside["class"].values[inside.values])
-        assert row.size == len(row.classes)
-    first = table.iloc[0].classes
-    p = dict(zip(small.annotations.classes, small.predictions["A"][0], strict=True))
-    assert list(first) == sorted(first, key=lambda name: -p[name])
-    summary = found.summary()
-    assert summary["n"].tolist() == [40, 40]
-    assert (summary["lower"] <= summary["upper"]).all()
-    assert "at least 0.8" in found.verdict()
-    found = pb.conformal(
-        small.posterior, small.predictions, score="top-k", randomise_scores=True, randomise_threshold=True, seed=5
-    )
-    new = pd.DataFrame(small.predictions["A"][:6], columns=small.annotations.classes)
-    new.insert(0, "case", [f"new {i}" for i in range(6)])
-    sets = found.predict({"A": new})
-    again = found.predict({"A": new.iloc[[4, 2]]})
-    np.testing.assert_array_equal(sets.sel(case=["new 4", "new 2"]), again)
 
 
 def test_too_few_cases_one_class_and_equal_scores():

@@ -39,7 +39,7 @@ def test_sets_of_flat_posteriors_miss_what_they_may(n_classes, n_labels, alpha):
     assert own["size"] < n_classes - 0.1
 
 
-def test_sets_of_every_class_and_priors_that_cause_large_ones_are_told():
+def test_sets_of_every_class_and_priors_are_told():
     annotations, predictions = flat(3, 2)
     posterior = posterior_of(annotations)
     with pytest.warns(pb.PlausiblyWarning, match="every class is in every set.*0.85.*'A'.*lac"):
@@ -70,9 +70,6 @@ def test_sets_of_every_class_and_priors_that_cause_large_ones_are_told():
     found = pb.conformal(posterior_of(annotations), predictions, alpha=0.15)
     assert found.prior.least <= 1
     assert "prior" not in found.verdict()
-
-
-def test_common_sets_and_unnamed_classes_have_the_prior_that_they_should():
     annotations, predictions = flat(3, 5)
     swept = pb.conformal_sweep(annotations, predictions, {"dirichlet-categorical": (10, 1)}, progress=False)
     weak, strong = (run.prior.least for run in swept.runs.values())

@@ -72,7 +72,7 @@ def test_lift_of_a_function_is_that_of_the_array_form(a, b):
         assert BestMatches(slow, combine)(a, b) == pytest.approx(Boxes("iou", combine)(a, b), abs=1e-12)
 
 
-def test_many_pairs_in_portions_are_those_one_by_one():
+def test_many_boxes_in_portions_and_boxes_without_area():
     rng = np.random.default_rng(0)
     corners = rng.uniform(0, 50, (15, 12, 2))
     labels = [
@@ -85,9 +85,6 @@ def test_many_pairs_in_portions_are_those_one_by_one():
     found = distance.between(encoded, np.tile(left, 99), np.tile(right, 99))
     one_by_one = [distance(labels[i], labels[j]) for i, j in zip(left, right, strict=True)]
     np.testing.assert_allclose(found, np.tile(one_by_one, 99), rtol=1e-13, atol=1e-13)
-
-
-def test_boxes_without_area_and_labels_without_boxes():
     some = [(0, 0, 1, 1)]
     assert Boxes("iou")([], []) == 0
     assert Boxes("iou")([], some) == 1

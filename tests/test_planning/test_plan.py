@@ -24,7 +24,7 @@ def plan(two):
     return pb.plan(two.posterior, two.predictions, budget=12, progress=False)
 
 
-def test_a_plan_spends_its_budget_on_the_values_of_brute_force(plan, two):
+def test_a_plan_spends_its_budget_on_the_values_of_brute_force_and_beats_chance(plan, two):
     table = plan.table
     assert table["labels"].sum() == 12
     assert table["place"].tolist() == list(range(1, 25))
@@ -54,9 +54,6 @@ def test_a_plan_spends_its_budget_on_the_values_of_brute_force(plan, two):
     before = sum(removed_by(counts, 0) for counts in COUNTS)
     width = plan.forecast[(plan.forecast["classifier"] == "A") & (plan.forecast["versus"] == "")]["width"]
     assert width.iloc[-1] / width.iloc[0] == pytest.approx(np.sqrt(left / before), rel=0.02)
-
-
-def test_forecast_widths_fall_and_labels_are_asked_for_as_long(plan, two):
     results = pb.evaluate(two.posterior, two.predictions, k=1, progress=False)
     ends = results["top1_accuracy"].quantile([0.03, 0.97], "draw").values
     for at, name in enumerate("AB"):

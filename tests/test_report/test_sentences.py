@@ -132,7 +132,7 @@ def test_the_table_of_diagnostics_has_the_limit_that_applied():
     assert not any("R-hat" in failed for failed in failures(swept.runs[0].convergence))
 
 
-def test_few_cases_are_marked_wherever_groups_are_compared():
+def test_few_cases_and_point_estimates_are_marked():
     annotations = pb.Annotations.from_labels([["a"] * 3] * 40 + [["b"] * 3] * 5, classes=["a", "b"])
     predictions = {"A": [[0.9, 0.1]] * 45, "B": [[0.9, 0.1]] * 34 + [[0.1, 0.9]] * 11}
     models = {"dirichlet-categorical": [1]}
@@ -142,6 +142,11 @@ def test_few_cases_are_marked_wherever_groups_are_compared():
     assert not re.search(r"Low risk, \d+ cases on average \(few\)", text)
     assert re.search(r"In cases of high risk \(about \d+, too few", text)
     assert re.search(r"<td>\d+ \(few\)</td>", text)
+    annotations = pb.Annotations.from_labels([["a", "a"], ["b", "a"]], classes=["a", "b"])
+    swept = pb.sweep(annotations, {"A": [[0.9, 0.1]] * 2, "B": [[0.1, 0.9]] * 2}, {"majority-vote": None}, **QUIET)
+    said = list(sentences(swept, []))
+    assert all(said)
+    assert not any("always chose" in one for one in [*said, attainable(swept, lead(swept))])
 
 
 def test_priors_are_named_and_not_to_be_trusted_more():
@@ -152,14 +157,6 @@ def test_priors_are_named_and_not_to_be_trusted_more():
     assert len(notes) == 1
     assert "class_prior=learned" in notes[0]
     assert "Raise" not in notes[0]
-
-
-def test_nothing_is_said_to_limit_accuracy_against_a_point_estimate():
-    annotations = pb.Annotations.from_labels([["a", "a"], ["b", "a"]], classes=["a", "b"])
-    swept = pb.sweep(annotations, {"A": [[0.9, 0.1]] * 2, "B": [[0.1, 0.9]] * 2}, {"majority-vote": None}, **QUIET)
-    said = list(sentences(swept, []))
-    assert all(said)
-    assert not any("always chose" in one for one in [*said, attainable(swept, lead(swept))])
 
 
 def test_a_posterior_that_knows_the_predictions_underrates_none_of_them():
