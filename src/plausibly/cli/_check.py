@@ -48,7 +48,11 @@ def check(
     table = pd.concat([checked.table.assign(model=name) for name, checked in checks.items()], ignore_index=True)
     table.insert(0, "model", table.pop("model"))
     columns = ("model", "mean over cases of", "observed", "replicated (94 % interval)", "status")
-    rows = (_cells(row) for row in table.to_dict("records"))
+    rows = []
+    for row in table.to_dict("records"):
+        replicated = with_interval(row["mean"], row["lower"], row["upper"], missing="–")
+        observed = cell(row["observed"], missing="–")
+        rows.append((row["model"], row["description"], observed, replicated, row["status"]))
     shown = ScreenTable("Annotations and replicates", columns, rows, left=(*columns[:2], "status"))
     output.publish([shown], _files(table, checks), written=f"{TABLE}, {BY_CASE} and {FIGURE}")
     for checked in checks.values():
@@ -60,8 +64,3 @@ def _files(table: pd.DataFrame, checks: dict[str, PredictiveCheck]) -> Iterator[
     cases = [check.by_case.to_dataframe().reset_index().assign(model=name) for name, check in checks.items()]
     yield BY_CASE, pd.concat(cases, ignore_index=True)
     yield FIGURE, predictive_checks(checks)
-
-
-def _cells(row: dict) -> tuple[str, ...]:
-    replicated = with_interval(row["mean"], row["lower"], row["upper"], missing="–")
-    return row["model"], row["description"], cell(row["observed"], missing="–"), replicated, row["status"]

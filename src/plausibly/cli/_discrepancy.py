@@ -107,7 +107,12 @@ def discrepancy(
     if by is not None:
         frame["mean_per_class"] = compared.mean_per_class
     output.publish(_shown(compared, frame, ci_prob, margin), _files(compared, frame, ci_prob, replicates, seed))
-    say(_last_line(compared, read))
+    words = f"{compared.n_cases:,} cases used"
+    if compared.excluded:
+        words += f"; {len(compared.excluded):,} with fewer than two annotators left out: {some(compared.excluded)}"
+    if read.n_missing:
+        words += f"; {read.n_missing:,} rows without a label"
+    say(f"{words}.")
 
 
 def _shown(compared: Discrepancy, frame: pd.DataFrame, ci_prob: float, margin: float) -> Iterator[ScreenTable | str]:
@@ -156,12 +161,3 @@ def _files(
     if compared.by is not None:
         yield "groups.csv", compared.by_group()
     yield "without_annotators.csv", compared.without_annotators()
-
-
-def _last_line(compared: Discrepancy, labels: Labels) -> str:
-    words = f"{compared.n_cases:,} cases used"
-    if compared.excluded:
-        words += f"; {len(compared.excluded):,} with fewer than two annotators left out: {some(compared.excluded)}"
-    if labels.n_missing:
-        words += f"; {labels.n_missing:,} rows without a label"
-    return words + "."

@@ -291,9 +291,8 @@ def print_main_table(swept: Sweep) -> None:
             if metrics:
                 cells.append(row["classifier"])
                 for metric in metrics:
-                    cells.append(
-                        with_interval(*(row[f"{metric}_{end}"] for end in ("mean", "total_lower", "total_upper")))
-                    )
+                    ends = (row[f"{metric}_{end}"] for end in ("mean", "total_lower", "total_upper"))
+                    cells.append(with_interval(*ends))
                     if metric == metrics[0]:
                         sds = (row[f"{metric}_{column}"] for column in ("sd", "sampling_sd"))
                         cells.append(" ".join(cell(sd, missing="") for sd in sds))

@@ -160,20 +160,15 @@ def _(result: Plan) -> list[Any]:
     names = ["place", "case", "labels", "annotator", "value", "information"]
     of = "the difference between the classifiers" if result.goal == "better" else "the metric"
     value = f" Value: percentage by which one more label is expected to narrow the interval of {of}."
+    bands = "Bands around widths contain 90 % of the simulations; dashed lines show cases chosen at random"
+    decided = "; the band around the probability is its Monte Carlo interval" if result.compare else ""
+    forecast = f"Forecast by number of further labels. {bands}{decided}"
     if result.goal == "information":  # of which the value is the information itself
         names.remove("value")
-        value = ""
+        value, forecast = "", "Forecast by number of further labels"
     listed = f"Cases to annotate first.{value} Information: expected information about the plausibilities, in nats"
     return [
         under + result.verdict(),
-        {_forecast_caption(result): partial(result.plot)},
+        {forecast: partial(result.plot)},
         {listed: result.chosen[[name for name in names if name in result.chosen]].head(_MOST)},
     ]
-
-
-def _forecast_caption(plan: Plan) -> str:
-    if plan.goal == "information":
-        return "Forecast by number of further labels"
-    bands = "Bands around widths contain 90 % of the simulations; dashed lines show cases chosen at random"
-    decided = "; the band around the probability is its Monte Carlo interval" if plan.compare else ""
-    return f"Forecast by number of further labels. {bands}{decided}"

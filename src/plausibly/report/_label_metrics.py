@@ -50,7 +50,7 @@ def of_classes(swept: Sweep) -> tuple[str, list[Any]]:
     if not found:
         return "", []
     first, best = found[0], best_classifiers(swept)
-    of_all: list[Any] = [{_caption(swept, results): _of_all(swept, results)} for results in found]
+    of_all: list[Any] = [_of_all(swept, results) for results in found]
     of_all += [_ONE_EXPERT] if len(found) > 1 else []
     shown: list[Any] = list(_introduction(swept, first))
     as_many = f"94 % interval for {first['confusion'].attrs['n_cases']:,.0f} new cases like these"
@@ -72,7 +72,7 @@ def confusions(results: xr.Dataset, names: Sequence[str], per_new_case: str, *, 
         if results.sizes["true_class"] <= MOST_IN_MATRIX:
             shown.append({f"{name}: expected numbers of cases, {by}": matrix(results, name)})
         if each_class:
-            shown.append({_class_caption(results, name): _by_class(results, name)})
+            shown.append(_by_class(results, name))
     return shown
 
 
@@ -175,18 +175,7 @@ def at_threshold(results: xr.Dataset) -> str:
     return f" from a probability of {', '.join(shown)} on{chosen}"
 
 
-def _caption(swept: Sweep, results: xr.Dataset) -> str:
-    under = "" if "truth" in results.attrs else f", under {lead(swept).label}"
-    return f"Against {truth_in_words(results.attrs)}{under} [{_NEW}]"
-
-
-def _class_caption(results: xr.Dataset, name: str) -> str:
-    n = len(results["true_class"])
-    which = f", the {MOST_CLASSES} most frequent of {n} classes" if n > MOST_CLASSES else ""
-    return f"{name}: by class, against {truth_in_words(results.attrs)}{which} [{_NEW}]"
-
-
-def _of_all(swept: Sweep, results: xr.Dataset) -> pd.DataFrame:
+def _of_all(swept: Sweep, results: xr.Dataset) -> dict[str, pd.DataFrame]:
     """Tabulate the metrics with one value for a classifier: a row per classifier, the best first."""
     table = summary(results)
     rows = table[table["class"] == ""] if "class" in table else table
@@ -197,7 +186,8 @@ def _of_all(swept: Sweep, results: xr.Dataset) -> pd.DataFrame:
     wanted = [*OF_TWO, *elsewhere] if "positive" in results.attrs else _OF_MORE
     for metric in (metric for metric in wanted if metric in rows.index):
         shown[capitalised(metric_name(metric))] = intervals(rows.loc[metric].loc[names], TOTAL)
-    return pd.DataFrame(shown)
+    under = "" if "truth" in results.attrs else f", under {lead(swept).label}"
+    return {f"Against {truth_in_words(results.attrs)}{under} [{_NEW}]": pd.DataFrame(shown)}
 
 
 def two_by_two(results: xr.Dataset, name: str) -> pd.DataFrame:
@@ -224,7 +214,7 @@ def matrix(results: xr.Dataset, name: str) -> pd.DataFrame:
     return pd.DataFrame({"Truth": classes} | shown | {"All": [f"{n:,.1f}" for n in numbers.sum(axis=1)]})
 
 
-def _by_class(results: xr.Dataset, name: str) -> pd.DataFrame:
+def _by_class(results: xr.Dataset, name: str) -> dict[str, pd.DataFrame]:
     """Tabulate the metrics of each class, the most frequent first."""
     numbers, noise = (of.sum(axis=1) for of in _numbers(results, name))
     expected = partial(_expected, n_cases=results["confusion"].attrs["n_cases"])
@@ -234,7 +224,8 @@ def _by_class(results: xr.Dataset, name: str) -> pd.DataFrame:
     shown = {"Class": classes[order], "Expected cases": [expected(numbers[at], noise[at]) for at in order]}
     for metric in _BY_CLASS:
         shown[capitalised(metric_name(metric))] = intervals(table.loc[metric].loc[classes[order]], TOTAL)
-    return pd.DataFrame(shown)
+    which = f", the {MOST_CLASSES} most frequent of {len(classes)} classes" if len(classes) > MOST_CLASSES else ""
+    return {f"{name}: by class, against {truth_in_words(results.attrs)}{which} [{_NEW}]": pd.DataFrame(shown)}
 
 
 def _numbers(

@@ -241,6 +241,9 @@ def labels_report(
         figures = list(drawn(sketches, bars))
     of_two = "threshold" in results.attrs and annotations.n_classes == 2
     named = "what classifiers name" if of_two else "first choices"
+    experts = with_experts(panels, best, "expert_agreement", "Another expert", "human_level")
+    rows = [(name, *text) for name, text in experts.items()]
+    agreement = pd.DataFrame(rows, columns=["Classifier", "Agreement with an expert"])
     facts = data_facts(annotations, best)
     if (clusters := results.attrs["clusters"]) != annotations.n_cases:
         facts["clusters of cases"] = f"{clusters:,}"
@@ -250,7 +253,7 @@ def labels_report(
         headline=headline_of_labels(results),
         sentences=_sentences(results, panels, annotations, best),
         metrics=extras({f"Against {truth} [{_NEW}]": _titled(metric_rows(results, value_and_interval))}),
-        agreement=extras({f"Agreement with an expert, by {named} [{_NEW}]": _agreement(panels, best)}),
+        agreement=extras({f"Agreement with an expert, by {named} [{_NEW}]": agreement}),
         groups=extras(_groups(results)),
         confusion=extras(confusions(shown, best[:MOST_CLASSIFIERS], _NEW) if "confusion" in shown else None),
         figures=[figure for figure in figures if figure.section != "panels"],
@@ -280,12 +283,6 @@ def _sentences(results: xr.Dataset, panels: xr.Dataset, annotations: Annotations
         RESTS_ON,
     ]
     return list(filter(None, told))
-
-
-def _agreement(panels: xr.Dataset, best: Sequence[str]) -> pd.DataFrame:
-    shown = with_experts(panels, best, "expert_agreement", "Another expert", "human_level")
-    rows = [(name, *text) for name, text in shown.items()]
-    return pd.DataFrame(rows, columns=["Classifier", "Agreement with an expert"])
 
 
 def _groups(results: xr.Dataset) -> list[Any]:

@@ -25,9 +25,8 @@ _NO_DATE = {"Date": None, "Creator": None, "Format": None, "Type": None}
 # Coordinates of paths and markers, in points, of which two decimals suffice.
 _COORDINATES = re.compile(r'(?<= (?:d|x|y)=")[^"]*(?=")')
 _DIGITS = re.compile(r"(\.\d\d)\d+")
-_HEADER = re.compile(r"^.*?(?=<svg)", re.DOTALL)
-_METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
-_COMMENTS = re.compile(r"<!--.*?-->", re.DOTALL)  # the text of what is drawn as outlines
+# The header, and comments, which are the text of what is drawn as outlines.
+_LEFT_OUT = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>|<!--.*?-->", re.DOTALL)
 _BETWEEN = re.compile(r">\s+<")
 
 # In a URI within quotation marks, and without meaning in HTML.
@@ -81,7 +80,7 @@ def to_uri(figure: Figure) -> str:
     buffer = io.StringIO()
     with matplotlib.rc_context(SVG):
         figure.savefig(buffer, format="svg", metadata=_NO_DATE)
-    text = _COMMENTS.sub("", _METADATA.sub("", _HEADER.sub("", buffer.getvalue())))
+    text = _LEFT_OUT.sub("", buffer.getvalue())
     text = _COORDINATES.sub(lambda found: " ".join(_DIGITS.sub(r"\1", found.group()).split()), text)
     # Apostrophes as quotation marks need no escape in an HTML attribute.
     text = _BETWEEN.sub("><", text).replace('"', "'").strip()
