@@ -1,11 +1,7 @@
 from ._agreement import agreement_heatmap as agreement_heatmap
 from ._agreement import agreement_histogram as agreement_histogram
 from ._agreement import agreement_histograms as agreement_histograms
-from ._agreement import annotator_abilities as annotator_abilities
 from ._agreement import annotator_heatmap as annotator_heatmap
-from ._agreement import annotator_reliabilities as annotator_reliabilities
-from ._agreement import nomogram as nomogram
-from ._agreement import reliability_by_case as reliability_by_case
 from ._by_draw import better_matrix as better_matrix
 from ._by_draw import metric_by_group as metric_by_group
 from ._by_draw import metric_histogram as metric_histogram
@@ -39,3 +35,7 @@ from ._model_comparison import model_comparison as model_comparison
 from ._plausibilities import plausibilities as plausibilities
 from ._plausibilities import score_density as score_density
 from ._plausibilities import simplex as simplex
+from ._weighted_reliability import annotator_abilities as annotator_abilities
+from ._weighted_reliability import annotator_reliabilities as annotator_reliabilities
+from ._weighted_reliability import nomogram as nomogram
+from ._weighted_reliability import reliability_by_case as reliability_by_case
