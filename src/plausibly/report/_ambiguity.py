@@ -67,15 +67,7 @@ def most_ambiguous(run: Run) -> pd.DataFrame:
 
 
 def disagreements(swept: Sweep) -> pd.DataFrame:
-    """Cases on whose most plausible class models disagree, with that of the representative run of every model.
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_rankings([[[["a"], ["b"]], [["a"], ["b"]], [["b"]], [["b"]]], [[["a"]]]])
-    >>> swept = pb.sweep(annotations, {}, {"majority-vote": None, "irn": None}, progress=False)
-    >>> disagreements(swept).values.tolist()
-    [['0', 'a', 'b']]
-    """
+    """Cases on whose most plausible class models disagree, with that of the representative run of every model."""
     runs = [representative(runs) for runs in swept.models.values()]
     table = pd.DataFrame(
         {"case": swept.annotations.cases} | {run.label: run.results["top_class"].values for run in runs}

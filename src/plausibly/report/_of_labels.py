@@ -52,16 +52,7 @@ _SOURCES = (
 
 
 def headline_of_labels(results: xr.Dataset) -> str:
-    """State the first metrics of the best classifiers, and how probably one is better than the next.
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_labels([["a", "a"], ["a", "b"], ["b", "b"]])
-    >>> predictions = {"A": np.array([0.1, 0.6, 0.9])}
-    >>> results = pb.evaluate(annotations, predictions, metrics="auroc", truth="annotator", replicates=0)
-    >>> headline_of_labels(results)
-    'Against what one expert would say, A has AUROC 0.94 for b.'
-    """
+    """State the first metrics of the best classifiers, and how probably one is better than the next."""
     best, metrics = best_first(results), _first_metrics(results)
     if not metrics:
         return f"{listed(best)} against {truth_in_words(results.attrs)}."

@@ -71,14 +71,6 @@ def headline(swept: Sweep, runs: Sequence[Run] = ()) -> pd.DataFrame:
         are the shares of draws in which the classifier is better than the next one by the first metric, equal and
         worse, on these cases and on new cases like these (NaN for the last classifier, for a point estimate, and where
         one of the two must have seen the labels). Without classifiers, one row per run.
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_labels([["a", "a", "b"]] * 4)
-    >>> predictions = {"A": [[0.2, 0.8]] * 4, "B": [[0.9, 0.1]] * 4}
-    >>> swept = pb.sweep(annotations, predictions, {"majority-vote": None}, progress=False)
-    >>> headline(swept)[["classifier", "top1_accuracy_mean", "better"]].values.tolist()
-    [['B', 1.0, nan], ['A', 0.0, nan]]
     """
     rows: list[dict[str, Any]] = []
     seen = checks_failed(swept, "ceiling")
