@@ -11,7 +11,7 @@ from scipy import stats
 
 import plausibly as pb
 from plausibly.bootstrap import CI_PROB
-from plausibly.evaluation._measure import predicted_lists
+from plausibly.evaluation.measure import predicted_lists
 from plausibly.planning._annotators import how_annotators_answer
 from plausibly.planning._values import ask, value
 from plausibly.planning._worth import score

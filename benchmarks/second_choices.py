@@ -22,7 +22,7 @@ from plausibly.aggregation import settle
 from plausibly.model_comparison._left_out import folds_of_cases, learn_from
 from plausibly.priors._case_priors import CasePriors
 from plausibly.priors.population import Population, at_population, case_priors
-from plausibly.priors.population._staged_cases import StagedCases, propose
+from plausibly.priors.population.staged_cases import StagedCases, propose
 from plausibly.random_streams import Stream, case_keys, generator, stream_words
 
 PROPOSALS = 2000  #: plausibilities of every case, half of them by proposals that know the second choice

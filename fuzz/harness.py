@@ -23,7 +23,7 @@ from plausibly.annotations import (
     read_risks,
     write_annotations,
 )
-from plausibly.annotations.io import _table_files
+from plausibly.annotations.io import table_files
 from plausibly.annotations.io._formats import FORMATS
 from plausibly.audit import audit
 from plausibly.diagnostics import diagnose
@@ -39,7 +39,7 @@ KNOWN = Annotations.from_rankings(
 FOLDER = Path(tempfile.mkdtemp(prefix="plausibly-fuzz-"))
 
 # What is read in blocks has several of them in a small file, too.
-_table_files._ROWS, _table_files._CELLS = 2, 6
+table_files._ROWS, table_files._CELLS = 2, 6
 
 
 class Finding(Exception):

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 
 from plausibly.case import LabelledCases
 from plausibly.families.true_class import OPTIONS, TrueClass
-from plausibly.inference._draws import dirichlet
+from plausibly.inference.draws import dirichlet
 from plausibly.model import Model
 from plausibly.models.dawid_skene import (
     PAUN,

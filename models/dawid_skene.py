@@ -14,7 +14,7 @@ from scipy.special import betaln, expit, gammaln
 
 from plausibly.case import LabelledCases
 from plausibly.families.true_class import OPTIONS, TrueClass
-from plausibly.inference._draws import dirichlet, draw_tables, slice_draw
+from plausibly.inference.draws import dirichlet, draw_tables, slice_draw
 from plausibly.model import Model
 from plausibly.regression import expected_shares, prior_moments, split
 

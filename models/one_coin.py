@@ -13,7 +13,7 @@ from scipy.special import expit, log_ndtr, ndtri_exp
 
 from plausibly.case import LabelledCases
 from plausibly.families.true_class import OPTIONS, TrueClass
-from plausibly.inference._draws import dirichlet, slice_draw
+from plausibly.inference.draws import dirichlet, slice_draw
 from plausibly.model import Model
 from plausibly.models.dawid_skene import PAUN, SKENE, draw_prevalence, sum_out_truth
 

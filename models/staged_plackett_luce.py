@@ -12,7 +12,7 @@ from scipy.special import gammaln as scipy_gammaln
 
 from plausibly.model import STUTZ, Model
 from plausibly.models.plackett_luce_ml import RANKING
-from plausibly.priors.population._shared_stages import LEAST, LEAST_MASS, Stages, subsets
+from plausibly.priors.population.shared_stages import LEAST, LEAST_MASS, Stages, subsets
 
 
 def log_prob(

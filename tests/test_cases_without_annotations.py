@@ -15,7 +15,7 @@ from plausibly import priors
 from plausibly.annotations import Slots
 from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning, PredictionError
 from plausibly.predictions import with_predicted
-from plausibly.report._tables import strata_table
+from plausibly.report.tables import strata_table
 from tests.test_cli.run import plausibly
 
 FEW = {"draws": 20, "chains": 2, "progress": False}

@@ -20,7 +20,7 @@ from plausibly._arviz import to_groups
 from plausibly.cli import app
 from plausibly.cluster import _in_sentences, in_order, map_on
 from plausibly.errors import AnnotationError, ArgumentError, ClusterError, PlausiblyWarning
-from plausibly.evaluation import _ranges
+from plausibly.evaluation import ranges
 from plausibly.posterior import Store
 
 cloudpickle = pytest.importorskip("cloudpickle")
@@ -120,7 +120,7 @@ def asked():
 
 
 def test_an_evaluation_is_that_of_one_process(by_value, cluster, asked, whole, monkeypatch):
-    monkeypatch.setattr(_ranges, "CASES", 4)
+    monkeypatch.setattr(ranges, "CASES", 4)
     found = pb.evaluate(whole, **asked, scheduler=cluster.scheduler_address)
     xr.testing.assert_identical(found, pb.evaluate(whole, **asked))
 

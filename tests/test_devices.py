@@ -13,13 +13,13 @@ import jax
 import numpy as np
 import plausibly as pb
 from plausibly.compute import Pool
-from plausibly.evaluation._program import measure_block
+from plausibly.evaluation.program import measure_block
 from plausibly.inference import _scheduling
-from plausibly.posterior import _blocks
+from plausibly.posterior import blocks
 
 _scheduling._seats = _scheduling._chunk_size = lambda *sizes: 8
-size, programs = _blocks._size, Pool.programs
-_blocks._size = lambda *sizes: min(size(*sizes), 4)
+size, programs = blocks._size, Pool.programs
+blocks._size = lambda *sizes: min(size(*sizes), 4)
 sampling, evaluating = set(), set()
 
 def noted(pool, sources, places, **options):

@@ -29,7 +29,7 @@ def modules():
                 yield module.name
 
 
-SLOW = {"plausibly.aggregation._inferred_reliability"}
+SLOW = {"plausibly.aggregation.inferred_reliability"}
 
 
 @pytest.mark.parametrize(

@@ -65,5 +65,5 @@ def three(function):
     return jax.jit(function)
 """
     assert sorted(compiled_in(source)) == [("<module>", "one"), ("<module>", "one"), ("three", ""), ("three", "four")]
-    assert ("plausibly.metrics._certainty:<module>", "set_certainty") in compiled_functions()
+    assert ("plausibly.metrics.certainties:<module>", "set_certainty") in compiled_functions()
     assert ("plausibly.compute._compilation:lower", "") in compiled_functions()

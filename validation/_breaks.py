@@ -13,13 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 
-from plausibly.aggregation import _infer, _staged, _with_population
-from plausibly.agreement.chance import _annotators
+from plausibly.aggregation import _infer, _with_population, staged
+from plausibly.agreement.chance import annotators
 from plausibly.agreement.reliability import _weighted_reliability
 from plausibly.compute import _run
 from plausibly.conformal import _curve
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
-from plausibly.evaluation import _of_labels, _panels, _summary
+from plausibly.evaluation import of_labels, panel_tables, summaries
 from plausibly.families.true_class import _coefficients
 from plausibly.families.true_class import _sampler as _truth_sampler
 from plausibly.inference.gibbs import _engine, _ordinal, _sweep, _tied_blocks
@@ -28,7 +28,7 @@ from plausibly.models import MODELS
 from plausibly.planning import _forecast
 from plausibly.priors import CasePriors, Evidence, PredictionsPrior, _program
 from plausibly.priors.population import _sampler as _population
-from plausibly.priors.population._staged_cases import StagedCases
+from plausibly.priors.population.staged_cases import StagedCases
 from validation import conformal, judge
 
 
@@ -331,7 +331,7 @@ BREAKS = {
     "mixture-heads": Break(
         "heads ignore the labels", "mixture, exact", "population", CasePriors, "weights", _prior_heads
     ),
-    "staged-proposals": Break("weights forget the proposals", "staged", "population", _staged, "propose", _unweighted),
+    "staged-proposals": Break("weights forget the proposals", "staged", "population", staged, "propose", _unweighted),
     "staged-twice": Break(
         "every annotation counts twice", "staged", "population", StagedCases, "log_likelihood", _twice
     ),
@@ -352,10 +352,10 @@ BREAKS = {
     ),
     "conformal-plus-one": Break("the new case is not counted", "", "conformal", _curve, "budget", _forgotten),
     "intervals-cases": Break(
-        "total intervals forget that cases are sampled", "", "intervals", _summary, "_row", _of_these_cases
+        "total intervals forget that cases are sampled", "", "intervals", summaries, "_row", _of_these_cases
     ),
-    "panels-clusters": Break("clusters are ignored", "", "panels", _panels, "check_clusters", _cases_alone),
-    "team-patients": Break("patients are ignored", "", "team", _of_labels, "check_clusters", _cases_alone),
+    "panels-clusters": Break("clusters are ignored", "", "panels", panel_tables, "check_clusters", _cases_alone),
+    "team-patients": Break("patients are ignored", "", "team", of_labels, "check_clusters", _cases_alone),
     "conformal-vote": Break(
         "sets for plausibilities are calibrated on the vote",
         "",
@@ -403,7 +403,7 @@ BREAKS = {
     "evidence-left-out": Break(
         "a classifier is left out", "4 classes, 3 labels, 600", "evidence", Evidence, "of", _without_expert
     ),
-    "no-copies": Break("copies are not noticed", "", "annotators", _annotators, "find_copies", _nobody),
+    "no-copies": Break("copies are not noticed", "", "annotators", annotators, "find_copies", _nobody),
 }
 
 

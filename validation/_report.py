@@ -12,7 +12,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from plausibly.plots._style import COLOURS, GREY
+from plausibly.plots.style import COLOURS, GREY
 from plausibly.report._figures import to_uri
 from validation._ranks import band
 from validation._result import RATE, Result, Settings, Verdict

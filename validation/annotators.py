@@ -13,7 +13,7 @@ from scipy import stats
 
 from plausibly._progress import Progress
 from plausibly.agreement import agreement
-from plausibly.agreement.chance._annotators import NO_BETTER, TOO_FEW
+from plausibly.agreement.chance.annotators import NO_BETTER, TOO_FEW
 from plausibly.datasets import simulate_labels
 from plausibly.datasets._labels import _mixer
 from validation._result import Result, Settings

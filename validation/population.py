@@ -19,7 +19,7 @@ from plausibly.aggregation import unjudged
 from plausibly.models.staged_plackett_luce import Stages
 from plausibly.priors.population import Population
 from plausibly.priors.population._sampler import Labels, start, sweep
-from plausibly.priors.population._shared_stages import SharedStages
+from plausibly.priors.population.shared_stages import SharedStages
 from validation._ranks import places
 from validation._result import Result, Settings
 

@@ -20,7 +20,7 @@ from plausibly._progress import Progress
 from plausibly.case import LabelledCases
 from plausibly.families.true_class import class_probabilities, sample_chain
 from plausibly.models import MODELS
-from plausibly.priors._evidence import log_scores as centred
+from plausibly.priors.evidence import log_scores as centred
 from plausibly.regression import expected_shares, prior_moments, split
 from validation._ranks import places
 from validation._result import Result, Settings

@@ -16,7 +16,7 @@ from . import posterior as posterior
 from . import primitives as primitives
 from . import priors as priors
 from .aggregation import aggregate as aggregate
-from .aggregation._inferred_reliability import infer_reliability as infer_reliability
+from .aggregation.inferred_reliability import infer_reliability as infer_reliability
 from .annotations import Annotations as Annotations
 from .annotations import Scores as Scores
 from .annotations import read_annotations as read_annotations

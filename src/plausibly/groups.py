@@ -13,9 +13,9 @@ from jax.typing import ArrayLike
 from jaxtyping import Float, Int
 
 from plausibly.annotations import read_metadata
-from plausibly.annotations._matching import by_name
-from plausibly.annotations.io._files import naming
-from plausibly.annotations.io._table_files import header_of, read_columns
+from plausibly.annotations.io.files import naming
+from plausibly.annotations.io.table_files import header_of, read_columns
+from plausibly.annotations.matching import by_name
 from plausibly.errors import ArgumentError, show
 
 TIMES = " × "  #: between the parts of an intersection

@@ -16,14 +16,14 @@ from jaxtyping import Float, Int, Num
 from scipy.special import softmax
 
 from plausibly.annotations import Annotations
-from plausibly.annotations._matching import names_in
-from plausibly.annotations._names import some
-from plausibly.annotations.io._answers import CASE
-from plausibly.annotations.io._columns import is_number
-from plausibly.annotations.io._files import naming, read_npy
-from plausibly.annotations.io._matrix import NAMED, Matrix, read_matrix
+from plausibly.annotations.io.answers import CASE
+from plausibly.annotations.io.columns import is_number
+from plausibly.annotations.io.files import naming, read_npy
+from plausibly.annotations.io.matrix import NAMED, Matrix, read_matrix
+from plausibly.annotations.matching import names_in
+from plausibly.annotations.names import some
 from plausibly.errors import ArgumentError, PlausiblyWarning, PredictionError, show, suggest
-from plausibly.metrics._declared import improper
+from plausibly.metrics.declared import improper
 
 _ONE = ("probability", "score", "positive")  # names of a single column that no class has
 _NUMBERS = 2**20  # that are looked at together
@@ -306,7 +306,7 @@ def _of_two_classes(matrix: Matrix, classes: np.ndarray, positive: str | None, l
 
 
 def _with_cases(source: Any, cases: np.ndarray) -> Any:
-    """Call a pandas index "case" if it holds names; see :func:`plausibly.annotations._matching.names_in`."""
+    """Call a pandas index "case" if it holds names; see :func:`plausibly.annotations.matching.names_in`."""
     if not nw.dependencies.is_pandas_dataframe(source) or any(name in source.columns for name in CASE):
         return source
     named = source.index.name is not None or names_in(source.index, cases, error=PredictionError) is not None

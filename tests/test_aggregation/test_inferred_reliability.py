@@ -273,7 +273,7 @@ def test_positions_are_not_people(monkeypatch):
         sampled.append((whose.tolist(), n_annotators))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("plausibly.aggregation._inferred_reliability.sample_jointly", stop)
+    monkeypatch.setattr("plausibly.aggregation.inferred_reliability.sample_jointly", stop)
     with pytest.raises(KeyboardInterrupt):
         pb.infer_reliability(anonymous, per="annotator", same_positions=True, progress=False)
     assert sampled == [([0, 1, 0], 2)]

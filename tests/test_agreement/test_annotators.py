@@ -8,7 +8,7 @@ import pytest
 
 import plausibly as pb
 from plausibly.agreement import agreement, annotators_in_words
-from plausibly.agreement.chance._annotators import NO_BETTER, TOO_FEW
+from plausibly.agreement.chance.annotators import NO_BETTER, TOO_FEW
 from plausibly.errors import AnnotationError, ArgumentError
 from validation.annotators import simulate
 

@@ -9,7 +9,7 @@ import pytest
 from plausibly.agreement import Labels, alternative_annotator_test, discrepancy_ratio, judge
 from plausibly.agreement.judge import _fit
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.labels._predictions import read_models
+from plausibly.labels.predictions import read_models
 from tests.test_cli.run import plausibly
 
 FAST = {"draws": 250, "chains": 4, "warmup": 100, "replicates": 200, "progress": False}

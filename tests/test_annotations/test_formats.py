@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from plausibly.annotations import Annotations, read_annotations, write_annotations
-from plausibly.annotations.io import _long_table
-from plausibly.annotations.io._write import without_names
+from plausibly.annotations.io import long_table
+from plausibly.annotations.io.write import without_names
 from plausibly.errors import AnnotationError, ArgumentError, FileError
 from tests.test_cli.run import plausibly, refuse, succeed
 
@@ -197,6 +197,6 @@ def test_a_table_in_pieces(tmp_path, monkeypatch, ending):
     whole, pieces = tmp_path / f"whole{ending}", tmp_path / f"pieces{ending}"
     annotations = Annotations.from_rankings([[[["=a"], ["b", "c\rd"]], [["b"]]], [[["c\rd"]]]])
     write_annotations(annotations, whole)
-    monkeypatch.setattr(_long_table, "_TOGETHER", 2)
+    monkeypatch.setattr(long_table, "_TOGETHER", 2)
     write_annotations(annotations, pieces)
     assert read_annotations(pieces) == read_annotations(whole) == annotations

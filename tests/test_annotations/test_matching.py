@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from plausibly.annotations._matching import by_name
+from plausibly.annotations.matching import by_name
 from plausibly.errors import ArgumentError, PlausiblyError, PredictionError
 from plausibly.groups import check_clusters, check_weights, read_groups
 from plausibly.planning._annotators import _cost_by_case

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from plausibly.annotations._shown import shown
+from plausibly.annotations.shown import shown
 from plausibly.errors import AnnotationError, ArgumentError
 from tests.test_cli.run import refuse, succeed
 

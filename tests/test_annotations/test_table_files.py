@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plausibly.annotations import Annotations, read_annotations
-from plausibly.annotations.io import _table_files
-from plausibly.annotations.io._files import read_npy
-from plausibly.annotations.io._formulas import write_csv
-from plausibly.annotations.io._matrix import read_matrix
+from plausibly.annotations.io import table_files
+from plausibly.annotations.io.files import read_npy
+from plausibly.annotations.io.formulas import write_csv
+from plausibly.annotations.io.matrix import read_matrix
 from plausibly.errors import AnnotationError, FileError, PredictionError
 from plausibly.predictions import line_up, read_predictions
 
@@ -27,9 +27,9 @@ ROWS = st.lists(st.tuples(NAMES, NAMES, NAMES, st.integers(1, 9)), min_size=1, m
 
 def pieces(patch, block=64, rows=2):
     """Decode files a few bytes and rows at a time, and no small file at once."""
-    patch.setattr(_table_files, "_BLOCK", block)
-    patch.setattr(_table_files, "_ROWS", rows)
-    patch.setattr(_table_files, "_CELLS", 3 * rows)
+    patch.setattr(table_files, "_BLOCK", block)
+    patch.setattr(table_files, "_ROWS", rows)
+    patch.setattr(table_files, "_CELLS", 3 * rows)
 
 
 @given(rows=ROWS, together=st.integers(1, 8))
@@ -218,9 +218,9 @@ def test_arrays_are_converted_or_refused(tmp_path):
 
 
 def test_a_bar_for_a_long_file(tmp_path, monkeypatch):
-    from plausibly.annotations.io import _source
+    from plausibly.annotations.io import source
 
-    monkeypatch.setattr(_source, "_LARGE", 1)
+    monkeypatch.setattr(source, "_LARGE", 1)
     table = pd.DataFrame({"case": ["p"], "annotator": ["ann"], "class": ["x"]})
     table.to_csv(tmp_path / "a.csv", index=False)
     table.to_parquet(tmp_path / "a.parquet")

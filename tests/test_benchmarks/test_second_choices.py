@@ -9,7 +9,7 @@ import plausibly as pb
 from benchmarks import second_choices
 from plausibly.models.staged_plackett_luce import Stages, log_prob
 from plausibly.priors.population import Population
-from plausibly.priors.population._shared_stages import SharedStages
+from plausibly.priors.population.shared_stages import SharedStages
 
 CLASSES = list("abcd")
 PI = np.array([0.3, 0.2, 0.4, 0.1])

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 import plausibly as pb
-from plausibly.diagnostics._verdict import checks, failures, population_verdict, table, verdict, worst
+from plausibly.diagnostics.verdicts import checks, failures, population_verdict, table, verdict, worst
 
 
 def found(chains=4, **columns):

@@ -6,9 +6,9 @@ import pytest
 
 import plausibly as pb
 from plausibly.errors import ArgumentError, PlausiblyError
-from plausibly.evaluation import _ranges, by_group, group_difference
+from plausibly.evaluation import by_group, group_difference, ranges
 from plausibly.report._by_group import results_by_group
-from plausibly.report._tables import value_and_interval
+from plausibly.report.tables import value_and_interval
 from plausibly.sweeps import Run, Sweep
 
 N, CLASSES = 120, list("abcd")
@@ -143,7 +143,7 @@ def test_ranges_of_cases_may_lack_members_of_a_group(data, monkeypatch):
     _, posterior, predictions, _, _ = data
     by = {"site": np.sort(SITE)}
     whole = pb.evaluate(posterior, predictions, k=1, by=by, replicates=80, progress=False)
-    monkeypatch.setattr(_ranges, "CASES", 20)
+    monkeypatch.setattr(ranges, "CASES", 20)
     in_ranges = pb.evaluate(posterior, predictions, k=1, by=by, replicates=80, progress=False)
     for name in ("top1_accuracy_by_group", "top1_accuracy_total_by_group"):
         np.testing.assert_allclose(in_ranges[name], whole[name], rtol=1e-5, atol=1e-6)

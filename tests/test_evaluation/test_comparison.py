@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import plausibly as pb
 from plausibly.errors import ArgumentError
 from plausibly.evaluation import verdict
-from plausibly.evaluation._verdict import advice
 from plausibly.evaluation.comparison import (
     better_equal_worse,
     differences,
@@ -23,7 +22,8 @@ from plausibly.evaluation.comparison import (
     rankings,
     variance_split,
 )
-from plausibly.planning._advice import new_cases_or_labels
+from plausibly.evaluation.verdicts import advice
+from plausibly.planning.advice import new_cases_or_labels
 from plausibly.posterior import annotations_of
 
 

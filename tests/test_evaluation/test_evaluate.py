@@ -11,10 +11,10 @@ import xarray as xr
 from plausibly import metrics
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import AnnotationError, ArgumentError, FileError, PredictionError
-from plausibly.evaluation import _measure, _ranges, comparison, evaluate, summary
+from plausibly.evaluation import comparison, evaluate, measure, ranges, summary
 from plausibly.evaluation._evaluate import check_lengths
-from plausibly.metrics import _list_metric
-from plausibly.plots._words import metric_name
+from plausibly.metrics import list_metric
+from plausibly.plots.words import metric_name
 from plausibly.posterior import annotations_of, build_posterior, dense, load, save, slots_of, top_classes
 from plausibly.random_streams import Stream, case_keys, stream_words
 from tests.test_metrics.test_overlap import OF_LISTS
@@ -82,7 +82,7 @@ def test_without_remainders_results_are_those_of_the_dense_metrics(full, scores,
 def test_ranges_leave_no_trace(ragged, scores, monkeypatch):
     options = {"risks": RISKS, "break_ties": "random", "seed": 5}
     whole = evaluate(ragged, scores, **options)
-    monkeypatch.setattr(_ranges, "PAIRS", N_DRAWS * 4)
+    monkeypatch.setattr(ranges, "PAIRS", N_DRAWS * 4)
     in_ranges = evaluate(ragged, scores, **options)
     # Coverage adds up plausibilities, metrics of labels divide sums of means; all else counts.
     covered = [name for name in whole if not str(name).startswith("top") or "coverage" in name]
@@ -269,7 +269,7 @@ def test_metrics_that_are_none_are_refused(full, scores, given, message):
 @pytest.mark.slow
 @pytest.mark.parametrize("pairs", [2**19, N_DRAWS * 4])
 def test_weights_make_weighted_means(full, scores, pairs, monkeypatch):
-    monkeypatch.setattr(_ranges, "PAIRS", pairs)
+    monkeypatch.setattr(ranges, "PAIRS", pairs)
     weights = np.random.default_rng(3).random((N_DRAWS, N_CASES)) * (np.arange(N_CASES) != 4)
     weights[7] = 0
     results = evaluate(full, scores, weights=weights)
@@ -342,7 +342,7 @@ def test_weights_that_do_not_fit_are_refused(full, scores, weights, message):
 
 
 def test_draws_may_stay_in_their_file_and_every_range_is_read_once(ragged, scores, tmp_path, monkeypatch):
-    monkeypatch.setattr(_ranges, "PAIRS", N_DRAWS * 4)
+    monkeypatch.setattr(ranges, "PAIRS", N_DRAWS * 4)
     path = tmp_path / "posterior.nc"
     save(ragged, path)
     in_memory = evaluate(ragged, scores, k=1)
@@ -351,7 +351,7 @@ def test_draws_may_stay_in_their_file_and_every_range_is_read_once(ragged, score
     assert not lazy["posterior"]["plausibility"].variable._in_memory
     assert evaluate(lazy, scores, k=1).identical(in_memory)
     assert not lazy["posterior"]["plausibility"].variable._in_memory
-    found = list(_ranges.Ranges(ragged, 0))
+    found = list(ranges.Ranges(ragged, 0))
     assert [len(cases) for cases in found] == [4, 4, 4, 4, 4, 3]
     draws = ragged["posterior"]["plausibility"].values.reshape(4000, -1)
     np.testing.assert_array_equal(np.concatenate([cases.draws for cases in found]), draws.T)
@@ -369,7 +369,7 @@ def test_certainty_of_any_size(full):
 
 def test_a_metric_is_one_file_and_one_line(full, scores, monkeypatch, tmp_path):
     (tmp_path / "_missed.py").write_text("""
-from plausibly.metrics._list_metric import list_metric, shared
+from plausibly.metrics.list_metric import list_metric, shared
 
 @list_metric(scale=lambda k: k, better="smaller", words="missed share")
 def missed(predicted, plausible):
@@ -394,7 +394,7 @@ def declare(monkeypatch):
 
     def declared(count, **attributes):
         monkeypatch.setitem(metrics.METRICS, count.__name__, None)  # taken away after the test
-        return _list_metric.list_metric(**attributes)(count)
+        return list_metric.list_metric(**attributes)(count)
 
     return declared
 
@@ -402,7 +402,7 @@ def declare(monkeypatch):
 @pytest.mark.parametrize("times", [10**5, 2**30 - 1])
 def test_counts_may_be_as_large_as_32_bits_hold(full, scores, declare, times):
     def many(predicted, plausible):
-        return times * _list_metric.shared(predicted, plausible)
+        return times * list_metric.shared(predicted, plausible)
 
     many = declare(many, scale=lambda k: times * k)
     given = {"k": 2, "by": {"site": np.arange(N_CASES) % 2}, "replicates": 0, "progress": False}
@@ -416,7 +416,7 @@ def test_counts_that_32_bits_cannot_hold_are_refused_unless_they_are_floats(full
     times = 2**31
 
     def huge(predicted, plausible):
-        return _list_metric.shared(predicted, plausible)
+        return list_metric.shared(predicted, plausible)
 
     huge = declare(huge, scale=lambda k: times * k)
     for use in (lambda: evaluate(full, scores, k=2, progress=False), lambda: huge(scores["A"], dense(full), 2)):
@@ -424,7 +424,7 @@ def test_counts_that_32_bits_cannot_hold_are_refused_unless_they_are_floats(full
             use()
 
     def huge(predicted, plausible):
-        return float(times) * _list_metric.shared(predicted, plausible)
+        return float(times) * list_metric.shared(predicted, plausible)
 
     declare(huge, scale=lambda k: times * k)
     results = evaluate(full, scores, k=2, replicates=0, progress=False)
@@ -481,7 +481,7 @@ def test_random_cases_are_those_of_literal_loops(ties):
     results = evaluate(posterior, {"A": scores}, k=(1, 3, 5), break_ties=ties, seed=3)
     plausible = top_classes(posterior, 5, 3, break_ties=ties).tolist()
     words = stream_words(case_keys(3, annotations.cases))[Stream.PREDICTIONS] if ties == "random" else None
-    predicted = _measure.predicted_lists(scores, 5, words).tolist()
+    predicted = measure.predicted_lists(scores, 5, words).tolist()
     dense_draws = dense(posterior)
     if ties == "order":
         assert plausible == np.argsort(-dense_draws, axis=2, kind="stable")[..., :5].tolist()

@@ -11,11 +11,11 @@ from scipy.optimize import linprog
 import plausibly as pb
 from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning
 from plausibly.evaluation import _ceiling as limiting
-from plausibly.evaluation import _evidence_checks as checks
+from plausibly.evaluation import checks as checks
 from plausibly.evaluation import evidence_checks, knows_more, limits
-from plausibly.evaluation._evidence import accuracy_bounds
-from plausibly.evaluation._limits import cautions
-from plausibly.evaluation._panels import agreement
+from plausibly.evaluation.cautions import cautions
+from plausibly.evaluation.evidence import accuracy_bounds
+from plausibly.evaluation.panel_tables import agreement
 from plausibly.priors import Evidence
 
 FEW = {"draws": 50, "chains": 2, "seed": 0, "progress": False}

@@ -8,10 +8,10 @@ from scipy.special import softmax
 
 import plausibly as pb
 from plausibly.errors import ArgumentError, PredictionError
-from plausibly.evaluation._freed_shape import freed_table, too_far
+from plausibly.evaluation.freed import freed_table, too_far
 from plausibly.report import freed_shape as freed_of
 from plausibly.report._summary import sentences
-from plausibly.report._tables import lead
+from plausibly.report.tables import lead
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from plausibly.annotations import Slots
 from plausibly.errors import ArgumentError
 from plausibly.evaluation import by_group, comparison, summary
 from plausibly.evaluation._label_order import Orders, order_of_weights
-from plausibly.evaluation._truth import truth_of_labels
+from plausibly.evaluation.truth import truth_of_labels
 from plausibly.metrics import LABEL_METRICS, OrderMetric, SumMetric
 from plausibly.posterior import build_posterior
 from plausibly.random_streams import Stream, exponentials, key_words

@@ -9,7 +9,7 @@ import pytest
 import plausibly as pb
 from plausibly.errors import ArgumentError
 from plausibly.evaluation import choose_threshold
-from plausibly.evaluation._truth import truth_of_labels
+from plausibly.evaluation.truth import truth_of_labels
 from plausibly.metrics import LABEL_METRICS
 from tests.test_evaluation.test_of_labels import REPLICATES, N, world
 

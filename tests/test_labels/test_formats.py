@@ -7,7 +7,7 @@ import pytest
 
 from plausibly.agreement import agreement, read_labels
 from plausibly.errors import AnnotationError, ArgumentError, FileError
-from plausibly.labels._formats import literal, spans_of_tags
+from plausibly.labels.formats import literal, spans_of_tags
 
 
 def cells(labels):

@@ -467,7 +467,7 @@ def test_wrong_declarations():
 def test_metrics_can_be_differentiated():
     def of_weights(weights):
         truth, order, end = np.array([1.0, 0.0, 1.0]), np.arange(3), np.arange(3)
-        from plausibly.metrics._declared import positives
+        from plausibly.metrics.declared import positives
 
         return LABEL_METRICS["auroc"].value(*positives((truth * weights)[order], weights[order], end))
 

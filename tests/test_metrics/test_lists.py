@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plausibly.metrics import ranked_classes
-from plausibly.metrics._certainty import set_certainty
+from plausibly.metrics.certainties import set_certainty
 
 
 @settings(max_examples=25)

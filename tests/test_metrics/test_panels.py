@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from plausibly.errors import ArgumentError
 from plausibly.metrics import panel_shares
-from plausibly.metrics._panels import panel_shares_of_entries
+from plausibly.metrics.panels import panel_shares_of_entries
 
 
 def of_subsets(labels, n_classes, n):

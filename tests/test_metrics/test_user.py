@@ -6,7 +6,7 @@ import pytest
 
 from plausibly import metrics
 from plausibly.errors import ArgumentError
-from plausibly.metrics._user import map_draws
+from plausibly.metrics.user import map_draws
 
 
 def brier(scores, plausibility):

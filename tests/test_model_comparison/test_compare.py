@@ -13,9 +13,9 @@ from plausibly._arviz import from_groups, pareto_smoothed, to_groups
 from plausibly.annotations import Annotations
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.model_comparison import _left_out
-from plausibly.model_comparison._folds import Folds
 from plausibly.model_comparison._left_out import K_HAT, _without_others
 from plausibly.model_comparison._summary import stacking
+from plausibly.model_comparison.folds import Folds
 from tests.test_inference.oracles import literal
 
 CLASSES = list("abcde")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plausibly.annotations import Annotations, Slots
-from plausibly.model_comparison._folds import Folds, first_block_shares
+from plausibly.model_comparison.folds import Folds, first_block_shares
 
 annotation = st.permutations(range(4)).flatmap(
     lambda order: st.lists(st.integers(1, 2), min_size=1, max_size=2).map(

@@ -12,7 +12,7 @@ from scipy.special import expit, softmax
 import plausibly as pb
 from plausibly._arviz import to_groups
 from plausibly.aggregation import unjudged
-from plausibly.annotations._usual_models import one_truth_model
+from plausibly.annotations.usual_models import one_truth_model
 from plausibly.annotators import annotator_accuracies, annotator_confusions
 from plausibly.case import LabelledCases
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError
@@ -20,7 +20,7 @@ from plausibly.families.true_class import class_probabilities
 from plausibly.families.true_class._coefficients import Coefficients, shares_of
 from plausibly.models import MODELS
 from plausibly.priors import PredictionsPrior
-from plausibly.priors._evidence import log_scores
+from plausibly.priors.evidence import log_scores
 from plausibly.regression import names, prior_moments
 from tests.test_cli.run import plausibly
 

@@ -10,7 +10,7 @@ from plausibly import plots
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
 from plausibly.evaluation import panels
-from plausibly.plots._style import COLOURS
+from plausibly.plots.style import COLOURS
 
 LABELS = [["a", "a", "b"], ["b", "b", "b"], ["a", "b", "c"], ["c", "c", "a"]] * 3
 SCORES = {"A": np.eye(3)[[0, 1, 2, 2] * 3], "$B$": np.eye(3)[[1, 1, 0, 2] * 3]}

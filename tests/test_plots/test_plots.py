@@ -16,7 +16,7 @@ from plausibly import plots
 from plausibly.aggregation import run_label
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.plots._style import COLOURS, spread
+from plausibly.plots.style import COLOURS, spread
 from plausibly.posterior import build_posterior
 from plausibly.sweeps import Run, Sweep
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from plausibly import plots
 from plausibly.errors import ArgumentError
 from plausibly.model_comparison import PredictiveCheck, Sensitivity
-from plausibly.plots._style import COLOURS
+from plausibly.plots.style import COLOURS
 
 
 def check(model, observed, **replicated):

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from plausibly.annotations import Slots
-from plausibly.posterior._ranked_lists import rank_slots
+from plausibly.posterior.ranked_lists import rank_slots
 from plausibly.random_streams import case_keys, stream_words
 
 N = 6000

@@ -7,8 +7,8 @@ import pytest
 from jax.extend.random import threefry_2x32
 from scipy import special, stats
 
-from plausibly.posterior._gamma import coefficients, log_gamma
-from plausibly.posterior._split_remainder import (
+from plausibly.posterior.gamma import coefficients, log_gamma
+from plausibly.posterior.split_remainder import (
     NEGLIGIBLE,
     largest_classes,
     largest_pieces,

@@ -9,7 +9,7 @@ import pytest
 
 import plausibly as pb
 from plausibly._arviz import to_groups
-from plausibly.aggregation import _on_disk
+from plausibly.aggregation import on_disk
 from plausibly.aggregation._infer import Independent
 from plausibly.errors import ArgumentError, FileError, PlausiblyError, PlausiblyWarning
 from plausibly.posterior import Store
@@ -141,11 +141,11 @@ def test_another_posterior_is_refused_or_replaced(monkeypatch, float64, annotati
     with float64(), pytest.raises(ArgumentError, match=r"jax_enable_x64 was False and is True"):
         pb.aggregate(annotations, out=out, **SETTINGS)
     with monkeypatch.context() as patch:
-        patch.setattr(_on_disk, "software", lambda: {"numpy": "0.1"})
+        patch.setattr(on_disk, "software", lambda: {"numpy": "0.1"})
         with pytest.raises(ArgumentError, match=r"numpy was .* and is 0\.1"):
             pb.aggregate(annotations, out=out, **SETTINGS)
         patch.undo()
-        patch.setattr(_on_disk, "processor", lambda: "Abacus")
+        patch.setattr(on_disk, "processor", lambda: "Abacus")
         with pytest.warns(PlausiblyWarning, match=r"begun on another processor .*Abacus"):
             pb.aggregate(annotations, out=out, **SETTINGS)
     assert_equal(pb.load(out), pb.load(whole))

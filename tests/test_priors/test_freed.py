@@ -8,11 +8,11 @@ from scipy import special
 
 import plausibly as pb
 from plausibly.priors import Evidence, PredictionsPrior, case_prior
-from plausibly.priors import _freed as freeing
-from plausibly.priors._evidence import labels_of
-from plausibly.priors._fit import fit
+from plausibly.priors import freed as freeing
 from plausibly.priors._most_plausible import probability_of_most_plausible
 from plausibly.priors._program import prior_shapes
+from plausibly.priors.evidence import labels_of
+from plausibly.priors.fit import fit
 
 PARAMETERS = {
     "prevalence": 0.4,

@@ -16,11 +16,11 @@ from plausibly.annotations import Slots
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError
 from plausibly.posterior._container import model_of
 from plausibly.priors import Evidence, PredictionsPrior, case_prior
-from plausibly.priors import _evidence as reading
-from plausibly.priors import _fit as fitting
 from plausibly.priors import _predictions as learning
-from plausibly.priors._evidence import labels_of, log_scores, prevalence
+from plausibly.priors import evidence as reading
+from plausibly.priors import fit as fitting
 from plausibly.priors._program import Labels, _log_rising, label_log_prob, prior_shapes
+from plausibly.priors.evidence import labels_of, log_scores, prevalence
 
 FEW = {"draws": 50, "chains": 2}
 

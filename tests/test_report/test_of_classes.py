@@ -9,8 +9,8 @@ import pytest
 import plausibly as pb
 from plausibly.report import accuracies, headline, prior_notes, render
 from plausibly.report._cases import UNSURE, clear_cases
-from plausibly.report._label_metrics import confusions_in_words, truths
-from plausibly.report._tables import value_and_interval
+from plausibly.report.label_metrics import confusions_in_words, truths
+from plausibly.report.tables import value_and_interval
 from tests.test_report.test_report import EVIL, Page
 
 MODEL = {"model": "dirichlet-categorical", "reliability": 1, "class_prior": "predictions", "draws": 50}

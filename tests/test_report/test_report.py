@@ -17,14 +17,14 @@ from matplotlib.figure import Figure
 
 import plausibly as pb
 from plausibly.errors import ArgumentError, FileError
-from plausibly.evaluation._verdict import short_shares
+from plausibly.evaluation.verdicts import short_shares
 from plausibly.report import headline, render
 from plausibly.report._by_group import what_cases_share
 from plausibly.report._cases import undecided
 from plausibly.report._extras import extras
 from plausibly.report._page import references
 from plausibly.report._summary import attainable, next_steps, sentences
-from plausibly.report._tables import SAME_AS_ACCURACY, subgroup_table
+from plausibly.report.tables import SAME_AS_ACCURACY, subgroup_table
 from plausibly.sweeps import Sweep
 
 EVIL = "<script>alert('x')</script>"

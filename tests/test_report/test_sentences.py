@@ -9,11 +9,11 @@ from scipy import stats
 
 import plausibly as pb
 from plausibly.aggregation import are_shares, learns
-from plausibly.diagnostics._verdict import failures
+from plausibly.diagnostics.verdicts import failures
 from plausibly.report import render
 from plausibly.report._ambiguity import FirstChoices, stay_open
 from plausibly.report._summary import _judged_by, agreement, attainable, next_steps, prior_notes, sentences
-from plausibly.report._tables import convergence_table, lead
+from plausibly.report.tables import convergence_table, lead
 
 QUIET = {"progress": False}
 FAST = {"draws": 200, "k": 1} | QUIET

@@ -12,12 +12,6 @@ from plausibly.aggregation._aggregate import aggregate as aggregate
 from plausibly.aggregation._aggregate import refit as refit
 from plausibly.aggregation._arguments import settle as settle
 from plausibly.aggregation._judged import unjudged as unjudged
-from plausibly.aggregation._layout import expected_plausibility as expected_plausibility
-from plausibly.aggregation._registry import SETTINGS as SETTINGS
-from plausibly.aggregation._registry import AnyModel as AnyModel
-from plausibly.aggregation._registry import accepted as accepted
-from plausibly.aggregation._registry import find_model as find_model
-from plausibly.aggregation._registry import is_built_in as is_built_in
 from plausibly.aggregation._variants import PlannedRun as PlannedRun
 from plausibly.aggregation._variants import Variant as Variant
 from plausibly.aggregation._variants import Variants as Variants
@@ -27,6 +21,12 @@ from plausibly.aggregation._variants import plan_runs as plan_runs
 from plausibly.aggregation._variants import read_variants as read_variants
 from plausibly.aggregation._variants import run_label as run_label
 from plausibly.aggregation._with_population import learn_prior as learn_prior
+from plausibly.aggregation.layout import expected_plausibility as expected_plausibility
+from plausibly.aggregation.registry import SETTINGS as SETTINGS
+from plausibly.aggregation.registry import AnyModel as AnyModel
+from plausibly.aggregation.registry import accepted as accepted
+from plausibly.aggregation.registry import find_model as find_model
+from plausibly.aggregation.registry import is_built_in as is_built_in
 from plausibly.families import Settled as Settled
 from plausibly.families import are_shares as are_shares
 from plausibly.families import declared as declared

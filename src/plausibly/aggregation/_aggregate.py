@@ -9,12 +9,12 @@ from typing import Any, Literal
 from plausibly._arviz import Posterior
 from plausibly.aggregation._arguments import check_held, settle
 from plausibly.aggregation._contract import check_contract
-from plausibly.aggregation._inferred_reliability import check_inferable, infer_reliability
 from plausibly.aggregation._judged import judged, unjudged
-from plausibly.aggregation._on_disk import as_file, as_store, fingerprint_of
-from plausibly.aggregation._registry import AnyModel
+from plausibly.aggregation.inferred_reliability import check_inferable, infer_reliability
+from plausibly.aggregation.on_disk import as_file, as_store, fingerprint_of
+from plausibly.aggregation.registry import AnyModel
 from plausibly.annotations import Annotations, Scores
-from plausibly.annotations._usual_models import usual_model
+from plausibly.annotations.usual_models import usual_model
 from plausibly.errors import ArgumentError, check_whole, show
 from plausibly.families import Settled
 from plausibly.posterior import check_path, load

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from plausibly.aggregation._infer import INDEPENDENT
-from plausibly.aggregation._registry import SETTINGS, AnyModel, accepted, find_model
+from plausibly.aggregation.registry import SETTINGS, AnyModel, accepted, find_model
 from plausibly.annotations import Annotations, Scores
-from plausibly.annotations._by_case import check_annotated
-from plausibly.annotations._scores import GREATEST, check_threshold
+from plausibly.annotations.by_case import check_annotated
+from plausibly.annotations.scores import GREATEST, check_threshold
 from plausibly.errors import AnnotationError, ArgumentError, check_whole, show
 from plausibly.families import Facts, Family, Settled
 from plausibly.inference import check_repeats

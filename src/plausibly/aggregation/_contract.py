@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 from numpyro.infer.util import log_density
 
-from plausibly.aggregation._layout import exact_posterior, lay_out
+from plausibly.aggregation.layout import exact_posterior, lay_out
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.case import Entries, NormalInverseGamma, ScoreSums
 from plausibly.distributions import log_ratios
@@ -23,7 +23,7 @@ from plausibly.errors import ArgumentError
 from plausibly.families import Settled
 from plausibly.fingerprint import data_digest, identity
 from plausibly.inference import bucket_cases
-from plausibly.inference._program import PLAUSIBILITY, CaseData, case_inputs
+from plausibly.inference.program import PLAUSIBILITY, CaseData, case_inputs
 
 _TOGETHER, _ALONE = 100, 3  # cases that are computed at once, and those of them that are computed alone, too
 _POINTS = 5  # plausibilities at which densities are compared

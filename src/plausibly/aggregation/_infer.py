@@ -11,10 +11,10 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
-from plausibly.aggregation._layout import Shapes, check_sizes, exact_posterior, lay_out, point_estimate, prior_share
 from plausibly.aggregation._on_demand import with_log_likelihood, with_point_estimate
-from plausibly.aggregation._staged import PROPOSALS, learn_stages, sample_staged
 from plausibly.aggregation._with_population import Mixture, draw_exactly, learn_prior, sample_by_head
+from plausibly.aggregation.layout import Shapes, check_sizes, exact_posterior, lay_out, point_estimate, prior_share
+from plausibly.aggregation.staged import PROPOSALS, learn_stages, sample_staged
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.case import NormalInverseGamma
 from plausibly.compute import tell_of_first_run

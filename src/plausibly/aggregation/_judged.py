@@ -8,7 +8,7 @@ from typing import ParamSpec
 from plausibly._arviz import Posterior
 from plausibly.aggregation._variants import run_label
 from plausibly.diagnostics import diagnose, shared_convergence
-from plausibly.diagnostics._verdict import population_verdict, verdict
+from plausibly.diagnostics.verdicts import population_verdict, verdict
 from plausibly.errors import ConvergenceWarning
 
 P = ParamSpec("P")

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from plausibly.aggregation._arguments import LEARNED, check_kind, family_of, settle
-from plausibly.aggregation._registry import AnyModel, accepted, find_model, unknown_model
+from plausibly.aggregation.registry import AnyModel, accepted, find_model, unknown_model
 from plausibly.annotations import Annotations, Scores
 from plausibly.errors import ArgumentError, FileError, show
 from plausibly.families import Settled

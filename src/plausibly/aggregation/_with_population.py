@@ -13,7 +13,7 @@ from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.families import Settled
 from plausibly.inference import Heads
-from plausibly.inference._draws import log_gammas
+from plausibly.inference.draws import log_gammas
 from plausibly.priors import CasePriors, ClassPrior, PredictionsPrior
 from plausibly.priors.population import estimate, shifts_text
 from plausibly.random_streams import Stream, fold_in, generator, stream_words

@@ -1,7 +1,6 @@
 from ._labels import Labels as Labels
 from ._labels import read_labels as read_labels
 from .chance._agreement import agreement as agreement
-from .chance._annotators import annotators_in_words as annotators_in_words
 from .chance._choose_distance import DistanceChoice as DistanceChoice
 from .chance._choose_distance import choose_distance as choose_distance
 from .chance._compared_pairs import AnnotatorDistances as AnnotatorDistances
@@ -17,6 +16,7 @@ from .chance._noise_dial import noise_dial as noise_dial
 from .chance._pathologies import pathologies as pathologies
 from .chance._result import Agreement as Agreement
 from .chance._result import PairDistances as PairDistances
+from .chance.annotators import annotators_in_words as annotators_in_words
 from .discrepancy._alternatives import annotator_first_ratio as annotator_first_ratio
 from .discrepancy._alternatives import others_consensus_ratio as others_consensus_ratio
 from .discrepancy._alternatives import relative_f1 as relative_f1
@@ -27,9 +27,9 @@ from .discrepancy._threshold import ThresholdCurve as ThresholdCurve
 from .discrepancy._threshold import threshold_curve as threshold_curve
 from .judge._alternative_annotator import alternative_annotator_test as alternative_annotator_test
 from .judge._judge import judge as judge
-from .judge._judgement import Judgement as Judgement
-from .judge._judgement import Question as Question
 from .judge._test_result import AlternativeAnnotatorTest as AlternativeAnnotatorTest
+from .judge.judgement import Judgement as Judgement
+from .judge.judgement import Question as Question
 from .reliability._nomogram import actual_accuracy as actual_accuracy
 from .reliability._nomogram import ground_truth_accuracy as ground_truth_accuracy
 from .reliability._nomogram import majority_accuracy as majority_accuracy

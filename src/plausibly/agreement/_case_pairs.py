@@ -7,7 +7,7 @@ from jaxtyping import Int
 
 from plausibly._memory import runs
 from plausibly.errors import AnnotationError
-from plausibly.labels._container import Labels
+from plausibly.labels.container import Labels
 
 BLOCK = 1 << 20  # pairs at a time
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from plausibly.labels._container import Labels
+from plausibly.labels.container import Labels
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 
-from plausibly.labels._container import Labels
+from plausibly.labels.container import Labels
 
 Indices = Int[np.ndarray, " label"]
 

@@ -27,9 +27,9 @@ by default, the names in use, sorted; indices start at 0 and need ``classes``.
 from plausibly.annotations._classes import read_classes as read_classes
 from plausibly.annotations._classes import read_risks as read_risks
 from plausibly.annotations._container import Annotations as Annotations
-from plausibly.annotations._scores import Scores as Scores
 from plausibly.annotations._slots import REMAINDER as REMAINDER
 from plausibly.annotations._slots import Slots as Slots
-from plausibly.annotations.io._exports import read_metadata as read_metadata
 from plausibly.annotations.io._read import read_annotations as read_annotations
-from plausibly.annotations.io._write import write_annotations as write_annotations
+from plausibly.annotations.io.exports import read_metadata as read_metadata
+from plausibly.annotations.io.write import write_annotations as write_annotations
+from plausibly.annotations.scores import Scores as Scores

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from plausibly.annotations._matching import by_name
-from plausibly.annotations._names import some, to_names
-from plausibly.annotations.io._files import lines_of, naming, read_text
-from plausibly.annotations.io._table_files import header_of, read_columns
+from plausibly.annotations.io.files import lines_of, naming, read_text
+from plausibly.annotations.io.table_files import header_of, read_columns
+from plausibly.annotations.matching import by_name
+from plausibly.annotations.names import some, to_names
 from plausibly.errors import AnnotationError, show
 
 

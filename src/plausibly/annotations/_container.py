@@ -9,23 +9,23 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from plausibly.annotations._by_case import InBlocks, check_columns, many
-from plausibly.annotations._names import to_names
 from plausibly.annotations._rows import Rows, arrange
-from plausibly.annotations._shown import check_choices, refuse_comparisons
-from plausibly.annotations._views import as_table, chosen_positions, rankings_by_case, rankings_of, selected_rows
-from plausibly.annotations.io._answers import Answers
-from plausibly.annotations.io._columns import table_columns
+from plausibly.annotations.by_case import InBlocks, check_columns, many
 from plausibly.annotations.io._counts import parse_counts
-from plausibly.annotations.io._exports import answers_in
-from plausibly.annotations.io._long_table import parse_scores, parse_table
-from plausibly.annotations.io._matrix import matrix_of
 from plausibly.annotations.io._rankings import labels_as_rankings, parse_rankings
-from plausibly.annotations.io._source import source_in_memory
+from plausibly.annotations.io.answers import Answers
+from plausibly.annotations.io.columns import table_columns
+from plausibly.annotations.io.exports import answers_in
+from plausibly.annotations.io.long_table import parse_scores, parse_table
+from plausibly.annotations.io.matrix import matrix_of
+from plausibly.annotations.io.source import source_in_memory
+from plausibly.annotations.names import to_names
+from plausibly.annotations.shown import check_choices, refuse_comparisons
+from plausibly.annotations.views import as_table, chosen_positions, rankings_by_case, rankings_of, selected_rows
 from plausibly.errors import AnnotationError, show
 
 if TYPE_CHECKING:
-    from plausibly.annotations._scores import Scores
+    from plausibly.annotations.scores import Scores
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -269,7 +269,7 @@ class Annotations(InBlocks):
         >>> Annotations.from_scores(table).of_case("p")
         {'ann': 0.5, 'bob': 2.0}
         """
-        from plausibly.annotations._scores import Scores  # which makes annotations in turn
+        from plausibly.annotations.scores import Scores  # which makes annotations in turn
 
         return Scores(**parse_scores(table_columns(table), anonymous), classes=classes)
 

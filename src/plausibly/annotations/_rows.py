@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Int, Num
 
-from plausibly.annotations._names import numbered
+from plausibly.annotations.names import numbered
 from plausibly.errors import AnnotationError
 
 MOST, MOST_EACH = 10**7, 10**3  #: named classes that counts may stand for: in all, or else for each row of the file

@@ -10,12 +10,12 @@ from jaxtyping import Float
 from scipy.stats import rankdata
 
 from plausibly.annotations import Annotations, Slots
-from plausibly.annotations._views import blocks_by_annotation
+from plausibly.annotations.views import blocks_by_annotation
 from plausibly.distances import PartialRankings
 from plausibly.errors import ArgumentError
 from plausibly.metrics import ranked_classes
-from plausibly.metrics._declared import check_answers
-from plausibly.metrics._inputs import check_break_ties, check_size
+from plausibly.metrics.declared import check_answers
+from plausibly.metrics.inputs import check_break_ties, check_size
 from plausibly.predictions import line_up, named_predictions
 
 

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from plausibly.annotations import Annotations, Scores, read_annotations, read_classes
-from plausibly.annotations._names import to_names
-from plausibly.annotations.io._case_rows import is_of_cases
-from plausibly.annotations.io._columns import Columns, frame_columns, is_frame
-from plausibly.annotations.io._files import check_path, naming
-from plausibly.annotations.io._long_table import READ, is_long, is_of_scores, parse_table
-from plausibly.annotations.io._source import columns_of_dataset
-from plausibly.annotations.io._table_files import header_of, read_columns
+from plausibly.annotations.io.case_rows import is_of_cases
+from plausibly.annotations.io.columns import Columns, frame_columns, is_frame
+from plausibly.annotations.io.files import check_path, naming
+from plausibly.annotations.io.long_table import READ, is_long, is_of_scores, parse_table
+from plausibly.annotations.io.source import columns_of_dataset
+from plausibly.annotations.io.table_files import header_of, read_columns
+from plausibly.annotations.names import to_names
 from plausibly.audit._annotators import of_annotators
 from plausibly.audit._finding import SHOWN, Finding, fingerprints
 from plausibly.audit._names import of_names, repeated_annotations

@@ -7,7 +7,7 @@ from jaxtyping import Int
 from pandas.util import hash_array
 
 from plausibly.annotations import Annotations
-from plausibly.annotations._shown import shown
+from plausibly.annotations.shown import shown
 from plausibly.audit._finding import LONG_TIE, SHOWN, Finding, Prints
 
 

@@ -24,15 +24,15 @@ from plausibly.cli._options import EvaluatedData, MetricOptions, SweepOptions
 from plausibly.cli._output import TablesInParts, complain, make_folder, say
 from plausibly.errors import ArgumentError
 from plausibly.evaluation import evaluate, panels
-from plausibly.evaluation._by_group import few_cases
-from plausibly.evaluation._metrics import usual_metrics
-from plausibly.evaluation._thresholds import decided
+from plausibly.evaluation.grouped import few_cases
+from plausibly.evaluation.metrics import usual_metrics
+from plausibly.evaluation.thresholds import decided
 from plausibly.groups import read_groups
 from plausibly.predictions import line_up, named_predictions
 from plausibly.report import agreement_in_words, headline_of_labels, labels_report
-from plausibly.report._of_labels import RESTS_ON
-from plausibly.sweeps._label_results import label_metrics
-from plausibly.sweeps._runs import group_table, metric_table
+from plausibly.report.of_labels import RESTS_ON
+from plausibly.sweeps.label_results import label_metrics
+from plausibly.sweeps.runs import group_table, metric_table
 
 METRICS, GROUPS, REPORT = "metrics.csv", "groups.csv", "report.html"
 

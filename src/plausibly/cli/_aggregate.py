@@ -8,17 +8,17 @@ import typer
 
 from plausibly.aggregation import aggregate as infer
 from plausibly.aggregation import find_model, parse_variant, run_label, unjudged
-from plausibly.aggregation._inferred_reliability import check_inferable
-from plausibly.aggregation._inferred_reliability import infer_reliability as with_reliability
+from plausibly.aggregation.inferred_reliability import check_inferable
+from plausibly.aggregation.inferred_reliability import infer_reliability as with_reliability
 from plausibly.annotations import Scores
-from plausibly.annotations._usual_models import usual_models
+from plausibly.annotations.usual_models import usual_models
 from plausibly.annotators import annotator_accuracies, annotator_reliabilities
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._model_names import MODEL_NAMES
 from plausibly.cli._output import check_converged, make_folder, say
 from plausibly.diagnostics import diagnose, shared_convergence
-from plausibly.diagnostics._verdict import population_verdict, verdict
+from plausibly.diagnostics.verdicts import population_verdict, verdict
 from plausibly.errors import ArgumentError
 from plausibly.posterior import save
 from plausibly.priors.population import CLASS_SHIFTS, largest_shifts

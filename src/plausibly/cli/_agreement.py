@@ -17,7 +17,7 @@ from plausibly.cli._app import example
 from plausibly.cli._output import ScreenTable, make_folder, say, with_interval
 from plausibly.distances import BY_TYPE, find_distance
 from plausibly.errors import ArgumentError
-from plausibly.labels._formats import Kind
+from plausibly.labels.formats import Kind
 
 _column = partial(options.data, metavar="COLUMN")
 

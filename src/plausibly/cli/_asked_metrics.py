@@ -11,18 +11,18 @@ import pandas as pd
 import xarray as xr
 
 from plausibly.annotations import Annotations, Scores, read_annotations, read_classes
-from plausibly.annotations._names import some
-from plausibly.annotations.io._columns import is_number
+from plausibly.annotations.io.columns import is_number
+from plausibly.annotations.names import some
 from plausibly.bootstrap import CI_PROB
 from plausibly.cli._options import AnnotatedData, EvaluatedData, MetricOptions, parse_numbers, percent
 from plausibly.cli._output import ScreenTable, TablesInParts, say, with_interval
 from plausibly.errors import AnnotationError, ArgumentError, FileError
 from plausibly.evaluation import choose_threshold, curve_points, summary
-from plausibly.evaluation._by_group import OF_LISTS
-from plausibly.evaluation._metrics import USUAL, public_name
-from plausibly.evaluation._truth import truth_in_words
+from plausibly.evaluation.grouped import OF_LISTS
+from plausibly.evaluation.metrics import USUAL, public_name
+from plausibly.evaluation.truth import truth_in_words
 from plausibly.metrics import Metric, OrderMetric, SumMetric
-from plausibly.plots._words import capitalised
+from plausibly.plots.words import capitalised
 from plausibly.report import about_few, at_threshold, by_group_table, metric_rows, operating_point, unusual
 
 CURVES, CONFUSION = "curves.csv", "confusion.csv"

@@ -13,9 +13,9 @@ from plausibly.cli._groups import read_column
 from plausibly.cli._output import ScreenTable, make_folder, say
 from plausibly.errors import ArgumentError
 from plausibly.evaluation import evaluate, risk_weights, verdict
-from plausibly.evaluation._metrics import LISTS, read_metrics
-from plausibly.evaluation._summary import goodness
 from plausibly.evaluation.comparison import differences, rankings, variance_split
+from plausibly.evaluation.metrics import LISTS, read_metrics
+from plausibly.evaluation.summaries import goodness
 from plausibly.posterior import annotations_of, opened
 
 DIFFERENCES, RANKINGS, VARIANCES = "differences.csv", "rankings.csv", "variances.csv"

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from plausibly.aggregation import parse_variants
-from plausibly.annotations._usual_models import OF_RANKINGS
+from plausibly.annotations.usual_models import OF_RANKINGS
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._model_names import ComparedModelNames

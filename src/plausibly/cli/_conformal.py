@@ -10,7 +10,7 @@ import typer
 
 from plausibly.aggregation import aggregate, parse_variants, plan_runs
 from plausibly.annotations import Annotations
-from plausibly.annotations._usual_models import usual_models
+from plausibly.annotations.usual_models import usual_models
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._groups import read_column

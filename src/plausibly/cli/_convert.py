@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from plausibly import annotations as annotated
-from plausibly.annotations.io._write import Form, classes_from_form, find_form
+from plausibly.annotations.io.write import Form, classes_from_form, find_form
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._output import make_folder, say, writing

@@ -16,7 +16,7 @@ from plausibly.cli._app import example
 from plausibly.cli._output import ScreenTable, check_converged, make_folder, say
 from plausibly.diagnostics import diagnose as find
 from plausibly.diagnostics import shared_convergence
-from plausibly.diagnostics._verdict import STATISTICS, checks, population_verdict, table, verdict, worst
+from plausibly.diagnostics.verdicts import STATISTICS, checks, population_verdict, table, verdict, worst
 from plausibly.posterior import model_of, opened
 
 _DIGITS = {"r_hat": ".3f", "ess_bulk": ",.0f", "ess_tail": ",.0f", "n_diverging": ",.0f"}

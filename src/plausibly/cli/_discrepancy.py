@@ -8,13 +8,13 @@ import pandas as pd
 
 from plausibly import plots
 from plausibly.agreement import MARGIN, Discrepancy, Labels, discrepancy_ratio, threshold_curve
-from plausibly.annotations._names import some
+from plausibly.annotations.names import some
 from plausibly.bootstrap import CI_PROB, REPLICATES
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._output import ScreenTable, make_folder, say, with_interval
 from plausibly.errors import ArgumentError
-from plausibly.labels._container import by_case
+from plausibly.labels.container import by_case
 
 
 @example(

@@ -11,7 +11,7 @@ import typer
 
 from plausibly.aggregation import parse_variants
 from plausibly.annotations import Annotations, Scores
-from plausibly.annotations._usual_models import one_truth_model, recommended_models, usual_models
+from plausibly.annotations.usual_models import one_truth_model, recommended_models, usual_models
 from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._against_labels import against_labels, refuse_model
@@ -40,8 +40,8 @@ from plausibly.cli._output import (
 )
 from plausibly.conformal import Coverage, conformal_coverage
 from plausibly.errors import ArgumentError
-from plausibly.evaluation._evidence_checks import check_fresh
-from plausibly.evaluation._limits import cautions
+from plausibly.evaluation.cautions import cautions
+from plausibly.evaluation.checks import check_fresh
 from plausibly.planning import Plan as LabelPlan
 from plausibly.planning import can_plan
 from plausibly.planning import plan as make_plan
@@ -57,8 +57,8 @@ from plausibly.report import (
     report,
     rests_on,
 )
-from plausibly.report._label_metrics import truths
-from plausibly.report._tables import checks_failed, headline_metrics
+from plausibly.report.label_metrics import truths
+from plausibly.report.tables import checks_failed, headline_metrics
 from plausibly.sweeps import Folder, Plan, Sweep, posterior_name
 
 OF_MODELS = "ties", "mode", "unranked", "concentration"  #: options after which models are as published

@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 
 from plausibly.annotations import read_metadata
-from plausibly.annotations.io._columns import Columns
-from plausibly.annotations.io._files import naming
-from plausibly.annotations.io._long_table import COLUMNS
-from plausibly.annotations.io._table_files import header_of, read_columns
+from plausibly.annotations.io.columns import Columns
+from plausibly.annotations.io.files import naming
+from plausibly.annotations.io.long_table import COLUMNS
+from plausibly.annotations.io.table_files import header_of, read_columns
 from plausibly.errors import ArgumentError, PlausiblyError
 from plausibly.groups import columns_of
 

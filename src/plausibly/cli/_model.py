@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from plausibly import models
-from plausibly.aggregation._registry import unknown_model
+from plausibly.aggregation.registry import unknown_model
 from plausibly.cli._app import example
 from plausibly.cli._output import make_folder, say, writing
 from plausibly.errors import ArgumentError, FileError

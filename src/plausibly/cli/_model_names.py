@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from plausibly.annotations._usual_models import MOST_CATEGORIES, OF_LABELS, OF_RANKINGS, OF_SCORES
+from plausibly.annotations.usual_models import MOST_CATEGORIES, OF_LABELS, OF_RANKINGS, OF_SCORES
 from plausibly.cli import _options as options
 from plausibly.models import MODELS
 

@@ -112,7 +112,7 @@ def write_table(table: pd.DataFrame, path: Path, *, append: bool = False) -> Non
     """
     import pandas as pd
 
-    from plausibly.annotations.io._formulas import write_csv
+    from plausibly.annotations.io.formulas import write_csv
 
     with writing(path):
         if path.suffix.lower() == ".parquet":
@@ -252,10 +252,10 @@ def check_converged(converged: bool, *, strict: bool) -> None:
 
 def print_main_table(swept: Sweep) -> None:
     """Print the main result, as wide as the terminal."""
-    from plausibly.evaluation._verdict import short_shares
-    from plausibly.plots._words import metric_name
+    from plausibly.evaluation.verdicts import short_shares
+    from plausibly.plots.words import metric_name
     from plausibly.report import headline
-    from plausibly.report._tables import headline_metrics
+    from plausibly.report.tables import headline_metrics
 
     terminal = console()
     metrics = headline_metrics(swept) if swept.classifiers else []

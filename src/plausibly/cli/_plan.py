@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 import pandas as pd
 import typer
 
-from plausibly.annotations.io._files import lines_of, naming, read_text
-from plausibly.annotations.io._table_files import read_columns
+from plausibly.annotations.io.files import lines_of, naming, read_text
+from plausibly.annotations.io.table_files import read_columns
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._output import ScreenTable, make_folder, say

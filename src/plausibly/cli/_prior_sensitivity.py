@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 
 from plausibly import model_comparison
 from plausibly.aggregation import parse_variants
-from plausibly.annotations._usual_models import usual_models
+from plausibly.annotations.usual_models import usual_models
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._model_names import ModelNames
 from plausibly.cli._output import ScreenTable, check_converged, make_folder, say, with_interval
 from plausibly.plots import prior_sensitivities
-from plausibly.plots._words import metric_name
+from plausibly.plots.words import metric_name
 
 TABLE, FIGURE = "sensitivity.csv", "sensitivity.svg"
 

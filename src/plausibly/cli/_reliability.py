@@ -20,8 +20,8 @@ from plausibly.agreement import (
     ground_truth_accuracy,
     weighted_reliability,
 )
-from plausibly.agreement.reliability._inputs import COLUMN, NAMES, default_competence
-from plausibly.annotations._names import some
+from plausibly.agreement.reliability.inputs import COLUMN, NAMES, default_competence
+from plausibly.annotations.names import some
 from plausibly.bootstrap import CI_PROB, REPLICATES
 from plausibly.cli import _options as options
 from plausibly.cli._app import example

@@ -8,7 +8,7 @@ import typer
 from matplotlib.figure import Figure
 
 from plausibly.aggregation import parse_variants
-from plausibly.annotations._usual_models import usual_models
+from plausibly.annotations.usual_models import usual_models
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._groups import read_column

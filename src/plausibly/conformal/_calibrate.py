@@ -10,7 +10,7 @@ from plausibly._arviz import Posterior
 from plausibly.conformal._curve import Curve, CurveBuilder
 from plausibly.conformal._scores import Score
 from plausibly.conformal._targets import Weights, ranges_of
-from plausibly.evaluation._ranges import Ranges
+from plausibly.evaluation.ranges import Ranges
 from plausibly.random_streams import Stream, case_keys, stream_words
 
 _BINS = 2048  # candidates for the thresholds by draw

@@ -22,8 +22,8 @@ from plausibly.conformal._inputs import TARGETS, check_alpha, check_target, read
 from plausibly.conformal._scores import Function, parse_score
 from plausibly.conformal._targets import Weights, prior_of, weights_of
 from plausibly.errors import ArgumentError, check_whole, renamed, show
-from plausibly.evaluation._ranges import Ranges
-from plausibly.metrics._inputs import check_share
+from plausibly.evaluation.ranges import Ranges
+from plausibly.metrics.inputs import check_share
 from plausibly.posterior import model_of
 from plausibly.random_streams import Stream, check_seed
 

@@ -14,7 +14,7 @@ import pandas as pd
 from jaxtyping import Float, Int, Shaped
 
 from plausibly.annotations import Annotations
-from plausibly.annotations._names import some
+from plausibly.annotations.names import some
 from plausibly.conformal._scores import check_probabilities
 from plausibly.errors import ArgumentError
 from plausibly.groups import check_clusters

@@ -12,9 +12,9 @@ from jaxtyping import Float, Int
 
 from plausibly._arviz import Posterior
 from plausibly.annotations import Annotations, read_risks
-from plausibly.annotations._names import some
-from plausibly.annotations.io._files import naming
-from plausibly.annotations.io._matrix import read_matrix
+from plausibly.annotations.io.files import naming
+from plausibly.annotations.io.matrix import read_matrix
+from plausibly.annotations.names import some
 from plausibly.errors import ArgumentError, PredictionError, show
 from plausibly.posterior import annotations_of, opened, reading
 from plausibly.predictions import Logits, check_finite, line_up, named_predictions, of_logits

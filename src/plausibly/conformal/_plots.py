@@ -8,8 +8,8 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from plausibly.plots._plausibilities import CORNERS, draw_frame
-from plausibly.plots._style import GREY, colour, grid, marker, name_rows, new_axes, new_figure, plain
+from plausibly.plots.plausibility_figures import CORNERS, draw_frame
+from plausibly.plots.style import GREY, colour, grid, marker, name_rows, new_axes, new_figure, plain
 
 if TYPE_CHECKING:
     from plausibly.conformal._coverage_result import Coverage

@@ -21,7 +21,7 @@ from plausibly.conformal._inputs import check_alpha, check_target, read_inputs, 
 from plausibly.conformal._scores import Function, Score, parse_score
 from plausibly.conformal._targets import Weights, ranges_of, weights_of
 from plausibly.errors import ArgumentError, check_whole
-from plausibly.metrics._inputs import check_size
+from plausibly.metrics.inputs import check_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

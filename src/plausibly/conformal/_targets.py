@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from plausibly._arviz import Posterior
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError
-from plausibly.evaluation._ranges import Ranges
+from plausibly.evaluation.ranges import Ranges
 from plausibly.posterior import case_names, remainder_concentration, slots_of
 
 _TIE = 1e-9

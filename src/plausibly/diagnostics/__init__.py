@@ -42,4 +42,4 @@ from plausibly.diagnostics._convergence import trajectories as trajectories
 from plausibly.diagnostics._many import ess_of_mean as ess_of_mean
 from plausibly.diagnostics._many import mcse_of_mean as mcse_of_mean
 from plausibly.diagnostics._many import r_hat_and_ess as r_hat_and_ess
-from plausibly.diagnostics._verdict import verdict as verdict
+from plausibly.diagnostics.verdicts import verdict as verdict

@@ -41,13 +41,6 @@ from plausibly.distances._base import LabelRefused as LabelRefused
 from plausibly.distances._base import PairRefused as PairRefused
 from plausibly.distances._boxes import BoxDistance as BoxDistance
 from plausibly.distances._boxes import Boxes as Boxes
-from plausibly.distances._categories import Circular as Circular
-from plausibly.distances._categories import Interval as Interval
-from plausibly.distances._categories import Nominal as Nominal
-from plausibly.distances._categories import Ordinal as Ordinal
-from plausibly.distances._categories import Ratio as Ratio
-from plausibly.distances._categories import RootMeanSquare as RootMeanSquare
-from plausibly.distances._categories import ShareUnequal as ShareUnequal
 from plausibly.distances._keypoints import Keypoints as Keypoints
 from plausibly.distances._keypoints import PoseDistance as PoseDistance
 from plausibly.distances._named import BY_TYPE as BY_TYPE
@@ -57,7 +50,6 @@ from plausibly.distances._named import PRESETS as PRESETS
 from plausibly.distances._named import find_distance as find_distance
 from plausibly.distances._objects import BestMatches as BestMatches
 from plausibly.distances._objects import ObjectCount as ObjectCount
-from plausibly.distances._partial_rankings import PartialRankings as PartialRankings
 from plausibly.distances._rankings import RankedLists as RankedLists
 from plausibly.distances._spans import SpanF1 as SpanF1
 from plausibly.distances._text import Bleu as Bleu
@@ -66,6 +58,14 @@ from plausibly.distances._text import Levenshtein as Levenshtein
 from plausibly.distances._trees import Tree as Tree
 from plausibly.distances._trees import TreeEdit as TreeEdit
 from plausibly.distances._trees import tree_of as tree_of
+from plausibly.distances.categories import Circular as Circular
+from plausibly.distances.categories import Interval as Interval
+from plausibly.distances.categories import Nominal as Nominal
+from plausibly.distances.categories import Ordinal as Ordinal
+from plausibly.distances.categories import Ratio as Ratio
+from plausibly.distances.categories import RootMeanSquare as RootMeanSquare
+from plausibly.distances.categories import ShareUnequal as ShareUnequal
+from plausibly.distances.partial_rankings import PartialRankings as PartialRankings
 
 # The named ones, as functions.
 nominal, ordinal = BY_TYPE["categories"].values()

@@ -8,9 +8,9 @@ from jaxtyping import Float, Int
 from scipy.stats import norm
 
 from plausibly.annotations import Annotations
-from plausibly.evaluation._evidence import ERRORS, paired
-from plausibly.evaluation._first_choices import first_choice_shares
-from plausibly.evaluation._panels import agreement
+from plausibly.evaluation.evidence import ERRORS, paired
+from plausibly.evaluation.first_choices import first_choice_shares
+from plausibly.evaluation.panel_tables import agreement
 
 MOST = 20_000  #: cases of which the ceiling is computed; of more, these are drawn at random
 

@@ -22,10 +22,14 @@ from plausibly.bootstrap import REPLICATES
 from plausibly.cluster import in_order, map_on
 from plausibly.compute import ahead
 from plausibly.errors import ArgumentError, PlausiblyWarning, renamed
-from plausibly.evaluation._ambiguity import DISAGREEMENT, UNNAMED
-from plausibly.evaluation._by_group import SUFFIX
 from plausibly.evaluation._ceiling import above_ceiling
-from plausibly.evaluation._evidence import (
+from plausibly.evaluation._label_results import Values, values_by_group, values_of_sums, variables
+from plausibly.evaluation._label_sums import Labels
+from plausibly.evaluation._resampled import Average, averages
+from plausibly.evaluation._total import total_noise
+from plausibly.evaluation.ambiguity import DISAGREEMENT, UNNAMED
+from plausibly.evaluation.cautions import limits, listed
+from plausibly.evaluation.evidence import (
     SEEN,
     WITHHELD,
     accuracy_bounds,
@@ -35,22 +39,18 @@ from plausibly.evaluation._evidence import (
     spread,
     unknown_predictions,
 )
-from plausibly.evaluation._label_results import Values, values_by_group, values_of_sums, variables
-from plausibly.evaluation._label_sums import Labels
-from plausibly.evaluation._limits import limits, listed
-from plausibly.evaluation._measure import Measures, Part, Totals, join, list_rows, measure, metric_sums
-from plausibly.evaluation._metrics import Metrics, check_lengths
-from plausibly.evaluation._of_labels import Question, against_labels, described, read_question, with_against
-from plausibly.evaluation._panels import agreement, first_choices
-from plausibly.evaluation._program import Plan
-from plausibly.evaluation._ranges import CASES, Ranges
-from plausibly.evaluation._resampled import Average, averages
-from plausibly.evaluation._thresholds import labels_of_posterior
-from plausibly.evaluation._total import total_noise
-from plausibly.evaluation._truth import Truth, check_truth, truth_of_labels
+from plausibly.evaluation.grouped import SUFFIX
+from plausibly.evaluation.measure import Measures, Part, Totals, join, list_rows, measure, metric_sums
+from plausibly.evaluation.metrics import Metrics, check_lengths
+from plausibly.evaluation.of_labels import Question, against_labels, described, read_question, with_against
+from plausibly.evaluation.panel_tables import agreement, first_choices
+from plausibly.evaluation.program import Plan
+from plausibly.evaluation.ranges import CASES, Ranges
+from plausibly.evaluation.thresholds import labels_of_posterior
+from plausibly.evaluation.truth import Truth, check_truth, truth_of_labels
 from plausibly.groups import check_weights
 from plausibly.metrics import METRICS
-from plausibly.metrics._risk import N_LEVELS
+from plausibly.metrics.risk import N_LEVELS
 from plausibly.posterior import REMAINDER_NAME, annotations_of, opened, reading
 from plausibly.predictions import Marked
 from plausibly.random_streams import Stream, key_words

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int, UInt32
 
 from plausibly.evaluation._resampled import bootstrap_weights
 from plausibly.metrics import OrderMetric
-from plausibly.metrics._declared import descending, positives, scores_to_order
+from plausibly.metrics.declared import descending, positives, scores_to_order
 
 _NUMBERS = 2**21  # weights in memory at once
 

@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from plausibly.evaluation._by_group import SUFFIX
-from plausibly.evaluation._curves import mean_known
 from plausibly.evaluation._label_confusion import confusion_by_draw, confusion_of_weights
 from plausibly.evaluation._label_order import Orders, order_by_draw, order_of_weights
 from plausibly.evaluation._label_sums import Labels, as_sums, mean_truth
 from plausibly.evaluation._total import total_noise
+from plausibly.evaluation.curves import mean_known
+from plausibly.evaluation.grouped import SUFFIX
 from plausibly.metrics import SumMetric
-from plausibly.metrics._by_class import counts
+from plausibly.metrics.by_class import counts
 
 _NUMBERS = 2**20  # whose total noise is computed at once
 

@@ -20,10 +20,10 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from plausibly.metrics import OrderMetric, SumMetric
-from plausibly.metrics._by_class import Counts, counts
-from plausibly.metrics._decisions import pairs
-from plausibly.metrics._declared import check_answers, check_probabilities
-from plausibly.metrics._inputs import answered
+from plausibly.metrics.by_class import Counts, counts
+from plausibly.metrics.decisions import pairs
+from plausibly.metrics.declared import check_answers, check_probabilities
+from plausibly.metrics.inputs import answered
 
 _NUMBERS = 2**22  # of a table in memory at once
 _FEW = 8  # classes

@@ -9,15 +9,15 @@ from jaxtyping import Float
 
 from plausibly._arviz import Posterior
 from plausibly.annotations import Annotations
-from plausibly.annotations._names import some
+from plausibly.annotations.names import some
 from plausibly.errors import ArgumentError, PredictionError, show
 from plausibly.evaluation._evaluate import evaluate
-from plausibly.evaluation._evidence import WITHHELD
-from plausibly.evaluation._metrics import Given, public_name, read_metrics
-from plausibly.evaluation._of_labels import labels_of
-from plausibly.evaluation._summary import goodness
-from plausibly.evaluation._thresholds import check_thresholds, labels_of_posterior
-from plausibly.evaluation._truth import Truth, check_truth
+from plausibly.evaluation.evidence import WITHHELD
+from plausibly.evaluation.metrics import Given, public_name, read_metrics
+from plausibly.evaluation.of_labels import labels_of
+from plausibly.evaluation.summaries import goodness
+from plausibly.evaluation.thresholds import check_thresholds, labels_of_posterior
+from plausibly.evaluation.truth import Truth, check_truth
 from plausibly.posterior import annotations_of
 
 

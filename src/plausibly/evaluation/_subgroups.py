@@ -10,11 +10,11 @@ from plausibly._arviz import Posterior
 from plausibly.annotations import read_risks
 from plausibly.compute import run
 from plausibly.errors import ArgumentError
-from plausibly.evaluation._measure import risk_arrays
-from plausibly.evaluation._program import level_plausibility
-from plausibly.evaluation._ranges import Range, Ranges
-from plausibly.metrics._inputs import check_break_ties
-from plausibly.metrics._risk import N_LEVELS
+from plausibly.evaluation.measure import risk_arrays
+from plausibly.evaluation.program import level_plausibility
+from plausibly.evaluation.ranges import Range, Ranges
+from plausibly.metrics.inputs import check_break_ties
+from plausibly.metrics.risk import N_LEVELS
 from plausibly.posterior import annotations_of
 
 

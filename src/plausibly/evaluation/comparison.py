@@ -24,8 +24,8 @@ from jaxtyping import Float
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.diagnostics import ess_of_mean
 from plausibly.errors import ArgumentError
-from plausibly.evaluation._metrics import public_name
-from plausibly.evaluation._summary import goodness
+from plausibly.evaluation.metrics import public_name
+from plausibly.evaluation.summaries import goodness
 
 Noise = Literal["annotation", "sampling", "total"]
 

@@ -9,10 +9,10 @@ asks which family it is, and a family is registered nowhere, so yours works as t
 plausibilities may have a prior that is learned (``plausibly.aggregation._infer``).
 """
 
-from plausibly.families._settled import Facts as Facts
-from plausibly.families._settled import Family as Family
-from plausibly.families._settled import Settled as Settled
-from plausibly.families._settled import SharedDraws as SharedDraws
-from plausibly.families._settled import are_shares as are_shares
-from plausibly.families._settled import declared as declared
-from plausibly.families._settled import learns as learns
+from plausibly.families.settled import Facts as Facts
+from plausibly.families.settled import Family as Family
+from plausibly.families.settled import Settled as Settled
+from plausibly.families.settled import SharedDraws as SharedDraws
+from plausibly.families.settled import are_shares as are_shares
+from plausibly.families.settled import declared as declared
+from plausibly.families.settled import learns as learns

@@ -34,7 +34,6 @@ from plausibly.inference._likelihood import likelihood_shapes as likelihood_shap
 from plausibly.inference._likelihood import log_likelihood as log_likelihood
 from plausibly.inference._maximum_likelihood import maximum_likelihood as maximum_likelihood
 from plausibly.inference._maximum_likelihood import point_shapes as point_shapes
-from plausibly.inference._program import Program as Program
 from plausibly.inference._shapes import Shape as Shape
 from plausibly.inference.exact._dirichlet import dirichlet as dirichlet
 from plausibly.inference.exact._dirichlet_tree import dirichlet_tree as dirichlet_tree
@@ -61,3 +60,4 @@ from plausibly.inference.nuts._engine import THINNING as THINNING
 from plausibly.inference.nuts._engine import no_trajectories as no_trajectories
 from plausibly.inference.nuts._engine import nuts as nuts
 from plausibly.inference.nuts._engine import nuts_shapes as nuts_shapes
+from plausibly.inference.program import Program as Program

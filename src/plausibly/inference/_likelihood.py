@@ -12,9 +12,9 @@ from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.distributions import log_ratios
 from plausibly.inference._batching import Bucket, bucket_cases, plan_shapes
-from plausibly.inference._program import PLAUSIBILITY, CaseData, Program, case_inputs, over_cases
 from plausibly.inference._scheduling import run_chunks
 from plausibly.inference._shapes import COMPILATION, Shape
+from plausibly.inference.program import PLAUSIBILITY, CaseData, Program, case_inputs, over_cases
 
 
 def log_likelihood(

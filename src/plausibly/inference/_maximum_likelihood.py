@@ -13,9 +13,9 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
 from plausibly.fingerprint import identity
 from plausibly.inference._batching import bucket_cases, cases_last, plan_shapes
-from plausibly.inference._program import over_cases
 from plausibly.inference._scheduling import Seated, run_seats
 from plausibly.inference._shapes import COMPILATION, Shape
+from plausibly.inference.program import over_cases
 
 _LEAST, _SMALL = 1e-30, 1e-6  # plausibilities are kept above the first; changes below the second do not count
 _FIRST, _SECOND, _FAR, _BACK = range(4)

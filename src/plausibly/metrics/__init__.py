@@ -52,16 +52,16 @@ from plausibly.metrics._list_distances import spearman_footrule as spearman_foot
 
 
 # Metrics of labels, in the order of results.
-from plausibly.metrics._by_class import Counts as Counts
-from plausibly.metrics._by_class import f1 as f1
-from plausibly.metrics._by_class import negative_likelihood_ratio as negative_likelihood_ratio
-from plausibly.metrics._by_class import npv as npv
-from plausibly.metrics._by_class import positive_likelihood_ratio as positive_likelihood_ratio
-from plausibly.metrics._by_class import npv_at_prevalence as npv_at_prevalence
-from plausibly.metrics._by_class import ppv as ppv
-from plausibly.metrics._by_class import ppv_at_prevalence as ppv_at_prevalence
-from plausibly.metrics._by_class import sensitivity as sensitivity
-from plausibly.metrics._by_class import specificity as specificity
+from plausibly.metrics.by_class import Counts as Counts
+from plausibly.metrics.by_class import f1 as f1
+from plausibly.metrics.by_class import negative_likelihood_ratio as negative_likelihood_ratio
+from plausibly.metrics.by_class import npv as npv
+from plausibly.metrics.by_class import positive_likelihood_ratio as positive_likelihood_ratio
+from plausibly.metrics.by_class import npv_at_prevalence as npv_at_prevalence
+from plausibly.metrics.by_class import ppv as ppv
+from plausibly.metrics.by_class import ppv_at_prevalence as ppv_at_prevalence
+from plausibly.metrics.by_class import sensitivity as sensitivity
+from plausibly.metrics.by_class import specificity as specificity
 from plausibly.metrics._of_all_classes import accuracy as accuracy
 from plausibly.metrics._of_all_classes import answer_rate as answer_rate
 from plausibly.metrics._of_all_classes import selective_accuracy as selective_accuracy
@@ -91,9 +91,9 @@ from plausibly.metrics._calibration import mean_predicted_by_class as mean_predi
 from plausibly.metrics._recalibration import calibration_intercept as calibration_intercept
 from plausibly.metrics._recalibration import calibration_slope as calibration_slope
 from plausibly.metrics._recalibration import calibration_temperature as calibration_temperature
-from plausibly.metrics._decisions import confusion as confusion
-from plausibly.metrics._decisions import expected_cost as expected_cost
-from plausibly.metrics._decisions import net_benefit as net_benefit
+from plausibly.metrics.decisions import confusion as confusion
+from plausibly.metrics.decisions import expected_cost as expected_cost
+from plausibly.metrics.decisions import net_benefit as net_benefit
 from plausibly.metrics._order import auroc as auroc
 from plausibly.metrics._order import average_precision as average_precision
 from plausibly.metrics._order import sensitivity_at_specificity as sensitivity_at_specificity
@@ -102,26 +102,26 @@ from plausibly.metrics._order import decision_curve as decision_curve
 from plausibly.metrics._order import net_benefit_of_all as net_benefit_of_all
 from plausibly.metrics._order import precision_recall_curve as precision_recall_curve
 from plausibly.metrics._order import roc_curve as roc_curve
-from plausibly.metrics._declared import LABEL_METRICS as LABEL_METRICS
-from plausibly.metrics._declared import OrderMetric as OrderMetric
-from plausibly.metrics._declared import SumMetric as SumMetric
+from plausibly.metrics.declared import LABEL_METRICS as LABEL_METRICS
+from plausibly.metrics.declared import OrderMetric as OrderMetric
+from plausibly.metrics.declared import SumMetric as SumMetric
 
 # isort: on
-from plausibly.metrics._certainty import annotation_certainty as annotation_certainty
-from plausibly.metrics._certainty import certainty as certainty
-from plausibly.metrics._certainty import expected_entropy as expected_entropy
-from plausibly.metrics._certainty import mutual_information as mutual_information
-from plausibly.metrics._list_metric import METRICS as METRICS
-from plausibly.metrics._list_metric import ListMetric as ListMetric
-from plausibly.metrics._list_metric import ranked_classes as ranked_classes
-from plausibly.metrics._panels import panel_shares as panel_shares
 from plausibly.metrics._partial import mean_average_overlap as mean_average_overlap
 from plausibly.metrics._partial import soft_permutation as soft_permutation
-from plausibly.metrics._risk import expected_risk as expected_risk
-from plausibly.metrics._risk import risk_certainty as risk_certainty
-from plausibly.metrics._risk import risk_plausibility as risk_plausibility
-from plausibly.metrics._user import Metric as Metric
-from plausibly.metrics._user import per_draw as per_draw
+from plausibly.metrics.certainties import annotation_certainty as annotation_certainty
+from plausibly.metrics.certainties import certainty as certainty
+from plausibly.metrics.certainties import expected_entropy as expected_entropy
+from plausibly.metrics.certainties import mutual_information as mutual_information
+from plausibly.metrics.list_metric import METRICS as METRICS
+from plausibly.metrics.list_metric import ListMetric as ListMetric
+from plausibly.metrics.list_metric import ranked_classes as ranked_classes
+from plausibly.metrics.panels import panel_shares as panel_shares
+from plausibly.metrics.risk import expected_risk as expected_risk
+from plausibly.metrics.risk import risk_certainty as risk_certainty
+from plausibly.metrics.risk import risk_plausibility as risk_plausibility
+from plausibly.metrics.user import Metric as Metric
+from plausibly.metrics.user import per_draw as per_draw
 
 
 def __getattr__(name: str) -> _Any:

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jax import nn
 
-from plausibly.metrics._declared import SumMetric, label_metric
+from plausibly.metrics.declared import SumMetric, label_metric
 
 BINS = 10  #: of equal width
 

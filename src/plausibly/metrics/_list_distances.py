@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 
-from plausibly.metrics._list_metric import list_metric, places
+from plausibly.metrics.list_metric import list_metric, places
 
 _FAGIN = "Fagin, Kumar & Sivakumar (2003), Comparing top k lists, SIAM Journal on Discrete Mathematics 17."
 

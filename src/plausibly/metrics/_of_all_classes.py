@@ -2,8 +2,8 @@
 
 import jax.numpy as jnp
 
-from plausibly.metrics._by_class import Counts, counts, less
-from plausibly.metrics._declared import SumMetric, label_metric
+from plausibly.metrics.by_class import Counts, counts, less
+from plausibly.metrics.declared import SumMetric, label_metric
 
 
 @label_metric(SumMetric(counts, lambda found, n: jnp.sum(found.both) / n, bounds=(0.0, 1.0)))

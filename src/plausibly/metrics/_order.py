@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from plausibly.metrics._declared import OrderMetric, at_value, label_metric
-from plausibly.metrics._inputs import check_share
+from plausibly.metrics.declared import OrderMetric, at_value, label_metric
+from plausibly.metrics.inputs import check_share
 
 _ROUNDING = 1e-6  # of shares
 _SHARES = tuple(at / 100 for at in range(101))

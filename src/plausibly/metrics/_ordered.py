@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-from plausibly.metrics._declared import SumMetric, label_metric
+from plausibly.metrics.declared import SumMetric, label_metric
 
 
 def _apart(choice, truth):

@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 
-from plausibly.metrics._list_metric import list_metric, shared
+from plausibly.metrics.list_metric import list_metric, shared
 
 
 @list_metric(name="accuracy")

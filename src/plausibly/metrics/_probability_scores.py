@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import entr
 
-from plausibly.metrics._declared import SumMetric, label_metric
+from plausibly.metrics.declared import SumMetric, label_metric
 
 _LEAST = float(np.finfo(np.float32).eps)  # probability, as in scikit-learn
 

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax, nn
 
-from plausibly.metrics._declared import OrderMetric, SumMetric, label_metric
+from plausibly.metrics.declared import OrderMetric, SumMetric, label_metric
 
 _LEAST = float(np.finfo(np.float32).eps)  # probability, as in the logarithmic score
 _ROUNDING = 4 * _LEAST  # of sums of weights, as a share of them

@@ -7,6 +7,6 @@ from plausibly.model_comparison._compare import ComparisonPlan as ComparisonPlan
 from plausibly.model_comparison._compare import compare_models as compare_models
 from plausibly.model_comparison._predictive_check import PredictiveCheck as PredictiveCheck
 from plausibly.model_comparison._predictive_check import predictive_check as predictive_check
-from plausibly.model_comparison._prior_sensitivity import Sensitivity as Sensitivity
-from plausibly.model_comparison._prior_sensitivity import prior_sensitivity as prior_sensitivity
 from plausibly.model_comparison._summary import Comparison as Comparison
+from plausibly.model_comparison.sensitivities import Sensitivity as Sensitivity
+from plausibly.model_comparison.sensitivities import prior_sensitivity as prior_sensitivity

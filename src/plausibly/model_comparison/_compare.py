@@ -8,9 +8,9 @@ from plausibly._memory import release_memory
 from plausibly.aggregation import PlannedRun, Variants, plan_runs
 from plausibly.annotations import Annotations, Scores
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.model_comparison._folds import Folds
 from plausibly.model_comparison._left_out import LeftOut, leave_out
 from plausibly.model_comparison._summary import Comparison
+from plausibly.model_comparison.folds import Folds
 from plausibly.models import MODELS
 from plausibly.predictions import named_predictions
 from plausibly.seed import check_seed

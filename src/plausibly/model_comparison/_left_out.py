@@ -24,14 +24,14 @@ from plausibly.aggregation import (
     settle,
     unjudged,
 )
-from plausibly.aggregation._staged import learn_stages
+from plausibly.aggregation.staged import learn_stages
 from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce, log_simplex
 from plausibly.errors import AnnotationError
 from plausibly.inference import Program, log_likelihood
-from plausibly.model_comparison._folds import Folds, first_block_shares, slots_or_remainder
 from plausibly.model_comparison._left_out_staged import leave_out_staged
+from plausibly.model_comparison.folds import Folds, first_block_shares, slots_or_remainder
 from plausibly.posterior import slots_of, stacked_draws
 from plausibly.priors import PredictionsPrior
 from plausibly.priors.population import Population, estimate

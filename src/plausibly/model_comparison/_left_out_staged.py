@@ -13,10 +13,10 @@ from scipy.special import logsumexp
 
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations
-from plausibly.model_comparison._folds import Folds
+from plausibly.model_comparison.folds import Folds
 from plausibly.priors import CasePriors
 from plausibly.priors.population import Population, at_population, case_priors
-from plausibly.priors.population._staged_cases import StagedCases, propose
+from plausibly.priors.population.staged_cases import StagedCases, propose
 from plausibly.random_streams import Stream, case_keys, generator, stream_words
 
 PROPOSALS = 800  #: of plausibilities, for every copy of a case

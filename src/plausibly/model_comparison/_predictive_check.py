@@ -31,7 +31,7 @@ from plausibly.posterior import (
     remainder_concentration,
     slots_of,
 )
-from plausibly.priors.population._shared_stages import SharedStages
+from plausibly.priors.population.shared_stages import SharedStages
 from plausibly.random_streams import Stream, case_keys, generator, select, stream_words
 from plausibly.seed import check_seed
 

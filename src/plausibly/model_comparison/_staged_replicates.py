@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from scipy.special import expit
 
 from plausibly.annotations import Annotations
-from plausibly.priors.population._shared_stages import LEAST, LEAST_MASS, SharedStages
+from plausibly.priors.population.shared_stages import LEAST, LEAST_MASS, SharedStages
 
 PADDING = -1  #: where a list has ended
 

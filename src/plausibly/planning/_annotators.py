@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 from plausibly._arviz import Posterior
 from plausibly.aggregation import declared, learns
 from plausibly.annotations import Annotations
-from plausibly.annotations._matching import by_name
+from plausibly.annotations.matching import by_name
 from plausibly.errors import ArgumentError, PlausiblyWarning, show
 
 LEVELS = 8  #: most different reliabilities that are told apart

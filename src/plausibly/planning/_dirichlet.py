@@ -8,10 +8,10 @@ from jaxtyping import Float, Int
 from scipy import special
 
 from plausibly._arviz import Posterior
-from plausibly.aggregation._layout import exact_posterior, lay_out
+from plausibly.aggregation.layout import exact_posterior, lay_out
 from plausibly.annotations import Annotations, Slots
-from plausibly.evaluation._measure import predicted_lists
-from plausibly.model_comparison._folds import slots_or_remainder
+from plausibly.evaluation.measure import predicted_lists
+from plausibly.model_comparison.folds import slots_or_remainder
 from plausibly.models import MODELS
 from plausibly.planning._annotators import how_annotators_answer
 from plausibly.planning._values import Source, Values

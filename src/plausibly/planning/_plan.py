@@ -16,15 +16,15 @@ from plausibly.aggregation import learns
 from plausibly.annotations import Annotations
 from plausibly.bootstrap import CI_PROB, check_probability
 from plausibly.errors import ArgumentError, show
-from plausibly.evaluation._evidence import spread
-from plausibly.evaluation._metrics import Metrics
-from plausibly.planning._advice import advise, noise_of
+from plausibly.evaluation.evidence import spread
+from plausibly.evaluation.metrics import Metrics
 from plausibly.planning._annotators import parse_annotators, usual_length
 from plausibly.planning._dirichlet import Dirichlets, with_closed_forms
 from plausibly.planning._forecast import forecast, what_is_known
 from plausibly.planning._result import Plan
 from plausibly.planning._values import Source, Values, ask, value
 from plausibly.planning._worth import Worth, choose, goal_rows, removed_at_random, rows_by_draw, table_of
+from plausibly.planning.advice import advise, noise_of
 from plausibly.posterior import annotations_of, model_of, opened, reading
 from plausibly.predictions import Marked
 from plausibly.random_streams import check_seed

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from plausibly.plots._style import GREY, colour, grid, marker, new_figure, plain
-from plausibly.plots._words import metric_name
+from plausibly.plots.style import GREY, colour, grid, marker, new_figure, plain
+from plausibly.plots.words import metric_name
 
 if TYPE_CHECKING:
     from plausibly.planning._result import Plan

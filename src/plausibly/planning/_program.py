@@ -15,9 +15,9 @@ from jax import lax
 from jax.scipy.special import digamma, xlogy
 from jaxtyping import Array, Float, Int
 
-from plausibly.evaluation._program import values_by_draw
-from plausibly.posterior._blocks import Block
-from plausibly.posterior._split_remainder import split_among_all
+from plausibly.evaluation.program import values_by_draw
+from plausibly.posterior.blocks import Block
+from plausibly.posterior.split_remainder import split_among_all
 from plausibly.random_streams import Stream, as_key
 
 APART = 16  #: classes up to which unnamed ones are told apart
@@ -50,7 +50,7 @@ def value_block(block: Block, given: dict[str, Array], question: Question) -> di
     """Expected variance removed and expected information of one more label of each case: what ``Values`` holds.
 
     The block has all draws, and the point estimate as one more, which is left out. ``given`` is as for
-    :func:`plausibly.evaluation._program.values_by_draw`, and ``real`` (case,), 0 for those that only fill the block.
+    :func:`plausibly.evaluation.program.values_by_draw`, and ``real`` (case,), 0 for those that only fill the block.
     Of the metric, ``total`` (classifier, draw) is the sum over the cases.
     """
     whole, block = block, _told_apart(block, question)

@@ -17,13 +17,13 @@ from plausibly.annotations import Annotations
 from plausibly.compute import Part, ahead, run
 from plausibly.errors import ArgumentError
 from plausibly.evaluation import public_name, read_metrics
-from plausibly.evaluation._measure import predicted_lists
-from plausibly.evaluation._ranges import Range, Ranges
+from plausibly.evaluation.measure import predicted_lists
+from plausibly.evaluation.ranges import Range, Ranges
 from plausibly.metrics import METRICS, SumMetric
-from plausibly.metrics._declared import check_probabilities, mean
+from plausibly.metrics.declared import check_probabilities, mean
 from plausibly.planning._program import Question, several_block, value_block
 from plausibly.posterior import annotations_of
-from plausibly.posterior._gamma import coefficients
+from plausibly.posterior.gamma import coefficients
 from plausibly.predictions import Marked, line_up, named_predictions
 from plausibly.random_streams import Stream
 

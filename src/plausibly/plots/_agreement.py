@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from plausibly.agreement.chance._annotators import TOO_FEW
-from plausibly.plots._style import COLOURS, GREY, matrix_axes, new_axes, panels, plain
+from plausibly.agreement.chance.annotators import TOO_FEW
+from plausibly.plots.style import COLOURS, GREY, matrix_axes, new_axes, panels, plain
 
 _FEW = 12  # values of a distance up to which each has a bar
 

@@ -9,8 +9,8 @@ from matplotlib.patches import Rectangle
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.evaluation import by_group
 from plausibly.evaluation.comparison import Noise, better_equal_worse, metric_by_draw, probabilities_better
-from plausibly.plots._style import colour, finish_rows, marker, matrix_axes, name_rows, new_axes, plain, point_estimates
-from plausibly.plots._words import metric_name
+from plausibly.plots.style import colour, finish_rows, marker, matrix_axes, name_rows, new_axes, plain, point_estimates
+from plausibly.plots.words import metric_name
 
 _MOST = 500  # bins from the least to the greatest value
 _MANY = 6

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 
 from plausibly.errors import ArgumentError
-from plausibly.evaluation._summary import goodness
 from plausibly.evaluation.comparison import rank_probabilities
-from plausibly.plots._style import (
+from plausibly.evaluation.summaries import goodness
+from plausibly.plots.style import (
     COLOURS,
     GREY,
     colour,
@@ -24,7 +24,7 @@ from plausibly.plots._style import (
     only,
     plain,
 )
-from plausibly.plots._words import metric_name
+from plausibly.plots.words import metric_name
 from plausibly.sweeps import Sweep
 
 _LARGEST = 15.0  # points, of the marker of a certain place

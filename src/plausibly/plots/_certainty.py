@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 
 from plausibly.aggregation import learns
 from plausibly.errors import ArgumentError
-from plausibly.plots._style import COLOURS, GREY, case_title, grid, new_axes, plain, spread, within
-from plausibly.plots._words import metric_name
+from plausibly.plots.style import COLOURS, GREY, case_title, grid, new_axes, plain, spread, within
+from plausibly.plots.words import metric_name
 
 _NEEDED = "expected_entropy", "mutual_information"
 _FEW = 3  # cases named in each corner

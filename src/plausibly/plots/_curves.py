@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.errors import ArgumentError
-from plausibly.evaluation._curves import along_axes, intervals, mean_known
 from plausibly.evaluation.comparison import metric_by_draw
-from plausibly.plots._style import COLOURS, GREY, colour, grid, marker, matrix_axes, name_ends, new_axes, plain
+from plausibly.evaluation.curves import along_axes, intervals, mean_known
+from plausibly.plots.style import COLOURS, GREY, colour, grid, marker, matrix_axes, name_ends, new_axes, plain
 
 _ALPHA = 0.13, 0.25  # of total and annotation intervals
 _MOST = 12  # classes of a confusion matrix

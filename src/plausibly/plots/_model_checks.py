@@ -10,9 +10,9 @@ from matplotlib.ticker import MaxNLocator
 
 from plausibly.errors import ArgumentError
 from plausibly.model_comparison import PredictiveCheck, Sensitivity
-from plausibly.model_comparison._prior_sensitivity import BASELINE
-from plausibly.plots._style import COLOURS, GREY, colour, grid, marker, name_rows, new_axes, number_rows, only, plain
-from plausibly.plots._words import metric_name
+from plausibly.model_comparison.sensitivities import BASELINE
+from plausibly.plots.style import COLOURS, GREY, colour, grid, marker, name_rows, new_axes, number_rows, only, plain
+from plausibly.plots.words import metric_name
 
 _FARTHEST = 6.0  # standard deviations; beyond, an arrow
 _CHECKED = ("reproduced", "not reproduced")

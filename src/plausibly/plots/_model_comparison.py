@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from plausibly.errors import ArgumentError
-from plausibly.plots._style import COLOURS, GREY, finish_rows, new_axes, number_rows
+from plausibly.plots.style import COLOURS, GREY, finish_rows, new_axes, number_rows
 
 _COLUMNS = {"elpd", "elpd_diff", "dse", "weight", "impossible", "verdict"}
 

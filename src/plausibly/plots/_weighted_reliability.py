@@ -9,7 +9,7 @@ from plausibly.agreement import WeightedReliability, actual_accuracy, ground_tru
 from plausibly.annotators import annotator_reliabilities as tabulate
 from plausibly.bootstrap import CI_PROB
 from plausibly.errors import ArgumentError
-from plausibly.plots._style import COLOURS, GREY, grid, name_rows, new_axes, number_rows, plain
+from plausibly.plots.style import COLOURS, GREY, grid, name_rows, new_axes, number_rows, plain
 
 _LEAST = 0.5  # of the scales of a nomogram
 _TICKS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)

@@ -36,13 +36,13 @@ from plausibly.posterior._files import reading as reading
 from plausibly.posterior._files import save as save
 from plausibly.posterior._store import Store as Store
 from plausibly.posterior._store import remove_store as remove_store
-from plausibly.posterior._store_reading import difference as difference
-from plausibly.posterior._store_reading import read_fingerprint as read_fingerprint
-from plausibly.posterior._true_class import ONE_TRUE_CLASS as ONE_TRUE_CLASS
-from plausibly.posterior._true_class import has_true_class as has_true_class
 from plausibly.posterior._views import as_weighted_rows as as_weighted_rows
 from plausibly.posterior._views import case_draws as case_draws
 from plausibly.posterior._views import dense as dense
 from plausibly.posterior._views import dense_slots as dense_slots
 from plausibly.posterior._views import stacked_draws as stacked_draws
 from plausibly.posterior._views import top_classes as top_classes
+from plausibly.posterior.store_reading import difference as difference
+from plausibly.posterior.store_reading import read_fingerprint as read_fingerprint
+from plausibly.posterior.true_class import ONE_TRUE_CLASS as ONE_TRUE_CLASS
+from plausibly.posterior.true_class import has_true_class as has_true_class

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly.annotations import Annotations, Scores, Slots
-from plausibly.annotations._by_case import check_annotated
+from plausibly.annotations.by_case import check_annotated
 from plausibly.errors import ArgumentError, PlausiblyError, reason, show
 
 REMAINDER_NAME = "(remainder)"

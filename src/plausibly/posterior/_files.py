@@ -21,7 +21,7 @@ from xarray.backends import H5NetCDFStore
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason, show
 from plausibly.posterior._container import GROUPS, check_posterior
-from plausibly.posterior._store_reading import is_damage, read_store, with_plain_names
+from plausibly.posterior.store_reading import is_damage, read_store, with_plain_names
 
 _COMPRESSION = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 _CHUNK = 2**18  # numbers that are compressed together

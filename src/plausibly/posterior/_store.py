@@ -30,7 +30,7 @@ from plausibly.errors import ArgumentError, FileError, PlausiblyWarning, reason
 from plausibly.fingerprint import data_digest
 from plausibly.posterior._container import build_posterior
 from plausibly.posterior._files import chunks
-from plausibly.posterior._store_reading import (
+from plausibly.posterior.store_reading import (
     CHAINS,
     COMPLETE,
     COUNTED,

@@ -13,8 +13,7 @@ from plausibly._arviz import Posterior
 from plausibly.annotations import Slots
 from plausibly.compute import run
 from plausibly.errors import ArgumentError, show
-from plausibly.metrics._inputs import check_break_ties, check_size
-from plausibly.posterior._blocks import Blocks
+from plausibly.metrics.inputs import check_break_ties, check_size
 from plausibly.posterior._container import (
     REMAINDER_NAME,
     case_names,
@@ -23,9 +22,10 @@ from plausibly.posterior._container import (
     slots_of,
 )
 from plausibly.posterior._files import reading
-from plausibly.posterior._ranked_lists import rank_slots
-from plausibly.posterior._split_remainder import split_among_all
-from plausibly.posterior._true_class import draw_true_class, has_true_class
+from plausibly.posterior.blocks import Blocks
+from plausibly.posterior.ranked_lists import rank_slots
+from plausibly.posterior.split_remainder import split_among_all
+from plausibly.posterior.true_class import draw_true_class, has_true_class
 from plausibly.random_streams import Words, case_keys, stream_words
 
 _NUMBERS = 2**24  # in memory at once

@@ -17,9 +17,9 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.compute import kept_on_disk
 from plausibly.errors import AnnotationError
 from plausibly.priors._case_priors import CasePriors, with_likely
-from plausibly.priors._evidence import Evidence, labels_of, mostly_single, prevalence
-from plausibly.priors._fit import Fit, compiled, fit
 from plausibly.priors._program import case_prior, prior_shapes
+from plausibly.priors.evidence import Evidence, labels_of, mostly_single, prevalence
+from plausibly.priors.fit import Fit, compiled, fit
 
 ENOUGH_CASES, ENOUGH_NUMBERS = 2000, 400_000  #: cases to learn from at most, or pairs of case and class if more
 EVERY_CLASS = 32  #: number of classes up to which each class of every case has a slot

@@ -9,9 +9,9 @@ from jaxtyping import ArrayLike, Bool, Float
 from plausibly.aggregation import learns
 from plausibly.annotations import Annotations, Slots
 from plausibly.case import Entries
-from plausibly.evaluation._ambiguity import CLEAR, DISAGREEMENT
+from plausibly.evaluation.ambiguity import CLEAR, DISAGREEMENT
 from plausibly.models.majority_vote import winners
-from plausibly.report._tables import representative
+from plausibly.report.tables import representative
 from plausibly.sweeps import Run, Sweep
 
 MOST = 20  #: cases in a table

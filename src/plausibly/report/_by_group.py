@@ -8,12 +8,12 @@ import pandas as pd
 
 from plausibly.annotators import COMMON
 from plausibly.evaluation import by_group
-from plausibly.evaluation._by_group import FEW
+from plausibly.evaluation.grouped import FEW
 from plausibly.groups import TIMES
 from plausibly.plots import metric_by_group
-from plausibly.plots._words import capitalised, metric_name
-from plausibly.report._label_metrics import groups_of_classes
-from plausibly.report._tables import headline_metrics, intervals, lead
+from plausibly.plots.words import capitalised, metric_name
+from plausibly.report.label_metrics import groups_of_classes
+from plausibly.report.tables import headline_metrics, intervals, lead
 from plausibly.sweeps import Run, Sweep
 
 MOST_FIGURES = 6  #: columns of groups that are drawn

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from plausibly.evaluation._ambiguity import CLEAR
-from plausibly.metrics._decisions import NO_ANSWER
-from plausibly.plots._words import capitalised
+from plausibly.evaluation.ambiguity import CLEAR
+from plausibly.metrics.decisions import NO_ANSWER
+from plausibly.plots.words import capitalised
 from plausibly.posterior import REMAINDER_NAME, case_names, slots_of, stacked_draws, top_classes
 from plausibly.report._ambiguity import SETTLED, FirstChoices
-from plausibly.report._label_metrics import best_classifiers
-from plausibly.report._tables import lead
+from plausibly.report.label_metrics import best_classifiers
+from plausibly.report.tables import lead
 from plausibly.sweeps import Run, Sweep
 
 _MOST_CLASSES = 6

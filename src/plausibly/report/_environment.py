@@ -7,8 +7,8 @@ from typing import Any
 import jinja2
 
 from plausibly.errors import FileError
-from plausibly.evaluation._verdict import short_shares
-from plausibly.plots._words import capitalised, metric_name
+from plausibly.evaluation.verdicts import short_shares
+from plausibly.plots.words import capitalised, metric_name
 
 
 def template(name: str, **filters: Any) -> jinja2.Template:

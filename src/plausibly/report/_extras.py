@@ -15,7 +15,7 @@ from plausibly.conformal import Coverage
 from plausibly.errors import ArgumentError, show
 from plausibly.model_comparison import Comparison, PredictiveCheck, Sensitivity
 from plausibly.planning import Plan
-from plausibly.plots._words import capitalised, metric_name
+from plausibly.plots.words import capitalised, metric_name
 from plausibly.report._svg import draw_to_uri, to_uri
 
 MOST_ROWS = 200  #: of a table

@@ -15,15 +15,15 @@ from matplotlib.figure import Figure
 from plausibly import plots
 from plausibly._progress import Progress
 from plausibly.aggregation import are_shares, learns
-from plausibly.evaluation._freed_shape import METRIC
-from plausibly.evaluation._truth import truth_in_words
+from plausibly.evaluation.freed import METRIC
+from plausibly.evaluation.truth import truth_in_words
 from plausibly.metrics import METRICS
-from plausibly.plots._convergence import shown_statistics
-from plausibly.plots._words import capitalised, metric_name
+from plausibly.plots.convergence_figures import shown_statistics
+from plausibly.plots.words import capitalised, metric_name
 from plausibly.posterior import case_names
-from plausibly.report._label_metrics import best_classifiers, truths
 from plausibly.report._svg import PANEL, fill, to_uri
-from plausibly.report._tables import (
+from plausibly.report.label_metrics import best_classifiers, truths
+from plausibly.report.tables import (
     SAME_AS_ACCURACY,
     checks_failed,
     headline,

@@ -9,10 +9,10 @@ import pandas as pd
 
 import plausibly
 from plausibly.agreement import Judgement
-from plausibly.agreement.judge._judgement import QUESTIONS
-from plausibly.evaluation._by_group import FEW
+from plausibly.agreement.judge.judgement import QUESTIONS
+from plausibly.evaluation.grouped import FEW
 from plausibly.plots import judgement_by_group
-from plausibly.plots._discrepancy import judgement_question
+from plausibly.plots.discrepancy import judgement_question
 from plausibly.report._environment import template, write_page
 from plausibly.report._svg import draw_to_uri
 

@@ -13,7 +13,7 @@ from plausibly._progress import Progress
 from plausibly.aggregation import are_shares, learns
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
-from plausibly.evaluation._by_group import FEW
+from plausibly.evaluation.grouped import FEW
 from plausibly.metrics import METRICS
 from plausibly.model import CARON, STUTZ
 from plausibly.planning import Plan
@@ -31,9 +31,9 @@ from plausibly.report._cases import clear_cases, undecided
 from plausibly.report._environment import template, write_page
 from plausibly.report._extras import extras
 from plausibly.report._figures import MANY, SECTIONS, drawn, first_figure, undrawn
-from plausibly.report._label_metrics import of_classes
 from plausibly.report._summary import attainable, next_steps, sentences
-from plausibly.report._tables import (
+from plausibly.report.label_metrics import of_classes
+from plausibly.report.tables import (
     MOST_ROWS,
     SAME_AS_ACCURACY,
     annotated_cases,

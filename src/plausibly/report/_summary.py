@@ -9,14 +9,14 @@ import xarray as xr
 
 from plausibly.aggregation import are_shares, learns
 from plausibly.bootstrap import CI_PROB, interval
-from plausibly.evaluation._ambiguity import CLEAR
-from plausibly.evaluation._by_group import FEW
-from plausibly.evaluation._freed_shape import METRIC, freed_table, too_far
-from plausibly.evaluation._limits import cautions, listed
-from plausibly.evaluation._verdict import advice, difference, probabilities
+from plausibly.evaluation.ambiguity import CLEAR
+from plausibly.evaluation.cautions import cautions, listed
+from plausibly.evaluation.freed import METRIC, freed_table, too_far
+from plausibly.evaluation.grouped import FEW
+from plausibly.evaluation.verdicts import advice, difference, probabilities
 from plausibly.planning import Plan
-from plausibly.planning._advice import in_short
-from plausibly.plots._words import metric_name
+from plausibly.planning.advice import in_short
+from plausibly.plots.words import metric_name
 from plausibly.report._ambiguity import (
     OPEN,
     SETTLED,
@@ -27,8 +27,8 @@ from plausibly.report._ambiguity import (
     of_prior,
     stay_open,
 )
-from plausibly.report._label_metrics import of_labels_in_words
-from plausibly.report._tables import annotated_cases, checks_failed, headline, headline_metrics, lead, sampled
+from plausibly.report.label_metrics import of_labels_in_words
+from plausibly.report.tables import annotated_cases, checks_failed, headline, headline_metrics, lead, sampled
 from plausibly.sweeps import Run, Sweep
 
 _NAMED = 5  # cases in a sentence

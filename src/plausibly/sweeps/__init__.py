@@ -9,8 +9,8 @@ reads and checks everything before anything is computed. Then, for each run, it 
 from plausibly.sweeps._make import KEPT_CASES as KEPT_CASES
 from plausibly.sweeps._plan import Folder as Folder
 from plausibly.sweeps._plan import Plan as Plan
-from plausibly.sweeps._runs import STATISTICS as STATISTICS
-from plausibly.sweeps._runs import Run as Run
-from plausibly.sweeps._runs import Sweep as Sweep
-from plausibly.sweeps._runs import posterior_name as posterior_name
 from plausibly.sweeps._sweep import sweep as sweep
+from plausibly.sweeps.runs import STATISTICS as STATISTICS
+from plausibly.sweeps.runs import Run as Run
+from plausibly.sweeps.runs import Sweep as Sweep
+from plausibly.sweeps.runs import posterior_name as posterior_name

@@ -11,14 +11,14 @@ from plausibly._arviz import Posterior
 from plausibly.annotations import Annotations, Slots
 from plausibly.annotators import annotator_accuracies, annotator_confusions
 from plausibly.diagnostics import diagnose, shared_convergence
-from plausibly.diagnostics._verdict import worst
+from plausibly.diagnostics.verdicts import worst
 from plausibly.evaluation import evaluate_by_level, summary
-from plausibly.evaluation._measure import predicted_lists
-from plausibly.metrics._decisions import NO_ANSWER
+from plausibly.evaluation.measure import predicted_lists
+from plausibly.metrics.decisions import NO_ANSWER
 from plausibly.posterior import build_posterior, case_names, slots_of
 from plausibly.priors.population import CLASS_SHIFTS, largest_shifts
-from plausibly.sweeps._label_results import against_most_plausible
-from plausibly.sweeps._runs import Run
+from plausibly.sweeps.label_results import against_most_plausible
+from plausibly.sweeps.runs import Run
 
 if TYPE_CHECKING:
     from plausibly.sweeps._plan import Plan

@@ -16,22 +16,22 @@ from jax.typing import ArrayLike
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._memory import release_memory
 from plausibly.aggregation import PlannedRun, Variants, aggregate, are_shares, plan_runs, unjudged
-from plausibly.aggregation._on_disk import fingerprint_of
+from plausibly.aggregation.on_disk import fingerprint_of
 from plausibly.annotations import Annotations, Scores
 from plausibly.bootstrap import REPLICATES
 from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason, show
 from plausibly.evaluation import check_lengths, evaluate_by_level, known_predictions, panels
-from plausibly.evaluation._evidence_checks import label_checks
-from plausibly.evaluation._freed_shape import METRIC, freed_shifts
-from plausibly.evaluation._metrics import LISTS
-from plausibly.evaluation._of_labels import read_question
+from plausibly.evaluation.checks import label_checks
+from plausibly.evaluation.freed import METRIC, freed_shifts
+from plausibly.evaluation.metrics import LISTS
+from plausibly.evaluation.of_labels import read_question
 from plausibly.fingerprint import of_thread
 from plausibly.models import MODELS
 from plausibly.posterior import difference, opened, read_fingerprint, remove_store
 from plausibly.predictions import Marked, line_up, named_predictions, with_predicted
-from plausibly.sweeps._label_results import against_an_expert, named_classes
 from plausibly.sweeps._make import make_run
-from plausibly.sweeps._runs import Run, Sweep, posterior_name, usual_position
+from plausibly.sweeps.label_results import against_an_expert, named_classes
+from plausibly.sweeps.runs import Run, Sweep, posterior_name, usual_position
 
 VOTE = next(model for model in MODELS.values() if model.baseline)  #: classifiers are compared with its labels, too
 _FEW = 2**17  # pairs of a case and a draw that are evaluated faster than another program is compiled

@@ -12,11 +12,11 @@ from plausibly.aggregation import Variants
 from plausibly.annotations import Annotations, Scores
 from plausibly.bootstrap import REPLICATES
 from plausibly.errors import FileError, check_whole, reason, renamed
-from plausibly.evaluation._metrics import Metrics
+from plausibly.evaluation.metrics import Metrics
 from plausibly.posterior import check_path
 from plausibly.predictions import Marked
 from plausibly.sweeps._plan import Folder, Plan
-from plausibly.sweeps._runs import Sweep
+from plausibly.sweeps.runs import Sweep
 
 
 @renamed(groups="clusters")

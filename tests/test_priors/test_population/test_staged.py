@@ -11,16 +11,16 @@ from scipy.stats import dirichlet
 
 import plausibly as pb
 from plausibly.aggregation import settle
-from plausibly.aggregation._staged import _chains
+from plausibly.aggregation.staged import _chains
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.model_comparison import _left_out_staged
-from plausibly.model_comparison._folds import Folds
 from plausibly.model_comparison._left_out_staged import leave_out_staged
 from plausibly.model_comparison._staged_replicates import StagedReplicates
+from plausibly.model_comparison.folds import Folds
 from plausibly.models.staged_plackett_luce import Stages, log_prob, staged_plackett_luce
 from plausibly.priors.population import Population, case_priors, difficulties, estimate
-from plausibly.priors.population._shared_stages import SharedStages
-from plausibly.priors.population._staged_cases import StagedCases, propose
+from plausibly.priors.population.shared_stages import SharedStages
+from plausibly.priors.population.staged_cases import StagedCases, propose
 
 P = np.array([0.4, 0.3, 0.2, 0.1])
 D = np.array([0.1, 0.2, 0.3, 0.4])

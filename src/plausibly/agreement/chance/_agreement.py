@@ -16,7 +16,7 @@ from plausibly.agreement.chance._result import Agreement, PairDistances, Weighti
 from plausibly.bootstrap import check_probability
 from plausibly.distances import Distance, find_distance
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.labels._container import Labels, usual_distance
+from plausibly.labels.container import Labels, usual_distance
 from plausibly.seed import check_seed
 
 _ALL_IF, _ALL_IF_SLOW = 3_000_000, 50_000  #: pairs of distinct labels up to which cross="auto" takes all

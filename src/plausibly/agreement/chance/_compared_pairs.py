@@ -13,7 +13,7 @@ from plausibly.agreement.chance._measures import Measures, measure
 from plausibly.agreement.chance._pair_counts import Across, Within
 from plausibly.bootstrap import cluster_counts
 from plausibly.distances import Distance
-from plausibly.labels._container import Labels
+from plausibly.labels.container import Labels
 
 _BINS = 1 << 14  #: levels that a bootstrap tells apart
 _BATCHES = 20  #: parts of a sample that show its error

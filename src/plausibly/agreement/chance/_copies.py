@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 
 from plausibly.agreement._case_pairs import pairs_of_others
 from plausibly.agreement._votes import OneCoin
-from plausibly.labels._container import Labels
+from plausibly.labels.container import Labels
 
 LEAST_SHARED = 5  #: labels of the same cases, below which nobody is said to copy
 _LEVEL, _REPEATED = 0.05, 0.8  # probability of any false report, and least share of labels that are the same

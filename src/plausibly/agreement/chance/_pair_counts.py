@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 
 from plausibly.agreement._distinct_labels import Distinct
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.labels._container import Labels
+from plausibly.labels.container import Labels
 
 MOST = 10_000_000  #: pairs of distinct labels that are held at once
 

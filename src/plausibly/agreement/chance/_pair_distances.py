@@ -14,7 +14,7 @@ from plausibly._progress import Progress
 from plausibly.agreement._distinct_labels import Distinct
 from plausibly.distances import BestMatches, Distance, FunctionDistance, LabelRefused, PairRefused
 from plausibly.errors import ArgumentError, DistanceError
-from plausibly.labels._container import Labels
+from plausibly.labels.container import Labels
 
 _BLOCK, _SLOW_BLOCK = 1 << 17, 256
 _MANY = 3_000_000  #: pairs that take seconds by any distance

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from plausibly.agreement.chance._annotators import annotator_table
 from plausibly.agreement.chance._compared_pairs import AnnotatorDistances, ComparedPairs
 from plausibly.agreement.chance._measures import KS, Measures
+from plausibly.agreement.chance.annotators import annotator_table
 from plausibly.bootstrap import CI_PROB, check_probability, check_replicates, interval_of_known
 from plausibly.errors import ArgumentError
 from plausibly.seed import check_seed

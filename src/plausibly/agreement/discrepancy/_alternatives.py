@@ -17,8 +17,8 @@ from plausibly.agreement.discrepancy._delta import Delta, find_delta
 from plausibly.agreement.discrepancy._discrepancy_ratio import comparable, discrepancy_ratio
 from plausibly.agreement.discrepancy._label_sets import ratio_of
 from plausibly.errors import ArgumentError, renamed
-from plausibly.labels._container import Labels
-from plausibly.labels._predictions import read_models
+from plausibly.labels.container import Labels
+from plausibly.labels.predictions import read_models
 
 
 @renamed(delta="distance")

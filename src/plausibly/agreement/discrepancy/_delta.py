@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 from plausibly.agreement._distinct_labels import different
 from plausibly.distances import BY_TYPE, DISTANCES, Distance, FunctionDistance, LabelRefused, PairRefused, find_distance
 from plausibly.errors import AnnotationError, ArgumentError, DistanceError, show, suggest
-from plausibly.labels._formats import literal
-from plausibly.labels._table import to_objects
+from plausibly.labels.formats import literal
+from plausibly.labels.table import to_objects
 
 Compare: TypeAlias = Callable[[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"]], Float[np.ndarray, " pair"]]
 

@@ -12,9 +12,9 @@ from plausibly.agreement.discrepancy._label_sets import LabelSets, discrepancy_t
 from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.distances import LabelRefused
 from plausibly.errors import AnnotationError, DistanceError, renamed
-from plausibly.labels._container import Labels, by_case, column_names
-from plausibly.labels._predictions import MODEL, Predictions, read_models
-from plausibly.labels._table import to_objects
+from plausibly.labels.container import Labels, by_case, column_names
+from plausibly.labels.predictions import MODEL, Predictions, read_models
+from plausibly.labels.table import to_objects
 
 
 @renamed(groups="clusters", strata="by", delta="distance")

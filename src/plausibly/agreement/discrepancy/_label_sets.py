@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from plausibly._progress import Progress
 from plausibly.agreement._case_pairs import pairs_across, pairs_within
 from plausibly.agreement.discrepancy._delta import Compare, Delta
-from plausibly.labels._container import Labels
+from plausibly.labels.container import Labels
 
 PerSet = Float[np.ndarray, " set"]
 

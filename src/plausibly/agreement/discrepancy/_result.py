@@ -21,7 +21,7 @@ from plausibly.bootstrap import (
     resampled_sums,
 )
 from plausibly.errors import ArgumentError
-from plausibly.labels._container import Labels
+from plausibly.labels.container import Labels
 
 MARGIN = 0.1  #: of the test of non-inferiority: a tenth farther from the annotators than they are from each other
 

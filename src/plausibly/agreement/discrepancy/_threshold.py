@@ -12,10 +12,10 @@ from plausibly.agreement.discrepancy._delta import find_delta
 from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_of
 from plausibly.agreement.discrepancy._label_sets import LabelSets, mean_by_case, ratio_of
 from plausibly.agreement.discrepancy._result import Discrepancy
-from plausibly.distances._categories import to_numbers
+from plausibly.distances.categories import to_numbers
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError, renamed, show
-from plausibly.labels._container import Labels, column_names
-from plausibly.labels._predictions import read_models
+from plausibly.labels.container import Labels, column_names
+from plausibly.labels.predictions import read_models
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,13 +9,13 @@ import pandas as pd
 from jaxtyping import Int
 
 from plausibly.agreement.discrepancy._label_sets import ratio_of
-from plausibly.agreement.judge._judgement import Judgement
 from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
+from plausibly.agreement.judge.judgement import Judgement
 from plausibly.bootstrap import interval_of_known, resampled_sums
 from plausibly.errors import AnnotationError, ArgumentError, show
-from plausibly.evaluation._by_group import FEW, probability_greatest
+from plausibly.evaluation.grouped import FEW, probability_greatest
 from plausibly.groups import crossed
-from plausibly.labels._container import Labels, by_case
+from plausibly.labels.container import Labels, by_case
 
 By = str | Sequence[str] | Mapping[str, Mapping[str, Any]] | None
 

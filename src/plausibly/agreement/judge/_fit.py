@@ -11,17 +11,17 @@ from jaxtyping import Float, Int
 from plausibly._arviz import Posterior
 from plausibly._progress import Progress
 from plausibly.aggregation import aggregate, unjudged
-from plausibly.aggregation._inferred_reliability import infer_reliability
+from plausibly.aggregation.inferred_reliability import infer_reliability
 from plausibly.agreement._votes import count_votes, share_of_top
 from plausibly.annotations import Annotations
-from plausibly.annotations._shown import shown
+from plausibly.annotations.shown import shown
 from plausibly.bootstrap import interval
 from plausibly.diagnostics import ESS_PER_CHAIN, judge
-from plausibly.distances._partial_rankings import blocks_of
+from plausibly.distances.partial_rankings import blocks_of
 from plausibly.evaluation import evaluate
-from plausibly.evaluation._first_choices import first_choice_shares
-from plausibly.labels._container import Labels
-from plausibly.labels._predictions import Predictions
+from plausibly.evaluation.first_choices import first_choice_shares
+from plausibly.labels.container import Labels
+from plausibly.labels.predictions import Predictions
 from plausibly.models import MODELS
 
 MOST_CLASSES = 30  #: different labels up to which they are taken for classes

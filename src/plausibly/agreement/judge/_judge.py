@@ -9,12 +9,12 @@ from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_ratio
 from plausibly.agreement.judge._alternative_annotator import check_epsilon, from_discrepancy
 from plausibly.agreement.judge._by import by_group, columns_of
 from plausibly.agreement.judge._fit import RANKED, Answers, answers_of, dense_draws, fit
-from plausibly.agreement.judge._judgement import Judgement
 from plausibly.agreement.judge._reasons import reasons_of, unknown_labels
+from plausibly.agreement.judge.judgement import Judgement
 from plausibly.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates
 from plausibly.errors import ArgumentError, renamed
-from plausibly.labels._container import Labels, column_names
-from plausibly.labels._predictions import read_models
+from plausibly.labels.container import Labels, column_names
+from plausibly.labels.predictions import read_models
 
 MODELS = ("auto", "one-coin", "dawid-skene", RANKED)
 

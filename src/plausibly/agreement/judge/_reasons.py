@@ -12,8 +12,8 @@ from plausibly.agreement.discrepancy._label_sets import mean_by_case, ratio_of
 from plausibly.agreement.judge._alternative_annotator import from_discrepancy
 from plausibly.agreement.judge._fit import RANKED, Answers, Fit
 from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
-from plausibly.annotations._names import some
-from plausibly.labels._container import Labels
+from plausibly.annotations.names import some
+from plausibly.labels.container import Labels
 
 Truth = Float[np.ndarray, "case class"]
 

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.agreement.judge._tests import FEW, adjusted, p_values, reject
-from plausibly.annotations._names import some
+from plausibly.annotations.names import some
 from plausibly.bootstrap import (
     CI_PROB,
     REPLICATES,

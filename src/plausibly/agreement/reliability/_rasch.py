@@ -13,7 +13,7 @@ from plausibly._arviz import Posterior, from_groups
 from plausibly._progress import Progress
 from plausibly.diagnostics import enough_energy, judge, trajectories
 from plausibly.errors import AnnotationError, check_whole
-from plausibly.labels._container import Labels
+from plausibly.labels.container import Labels
 from plausibly.models import rasch
 
 SITES = {"ability": "annotator", "difficulty": "case"}

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from plausibly._progress import Progress
 from plausibly.agreement._case_pairs import pairs_within
 from plausibly.agreement._votes import OneCoin
-from plausibly.labels._container import Labels
+from plausibly.labels.container import Labels
 
 Accuracies = Callable[[Float[np.ndarray, "replicate case"]], Float[np.ndarray, "replicate annotator"]]
 Correct = Callable[[np.ndarray, np.ndarray], np.ndarray]

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from plausibly._arviz import Posterior
 from plausibly.agreement.reliability._resampling import Resampling
 from plausibly.bootstrap import CI_PROB, REPLICATES, check_replicates, interval, resampled_sums
-from plausibly.labels._container import Labels
+from plausibly.labels.container import Labels
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,11 @@ say nothing. Suggestions are a model's and are not read. A ranking's value is a 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from plausibly.annotations.io._answers import Answers, choose, is_list, is_nothing, name_of, parsed, scalars, to_name
+from plausibly.annotations.io.answers import Answers, choose, is_list, is_nothing, name_of, parsed, scalars, to_name
 from plausibly.errors import AnnotationError, show
 
 if TYPE_CHECKING:
-    from plausibly.annotations.io._source import Source
+    from plausibly.annotations.io.source import Source
 
 _END = ".responses"
 _NAME = ("external_id", "id", "_server_id")

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from plausibly.annotations._names import numbered, to_names
 from plausibly.annotations._rows import Rows, check_size, places
-from plausibly.annotations.io._long_table import MARKS, refuse_names, write_table
-from plausibly.annotations.io._matrix import Matrix, read_matrix
-from plausibly.annotations.io._spellings import CASE
+from plausibly.annotations.io.long_table import MARKS, refuse_names, write_table
+from plausibly.annotations.io.matrix import Matrix, read_matrix
+from plausibly.annotations.io.spellings import CASE
+from plausibly.annotations.names import numbered, to_names
 from plausibly.errors import AnnotationError
 
 if TYPE_CHECKING:
     from plausibly.annotations._container import Annotations
-    from plausibly.annotations.io._source import Source
+    from plausibly.annotations.io.source import Source
 
 
 def parse_counts(matrix: Matrix, classes: np.ndarray | None, cases: np.ndarray | None) -> Rows:

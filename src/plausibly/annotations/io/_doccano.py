@@ -8,12 +8,12 @@ spans, which only labels of any type can hold. A document without labels says no
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from plausibly.annotations.io._answers import Answers, is_list, name_of, scalars
-from plausibly.annotations.io._files import naming, read_lines
+from plausibly.annotations.io.answers import Answers, is_list, name_of, scalars
+from plausibly.annotations.io.files import naming, read_lines
 from plausibly.errors import AnnotationError, show
 
 if TYPE_CHECKING:
-    from plausibly.annotations.io._source import Source
+    from plausibly.annotations.io.source import Source
 
 _UNREAD = {"id", "label", "text", "data", "Comments", "comments"}
 

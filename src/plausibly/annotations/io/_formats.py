@@ -9,19 +9,23 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from plausibly.annotations._rows import Rows
-from plausibly.annotations.io._answers import Answers
 from plausibly.annotations.io._argilla import argilla_answers, is_argilla
-from plausibly.annotations.io._case_rows import (
+from plausibly.annotations.io._counts import read_counts, write_counts
+from plausibly.annotations.io._doccano import doccano_answers, is_doccano
+from plausibly.annotations.io._label_studio import is_label_studio, label_studio_answers
+from plausibly.annotations.io._preflib import SUFFIXES as PREFLIB
+from plausibly.annotations.io._preflib import read_preflib, write_preflib
+from plausibly.annotations.io._prodigy import is_prodigy, prodigy_answers
+from plausibly.annotations.io._rankings import parse_rankings, write_rankings
+from plausibly.annotations.io.answers import Answers
+from plausibly.annotations.io.case_rows import (
     holds_nested,
     is_by_case,
     nested_answers,
     read_case_rows,
     write_case_rows,
 )
-from plausibly.annotations.io._counts import read_counts, write_counts
-from plausibly.annotations.io._doccano import doccano_answers, is_doccano
-from plausibly.annotations.io._label_studio import is_label_studio, label_studio_answers
-from plausibly.annotations.io._long_table import (
+from plausibly.annotations.io.long_table import (
     READ,
     SCORED,
     is_long,
@@ -30,11 +34,7 @@ from plausibly.annotations.io._long_table import (
     parse_table,
     write_long_table,
 )
-from plausibly.annotations.io._preflib import SUFFIXES as PREFLIB
-from plausibly.annotations.io._preflib import read_preflib, write_preflib
-from plausibly.annotations.io._prodigy import is_prodigy, prodigy_answers
-from plausibly.annotations.io._rankings import parse_rankings, write_rankings
-from plausibly.annotations.io._source import JSON, TABLES, Source
+from plausibly.annotations.io.source import JSON, TABLES, Source
 from plausibly.errors import ArgumentError
 
 LINES = (".jsonl",)

@@ -17,12 +17,12 @@ read.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from plausibly.annotations._names import some
-from plausibly.annotations.io._answers import Answers, choose, scalars
+from plausibly.annotations.io.answers import Answers, choose, scalars
+from plausibly.annotations.names import some
 from plausibly.errors import AnnotationError, show
 
 if TYPE_CHECKING:
-    from plausibly.annotations.io._source import Source
+    from plausibly.annotations.io.source import Source
 
 _UNREAD = {"id", "annotations", "completions", "predictions", "drafts"}
 TYPES = ("choices", "taxonomy", "rating", "ranker", "pairwise")

@@ -17,16 +17,16 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
-from plausibly.annotations._names import numbered, repeated, some, to_names, unknown_class
 from plausibly.annotations._rows import Rows, check_size
-from plausibly.annotations._views import rankings_of
-from plausibly.annotations.io._files import lines_of, naming, read_text
-from plausibly.annotations.io._long_table import refuse_names
+from plausibly.annotations.io.files import lines_of, naming, read_text
+from plausibly.annotations.io.long_table import refuse_names
+from plausibly.annotations.names import numbered, repeated, some, to_names, unknown_class
+from plausibly.annotations.views import rankings_of
 from plausibly.errors import AnnotationError, FileError, show
 
 if TYPE_CHECKING:
     from plausibly.annotations._container import Annotations
-    from plausibly.annotations.io._source import Source
+    from plausibly.annotations.io.source import Source
 
 SUFFIXES = (".soc", ".soi", ".toc", ".toi")
 _HEADER = re.compile(r"# *([A-Z ]+?)(?: *([0-9]{1,9}))? *:(.*)")

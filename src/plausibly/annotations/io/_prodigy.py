@@ -9,11 +9,11 @@ nothing.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from plausibly.annotations.io._answers import Answers, is_list, name_of, scalars, to_name
+from plausibly.annotations.io.answers import Answers, is_list, name_of, scalars, to_name
 from plausibly.errors import AnnotationError, show
 
 if TYPE_CHECKING:
-    from plausibly.annotations.io._source import Source
+    from plausibly.annotations.io.source import Source
 
 _ANSWERS = ("accept", "reject", "ignore")
 _UNREAD = {"answer", "accept", "options", "spans", "tokens", "text", "html", "image", "config", "style", "_view_id"}

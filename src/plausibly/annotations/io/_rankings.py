@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from plausibly.annotations._names import outside, to_names, unknown_class
 from plausibly.annotations._rows import Rows
-from plausibly.annotations._views import rankings_by_case
+from plausibly.annotations.names import outside, to_names, unknown_class
+from plausibly.annotations.views import rankings_by_case
 from plausibly.errors import AnnotationError, show
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from pathlib import Path
 from plausibly._memory import release_memory
 from plausibly.annotations._classes import read_classes
 from plausibly.annotations._container import Annotations
-from plausibly.annotations._names import to_names
-from plausibly.annotations._scores import Scores
-from plausibly.annotations._shown import check_choices
-from plausibly.annotations.io._answers import Answers
-from plausibly.annotations.io._files import check_path, many_objects, naming, suffix_of
 from plausibly.annotations.io._formats import SUFFIXES, read_source
-from plausibly.annotations.io._source import open_source
+from plausibly.annotations.io.answers import Answers
+from plausibly.annotations.io.files import check_path, many_objects, naming, suffix_of
+from plausibly.annotations.io.source import open_source
+from plausibly.annotations.names import to_names
+from plausibly.annotations.scores import Scores
+from plausibly.annotations.shown import check_choices
 from plausibly.errors import FileError
 
 _MANY = 2**20  # rows

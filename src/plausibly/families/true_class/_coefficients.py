@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Int
 
 from plausibly.case import LabelledCases
 from plausibly.compute import kept_on_disk
-from plausibly.priors._fit import compiled, laplace
+from plausibly.priors.fit import compiled, laplace
 from plausibly.regression import expected_shares, prior_moments, split
 
 MOVES = 3  #: elliptical slices in each sweep

@@ -16,7 +16,7 @@ from plausibly.case import LabelledCases
 from plausibly.cluster import map_on
 from plausibly.diagnostics import convergence
 from plausibly.errors import AnnotationError
-from plausibly.families._settled import Facts, Settled, SharedDraws
+from plausibly.families.settled import Facts, Settled, SharedDraws
 from plausibly.families.true_class._leave_out import predict_left_out
 from plausibly.families.true_class._sampler import (
     DIVERGING,

@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from scipy.special import logsumexp
 
 from plausibly.case import LabelledCases
-from plausibly.families._settled import SharedDraws
+from plausibly.families.settled import SharedDraws
 from plausibly.families.true_class._sampler import prevalence_of
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from jaxtyping import Array, Float, Int, Key
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.inference._batching import Bucket, bucket_cases, plan_shapes
-from plausibly.inference._program import CaseData, case_inputs
 from plausibly.inference._scheduling import run_chunks
 from plausibly.inference._shapes import COMPILATION, Shape, pays_to_optimise
 from plausibly.inference.gibbs._heads import Heads, choose_head, with_heads
 from plausibly.inference.gibbs._random import lane_words
 from plausibly.inference.gibbs._sweep import CHAINS, State, log_density, start, sweep, tally
+from plausibly.inference.program import CaseData, case_inputs
 
 
 def sweeps_per_draw(reliability: float) -> int:

@@ -18,9 +18,9 @@ from scipy.special import gammaln
 
 from plausibly.case import Case
 from plausibly.inference._batching import Bucket
-from plausibly.inference._program import CaseData
 from plausibly.inference.gibbs._random import uniforms
 from plausibly.inference.gibbs._sweep import LEAST, State, Tallies
+from plausibly.inference.program import CaseData
 
 _FIRST = 1 << 31  # index of the first random number, beyond all that a sweep uses
 

@@ -9,11 +9,11 @@ from jaxtyping import Array, Float, Key
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.inference._batching import Bucket, bucket_cases, plan_shapes
-from plausibly.inference._program import PLAUSIBILITY, CaseData, Program, case_inputs, over_cases
 from plausibly.inference._scheduling import Seated, run_seats
 from plausibly.inference._shapes import COMPILATION, Shape, pays_to_optimise
 from plausibly.inference.nuts._gaps import with_order
 from plausibly.inference.nuts._sampler import Sampler, State
+from plausibly.inference.program import PLAUSIBILITY, CaseData, Program, case_inputs, over_cases
 
 # Trajectories per draw, by dimension; from there on the last. Small dimensions have short trajectories, which end close
 # to where they began; and with thousands of cases, the worst of them should still have enough effective draws.

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from scipy.special import gammaln, logsumexp
 
 from plausibly.annotations import Annotations, Slots
-from plausibly.annotations._by_case import check_annotated
+from plausibly.annotations.by_case import check_annotated
 from plausibly.errors import AnnotationError
 from plausibly.priors._case_priors import CasePriors, with_likely
 from plausibly.priors.population._sampler import NODE_WEIGHTS, NODES

@@ -9,7 +9,7 @@ import xarray as xr
 
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations
-from plausibly.annotations._by_case import check_annotated
+from plausibly.annotations.by_case import check_annotated
 from plausibly.diagnostics import judge_shared
 from plausibly.errors import AnnotationError, check_whole
 from plausibly.priors.population._case_priors import rank_weight

@@ -23,7 +23,7 @@ from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
-from plausibly.inference._draws import customers, dirichlet, draw_tables, slice_draw
+from plausibly.inference.draws import customers, dirichlet, draw_tables, slice_draw
 
 PRIOR_CONCENTRATION = 0.1  #: rate of the exponential prior of A
 PRIOR_STRENGTH = 0.01  #: rate of the exponential prior of κ

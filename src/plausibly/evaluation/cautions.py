@@ -1,0 +1,148 @@
+"""Sentences on why an accuracy cannot be known, or not well, from some annotations."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from plausibly.annotations import Annotations
+from plausibly.evaluation.evidence import known_predictions, knows_more
+from plausibly.evaluation.first_choices import check_labels
+from plausibly.priors.evidence import mostly_single
+
+FEW_CASES, FEW_PEOPLE, MANY_CLASSES = 60, 5, 10
+
+
+def limits(annotations: Annotations) -> list[str]:
+    """List the reasons why an accuracy that is computed from these annotations needs caution.
+
+    Accuracy against the most plausible class depends on how the opinions of experts are distributed in a case, of
+    which one label a case says nothing, and two say little.
+
+    Parameters
+    ----------
+    annotations
+        Labels, counts or rankings; first choices count, and cases without annotations do not. For scores, pass
+        ``scores.split(threshold)``.
+
+    Returns
+    -------
+    list of str
+        A sentence each, the most serious first; empty if there is nothing to say.
+
+    Raises
+    ------
+    AnnotationError
+        If the annotations are scores or something else.
+
+    Examples
+    --------
+    >>> for sentence in limits(Annotations.from_counts([[1, 0], [0, 1], [2, 0]] * 30)):
+    ...     print(sentence)
+    Most cases (60 of 90) have one label: accuracy cannot be known from them, ...
+    """
+    check_labels(annotations)
+    annotations = annotations.annotated
+    n_labels, n_cases = np.diff(annotations.case_start), annotations.n_cases
+    found = []
+    single, pairs = int((n_labels == 1).sum()), int((n_labels <= 2).sum())
+    if mostly_single(annotations):
+        found.append(
+            f"Most cases ({single} of {n_cases}) have one label: accuracy cannot be known from them, however many they "
+            "are, only agreement with an expert and bounds of the accuracy."
+        )
+    elif 2 * pairs > n_cases:
+        found.append(
+            f"Most cases ({pairs} of {n_cases}) have at most two labels: it cannot be checked whether experts disagree "
+            "as is assumed. Collect a third label for some."
+        )
+    if n_cases < FEW_CASES:
+        found.append(f"{n_cases} cases are few: intervals are rough, and accuracies may be a point too low.")
+    if not annotations.anonymous:
+        own = np.sort(np.bincount(annotations.annotation_annotator))[::-1]
+        own = own[own > 0]
+        least = int(np.searchsorted(np.cumsum(own), own.sum() / 2, side="right")) + 1
+        if len(own) <= FEW_PEOPLE:
+            people = "one person" if len(own) == 1 else f"{len(own)} people"
+            found.append(f"All labels are from {people}: other experts may judge otherwise.")
+        elif least <= min(FEW_PEOPLE, len(own) / 4):
+            people = "One" if least == 1 else str(least)
+            found.append(f"{people} of {len(own)} people gave most of the labels: other experts may judge otherwise.")
+    if annotations.n_classes > MANY_CLASSES:
+        found.append(f"With {annotations.n_classes} classes, accuracies may be several points too low.")
+    return found
+
+
+def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame | None = None) -> Iterator[str]:
+    """Say what limits the accuracies of an evaluation, a sentence each, and nothing that does not apply."""
+    attrs = results.attrs
+    said = limits(annotations)
+    if attrs.get("spread") == "assumed" and mostly_single(annotations):
+        said[0] = (
+            "Most cases have one label: how far experts agree is what you assumed by prior_kappa=, not the data's."
+        )
+    failed: dict[str, list[str]] = {}
+    if checks is not None:
+        for check, failures in checks[~checks["passed"].astype(bool)].groupby("check", sort=False):
+            failed[str(check)] = failures["classifier"].tolist()
+    withheld = "withheld" in attrs
+    seen = failed.get("ceiling", [])
+    if seen and withheld:
+        yield (
+            f"{listed(seen)} agree{_s(seen)} with more labels than is possible without having seen them, and the "
+            "posterior takes these predictions for evidence, so no accuracy is stated, not of other classifiers "
+            f"either: leave {listed(seen)} out, write --annotations-only, or collect fresh labels."
+        )
+    elif seen:
+        yield (
+            f"{listed(seen)} agree{_s(seen)} with more labels than is possible without having seen them: "
+            f"{_accuracies(seen)} overestimated. Collect fresh labels."
+        )
+    if checks is not None and (fresh := checks[checks["check"] == "fresh"]).size:
+        yield _fresh(fresh, failed.get("fresh", []))
+    if not withheld and (outside := json.loads(attrs.get("outside", "[]"))):
+        yield f"The posterior does not know the predictions of {listed(outside)}: {_accuracies(outside)} too low."
+    if more := list(knows_more(results)):
+        yield (
+            f"{listed(more)} know{_s(more)} more about these cases than the annotations do: {_accuracies(more)} "
+            "underestimated."
+        )
+    if any(check in failed for check in ("plurality", "unanimous for", "unanimous against")):
+        so = "" if withheld else ": accuracies may be several points off"
+        yield (
+            f"Experts disagree in another way than is assumed{so}. Agreement with an expert holds if no classifier has "
+            "seen these labels."
+        )
+    yield from said
+    if not withheld and known_predictions(attrs) and not (checks is not None and (checks["check"] == "fresh").any()):
+        yield (
+            "Nothing shows that the classifiers have not seen these labels; if they have, accuracies are too high. "
+            "Fresh labels of some cases would tell (--fresh-labels)."
+        )
+
+
+def _fresh(checks: pd.DataFrame, seen: Sequence[str]) -> str:
+    differences = ", ".join(
+        f"{row['classifier']} {100 * (row['observed'] - row['expected']):+.1f} (± {100 * row['standard_error']:.1f})"
+        for row in checks.to_dict("records")
+    )
+    told = f"Agreement with fresh labels less that with the old ones, in points: {differences}."
+    if not seen:
+        return told
+    return f"{told} {listed(seen)} must have seen the old ones: {_accuracies(seen)} overestimated."
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Join names by commas and "and"; of many, some."""
+    shown = list(names[:most]) + ([f"{len(names) - most} more"] if len(names) > most else [])
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+
+
+def _s(names: Sequence[str]) -> str:
+    return "s" if len(names) == 1 else ""
+
+
+def _accuracies(names: Sequence[str]) -> str:
+    return "its accuracy is" if len(names) == 1 else "their accuracies are"

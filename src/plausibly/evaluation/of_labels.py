@@ -1,0 +1,248 @@
+"""Classifiers against the labels of experts: what one of them would say, or a panel decide, without a model."""
+
+import json
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Float, Int, UInt32
+
+from plausibly.annotations import Annotations, read_risks
+from plausibly.annotations.io.columns import is_number
+from plausibly.annotations.names import some
+from plausibly.bootstrap import check_replicates
+from plausibly.errors import ArgumentError
+from plausibly.evaluation._label_results import Values, values_by_group, values_of_sums, variables
+from plausibly.evaluation._label_sums import Cases, Labels
+from plausibly.evaluation._resampled import bootstrap_weights
+from plausibly.evaluation.grouped import SUFFIX
+from plausibly.evaluation.metrics import COORDINATES, MetricsByKind, check_lengths, read_metrics
+from plausibly.evaluation.panel_tables import first_choices
+from plausibly.evaluation.thresholds import check_positive, check_thresholds, positive_index
+from plausibly.evaluation.truth import Truth, truth_of_labels, truths_in_words
+from plausibly.groups import Groups, check_clusters, check_weights, read_groups
+from plausibly.metrics.decisions import NO_ANSWER, Cost, pairs
+from plausibly.metrics.inputs import answered, check_break_ties
+from plausibly.predictions import line_up, named_predictions
+from plausibly.random_streams import Stream, key_words
+
+_CASES = 2000  # whose rows are in memory at once
+
+
+def labels_of(
+    wanted: MetricsByKind,
+    annotations: Annotations,
+    positive: Any,
+    thresholds: tuple[float, ...] | None,
+    predictions: Sequence[Float[np.ndarray, "case class"]] = (),
+) -> Labels:
+    """Say what metrics of labels are about: of two classes, the second is positive unless another is named."""
+    classes = annotations.classes
+    about_one = positive is not None or thresholds is not None or len(classes) == 2
+    at = positive_index(classes, positive) if about_one else None
+    if positive is not None and len(classes) > 2:
+        for name, metric in wanted.sums.items():
+            if metric.of_distribution:
+                raise ArgumentError(f"metric {name!r} is about all classes at once: leave out positive.")
+    n_sides = len(classes) if positive is None else 2
+    for name, metric in wanted.sums.items():
+        if isinstance(metric.rows, Cost) and len(metric.rows.rows) != n_sides:
+            raise ArgumentError(
+                f"metric {name!r} has costs of {len(metric.rows.rows)} classes, but there are {n_sides}"
+                f"{'' if positive is None else ' with positive='}: give costs of as many."
+            )
+    sums, confusions = ({name: one for name, one in wanted.sums.items() if (one.rows is pairs) == of} for of in (0, 1))
+    silent = any(not answered(values).all() for values in predictions)
+    proper = [name for name, metric in wanted.own.items() if metric.takes == "probabilities"]
+    labels = Labels(sums, wanted.order, len(classes), at, thresholds, confusions, silent, proper)
+    axes: dict[str, Any] = {}
+    for name, metric in labels.every.items():
+        for axis, values in metric.along:
+            if axis in (*COORDINATES, *labels.every) or axes.setdefault(axis, values) != values:
+                raise ArgumentError(
+                    f"an axis must have a name of its own, but the axis {axis!r} of metric {name!r} has that of a "
+                    "metric, of a dimension, or of an axis with other values: rename it."
+                )
+    return labels
+
+
+class Question(NamedTuple):
+    """Classifiers and metrics of an evaluation, and what is known of its cases, read and checked."""
+
+    names: list[str]  #: of the classifiers
+    predictions: list[Float[np.ndarray, "case class"]]
+    metrics: MetricsByKind
+    labels: Labels
+    cluster: np.ndarray
+    groups: Groups | None
+    risks: Int[np.ndarray, " class"] | None
+
+    @property
+    def members(self) -> list[Float[np.ndarray, " case"]]:
+        """Whether cases belong to each group, of which all cases are the first."""
+        return [np.ones(len(self.cluster)), *(() if self.groups is None else self.groups.member)]
+
+
+def read_question(
+    annotations: Annotations,
+    predictions: Mapping[str, Any],
+    *,
+    drawn: bool,
+    metrics: Any = None,
+    logits: Any = False,
+    ordered: bool = False,
+    risks: Any = None,
+    positive: Any = None,
+    threshold: Any = None,
+    prevalence: float | None = None,
+    k: int | Sequence[int] | None = None,
+    clusters: Sequence[Hashable] | Mapping[str, Hashable] | None = None,
+    replicates: int,
+    by: Any = None,
+    intersections: bool = False,
+    break_ties: str,
+    extra: str = "refuse",
+) -> Question:
+    """Read and check those arguments of :func:`plausibly.evaluate` that need no draws."""
+    named = named_predictions(predictions, logits)
+    check_break_ties(break_ties)
+    check_replicates(replicates, least=0)
+    groups = None if by is None else read_groups(by, annotations.cases, intersections=intersections)
+    classes = annotations.classes
+    if ordered and all(map(is_number, classes)) and not (np.diff(classes.astype(float)) > 0).all():
+        raise ArgumentError(
+            f"ordered classes must be in their order, but the classes are {some(classes)}: name them in ascending "
+            "order when annotations are read, with classes= (--classes)."
+        )
+    positive = check_positive(classes, positive)
+    lined_up = [line_up(source, annotations, extra, positive) for source in named.values()]
+    lengths = None if k is None else check_lengths("k", k, annotations.n_classes)
+    options: dict[str, Any] = {"predictions": lined_up, "threshold": threshold, "prevalence": prevalence}
+    options["risks"] = None if risks is None else np.asarray(read_risks(risks, classes))
+    options["ordered"] = bool(ordered)
+    wanted = read_metrics(metrics, lengths, annotations.n_classes, **options, drawn=drawn)
+    labels = labels_of(wanted, annotations, positive, check_thresholds(threshold, list(named)), lined_up)
+    cluster = check_clusters(clusters, annotations.cases)
+    return Question(list(named), lined_up, wanted, labels, cluster, groups, options["risks"])
+
+
+def described(
+    results: xr.Dataset, labels: Labels, annotations: Annotations, n_cases: float, threshold: Any
+) -> xr.Dataset:
+    """Name the classes in results, what is positive, and of how many cases confusion matrices are."""
+    for name in labels.confusions:
+        results[name].attrs["n_cases"] = n_cases
+    classes = annotations.classes
+    if "class_name" in results.dims:
+        results = results.assign_coords(class_name=classes)
+    if labels.positive is not None:
+        own = classes[labels.positive]
+        classes = np.array([classes[1 - labels.positive] if len(classes) == 2 else f"not {own}", own])
+    axes = {axis: values for metric in labels.every.values() for axis, values in metric.along if axis in results.dims}
+    coords = {axis: classes if values is None else np.array(values) for axis, values in axes.items()}
+    if labels.silent and labels.confusions:
+        coords["named_class"] = np.append(classes, NO_ANSWER)
+    results = results.assign_coords(coords)
+    if labels.positive is not None and labels:
+        results.attrs["positive"] = str(annotations.classes[labels.positive])
+    if threshold is not None:
+        results.attrs["threshold"] = json.dumps(dict(threshold)) if isinstance(threshold, Mapping) else threshold
+    return results
+
+
+def with_against(results: xr.Dataset, wanted: MetricsByKind) -> xr.Dataset:
+    """Say of each metric of labels, or of plausibilities, what it is against, as the attribute ``against``."""
+    truth, distribution = truths_in_words(results.attrs)
+    sums = {name: distribution if one.of_distribution else truth for name, one in wanted.sums.items()}
+    for name, said in (dict.fromkeys(wanted.own, distribution) | dict.fromkeys(wanted.order, truth) | sums).items():
+        for variable in {name, f"{name}{SUFFIX}"} & {*results}:
+            results[variable].attrs["against"] = said
+    return results
+
+
+def against_labels(
+    annotations: Annotations,
+    predictions: Mapping[str, Any],
+    truth: Truth,
+    *,
+    panel: int,
+    weights: Any,
+    seed: int,
+    **options: Any,
+) -> xr.Dataset:
+    """Evaluate classifiers against the labels themselves; see :func:`plausibly.evaluate`.
+
+    The truth has no draws, so results have a single one, and bootstrap weights are all their noise: cases come with
+    their annotations. Replicates are those of :func:`plausibly.evaluation.panels` with the same seed.
+    """
+    question = read_question(annotations, predictions, drawn=False, **options)
+    names, lined_up, wanted, labels, cluster, groups, _ = question
+    break_ties, replicates = options["break_ties"], options["replicates"]
+    of_labels = unweighted = truth_of_labels(annotations, truth, panel, seed)
+    if weights is not None:
+        of_labels = unweighted * check_weights(weights, 1, annotations.cases).T
+    for name, values in zip(names, lined_up, strict=True):
+        labels.check(name, values, annotations.cases)
+    sides = labels.sides_of(of_labels)
+    clusters = len(np.unique(cluster[sides.any(axis=1)]))
+    coords = {"classifier": np.array(names, dtype=str), "draw": [0], "chain": ("draw", [0])}
+    attrs = {"truth": truth, "break_ties": break_ties, "seed": seed, "clusters": clusters}
+    attrs |= {"panel": panel} if truth == "panel" else {}
+    results = xr.Dataset(coords=coords, attrs=attrs)
+    if not names:
+        return results
+    words, members = key_words(seed, cluster, Stream.BOOTSTRAP), question.members
+    choices = labels.choices(list(first_choices(lined_up, annotations.cases, break_ties, seed)), lined_up)
+    values: list[dict[str, Values]] = [{} for _ in members]
+    if labels.sums:
+        values = _sums(labels, lined_up, choices, sides, members, words, replicates)
+    small = labels.small(len(names) * max(replicates, 1) * (len(members) - 1))
+    if labels.of_cases:
+        scores = np.stack([labels.scores(np.array(of_classifier)) for of_classifier in lined_up])
+        by_case = scores, choices, None, sides, np.ones((len(sides), 1)), words
+        of_cases = values_by_group(labels, small, members, replicates, *by_case)
+        values = [of_sums | of_order for of_sums, of_order in zip(values, of_cases, strict=True)]
+    results = results.assign(variables(labels, small, values, drawn=False, single=clusters < 2))
+    if groups is not None:
+        plain = labels.sides_of(unweighted)
+        n_cases = (groups.member @ plain.sum(axis=1)).round().astype(int)  # those that have the labels of a panel
+        results = results.assign_coords(groups.coords | groups.positive(plain) | {"group_n_cases": ("group", n_cases)})
+    results = described(results, labels, annotations, float(sides.sum()), options["threshold"])
+    return with_against(results, wanted)
+
+
+def _sums(
+    labels: Labels,
+    predictions: Sequence[Float[np.ndarray, "case class"]],
+    choices: Int[np.ndarray, "classifier case"],
+    truth: Float[np.ndarray, "case side"],
+    members: Sequence[Float[np.ndarray, " case"]],
+    words: UInt32[np.ndarray, "case 2"],
+    replicates: int,
+) -> list[dict[str, Values]]:
+    """Values of metrics of sums in each group, from sums over some cases at a time."""
+    shape = len(members), len(predictions), len(labels.layout)
+    sums, weight = np.zeros((*shape, 1)), np.zeros((len(members), 1))
+    sampling, of_sampling = np.zeros((*shape, replicates)), np.zeros((len(members), replicates))
+    n_cases = [np.count_nonzero(truth[np.flatnonzero(member)].any(axis=1)) for member in members]
+    number = np.arange(replicates)
+    for first in range(0, len(truth), _CASES):
+        at = slice(first, first + _CASES)
+        scores = np.stack([labels.scores(np.array(values[at])) for values in predictions])
+        rows = Cases(labels, scores, choices[:, at]).rows(truth[at])
+        of_cases = truth[at].sum(axis=1)
+        drawn = np.asarray(bootstrap_weights(words[at], number, replicates)) if replicates else None
+        for n, member in enumerate(members):
+            inside = np.flatnonzero(member[at])
+            sums[n] += rows[..., inside].sum(axis=-1, keepdims=True, dtype=float)
+            weight[n] += of_cases[inside].sum()
+            if drawn is not None:
+                sampling[n] += rows[..., inside] @ drawn[inside]
+                of_sampling[n] += of_cases[inside] @ drawn[inside]
+    return [
+        values_of_sums(
+            labels, sums[n], weight[n], (sampling[n], of_sampling[n]) if replicates else None, None, count, n
+        )
+        for n, count in enumerate(n_cases)
+    ]

@@ -1,0 +1,137 @@
+"""Whether one classifier is better than another, in words, and what would make that more certain."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from plausibly.aggregation import learns
+from plausibly.evaluation.comparison import differences
+from plausibly.evaluation.evidence import known_predictions, knows_more
+
+SURE = 0.95  #: probability at which one classifier counts as better than another
+
+
+def verdict(results: xr.Dataset, metric: str, first: str, second: str) -> str:
+    """State how probable it is that one classifier is better than another, and how to find out more.
+
+    Parameters
+    ----------
+    results, metric
+        Results and metric as for :func:`plausibly.comparison.probability_better`.
+    first, second
+        Names of two classifiers, the one with the better mean first.
+
+    Returns
+    -------
+    str
+        How often each agrees with an expert, which needs no model, and what the metric rests on; the shares of draws in
+        which the first is better, equal and worse, for these cases and for new cases like these. If it is better with a
+        probability below 0.95, also what more cases and more labels would change. For a point estimate, that this is
+        unknown.
+
+    Raises
+    ------
+    ArgumentError
+        If the results have no such metric.
+
+    Examples
+    --------
+    >>> draws = xr.DataArray([[0.6, 0.7], [0.4, 0.7]], dims=("classifier", "draw"), coords={"classifier": ["A", "B"]})
+    >>> verdict(xr.Dataset({"top1_accuracy": draws}), "top1_accuracy", "A", "B")
+    'On these cases, A is better than B in 50 % of draws, equal in 50 % and worse in 0 %.'
+    """
+    row = difference(results, metric, first, second)
+    told = (probabilities(row, first, second), advice(row, learns(results.attrs)))
+    return " ".join(filter(None, (_agreement(results, first, second), _rests(results, metric), *told)))
+
+
+def _agreement(results: xr.Dataset, first: str, second: str) -> str:
+    if "expert_agreement" not in results:
+        return ""
+    a, b = (100 * float(results["expert_agreement"].sel(classifier=name)) for name in (first, second))
+    return f"{first} agrees with an expert in {a:.1f} % of cases, {second} in {b:.1f} %."
+
+
+def _rests(results: xr.Dataset, metric: str) -> str:
+    """Say what a metric follows from, and which classifiers it is too low for."""
+    if "spread" not in results.attrs:
+        return ""
+    assumed = " and on how far you assume that experts agree" if results.attrs["spread"] == "assumed" else ""
+    if known_predictions(results.attrs):
+        return f"What follows, by {metric}, rests on the annotations and on what classifiers predict{assumed}."
+    more = " and ".join(knows_more(results))
+    too = f"; {more} know{'' if ' and ' in more else 's'} more, and would do better" if more else ""
+    return f"What follows, by {metric}, rests on the annotations alone{assumed}{too}."
+
+
+def difference(results: xr.Dataset, metric: str, first: str, second: str) -> pd.Series:
+    """Return the row of :func:`plausibly.comparison.differences` for two classifiers."""
+    return differences(results.sel(classifier=[first, second]), metric).iloc[0]
+
+
+def probabilities(row: pd.Series, first: str, second: str) -> str:
+    """State how often the first classifier is better, equal and worse, for these cases and for new ones."""
+    if np.isnan(row["better"]):
+        return (
+            f"How probable it is that {first} is better than {second} is unknown: a point estimate ignores what the "
+            "annotations leave open. Aggregate with a model that has a posterior."
+        )
+    if _same(row):
+        return (
+            f"{first} and {second} made the same choices, as far as this metric can tell: in every case, their values "
+            "are equal. Only cases in which they differ can tell which is better, and more labels cannot."
+        )
+    told = f"On these cases, {first} is better than {second} in {percent(row['better'])} of draws, "
+    told += f"equal in {percent(row['equal'])} and worse in {percent(row['worse'])}."
+    if np.isnan(row["total_better"]):
+        return told
+    better, equal, worse = (percent(row[f"total_{name}"]) for name in ("better", "equal", "worse"))
+    return f"{told} On new cases like these, it is better in {better}, equal in {equal} and worse in {worse}."
+
+
+def advice(row: pd.Series, learns: bool = True) -> str:
+    """Say what more cases and more labels would tell of which classifier is better; empty if nothing or all is known.
+
+    As in a plan, the larger of annotation and sampling noise counts for new cases. More cases reduce both; labels of
+    these cases reduce the former only, and only if the model ``learns`` from them.
+    """
+    if np.isnan(row["total_better"]) or row["total_better"] >= SURE or _same(row):
+        return ""
+    if not learns:
+        return (
+            "This is uncertain: only more cases would help, since the model gives all annotations of a case together a "
+            "fixed weight."
+        )
+    if row["sampling_sd"] >= row["sd"]:
+        these = ": they would tell more of these cases only" if row["better"] < SURE else ""
+        return (
+            "For new cases, this is uncertain because there are few cases: more cases would help, but more labels of "
+            f"these cases would not{these}."
+        )
+    return (
+        "This is uncertain mostly because of the annotations: more cases would help, and so would more labels of these "
+        f"cases. For new cases, labels can lower the standard deviation of the difference from {row['sd']:.3g} to "
+        f"{row['sampling_sd']:.3g} at best."
+    )
+
+
+def _same(row: pd.Series) -> bool:
+    """Whether both classifiers have the same value in every case; otherwise some replicate would tell them apart."""
+    return row["equal"] == 1 and row["total_equal"] == 1
+
+
+def percent(share: float) -> str:
+    """Write a share of draws in percent; only all of them are 100 %, and only none 0 %."""
+    if 0.995 <= share < 1:
+        return "more than 99 %"
+    return "less than 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
+
+
+def short_shares(shares: Sequence[float]) -> str:
+    """Write shares of draws in percent for a table; nothing if they are unknown."""
+    if np.isnan(shares).any():
+        return ""
+    short = (percent(share).replace("more than ", ">").replace("less than ", "<") for share in shares)
+    return "/".join(one.removesuffix(" %") for one in short)

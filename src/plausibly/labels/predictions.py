@@ -1,0 +1,104 @@
+"""What models say of the cases that annotators labelled."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from plausibly.annotations.io.columns import missing, to_codes
+from plausibly.annotations.io.files import naming
+from plausibly.annotations.names import some
+from plausibly.errors import AnnotationError, PredictionError, show
+from plausibly.labels.container import Labels
+from plausibly.labels.table import Table, are_missing, read_table
+
+MODEL = "model"  #: name of a model that was given none
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Labels that a model gives to cases, in the order of the cases; numbers if the annotators' labels are."""
+
+    case: Int[np.ndarray, " prediction"]
+    values: np.ndarray
+
+
+def read_models(predictions: Any, labels: Labels, needed: np.ndarray, column: str = "label") -> dict[str, Predictions]:
+    """Read the predictions of one model or of several, by name.
+
+    A model's are a table with the columns ``case`` and ``label`` (a data frame, a path, a mapping of the two columns, a
+    list of records or of pairs), or a mapping ``{case: label}``, which needs the name of its model: what is not a
+    mapping of columns is one from the names of models to such tables. `needed` says of every case whether it needs a
+    prediction, `column` is ``"label"`` or ``"score"``. Raises PredictionError if a needed case has no prediction, one
+    is missing, a case is unknown, or labels and predictions are of different types.
+    """
+    named = isinstance(predictions, Mapping) and column not in predictions and "class" not in predictions
+    models = predictions if named else {MODEL: predictions}
+    if not models:
+        raise PredictionError("there are no predictions; give those of one model at least")
+    read = {}
+    for name, source in models.items():
+        if isinstance(source, Predictions):
+            read[str(name)] = source
+            continue
+        with naming(source if isinstance(source, str | os.PathLike) else f"predictions of {name}"):
+            if not isinstance(source, str | os.PathLike | Mapping | list | tuple) and not hasattr(source, "columns"):
+                raise PredictionError(
+                    f"a model's predictions are a table with the columns 'case' and {column!r}, got {show(source)}; "
+                    "name the model: {model: {case: label}}"
+                )
+            try:
+                read[str(name)] = _read(source, labels, needed, column)
+            except AnnotationError as error:  # a reader of tables does not know whose labels they hold
+                raise PredictionError(*error.args) from error
+    return read
+
+
+def _read(source: Any, labels: Labels, needed: np.ndarray, column: str) -> Predictions:
+    table = read_table(source, ("case", column))
+    if not isinstance(source, str | os.PathLike) and not len(table.names["case"]):
+        raise PredictionError("there are no rows; give a row per case")
+    for row in missing(table.names["case"]):
+        raise PredictionError(f"row {row + 1}: the cell in column 'case' is missing; name the case")
+    names, code = to_codes(table.names["case"], "case")
+    at = {name: place for place, name in enumerate(labels.cases.tolist())}
+    extra = [name for name in names.tolist() if name not in at]
+    if extra:
+        raise PredictionError(f"there is a row for case {some(extra)}, which is not annotated; remove it")
+    case = np.array([at[name] for name in names.tolist()], np.int64)[code]
+    values = table.label
+    for row in np.flatnonzero(are_missing(values)):
+        raise PredictionError(
+            f"row {row + 1} (case {str(labels.cases[case[row]])!r}): the {column} is missing; fill it"
+        )
+    if column == "label":
+        values = _alike(table, labels)
+    without = needed.copy()
+    without[case] = False
+    if without.any():
+        raise PredictionError(f"there is no row for case {some(labels.cases[without])}; predict every case")
+    order = np.argsort(case, kind="stable")
+    return Predictions(case[order], values[order])
+
+
+def _alike(table: Table, labels: Labels) -> np.ndarray:
+    """Take predictions for text where labels are: a file of text cells does not say which of its numbers are names."""
+    values = table.label
+    numeric = values.dtype.kind in "biuf"
+    if numeric == labels.is_numeric:
+        return values
+    text = all(isinstance(value, str) for value in labels.values)
+    if numeric and table.text is not None and text:
+        return table.text
+    if numeric and not text:
+        return values.astype(object)
+    kinds = ("text", "numbers") if numeric else ("numbers", "text")
+    shown = show(labels.values[0] if not labels.is_numeric else labels.values[0].item())
+    first = values[0].item() if numeric else values[0]
+    raise PredictionError(
+        f"the annotators' labels are {kinds[0]}, such as {shown}, and the predictions are {kinds[1]}, such as "
+        f"{show(first)}; give both alike"
+    )
