@@ -1,6 +1,5 @@
 """Long tables, from files and from data frames of several makes."""
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -91,26 +90,3 @@ def test_ranks_and_classes_in_their_forms_and_anonymous_annotators():
     assert annotations.entry_class.tolist() == [0, 1]
     with pytest.raises(ValueError, match=r"row 2 \(case 'q', annotator 'ann'\): the class '0' is not among the 3"):
         Annotations.from_table(table.assign(**{"class": [1, 0]}), classes=[1, 2, 3])
-
-
-def test_literal_oracle_on_random_tables():
-    """Grouping and sorting by hand gives the same blocks."""
-    rng = np.random.default_rng(0)
-    n = 3000
-    table = pd.DataFrame(
-        {
-            "case": rng.integers(0, 60, n).astype(str),
-            "annotator": rng.choice(list("ABCDEFGH"), n),
-            "class": rng.choice(list("stuvwxyz"), n),
-            "rank": rng.integers(1, 5, n),
-        }
-    ).drop_duplicates(["case", "annotator", "class"])
-    annotations = Annotations.from_table(table)
-    assert annotations.cases.tolist() == list(dict.fromkeys(table["case"]))
-    for case in annotations.cases.tolist():
-        rows = table[table["case"] == case]
-        expected = {
-            annotator: [sorted(block["class"]) for _, block in said.groupby("rank")]
-            for annotator, said in rows.groupby("annotator")
-        }
-        assert annotations.rankings(case) == expected

@@ -41,16 +41,15 @@ def found(table) -> set[str]:
     return set(table.index[table["count"] > 0]) - {"identical cases"}
 
 
-def test_nothing_is_found_where_nothing_is_odd(cases):
-    assert found(look(cases)) == set()
-
-
-def test_every_check_is_a_row_and_the_serious_ones_are_among_them(cases):
-    scores = {"A": np.eye(5)[TRUTH]}
-    table = look(cases, scores)
+def test_every_check_is_a_row_and_finds_nothing_where_nothing_is_odd(cases):
+    table = look(cases)
+    assert found(table) == set()
+    assert len(table) == 17
+    table = look(cases, {"A": np.eye(5)[TRUTH]})
     assert set(SERIOUS) - {"repeated rows"} <= set(table.index)  # of tables
     assert len(set(table.index)) == len(table) == 24
-    assert len(look(cases)) == 17
+    cases["p4"] = {"ann": [["wart"]]}
+    assert look(cases).loc["one-annotator cases"].tolist()[:3] == [1, 40, "'p4'"]
 
 
 def test_names_that_look_alike(cases):
@@ -97,11 +96,6 @@ def test_identical_cases_are_named_and_agreement_alone_makes_no_identical_annota
     assert look(cases).loc["identical annotators", "count"] == 3
 
 
-def test_one_annotator_cases(cases):
-    cases["p4"] = {"ann": [["wart"]]}
-    assert look(cases).loc["one-annotator cases"].tolist()[:3] == [1, 40, "'p4'"]
-
-
 def test_annotators_of_few_cases_of_one_answer_and_apart(cases):
     for i in range(4):
         cases[f"q{i}"] = {"eve": [["corn"], ["wart"]] if i else [["wart"]], "fay": [["wart"]]}
@@ -113,17 +107,12 @@ def test_annotators_of_few_cases_of_one_answer_and_apart(cases):
     assert table.loc["disconnected annotators"].tolist()[:3] == [2, 7, "'eve', 'fay'"]
 
 
-def test_identical_annotators(cases):
+def test_identical_annotators_whatever_the_slices_of_pairs(cases, monkeypatch):
     for said in list(cases.values())[:12]:
         said["eve"] = said["bob"]
-    row = look(cases).loc["identical annotators"]
-    assert (row["count"], row["of"], row["examples"]) == (1, 10, "'bob = eve'")
-
-
-def test_pairs_in_slices_are_the_pairs(cases, monkeypatch):
-    for said in cases.values():
-        said["eve"] = said["bob"]
     whole = look(cases)
+    row = whole.loc["identical annotators"]
+    assert (row["count"], row["of"], row["examples"]) == (1, 10, "'bob = eve'")
     monkeypatch.setattr(sys.modules["plausibly.audit._annotators"], "_PAIRS", 1)
     pd.testing.assert_frame_equal(look(cases), whole)
 

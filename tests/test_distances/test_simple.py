@@ -13,6 +13,7 @@ def test_categories_numbers_and_vectors():
     assert nominal({"a": [1]}, {"a": [2]}) == 1
     assert nominal([1, 2], (1, 2)) == 1
     assert interval(-1, 2.5) == 12.25
+    assert Ratio()(0, 0) == 0
     assert Ratio()(2, 6) == pytest.approx((4 / 8) ** 2)
     assert Circular(24)(23, 1) == pytest.approx(math.sin(math.pi * 2 / 24) ** 2)
     assert Circular(24)(1, 25) == 0
