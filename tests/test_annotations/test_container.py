@@ -1,6 +1,9 @@
 """The container: columns, comparisons, selections, and what comes out of it again."""
 
 import pickle
+from functools import partial
+from itertools import pairwise
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -19,31 +22,27 @@ FORM = {
 }
 ANNOTATIONS = Annotations.from_rankings(FORM)
 
-names = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=4)
+NAMES = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=4)
 
 
 @st.composite
-def forms(draw) -> dict:
-    """Rankings in object form, anonymous or not."""
-    classes = draw(st.lists(names, min_size=1, max_size=6, unique=True))
-    annotators = draw(st.lists(names, min_size=1, max_size=4, unique=True))
-    anonymous = draw(st.booleans())
+def forms(draw, names=NAMES, single=False, anonymous=None) -> dict:
+    """Rankings in object form, or of one class each; anonymous or not."""
+
+    def some(of, most):
+        return draw(st.lists(of, min_size=1, max_size=most, unique_by=partial(normalize, "NFC")))
+
+    classes, annotators = some(names, 6), some(names, 4)
+    hidden = draw(st.booleans()) if anonymous is None else anonymous
     cases = {}
-    for case in draw(st.lists(names, min_size=1, max_size=5, unique=True)):
-        who = draw(st.lists(st.sampled_from(annotators), min_size=1, unique=True))
-        said = {name: draw(partial_rankings(classes)) for name in who}
-        cases[case] = list(said.values()) if anonymous else said
+    for case in some(names, 5):
+        said = {}
+        for who in some(st.sampled_from(annotators), None):
+            named = some(st.sampled_from(classes), 1 if single else None)
+            cuts = [0, *sorted(draw(st.sets(st.integers(1, len(named))))), len(named)]
+            said[who] = [named[a:b] for a, b in pairwise(cuts) if b > a]
+        cases[case] = list(said.values()) if hidden else said
     return {"classes": classes, "cases": cases}
-
-
-@st.composite
-def partial_rankings(draw, classes: list[str]) -> list[list[str]]:
-    named = draw(st.lists(st.sampled_from(classes), min_size=1, unique=True))
-    cuts = [*sorted(draw(st.sets(st.integers(1, len(named)), max_size=len(named)))), len(named)]
-    blocks, start = [], 0
-    for cut in cuts:
-        blocks, start = [*blocks, named[start:cut]], cut
-    return [block for block in blocks if block]
 
 
 def as_sets(cases: dict) -> dict:

@@ -1,8 +1,5 @@
 """Writing annotations: what is written is read back equal, and what a format cannot hold is refused."""
 
-from functools import partial
-from unicodedata import normalize
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +10,7 @@ from plausibly.annotations import Annotations, read_annotations, write_annotatio
 from plausibly.annotations.io import long_table
 from plausibly.annotations.io.write import without_names
 from plausibly.errors import AnnotationError, ArgumentError, FileError
+from tests.test_annotations.test_container import forms
 from tests.test_cli.run import plausibly, refuse, succeed
 
 NAMED = Annotations.from_rankings(
@@ -30,24 +28,11 @@ names = (
         ["null", "{1}", "# x", "a: b", "case", "rank", ".x", "a%2Fb", "/", "..", "é", "e\u0301", "\ufeffx"]
     )
 ).filter(lambda name: name == name.strip() and name.strip())
-composed = partial(normalize, "NFC")
 quick = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@st.composite
-def annotations(draw, single: bool = False, anonymous: bool | None = None):
-    classes = draw(st.lists(names, min_size=1, max_size=5, unique_by=composed))
-    annotators = draw(st.lists(names, min_size=1, max_size=3, unique_by=composed))
-    hidden = draw(st.booleans()) if anonymous is None else anonymous
-    cases = {}
-    for case in draw(st.lists(names, min_size=1, max_size=4, unique_by=composed)):
-        said = {}
-        for who in draw(st.lists(st.sampled_from(annotators), min_size=1, unique=True)):
-            named = draw(st.lists(st.sampled_from(classes), min_size=1, max_size=1 if single else 5, unique=True))
-            cut = draw(st.integers(1, len(named)))
-            said[who] = [block for block in (named[:cut], named[cut:]) if block]
-        cases[case] = list(said.values()) if hidden else said
-    return Annotations.from_rankings({"classes": classes, "cases": cases})
+def annotations(**options):
+    return forms(names, **options).map(Annotations.from_rankings)
 
 
 def as_votes(annotations: Annotations) -> dict[str, list[str]]:
@@ -169,7 +154,6 @@ def test_convert_says_where_classes_are_needed_and_forgets_names_if_told_to(tmp_
     assert "c.txt" in result.output.splitlines()[0]
     assert (tmp_path / "made" / "c.txt").read_text() == "a\nb\nc\nd\n"
     assert read_annotations(tmp_path / "made" / "a.csv", tmp_path / "made" / "c.txt") == NAMED
-    write_annotations(NAMED, tmp_path / "a.json")
     for words, sentence in (
         (["a.xlsx"], "use one of .json"),
         (["a.npy", "--as", "table"], "table are not written as .npy: use .csv or .parquet"),
@@ -177,7 +161,6 @@ def test_convert_says_where_classes_are_needed_and_forgets_names_if_told_to(tmp_
     ):
         result = refuse("convert", tmp_path / "a.json", tmp_path / words[0], *words[1:])
         assert sentence in result.output
-    write_annotations(NAMED, tmp_path / "a.json")
     refused = refuse("convert", tmp_path / "a.json", tmp_path / "votes", "--as", "toi")
     assert "--anonymous" in refused.output
     assert plausibly("convert", tmp_path / "a.json", tmp_path / "votes", "--as", "toi", "--anonymous").exit_code == 0

@@ -1,6 +1,6 @@
 """Annotators among themselves against loops over annotators and pairs of them."""
 
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -11,26 +11,14 @@ from hypothesis import strategies as st
 import plausibly as pb
 from plausibly.errors import ArgumentError
 from plausibly.metrics import mean_average_overlap
+from tests.test_annotations.test_container import forms
 
 CLASSES = list("abcdefg")
-
-
-@st.composite
-def data(draw):
-    """Rankings of up to four annotators in each of a few cases."""
-    cases = []
-    for _ in range(draw(st.integers(1, 4))):
-        rankings = []
-        for _ in range(draw(st.integers(1, 4))):
-            named = draw(st.permutations(CLASSES))[: draw(st.integers(1, 4))]
-            cuts = [0, *sorted(draw(st.sets(st.integers(1, max(1, len(named) - 1)), max_size=2))), len(named)]
-            rankings.append([named[a:b] for a, b in pairwise(cuts) if b > a])
-        cases.append(rankings)
-    return cases
+RANKINGS = forms(st.sampled_from(CLASSES), anonymous=True).map(lambda form: list(form["cases"].values()))
 
 
 @settings(max_examples=40)
-@given(cases=data(), ties=st.sampled_from(["split", "full"]))
+@given(cases=RANKINGS, ties=st.sampled_from(["split", "full"]))
 def test_agreement_leaves_each_annotator_out(cases, ties):
     expected = []
     for rankings in cases:
@@ -49,7 +37,7 @@ def test_agreement_leaves_each_annotator_out(cases, ties):
 
 
 @settings(max_examples=25)
-@given(cases=data(), k=st.integers(1, 7), seed=st.integers(0, 1000))
+@given(cases=RANKINGS, k=st.integers(1, 7), seed=st.integers(0, 1000))
 def test_overlaps_are_means_over_pairs(cases, k, seed):
     annotations = pb.Annotations.from_rankings(cases, classes=CLASSES)
     pairs = [[mean_average_overlap(a, b, k, 7) for a, b in combinations(case, 2)] for case in cases]
