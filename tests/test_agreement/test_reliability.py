@@ -100,18 +100,10 @@ def test_its_definition(given_rows, accuracies, empirical):
         assert result.loc[case, "reliability"] == pytest.approx(np.mean(right), abs=1e-12)
 
 
-def panel(accuracy, n_cases=4000, n_annotators=5, seed=0):
-    rng = np.random.default_rng(seed)
-    truth = rng.integers(0, 2, n_cases)
-    said = np.where(rng.random((n_cases, n_annotators)) < accuracy, truth[:, None], 1 - truth[:, None])
-    rows = [(i, j, int(said[i, j])) for i in range(n_cases) for j in range(n_annotators)]
-    return rows, dict(enumerate(truth.tolist()))
-
-
 @pytest.mark.parametrize("accuracy", [0.6, 0.8, 0.95])
 def test_a_sure_and_uniform_panel(accuracy):
     """ϱ ≈ a² and σ ≈ a² + (1 − a)²."""
-    labels, truth = panel(accuracy)
+    labels, truth, _ = simulated(2, n_cases=4000, accuracy=accuracy)
     known = weighted_reliability(labels, competence="known", truth=truth)
     assert known.reliability == pytest.approx(accuracy**2, abs=0.02)
     assert known.concordance == pytest.approx(accuracy**2 + (1 - accuracy) ** 2, abs=0.02)
@@ -274,16 +266,16 @@ def test_rasch_by_the_majority_of_others(fitted, answers):
     assert (np.diff(ability[[1, 3, 4]]) > 0).all()
 
 
-def simulated(n_labels, seed=0, n_cases=120):
+def simulated(n_labels, n_cases=120, accuracy=(0.9, 0.8, 0.7, 0.6, 0.85)):
     """Labels that are right with accuracies of the annotators, else any other; and the true ones."""
-    rng = np.random.default_rng(seed)
-    accuracy, truth = np.array([0.9, 0.8, 0.7, 0.6, 0.85]), rng.integers(n_labels, size=n_cases)
+    rng = np.random.default_rng(0)
+    accuracy, truth = np.broadcast_to(accuracy, 5), rng.integers(n_labels, size=n_cases)
     right = rng.random((n_cases, 5)) < accuracy
     said = np.where(
         right, truth[:, None], (truth[:, None] + 1 + rng.integers(n_labels - 1, size=right.shape)) % n_labels
     )
     rows = [(str(i), f"a{j}", int(said[i, j])) for i in range(n_cases) for j in range(5) if rng.random() < 0.8]
-    return rows, {str(i): int(label) for i, label in enumerate(truth)}, accuracy
+    return rows, {case: int(truth[int(case)]) for case, *_ in rows}, accuracy
 
 
 def test_latent_truth_has_the_greatest_likelihood():

@@ -47,15 +47,6 @@ def test_orders_come_with_their_probabilities(weights, rest):
     assert stats.chisquare(observed, n * np.array(list(expected.values()))).pvalue > 1e-5
 
 
-def test_the_table_gives_the_first_of_the_whole_block():
-    weights, rest = [0.3, 2.0, 1.0, 0.1], 0.6
-    table = jax.jit(order_table)(jnp.log(jnp.array(weights) / rest))
-    expected = np.zeros(4)
-    for order, p in enumerated(weights, rest).items():
-        expected[order[0]] += p
-    np.testing.assert_allclose(table[0][:, 0], expected, rtol=1e-5)
-
-
 @pytest.mark.slow
 def test_of_larger_blocks_every_place_is_taken_as_often_as_it_should_be():
     """Beyond the sizes that are masked, probabilities are looked up."""

@@ -55,13 +55,6 @@ def test_value_and_gradient_equal_high_precision(size, kind, float64):
     assert np.abs(found[:, 0] - slope).max() < 1e-11
 
 
-def draws(size, n, dtype, seed=0):
-    rng = np.random.default_rng([seed, size])
-    kinds = [rng.normal(rng.uniform(-6, 6, (n, 1)), rng.uniform(0, 4, (n, 1)), (n, size))]
-    kinds += [rng.choice(rng.uniform(-12, 12, 3), (n, size)), rng.uniform(-50, 50, (n, size))]
-    return np.concatenate(kinds).T.astype(dtype)
-
-
 def test_the_integral_of_the_definition(float64):
     """Equal weights: a product of betas, p = B! Γ(1 + 1/λ) / Γ(B + 1 + 1/λ)."""
     for size in (7, 30, 300, 1000):
@@ -83,17 +76,6 @@ def test_derivatives_to_third_order_equal_finite_differences(float64):
         got = jax.jvp(curvature, (x,), (along,))[1]
         h = 1e-5
         np.testing.assert_allclose(got, (curvature(x + h * along) - curvature(x - h * along)) / (2 * h), atol=1e-8)
-
-
-@pytest.mark.parametrize("size", [40])
-def test_the_hessian_is_symmetric_and_falls_along_a_common_scale(size, float64):
-    """log p depends on x - rest alone, so that the rows for (x, rest) sum to zero."""
-    x = np.append(np.random.default_rng(size).normal(size=size), 0.7)
-    with float64():
-        rows = np.asarray(jax.jit(jax.hessian(lambda a: block_log_prob(a[:-1], a[-1])))(x))
-    np.testing.assert_allclose(rows, rows.T, atol=1e-13)
-    np.testing.assert_allclose(rows.sum(1), 0, atol=1e-12)
-    assert np.abs(rows).max() > 0.01
 
 
 LOGS = st.floats(-50, 50, width=32)
@@ -139,7 +121,7 @@ def test_weights_of_any_size_give_finite_derivatives(size, level):
 
 def test_nodes_in_groups_give_what_they_give_at_once():
     """Large batches visit the nodes in groups."""
-    r = draws(9, 800, np.float32)
+    r = np.random.default_rng(0).normal(0, 4, (9, 2400)).astype(np.float32)
     value, slope = both(r)
     for part in (slice(0, 5), slice(2000, 2005)):
         few, some = both(r[:, part])
