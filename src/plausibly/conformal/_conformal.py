@@ -161,7 +161,8 @@ def conformal(
         alpha = check_alpha(alpha, inputs.bound)
         of_draws = target == "plausibility"
         prior = prior_of(source, alpha) if of_draws and loss is None else None
-        learned = of_draws and source.attrs.get("prior_from", "given") != "given"
+        attrs = {} if isinstance(source, Annotations) else source.attrs
+        learned = of_draws and attrs.get("prior_from", "given") != "given"
         weights = exact = weights_of(target, source, annotations)
         if samples is not None:
             weights = sampled(exact, samples, annotations.n_classes, seed)

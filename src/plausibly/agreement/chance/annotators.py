@@ -12,7 +12,8 @@ from plausibly.agreement.chance._compared_pairs import ComparedPairs
 from plausibly.agreement.chance._copies import find_copies
 from plausibly.agreement.chance._pair_distances import distances_of
 
-Groups, Values = Int[np.ndarray, " row"], Float[np.ndarray, " row"]
+Groups = Int[np.ndarray, " row"]
+Values = Float[np.ndarray, " row"]
 
 LEAST = 8  #: cases shared with others, below which nobody is judged
 TOO_FEW, NO_BETTER = "too few", "no better than chance"

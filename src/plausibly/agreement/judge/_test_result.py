@@ -276,7 +276,7 @@ class AlternativeAnnotatorTest:
     def _means(self) -> Float[np.ndarray, "2 model"]:
         """Winning rate and average advantage of every model."""
         by_model = self.table.groupby("model", sort=False)
-        return by_model[["rejected", "advantage"]].mean().to_numpy(float).T
+        return np.asarray(by_model[["rejected", "advantage"]].mean(), float).T
 
     def _counts(self, model: str) -> Float[csr_array, "case statistic"]:
         """For every case that counts and tested annotator, which of three differences there is."""
