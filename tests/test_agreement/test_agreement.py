@@ -186,6 +186,43 @@ def test_intervals_cover_shrink_and_bear_joined_levels(monkeypatch):
     pd.testing.assert_frame_equal(found.interval(replicates=30, **QUIET), exact, atol=3e-3)
 
 
+def coincidence_alpha(table, delta):
+    """Krippendorff's alpha by way of a matrix of coincidences; `delta` takes values and their margins."""
+    values = sorted({v for row in table for v in row if v is not None})
+    o = np.zeros((len(values), len(values)))
+    for unit in zip(*table, strict=True):
+        given = [values.index(v) for v in unit if v is not None]
+        for i, a in enumerate(given):
+            for j, b in enumerate(given):
+                if i != j:
+                    o[a, b] += 1 / (len(given) - 1)
+    n = o.sum(axis=1)
+    d = np.array([[delta(values, n, a, b) for b in range(len(values))] for a in range(len(values))])
+    expected = (np.outer(n, n) - np.diag(n)) / (n.sum() - 1)
+    return 1 - (o * d).sum() / (expected * d).sum()
+
+
+DELTAS = {
+    "nominal": lambda v, n, a, b: float(a != b),
+    "ordinal": lambda v, n, a, b: (n[min(a, b) : max(a, b) + 1].sum() - (n[a] + n[b]) / 2) ** 2,
+    "interval": lambda v, n, a, b: (v[a] - v[b]) ** 2,
+    "ratio": lambda v, n, a, b: ((v[a] - v[b]) / (v[a] + v[b])) ** 2 if v[a] + v[b] else 0.0,
+}
+
+
+@pytest.mark.parametrize("distance", DELTAS)
+@pytest.mark.parametrize("seed", range(3))
+def test_units_are_krippendorffs_alpha(distance, seed):
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, 6, (5, 15)) // rng.integers(1, 3, (1, 15))
+    table = [
+        [int(v) if there else None for v, there in zip(*both, strict=True)]
+        for both in zip(values, rng.random((5, 15)) < 0.6, strict=True)
+    ]
+    found = agreement(long(table), distance, weighting="units")
+    assert found.alpha == pytest.approx(coincidence_alpha(table, DELTAS[distance]))
+
+
 def test_breakdowns_by_case_and_annotator_and_perfect_agreement():
     rows = [("p", "ann", 1), ("p", "bob", 3), ("p", "eve", 1), ("q", "ann", 5), ("q", "bob", 5), ("r", "eve", 9)]
     found = agreement(rows, lambda a, b: abs(a - b), **QUIET)
