@@ -74,7 +74,7 @@ nitpick_ignore = [("py:class", "numpy.random.Generator"), ("py:class", "pandas.S
 nitpick_ignore_regex = [
     ("py:func", r"(.*\.)?(posterior_concentration|inverse_rank|log_prob|update|declaration)"),
     ("py:attr", r"NAMES"),
-    ("py:mod", r"plausibly\.aggregation\._inferred_reliability"),
+    ("py:mod", r"plausibly\.aggregation\.inferred_reliability"),
 ]
 
 

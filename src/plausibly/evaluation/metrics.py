@@ -117,7 +117,7 @@ def read_metrics(
 
     Metrics are names of metrics, or of groups of them; functions of :mod:`plausibly.metrics`; mappings from names to
     these or to metrics of the user's own; or a list of any of them. A mapping by itself is besides metrics of lists,
-    whose lengths are `ks`; None is for :func:`usual_metrics`, besides those of lists. Of two classes, the accuracy is
+    whose lengths are `ks`; None is for the usual ones, besides those of lists. Of two classes, the accuracy is
     then the only metric of lists. Metrics of lists and of plausibilities need a truth that is `drawn`.
 
     Raises
