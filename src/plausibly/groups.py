@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jax.typing import ArrayLike
 from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
 
 from plausibly.annotations import read_metadata
 from plausibly.annotations.io.files import naming

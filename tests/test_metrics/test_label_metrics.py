@@ -408,7 +408,7 @@ def test_the_temperature_has_the_least_logarithmic_score(given_data):
     best = optimize.minimize_scalar(loss, bounds=(-np.log(50), np.log(50)), method="bounded", options={"xatol": 1e-9})
     log = {0: -np.log(50), np.inf: np.log(50)}.get(found, np.log(max(found, 1e-9)))
     np.testing.assert_allclose(loss(log), best.fun, rtol=1e-5, atol=1e-5)
-    if 1 / 40 < np.exp(best.x) < 40 and weights.sum() > 2 and loss(best.x + 0.1) > best.fun * (1 + 1e-4):
+    if 1 / 40 < np.exp(best.x) < 40 and weights.sum() > 2 and loss(best.x + 0.1) > best.fun * (1 + 1e-4) + 1e-4:
         np.testing.assert_allclose(found, np.exp(best.x), rtol=5e-4)
 
 
