@@ -26,7 +26,6 @@ from plausibly.aggregation.registry import SETTINGS as SETTINGS
 from plausibly.aggregation.registry import AnyModel as AnyModel
 from plausibly.aggregation.registry import accepted as accepted
 from plausibly.aggregation.registry import find_model as find_model
-from plausibly.aggregation.registry import is_built_in as is_built_in
 from plausibly.families import Settled as Settled
 from plausibly.families import are_shares as are_shares
 from plausibly.families import declared as declared

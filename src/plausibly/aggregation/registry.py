@@ -75,11 +75,6 @@ def _tempered(*, reliability: float, mode: str, **_: Any) -> float | None:
     return reliability if mode == "temper" else None
 
 
-def is_built_in(model: Model) -> bool:
-    """Whether this is one of the package's own models."""
-    return model.built_in
-
-
 def accepted(model: Model, engine: str = "auto") -> dict[str, Any]:
     """List the arguments that a model and an engine accept, with their defaults.
 

@@ -51,7 +51,7 @@ def value_block(block: Block, given: dict[str, Array], question: Question) -> di
 
     The block has all draws, and the point estimate as one more, which is left out. ``given`` is as for
     :func:`plausibly.evaluation.program.values_by_draw`, and ``real`` (case,), 0 for those that only fill the block.
-    Of the metric, ``total`` (classifier, draw) is the sum over the cases.
+    The sum of the metric over the cases is ``total`` (classifier, draw).
     """
     whole, block = block, _told_apart(block, question)
     rows = _rows(block, given, question)

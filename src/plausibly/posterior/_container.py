@@ -396,7 +396,7 @@ def _misfit_of_slots(slots: Slots, n_classes: int) -> str | None:
         return "the classes of a case are not in order, the remainder last"
     named = np.bincount(case[~rest], minlength=len(sizes))
     if (slots.n_classes != np.where(rest, n_classes - named[case], 1)).any():
-        return "n_classes is not 1 for a class, and for the remainder the number of those that nobody named"
+        return "n_classes is not 1 for a class, or not the number of unnamed classes for the remainder"
     return None
 
 

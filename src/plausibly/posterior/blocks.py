@@ -80,7 +80,7 @@ class Blocks:
         self.parts = []
         for rung in np.unique(rungs):
             members = np.flatnonzero(rungs == rung)
-            size = _size(rung, n_draws, max(room, int(rung)), len(cases), times)
+            size = _size(n_draws, max(room, int(rung)), len(cases), times)
             self.parts += [Part(int(rung), size, members[i : i + size]) for i in range(0, len(members), size)]
 
     def block(self, part: Part) -> Block:
@@ -122,7 +122,7 @@ def _rung(n: int) -> int:
     return next((rung for rung in _RUNGS if rung >= n), -(-n // _RUNGS[-1]) * _RUNGS[-1])
 
 
-def _size(rung: int, n_draws: int, room: int, n_cases: int, times: int) -> int:
+def _size(n_draws: int, room: int, n_cases: int, times: int) -> int:
     """How many cases a block has: as many as a core's cache holds, or as keep a GPU busy; no more than there are."""
     pairs = (2**17 * times if jax.default_backend() == "cpu" else 2**25) // room
     most = 1 << max(n_cases - 1, 0).bit_length()

@@ -174,12 +174,12 @@ class Judgement:
         further = list(self.reasons.get(model, {}).values())
         if left_out := self._left_out(model):
             further.append(f"The answers to questions 3 and 4 are unknown: {left_out}")
-        doubts, notes = self._doubts(model), self._notes_of_test(model)
+        doubts, notes = self._doubts(), self._notes_of_test(model)
         return " ".join([self.headline(model), *(f"{words}." for words in [*doubts, *further, *notes])])
 
     def notes(self, model: str) -> list[str]:
         """List the limits of a model's test (see :class:`AlternativeAnnotatorTest`) and of the model of annotators."""
-        return [*self._doubts(model), *self._notes_of_test(model)]
+        return [*self._doubts(), *self._notes_of_test(model)]
 
     def _left_out(self, model: str) -> str | None:
         """Why questions 3 and 4 have no answer, if they have none."""
@@ -187,7 +187,7 @@ class Judgement:
             return self.left_out
         return None if self.fits[model].converged else _NOT_CONVERGED
 
-    def _doubts(self, model: str) -> list[str]:
+    def _doubts(self) -> list[str]:
         labels = self.test.comparison.labels
         amounts = self.test.comparison.distance == "nominal" and labels.is_numeric and len(np.unique(labels.values)) > 2
         return [_NUMBERS] if amounts else []

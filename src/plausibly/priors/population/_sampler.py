@@ -118,7 +118,7 @@ def sweep(state: State, labels: Labels, random: np.random.Generator, exchange: b
     seated = np.bincount(head[case] * np.int64(k) + label, tables, k * k).reshape(k, k)
     spread, node = state.spread, state.node
     if node is not None:
-        spread, node = _difficulties(concentration, spread, total, np.bincount(case, tables, n), random)
+        spread, node = _difficulties(concentration, total, np.bincount(case, tables, n), random)
 
     size = np.bincount(head, minlength=k)
     strength, self_share, prevalence = state.strength, state.self_share, state.prevalence
@@ -233,7 +233,7 @@ def _positive(x: float, log_density: Callable[[float], float], random: np.random
     return float(np.exp(slice_draw(np.log([x]), 1.0, of_log, random, steps=8)[0]))
 
 
-def _difficulties(concentration, spread, total, tables, random):
+def _difficulties(concentration, total, tables, random):
     """Draw the spread of log A with the nodes summed out, and the nodes of all cases given it."""
     logs = _log_nodes(concentration, _SPREADS[:, None], total, tables)  # (spread, case, node)
     by_spread = np.logaddexp.reduce(logs, axis=-1).sum(1) - _SPREADS**2 / 2
