@@ -1,5 +1,7 @@
 """Common confusion: every case has one true class, and all annotators share one confusion matrix."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -7,17 +9,21 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jaxtyping import Float, Int
+from scipy.special import expit, logit
 
 from plausibly.case import LabelledCases
 from plausibly.families.true_class import OPTIONS, TrueClass
 from plausibly.inference.draws import dirichlet
 from plausibly.model import Model
 from plausibly.models.dawid_skene import (
+    EXPECTED,
     PAUN,
     SKENE,
-    common_shape,
+    STRENGTH,
     draw_common,
+    draw_common_confusion,
     draw_prevalence,
+    even,
     start_common,
     sum_out_truth,
 )
@@ -52,13 +58,14 @@ def common_confusion(labels: LabelledCases) -> None:
     Statistics 28; the pooled model of Paun et al. (2018), Comparing Bayesian models of annotation, Transactions of the
     ACL 6.
     """
-    k = labels.n_classes
-    _, of_case = draw_prevalence(labels)
-    with numpyro.plate("true classes", k):
-        common = numpyro.sample("common_confusion", dist.Dirichlet(common_shape(k)))
-        diagonal = jnp.diagonal(jnp.asarray(common))
-        numpyro.factor("true class first", jnp.where(diagonal >= jnp.max(common, axis=1), 0, -jnp.inf))
-    sum_out_truth(labels, of_case, common[None])
+    _, of_case, looks = draw_prevalence(labels)
+    if labels.looks is None:
+        common = draw_common_confusion(labels)
+    else:  # which classes look alike is a matter of the cases, and what else annotators name is not
+        right = numpyro.sample("right", dist.Beta(STRENGTH * EXPECTED, STRENGTH * (1 - EXPECTED)))
+        numpyro.factor("true class first", jnp.where(right >= 1 / labels.n_classes, 0, -jnp.inf))
+        common = numpyro.deterministic("common_confusion", even(right, labels.n_classes))
+    sum_out_truth(labels, of_case, common[None], looks)
 
 
 def start(counts: Int[np.ndarray, "annotator class named"], random: np.random.Generator) -> dict[str, Any]:
@@ -66,15 +73,41 @@ def start(counts: Int[np.ndarray, "annotator class named"], random: np.random.Ge
     return {"common_confusion": start_common(counts)}
 
 
+def start_even(counts: Int[np.ndarray, "annotator class named"], random: np.random.Generator) -> dict[str, Any]:
+    """Start as :func:`start`, with one accuracy for all classes."""
+    common = start(counts, random)["common_confusion"]
+    return {"common_confusion": even(float(np.trace(common)) / len(common), len(common))}
+
+
+def draw_even(
+    common: Float[np.ndarray, "class named"], counts: Int[np.ndarray, "class named"], random: np.random.Generator
+) -> Float[np.ndarray, "class named"]:
+    """Draw the one accuracy of all classes given counts of labels; one below chance is refused."""
+    right, k = np.trace(counts), len(counts)
+    drawn = random.beta(STRENGTH * EXPECTED + right, STRENGTH * (1 - EXPECTED) + counts.sum() - right)
+    return even(drawn, k) if drawn >= 1 / k else common
+
+
 def move(
     values: dict[str, Any],
     counts: Int[np.ndarray, "annotator class named"],
     truth: Int[np.ndarray, " class"],
     random: np.random.Generator,
+    draw_common: Callable[..., Float[np.ndarray, "class named"]] = draw_common,
 ) -> dict[str, Any]:
     """Draw everything shared, given the true classes."""
     common = draw_common(values["common_confusion"], counts.sum(0), random)
     return {"prevalence": dirichlet(1 + truth, random), "common_confusion": common}
+
+
+def shift(values: dict[str, Any], by: float) -> tuple[dict[str, Any], float]:
+    """Add a number to the log odds that anybody names what a case looks like; return the log density."""
+    k = len(values["common_confusion"])
+    right = expit(logit(values["common_confusion"][0, 0]) + by)
+    if not 1 / k <= right < 1:
+        return values, -np.inf
+    prior = STRENGTH * EXPECTED * np.log(right) + STRENGTH * (1 - EXPECTED) * np.log1p(-right)
+    return values | {"common_confusion": even(right, k)}, float(prior)
 
 
 def confusion(values: dict[str, Any]) -> Float[np.ndarray, "*draw annotator class named"]:
@@ -92,6 +125,7 @@ model = Model(
         move=move,
         confusion=confusion,
         named=False,
+        by_case={"start": start_even, "move": partial(move, draw_common=draw_even), "shift": shift},
     ),
     options=OPTIONS,
     shares=False,

@@ -1,5 +1,6 @@
 """Dawid-Skene: every case has one true class, and each annotator has a confusion matrix."""
 
+from collections.abc import Callable
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jaxtyping import Array, ArrayLike, Float, Int
-from scipy.special import betaln, expit, gammaln
+from scipy.special import betaln, expit, gammaln, logit
 
 from plausibly.case import LabelledCases
 from plausibly.families.true_class import OPTIONS, TrueClass
@@ -70,12 +71,10 @@ def dawid_skene(labels: LabelledCases) -> None:
     MACE, Proceedings of NAACL.
     """
     k = labels.n_classes
-    prevalence, of_case = draw_prevalence(labels)
+    prevalence, of_case, looks = draw_prevalence(labels)
+    common = jnp.eye(k) if labels.looks is not None else draw_common_confusion(labels)
     with numpyro.plate("true classes of the common confusion", k):
-        common = numpyro.sample("common_confusion", dist.Dirichlet(common_shape(k)))
         concentration = numpyro.sample("concentration", dist.Gamma(SHAPE, RATE))
-        diagonal = jnp.diagonal(jnp.asarray(common))
-        numpyro.factor("true class first", jnp.where(diagonal >= jnp.max(common, axis=1), 0, -jnp.inf))
     mean = numpyro.sample("mean_attention", dist.Uniform())
     strength = numpyro.sample("attention_strength", dist.Gamma(ATTENTION_SHAPE, ATTENTION_RATE))
     with numpyro.plate("annotators", labels.n_annotators):
@@ -84,29 +83,40 @@ def dawid_skene(labels: LabelledCases) -> None:
     with numpyro.plate("annotators by class", labels.n_annotators, dim=-2), numpyro.plate("true classes", k, dim=-1):
         centre = attention * common + (1 - attention) * habit
         confusion = numpyro.sample("confusion", dist.Dirichlet(concentration[:, None] * centre))
-    numpyro.deterministic("accuracy", jnp.diagonal(confusion, axis1=-2, axis2=-1) @ prevalence)
-    sum_out_truth(labels, of_case, confusion)
+    numpyro.deterministic("accuracy", accuracies(labels, prevalence, confusion, looks))
+    sum_out_truth(labels, of_case, confusion, looks)
 
 
-def draw_prevalence(labels: LabelledCases) -> tuple[Float[Array, " class"], Float[Array, "*case class"]]:
-    r"""Sample the probability of each true class, in all cases together and in each.
+def draw_prevalence(
+    labels: LabelledCases,
+) -> tuple[Float[Array, " class"], Float[Array, "*case class"], Float[Array, "group kind"] | None]:
+    r"""Sample the probability of each true class, in all cases together and in each, and how common each look is.
 
-    Without predictions, it is the same in each case. With them, case i has :math:`m_i` of ``plausibly.regression``,
-    and all cases together the mean of these.
+    Without predictions, classes are as probable in each case. With them, case i has :math:`m_i` of
+    ``plausibly.regression``, and all cases together the mean of these. If cases differ in difficulty, their looks tell
+    how probable classes are, unless there are predictions or several groups of annotators.
     """
-    if labels.log_scores is None or labels.log_prevalence is None:
+    looks, alone = None, labels.n_groups == 1 and labels.log_scores is None
+    if labels.looks is not None:
+        shape = jnp.broadcast_to(labels.looks.prior, (labels.n_groups, len(labels.looks.of_kind)))
+        looks = numpyro.sample("looks", dist.Dirichlet(shape).to_event(1))
+    if labels.log_scores is not None and labels.log_prevalence is not None:
+        sizes = len(labels.log_scores), labels.n_classes
+        coefficients = numpyro.sample("coefficients", dist.Normal(*prior_moments(*sizes)).to_event(1))
+        of_case = expected_shares(split(coefficients, *sizes), jnp.asarray(labels.log_scores), labels.log_prevalence)
+        return numpyro.deterministic("prevalence", of_case.mean(0)), of_case, looks
+    if labels.looks is not None and alone:
+        prevalence = numpyro.deterministic("prevalence", labels.looks.expected(looks)[0])
+    else:
         prevalence = numpyro.sample("prevalence", dist.Dirichlet(jnp.ones(labels.n_classes)))
-        return prevalence, prevalence
-    sizes = len(labels.log_scores), labels.n_classes
-    coefficients = numpyro.sample("coefficients", dist.Normal(*prior_moments(*sizes)).to_event(1))
-    of_case = expected_shares(split(coefficients, *sizes), jnp.asarray(labels.log_scores), labels.log_prevalence)
-    return numpyro.deterministic("prevalence", of_case.mean(0)), of_case
+    return prevalence, prevalence, looks
 
 
 def sum_out_truth(
     labels: LabelledCases,
     prevalence: Float[ArrayLike, "*case class"],
     confusion: Float[ArrayLike, "annotator class named"],
+    looks: Float[Array, "group kind"] | None = None,
 ) -> None:
     """Add the log probability of all labels, and the site "plausibility" (case, class), of the true class given them.
 
@@ -117,12 +127,60 @@ def sum_out_truth(
     prevalence
         Probability of each true class, in all cases or in each.
     confusion
-        Probability that each annotator names each class, by true class.
+        Probability that each annotator names each class, by true class, or by the class that a case looks like.
+    looks
+        How common each kind of look is, to each group of annotators, if cases have looks.
     """
-    of_label = jnp.log(confusion)[labels.annotator, :, labels.label]
-    log_joint = jnp.log(prevalence) + jax.ops.segment_sum(of_label, labels.case, labels.n_cases)
+    log_joint = jnp.log(prevalence)
+    if labels.looks is None:
+        of_label = jnp.log(confusion)[labels.annotator, :, labels.label]
+        log_joint += jax.ops.segment_sum(of_label, labels.case, labels.n_cases)
+    else:
+        of_label = jnp.log(labels.looks.seen(confusion))[labels.annotator, :, labels.label]
+        for group, given_class in enumerate(labels.looks.given_class(looks)):
+            own = labels.group_of_label == group
+            logs = jax.ops.segment_sum(of_label[own], labels.case[own], labels.n_cases)
+            log_joint += jax.nn.logsumexp(logs[..., None], axis=1, b=given_class)
     numpyro.factor("labels", jax.nn.logsumexp(log_joint, axis=-1).sum())
     numpyro.deterministic("plausibility", jax.nn.softmax(log_joint, axis=-1))
+
+
+def draw_common_confusion(labels: LabelledCases) -> Float[Array, "class named"]:
+    """Sample the confusion that annotators have in common, in which no class is more probable than the true one."""
+    k = labels.n_classes
+    with numpyro.plate("classes of the common confusion", k):
+        common = numpyro.sample("common_confusion", dist.Dirichlet(common_shape(k)))
+        diagonal = jnp.diagonal(jnp.asarray(common))
+        numpyro.factor("true class first", jnp.where(diagonal >= jnp.max(common, axis=1), 0, -jnp.inf))
+    return common
+
+
+def even(right: Float[ArrayLike, "*shape"], n_classes: int) -> Float[Array, "*shape class named"]:
+    """Return the confusion matrices of annotators who are so often right and name other classes evenly.
+
+    Examples
+    --------
+    >>> even(0.8, 3).round(2).tolist()
+    [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]
+    """
+    array = np if isinstance(right, float | np.ndarray) else jnp
+    right = array.asarray(right)[..., None, None]
+    return array.where(np.eye(n_classes, dtype=bool), right, (1 - right) / (n_classes - 1))
+
+
+def accuracies(
+    labels: LabelledCases,
+    prevalence: Float[ArrayLike, " class"],
+    confusion: Float[ArrayLike, "annotator class named"],
+    looks: Float[ArrayLike, "group kind"] | None,
+) -> Float[Array, " annotator"]:
+    """Return how often each annotator names the true class, in cases of such looks."""
+    if labels.looks is None:
+        right = jnp.diagonal(confusion, axis1=-2, axis2=-1)
+    else:
+        given_class, group = labels.looks.given_class(looks), labels.group_of_annotator
+        right = jnp.einsum("rpk,rpk->rk", labels.looks.seen(confusion), given_class[group])
+    return right @ prevalence
 
 
 def common_shape(n_classes: int) -> Float[np.ndarray, "class named"]:
@@ -159,11 +217,26 @@ def start_common(counts: Int[np.ndarray, "annotator class named"]) -> Float[np.n
     return total / total.sum(1, keepdims=True)
 
 
+def draw_common(
+    common: Float[np.ndarray, "class named"], counts: Int[np.ndarray, "class named"], random: np.random.Generator
+) -> Float[np.ndarray, "class named"]:
+    """Draw the common confusion given counts of labels; a row in which another class is more probable is refused."""
+    proposed = dirichlet(common_shape(len(counts)) + counts, random)
+    good = np.diagonal(proposed) >= proposed.max(1)
+    return np.where(good[:, None], proposed, common)
+
+
+def start_seeing(counts: Int[np.ndarray, "annotator class named"], random: np.random.Generator) -> dict[str, Any]:
+    """Start as :func:`start`, where attentive annotators name what they see."""
+    return start(counts, random) | {"common_confusion": np.eye(counts.shape[-1])}
+
+
 def move(
     values: dict[str, Any],
     counts: Int[np.ndarray, "annotator class named"],
     truth: Int[np.ndarray, " class"],
     random: np.random.Generator,
+    draw_common: Callable[..., Float[np.ndarray, "class named"]] = draw_common,
 ) -> dict[str, Any]:
     r"""Draw everything shared, given the true classes.
 
@@ -203,15 +276,6 @@ def move(
     }
 
 
-def draw_common(
-    common: Float[np.ndarray, "class named"], counts: Int[np.ndarray, "class named"], random: np.random.Generator
-) -> Float[np.ndarray, "class named"]:
-    """Draw the common confusion given counts of labels; a row in which another class is more probable is refused."""
-    proposed = dirichlet(common_shape(len(counts)) + counts, random)
-    good = np.diagonal(proposed) >= proposed.max(1)
-    return np.where(good[:, None], proposed, common)
-
-
 def draw_attention(
     mean: float,
     strength: float,
@@ -247,6 +311,32 @@ def of_concentration(
     return of_cells.sum((0, 2)) + of_rows.sum(0) + SHAPE * log_size - RATE * size
 
 
+def shift(values: dict[str, Any], by: float) -> tuple[dict[str, Any], float]:
+    """Add a number to the log odds that anybody names what she sees, and those of attention; return the log density.
+
+    What else an annotator names keeps its proportions.
+    """
+    confusion, diagonal = values["confusion"], np.arange(len(values["common_confusion"]))
+    k, own, strength = len(diagonal), np.eye(len(diagonal), dtype=bool), values["attention_strength"]
+
+    def moved(share: Any) -> Any:
+        return np.clip(expit(logit(np.clip(share, 1e-12, 1 - 1e-12)) + by), 1e-12, 1 - 1e-12)
+
+    before = np.minimum(confusion[:, diagonal, diagonal], 1 - 1e-12)
+    right, attention, mean = moved(before), moved(values["attention"]), moved(values["mean_attention"])
+    shifted = confusion * ((1 - right) / (1 - before))[..., None]
+    shifted[:, diagonal, diagonal] = right
+    centre = attention[:, None, None] * own + (1 - attention)[:, None, None] * values["habit"][:, None]
+    shape = values["concentration"][:, None] * centre
+    # Of a Dirichlet distribution over rows, in coordinates of the log odds and the proportions of the rest.
+    of_rows = gammaln(shape.sum(-1)) + np.where(own, 0, (shape - 1) * np.log(np.maximum(shifted, 1e-290))).sum(-1)
+    of_rows += shape[:, diagonal, diagonal] * np.log(right) + (k - 1) * np.log1p(-right) - gammaln(shape).sum(-1)
+    a, b = strength * mean, strength * (1 - mean)
+    of_attention = a * np.log(attention) + b * np.log1p(-attention) - betaln(a, b)
+    prior = of_rows.sum() + of_attention.sum() + np.log(mean) + np.log1p(-mean)
+    return values | {"confusion": shifted, "attention": attention, "mean_attention": mean}, float(prior)
+
+
 SKENE = (
     "Dawid & Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied "
     "Statistics 28."
@@ -277,6 +367,12 @@ model = Model(
         move=move,
         confusion=itemgetter("confusion"),
         thinning=16,
+        by_case={
+            "start": start_seeing,
+            "move": partial(move, draw_common=lambda common, *_: common),
+            "shift": shift,
+            "thinning": 8,
+        },
     ),
     options=OPTIONS,
     shares=False,

@@ -15,7 +15,7 @@ from plausibly.case import LabelledCases
 from plausibly.families.true_class import OPTIONS, TrueClass
 from plausibly.inference.draws import dirichlet, slice_draw
 from plausibly.model import Model
-from plausibly.models.dawid_skene import PAUN, SKENE, draw_prevalence, sum_out_truth
+from plausibly.models.dawid_skene import PAUN, SKENE, accuracies, draw_prevalence, even, sum_out_truth
 
 LOCATION, SCALE = 1.0, 1.5  # of the mean log odds of being right
 SPREAD = 1.0  # scale of the standard deviation of annotators' log odds
@@ -59,7 +59,7 @@ def one_coin(labels: LabelledCases) -> None:
     Dawid & Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied
     Statistics 28; Paun et al. (2018), Comparing Bayesian models of annotation, Transactions of the ACL 6.
     """
-    k, (_, of_case) = labels.n_classes, draw_prevalence(labels)
+    k, (prevalence, of_case, looks) = labels.n_classes, draw_prevalence(labels)
     mean = numpyro.sample("mean_log_odds", dist.TruncatedNormal(LOCATION, SCALE, low=-np.log(k - 1)))
     spread = numpyro.sample("spread", dist.HalfNormal(SPREAD))
     unlike = numpyro.sample("share_unlike", dist.Beta(UNLIKE, LIKE))
@@ -67,10 +67,14 @@ def one_coin(labels: LabelledCases) -> None:
     with numpyro.plate("annotators", labels.n_annotators):
         either = dist.MixtureGeneral(kinds, [dist.Normal(mean, spread), dist.Logistic(0, 1)])
         log_odds = numpyro.sample("log_odds", either)
-    accuracy = numpyro.deterministic("accuracy", jax.nn.sigmoid(log_odds))
-    wrong = jax.nn.sigmoid(-log_odds) / (k - 1)
-    confusion = jnp.where(jnp.eye(k, dtype=bool), accuracy[:, None, None], wrong[:, None, None])
-    sum_out_truth(labels, of_case, confusion)
+    right, wrong = jax.nn.sigmoid(log_odds), jax.nn.sigmoid(-log_odds) / (k - 1)
+    confusion = jnp.where(jnp.eye(k, dtype=bool), right[:, None, None], wrong[:, None, None])
+    if labels.looks is None:
+        numpyro.deterministic("accuracy", right)
+    else:
+        numpyro.deterministic("attention", right)
+        numpyro.deterministic("accuracy", accuracies(labels, prevalence, confusion, looks))
+    sum_out_truth(labels, of_case, confusion, looks)
 
 
 def start(counts: Int[np.ndarray, "annotator class named"], random: np.random.Generator) -> dict[str, Any]:
@@ -188,9 +192,23 @@ def above(lowest: float, location: float, scale: float, random: np.random.Genera
 
 
 def confusion(values: dict[str, Any]) -> Float[np.ndarray, "*draw annotator class named"]:
-    """Confusion matrices of accuracies."""
-    accuracy, k = np.asarray(values["accuracy"])[..., None, None], np.shape(values["prevalence"])[-1]
-    return np.where(np.eye(k, dtype=bool), accuracy, (1 - accuracy) / (k - 1))
+    """Confusion matrices of accuracies, or of how often annotators name what a case looks like."""
+    return even(np.asarray(values.get("attention", values["accuracy"])), np.shape(values["prevalence"])[-1])
+
+
+def move_attention(values: dict[str, Any], *given: Any) -> dict[str, Any]:
+    """Draw everything shared as :func:`move`, given what annotators saw."""
+    values = move(values, *given)
+    return values | {"attention": values["accuracy"]}
+
+
+def shift(values: dict[str, Any], by: float) -> tuple[dict[str, Any], float]:
+    """Add a number to the log odds that anybody names what a case looks like; return the log density."""
+    mean, x = values["mean_log_odds"] + by, np.asarray(values["log_odds"]) + by
+    prior = of_log_odds(x, mean=mean, spread=values["spread"], unlike=values["share_unlike"])
+    k = np.shape(values["prevalence"])[-1]
+    of_all = float(of_mean(np.array([mean]), float(-np.log(k - 1)))[0] + np.logaddexp(*prior).sum())
+    return values | {"mean_log_odds": mean, "log_odds": x, "attention": expit(x)}, of_all
 
 
 model = Model(
@@ -208,6 +226,12 @@ model = Model(
         start=start,
         move=move,
         confusion=confusion,
+        by_case={
+            "sites": {"attention": ("annotator",)},
+            "start": lambda counts, random: (found := start(counts, random)) | {"attention": found["accuracy"]},
+            "move": move_attention,
+            "shift": shift,
+        },
     ),
     options=OPTIONS,
     shares=False,

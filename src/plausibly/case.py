@@ -1,7 +1,9 @@
 """Input of aggregation models: one case, for programs, or all cases, for computations without a program."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -205,6 +207,73 @@ class ScoreSums(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Looks:
+    r"""What a case may look like: one class, two classes in some proportion, or one class and any.
+
+    To an annotator, a case of look p is of class k with probability :math:`\lambda_{pk}`, and so it is in truth. Looks of
+    a kind differ in the proportion, and are equally probable.
+
+    Examples
+    --------
+    >>> looks = Looks.of(2)
+    >>> looks.names(["a", "b"])
+    ['a', 'b', 'a or b']
+    >>> looks.shares.round(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.83, 0.17], [0.67, 0.33], [0.5, 0.5], [0.33, 0.67], [0.17, 0.83]]
+    >>> looks.expected(np.array([0.5, 0.1, 0.4])).round(3).tolist()
+    [0.7, 0.3]
+    """
+
+    shares: Float[np.ndarray, "look class"]  #: :math:`\lambda_{pk}`; the first looks are those of one class each
+    kind: Int[np.ndarray, " look"]  #: of each look; kinds that are not of one class follow the classes
+    of_kind: Float[np.ndarray, "kind look"]  #: probability of each look given its kind
+
+    @classmethod
+    def of(cls, n_classes: int) -> "Looks":
+        """Return the looks of so many classes."""
+        own, kinds = np.eye(n_classes), [np.eye(n_classes)[:, None]]
+        proportion = (np.arange(GRADES) + 1) / (GRADES + 1)
+        other = proportion[:, None]
+        if n_classes <= MOST_IN_PAIRS:
+            pairs = combinations(range(n_classes), 2)
+            kinds.append(np.array([(1 - other) * own[a] + other * own[b] for a, b in pairs]))
+        if n_classes > 2:
+            kinds.append(np.array([(1 - other) * own[a] + other / n_classes for a in range(n_classes)]))
+        number = np.repeat(np.arange(sum(map(len, kinds))), np.concatenate([[k.shape[1]] * len(k) for k in kinds]))
+        of_kind = np.eye(number[-1] + 1)[:, number]
+        return cls(np.concatenate([k.reshape(-1, n_classes) for k in kinds]), number, of_kind / of_kind.sum(1)[:, None])
+
+    def names(self, classes: Sequence[str]) -> list[str]:
+        """Return the names of the kinds of looks."""
+        pairs = [f"{a} or {b}" for a, b in combinations(classes, 2)] if len(classes) <= MOST_IN_PAIRS else []
+        return [*map(str, classes), *pairs, *([f"{a} or any" for a in classes] if len(classes) > 2 else [])]
+
+    @property
+    def prior(self) -> Float[np.ndarray, " kind"]:
+        """Shapes of the Dirichlet prior of how common each kind is."""
+        k, kinds = self.shares.shape[1], len(self.of_kind)
+        return np.concatenate([np.full(k, CLEAR / k), np.full(kinds - k, UNCLEAR / (kinds - k))])
+
+    def expected(self, weights: Float[ArrayLike, "*group kind"]) -> Float[ArrayLike, "*group class"]:
+        """Return the share of cases of each class, if kinds are so common."""
+        return weights @ (self.of_kind @ self.shares)
+
+    def given_class(self, weights: Float[ArrayLike, "*group kind"]) -> Float[ArrayLike, "*group look class"]:
+        """Return the probability of each look given the class, if kinds are so common."""
+        joint = (weights @ self.of_kind)[..., None] * self.shares
+        return joint / self.expected(weights)[..., None, :]
+
+    def seen(self, confusion: Float[ArrayLike, "*draw annotator class named"]) -> Float[ArrayLike, "*draw annotator look named"]:
+        """Return the probability that an annotator names a class, given the look of the case."""
+        return self.shares @ confusion
+
+
+GRADES = 5  #: proportions in which two classes may look alike
+MOST_IN_PAIRS = 10  #: classes of which each two may look alike
+CLEAR, UNCLEAR = 4.0, 0.5  #: of the prior: how many clear cases, and unclear ones, it is worth
+
+
+@dataclass(frozen=True)
 class LabelledCases:
     """Single labels of all cases by named annotators, the input of programs for all cases.
 
@@ -224,6 +293,9 @@ class LabelledCases:
     #: what classifiers say, as logarithms that are centred over the classes of a case; None if that is not known
     log_scores: Float[np.ndarray, "classifier case class"] | None = None
     log_prevalence: Float[np.ndarray, " class"] | None = None  #: with scores, of the share of each class in all labels
+    looks: Looks | None = None  #: what cases may look like, if they differ in difficulty
+    group: Int[np.ndarray, " annotator"] | None = None  #: whose annotators see the same look of a case; None for one
+    n_groups: int = 1  #: number of such groups
 
     @classmethod
     def of(cls, annotations: Annotations, *, alike: bool = False) -> "LabelledCases":
@@ -259,34 +331,87 @@ class LabelledCases:
         votes = np.bincount(self.case * np.int64(self.n_classes) + self.label, minlength=size)
         return votes.reshape(self.n_cases, self.n_classes)
 
+    @property
+    def group_of_annotator(self) -> Int[np.ndarray, " annotator"]:
+        """Group of each annotator."""
+        return np.zeros(self.n_annotators, int) if self.group is None else self.group
+
     @cached_property
-    def _table(self) -> csr_array:
-        """Which (annotator, label) pairs each case has."""
+    def group_of_label(self) -> Int[np.ndarray, " label"]:
+        """Group of the annotator of each label."""
+        return self.group_of_annotator[self.annotator]
+
+    @cached_property
+    def _tables(self) -> list[csr_array]:
+        """Which (annotator, label) pairs each case has, by group."""
         pair = self.annotator.astype(np.int64) * self.n_classes + self.label
         shape = self.n_cases, self.n_annotators * self.n_classes
-        return csr_array((np.ones(len(pair)), (self.case, pair)), shape=shape)
+        own = [slice(None)] if self.group is None else [self.group_of_label == g for g in range(self.n_groups)]
+        kind = float if self.looks is None else np.float32  # many looks: half the time
+        return [csr_array((np.ones(len(pair[at]), kind), (self.case[at], pair[at])), shape=shape) for at in own]
 
     def count(self, truth: Int[np.ndarray, " case"]) -> Int[np.ndarray, "annotator class named"]:
         """Count how often each annotator names each class, for each true class."""
+        return self.count_seen(truth[self.case])
+
+    def count_seen(self, seen: Int[np.ndarray, " label"]) -> Int[np.ndarray, "annotator class named"]:
+        """Count how often each annotator names each class, for each class that she saw when she gave a label."""
         k = self.n_classes
-        cell = (self.annotator.astype(np.int64) * k + truth[self.case]) * k + self.label
+        cell = (self.annotator.astype(np.int64) * k + seen) * k + self.label
         return np.bincount(cell, minlength=self.n_annotators * k * k).reshape(self.n_annotators, k, k)
 
+    def log_labels(self, confusion: Float[np.ndarray, "annotator class named"]) -> list[Float[np.ndarray, "look case"]]:
+        """Compute the log probability of the labels of each case, by group, for each look, or each class without looks.
+
+        ``confusion`` is the probability that an annotator names a class, given the one that she sees.
+        """
+        seen = confusion if self.looks is None else self.looks.seen(confusion)
+        with np.errstate(divide="ignore"):
+            logs = np.maximum(np.log(seen), _SMALLEST_LOG)
+        by_pair = logs.transpose(0, 2, 1).reshape(-1, seen.shape[1])
+        return [np.ascontiguousarray((table @ by_pair.astype(table.dtype)).T) for table in self._tables]
+
     def log_joint(
-        self, prevalence: Float[np.ndarray, "*case class"], confusion: Float[np.ndarray, "annotator class named"]
+        self,
+        prevalence: Float[np.ndarray, "*case class"],
+        confusion: Float[np.ndarray, "annotator class named"],
+        looks: Float[np.ndarray, "group kind"] | None = None,
     ) -> Float[np.ndarray, "case class"]:
         r"""Compute the joint log probability of each true class and the labels of the case.
 
-        .. math:: \log \pi_k + \sum_r \log \theta_{r k y_r}
+        .. math:: \log \pi_k + \sum_r \log \theta_{r k y_r}, \quad\text{or}\quad
+           \log \pi_k + \sum_g \log \sum_p p_g(p \mid k) \prod_{r \in g} \sum_s \lambda_{ps} \theta_{r s y_r}
 
         Parameters
         ----------
         prevalence
             :math:`\pi_k`, the probability of each class, in all cases or in each.
         confusion
-            :math:`\theta_{rkj}`, the probability that annotator r names class j if the true class is k.
+            :math:`\theta_{rkj}`, the probability that annotator r names class j if the true class is k, or if the case
+            looks like k.
+        looks
+            How common each kind of look is, to each group of annotators; needed if cases have looks.
         """
         with np.errstate(divide="ignore"):
-            logs = np.maximum(np.log(confusion), _SMALLEST_LOG)
-            of_class = np.maximum(np.log(prevalence), _SMALLEST_LOG)
-        return self._table @ logs.transpose(0, 2, 1).reshape(-1, self.n_classes) + of_class
+            total = np.maximum(np.log(prevalence), _SMALLEST_LOG)
+        if self.looks is None:
+            return self.log_labels(confusion)[0].T + total
+        assert looks is not None
+        for logs, given_class in zip(self.log_labels(confusion), self.looks.given_class(looks), strict=True):
+            total = total + log_mixed(logs, given_class).T
+        return total
+
+
+def log_mixed(
+    logs: Float[np.ndarray, "look row"], given_class: Float[np.ndarray, "look class"]
+) -> Float[np.ndarray, "class row"]:
+    """Compute log probabilities given each class, from those given each look.
+
+    Examples
+    --------
+    >>> np.exp(log_mixed(np.log([[0.2], [0.6]]), np.array([[0.5, 1.0], [0.5, 0.0]]))).round(3).tolist()
+    [[0.4], [0.2]]
+    """
+    largest = logs.max(0)
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(given_class.T @ np.exp(logs - largest)), _SMALLEST_LOG) + largest

@@ -88,7 +88,7 @@ def settle(
     check_seed(seed)
     if says.takes_prior and arguments.get("class_prior", "uniform") != "uniform":
         _check_borrowing(known, used, arguments, given, prior, power, annotations)
-    else:
+    elif says.takes_prior:
         for name, value in (("shared", "sampled"), ("difficulty", "by-case")):
             if arguments.get(name) == value:
                 raise ArgumentError(
@@ -123,7 +123,7 @@ def _evidence(
             "(classes=, --classes)."
         )
     for name, only in (("shared", "sampled"), ("difficulty", "same")):
-        if given.get(name) not in (None, only):
+        if "shared" in arguments and given.get(name) not in (None, only):
             raise ArgumentError(
                 f"{name}={given[name]!r} is for class_prior='population', but class_prior={class_prior!r} was given: "
                 "leave it out."

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
-from plausibly.case import LabelledCases
+from plausibly.case import LabelledCases, Looks
 from plausibly.cluster import map_on
 from plausibly.diagnostics import convergence
 from plausibly.errors import AnnotationError
@@ -30,8 +30,8 @@ from plausibly.model import Model
 from plausibly.posterior import ONE_TRUE_CLASS, build_posterior
 from plausibly.regression import names as coefficient_names
 
-#: options of a model, if predictions tell how probable each class is in a case
-OPTIONS = {"class_prior": ("uniform", "predictions")}
+#: options of a model: whether predictions tell how probable each class is in a case, and whether cases differ
+OPTIONS = {"class_prior": ("uniform", "predictions"), "difficulty": ("by-case", "same")}
 
 MOST = 250_000_000  #: numbers of one kind that are held, a gigabyte
 
@@ -63,6 +63,12 @@ class TrueClass:
         Number of sweeps per kept draw.
     named
         Whether annotators differ. If not, labels may be anonymous, and count as those of one annotator.
+    shift
+        Move of the log odds that anybody names what she sees: ``shift(values, by)`` returns the values and the log
+        density of all shared quantities, up to a constant, in coordinates that the move translates. It makes chains mix
+        where cases differ in difficulty; optional.
+    by_case
+        What is different where cases differ in difficulty: further ``sites``, and any other of these arguments.
     """
 
     sites: Mapping[str, tuple[str, ...]]
@@ -71,6 +77,8 @@ class TrueClass:
     confusion: Callable[..., Any]
     thinning: int = 10
     named: bool = True
+    shift: Callable[..., tuple[dict[str, Any], float]] | None = None
+    by_case: Mapping[str, Any] = field(default_factory=dict)
 
     def says(self, model: Model) -> Facts:
         """See :class:`plausibly.families.Family`."""
@@ -96,6 +104,13 @@ class TrueClass:
                 f"{k:,} classes), more than {MOST:,} in all: ask for fewer draws, or merge classes."
             )
 
+    def where(self, difficulty: str) -> "TrueClass":
+        """Return the family where cases differ in difficulty, ``"by-case"``, or do not."""
+        if difficulty != "by-case":
+            return self
+        sites = dict(self.sites) | self.by_case.get("sites", {}) | {"looks": ("annotator_group", "look")}
+        return replace(self, **(dict(self.by_case) | {"sites": sites, "by_case": {}}))
+
     def layout(self, annotations: Annotations, settled: Settled) -> Slots:
         """Slots of every class of every case."""
         return Slots.of_every_class(annotations.n_cases, annotations.n_classes)
@@ -114,9 +129,10 @@ class TrueClass:
         store = None if keeper is None else keeper(slots)
         if store is not None and not store.missing():
             return settled
-        labels, names = labels_of(self, annotations.annotated, settled), names_of(annotations, settled)
+        family, names = self.where(settled.arguments["difficulty"]), names_of(annotations, settled)
+        labels = labels_of(self, annotations.annotated, settled)
         with Progress(progress) as bars:
-            shared = sample_shared(self, labels, names, settled, progress=bars, scheduler=scheduler, keeper=store)
+            shared = sample_shared(family, labels, names, settled, progress=bars, scheduler=scheduler, keeper=store)
         shared = replace(shared, constants={"log_prevalence": labels.log_prevalence})
         return replace(settled, shared=shared, quantities=len(slots))
 
@@ -132,7 +148,8 @@ class TrueClass:
         described = settled.describe()
         if settled.evidence is not None:
             described["evidence"] = json.dumps(settled.evidence.describe() | {"method": settled.engine})
-        probability, log_probability = class_probabilities(self, labels, shared.values)
+        family = self.where(settled.arguments["difficulty"])
+        probability, log_probability = class_probabilities(family, labels, shared.values)
         plausibility = probability.reshape(*probability.shape[:2], -1)
         with Progress(progress) as bars:
             diagnosed = convergence(plausibility, slots, None, quantities=settled.quantities, progress=bars)
@@ -162,18 +179,21 @@ class TrueClass:
     ) -> dict[str, np.ndarray]:
         """Predict every label from the others of its case that are not in its fold, by parameters from other cases."""
         labels, names = labels_of(self, annotations, settled), names_of(annotations, settled)
+        family = self.where(settled.arguments["difficulty"])
         with Progress(progress) as bars:
 
             def learn(rest: LabelledCases) -> SharedDraws:
-                return sample_shared(self, rest, names, settled, progress=bars)
+                return sample_shared(family, rest, names, settled, progress=bars)
 
             kept = settled.arguments["draws"] * settled.arguments["chains"]
-            return predict_left_out(self, labels, fold, learn, kept, settled.seed)
+            return predict_left_out(family, labels, fold, learn, kept, settled.seed)
 
 
 def labels_of(family: TrueClass, annotations: Annotations, settled: Settled) -> LabelledCases:
     """Collect the labels of cases, and what classifiers say of these."""
     labels, evidence = LabelledCases.of(annotations, alike=not family.named), settled.evidence
+    if settled.arguments["difficulty"] == "by-case":
+        labels = replace(labels, looks=Looks.of(labels.n_classes))
     if evidence is None:
         return labels
     log_prevalence = None if settled.shared is None else settled.shared.constants["log_prevalence"]
@@ -184,6 +204,8 @@ def names_of(annotations: Annotations, settled: Settled) -> dict[str, np.ndarray
     """Return names of annotators, classes and coefficients of predictions by dimension."""
     classes, evidence = annotations.classes, settled.evidence
     names = {"annotator": annotations.annotators, "true_class": classes, "named_class": classes}
+    if settled.arguments["difficulty"] == "by-case":
+        names |= {"annotator_group": np.array(["(all)"]), "look": np.array(Looks.of(len(classes)).names(classes.tolist()))}
     return names | ({} if evidence is None else {"coefficient": coefficient_names(evidence.classifiers, classes)})
 
 

@@ -9,13 +9,14 @@ labels of a case have a probability, in which its true class is summed out, so t
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import logsumexp
 
-from plausibly.case import LabelledCases
+from plausibly.case import LabelledCases, log_mixed
 from plausibly.families.settled import SharedDraws
 from plausibly.families.true_class._sampler import prevalence_of
 
@@ -60,7 +61,8 @@ def predict_left_out(
 
 def _parts(labels: LabelledCases, draws: int) -> Iterator[Bool[np.ndarray, " case"]]:
     """Cases, in as many parts as memory asks for."""
-    pieces = -(-len(labels.case) * draws // _PART)
+    looks = 1 if labels.looks is None else len(labels.looks.shares)
+    pieces = -(-len(labels.case) * max(draws, looks) // _PART)
     number = np.arange(labels.n_cases) * pieces // max(labels.n_cases, 1)
     return (number == piece for piece in range(pieces))
 
@@ -69,22 +71,42 @@ def _predict(
     family: "TrueClass", labels: LabelledCases, fold: Int[np.ndarray, " label"], shared: Mapping[str, np.ndarray]
 ) -> tuple[Float[np.ndarray, " label"], Float[np.ndarray, " label"], Float[np.ndarray, " label"]]:
     """Log probability of each label given those of other folds, and given all; Monte Carlo error of the former."""
-    by_chain = shared["prevalence"].shape[:2]
-    width = int(fold.max()) + 1
-    _, group = np.unique(labels.case.astype(np.int64) * width + fold, return_inverse=True)
-    given, both, whole, twice = (np.empty((*by_chain, len(labels.case))) for _ in range(4))
+    by_chain, n = shared["prevalence"].shape[:2], len(labels.case)
+    width, group = int(fold.max()) + 1, labels.group_of_label
+    left, first, of_label = np.unique(labels.case.astype(np.int64) * width + fold, return_index=True, return_inverse=True)
+    case = labels.case[first]
+    given, both, whole, twice = (np.empty((*by_chain, n)) for _ in range(4))
     for at in np.ndindex(by_chain):
         values = {name: np.asarray(draws[at], float) for name, draws in shared.items()}
         confusion = family.confusion(values)
-        all_labels = labels.log_joint(prevalence_of(labels, values), confusion)
+        seen = confusion if labels.looks is None else labels.looks.seen(confusion)
         with np.errstate(divide="ignore"):
-            logs = np.maximum(np.log(confusion[labels.annotator, :, labels.label]), -700.0)
-        left = np.zeros((int(group.max()) + 1, labels.n_classes))
-        np.add.at(left, group, logs)
-        others = all_labels[labels.case] - left[group]
-        given[at], both[at] = logsumexp(others, axis=-1), logsumexp(others + logs, axis=-1)
-        whole[at] = logsumexp(all_labels, axis=-1)[labels.case]
-        twice[at] = logsumexp(all_labels[labels.case] + logs, axis=-1)
+            logs = np.maximum(np.log(seen[labels.annotator, :, labels.label]), -700.0)
+        mix: list[Callable[..., np.ndarray]] = [lambda of_class: of_class]
+        if labels.looks is not None:
+            mix = [partial(log_mixed, given_class=one) for one in labels.looks.given_class(values["looks"])]
+        log_prevalence = np.log(np.maximum(prevalence_of(labels, values), 1e-300))
+        log_prevalence = np.broadcast_to(log_prevalence, (labels.n_cases, labels.n_classes))
+        others, everything = log_prevalence[case], log_prevalence
+        of_others, of_all, mixed, mixed_all = [], [], [], []
+        for number, of_case in enumerate(labels.log_labels(confusion)):
+            own = group == number
+            out = np.zeros((len(left), len(of_case)))
+            np.add.at(out, of_label[own], logs[own])
+            of_others.append(of_case[:, case] - out.T)
+            of_all.append(of_case)
+            mixed.append(mix[number](of_others[-1]))
+            mixed_all.append(mix[number](of_case))
+            others, everything = others + mixed[-1].T, everything + mixed_all[-1].T
+        given[at] = logsumexp(others, axis=-1)[of_label]
+        whole[at] = logsumexp(everything, axis=-1)[labels.case]
+        for number in range(labels.n_groups):
+            own = np.flatnonzero(group == number)
+            where, who = of_label[own], labels.case[own]
+            with_it = mix[number](of_others[number][:, where] + logs[own].T) - mixed[number][:, where]
+            both[at][own] = logsumexp(others[where] + with_it.T, axis=-1)
+            again = mix[number](of_all[number][:, who] + logs[own].T) - mixed_all[number][:, who]
+            twice[at][own] = logsumexp(everything[who] + again.T, axis=-1)
     elpd = logsumexp(both, axis=(0, 1)) - logsumexp(given, axis=(0, 1))
     in_sample = logsumexp(twice, axis=(0, 1)) - logsumexp(whole, axis=(0, 1))
     weights = [np.exp(x - x.max((0, 1))) for x in (both, given)]

@@ -4,7 +4,7 @@ The Gibbs sampler alternates between the true classes of all cases and what the 
 (:class:`plausibly.TrueClass`). Where there are predictions, each case has a prevalence of its own, by a regression
 (``plausibly.regression``); the prevalence among what cases share is then its mean over cases, and the accuracy of an
 annotator is how often she is right in such cases. Plausibilities are computed from what cases share alone, so they vary
-less than the true classes that were drawn. Every chain starts at true classes drawn from the votes of the case. Chains
+less than the true classes that were drawn. Every chain starts at the votes. Chains
 are independent and have seeds of their own, so they may run anywhere and be kept one by one.
 
 Its oracle is NumPyro's NUTS on the model's program, in which true classes are summed out; for small problems it is also
@@ -21,6 +21,7 @@ from jaxtyping import Float, Int
 from numpyro.infer import MCMC, NUTS, init_to_value
 
 from plausibly.case import LabelledCases
+from plausibly.families.true_class._by_look import categorical, near_vote, sweeps_by_look
 from plausibly.families.true_class._coefficients import Coefficients, shares_of
 
 if TYPE_CHECKING:
@@ -74,9 +75,11 @@ def _sweeps(
     sampler: "TrueClass", labels: LabelledCases, random: np.random.Generator, warmup: int = START_WARMUP
 ) -> Iterator[dict]:
     """Sweeps of one chain, without end."""
-    coefficients = None if labels.log_scores is None else Coefficients(labels, random)
     tuned = {int(share * warmup) for share in TUNED}
-    truth = _categorical(labels.votes / np.maximum(labels.votes.sum(1, keepdims=True), 1), random)
+    if labels.looks is not None:
+        yield from sweeps_by_look(sampler, labels, random, tuned)
+    coefficients = None if labels.log_scores is None else Coefficients(labels, random)
+    truth = near_vote(labels, random)
     values = sampler.start(labels.count(truth), random)
     for number in count():
         of_class = np.bincount(truth, minlength=labels.n_classes)
@@ -92,12 +95,7 @@ def _sweeps(
         weights = np.exp(log_joint - log_joint.max(1, keepdims=True))
         if coefficients is not None and number in tuned:
             coefficients.tune(weights / weights.sum(1, keepdims=True))
-        truth = _categorical(weights, random)
-
-
-def _categorical(weights: Float[np.ndarray, "case class"], random: np.random.Generator) -> Int[np.ndarray, " case"]:
-    total = weights.cumsum(1)
-    return (total < random.random((len(weights), 1)) * total[:, -1:]).sum(1)
+        truth = categorical(weights.T, random)
 
 
 def sample_by_nuts(
@@ -158,7 +156,7 @@ def class_probabilities(
     total = np.empty((*by_chain, n), np.float32)
     for at in np.ndindex(by_chain):
         values = {name: np.asarray(draws[at], float) for name, draws in shared.items()}
-        log_joint = labels.log_joint(prevalence_of(labels, values), sampler.confusion(values))
+        log_joint = labels.log_joint(prevalence_of(labels, values), sampler.confusion(values), values.get("looks"))
         largest = log_joint.max(1, keepdims=True)
         weights = np.exp(log_joint - largest)
         sums = weights.sum(1, keepdims=True)

@@ -1,0 +1,187 @@
+"""Sweeps of the Gibbs sampler where cases differ in difficulty: what a case looks like is drawn with its true class.
+
+Given the look of a case, each label has a class that its annotator saw, and what annotators share is drawn from how often
+they named each class that they saw, as it is from true classes where cases are alike. How often annotators name what they
+see and how many cases are unclear explain the same disagreement, so one is drawn along a line with looks summed out: the
+log odds of all annotators move together, by a slice. It is what lets chains of this model mix.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from plausibly.case import LabelledCases, Looks, log_mixed
+from plausibly.families.true_class._coefficients import Coefficients
+from plausibly.inference.draws import dirichlet, slice_draw
+
+if TYPE_CHECKING:
+    from plausibly.families.true_class._family import TrueClass
+
+_WIDTH = 0.3  # of the interval in which log odds move together
+_EXCHANGES = 8  # between kinds of clear and unclear cases in a sweep
+_SMALLEST = 1e-290
+
+Weights = Float[np.ndarray, "group kind"]
+
+
+def sweeps_by_look(
+    sampler: "TrueClass", labels: LabelledCases, random: np.random.Generator, tuned: set[int]
+) -> Iterator[dict[str, Any]]:
+    """Sweeps of one chain, without end; after those in ``tuned``, coefficients of predictions are approximated anew."""
+    looks = labels.looks
+    assert looks is not None
+    k, alone = labels.n_classes, labels.n_groups == 1 and labels.log_scores is None
+    coefficients = None if labels.log_scores is None else Coefficients(labels, random)
+    truth = near_vote(labels, random)
+    seen, pair = truth[labels.case], labels.annotator * k + labels.label
+    values = sampler.start(labels.count_seen(seen), random)
+    kinds = np.broadcast_to(looks.prior, (labels.n_groups, len(looks.of_kind))).copy()
+    kinds[:, :k] += np.bincount(truth, minlength=k)
+    weights = kinds / kinds.sum(1, keepdims=True)
+    for number in count():
+        values = sampler.move(values, labels.count_seen(seen), np.bincount(truth, minlength=k), random)
+        prevalence = values["prevalence"]
+        if alone:
+            prevalence = looks.expected(weights)[0]
+        elif coefficients is not None:
+            prevalence = coefficients.move(truth)
+            values["coefficients"] = coefficients.vector
+        values |= {"prevalence": prevalence if prevalence.ndim == 1 else prevalence.mean(0), "looks": weights}
+        given_class = looks.given_class(weights).astype(np.float32)
+        log_prevalence = np.log(np.maximum(prevalence, _SMALLEST)).reshape(-1, k).T
+        values, logs, joint = _shifted(sampler, labels, values, log_prevalence, given_class, random)
+        if alone:
+            weights = _exchanged(looks, weights, logs[0], random)
+            given_class, prevalence = looks.given_class(weights).astype(np.float32), looks.expected(weights)[0]
+            joint = np.log(np.maximum(prevalence, _SMALLEST))[:, None] + log_mixed(logs[0], given_class[0])
+            values |= {"prevalence": prevalence, "looks": weights}
+        if "accuracy" in sampler.sites:
+            values["accuracy"] = accuracies(sampler, labels, values)
+        yield values
+        chance = np.exp(joint - joint.max(0))
+        if coefficients is not None and number in tuned:
+            coefficients.tune((chance / chance.sum(0)).T)
+        truth = categorical(chance, random)
+        kinds, seen = np.zeros_like(weights), np.empty(len(labels.label), int)
+        named = sampler.confusion(values).transpose(1, 0, 2).reshape(k, -1)
+        for group, (of_look, given) in enumerate(zip(logs, given_class, strict=True)):
+            look = categorical(np.exp(of_look - of_look.max(0)) * np.take(given, truth, axis=1), random)
+            kinds[group] = np.bincount(looks.kind[look], minlength=kinds.shape[1])
+            own = slice(None) if labels.n_groups == 1 else labels.group_of_label == group
+            by_label = np.take(looks.shares.T, look[labels.case[own]], axis=1) * np.take(named, pair[own], axis=1)
+            seen[own] = categorical(by_label, random)
+        if alone:
+            weights = dirichlet(looks.prior + kinds, random)
+        else:
+            weights = _draw_weights(labels, weights, kinds, np.bincount(truth, minlength=k), random)
+
+
+def _shifted(
+    sampler: "TrueClass",
+    labels: LabelledCases,
+    values: dict[str, Any],
+    log_prevalence: Float[np.ndarray, "class #case"],
+    given_class: Float[np.ndarray, "group look class"],
+    random: np.random.Generator,
+) -> tuple[dict[str, Any], list[np.ndarray], Float[np.ndarray, "class case"]]:
+    """Move the log odds of all annotators together, with true classes and looks summed out.
+
+    Returns the values, the log probabilities of labels by look, and the joint ones with true classes.
+    """
+    found: dict[float, tuple[dict[str, Any], list[np.ndarray], np.ndarray]] = {}
+
+    def at(by: float, values: dict[str, Any]) -> float:
+        logs = labels.log_labels(sampler.confusion(values))
+        joint = log_prevalence + sum(log_mixed(*one) for one in zip(logs, given_class, strict=True))
+        found[by] = values, logs, joint
+        largest = joint.max(0)
+        return float((np.log(np.exp(joint - largest).sum(0)) + largest).sum())
+
+    def log_density(by: Float[np.ndarray, " one"]) -> Float[np.ndarray, " one"]:
+        moved, of_values = sampler.shift(values, float(by[0]))
+        return np.array([of_values + at(float(by[0]), moved) if np.isfinite(of_values) else -np.inf])
+
+    if sampler.shift is None:
+        at(0.0, values)
+        return found[0.0]
+    return found[float(slice_draw(np.zeros(1), _WIDTH, log_density, random)[0])]
+
+
+def _exchanged(
+    looks: Looks, weights: Weights, logs: Float[np.ndarray, "look case"], random: np.random.Generator
+) -> Weights:
+    """Redraw how much less common unclear cases of some kinds are than clear ones of a class, with looks summed out.
+
+    A clear case and one that nearly is look alike, so their numbers would change slowly if looks were given.
+    """
+    weights, prior = weights.copy(), looks.prior
+    of_kind = looks.of_kind.astype(np.float32) @ np.exp(logs - logs.max(0))
+    total = weights[0] @ of_kind
+    k = looks.shares.shape[1]
+    which = np.argwhere((looks.of_kind @ looks.shares)[k:] > 1 / 3)
+    for unclear, clear in random.permutation(which)[:_EXCHANGES]:
+        pair = np.array([clear, k + unclear])
+        both = weights[0, pair].sum()
+        rest = total - weights[0, pair] @ of_kind[pair]
+
+        def log_density(x: Float[np.ndarray, " one"], pair=pair, both=both, rest=rest) -> Float[np.ndarray, " one"]:
+            share = np.clip(1 / (1 + np.exp(-x[0])), 1e-12, 1 - 1e-12)
+            shares = np.array([share, 1 - share])
+            of_cases = np.log(np.maximum(rest + both * shares @ of_kind[pair], 1e-30), dtype=np.float64).sum()
+            return np.array([of_cases + (prior[pair] * np.log(shares)).sum()])
+
+        share = np.clip(weights[0, clear] / both, 1e-12, 1 - 1e-12)
+        x = slice_draw(np.log([share / (1 - share)]), 2.0, log_density, random)[0]
+        share = 1 / (1 + np.exp(-x))
+        weights[0, pair] = both * share, both * (1 - share)
+        total = rest + weights[0, pair] @ of_kind[pair]
+    return weights
+
+
+def _draw_weights(
+    labels: LabelledCases,
+    weights: Weights,
+    kinds: Float[np.ndarray, "group kind"],
+    truth: Int[np.ndarray, " class"],
+    random: np.random.Generator,
+) -> Weights:
+    r"""Draw how common each kind of look is, given the looks of cases and their true classes.
+
+    The probability of a look given the class, :math:`\gamma_p \lambda_{pk} / \sum_q \gamma_q \lambda_{qk}`, does not
+    depend on the scale of :math:`\gamma`, which therefore are independent gamma variables. Given a gamma variable for
+    each class, in place of its denominator, they are so again.
+    """
+    looks = labels.looks
+    assert looks is not None
+    of_class = looks.of_kind @ looks.shares
+    total = random.standard_gamma(looks.prior.sum(), (len(weights), 1))
+    rates = random.standard_gamma(np.maximum(truth, _SMALLEST)) / np.maximum(total * (weights @ of_class), _SMALLEST)
+    gammas = random.standard_gamma(looks.prior + kinds) / (1 + rates @ of_class.T)
+    gammas = np.maximum(gammas, _SMALLEST)
+    return gammas / gammas.sum(1, keepdims=True)
+
+
+def accuracies(
+    sampler: "TrueClass", labels: LabelledCases, values: Mapping[str, Any]
+) -> Float[np.ndarray, " annotator"]:
+    """How often each annotator names the true class, in cases of such looks."""
+    looks = labels.looks
+    assert looks is not None
+    given_class = looks.given_class(values["looks"])[labels.group_of_annotator]
+    right = np.einsum("rpk,rpk->rk", looks.seen(sampler.confusion(values)), given_class)
+    return right @ values["prevalence"]
+
+
+def near_vote(labels: LabelledCases, random: np.random.Generator) -> Int[np.ndarray, " case"]:
+    """Class that most labels of each case name; ties are broken at random."""
+    return (labels.votes + 0.5 * random.random(labels.votes.shape)).argmax(1)
+
+
+def categorical(weights: Float[np.ndarray, "class row"], random: np.random.Generator) -> Int[np.ndarray, " row"]:
+    """Draw a class of each row."""
+    total = weights.cumsum(0)
+    drawn = (total <= random.random(weights.shape[1]) * total[-1]).sum(0)
+    return np.minimum(drawn, len(weights) - 1)
