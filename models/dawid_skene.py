@@ -97,9 +97,10 @@ def draw_prevalence(
     how probable classes are, unless there are predictions or several groups of annotators.
     """
     looks, alone = None, labels.n_groups == 1 and labels.log_scores is None
-    if labels.looks is not None:
-        shape = jnp.broadcast_to(labels.looks.prior, (labels.n_groups, len(labels.looks.of_kind)))
-        looks = numpyro.sample("looks", dist.Dirichlet(shape).to_event(1))
+    if labels.looks is not None and labels.n_groups == 1:
+        looks = numpyro.sample("looks", dist.Dirichlet(labels.looks.prior[None]).to_event(1))
+    elif labels.looks is not None:
+        looks = numpyro.deterministic("looks", jnp.stack([of_group(labels, g) for g in range(labels.n_groups)]))
     if labels.log_scores is not None and labels.log_prevalence is not None:
         sizes = len(labels.log_scores), labels.n_classes
         coefficients = numpyro.sample("coefficients", dist.Normal(*prior_moments(*sizes)).to_event(1))
@@ -110,6 +111,15 @@ def draw_prevalence(
     else:
         prevalence = numpyro.sample("prevalence", dist.Dirichlet(jnp.ones(labels.n_classes)))
     return prevalence, prevalence, looks
+
+
+def of_group(labels: LabelledCases, group: int) -> Float[Array, "class kind"]:
+    """Sample how common each kind of look is to a group of annotators, given the true class."""
+    assert labels.looks is not None
+    prior = labels.looks.prior_by_class(labels.together[group])
+    kinds = np.nonzero(prior)[1].reshape(len(prior), -1)  # as many of each class
+    shares = numpyro.sample(f"looks of group {group}", dist.Dirichlet(np.take_along_axis(prior, kinds, 1)).to_event(1))
+    return jnp.zeros(prior.shape).at[np.arange(len(prior))[:, None], kinds].set(shares)
 
 
 def sum_out_truth(

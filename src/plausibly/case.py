@@ -258,10 +258,33 @@ class Looks:
         """Return the share of cases of each class, if kinds are so common."""
         return weights @ (self.of_kind @ self.shares)
 
-    def given_class(self, weights: Float[ArrayLike, "*group kind"]) -> Float[ArrayLike, "*group look class"]:
-        """Return the probability of each look given the class, if kinds are so common."""
+    def given_class(self, weights: Float[ArrayLike, "group *class kind"]) -> Float[ArrayLike, "group look class"]:
+        """Return the probability of each look given the true class, if kinds are so common, to each group.
+
+        Where kinds have weights by class, a group may take cases for another class altogether.
+        """
+        if weights.ndim == 3:
+            return (weights[..., None] * self.grades).sum(2).transpose(0, 2, 1)
         joint = (weights @ self.of_kind)[..., None] * self.shares
         return joint / self.expected(weights)[..., None, :]
+
+    @cached_property
+    def grades(self) -> Float[np.ndarray, "class kind look"]:
+        """Probability of each look given its kind and the true class, as far as cases of that class look so."""
+        k = self.shares.shape[1]
+        weight = self.of_kind * self.shares.T[:, None, :]
+        share = weight.sum(-1, keepdims=True)
+        mixed = np.where(share > 1 / 3, weight / np.maximum(share, 1e-9), 0)
+        mixed[:, :k] = self.of_kind[:k]
+        return mixed
+
+    def prior_by_class(self, together: bool) -> Float[np.ndarray, "class kind"]:
+        """Shapes of the prior of how common kinds are given the class; those who err together take it for others."""
+        k, unclear = self.shares.shape[1], self.grades.any(-1)
+        unclear[:, :k] = False
+        prior = UNCLEAR * unclear / np.maximum(unclear.sum(1, keepdims=True), 1)
+        prior[:, :k] = np.where(np.eye(k, dtype=bool), CLEAR, UNCLEAR / (k - 1) * together)
+        return prior
 
     def seen(self, confusion: Float[ArrayLike, "*draw annotator class named"]) -> Float[ArrayLike, "*draw annotator look named"]:
         """Return the probability that an annotator names a class, given the look of the case."""
@@ -295,7 +318,7 @@ class LabelledCases:
     log_prevalence: Float[np.ndarray, " class"] | None = None  #: with scores, of the share of each class in all labels
     looks: Looks | None = None  #: what cases may look like, if they differ in difficulty
     group: Int[np.ndarray, " annotator"] | None = None  #: whose annotators see the same look of a case; None for one
-    n_groups: int = 1  #: number of such groups
+    together: tuple[bool, ...] = (True,)  #: of each group, whether its annotators may all take a case for another class
 
     @classmethod
     def of(cls, annotations: Annotations, *, alike: bool = False) -> "LabelledCases":
@@ -330,6 +353,11 @@ class LabelledCases:
         size = self.n_cases * self.n_classes
         votes = np.bincount(self.case * np.int64(self.n_classes) + self.label, minlength=size)
         return votes.reshape(self.n_cases, self.n_classes)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of annotators who see the same look of a case."""
+        return len(self.together)
 
     @property
     def group_of_annotator(self) -> Int[np.ndarray, " annotator"]:
@@ -375,7 +403,7 @@ class LabelledCases:
         self,
         prevalence: Float[np.ndarray, "*case class"],
         confusion: Float[np.ndarray, "annotator class named"],
-        looks: Float[np.ndarray, "group kind"] | None = None,
+        looks: Float[np.ndarray, "group *class kind"] | None = None,
     ) -> Float[np.ndarray, "case class"]:
         r"""Compute the joint log probability of each true class and the labels of the case.
 

@@ -16,9 +16,10 @@ from plausibly.annotations import read_metadata
 from plausibly.annotations.io.files import naming
 from plausibly.annotations.io.table_files import header_of, read_columns
 from plausibly.annotations.matching import by_name
-from plausibly.errors import ArgumentError, show
+from plausibly.errors import ArgumentError, show, suggest
 
 TIMES = " × "  #: between the parts of an intersection
+OTHERS = "(others)"  #: annotators of no group that was named
 MOST = 500  #: groups, of each of which there are draws of every metric
 _LEAST = 1e-20  # of the greatest weight: sums in single precision must neither vanish nor overflow
 
@@ -106,6 +107,50 @@ class Groups:
     def positive(self, sides: Float[np.ndarray, "case side"]) -> dict[str, Any]:
         """Coordinate of how many cases are positive, by the labels of each of two sides; of more, there is none."""
         return {"group_n_positive": ("group", self.member @ sides[:, 1])} if sides.shape[1] == 2 else {}
+
+
+def read_annotator_groups(groups: Any, annotators: np.ndarray) -> dict[str, str]:
+    """Read which annotators belong together: a mapping from group to annotators or the reverse, or the path of a table.
+
+    A table has the columns annotator and group. Annotators of no group are the group "(others)".
+
+    Raises
+    ------
+    ArgumentError
+        If it is none of these, or names somebody who has not annotated, or twice.
+
+    Examples
+    --------
+    >>> read_annotator_groups({"models": ["gpt", "llama"]}, np.array(["ann", "gpt", "llama"]))
+    {'ann': '(others)', 'gpt': 'models', 'llama': 'models'}
+    """
+    if isinstance(groups, str | PathLike):
+        with naming(groups):
+            columns = read_columns(Path(groups), ("annotator", "group"))
+        missing = {"annotator", "group"} - columns.keys()
+        if missing:
+            raise ArgumentError(f"annotator_groups must have a column {missing.pop()!r}, but {groups} has none: add it.")
+        pairs = list(zip(*(columns[name].to_pylist() for name in ("annotator", "group")), strict=True))
+    elif isinstance(groups, Mapping) and groups:
+        pairs = []
+        for key, value in groups.items():
+            several = isinstance(value, Iterable) and not isinstance(value, str)
+            pairs += [(one, key) for one in value] if several else [(key, value)]
+    else:
+        raise ArgumentError(
+            f"annotator_groups must be a mapping from groups to annotators, but {show(groups)} was given: write "
+            "{'models': ['gpt', 'llama']}."
+        )
+    found: dict[str, str] = {}
+    for annotator, group in pairs:
+        name = str(annotator)
+        if name not in annotators:
+            raise ArgumentError(
+                f"annotator_groups names {name!r}, who gave no annotation: {suggest(name, annotators, 'leave it out')}."
+            )
+        if found.setdefault(name, str(group)) != str(group):
+            raise ArgumentError(f"annotator_groups has {name!r} in {found[name]!r} and in {str(group)!r}: choose one.")
+    return {str(name): found.get(str(name), OTHERS) for name in annotators}
 
 
 def read_groups(by: Any, cases: np.ndarray, *, intersections: bool = False) -> Groups:

@@ -12,6 +12,7 @@ from plausibly.annotations import Annotations, Scores
 from plausibly.annotations.by_case import check_annotated
 from plausibly.annotations.scores import GREATEST, check_threshold
 from plausibly.errors import AnnotationError, ArgumentError, check_whole, show
+from plausibly.groups import read_annotator_groups
 from plausibly.families import Facts, Family, Settled
 from plausibly.inference import check_repeats
 from plausibly.model import Model
@@ -43,6 +44,7 @@ def settle(
     family = family_of(known)
     says, class_prior, evidence = family.says(known), given.get("class_prior"), None
     predictions, prior_kappa = (given.pop(name, None) for name in ("predictions", "prior_kappa"))
+    annotator_groups = given.pop("annotator_groups", None)
     prior: ClassPrior | None = class_prior if hasattr(class_prior, "lay_out") else None
     predictions = None if predictions is None else named_predictions(predictions)
     if prior is not None and not says.takes_prior:
@@ -70,6 +72,18 @@ def settle(
                 "leave it out, or write class_prior='learned' or 'predictions'."
             )
         arguments["prior_kappa"] = _positive("prior_kappa", prior_kappa, False)
+    if annotator_groups is not None:
+        if not (says.named and "difficulty" in arguments and isinstance(annotations, Annotations)):
+            raise ArgumentError(
+                f"annotator_groups are of annotators who may err together in a case, but {known.name} does not tell "
+                "annotators' errors from what is true: take the model 'dawid-skene' or 'one-coin', or leave it out."
+            )
+        if arguments["difficulty"] == "same":
+            raise ArgumentError(
+                "annotator_groups err together where cases are difficult, but difficulty='same' was given: leave one "
+                "of the two out."
+            )
+        arguments["annotator_groups"] = read_annotator_groups(annotator_groups, annotations.annotators)
     if known.of_scores and arguments["threshold"] is None:
         raise ArgumentError(
             f"{known.name} needs a threshold that separates two classes, but none was given: write for example "

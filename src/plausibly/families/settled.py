@@ -1,7 +1,7 @@
 """The protocol of a family of models, draws of what all cases share, and a model with its arguments."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -121,13 +121,16 @@ class SharedDraws:
         progress: Progress,
         n_diverging: int | None = None,
         titles: Mapping[str, str] | None = None,
+        unjudged: Collection[str] = (),
     ) -> "SharedDraws":
         """Diagnose draws; of the confusion matrices of single annotators, the diagonals.
 
-        ``titles`` are other names of sites, for the names of their quantities.
+        ``titles`` are other names of sites, for the names of their quantities; those ``unjudged`` are not diagnosed.
         """
         quantities, columns, annotator = [], [], []
         for site, own in dims.items():
+            if site in unjudged:
+                continue
             draws, title = values[site], (titles or {}).get(site, site)
             if len(own) == 3:
                 draws = np.diagonal(draws, axis1=-2, axis2=-1)
@@ -218,7 +221,8 @@ class Settled:
         """Attributes of the posterior."""
         model, arguments, says = self.model, self.arguments, self.says
         described: dict[str, Any] = {"model": model.name, "engine": self.engine, "seed": self.seed}
-        described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
+        skipped = "concentration", "prior", "annotator_groups"  # arrays, or in the text of all arguments below
+        described |= {key: value for key, value in arguments.items() if key not in skipped}
         described |= {"assumes": says.assumes} if says.assumes else {}
         described |= {"class_shifts": self.class_shifts} if self.class_shifts else {}
         if self.prior is not None or says.shares:

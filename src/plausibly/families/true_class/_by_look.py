@@ -24,7 +24,7 @@ _WIDTH = 0.3  # of the interval in which log odds move together
 _EXCHANGES = 8  # between kinds of clear and unclear cases in a sweep
 _SMALLEST = 1e-290
 
-Weights = Float[np.ndarray, "group kind"]
+Weights = Float[np.ndarray, "group *class kind"]
 
 
 def sweeps_by_look(
@@ -38,9 +38,11 @@ def sweeps_by_look(
     truth = near_vote(labels, random)
     seen, pair = truth[labels.case], labels.annotator * k + labels.label
     values = sampler.start(labels.count_seen(seen), random)
-    kinds = np.broadcast_to(looks.prior, (labels.n_groups, len(looks.of_kind))).copy()
-    kinds[:, :k] += np.bincount(truth, minlength=k)
-    weights = kinds / kinds.sum(1, keepdims=True)
+    prior = looks.prior[None] if labels.n_groups == 1 else np.stack(list(map(looks.prior_by_class, labels.together)))
+    kinds = prior.copy()
+    if labels.n_groups == 1:
+        kinds[0, :k] += np.bincount(truth, minlength=k)
+    weights = kinds / kinds.sum(-1, keepdims=True)
     for number in count():
         values = sampler.move(values, labels.count_seen(seen), np.bincount(truth, minlength=k), random)
         prevalence = values["prevalence"]
@@ -69,14 +71,15 @@ def sweeps_by_look(
         named = sampler.confusion(values).transpose(1, 0, 2).reshape(k, -1)
         for group, (of_look, given) in enumerate(zip(logs, given_class, strict=True)):
             look = categorical(np.exp(of_look - of_look.max(0)) * np.take(given, truth, axis=1), random)
-            kinds[group] = np.bincount(looks.kind[look], minlength=kinds.shape[1])
+            of_case = looks.kind[look]
+            np.add.at(kinds[group], (truth, of_case) if weights.ndim == 3 else of_case, 1)
             own = slice(None) if labels.n_groups == 1 else labels.group_of_label == group
             by_label = np.take(looks.shares.T, look[labels.case[own]], axis=1) * np.take(named, pair[own], axis=1)
             seen[own] = categorical(by_label, random)
-        if alone:
-            weights = dirichlet(looks.prior + kinds, random)
+        if coefficients is not None and labels.n_groups == 1:
+            weights = _draw_with_predictions(looks, weights, kinds[0], np.bincount(truth, minlength=k), random)
         else:
-            weights = _draw_weights(labels, weights, kinds, np.bincount(truth, minlength=k), random)
+            weights = np.where(prior > 0, dirichlet(prior + kinds, random), 0)
 
 
 def _shifted(
@@ -141,27 +144,24 @@ def _exchanged(
     return weights
 
 
-def _draw_weights(
-    labels: LabelledCases,
+def _draw_with_predictions(
+    looks: Looks,
     weights: Weights,
-    kinds: Float[np.ndarray, "group kind"],
+    kinds: Float[np.ndarray, " kind"],
     truth: Int[np.ndarray, " class"],
     random: np.random.Generator,
 ) -> Weights:
-    r"""Draw how common each kind of look is, given the looks of cases and their true classes.
+    r"""Draw how common each kind of look is, given the looks of cases and their true classes, which predictions tell.
 
     The probability of a look given the class, :math:`\gamma_p \lambda_{pk} / \sum_q \gamma_q \lambda_{qk}`, does not
     depend on the scale of :math:`\gamma`, which therefore are independent gamma variables. Given a gamma variable for
     each class, in place of its denominator, they are so again.
     """
-    looks = labels.looks
-    assert looks is not None
     of_class = looks.of_kind @ looks.shares
-    total = random.standard_gamma(looks.prior.sum(), (len(weights), 1))
-    rates = random.standard_gamma(np.maximum(truth, _SMALLEST)) / np.maximum(total * (weights @ of_class), _SMALLEST)
-    gammas = random.standard_gamma(looks.prior + kinds) / (1 + rates @ of_class.T)
-    gammas = np.maximum(gammas, _SMALLEST)
-    return gammas / gammas.sum(1, keepdims=True)
+    total = random.standard_gamma(looks.prior.sum())
+    rates = random.standard_gamma(np.maximum(truth, _SMALLEST)) / np.maximum(total * (weights[0] @ of_class), _SMALLEST)
+    gammas = np.maximum(random.standard_gamma(looks.prior + kinds) / (1 + of_class @ rates), _SMALLEST)
+    return gammas[None] / gammas.sum()
 
 
 def accuracies(

@@ -1,6 +1,7 @@
 """The family of models of one true class."""
 
 import json
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,17 +16,20 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.case import LabelledCases, Looks
 from plausibly.cluster import map_on
 from plausibly.diagnostics import convergence
-from plausibly.errors import AnnotationError
+from plausibly.errors import AnnotationError, PlausiblyWarning
 from plausibly.families.settled import Facts, Settled, SharedDraws
 from plausibly.families.true_class._leave_out import predict_left_out
 from plausibly.families.true_class._sampler import (
     DIVERGING,
+    LOOKS,
     Chain,
     class_probabilities,
     sample_by_nuts,
     sample_chain,
     sites_of,
 )
+from plausibly.families.true_class._shared_errors import agreements, sentence
+from plausibly.groups import OTHERS
 from plausibly.model import Model
 from plausibly.posterior import ONE_TRUE_CLASS, build_posterior
 from plausibly.regression import names as coefficient_names
@@ -108,7 +112,7 @@ class TrueClass:
         """Return the family where cases differ in difficulty, ``"by-case"``, or do not."""
         if difficulty != "by-case":
             return self
-        sites = dict(self.sites) | self.by_case.get("sites", {}) | {"looks": ("annotator_group", "look")}
+        sites = dict(self.sites) | self.by_case.get("sites", {})
         return replace(self, **(dict(self.by_case) | {"sites": sites, "by_case": {}}))
 
     def layout(self, annotations: Annotations, settled: Settled) -> Slots:
@@ -134,6 +138,10 @@ class TrueClass:
         with Progress(progress) as bars:
             shared = sample_shared(family, labels, names, settled, progress=bars, scheduler=scheduler, keeper=store)
         shared = replace(shared, constants={"log_prevalence": labels.log_prevalence})
+        if self.named and labels.n_groups == 1:
+            said = sentence(agreements(family, labels, shared.values), names["annotator"])
+            if said:
+                warnings.warn(said, PlausiblyWarning, stacklevel=2)
         return replace(settled, shared=shared, quantities=len(slots))
 
     def draw(self, annotations: Annotations, settled: Settled, *, progress: bool, point: str = "now") -> Posterior:
@@ -194,6 +202,9 @@ def labels_of(family: TrueClass, annotations: Annotations, settled: Settled) -> 
     labels, evidence = LabelledCases.of(annotations, alike=not family.named), settled.evidence
     if settled.arguments["difficulty"] == "by-case":
         labels = replace(labels, looks=Looks.of(labels.n_classes))
+    if (groups := settled.arguments.get("annotator_groups")) is not None:
+        names, of_annotator = np.unique(list(groups.values()), return_inverse=True)
+        labels = replace(labels, group=of_annotator, together=tuple(name != OTHERS for name in names.tolist()))
     if evidence is None:
         return labels
     log_prevalence = None if settled.shared is None else settled.shared.constants["log_prevalence"]
@@ -205,7 +216,9 @@ def names_of(annotations: Annotations, settled: Settled) -> dict[str, np.ndarray
     classes, evidence = annotations.classes, settled.evidence
     names = {"annotator": annotations.annotators, "true_class": classes, "named_class": classes}
     if settled.arguments["difficulty"] == "by-case":
-        names |= {"annotator_group": np.array(["(all)"]), "look": np.array(Looks.of(len(classes)).names(classes.tolist()))}
+        groups = settled.arguments.get("annotator_groups", {"": "(all)"})
+        names |= {"annotator_group": np.unique(list(groups.values()))}
+        names |= {"look": np.array(Looks.of(len(classes)).names(classes.tolist()))}
     return names | ({} if evidence is None else {"coefficient": coefficient_names(evidence.classifiers, classes)})
 
 
@@ -251,7 +264,8 @@ def sample_shared(
     found = [made[number] for number in range(chains)]
     values = {name: np.stack([chain[name] for chain in found]) for name in dims}
     n_diverging = sum(int(chain[DIVERGING].sum()) for chain in found) if DIVERGING in found[0] else None
-    return SharedDraws.of(values, dims, names, progress=progress, n_diverging=n_diverging)
+    # Some kinds of looks are so rare that their numbers hardly mix, and matter as little.
+    return SharedDraws.of(values, dims, names, progress=progress, n_diverging=n_diverging, unjudged=(LOOKS,))
 
 
 def _one_chain(number: int, family: TrueClass, labels: LabelledCases, settings: Mapping[str, int]) -> Chain:

@@ -31,6 +31,7 @@ TARGET_ACCEPT = 0.9
 START_WARMUP = 5  # sweeps after which NUTS starts
 TUNED = 0.25, 0.6  # shares of the warm-up after which the coefficients of predictions have a new approximation
 COEFFICIENTS = "coefficients"  #: site of how predictions tell the true class, if there are any
+LOOKS = "looks"  #: site of how common each kind of look is, if cases differ in difficulty
 DIVERGING = "diverging"  #: beside the sites of a chain of NUTS: which of its trajectories diverged
 
 Chain = dict[str, Float[np.ndarray, "draw *shape"]]
@@ -67,8 +68,12 @@ def sample_chain(
 
 
 def sites_of(sampler: "TrueClass", labels: LabelledCases) -> dict[str, tuple[str, ...]]:
-    """Sites of what cases share, with the dimensions of each: those of the sampler, and coefficients of predictions."""
-    return dict(sampler.sites) | ({} if labels.log_scores is None else {COEFFICIENTS: ("coefficient",)})
+    """Sites of what cases share, with the dimensions of each: of the sampler, of looks, coefficients of predictions."""
+    sites = dict(sampler.sites)
+    if labels.looks is not None:
+        of_class = ("true_class",) if labels.n_groups > 1 else ()
+        sites[LOOKS] = ("annotator_group", *of_class, "look")
+    return sites | ({} if labels.log_scores is None else {COEFFICIENTS: ("coefficient",)})
 
 
 def _sweeps(
