@@ -21,7 +21,8 @@ LEAST = 30  #: cases that two annotators must both have labelled
 _PAIRS = 300  # those with most cases in common
 _DRAWS = 10
 _SHOWN = 6  # members of a group in a sentence
-_SURE, _MUCH = 4.0, 0.03  # standard errors, and share of cases, by which two must agree more often
+_SURE = 3.5  # eigenvalue, in roots of the number of annotators; 2 is expected by chance
+_MUCH = 0.05  # excess of agreement, of what it lacks to perfect
 
 
 @dataclass(frozen=True)
@@ -78,22 +79,35 @@ def _looks_before(labels: LabelledCases, values: dict[str, np.ndarray]) -> Float
 
 
 def sentence(found: list[Agreement], names: np.ndarray) -> str:
-    """Say which annotators err together, and what to do; nothing if none do."""
-    bad = [one for one in found if one.z > _SURE and one.observed - one.expected > _MUCH]
-    if not bad:
-        return ""
-    group: list[set[int]] = []
-    for one in bad:
-        joined = [own for own in group if own & set(one.pair)]
-        group = [own for own in group if own not in joined] + [set(one.pair).union(*joined)]
-    worst, members = bad[0], [[str(names[i]) for i in sorted(own)] for own in group]
-    a, b = (str(names[i]) for i in worst.pair)
-    suggested = ", ".join(f"'group {number + 1}': {own[:_SHOWN]}" for number, own in enumerate(members[:2]))
-    return (
-        f"Annotators err together: {a!r} and {b!r} agree in {worst.observed:.0%} of {worst.n_cases} cases, "
-        f"{worst.expected:.0%} if their errors were independent"
-        + (f", and so do {len(bad) - 1} other pairs" if len(bad) > 1 else "")
-        + ". Probabilities of true classes are then too near 0 and 1: name those who share errors, as in "
-        f"annotator_groups={{{suggested}}} (--annotator-groups)."
-    )
+    """Say which annotators err together, and what to do; nothing if none do.
 
+    If all errors were independent, the excesses of pairs in standard errors would be like standard normal variables, and
+    the greatest eigenvalue of their matrix about twice the root of the number of annotators. Those who share errors
+    agree more often than that among themselves, and less often with others, which makes it greater.
+    """
+    who = np.unique([one.pair for one in found])
+    excess = np.zeros((len(who), len(who)))
+    for one in found:
+        at = tuple(np.searchsorted(who, one.pair))
+        excess[at] = excess[at[::-1]] = one.z
+    if len(who) < 3:
+        return ""
+    values, vectors = np.linalg.eigh(excess)
+    if values[-1] < _SURE * np.sqrt(len(who)):
+        return ""
+    parts = []
+    for side in (vectors[:, -1] > 0, vectors[:, -1] <= 0):
+        own = [one for one in found if set(one.pair) <= set(who[side].tolist())]
+        if own:
+            observed, expected = (np.mean([getattr(one, name) for one in own]) for name in ("observed", "expected"))
+            parts.append(((observed - expected) / (1 - expected), observed, expected, who[side]))
+    much, observed, expected, members = max(parts, key=lambda part: part[0])
+    if much < _MUCH:
+        return ""
+    some = [str(names[one]) for one in members[:_SHOWN]]
+    return (
+        f"Some annotators err together: {', '.join(map(repr, some))}{' and others' if len(members) > _SHOWN else ''} agree "
+        f"in {observed:.0%} of the cases that two of them have, {expected:.0%} if their errors were independent, and less "
+        "with others. What they share counts as if it were true: name them, as in "
+        f"annotator_groups={{'group': {some}}} (--annotator-groups)."
+    )
