@@ -376,12 +376,11 @@ model = Model(
         start=start,
         move=move,
         confusion=itemgetter("confusion"),
-        thinning=16,
+        thinning=8,
         by_case={
             "start": start_seeing,
             "move": partial(move, draw_common=lambda common, *_: common),
             "shift": shift,
-            "thinning": 8,
         },
     ),
     options=OPTIONS,

@@ -9,13 +9,16 @@ from plausibly._arviz import Posterior
 from plausibly.aggregation._variants import run_label
 from plausibly.diagnostics import diagnose, shared_convergence
 from plausibly.diagnostics.verdicts import population_verdict, verdict
-from plausibly.errors import ConvergenceWarning
+from plausibly.errors import ConvergenceWarning, PlausiblyWarning
 
 P = ParamSpec("P")
 
 
 def judged(function: Callable[P, Posterior]) -> Callable[P, Posterior]:
-    """Warn if the chains of the posterior that a function returns did not converge; see :func:`unjudged`."""
+    """Warn if chains of the posterior that a function returns did not converge, or annotators err together.
+
+    See :func:`unjudged`.
+    """
 
     @wraps(function)
     def warning(*args: P.args, **kwargs: P.kwargs) -> Posterior:
@@ -26,6 +29,8 @@ def judged(function: Callable[P, Posterior]) -> Callable[P, Posterior]:
         said += filter(None, [population_verdict(shared_convergence(posterior))])
         if said:
             warnings.warn(" ".join(said), ConvergenceWarning, stacklevel=2)
+        if "err_together" in posterior.attrs:
+            warnings.warn(posterior.attrs["err_together"], PlausiblyWarning, stacklevel=2)
         return posterior
 
     return warning

@@ -141,6 +141,8 @@ def aggregate(
         say(f"{variant.label} assumes {posterior.attrs['assumes']} in every case")
         table = annotator_accuracies(posterior).drop(columns="converged")
         say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
+        if "err_together" in posterior.attrs:
+            say(f"Warning: {posterior.attrs['err_together']}")
     if CLASS_SHIFTS in posterior.attrs and not quiet:
         say("Classes that the population prior moves most (means over the cases that name them)")
         say(largest_shifts(posterior).head(_MOST_SHIFTS).to_string(index=False, float_format="{:.3f}".format))

@@ -233,6 +233,13 @@ class ModelOptions:
             "smaller, the more experts agree. By default 2.7. With one label per case, accuracies need it."
         ),
     ] = None
+    annotator_groups: Annotated[
+        Path | None,
+        modelling(
+            help="Table with the columns annotator and group: annotators who may err together, such as language models "
+            "(dawid-skene, one-coin)."
+        ),
+    ] = None
 
 
 @dataclass

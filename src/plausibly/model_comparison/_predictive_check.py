@@ -1,7 +1,9 @@
 """Posterior predictive checks: whether a model, as fitted, would have annotators say what they said."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ from plausibly._progress import Progress
 from plausibly.aggregation import declared
 from plausibly.annotations import Annotations
 from plausibly.bootstrap import check_replicates
+from plausibly.case import Looks
 from plausibly.model_comparison._staged_replicates import StagedReplicates
 from plausibly.model_comparison._statistics import (
     DESCRIPTIONS,
@@ -209,7 +212,7 @@ def predictive_check(
             if confusion is None:
                 dense = [choice[:, slot] * shares for choice in _choices(weights[:, own], powers, who)]
             else:
-                dense = _labels(weights[:, own], confusion[:, np.minimum(who, confusion.shape[1] - 1)], random)
+                dense = confusion.labels(weights[:, own], who, random)
             if staged is None:
                 again = _replicate(said, dense, random, rankings)
             else:
@@ -279,7 +282,7 @@ def _chosen(
     at = {"chain": xr.DataArray(chain, dims="replicate"), "draw": xr.DataArray(draw, dims="replicate")}
     weights = np.asarray(variable.isel(at).transpose("replicate", "slot").values, np.float32)
     if "assumes" in posterior.attrs:
-        return weights, None, _confusion(group.isel(at))
+        return weights, None, _Confusion.of(posterior, group.isel(at))
     if "annotator_reliability" in group:
         return weights, group["annotator_reliability"].isel(at).transpose("replicate", "annotator").values, None
     if "reliability" in group:
@@ -288,26 +291,53 @@ def _chosen(
     return weights, None if power is None else np.full((replicates, 1), power), None
 
 
-def _confusion(group: xr.Dataset) -> Float[np.ndarray, "replicate annotator class named"]:
-    """Confusion of annotators; without it, wrong labels are spread evenly (:class:`plausibly.TrueClass`)."""
-    if "confusion" in group:
-        return group["confusion"].transpose("replicate", "annotator", "true_class", "named_class").values
-    if "accuracy" not in group:
-        return group["common_confusion"].transpose("replicate", "true_class", "named_class").values[:, None]
-    accuracy = group["accuracy"].transpose("replicate", "annotator").values[..., None, None]
-    k = group.sizes["true_class"]
-    return np.where(np.eye(k, dtype=bool), accuracy, (1 - accuracy) / (k - 1))
+@dataclass(frozen=True)
+class _Confusion:
+    """How annotators name classes, by replicate, where one class of a case is true."""
+
+    named: Float[np.ndarray, "replicate annotator look named"]  # given what a case looks like, or its true class
+    given_class: Float[np.ndarray, "replicate group look class"] | None = None  # of looks, if cases differ in difficulty
+    group: Int[np.ndarray, " annotator"] | None = None  # which group's look an annotator sees
+
+    @classmethod
+    def of(cls, posterior: Posterior, group: xr.Dataset) -> "_Confusion":
+        """Read it from the draws that were chosen; without a site, wrong labels are spread evenly."""
+        k = group.sizes["true_class"]
+        if "confusion" in group:
+            named = group["confusion"].transpose("replicate", "annotator", "true_class", "named_class").values
+        elif "accuracy" not in group:
+            named = group["common_confusion"].transpose("replicate", "true_class", "named_class").values[:, None]
+        else:
+            right = group["attention" if "attention" in group else "accuracy"]
+            right = right.transpose("replicate", "annotator").values[..., None, None]
+            named = np.where(np.eye(k, dtype=bool), right, (1 - right) / (k - 1))
+        if "looks" not in group:
+            return cls(named)
+        looks, weights = Looks.of(k), group["looks"]
+        dims = [dim for dim in ("replicate", "annotator_group", "true_class", "look") if dim in weights.dims]
+        given_class = np.stack([looks.given_class(one) for one in weights.transpose(*dims).values])
+        groups = json.loads(posterior.attrs["arguments"]).get("annotator_groups")
+        number = np.zeros(named.shape[1], int)
+        if groups is not None:
+            number = np.unique([groups[name] for name in group["annotator"].values.tolist()], return_inverse=True)[1]
+        return cls(looks.seen(named), given_class, number)
+
+    def labels(
+        self, probability: Float[np.ndarray, "replicate class"], who: Int[np.ndarray, " annotation"], random: Any
+    ) -> list[Float[np.ndarray, "replicate class"]]:
+        """Draw the true class of a case and its looks; return the probability of each label, by annotation."""
+        truth, replicate = _drawn(probability, random), np.arange(len(probability))
+        who = np.minimum(who, self.named.shape[1] - 1)
+        if self.given_class is None or self.group is None:
+            return [self.named[replicate, one, truth] for one in who]
+        looks = [_drawn(given[replicate, :, truth], random) for given in self.given_class.swapaxes(0, 1)]
+        return [self.named[replicate, one, looks[self.group[one]]] for one in who]
 
 
-def _labels(
-    probability: Float[np.ndarray, "replicate class"],
-    confusion: Float[np.ndarray, "replicate annotator class named"],
-    random: np.random.Generator,
-) -> list[Float[np.ndarray, "replicate class"]]:
-    """Draw the true class of a case, and return the probability of each label, by annotator."""
-    total = probability.cumsum(1)
-    truth = (total < random.random((len(total), 1)) * total[:, -1:]).sum(1)
-    return list(confusion[np.arange(len(truth)), :, truth].transpose(1, 0, 2))
+def _drawn(weights: Float[np.ndarray, "replicate class"], random: np.random.Generator) -> Int[np.ndarray, " replicate"]:
+    """Draw a class of each replicate."""
+    total = weights.cumsum(1)
+    return (total < random.random((len(total), 1)) * total[:, -1:]).sum(1)
 
 
 def _choices(

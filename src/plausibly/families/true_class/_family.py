@@ -1,7 +1,6 @@
 """The family of models of one true class."""
 
 import json
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,7 +15,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.case import LabelledCases, Looks
 from plausibly.cluster import map_on
 from plausibly.diagnostics import convergence
-from plausibly.errors import AnnotationError, PlausiblyWarning
+from plausibly.errors import AnnotationError
 from plausibly.families.settled import Facts, Settled, SharedDraws
 from plausibly.families.true_class._leave_out import predict_left_out
 from plausibly.families.true_class._sampler import (
@@ -140,8 +139,7 @@ class TrueClass:
         shared = replace(shared, constants={"log_prevalence": labels.log_prevalence})
         if self.named and labels.n_groups == 1:
             said = sentence(agreements(family, labels, shared.values), names["annotator"])
-            if said:
-                warnings.warn(said, PlausiblyWarning, stacklevel=2)
+            shared = replace(shared, constants=dict(shared.constants) | {"err_together": said})
         return replace(settled, shared=shared, quantities=len(slots))
 
     def draw(self, annotations: Annotations, settled: Settled, *, progress: bool, point: str = "now") -> Posterior:
@@ -154,6 +152,8 @@ class TrueClass:
             number = np.array([place[name] for name in annotations.annotators.tolist()])
             labels = replace(labels, annotator=number[labels.annotator], n_annotators=len(place))
         described = settled.describe()
+        if said := shared.constants.get("err_together"):
+            described["err_together"] = said
         if settled.evidence is not None:
             described["evidence"] = json.dumps(settled.evidence.describe() | {"method": settled.engine})
         family = self.where(settled.arguments["difficulty"])
