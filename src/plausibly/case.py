@@ -210,8 +210,8 @@ class ScoreSums(NamedTuple):
 class Looks:
     r"""What a case may look like: one class, two classes in some proportion, or one class and any.
 
-    To an annotator, a case of look p is of class k with probability :math:`\lambda_{pk}`, and so it is in truth. Looks of
-    a kind differ in the proportion, and are equally probable.
+    To an annotator, a case of look p is of class k with probability :math:`\lambda_{pk}`, and so it is in truth. Looks
+    of a kind differ in the proportion, and are equally probable.
 
     Examples
     --------
@@ -286,7 +286,9 @@ class Looks:
         prior[:, :k] = np.where(np.eye(k, dtype=bool), CLEAR, UNCLEAR / (k - 1) * together)
         return prior
 
-    def seen(self, confusion: Float[ArrayLike, "*draw annotator class named"]) -> Float[ArrayLike, "*draw annotator look named"]:
+    def seen(
+        self, confusion: Float[ArrayLike, "*draw annotator class named"]
+    ) -> Float[ArrayLike, "*draw annotator look named"]:
         """Return the probability that an annotator names a class, given the look of the case."""
         return self.shares @ confusion
 

@@ -127,9 +127,9 @@ def read_annotator_groups(groups: Any, annotators: np.ndarray) -> dict[str, str]
     if isinstance(groups, str | PathLike):
         with naming(groups):
             columns = read_columns(Path(groups), ("annotator", "group"))
-        missing = {"annotator", "group"} - columns.keys()
-        if missing:
-            raise ArgumentError(f"annotator_groups must have a column {missing.pop()!r}, but {groups} has none: add it.")
+        for name in ("annotator", "group"):
+            if name not in columns:
+                raise ArgumentError(f"annotator_groups must have a column {name!r}, but {groups} has none: add it.")
         pairs = list(zip(*(columns[name].to_pylist() for name in ("annotator", "group")), strict=True))
     elif isinstance(groups, Mapping) and groups:
         pairs = []

@@ -12,8 +12,8 @@ from plausibly.annotations import Annotations, Scores
 from plausibly.annotations.by_case import check_annotated
 from plausibly.annotations.scores import GREATEST, check_threshold
 from plausibly.errors import AnnotationError, ArgumentError, check_whole, show
-from plausibly.groups import read_annotator_groups
 from plausibly.families import Facts, Family, Settled
+from plausibly.groups import read_annotator_groups
 from plausibly.inference import check_repeats
 from plausibly.model import Model
 from plausibly.models import MODELS

@@ -296,7 +296,7 @@ class _Confusion:
     """How annotators name classes, by replicate, where one class of a case is true."""
 
     named: Float[np.ndarray, "replicate annotator look named"]  # given what a case looks like, or its true class
-    given_class: Float[np.ndarray, "replicate group look class"] | None = None  # of looks, if cases differ in difficulty
+    given_class: Float[np.ndarray, "replicate group look class"] | None = None  # of looks, if cases have any
     group: Int[np.ndarray, " annotator"] | None = None  # which group's look an annotator sees
 
     @classmethod

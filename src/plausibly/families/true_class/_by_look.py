@@ -1,9 +1,9 @@
 """Sweeps of the Gibbs sampler where cases differ in difficulty: what a case looks like is drawn with its true class.
 
-Given the look of a case, each label has a class that its annotator saw, and what annotators share is drawn from how often
-they named each class that they saw, as it is from true classes where cases are alike. How often annotators name what they
-see and how many cases are unclear explain the same disagreement, so one is drawn along a line with looks summed out: the
-log odds of all annotators move together, by a slice. It is what lets chains of this model mix.
+Given the look of a case, each label has a class that its annotator saw, and what annotators share is drawn from how
+often they named each class that they saw, as it is from true classes where cases are alike. The same disagreement is
+explained by annotators who do not name what they see, and by unclear cases. So the log odds of all annotators move
+together, with looks summed out, by a slice along a line; without it, chains hardly mix.
 """
 
 from collections.abc import Iterator, Mapping

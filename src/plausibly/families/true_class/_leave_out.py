@@ -73,8 +73,8 @@ def _predict(
     """Log probability of each label given those of other folds, and given all; Monte Carlo error of the former."""
     by_chain, n = shared["prevalence"].shape[:2], len(labels.case)
     width, group = int(fold.max()) + 1, labels.group_of_label
-    left, first, of_label = np.unique(labels.case.astype(np.int64) * width + fold, return_index=True, return_inverse=True)
-    case = labels.case[first]
+    left, of_label = np.unique(labels.case.astype(np.int64) * width + fold, return_inverse=True)
+    case = left // width
     given, both, whole, twice = (np.empty((*by_chain, n)) for _ in range(4))
     for at in np.ndindex(by_chain):
         values = {name: np.asarray(draws[at], float) for name, draws in shared.items()}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpyro.infer import MCMC, NUTS, init_to_value
 
 from plausibly.case import LabelledCases

@@ -81,8 +81,8 @@ def _looks_before(labels: LabelledCases, values: dict[str, np.ndarray]) -> Float
 def sentence(found: list[Agreement], names: np.ndarray) -> str:
     """Say which annotators err together, and what to do; nothing if none do.
 
-    If all errors were independent, the excesses of pairs in standard errors would be like standard normal variables, and
-    the greatest eigenvalue of their matrix about twice the root of the number of annotators. Those who share errors
+    If all errors were independent, the excesses of pairs in standard errors would be like standard normal variables,
+    and the greatest eigenvalue of their matrix about twice the root of the number of annotators. Those who share errors
     agree more often than that among themselves, and less often with others, which makes it greater.
     """
     who = np.unique([one.pair for one in found])
@@ -105,9 +105,10 @@ def sentence(found: list[Agreement], names: np.ndarray) -> str:
     if much < _MUCH:
         return ""
     some = [str(names[one]) for one in members[:_SHOWN]]
+    who_they_are = ", ".join(map(repr, some)) + (" and others" if len(members) > _SHOWN else "")
     return (
-        f"Some annotators err together: {', '.join(map(repr, some))}{' and others' if len(members) > _SHOWN else ''} agree "
-        f"in {observed:.0%} of the cases that two of them have, {expected:.0%} if their errors were independent, and less "
+        f"Some annotators err together: {who_they_are} agree in {observed:.0%} of the cases that two of them have, "
+        f"{expected:.0%} if their errors were independent, and less "
         "with others. What they share counts as if it were true: name them, as in "
         f"annotator_groups={{'group': {some}}} (--annotator-groups)."
     )
