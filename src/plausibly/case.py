@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Num
@@ -254,12 +254,12 @@ class Looks:
         k, kinds = self.shares.shape[1], len(self.of_kind)
         return np.concatenate([np.full(k, CLEAR / k), np.full(kinds - k, UNCLEAR / (kinds - k))])
 
-    def expected(self, weights: Float[ArrayLike, "*group kind"]) -> Float[ArrayLike, "*group class"]:
-        """Return the share of cases of each class, if kinds are so common."""
+    def expected(self, weights: Any) -> Any:
+        """Return the share of cases of each class, if kinds, (…, kind), are so common."""
         return weights @ (self.of_kind @ self.shares)
 
-    def given_class(self, weights: Float[ArrayLike, "group *class kind"]) -> Float[ArrayLike, "group look class"]:
-        """Return the probability of each look given the true class, if kinds are so common, to each group.
+    def given_class(self, weights: Any) -> Any:
+        """Return the probability of each look given the true class, if kinds are so common, (group, look, class).
 
         Where kinds have weights by class, a group may take cases for another class altogether.
         """
@@ -286,10 +286,8 @@ class Looks:
         prior[:, :k] = np.where(np.eye(k, dtype=bool), CLEAR, UNCLEAR / (k - 1) * together)
         return prior
 
-    def seen(
-        self, confusion: Float[ArrayLike, "*draw annotator class named"]
-    ) -> Float[ArrayLike, "*draw annotator look named"]:
-        """Return the probability that an annotator names a class, given the look of the case."""
+    def seen(self, confusion: Any) -> Any:
+        """Return the probability that an annotator names a class, given the look: (…, annotator, look, named)."""
         return self.shares @ confusion
 
 

@@ -269,7 +269,7 @@ def _chosen(
 ) -> tuple[
     Float[np.ndarray, "replicate slot"],
     Float[np.ndarray, "replicate annotator"] | None,
-    Float[np.ndarray, "replicate annotator class named"] | None,
+    "_Confusion | None",
 ]:
     """Plausibilities at draws of equal distances, and how annotators choose.
 

@@ -94,7 +94,7 @@ def _shifted(
 
     Returns the values, the log probabilities of labels by look, and the joint ones with true classes.
     """
-    found: dict[float, tuple[dict[str, Any], list[np.ndarray], np.ndarray]] = {}
+    shift, found = sampler.shift, dict[float, tuple[dict[str, Any], list[np.ndarray], np.ndarray]]()
 
     def at(by: float, values: dict[str, Any]) -> float:
         logs = labels.log_labels(sampler.confusion(values))
@@ -104,10 +104,11 @@ def _shifted(
         return float((np.log(np.exp(joint - largest).sum(0)) + largest).sum())
 
     def log_density(by: Float[np.ndarray, " one"]) -> Float[np.ndarray, " one"]:
-        moved, of_values = sampler.shift(values, float(by[0]))
+        assert shift is not None
+        moved, of_values = shift(values, float(by[0]))
         return np.array([of_values + at(float(by[0]), moved) if np.isfinite(of_values) else -np.inf])
 
-    if sampler.shift is None:
+    if shift is None:
         at(0.0, values)
         return found[0.0]
     return found[float(slice_draw(np.zeros(1), _WIDTH, log_density, random)[0])]
