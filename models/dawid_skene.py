@@ -376,7 +376,8 @@ model = Model(
         start=start,
         move=move,
         confusion=itemgetter("confusion"),
-        thinning=8,
+        thinning=12,
+        above=("concentration", "mean_attention", "attention_strength", "attention", "habit"),
         by_case={
             "start": start_seeing,
             "move": partial(move, draw_common=lambda common, *_: common),

@@ -226,6 +226,7 @@ model = Model(
         start=start,
         move=move,
         confusion=confusion,
+        above=("mean_log_odds", "spread", "share_unlike"),
         by_case={
             "sites": {"attention": ("annotator",)},
             "start": lambda counts, random: (found := start(counts, random)) | {"attention": found["accuracy"]},

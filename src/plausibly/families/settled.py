@@ -108,7 +108,7 @@ class SharedDraws:
     dims: Dims  #: of each site, after chain and draw
     names: Mapping[str, np.ndarray]  #: coordinates by dimension
     judged: xr.Dataset  #: by quantity, see :func:`plausibly.diagnostics.judge_shared`
-    annotator: Int[np.ndarray, " quantity"]  #: whose each quantity is, −1 if it is everybody's
+    annotator: Int[np.ndarray, " quantity"]  #: whose each quantity is, −1 if it is everybody's, −2 if cases need it not
     constants: Mapping[str, Any] = field(default_factory=dict)  #: what else the cases were given
 
     @classmethod
@@ -122,10 +122,12 @@ class SharedDraws:
         n_diverging: int | None = None,
         titles: Mapping[str, str] | None = None,
         unjudged: Collection[str] = (),
+        above: Collection[str] = (),
     ) -> "SharedDraws":
         """Diagnose draws; of the confusion matrices of single annotators, the diagonals.
 
         ``titles`` are other names of sites, for the names of their quantities; those ``unjudged`` are not diagnosed.
+        Cases do not depend on those ``above``, parameters of the prior of the others.
         """
         quantities, columns, annotator = [], [], []
         for site, own in dims.items():
@@ -138,7 +140,8 @@ class SharedDraws:
                 place = (*at, at[-1]) if len(own) == 3 else at
                 of = ", ".join(str(names[dim][i]) for dim, i in zip(own, place, strict=True))
                 quantities.append(f"{title} of {of}" if of else title)
-                annotator.append(at[own.index("annotator")] if "annotator" in own else -1)
+                whose = at[own.index("annotator")] if "annotator" in own else -1
+                annotator.append(-2 if site in above else whose)
             columns.append(draws.reshape(*draws.shape[:2], -1))
         judged = judge_shared(quantities, np.concatenate(columns, axis=-1), n_diverging=n_diverging, progress=progress)
         return cls(values, dims, names, judged, np.array(annotator))
@@ -150,7 +153,7 @@ class SharedDraws:
         good, own = self.judged["converged"].values, self.annotator >= 0
         of_annotator = np.ones(int(self.annotator.max(initial=0)) + 1, bool)
         np.logical_and.at(of_annotator, self.annotator[own], good[own])
-        converged = np.full(n_cases, good[~own].all())
+        converged = np.full(n_cases, good[self.annotator == -1].all())
         if own.any():
             np.logical_and.at(converged, case, of_annotator[annotator])
         return converged

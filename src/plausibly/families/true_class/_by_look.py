@@ -6,7 +6,7 @@ explained by annotators who do not name what they see, and by unclear cases. So 
 together, with looks summed out, by a slice along a line; without it, chains hardly mix.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from plausibly.families.true_class._family import TrueClass
 
 _WIDTH = 0.3  # of the interval in which log odds move together
-_EXCHANGES = 8  # between kinds of clear and unclear cases in a sweep
+_EXCHANGES = 3  # between kinds of clear and unclear cases in a sweep
+_SHIFT_EVERY = 2  # sweeps
 _SMALLEST = 1e-290
 
 Weights = Float[np.ndarray, "group *class kind"]
@@ -54,7 +55,8 @@ def sweeps_by_look(
         values |= {"prevalence": prevalence if prevalence.ndim == 1 else prevalence.mean(0), "looks": weights}
         given_class = looks.given_class(weights).astype(np.float32)
         log_prevalence = np.log(np.maximum(prevalence, _SMALLEST)).reshape(-1, k).T
-        values, logs, joint = _shifted(sampler, labels, values, log_prevalence, given_class, random)
+        shift = None if number % _SHIFT_EVERY else sampler.shift
+        values, logs, joint = _shifted(sampler, shift, labels, values, log_prevalence, given_class, random)
         if alone:
             weights = _exchanged(looks, weights, logs[0], random)
             given_class, prevalence = looks.given_class(weights).astype(np.float32), looks.expected(weights)[0]
@@ -84,17 +86,18 @@ def sweeps_by_look(
 
 def _shifted(
     sampler: "TrueClass",
+    shift: Callable[..., tuple[dict[str, Any], float]] | None,
     labels: LabelledCases,
     values: dict[str, Any],
     log_prevalence: Float[np.ndarray, "class #case"],
     given_class: Float[np.ndarray, "group look class"],
     random: np.random.Generator,
 ) -> tuple[dict[str, Any], list[np.ndarray], Float[np.ndarray, "class case"]]:
-    """Move the log odds of all annotators together, with true classes and looks summed out.
+    """Move the log odds of all annotators together, with true classes and looks summed out, by ``shift`` if it is given.
 
     Returns the values, the log probabilities of labels by look, and the joint ones with true classes.
     """
-    shift, found = sampler.shift, dict[float, tuple[dict[str, Any], list[np.ndarray], np.ndarray]]()
+    found: dict[float, tuple[dict[str, Any], list[np.ndarray], np.ndarray]] = {}
 
     def at(by: float, values: dict[str, Any]) -> float:
         logs = labels.log_labels(sampler.confusion(values))

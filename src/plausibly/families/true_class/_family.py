@@ -64,6 +64,8 @@ class TrueClass:
         "accuracy" by annotator, and wrong labels are spread evenly.
     thinning
         Number of sweeps per kept draw.
+    above
+        Sites above others, which cases do not depend on given these: chains are judged by the others.
     named
         Whether annotators differ. If not, labels may be anonymous, and count as those of one annotator.
     shift
@@ -79,6 +81,7 @@ class TrueClass:
     move: Callable[..., dict[str, Any]]
     confusion: Callable[..., Any]
     thinning: int = 10
+    above: tuple[str, ...] = ()
     named: bool = True
     shift: Callable[..., tuple[dict[str, Any], float]] | None = None
     by_case: Mapping[str, Any] = field(default_factory=dict)
@@ -265,7 +268,9 @@ def sample_shared(
     values = {name: np.stack([chain[name] for chain in found]) for name in dims}
     n_diverging = sum(int(chain[DIVERGING].sum()) for chain in found) if DIVERGING in found[0] else None
     # Some kinds of looks are so rare that their numbers hardly mix, and matter as little.
-    return SharedDraws.of(values, dims, names, progress=progress, n_diverging=n_diverging, unjudged=(LOOKS,))
+    return SharedDraws.of(
+        values, dims, names, progress=progress, n_diverging=n_diverging, unjudged=(LOOKS,), above=family.above
+    )
 
 
 def _one_chain(number: int, family: TrueClass, labels: LabelledCases, settings: Mapping[str, int]) -> Chain:
