@@ -33,6 +33,7 @@ class Facts:
     named: bool = False  #: whether annotators must have names
     every_class: bool = False  #: whether every class of every case has a slot
     takes_prior: bool = True  #: whether plausibilities have a Dirichlet prior, which may be learned
+    grades: bool = False  #: whether scores without a threshold are classes
 
 
 class Family(Protocol):
@@ -174,6 +175,8 @@ class Settled:
     prior: ClassPrior | None = None  #: what cases have in common, if it is given or learned
     learned: bool = False  #: whether it is learned from these cases
     evidence: Evidence | None = None  #: what classifiers say of the cases, for a prior that is learned from it
+    #: groups that cases of ratings belong to, by name: names of groups, and which of them each case is in
+    case_groups: Mapping[str, tuple[np.ndarray, Int[np.ndarray, " case"]]] | None = None
     class_shifts: str = ""  #: what the population moved most, see :func:`plausibly.priors.population.largest_shifts`
     shared: SharedDraws | None = None  #: of parameters that cases share, once they are sampled
     shapes: Any = None  #: what cases are padded to, decided from all of them
@@ -218,7 +221,8 @@ class Settled:
         """Attributes of the posterior."""
         model, arguments, says = self.model, self.arguments, self.says
         described: dict[str, Any] = {"model": model.name, "engine": self.engine, "seed": self.seed}
-        described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
+        left_out = {"concentration", "prior", *(key for key, value in arguments.items() if value is None)}
+        described |= {key: value for key, value in arguments.items() if key not in left_out}
         described |= {"assumes": says.assumes} if says.assumes else {}
         described |= {"class_shifts": self.class_shifts} if self.class_shifts else {}
         if self.prior is not None or says.shares:
