@@ -83,9 +83,9 @@ def ordinal_ratings(rated: RatedCases) -> None:
        \alpha \sim \mathrm{Normal}(0, 2^2), \quad \tau \sim \mathrm{HalfNormal}(1), \quad
        \sigma_s, \tau_g, \omega \sim \mathrm{HalfNormal}(0.5), \quad m \sim \mathrm{Normal}(\log 0.5, 1)
 
-    The latent :math:`z_{ir}` is integrated out. Its scale is that on which all ratings have mean 0 and standard deviation
-    1; cutpoints are those of :func:`ordinal_scores`. Each group of cases :math:`g` that is given as ``case_groups``,
-    such as the system or the document of a case, has effects :math:`a_g`.
+    The latent :math:`z_{ir}` is integrated out. Its scale is that on which all ratings have mean 0 and standard
+    deviation 1; cutpoints are those of :func:`ordinal_scores`. Each group of cases :math:`g` that is given as
+    ``case_groups``, such as the system or the document of a case, has effects :math:`a_g`.
 
     Parameters
     ----------
@@ -94,8 +94,8 @@ def ordinal_ratings(rated: RatedCases) -> None:
 
     Notes
     -----
-    A rater with a positive severity :math:`s_r` gives higher ratings than others. Where high is good, as with stars, she
-    is lenient; where high is bad, as with penalties, she is the strict one.
+    A rater with a positive severity :math:`s_r` gives higher ratings than others. Where high is good, as with stars,
+    she is lenient; where high is bad, as with penalties, she is the strict one.
 
     Severities are identified by cases, or groups of cases, that several raters rated. Where each case has one rater,
     only the sum of :math:`\tau^2` and :math:`\sigma_r^2` is, and their parts rest on the prior.
@@ -143,7 +143,10 @@ def log_between(lower: Float[Array, "*shape"], upper: Float[Array, "*shape"]) ->
 
 
 _CUTPOINTS = {"cutpoints": ("inferred", "midpoints")}
-_CATEGORIES = "scores as categories", "Albert & Chib (1993), Bayesian analysis of binary and polychotomous response data."
+_CATEGORIES = (
+    "scores as categories",
+    "Albert & Chib (1993), Bayesian analysis of binary and polychotomous response data.",
+)
 
 by_raters = Model(
     name="ordinal-scores",

@@ -168,8 +168,8 @@ def columns_of(by: Any, what: str = "by") -> dict[str, Any]:
     if isinstance(by, str | PathLike):
         if isinstance(by, str) and not Path(by).exists():
             raise ArgumentError(
-                f"{what} must be a table of groups, or its path, but there is no file {by!r}: read columns of metadata by "
-                "pb.read_metadata(file)[[column]]."
+                f"{what} must be a table of groups, or its path, but there is no file {by!r}: read columns of metadata "
+                "by pb.read_metadata(file)[[column]]."
             )
         with naming(by):
             header = header_of(Path(by)) if Path(by).suffix.lower() in (".csv", ".tsv", ".parquet") else ()

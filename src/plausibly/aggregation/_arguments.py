@@ -325,9 +325,11 @@ def check_held(settled: Settled, annotations: Annotations | Scores, cases: int, 
     if not settled.says.every_class:
         return
     kept = settled.arguments["draws"] * settled.arguments["chains"]
-    k = annotations.n_classes if isinstance(annotations, Annotations) else len(np.unique(annotations.score))
+    if isinstance(annotations, Annotations):
+        k, way = annotations.n_classes, "a smaller shard" if in_shards else "a Zarr folder as out="
+    else:
+        k, way = 2 if settled.arguments["threshold"] is not None else len(np.unique(annotations.score)), "a threshold"
     if cases * k * kept > _MOST:
-        way = "a smaller shard" if in_shards else "a Zarr folder as out="
         raise ArgumentError(
             f"{settled.model.name} would hold {kept:,} draws of {k:,} classes in {cases:,} cases, more than "
             f"{_MOST:,} numbers in all: ask for {way}, for fewer draws, or merge classes."

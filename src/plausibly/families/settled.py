@@ -19,6 +19,8 @@ from plausibly.inference import Program, nested_cases
 from plausibly.model import Model
 from plausibly.priors import ClassPrior, Evidence
 
+ORDERED = "ordered"  #: attribute of posteriors whose classes are ordered
+
 Values = Mapping[str, Float[np.ndarray, "chain draw *shape"]]
 Dims = Mapping[str, tuple[str, ...]]
 

@@ -61,4 +61,6 @@ class RatedCases:
             first += len(names)
         ends = np.concatenate([np.stack(pair) for pair in pairs], axis=1)
         graph = coo_array((np.ones(ends.shape[1]), tuple(ends)), shape=(first, first))
-        return np.unique(connected_components(graph, directed=False)[1][n : n + len(self.raters)], return_inverse=True)[1]
+        return np.unique(connected_components(graph, directed=False)[1][n : n + len(self.raters)], return_inverse=True)[
+            1
+        ]

@@ -20,7 +20,7 @@ from plausibly.errors import AnnotationError, PlausiblyWarning
 from plausibly.families.ratings._cases import RatedCases
 from plausibly.families.ratings._sampler import THINNING, Chain, sample_chain, sites_of, starting_point
 from plausibly.families.ratings._shares import shares_and_ratings
-from plausibly.families.settled import Facts, Settled, SharedDraws
+from plausibly.families.settled import ORDERED, Facts, Settled, SharedDraws
 from plausibly.model import Model
 from plausibly.posterior import build_posterior
 
@@ -128,7 +128,7 @@ class Ratings:
         described = settled.describe() | {"thinning": THINNING if settled.engine == "gibbs" else 1}
         described["converged"] = f"{int(diagnosed['converged'].sum())} of {scores.n_cases} cases"
         if threshold is None:
-            described["ordered"] = 1
+            described[ORDERED] = 1
         posterior = build_posterior(
             plausibility,
             labels,

@@ -3,10 +3,10 @@ r"""Draws of everything that ratings of all cases share, by data augmentation.
 Latent numbers :math:`z` of ratings are normal variables between two cutpoints. Given these, the model is a linear one
 with normal effects of raters, cases and groups of cases. In every sweep, the spreads of raters and then the latent
 numbers are drawn given the ratings; the mean of a case with a single rating is integrated out of both. Then the spread
-of cases is drawn, and then all effects together, with the means of cases integrated out; the effects of the largest group, which are independent given
-all others, are eliminated first. Then come the means of cases, and the spreads of raters and effects, each by slices
-in two parametrisations, one of which suits much data and the other little (Yu & Meng 2011, To center or not to center,
-Journal of Computational and Graphical Statistics 20).
+of cases is drawn, and then all effects together, with the means of cases integrated out; the effects of the largest
+group, which are independent given all others, are eliminated first. Then come the means of cases, and the spreads of
+raters and effects, each by slices in two parametrisations, one of which suits much data and the other little (Yu & Meng
+2011, To center or not to center, Journal of Computational and Graphical Statistics 20).
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ def sample_chain(
     chain: int,
     advance: Callable[[int], Any] = lambda number: None,
 ) -> Chain:
-    """Draws (draw, …) by site, and of the means of cases, from one chain; each is kept after :data:`THINNING` sweeps."""
+    """Draws (draw, …) by site, and of the means of cases, from one chain: one after every :data:`THINNING` sweeps."""
     state = _State(rated, np.random.default_rng([seed, chain]))
     kept: dict[str, list] = {}
     for number in range(-warmup, draws * THINNING):
@@ -98,9 +98,17 @@ class _State:
         self.log_spread = np.log(random.uniform(0.4, 0.9)) + np.zeros(n)
         self.typical, self.variation = float(self.log_spread.mean()), random.uniform(0.1, 0.4)
         self.largest = max(rated.groups, key=lambda name: len(rated.groups[name][0]), default=None)
-        incidence = np.ones(len(rated.case)), (rated.case, rated.rater)
-        self._ratings = csr_array(incidence, shape=(rated.n_cases, n))
-        self._several = np.flatnonzero(np.bincount(rated.case) > 1)
+        several = ~self.single
+        rows = np.unique(rated.case[several], return_inverse=True)[1]
+        # numbers of ratings in the order of the matrix
+        order = csr_array(
+            (np.arange(1.0, len(rows) + 1), (rows, rated.rater[several])), shape=(rows.max(initial=-1) + 1, n)
+        )
+        self._order = order.data.astype(int) - 1
+        #: of each case with several ratings, who gave them
+        self.together = csr_array(
+            (np.ones(len(rows)), (rows, rated.rater[several])), shape=(rows.max(initial=-1) + 1, n)
+        )
         self._exchanges = _EXCHANGES if self.single.any() else 1
         self._others = [name for name in rated.groups if name != self.largest]
         self._draw_effects()
@@ -156,6 +164,11 @@ class _State:
             low, high = (drawn, high) if drawn < x else (low, drawn)
         return x
 
+    def _of_several(self, values: Float[np.ndarray, " rating"]) -> csr_array:
+        """Arrange the values of ratings by case and rater, of cases with several."""
+        data = values[~self.single][self._order]
+        return csr_array((data, self.together.indices, self.together.indptr), shape=self.together.shape)
+
     def _by_case(self, weight: Float[np.ndarray, " rating"]) -> Float[np.ndarray, " case"]:
         return np.bincount(self.rated.case, weight, minlength=self.rated.n_cases)
 
@@ -168,9 +181,9 @@ class _State:
         rated, x = self.rated, self.log_spread
         error = self.z - self.severity[rated.rater] - self._expected[rated.case]
         squares = np.bincount(rated.rater, error**2, minlength=len(x))
-        alone, several = self.single, self._several
-        errors = csr_array((error, self._ratings.indices, self._ratings.indptr), shape=self._ratings.shape)[several]
-        who, n_alone = self._ratings[several], np.bincount(rated.rater[alone], minlength=len(x))
+        alone, who = self.single, self.together
+        errors = self._of_several(error)
+        n_alone = np.bincount(rated.rater[alone], minlength=len(x))
         of_alone = np.bincount(rated.rater[alone], error[alone] ** 2, minlength=len(x))
 
         def marginal(variance: float, log: Float[np.ndarray, " rater"]) -> float:
@@ -238,11 +251,13 @@ class _State:
         sizes = [len(self.effects[name]) for name in self._others]
         first = np.cumsum([1 + n, *sizes])
         precision, right = np.zeros((first[-1], first[-1])), np.zeros(first[-1])
-        scaled = self._ratings * np.exp(-2 * self.log_spread)
-        raters = (scaled * np.sqrt(variance * share)[:, None]).T
         precision[0, 0], right[0] = of_case.sum() + LOCATION**-2, (wz * share).sum()
-        by_rater = np.bincount(rated.rater, weight, minlength=n) + self.severity_spread**-2
-        precision[1 : 1 + n, 1 : 1 + n] = np.diag(by_rater) - (raters @ raters.T).toarray()
+        shrunk = variance * weight * own
+        by_rater = np.bincount(rated.rater, weight - np.where(self.single, shrunk, 0), minlength=n)
+        precision[1 : 1 + n, 1 : 1 + n] = np.diag(by_rater + self.severity_spread**-2)
+        if self.together.nnz:
+            pairs = self._of_several(np.sqrt(shrunk))
+            precision[1 : 1 + n, 1 : 1 + n] -= (pairs.T @ pairs).toarray()
         precision[0, 1 : 1 + n] = np.bincount(rated.rater, own, minlength=n)
         within = weight * (self.z - variance * (share * wz)[rated.case])
         right[1 : 1 + n] = np.bincount(rated.rater, within, minlength=n)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.special import ndtr
 
 from plausibly.families.ratings._cases import RatedCases
@@ -48,17 +48,25 @@ def expected_ratings(
     mean: Float[np.ndarray, "draw case"],
     severity: Float[np.ndarray, "draw rater"],
     spread: Float[np.ndarray, "draw rater"],
-) -> Iterator[Float[np.ndarray, " rater"]]:
-    """Expected rating of each rater over all cases, in one draw after the other; ``cuts`` are without the infinite ones."""
-    steps = np.diff(values)
+    case: Int[np.ndarray, " rating"],
+    rater: Int[np.ndarray, " rating"],
+) -> Iterator[Float[np.ndarray, "2 rater"]]:
+    """Expected rating of each rater over all cases, and over those that she rated, in one draw after the other.
+
+    ``cuts`` are without the infinite ones; ``case`` and ``rater`` are those of all ratings.
+    """
+    steps, n = np.diff(values), np.bincount(rater)[:, None]
     for own, s, sd in zip(mean, severity, spread, strict=True):
         points, left, part = _between(own)
-        weight = np.full(len(own), 1 / len(own))
-        if left is not None:
-            weight = np.bincount(left, 1 - part, len(points)) + np.bincount(left + 1, part, len(points))
-            weight /= len(own)
+        if left is None or part is None:
+            left, part = np.arange(len(own)), np.zeros(len(own))
+        size, at, first = len(points), left[case], rater * len(points)
+        weight = np.bincount(left, 1 - part, size) + np.bincount(left + 1, part, size + 1)[:size]
+        of_rater = np.bincount(first + at, 1 - part[case], len(s) * size)
+        of_rater += np.bincount(first + at + 1, part[case], len(s) * size + 1)[:-1]
         z = (points[:, None] + s)[..., None] - cuts
-        yield values[0] + (weight @ ndtr(z / sd[:, None]).reshape(len(points), -1)).reshape(len(s), -1) @ steps
+        found = values[0] + ndtr(z / sd[:, None]) @ steps
+        yield np.stack([weight @ found / len(own), (of_rater.reshape(len(s), size) / n * found.T).sum(1)])
 
 
 def _between(mean: Float[np.ndarray, " case"]) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
