@@ -4,9 +4,9 @@ Every program is called as ``program(case, **arguments)`` with a :class:`plausib
 :class:`plausibly.case.ScoredCase` if the model takes scores, and has a site "plausibility" of shape (slot,). To add a
 model, write a file like the others that ends with a :class:`plausibly.Model`, and add this to :data:`MODELS`. Programs
 of models with one true class per case, such as :func:`dawid_skene`, describe all cases at once: they are called with a
-:class:`plausibly.case.LabelledCases`; so does :func:`ordinal_ratings`, of ratings by raters who differ. Two programs for all cases have no declaration: :func:`rasch`, which
-:func:`plausibly.agreement.weighted_reliability` samples, and :func:`tempered_plackett_luce`, which
-:func:`plausibly.infer_reliability` samples.
+:class:`plausibly.case.LabelledCases`; so does :func:`ordinal_ratings`, of ratings by raters who differ. Two programs
+for all cases have no declaration: :func:`rasch`, which :func:`plausibly.agreement.weighted_reliability` samples, and
+:func:`tempered_plackett_luce`, which :func:`plausibly.infer_reliability` samples.
 """
 
 import sys
