@@ -97,7 +97,9 @@ def ordinal_ratings(rated: RatedCases) -> None:
     A rater with a positive severity :math:`s_r` gives higher ratings than others. Where high is good, as with stars,
     she is lenient; where high is bad, as with penalties, she is the strict one.
 
-    Severities are identified by cases, or groups of cases, that several raters rated. Where each case has one rater,
+    Severities are identified by cases, or groups of cases, that several raters rated. Between raters who share neither,
+    even by way of others, they rest on the assumption that their cases are alike, since all cases have one distribution:
+    a warning names the parts into which raters fall. Where each case has one rater,
     only the sum of :math:`\tau^2` and :math:`\sigma_r^2` is, and their parts rest on the prior.
 
     The plausibility of a class is the share of raters like these who would give such a rating, with severity and spread
@@ -124,8 +126,9 @@ def ordinal_ratings(rated: RatedCases) -> None:
         mean = mean + numpyro.deterministic(f"{name}_effect", of_group * raw)[code]
     with numpyro.plate("cases", rated.n_cases):
         mean = numpyro.deterministic("latent_mean", mean + case_spread * numpyro.sample("case", standard))
+    lower, upper = (jnp.clip(end, -FAR, FAR) for end in (rated.lower, rated.upper))  # infinite ones have no gradient
     at, sd = mean[rated.case] + severity[rated.rater], spread[rated.rater]
-    numpyro.factor("ratings", log_between((rated.lower - at) / sd, (rated.upper - at) / sd).sum())
+    numpyro.factor("ratings", log_between((lower - at) / sd, (upper - at) / sd).sum())
 
 
 def log_between(lower: Float[Array, "*shape"], upper: Float[Array, "*shape"]) -> Float[Array, "*shape"]:

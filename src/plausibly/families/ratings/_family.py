@@ -171,8 +171,9 @@ def _warn_of_parts(rated: RatedCases) -> None:
         each = [f"{some(rated.raters[part == number].tolist())}" for number in range(int(part.max()) + 1)]
         warnings.warn(
             f"raters fall into {len(each)} parts that share no case and no group of cases: {'; '.join(each[:5])}"
-            f"{'; …' if len(each) > 5 else ''}. Between parts, severities rest on the prior alone: let raters of "
-            "different parts rate some cases in common, or name groups of cases (case_groups, --case-groups).",
+            f"{'; …' if len(each) > 5 else ''}. Between parts, severities rest on the assumption that the cases of all "
+            "parts are alike: let raters of different parts rate some cases in common, or name groups of cases "
+            "(case_groups, --case-groups).",
             PlausiblyWarning,
             stacklevel=4,
         )
