@@ -98,9 +98,13 @@ def ordinal_ratings(rated: RatedCases) -> None:
     she is lenient; where high is bad, as with penalties, she is the strict one.
 
     Severities are identified by cases, or groups of cases, that several raters rated. Between raters who share neither,
-    even by way of others, they rest on the assumption that their cases are alike, since all cases have one distribution:
-    a warning names the parts into which raters fall. Where each case has one rater,
-    only the sum of :math:`\tau^2` and :math:`\sigma_r^2` is, and their parts rest on the prior.
+    even by way of others, they rest on the assumption that their cases are alike, since all have one distribution: a
+    warning names the parts into which raters fall. Where each case has one rater, only the sums of :math:`\tau^2` and
+    :math:`\sigma_r^2` are identified, and what is whose rests on the prior.
+
+    Steps between ratings are the same for all raters. A rater who uses the scale in another way, such as many small
+    penalties and no large ones, is not described by severity and spread; compare the means of her ratings as they are
+    and under the model, see :func:`plausibly.annotators.severities`.
 
     The plausibility of a class is the share of raters like these who would give such a rating, with severity and spread
     drawn anew from their distributions. Without a ``threshold``, every value of the ratings is a class.

@@ -346,11 +346,14 @@ BREAKS = {
     "ordinal-narrow": Break(
         "latent numbers vary too little", "ordinal-scores", "ordinal", _ordinal, "draw_between", _narrowly
     ),
-    "ratings-narrow": Break(
-        "latent numbers vary too little", "raters", "ratings", _ratings, "draw_between", _narrowly
-    ),
+    "ratings-narrow": Break("latent numbers vary too little", "raters", "ratings", _ratings, "draw_between", _narrowly),
     "ratings-prior": Break(
-        "priors of standard deviations are three times too wide", "raters", "ratings", _ratings, "_half_normal", _wide_scales
+        "priors of standard deviations are three times too wide",
+        "raters",
+        "ratings",
+        _ratings,
+        "_half_normal",
+        _wide_scales,
     ),
     "ordinal-numbers": Break(
         "scores are taken for the latent numbers", "ordinal-scores", "ordinal", _ordinal, "draw_between", _middle

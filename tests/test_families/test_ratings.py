@@ -76,12 +76,12 @@ def test_gibbs_agrees_with_nuts():
 
 def test_raters_who_share_nothing_are_refused_or_told_apart():
     alone, _, _ = simulate(3, n_cases=40, n_raters=3, per_case=1)
-    with pytest.raises(AnnotationError, match="cases of her own.*case_groups"):
+    with pytest.raises(AnnotationError, match=r"cases of her own.*case_groups"):
         aggregate(pb.Annotations.from_scores(alone))
     halves = [simulate(seed, n_cases=20, n_raters=3)[0] for seed in (4, 5)]
     halves[1] = halves[1].assign(case="d" + halves[1]["case"], annotator="s" + halves[1]["annotator"])
     data = pb.Annotations.from_scores(pd.concat(halves))
-    with pytest.warns(PlausiblyWarning, match="2 parts that share no case.*sr"):
+    with pytest.warns(PlausiblyWarning, match=r"2 parts that share no case.*sr"):
         aggregate(data, draws=4, warmup=4)
     aggregate(data, draws=4, warmup=4, case_groups={"day": np.arange(40) % 2})  # they share, of which nothing is said
 
