@@ -168,13 +168,18 @@ def mean_ratings(
 
 
 def severity_sentences(table: pd.DataFrame, most: int = 3) -> list[str]:
-    """Say of the raters who differ most, of those whose interval excludes 0, by how much they do.
+    """Say by how much the raters differ who differ most, of those whose interval excludes 0; and whom it does not fit.
+
+    The model does not fit a rater if the mean of her ratings is further from that under the model than her severity is
+    uncertain.
 
     Examples
     --------
     >>> table = pd.DataFrame({"annotator": ["e2"], "severity": [-0.5], "lower": [-0.7], "upper": [-0.3]})
-    >>> severity_sentences(table)
+    >>> severity_sentences(table.assign(raw_mean=2.4, fitted_mean=2.5))
     ['e2 rates 0.5 points lower than the average rater of the same cases [0.3, 0.7].']
+    >>> severity_sentences(table.assign(raw_mean=2.0, fitted_mean=2.5))[1]
+    'The ratings of e2 have a mean of 2, and of 2.5 under the model: ... severity should not be trusted.'
     """
     clear = table.loc[(table["lower"] > 0) | (table["upper"] < 0)]
     clear = clear.sort_values("severity", key=np.abs, ascending=False, kind="stable").head(most)
@@ -184,6 +189,12 @@ def severity_sentences(table: pd.DataFrame, most: int = 3) -> list[str]:
         told.append(
             f"{name} rates {abs(value):.2g} points {'higher' if value > 0 else 'lower'} than the average rater of the "
             f"same cases [{low:.2g}, {high:.2g}]."
+        )
+    apart = (table["raw_mean"] - table["fitted_mean"]).abs() > (table["upper"] - table["lower"]) / 2
+    for name, raw, fitted in table.loc[apart, ["annotator", "raw_mean", "fitted_mean"]].head(most).to_numpy():
+        told.append(
+            f"The ratings of {name} have a mean of {raw:.3g}, and of {fitted:.3g} under the model: this rater uses the "
+            "scale in another way than the others, and the severity should not be trusted."
         )
     return told
 
