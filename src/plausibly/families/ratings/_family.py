@@ -26,7 +26,7 @@ from plausibly.posterior import build_posterior
 
 MEAN = "latent_mean"  #: of each case, a variable of posteriors
 _MOST_EFFECTS = 3000  # of raters and of all groups but the largest, which are drawn together
-_TARGET_ACCEPT = 0.9
+_TARGET_ACCEPT = 0.95
 
 
 class Ratings:
