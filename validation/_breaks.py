@@ -346,7 +346,6 @@ BREAKS = {
     "ordinal-narrow": Break(
         "latent numbers vary too little", "ordinal-scores", "ordinal", _ordinal, "draw_between", _narrowly
     ),
-    "ratings-narrow": Break("latent numbers vary too little", "raters", "ratings", _ratings, "draw_between", _narrowly),
     "ratings-prior": Break(
         "priors of standard deviations are three times too wide",
         "raters",
