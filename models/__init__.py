@@ -4,9 +4,9 @@ Every program is called as ``program(case, **arguments)`` with a :class:`plausib
 :class:`plausibly.case.ScoredCase` if the model takes scores, and has a site "plausibility" of shape (slot,). To add a
 model, write a file like the others that ends with a :class:`plausibly.Model`, and add this to :data:`MODELS`. Programs
 of models with one true class per case, such as :func:`dawid_skene`, describe all cases at once: they are called with a
-:class:`plausibly.case.LabelledCases`. Two programs for all cases have no declaration: :func:`rasch`, which
-:func:`plausibly.agreement.weighted_reliability` samples, and :func:`tempered_plackett_luce`, which
-:func:`plausibly.infer_reliability` samples.
+:class:`plausibly.case.LabelledCases`; so does :func:`ordinal_ratings`, of ratings by raters who differ. Two programs
+for all cases have no declaration: :func:`rasch`, which :func:`plausibly.agreement.weighted_reliability` samples, and
+:func:`tempered_plackett_luce`, which :func:`plausibly.infer_reliability` samples.
 """
 
 import sys
@@ -20,6 +20,7 @@ from .irn import irn as irn
 from .majority_vote import majority_vote as majority_vote
 from .normal_scores import normal_scores as normal_scores
 from .one_coin import one_coin as one_coin
+from .ordinal_scores import ordinal_ratings as ordinal_ratings
 from .ordinal_scores import ordinal_scores as ordinal_scores
 from .plackett_luce import plackett_luce as plackett_luce
 from .plackett_luce_ml import plackett_luce_ml as plackett_luce_ml

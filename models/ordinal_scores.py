@@ -7,6 +7,17 @@ from jax.scipy.special import log_ndtr, ndtr
 from jaxtyping import Array, Float
 
 from plausibly.case import ScoredCase
+from plausibly.families.ratings import (
+    LOCATION,
+    OF_CASES,
+    OF_GROUPS,
+    OF_SEVERITIES,
+    OF_SPREADS,
+    SPREAD,
+    SPREAD_SD,
+    RatedCases,
+    Ratings,
+)
 from plausibly.model import STUTZ, Model
 
 FAR = 1e4  # standard deviations, at which single precision still has a slope
@@ -42,6 +53,9 @@ def ordinal_scores(case: ScoredCase) -> None:
     whose distribution on the latent scale is standard normal; this fixes location and scale. Alternatively, they are
     the midpoints of neighbouring scores (``"midpoints"``), so that distances between scores count.
 
+    Here every case is by itself, and raters are alike (``raters="alike"``). With ``raters="differ"`` all cases are one
+    model, see :func:`ordinal_ratings`.
+
     References
     ----------
     Albert & Chib (1993), Bayesian analysis of binary and polychotomous response data, Journal of the American
@@ -58,6 +72,69 @@ def ordinal_scores(case: ScoredCase) -> None:
     numpyro.factor("scores", (case.counts * of_score).sum())
 
 
+def ordinal_ratings(rated: RatedCases) -> None:
+    r"""Ordinal model of the ratings of all cases by raters who differ in severity and spread (``raters="differ"``).
+
+    .. math::
+       z_{ir} \sim \mathrm{Normal}(\mu_i + s_r, \sigma_r^2), \quad y_{ir} = v_k \iff c_{k-1} < z_{ir} \le c_k, \\
+       \mu_i \sim \mathrm{Normal}\Bigl(\alpha + \sum_g a_{g, g(i)}, \tau^2\Bigr), \quad
+       s_r \sim \mathrm{Normal}(0, \sigma_s^2), \quad \log \sigma_r \sim \mathrm{Normal}(m, \omega^2), \quad
+       a_{gj} \sim \mathrm{Normal}(0, \tau_g^2), \\
+       \alpha \sim \mathrm{Normal}(0, 2^2), \quad \tau \sim \mathrm{HalfNormal}(1), \quad
+       \sigma_s, \tau_g, \omega \sim \mathrm{HalfNormal}(0.5), \quad m \sim \mathrm{Normal}(\log 0.5, 1)
+
+    The latent :math:`z_{ir}` is integrated out. Its scale is that on which all ratings have mean 0 and standard
+    deviation 1; cutpoints are those of :func:`ordinal_scores`. Each group of cases :math:`g` that is given as
+    ``case_groups``, such as the system or the document of a case, has effects :math:`a_g`.
+
+    Parameters
+    ----------
+    rated
+        Ratings of all cases, and groups of these.
+
+    Notes
+    -----
+    A rater with a positive severity :math:`s_r` gives higher ratings than others. Where high is good, as with stars,
+    she is lenient; where high is bad, as with penalties, she is the strict one.
+
+    Severities are identified by cases, or groups of cases, that several raters rated. Between raters who share neither,
+    even by way of others, they rest on the assumption that their cases are alike, since all have one distribution: a
+    warning names the parts into which raters fall. Where each case has one rater, only the sums of :math:`\tau^2` and
+    :math:`\sigma_r^2` are identified, and what is whose rests on the prior.
+
+    Steps between ratings are the same for all raters. A rater who uses the scale in another way, such as many small
+    penalties and no large ones, is not described by severity and spread; compare the means of her ratings as they are
+    and under the model, see :func:`plausibly.annotators.severities`.
+
+    The plausibility of a class is the share of raters like these who would give such a rating, with severity and spread
+    drawn anew from their distributions. Without a ``threshold``, every value of the ratings is a class.
+
+    References
+    ----------
+    Linacre (1989), Many-facet Rasch measurement; Samejima (1969), Estimation of latent ability using a response pattern
+    of graded scores, Psychometrika Monograph 17; Albert & Chib (1993).
+    """
+    location = numpyro.sample("location", dist.Normal(0, LOCATION))
+    case_spread = numpyro.sample("case_spread", dist.HalfNormal(OF_CASES))
+    severity_spread = numpyro.sample("severity_spread", dist.HalfNormal(OF_SEVERITIES))
+    typical = numpyro.sample("typical_spread", dist.LogNormal(SPREAD, SPREAD_SD))
+    variation = numpyro.sample("spread_of_spreads", dist.HalfNormal(OF_SPREADS))
+    standard = dist.Normal(0, 1)
+    with numpyro.plate("raters", len(rated.raters)):
+        severity = numpyro.deterministic("severity", severity_spread * numpyro.sample("rater", standard))
+        spread = numpyro.deterministic("spread", typical * jnp.exp(variation * numpyro.sample("log_spread", standard)))
+    mean = location
+    for name, (names, code) in rated.groups.items():
+        of_group = numpyro.sample(f"{name}_spread", dist.HalfNormal(OF_GROUPS))
+        raw = numpyro.sample(f"{name}_raw", standard.expand([len(names)]).to_event(1))
+        mean = mean + numpyro.deterministic(f"{name}_effect", of_group * raw)[code]
+    with numpyro.plate("cases", rated.n_cases):
+        mean = numpyro.deterministic("latent_mean", mean + case_spread * numpyro.sample("case", standard))
+    lower, upper = (jnp.clip(end, -FAR, FAR) for end in (rated.lower, rated.upper))  # infinite ones have no gradient
+    at, sd = mean[rated.case] + severity[rated.rater], spread[rated.rater]
+    numpyro.factor("ratings", log_between((lower - at) / sd, (upper - at) / sd).sum())
+
+
 def log_between(lower: Float[Array, "*shape"], upper: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """Log probability that a standard normal variable lies between two bounds, from the tail in which they are.
 
@@ -72,14 +149,28 @@ def log_between(lower: Float[Array, "*shape"], upper: Float[Array, "*shape"]) ->
     return above + jnp.log(jnp.maximum(-jnp.expm1(jnp.minimum(below - above, 0)), 1e-30))
 
 
+_CUTPOINTS = {"cutpoints": ("inferred", "midpoints")}
+_CATEGORIES = (
+    "scores as categories",
+    "Albert & Chib (1993), Bayesian analysis of binary and polychotomous response data.",
+)
+
+by_raters = Model(
+    name="ordinal-scores",
+    program=ordinal_ratings,
+    takes="scores",
+    family=Ratings(),
+    options={**_CUTPOINTS, "raters": ("differ",)},
+    categories=True,
+    citations=(_CATEGORIES, ("raters who differ", "Linacre (1989), Many-facet Rasch measurement.")),
+)
+
 model = Model(
     name="ordinal-scores",
     program=ordinal_scores,
     takes="scores",
-    options={"cutpoints": ("inferred", "midpoints")},
+    options={**_CUTPOINTS, "raters": ("alike", "differ")},
+    instead={("raters", "differ"): by_raters},
     categories=True,
-    citations=(
-        ("scores as categories", "Albert & Chib (1993), Bayesian analysis of binary and polychotomous response data."),
-        ("the normal model of scores", STUTZ),
-    ),
+    citations=(_CATEGORIES, ("the normal model of scores", STUTZ)),
 )

@@ -7,7 +7,8 @@ status 1 if one of them fails. ``--break NAME`` first breaks a sampler on purpos
   classes, see :mod:`validation._joint` for the pairs and :mod:`validation._ranks` for the statistic;
 * ``agreement``: NUTS and Gibbs on the real cases, or simulated ones where those are absent: means, probabilities of
   being the most plausible class, certainties;
-* ``reliability``, ``conformal``, ``true-class``, ``ordinal``, ``rasch``: each of these by simulation, see the modules;
+* ``reliability``, ``conformal``, ``true-class``, ``ordinal``, ``ratings``, ``rasch``: each of these by simulation,
+  see the modules;
 * ``goodness``: what ``PartialPlackettLuce.sample`` draws, counted, against ``log_prob`` and against a likelihood
   written out here.
 

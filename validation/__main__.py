@@ -25,6 +25,7 @@ from validation import (
     planning,
     population,
     rasch,
+    ratings,
     reliability,
     team,
     true_class,
@@ -45,6 +46,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "true-class": true_class.check,
     "population": population.check,
     "ordinal": ordinal.check,
+    "ratings": ratings.check,
     "annotators": annotators.check,
     "rasch": rasch.check,
     "weighted": weighted_reliability.check,
@@ -76,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             *calibration.CONDITIONS,
             *true_class.SAMPLERS,
             *population.SAMPLERS,
-            "ordinal-scores",
+            "ordinal-scores, raters",
             "rasch",
         )
     ):

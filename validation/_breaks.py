@@ -20,6 +20,7 @@ from plausibly.compute import _run
 from plausibly.conformal import _curve
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
 from plausibly.evaluation import of_labels, panel_tables, summaries
+from plausibly.families.ratings import _sampler as _ratings
 from plausibly.families.true_class import _coefficients
 from plausibly.families.true_class import _sampler as _truth_sampler
 from plausibly.inference.gibbs import _engine, _ordinal, _sweep, _tied_blocks
@@ -144,6 +145,10 @@ def _coin_prior(location):
 
 def _narrowly(draw_between):
     return lambda lower, upper, mean, sd, random: draw_between(lower, upper, mean, 0.6 * sd, random)
+
+
+def _wide_scales(half_normal):
+    return lambda log, scale: half_normal(log, 3 * scale)
 
 
 def _middle(draw_between):
@@ -340,6 +345,14 @@ BREAKS = {
     ),
     "ordinal-narrow": Break(
         "latent numbers vary too little", "ordinal-scores", "ordinal", _ordinal, "draw_between", _narrowly
+    ),
+    "ratings-prior": Break(
+        "priors of standard deviations are three times too wide",
+        "raters",
+        "ratings",
+        _ratings,
+        "_half_normal",
+        _wide_scales,
     ),
     "ordinal-numbers": Break(
         "scores are taken for the latent numbers", "ordinal-scores", "ordinal", _ordinal, "draw_between", _middle

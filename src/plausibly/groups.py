@@ -208,13 +208,13 @@ def crossed(columns: Mapping[str, Column]) -> dict[str, Column]:
     return found
 
 
-def columns_of(by: Any) -> dict[str, Any]:
-    """Return groups by column, from any form that :func:`read_groups` accepts."""
+def columns_of(by: Any, what: str = "by") -> dict[str, Any]:
+    """Return groups by column, from any form that :func:`read_groups` accepts; in errors they are called `what`."""
     if isinstance(by, str | PathLike):
         if isinstance(by, str) and not Path(by).exists():
             raise ArgumentError(
-                f"by must be a table of groups, or its path, but there is no file {by!r}: read columns of metadata by "
-                "pb.read_metadata(file)[[column]]."
+                f"{what} must be a table of groups, or its path, but there is no file {by!r}: read columns of metadata "
+                "by pb.read_metadata(file)[[column]]."
             )
         with naming(by):
             header = header_of(Path(by)) if Path(by).suffix.lower() in (".csv", ".tsv", ".parquet") else ()
@@ -234,5 +234,5 @@ def columns_of(by: Any) -> dict[str, Any]:
         nested = all(isinstance(one, Mapping | pd.Series | list | tuple | np.ndarray) for one in by.values())
         return {str(name): one for name, one in by.items()} if nested else {"group": by}
     raise ArgumentError(
-        f"by must be a table of groups by case, but {show(by)} was given: give a data frame or a mapping."
+        f"{what} must be a table of groups by case, but {show(by)} was given: give a data frame or a mapping."
     )

@@ -25,7 +25,7 @@ CARON = (
 SETTINGS = {"draws": 250, "chains": 4, "warmup": 300}  #: of the engines that draw
 
 #: options that decide on slots, their prior and cutpoints, not on the program
-LAYOUT = ("unranked", "class_prior", "shared", "difficulty", "cutpoints")
+LAYOUT = ("unranked", "class_prior", "shared", "difficulty", "cutpoints", "raters")
 
 #: options of models whose prior over classes may be learnt from other cases
 BORROWING = {
@@ -70,7 +70,7 @@ class Model:
         :class:`plausibly.case.ScoredCase` if the model takes scores. It has a site "plausibility" of shape (slot,).
     takes
         Kind of annotations: partial ``"rankings"``, ``"labels"`` (rankings that name one class each), or ``"scores"``.
-        Models of scores have two more arguments, ``threshold`` and ``prior``.
+        Models of scores have two more arguments, ``threshold`` and ``prior``, or ``case_groups`` if they have a family.
     reliability
         Default reliability :math:`\gamma`; None for a model without one.
     concentration
@@ -132,6 +132,9 @@ class Model:
         :class:`plausibly.case.LabelledCases`; its site "plausibility" has shape (case, class). Predictions may tell the
         true class if the model declares the option (``plausibly.families.true_class.OPTIONS``); its program then calls
         ``plausibly.models.dawid_skene.draw_prevalence``.
+    instead
+        Declarations that take the place of this one where an option has another value than its default, by option and
+        value. The model that takes the place has the same name, and allows the option this value only.
     categories
         Whether a model of scores treats them as categories, that is, as intervals on a latent normal scale. A Gibbs
         sampler then draws the latent values. The option ``cutpoints`` sets the ends of the intervals.
@@ -176,6 +179,7 @@ class Model:
     log_likelihood: bool = False
     joint: Callable[..., None] | None = None
     family: Any = None
+    instead: Mapping[tuple[str, Any], "Model"] = field(default_factory=dict)
     categories: bool = False
     shares: bool = True
     learns: bool = True
@@ -203,7 +207,9 @@ class Model:
     def built_in(self) -> bool:
         """Whether this is one of the package's own models."""
         module = getattr(self.program, "__module__", None) or ""
-        return module.startswith("plausibly.models.") and getattr(sys.modules.get(module), "model", None) is self
+        declared = getattr(sys.modules.get(module), "model", None)
+        known = isinstance(declared, Model) and (declared is self or self in declared.instead.values())
+        return module.startswith("plausibly.models.") and known
 
     @property
     def of_scores(self) -> bool:
@@ -229,7 +235,12 @@ class Model:
         found = {"reliability": self.reliability, "concentration": self.concentration}
         found = {name: value for name, value in found.items() if value is not None}
         found |= {name: values[0] for name, values in self.options.items()}
-        return found | (dict.fromkeys(("threshold", "prior")) if self.of_scores else {})
+        of_scores = ("threshold", "prior" if self.family is None else "case_groups")
+        return found | (dict.fromkeys(of_scores) if self.of_scores else {})
+
+    def given(self, arguments: Mapping[str, Any]) -> "Model":
+        """Return the declaration that takes the place of this one, given the values of options, or this one."""
+        return next((other for (name, value), other in self.instead.items() if arguments.get(name) == value), self)
 
     def static(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Options that the program takes."""

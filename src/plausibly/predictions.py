@@ -170,12 +170,17 @@ def with_predicted(annotations: Annotations, predictions: Mapping[str, Any]) -> 
 
 
 def line_up(
-    source: Any, annotations: Annotations, extra: str = "refuse", positive: str | None = None
+    source: Any,
+    annotations: Annotations,
+    extra: str = "refuse",
+    positive: str | None = None,
+    *,
+    ordered: bool = False,
 ) -> Float[np.ndarray, "case class"]:
     """As :func:`read_predictions`, but what is in order is not copied, nor float16 widened; it is to be read only.
 
     :class:`Logits` become probabilities. One column without the name of a class is the probability of `positive`, by
-    default the second class.
+    default the second class. Of `ordered` classes that are numbers, a number names the nearest one.
     """
     if extra not in ("refuse", "ignore"):
         raise ArgumentError(f'extra must be "refuse" or "ignore", but {extra!r} was given: choose one of the two.')
@@ -183,7 +188,7 @@ def line_up(
     source = source.source if isinstance(source, Logits) else source
     with naming(source if isinstance(source, str | os.PathLike) else "predictions"):
         matrix = _matrix(source, annotations)
-        matrix = matrix if logits else _named_by_number(matrix, annotations.classes)
+        matrix = matrix if logits else _named_by_number(matrix, annotations.classes, ordered)
         matrix = _of_two_classes(matrix, annotations.classes, positive, logits)
         values = matrix.by_class(annotations.classes, PredictionError)
         rows = _rows(matrix, annotations.cases, extra)
@@ -253,8 +258,8 @@ def of_logits(logits: Float[np.ndarray, "case class"]) -> Float[np.ndarray, "cas
     return softmax(logits.astype(np.float64), axis=1)
 
 
-def _named_by_number(matrix: Matrix, classes: np.ndarray) -> Matrix:
-    """Take one column of numbers as the names of classes, which are numbers, such as grades.
+def _named_by_number(matrix: Matrix, classes: np.ndarray, ordered: bool = False) -> Matrix:
+    """Take one column of numbers as the names of classes, which are numbers, such as grades: the nearest if `ordered`.
 
     Of two classes, numbers from 0 to 1 are probabilities unless the column has a name of :data:`NAMED`.
     """
@@ -267,6 +272,8 @@ def _named_by_number(matrix: Matrix, classes: np.ndarray) -> Matrix:
         return matrix
     if not np.isfinite(grades).all():
         return matrix
+    if ordered and not of_one:
+        value = grades[np.abs(value[:, None] - grades).argmin(axis=1)] if np.isfinite(value).all() else value
     same = np.isclose(value[:, None], grades, rtol=1e-6, atol=0)
     for row in np.flatnonzero(~same.any(axis=1))[:1]:
         if of_one:

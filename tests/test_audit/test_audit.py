@@ -298,3 +298,14 @@ def test_scores_are_audited(tmp_path):
     who = pd.read_csv(tmp_path / "who.csv").set_index("annotator")
     assert who.loc["fay", "flag"] == "copies bob"
     assert "Of 6 annotators, 1 needs a look: fay copies bob." in done.output
+
+
+def test_raters_of_another_level_are_found_by_least_squares():
+    random = np.random.default_rng(0)
+    rows = [(f"c{i}", f"r{r}", m + random.normal(0, 0.3) - (r == 2)) for i, m in enumerate(range(30)) for r in range(4)]
+    table = pd.DataFrame(rows, columns=["case", "annotator", "score"])
+    found = pb.audit(pb.Annotations.from_scores(table)).set_index("check").loc["raters of another level"]
+    assert found["examples"].startswith("'r2: -0.7")
+    # Levels of cases do not count: whoever rates the best cases alone is on no level.
+    alone = pb.audit(pb.Annotations.from_scores(table.drop_duplicates("case"))).set_index("check")
+    assert alone.loc["raters of another level", "of"] == 0

@@ -14,7 +14,7 @@ from plausibly.aggregation.inferred_reliability import check_inferable, infer_re
 from plausibly.aggregation.on_disk import as_file, as_store, fingerprint_of
 from plausibly.aggregation.registry import AnyModel
 from plausibly.annotations import Annotations, Scores
-from plausibly.annotations.usual_models import usual_model
+from plausibly.annotations.usual_models import are_ratings, usual_model
 from plausibly.errors import ArgumentError, check_whole, show
 from plausibly.families import Settled
 from plausibly.posterior import check_path, load
@@ -191,7 +191,18 @@ def aggregate(
         common mean (``"by-case"``), see :func:`plausibly.priors.population.difficulties`.
     threshold
         Score that separates the two classes: the first class is for scores up to the threshold, the second for scores
-        above it. Required for scores.
+        above it. Required for scores, unless raters differ: without a threshold, each of up to 20 values is then a
+        class.
+    raters
+        Whether the raters of ``"ordinal-scores"`` are ``"alike"`` (the default where the model is named), or
+        ``"differ"`` in severity and spread, which all cases tell together; see
+        :func:`plausibly.models.ordinal_ratings`. The latter is the default of scores of 3 to 20 values by named raters
+        if neither a model nor a threshold is given.
+    case_groups
+        Groups of cases that may have higher or lower ratings, where raters differ: a mapping from a name, such as
+        ``"system"`` or ``"document"``, to the group of each case (in the order of the cases, or a mapping from case to
+        group), or a table with a column ``case`` and a column for each, or its path. Through them, raters who share no
+        case are compared.
     prior
         Parameters :math:`(m, \kappa, a, b)` of the normal-inverse-gamma prior that all cases of scores share, see
         :class:`plausibly.case.NormalInverseGamma`. By default those that maximise the marginal likelihood of all
@@ -214,6 +225,8 @@ def aggregate(
     -----
     ConvergenceWarning
         If chains did not converge: in which cases, and what helps.
+    PlausiblyWarning
+        If raters who differ share neither cases nor groups of cases.
 
     References
     ----------
@@ -259,6 +272,8 @@ def aggregate(
     given["reliability"] = reliability
     if model is None:
         model = usual_model(annotations)
+        if given.get("threshold") is None and predictions is None and are_ratings(annotations):
+            given.setdefault("raters", "differ")
         if recommended and "threshold" not in given and isinstance(annotations, Annotations):
             given |= {"reliability": 1.0, "class_prior": "learned" if predictions is None else "predictions"}
     settled = settle(annotations, model, engine=engine, seed=seed, **given)

@@ -13,7 +13,8 @@ from plausibly.annotations.by_case import check_annotated
 from plausibly.annotations.scores import GREATEST, check_threshold
 from plausibly.errors import AnnotationError, ArgumentError, check_whole, show
 from plausibly.families import Facts, Family, Settled
-from plausibly.groups import read_annotator_groups
+from plausibly.fingerprint import data_digest
+from plausibly.groups import check_clusters, columns_of, read_annotator_groups
 from plausibly.inference import check_repeats
 from plausibly.model import Model
 from plausibly.models import MODELS
@@ -24,6 +25,10 @@ from plausibly.seed import check_seed
 
 LEARNED = "learned", "predictions"  #: priors that a NumPyro program of few parameters learns from labels
 _MOST = 250_000_000  # numbers of one kind that are held, a gigabyte
+_DIMENSIONS = (  # of posteriors, and names that ArviZ does not take
+    *("annotator", "annotation", "case", "chain", "draw", "slot", "scored_case", "class_name", "class_id", "quantity"),
+    *("cutpoint", "rating_value", "label", "variable", "column", "summary", "severity", "typical", "entry"),
+)
 GIBBS_UP_TO = 10  #: reliability up to which "auto" means Gibbs; beyond, its sweeps mix too slowly
 
 
@@ -36,8 +41,9 @@ def settle(
     annotations: Annotations | Scores, model: AnyModel, *, engine: str = "auto", seed: int = 0, **given: Any
 ) -> Settled:
     """Check everything that :func:`aggregate` checks, without computing anything."""
-    known = find_model(model, isinstance(annotations, Scores))
+    known = find_model(model, isinstance(annotations, Scores)).given(given)
     check_kind(known, annotations)
+    case_groups = _case_groups(known, given.pop("case_groups", None), annotations)
     if engine != "auto" and engine not in known.engines:
         raise ArgumentError(f"{known.name} has the engines auto, {', '.join(known.engines)}, but {engine!r} was given.")
     used = known.engines[0] if engine == "auto" else engine
@@ -57,6 +63,8 @@ def settle(
     elif predictions is not None and class_prior is None:
         given["class_prior"] = "predictions"
     arguments = _arguments(known, used, given)
+    if case_groups is not None:
+        arguments["case_groups"] = f"{', '.join(case_groups)} {data_digest(case_groups)}"
     if prior is not None:
         arguments |= prior.arguments()
         evidence = prior.evidence
@@ -84,10 +92,11 @@ def settle(
                 "of the two out."
             )
         arguments["annotator_groups"] = read_annotator_groups(annotator_groups, annotations.annotators)
-    if known.of_scores and arguments["threshold"] is None:
+    if known.of_scores and arguments["threshold"] is None and not says.grades:
         raise ArgumentError(
             f"{known.name} needs a threshold that separates two classes, but none was given: write for example "
-            "threshold=0 (--threshold 0)."
+            "threshold=0 (--threshold 0)"
+            + (", or let ratings be classes, with raters='differ' (--raters differ)." if known.instead else ".")
         )
     power, count = known.choice_power(arguments), known.count(arguments)
     if engine == "auto" and used == "nuts" and known.gibbs and power is None and count <= GIBBS_UP_TO:
@@ -111,9 +120,32 @@ def settle(
                 )
     if isinstance(annotations, Annotations):
         _check_annotations(known, says, annotations)
-    settled = Settled(known, family, used, engine == "auto", arguments, int(seed), prior, evidence=evidence)
+    found = {"evidence": evidence, "case_groups": case_groups}
+    settled = Settled(known, family, used, engine == "auto", arguments, int(seed), prior, **found)
     family.check(annotations, settled)
     return settled
+
+
+def _case_groups(model: Model, given: Any, observed: Annotations | Scores) -> dict[str, Any] | None:
+    """Read groups of cases, for models in which they have effects: names of groups by name, and that of each case."""
+    if given is None:
+        return None
+    if "case_groups" not in model.arguments:
+        raise ArgumentError(
+            f"case_groups are for ratings by raters who differ, but {model.name} was named without raters='differ': "
+            "add it (--raters differ), or leave case_groups out."
+        )
+    found = {}
+    for name, values in columns_of(given, "case_groups").items():
+        if name in _DIMENSIONS or not name.isidentifier() or name in observed.cases:
+            raise ArgumentError(
+                f"a case group is named {name!r}, but its name must be a word that posteriors do not use otherwise "
+                f"({', '.join(_DIMENSIONS)}): rename it, for example to 'group_{len(found) + 1}'."
+            )
+        names, code = np.unique(check_clusters(values, observed.cases, "case group"), return_inverse=True)
+        if len(names) > 1:  # one that all cases are in has no effect
+            found[name] = names, code
+    return found
 
 
 def _evidence(
@@ -301,13 +333,16 @@ def _check_annotations(model: Model, says: Facts, annotations: Annotations) -> N
         )
 
 
-def check_held(settled: Settled, annotations: Annotations, cases: int, in_shards: bool) -> None:
+def check_held(settled: Settled, annotations: Annotations | Scores, cases: int, in_shards: bool) -> None:
     """Refuse more plausibilities of so many cases than memory should hold, where every class has one."""
     if not settled.says.every_class:
         return
-    kept, k = settled.arguments["draws"] * settled.arguments["chains"], annotations.n_classes
+    kept = settled.arguments["draws"] * settled.arguments["chains"]
+    if isinstance(annotations, Annotations):
+        k, way = annotations.n_classes, "a smaller shard" if in_shards else "a Zarr folder as out="
+    else:
+        k, way = 2 if settled.arguments["threshold"] is not None else len(np.unique(annotations.score)), "a threshold"
     if cases * k * kept > _MOST:
-        way = "a smaller shard" if in_shards else "a Zarr folder as out="
         raise ArgumentError(
             f"{settled.model.name} would hold {kept:,} draws of {k:,} classes in {cases:,} cases, more than "
             f"{_MOST:,} numbers in all: ask for {way}, for fewer draws, or merge classes."

@@ -187,7 +187,10 @@ def plan_runs(
     """
     variants = read_variants(models)
     common = {name: value for name, value in (common or {}).items() if value is not None}
-    known = [find_model(variant.model, isinstance(observed, Scores)) for variant in variants]
+    known = [
+        find_model(variant.model, isinstance(observed, Scores)).given(common | dict(variant.arguments))
+        for variant in variants
+    ]
     for model in known:
         check_kind(model, observed)
     own = [

@@ -3,12 +3,13 @@
 import numpy as np
 
 from plausibly.annotations._container import Annotations
-from plausibly.annotations.scores import Scores
+from plausibly.annotations.scores import MOST_GRADES, Scores
 from plausibly.errors import AnnotationError
 
 OF_RANKINGS = ("plackett-luce@3", "prirn@30")
 OF_LABELS = ("dirichlet-categorical@1",)
 OF_SCORES = ("ordinal-scores", "normal-scores")  #: few distinct scores, or many
+OF_RATINGS = "ordinal-scores:raters=differ"  #: few distinct scores by named raters, without a threshold
 MOST_CATEGORIES = 21  #: distinct scores up to which they are taken for categories
 ENOUGH_LABELS = 20  #: of an annotator, from which they tell how she differs from others
 MOST_CONFUSIONS = 100_000  #: numbers in the confusion matrices of all annotators, whose draws have to be kept
@@ -20,6 +21,13 @@ def usual_models(annotations: Annotations | Scores) -> tuple[str, ...]:
         return OF_LABELS if len(annotations.entry_class) == annotations.n_annotations else OF_RANKINGS
     categories, numbers = OF_SCORES
     return (categories,) if len(set(annotations.score.tolist())) <= MOST_CATEGORIES else (numbers,)
+
+
+def are_ratings(annotations: Annotations | Scores) -> bool:
+    """Whether these are scores of few values by named raters, each of which may be a class: no threshold is needed."""
+    if not isinstance(annotations, Scores) or annotations.anonymous or len(annotations.annotators) < 2:
+        return False
+    return 3 <= len(set(annotations.score.tolist())) <= MOST_GRADES
 
 
 def recommended_models(annotations: Annotations | Scores, *, predictions: bool) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ agreement to a model's certainty, and :func:`annotator_reliabilities` tabulates 
 that assumes one true class in every case, :func:`annotator_accuracies` says how often annotators are right, and
 :func:`annotator_confusions` what they name instead. Measures are those of Stutz et al. (2025), arXiv 2307.02191,
 appendices C (overlap) and E (agreement). An argument out of range raises :class:`plausibly.ArgumentError`.
+Under a model of ratings by raters who differ, :func:`severities` says who rates higher than others, and
+:func:`mean_ratings` what cases, or groups of them, would get from raters like these.
 
 For labels of any kind, :meth:`plausibly.agreement.Agreement.annotators` finds bad annotators.
 """
@@ -17,3 +19,6 @@ from plausibly.annotators._rankings import agreement_correlation as agreement_co
 from plausibly.annotators._rankings import annotator_agreement as annotator_agreement
 from plausibly.annotators._rankings import annotator_overlap as annotator_overlap
 from plausibly.annotators._rankings import classifier_overlap as classifier_overlap
+from plausibly.annotators._ratings import mean_ratings as mean_ratings
+from plausibly.annotators._ratings import severities as severities
+from plausibly.annotators._ratings import severity_sentences as severity_sentences

@@ -22,6 +22,7 @@ from plausibly.audit._finding import SHOWN, Finding, fingerprints
 from plausibly.audit._names import of_names, repeated_annotations
 from plausibly.audit._predictions import of_predictions
 from plausibly.audit._rankings import identical_cases, of_rankings
+from plausibly.audit._severity import of_severities
 from plausibly.errors import ArgumentError
 from plausibly.predictions import named_predictions
 
@@ -121,6 +122,7 @@ def audit(
         findings += of_predictions(annotations, named_predictions(predictions))
     if scores is not None:
         findings = [finding for finding in findings if finding.check not in _OF_CLASSES] + [_frequent(scores)]
+        findings.append(of_severities(scores))
     rows = [(f.check, f.count, f.of, _list(f.examples, f.count), f.meaning) for f in findings]
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"count": np.int64, "of": np.int64})
 

@@ -11,8 +11,8 @@ from plausibly.aggregation import find_model, parse_variant, run_label, unjudged
 from plausibly.aggregation.inferred_reliability import check_inferable
 from plausibly.aggregation.inferred_reliability import infer_reliability as with_reliability
 from plausibly.annotations import Scores
-from plausibly.annotations.usual_models import usual_models
-from plausibly.annotators import annotator_accuracies, annotator_reliabilities
+from plausibly.annotations.usual_models import OF_RATINGS, are_ratings, usual_models
+from plausibly.annotators import annotator_accuracies, annotator_reliabilities, severities
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._model_names import MODEL_NAMES
@@ -33,6 +33,7 @@ _MOST_ANNOTATORS, _MOST_SHIFTS = 40, 5  # rows of tables on the terminal
 
     plausibly aggregate annotations.json --shard 10000 --dask tcp://10.0.0.1:8786
     plausibly aggregate scores.csv --model normal-scores --threshold 0
+    plausibly aggregate ratings.csv --raters differ --case-groups systems.csv
     plausibly aggregate annotations.csv --infer-reliability annotator --out posterior.nc
 
     and in Python: posterior = plausibly.load("posterior.nc")
@@ -96,7 +97,8 @@ def aggregate(
             f"--model takes one reliability here, but {model!r} was given: use plausibly evaluate for several."
         )
     read = data.read(progress=not quiet)
-    variant = variant or parse_variant(usual_models(read)[0])
+    ratings = scores.threshold is None and scores.raters != "alike" and are_ratings(read)
+    variant = variant or parse_variant(OF_RATINGS if ratings else usual_models(read)[0])
     if out is None:
         of_scores = find_model(variant.model, isinstance(read, Scores)).of_scores
         whole = infer_reliability is not None or of_scores or read.n_cases <= shard
@@ -105,7 +107,7 @@ def aggregate(
     common = {key: value for key, value in (vars(modelling) | vars(sampling)).items() if value is not None}
     common |= {"seed": seed, "progress": not quiet}
     if infer_reliability is None:
-        common |= {"threshold": scores.threshold, "prior": options.parse_prior(scores.prior)}
+        common |= vars(scores) | {"prior": options.parse_prior(scores.prior)}
         posterior = unjudged(infer)(
             read,
             variant.model,
@@ -143,6 +145,9 @@ def aggregate(
         say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
         if "err_together" in posterior.attrs:
             say(f"Warning: {posterior.attrs['err_together']}")
+    if "severity" in posterior["posterior"] and not quiet:
+        table = severities(posterior).drop(columns="converged")
+        say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
     if CLASS_SHIFTS in posterior.attrs and not quiet:
         say("Classes that the population prior moves most (means over the cases that name them)")
         say(largest_shifts(posterior).head(_MOST_SHIFTS).to_string(index=False, float_format="{:.3f}".format))

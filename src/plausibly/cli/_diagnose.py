@@ -10,7 +10,7 @@ import xarray as xr
 
 from plausibly import plots
 from plausibly._arviz import Posterior, to_groups
-from plausibly.annotators import annotator_accuracies, annotator_confusions
+from plausibly.annotators import annotator_accuracies, annotator_confusions, severities
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._output import ScreenTable, check_converged, make_folder, say
@@ -74,6 +74,8 @@ def _files(
         yield "chains.png", plots.worst_chains(source, named)
     if shared is not None:
         yield "reliabilities.csv" if "reliability_convergence" in to_groups(source) else "shared.csv", table(shared)
+    if "severity" in source["posterior"]:
+        yield "severities.csv", severities(source)
     if "assumes" in source.attrs:
         yield "annotators.csv", annotator_accuracies(source)
         if "confusion" in source["posterior"]:

@@ -11,7 +11,14 @@ import typer
 
 from plausibly.aggregation import parse_variants
 from plausibly.annotations import Annotations, Scores
-from plausibly.annotations.usual_models import one_truth_model, recommended_models, usual_models
+from plausibly.annotations.usual_models import (
+    OF_RATINGS,
+    are_ratings,
+    one_truth_model,
+    recommended_models,
+    usual_models,
+)
+from plausibly.annotators import severity_sentences
 from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._against_labels import against_labels, refuse_model
@@ -132,7 +139,8 @@ def evaluate(
 
     Writes report.html, metrics.csv (one row per classifier, model, reliability and metric), certainty.csv (one row per
     case, model and reliability), and posterior-….nc for each model and reliability. Models that assume one true class
-    add annotators.csv and confusions.csv; population priors add shifts.csv; --by adds groups.csv (every metric by group
+    add annotators.csv and confusions.csv, ratings by raters who differ severities.csv and mean_ratings.csv; population
+    priors add shifts.csv; --by adds groups.csv (every metric by group
     of cases), and metrics that are curves or confusion matrices add curves.csv and confusion.csv. A metric that has a
     value for every class has a row for each. With --format parquet, tables are .parquet files. Other files in FOLDER
     are left alone.
@@ -191,7 +199,7 @@ def run(
         observed,
         data.files,
         parse_variants(variants),
-        metrics=parse_metrics(asked, 2 if isinstance(observed, Scores) else observed.n_classes, drawn=True),
+        metrics=parse_metrics(asked, _labels(observed, settings.threshold).n_classes, drawn=True),
         ordered=asked.ordered,
         positive=asked.positive,
         prevalence=asked.prevalence,
@@ -310,6 +318,9 @@ def _observed_and_models(
         return read, models.model
     if any(getattr(settings, name) is not None for name in OF_MODELS):
         return read, usual_models(read)
+    if settings.threshold is None and settings.raters != "alike" and are_ratings(read):
+        tell("Ratings are classes, and raters may differ; models of ratings know no predictions")
+        return read, (OF_RATINGS,)
     if isinstance(read, Scores) and evidence and settings.prior is None:
         read = read.split(settings.threshold)
         tell(f"Scores are labels, {' and '.join(map(str, read.classes))}: models of scores know no predictions")
@@ -317,7 +328,10 @@ def _observed_and_models(
 
 
 def _labels(read: Annotations | Scores, threshold: float | None) -> Annotations:
-    return read.split(threshold) if isinstance(read, Scores) else read
+    """Labels of scores: of classes at a threshold, or of ratings."""
+    if not isinstance(read, Scores):
+        return read
+    return read.grades() if threshold is None and are_ratings(read) else read.split(threshold)
 
 
 def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = ".csv") -> None:
@@ -333,6 +347,8 @@ def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = 
         for run in swept.runs:
             if "assumes" in run.attrs:
                 say(f"{run.label} assumes {run.attrs['assumes']} in every case")
+            for told in severity_sentences(run.shared["severities"]) if "severities" in run.shared else ():
+                say(told)
         for told in agreement(swept, swept.classifiers):
             say(told)
         freed = freed_shape(swept, lead(swept))

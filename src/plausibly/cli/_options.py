@@ -260,6 +260,22 @@ class ScoreOptions:
             help="Prior of scores: mean, strength of the mean, shape and scale of the variance. By default estimated.",
         ),
     ] = None
+    raters: Annotated[
+        Literal["alike", "differ"] | None,
+        modelling(
+            help="Whether raters differ in severity and spread (ordinal-scores). Ratings of up to 20 values are then "
+            "classes unless there is a --threshold. By default differ if raters are named and there is no --threshold "
+            "and no --model.",
+        ),
+    ] = None
+    case_groups: Annotated[
+        Path | None,
+        modelling(
+            metavar="FILE",
+            help="Table with a column case and a column for each group of cases, such as system and document, whose "
+            "ratings may be higher or lower (--raters differ). Raters who share no case are compared through them.",
+        ),
+    ] = None
 
 
 @dataclass

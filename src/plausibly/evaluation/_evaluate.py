@@ -15,7 +15,7 @@ from jaxtyping import Float, Int, UInt32
 from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
-from plausibly.aggregation import are_shares
+from plausibly.aggregation import ORDERED, are_shares
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotators import annotator_agreement
 from plausibly.bootstrap import REPLICATES
@@ -145,9 +145,10 @@ def evaluate(
         Classifiers whose predictions are logits, by name, or True for all: they become probabilities by a softmax over
         classes (a single column by a sigmoid) before anything else.
     ordered
-        Whether the classes are grades, in their order. Where no metrics are named, these are then the accuracy and
-        the group ``"ordered"`` (of which the last needs probabilities): mean absolute error, share within one grade,
-        quadratic kappa, and ranked probability score.
+        Whether the classes are grades, in their order, as they always are under a model of ratings without a threshold.
+        A single column of numbers then names the nearest grade in each case. Where no metrics are named, these are then
+        the accuracy and the group ``"ordered"`` (of which the last needs probabilities): mean absolute error, share
+        within one grade, quadratic kappa, and ranked probability score.
     truth
         What labels are compared with: the most plausible class of each case in every draw (``"most-plausible"``); or,
         without a model, what one expert would say, each by the share of a case's annotations that name it first
@@ -364,6 +365,7 @@ def evaluate_by_level(
     from_file = isinstance(posterior, str | PathLike)
     with opened(posterior) if from_file else reading(posterior) as source, Progress(progress) as bars:
         annotations, attrs = annotations_of(source, every=False), source.attrs
+        options["ordered"] = options.get("ordered", False) or bool(attrs.get(ORDERED))
         question = read_question(annotations, predictions, drawn=True, **options)
         names, lined_up, wanted, labels, cluster, groups, risks = question
         break_ties = options["break_ties"]

@@ -116,7 +116,7 @@ def read_question(
             "order when annotations are read, with classes= (--classes)."
         )
     positive = check_positive(classes, positive)
-    lined_up = [line_up(source, annotations, extra, positive) for source in named.values()]
+    lined_up = [line_up(source, annotations, extra, positive, ordered=ordered) for source in named.values()]
     lengths = None if k is None else check_lengths("k", k, annotations.n_classes)
     options: dict[str, Any] = {"predictions": lined_up, "threshold": threshold, "prevalence": prevalence}
     options["risks"] = None if risks is None else np.asarray(read_risks(risks, classes))

@@ -5,10 +5,12 @@ A family is one object with the functions of :class:`Family`, as a sampler of Bl
 :func:`plausibly.compare_models` and commands call these functions and read its facts (:class:`Facts`). None of them
 asks which family it is, and a family is registered nowhere, so yours works as those of the package do.
 
-``true_class/`` has models of one true class in each case. Models without a family are of independent cases, whose
-plausibilities may have a prior that is learned (``plausibly.aggregation._infer``).
+``true_class/`` has models of one true class in each case, ``ratings/`` of ratings by raters who differ. Models without
+a family are of independent cases, whose plausibilities may have a prior that is learned
+(``plausibly.aggregation._infer``).
 """
 
+from plausibly.families.settled import ORDERED as ORDERED
 from plausibly.families.settled import Facts as Facts
 from plausibly.families.settled import Family as Family
 from plausibly.families.settled import Settled as Settled

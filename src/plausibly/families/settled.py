@@ -19,6 +19,8 @@ from plausibly.inference import Program, nested_cases
 from plausibly.model import Model
 from plausibly.priors import ClassPrior, Evidence
 
+ORDERED = "ordered"  #: attribute of posteriors whose classes are ordered
+
 Values = Mapping[str, Float[np.ndarray, "chain draw *shape"]]
 Dims = Mapping[str, tuple[str, ...]]
 
@@ -33,6 +35,7 @@ class Facts:
     named: bool = False  #: whether annotators must have names
     every_class: bool = False  #: whether every class of every case has a slot
     takes_prior: bool = True  #: whether plausibilities have a Dirichlet prior, which may be learned
+    grades: bool = False  #: whether scores without a threshold are classes
 
 
 class Family(Protocol):
@@ -180,6 +183,8 @@ class Settled:
     prior: ClassPrior | None = None  #: what cases have in common, if it is given or learned
     learned: bool = False  #: whether it is learned from these cases
     evidence: Evidence | None = None  #: what classifiers say of the cases, for a prior that is learned from it
+    #: groups that cases of ratings belong to, by name: names of groups, and which of them each case is in
+    case_groups: Mapping[str, tuple[np.ndarray, Int[np.ndarray, " case"]]] | None = None
     class_shifts: str = ""  #: what the population moved most, see :func:`plausibly.priors.population.largest_shifts`
     shared: SharedDraws | None = None  #: of parameters that cases share, once they are sampled
     shapes: Any = None  #: what cases are padded to, decided from all of them
@@ -224,8 +229,9 @@ class Settled:
         """Attributes of the posterior."""
         model, arguments, says = self.model, self.arguments, self.says
         described: dict[str, Any] = {"model": model.name, "engine": self.engine, "seed": self.seed}
-        skipped = "concentration", "prior", "annotator_groups"  # arrays, or in the text of all arguments below
-        described |= {key: value for key, value in arguments.items() if key not in skipped}
+        left_out = {"concentration", "prior", "annotator_groups"}  # arrays, or in the text of all arguments below
+        left_out |= {key for key, value in arguments.items() if value is None}
+        described |= {key: value for key, value in arguments.items() if key not in left_out}
         described |= {"assumes": says.assumes} if says.assumes else {}
         described |= {"class_shifts": self.class_shifts} if self.class_shifts else {}
         if self.prior is not None or says.shares:

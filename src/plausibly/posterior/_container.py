@@ -288,7 +288,7 @@ def scores_of(posterior: Posterior) -> Scores:
         annotations.annotation_case,
         annotations.annotation_annotator,
         np.asarray(observed["score"].values, np.float64),
-        annotations.classes,
+        annotations.classes if annotations.n_classes == 2 else None,  # else the values are classes
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from plausibly.annotators import COMMON
+from plausibly.annotators import COMMON, severity_sentences
 from plausibly.evaluation import by_group
 from plausibly.evaluation.grouped import FEW
 from plausibly.groups import TIMES
@@ -26,6 +26,10 @@ MOST_SHIFTS = 15
 _TRUE_CLASS = (
     "{} assumes one true class in every case. Accuracy is the share of an annotator's labels that are right, if "
     "classes are as common as in these data. Intervals have a probability of 94 %."
+)
+_RATERS = (
+    "Under {}, raters differ. Severity is by how much a rater would rate all cases higher (or, if negative, lower) "
+    "than the average of these raters. Intervals have a probability of 94 %."
 )
 _POPULATION = (
     "{} learns from all cases how common classes are, and pulls rare classes towards common ones. This improves "
@@ -103,6 +107,10 @@ def _of_run(run: Run) -> list[Any]:
         found += [_TRUE_CLASS.format(run.label), {f"Accuracy of annotators, {run.label}": run.shared["annotators"]}]
     if "confusions" in run.shared:
         found.append(_confusion(run.shared["confusions"], run.label))
+    if "severities" in run.shared:
+        table = run.shared["severities"]
+        told = " ".join(severity_sentences(table))
+        found += [_RATERS.format(run.label) + (told and f" {told}"), {f"Severity of raters, {run.label}": table}]
     if "shifts" in run.shared:
         caption = f"Classes that the population prior moves most, {run.model}"
         found += [_POPULATION.format(run.model), {caption: run.shared["shifts"].head(MOST_SHIFTS)}]

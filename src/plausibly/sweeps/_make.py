@@ -9,7 +9,7 @@ import xarray as xr
 
 from plausibly._arviz import Posterior
 from plausibly.annotations import Annotations, Slots
-from plausibly.annotators import annotator_accuracies, annotator_confusions
+from plausibly.annotators import annotator_accuracies, annotator_confusions, mean_ratings, severities
 from plausibly.diagnostics import diagnose, shared_convergence
 from plausibly.diagnostics.verdicts import worst
 from plausibly.evaluation import evaluate_by_level, summary
@@ -60,6 +60,9 @@ def _shared(posterior: Posterior) -> dict[str, pd.DataFrame]:
     group, tables = posterior["posterior"], {}
     if "accuracy" in group:
         tables["annotators"] = annotator_accuracies(posterior)
+    if "severity" in group:
+        tables["severities"] = severities(posterior)
+        tables["mean_ratings"] = mean_ratings(posterior)
     if "common_confusion" in group or "confusion" in group:
         tables["confusions"] = annotator_confusions(posterior)
     if CLASS_SHIFTS in posterior.attrs:

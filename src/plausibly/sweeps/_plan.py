@@ -96,15 +96,19 @@ class Plan:
         if extra == "include":
             observed, extra = with_predicted(observed, named), "refuse"
         if isinstance(observed, Annotations):
-            named = {name: line_up(source, observed, extra, positive) for name, source in named.items()}
+            named = {
+                name: line_up(source, observed, extra, positive, ordered=ordered) for name, source in named.items()
+            }
         if isinstance(observed, Scores):
             given, threshold = {**given, "threshold": threshold}, None
         steps = plan_runs(observed, models, given, predictions=named, seed=seed)
         if not steps:
             raise ArgumentError(f"a sweep needs a model, but none was given: choose from {', '.join(MODELS)}.")
-        annotations = (
-            observed.split(steps[0].settled.arguments.get("threshold")) if isinstance(observed, Scores) else observed
-        )
+        at = steps[0].settled.arguments.get("threshold")
+        if isinstance(observed, Annotations):
+            annotations = observed
+        else:
+            annotations, ordered = (observed.grades(), True) if at is None else (observed.split(at), ordered)
         sizes = check_lengths("sizes", sizes, annotations.n_classes)
         if not sizes:
             raise ArgumentError("sizes must name one, by which a sweep ranks cases, but none was given: choose 1.")

@@ -53,7 +53,8 @@ class Run:
         number of cases in the subgroup.
     shared
         Tables of the quantities that all cases share, by name: "annotators"
-        (:func:`plausibly.annotators.annotator_accuracies`) and "confusions" of a model of one true class, "shifts"
+        (:func:`plausibly.annotators.annotator_accuracies`) and "confusions" of a model of one true class, "severities"
+        (:func:`plausibly.annotators.severities`) and "mean_ratings" of ratings by raters who differ, "shifts"
         (:func:`plausibly.priors.population.largest_shifts`) of a population prior.
     shared_convergence
         Convergence of the quantities that all cases share, from :func:`plausibly.diagnostics.shared_convergence`; None

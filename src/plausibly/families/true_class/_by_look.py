@@ -93,7 +93,7 @@ def _shifted(
     given_class: Float[np.ndarray, "group look class"],
     random: np.random.Generator,
 ) -> tuple[dict[str, Any], list[np.ndarray], Float[np.ndarray, "class case"]]:
-    """Move the log odds of all annotators together, with true classes and looks summed out, by ``shift`` if it is given.
+    """Move the log odds of all annotators together, if there is a ``shift``, with true classes and looks summed out.
 
     Returns the values, the log probabilities of labels by look, and the joint ones with true classes.
     """

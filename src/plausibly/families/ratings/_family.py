@@ -1,0 +1,201 @@
+"""The family of models of ratings by raters who differ."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Int
+from numpyro.infer import MCMC, NUTS, init_to_value
+
+from plausibly._arviz import Posterior, from_groups, to_groups
+from plausibly._memory import release_memory
+from plausibly._progress import Progress
+from plausibly.annotations import Annotations, Scores, Slots
+from plausibly.annotations.names import some
+from plausibly.diagnostics import convergence
+from plausibly.errors import AnnotationError, PlausiblyWarning
+from plausibly.families.ratings._cases import RatedCases
+from plausibly.families.ratings._sampler import THINNING, Chain, sample_chain, sites_of, starting_point
+from plausibly.families.ratings._shares import shares_and_ratings
+from plausibly.families.settled import ORDERED, Facts, Settled, SharedDraws
+from plausibly.model import Model
+from plausibly.posterior import build_posterior
+
+MEAN = "latent_mean"  #: of each case, a variable of posteriors
+_MOST_EFFECTS = 3000  # of raters and of all groups but the largest, which are drawn together
+_TARGET_ACCEPT = 0.95
+
+
+class Ratings:
+    """Family of models of ratings by raters who differ; functions as of :class:`plausibly.families.Family`."""
+
+    def says(self, model: Model) -> Facts:
+        """Facts: cases share what is known of raters, and ratings are classes."""
+        return Facts(("gibbs", "nuts"), shares=True, named=True, every_class=True, takes_prior=False, grades=True)
+
+    def check(self, scores: Scores, settled: Settled) -> None:
+        """Refuse ratings from which severities cannot be told."""
+        name = f"{settled.model.name} with raters='differ'"
+        if scores.anonymous:
+            raise AnnotationError(
+                f"{name} needs to know who gave each rating, but the raters of these are anonymous: '1' of one case "
+                "need not be '1' of another. Name them in the file, or give a threshold and raters='alike'."
+            )
+        groups = settled.case_groups or {}
+        for what, number in (("rater", len(scores.annotators)), ("case", scores.n_cases)):
+            if number < 2:
+                raise AnnotationError(
+                    f"{name} compares raters over cases, but there is only one {what}: add others, or give a threshold "
+                    "and raters='alike'."
+                )
+        values = len(np.unique(scores.score))
+        if values < 3:
+            raise AnnotationError(
+                f"{name} needs ratings of at least 3 values, but these have {values}: treat them as labels, by "
+                "scores.grades() and a model such as 'dawid-skene', or give a threshold and raters='alike'."
+            )
+        sizes = [len(names) for names, _ in groups.values()]
+        effects = len(scores.annotators) + sum(sizes) - max(sizes, default=0)
+        if effects > _MOST_EFFECTS:
+            raise AnnotationError(
+                f"{name} draws the effects of {effects:,} raters and groups together (those of the largest case group "
+                f"not counted), more than {_MOST_EFFECTS:,}: leave out raters of few cases, or take broader groups."
+            )
+        rated = RatedCases.of(scores, settled.arguments["cutpoints"], groups)
+        if not groups and rated.parts().max() + 1 == len(scores.annotators):
+            raise AnnotationError(
+                "every rater has cases of her own, so that severe raters cannot be told from poor cases: say which "
+                "cases belong together, such as case_groups={'system': […], 'document': […]} (--case-groups), or give "
+                "a threshold and raters='alike'."
+            )
+        if settled.arguments["threshold"] is None:
+            scores.grades()
+
+    def learn(
+        self,
+        scores: Scores,
+        settled: Settled,
+        *,
+        progress: bool,
+        scheduler: Any = None,
+        keeper: Callable[[Slots], Any] | None = None,
+    ) -> Settled:
+        """Sample what all cases share, and the mean of each."""
+        rated = RatedCases.of(scores, settled.arguments["cutpoints"], settled.case_groups or {})
+        _warn_of_parts(rated)
+        dims, seed = sites_of(rated), settled.seed
+        draws, chains, warmup = settled.numbers("draws", "chains", "warmup").values()
+        diverging = None
+        with Progress(progress) as bars:
+            if settled.engine == "nuts":
+                sizes = {"draws": draws, "warmup": warmup, "chains": chains, "seed": seed}
+                found, diverging = sample_by_nuts(settled.model.program, rated, **sizes)
+            else:
+                advance = bars.task("Sampling ratings", chains * (draws + warmup), "draws and warm-up sweeps")
+                sizes = {"draws": draws, "warmup": warmup, "seed": seed}
+                found = [sample_chain(rated, **sizes, chain=number, advance=advance) for number in range(chains)]
+            values = {site: np.stack([chain[site] for chain in found]) for site in dims}
+            names = {"annotator": rated.raters} | {name: of for name, (of, _) in rated.groups.items()}
+            shared = SharedDraws.of(values, dims, names, progress=bars, n_diverging=diverging)
+        mean = np.stack([chain[MEAN] for chain in found])
+        shared = replace(shared, constants={"rated": rated, "mean": mean, "case": scores.cases})
+        return replace(settled, shared=shared, quantities=len(self.layout(scores, settled)))
+
+    def layout(self, scores: Scores, settled: Settled) -> Slots:
+        """Slots of every class of every case."""
+        return Slots.of_every_class(scores.n_cases, _labels(scores, settled).n_classes)
+
+    def draw(self, scores: Scores, settled: Settled, *, progress: bool, point: str = "now") -> Posterior:
+        """Shares of raters in each class, of cases whose means were sampled."""
+        shared = settled.shared
+        assert shared is not None
+        rated, labels, slots = shared.constants["rated"], _labels(scores, settled), self.layout(scores, settled)
+        place = {name: number for number, name in enumerate(shared.constants["case"].tolist())}
+        at = np.array([place[name] for name in scores.cases.tolist()])
+        mean, threshold = shared.constants["mean"][..., at], settled.arguments["threshold"]
+        cuts = rated.cuts[1:-1]
+        if threshold is not None:
+            cuts = rated.cuts[[np.searchsorted(rated.values, threshold, side="right")]]
+        plausibility, ratings = shares_and_ratings(rated, shared.values, mean, cuts)
+        plausibility = plausibility.reshape(*plausibility.shape[:2], -1)
+        with Progress(progress) as bars:
+            diagnosed = convergence(plausibility, slots, None, quantities=settled.quantities, progress=bars)
+        diagnosed["converged"] &= shared.converged(scores.annotation_case, scores.annotation_annotator, scores.n_cases)
+        diagnosed.attrs["shared"] = "shared parameters"
+        described = settled.describe() | {"thinning": THINNING if settled.engine == "gibbs" else 1}
+        described["converged"] = f"{int(diagnosed['converged'].sum())} of {scores.n_cases} cases"
+        if threshold is None:
+            described[ORDERED] = 1
+        posterior = build_posterior(
+            plausibility,
+            labels,
+            slots,
+            point=plausibility.mean((0, 1)),
+            concentration=0.0,
+            sample_stats={"lp": np.zeros(mean.shape, np.float32)},
+            convergence=diagnosed,
+            by_case={MEAN: mean, "mean_rating": ratings},
+            scores=scores,
+            attrs=described,
+        )
+        release_memory()
+        groups = to_groups(posterior) | {"shared_convergence": shared.judged}
+        kept = {"cutpoint": ("cutpoint", rated.cuts[1:-1]), "rating_value": ("rating_value", rated.values)}
+        kept |= {f"{name}_of_case": ("scored_case", code[at]) for name, (_, code) in rated.groups.items()}
+        groups["constant_data"] = groups["constant_data"].assign(kept)
+        return from_groups(groups, posterior.attrs)
+
+    def log_likelihood(self, posterior: Posterior, *_: Any, **__: Any) -> Posterior:
+        """No probability of single ratings given plausibilities: the posterior as it is."""
+        return posterior
+
+    def leave_out(
+        self, annotations: Annotations, settled: Settled, fold: Int[np.ndarray, " annotation"], *, progress: bool
+    ) -> None:
+        """None: models of scores are not compared by ratings left out."""
+        return None
+
+
+def _labels(scores: Scores, settled: Settled) -> Annotations:
+    threshold = settled.arguments["threshold"]
+    return scores.grades() if threshold is None else scores.split(threshold)
+
+
+def _warn_of_parts(rated: RatedCases) -> None:
+    """Warn of raters who share neither a case nor a group, even by way of others."""
+    part = rated.parts()
+    if part.any():
+        each = [f"{some(rated.raters[part == number].tolist())}" for number in range(int(part.max()) + 1)]
+        warnings.warn(
+            f"raters fall into {len(each)} parts that share no case and no group of cases: {'; '.join(each[:5])}"
+            f"{'; …' if len(each) > 5 else ''}. Between parts, severities rest on the assumption that the cases of all "
+            "parts are alike: let raters of different parts rate some cases in common, or name groups of cases "
+            "(case_groups, --case-groups).",
+            PlausiblyWarning,
+            stacklevel=4,
+        )
+
+
+def sample_by_nuts(
+    program: Callable[..., None], rated: RatedCases, *, draws: int, warmup: int, chains: int, seed: int
+) -> tuple[list[Chain], int]:
+    """Draws of each chain of NumPyro's NUTS on the program of all cases, and the number that diverged."""
+    kernel = NUTS(
+        program, target_accept_prob=_TARGET_ACCEPT, init_strategy=init_to_value(values=starting_point(rated, seed))
+    )
+    mcmc = MCMC(
+        kernel,
+        num_warmup=warmup,
+        num_samples=draws,
+        num_chains=chains,
+        chain_method="vectorized",
+        progress_bar=False,
+    )
+    mcmc.run(jax.random.key(seed), rated, extra_fields=("diverging",))
+    sites = mcmc.get_samples(group_by_chain=True)
+    found = {name: np.asarray(sites[name], np.float32) for name in (*sites_of(rated), MEAN)}
+    diverging = np.asarray(mcmc.get_extra_fields(group_by_chain=True)["diverging"])
+    return [{name: values[chain] for name, values in found.items()} for chain in range(chains)], int(diverging.sum())

@@ -1,0 +1,373 @@
+r"""Draws of everything that ratings of all cases share, by data augmentation.
+
+Latent numbers :math:`z` of ratings are normal variables between two cutpoints. Given these, the model is a linear one
+with normal effects of raters, cases and groups of cases. In every sweep, the spreads of raters and then the latent
+numbers are drawn given the ratings; the mean of a case with a single rating is integrated out of both. Then the spread
+of cases is drawn, and then all effects together, with the means of cases integrated out; the effects of the largest
+group, which are independent given all others, are eliminated first. Then come the means of cases, and the spreads of
+raters and effects, each by slices in two parametrisations, one of which suits much data and the other little (Yu & Meng
+2011, To center or not to center, Journal of Computational and Graphical Statistics 20).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from scipy.linalg import solve_triangular
+from scipy.sparse import csr_array
+from scipy.special import ndtr
+
+from plausibly.families.ratings._cases import RatedCases
+from plausibly.inference import draw_between
+from plausibly.inference.draws import slice_draw
+
+LOCATION = 2.0  #: standard deviation of the mean of all cases
+OF_CASES, OF_SEVERITIES, OF_GROUPS = 1.0, 0.5, 0.5  #: scales of half-normal priors of standard deviations
+SPREAD, SPREAD_SD = np.log(0.5), 1.0  #: prior of the mean log spread of raters
+OF_SPREADS = 0.5  #: scale of the half-normal prior of the standard deviation of log spreads
+THINNING = 6  #: sweeps per kept draw
+_WIDTH = 1.0  # of slices of logarithms
+_EXCHANGES = 3  # between the spread of cases and those of raters in each sweep, if cases have a single rating
+
+Chain = dict[str, Float[np.ndarray, "draw *shape"]]
+
+
+def sites_of(rated: RatedCases) -> dict[str, tuple[str, ...]]:
+    """Sites of what cases share, with the dimensions of each."""
+    sites: dict[str, tuple[str, ...]] = dict.fromkeys(
+        ("location", "case_spread", "severity_spread", "typical_spread", "spread_of_spreads"), ()
+    )
+    sites |= {"severity": ("annotator",), "spread": ("annotator",)}
+    for name in rated.groups:
+        sites |= {f"{name}_effect": (name,), f"{name}_spread": ()}
+    return sites
+
+
+def sample_chain(
+    rated: RatedCases,
+    *,
+    draws: int,
+    warmup: int,
+    seed: int,
+    chain: int,
+    advance: Callable[[int], Any] = lambda number: None,
+) -> Chain:
+    """Draws (draw, …) by site, and of the means of cases, from one chain: one after every :data:`THINNING` sweeps."""
+    state = _State(rated, np.random.default_rng([seed, chain]))
+    kept: dict[str, list] = {}
+    for number in range(-warmup, draws * THINNING):
+        state.sweep()
+        if number >= 0 and (number + 1) % THINNING == 0:
+            for name, value in state.values().items():
+                kept.setdefault(name, []).append(np.asarray(value, np.float32))
+            advance(1)
+        elif number < 0:
+            advance(1)
+    return {name: np.stack(values) for name, values in kept.items()}
+
+
+def starting_point(rated: RatedCases, seed: int, sweeps: int = 20) -> dict[str, np.ndarray]:
+    """Values of sites after a few sweeps, for another sampler to start from."""
+    state = _State(rated, np.random.default_rng(seed))
+    for _ in range(sweeps):
+        state.sweep()
+    values = state.values() | {"case": (state.mean - state._expected) / state.case_spread}
+    values["rater"] = state.severity / state.severity_spread
+    values["log_spread"] = (state.log_spread - state.typical) / state.variation
+    values |= {f"{name}_raw": state.effects[name] / state.scales[name] for name in rated.groups}
+    return {name: np.asarray(value, np.float32) for name, value in values.items()}
+
+
+class _State:
+    """State of one chain."""
+
+    def __init__(self, rated: RatedCases, random: np.random.Generator):
+        self.rated, self.random = rated, random
+        self.bounds = rated.lower, rated.upper
+        #: which ratings are the only one of their case; its mean is then integrated out
+        self.single = np.bincount(rated.case, minlength=rated.n_cases)[rated.case] == 1
+        self.z = rated.typical[rated.value] + 0.1 * random.standard_normal(len(rated.value))
+        n = len(rated.raters)
+        self.count = np.bincount(rated.rater, minlength=n)
+        self.width = np.minimum(_WIDTH, 8 / np.sqrt(self.count + 1))
+        self.effects = {name: np.zeros(len(names)) for name, (names, _) in rated.groups.items()}
+        self.scales = {name: random.uniform(0.2, 0.6) for name in rated.groups}
+        self.severity, self.severity_spread, self.location = np.zeros(n), random.uniform(0.1, 0.5), 0.0
+        self.case_spread = random.uniform(0.4, 0.9)
+        self.log_spread = np.log(random.uniform(0.4, 0.9)) + np.zeros(n)
+        self.typical, self.variation = float(self.log_spread.mean()), random.uniform(0.1, 0.4)
+        self.largest = max(rated.groups, key=lambda name: len(rated.groups[name][0]), default=None)
+        several = ~self.single
+        rows = np.unique(rated.case[several], return_inverse=True)[1]
+        # numbers of ratings in the order of the matrix
+        order = csr_array(
+            (np.arange(1.0, len(rows) + 1), (rows, rated.rater[several])), shape=(rows.max(initial=-1) + 1, n)
+        )
+        self._order = order.data.astype(int) - 1
+        #: of each case with several ratings, who gave them
+        self.together = csr_array(
+            (np.ones(len(rows)), (rows, rated.rater[several])), shape=(rows.max(initial=-1) + 1, n)
+        )
+        self._exchanges = _EXCHANGES if self.single.any() else 1
+        self._others = [name for name in rated.groups if name != self.largest]
+        self._draw_effects()
+        self._draw_means()
+
+    def values(self) -> dict[str, Any]:
+        """Values by site, and the means of cases."""
+        found = {"location": self.location, "case_spread": self.case_spread, "severity_spread": self.severity_spread}
+        found |= {"typical_spread": np.exp(self.typical), "spread_of_spreads": self.variation}
+        found |= {"severity": self.severity, "spread": np.exp(self.log_spread)}
+        for name in self.effects:
+            found |= {f"{name}_effect": self.effects[name], f"{name}_spread": self.scales[name]}
+        return found | {"latent_mean": self.mean}
+
+    def sweep(self) -> None:
+        rated = self.rated
+        mean = np.where(self.single, self._expected[rated.case], self.mean[rated.case]) + self.severity[rated.rater]
+        of_case = np.where(self.single, self.case_spread**2, 0)
+        (lower, upper), n = self.bounds, len(self.count)
+
+        def of_ratings(log: Float[np.ndarray, " rater"]) -> Float[np.ndarray, " rater"]:
+            sd = np.sqrt(np.exp(2 * log)[rated.rater] + of_case)
+            low, high = (lower - mean) / sd, (upper - mean) / sd
+            flip = low > 0  # to the left tail, of which small probabilities are exact
+            share = ndtr(np.where(flip, -low, high)) - ndtr(np.where(flip, -high, low))
+            of_all = np.bincount(rated.rater, np.log(np.maximum(share, 1e-300)), minlength=n)
+            return of_all - ((log - self.typical) / self.variation) ** 2 / 2
+
+        self.log_spread = slice_draw(self.log_spread, self.width, of_ratings, self.random)
+        sd = np.sqrt(np.exp(2 * self.log_spread)[rated.rater] + of_case)
+        self.z = draw_between(lower, upper, mean, sd, self.random)
+        self._draw_case_spread()
+        self._draw_effects()
+        self._draw_means()
+        self._draw_scales()
+        self._draw_spreads()
+
+    @property
+    def _expected(self) -> Float[np.ndarray, " case"]:
+        """Mean of each case before its ratings."""
+        of_groups = (self.effects[name][code] for name, (_, code) in self.rated.groups.items())
+        return self.location + sum(of_groups, np.zeros(self.rated.n_cases))
+
+    def _slice(self, x: float, log_density: Callable[[float], float]) -> float:
+        """Draw one variable, as :func:`plausibly.inference.draws.slice_draw` draws many."""
+        level = log_density(x) - self.random.standard_exponential()
+        low = x - _WIDTH * self.random.random()
+        high = low + _WIDTH
+        while high - low > 1e-10:
+            drawn = low + (high - low) * self.random.random()
+            if log_density(drawn) >= level:
+                return drawn
+            low, high = (drawn, high) if drawn < x else (low, drawn)
+        return x
+
+    def _of_several(self, values: Float[np.ndarray, " rating"]) -> csr_array:
+        """Arrange the values of ratings by case and rater, of cases with several."""
+        data = values[~self.single][self._order]
+        return csr_array((data, self.together.indices, self.together.indptr), shape=self.together.shape)
+
+    def _by_case(self, weight: Float[np.ndarray, " rating"]) -> Float[np.ndarray, " case"]:
+        return np.bincount(self.rated.case, weight, minlength=self.rated.n_cases)
+
+    def _draw_case_spread(self) -> None:
+        """Draw the spread of cases, alone and against those of raters, with the means of cases integrated out.
+
+        A case with one rating tells the sum of two variances alone. The move that keeps these sums has a Jacobian, and
+        the typical spread of raters is integrated out.
+        """
+        rated, x = self.rated, self.log_spread
+        error = self.z - self.severity[rated.rater] - self._expected[rated.case]
+        squares = np.bincount(rated.rater, error**2, minlength=len(x))
+        alone, who = self.single, self.together
+        errors = self._of_several(error)
+        n_alone = np.bincount(rated.rater[alone], minlength=len(x))
+        of_alone = np.bincount(rated.rater[alone], error[alone] ** 2, minlength=len(x))
+
+        def marginal(variance: float, log: Float[np.ndarray, " rater"]) -> float:
+            precision = np.exp(-2 * log)
+            ratio, one = 1 + variance * (who @ precision), 1 + variance * precision
+            both = ((errors @ precision) ** 2 / ratio).sum() + of_alone @ (precision**2 / one)
+            quadratic = squares @ precision - variance * both
+            return -(self.count @ log) - (np.log(ratio).sum() + n_alone @ np.log(one) + quadratic) / 2
+
+        def of_spreads(log: Float[np.ndarray, " rater"]) -> float:  # their mean is integrated out
+            mean = log.mean()
+            around = ((log - mean) ** 2).sum() / self.variation**2
+            return -around / 2 - (mean - SPREAD) ** 2 / (SPREAD_SD**2 + self.variation**2 / len(log)) / 2
+
+        def scaled(factor: float) -> float:
+            return (
+                marginal(np.exp(2 * (at + factor)), x + factor)
+                + _half_normal(at + factor, OF_CASES)
+                + of_spreads(x + factor)
+            )
+
+        def exchanged(at: float) -> float:
+            variances = sums - np.exp(2 * at)
+            if variances.min() <= 1e-8:
+                return -np.inf
+            log = np.log(variances) / 2
+            return marginal(np.exp(2 * at), log) + _half_normal(at, OF_CASES) + of_spreads(log) - 2 * log.sum()
+
+        at = self._slice(np.log(self.case_spread), lambda at: marginal(np.exp(2 * at), x) + _half_normal(at, OF_CASES))
+        sums = np.exp(2 * at) + np.exp(2 * x)
+        for _ in range(self._exchanges):
+            at = self._slice(at, exchanged)
+            x = np.log(sums - np.exp(2 * at)) / 2
+            self._draw_variation(x - x.mean(), len(x) - 1)
+        factor = self._slice(0.0, scaled)
+        self.case_spread, self.log_spread = float(np.exp(at + factor)), x + factor
+        self._draw_typical()
+
+    def _draw_variation(self, deviation: Float[np.ndarray, " rater"], n: int) -> None:
+        """Draw the standard deviation of log spreads, given deviations of which so many are free."""
+        squares = (deviation**2).sum()
+        log = self._slice(
+            np.log(self.variation),
+            lambda at: -n * at - squares / (2 * np.exp(2 * at)) + _half_normal(at, OF_SPREADS),
+        )
+        self.variation = float(np.exp(log))
+
+    def _draw_typical(self) -> None:
+        """Draw the mean of log spreads."""
+        precision = SPREAD_SD**-2 + len(self.log_spread) / self.variation**2
+        centre = (SPREAD / SPREAD_SD**2 + self.log_spread.sum() / self.variation**2) / precision
+        self.typical = float(centre + self.random.standard_normal() / np.sqrt(precision))
+
+    def _draw_effects(self) -> None:
+        """Draw location, severities and effects of groups together, with the means of cases integrated out."""
+        rated, variance = self.rated, self.case_spread**2
+        weight = np.exp(-2 * self.log_spread)[rated.rater]
+        total = self._by_case(weight)
+        share = 1 / (1 + variance * total)
+        own, of_case = weight * share[rated.case], total * share
+        wz = self._by_case(weight * self.z)
+        n = len(rated.raters)
+        # columns: location, severities, and the groups but the largest
+        codes = [rated.groups[name][1] for name in self._others]
+        sizes = [len(self.effects[name]) for name in self._others]
+        first = np.cumsum([1 + n, *sizes])
+        precision, right = np.zeros((first[-1], first[-1])), np.zeros(first[-1])
+        precision[0, 0], right[0] = of_case.sum() + LOCATION**-2, (wz * share).sum()
+        shrunk = variance * weight * own
+        by_rater = np.bincount(rated.rater, weight - np.where(self.single, shrunk, 0), minlength=n)
+        precision[1 : 1 + n, 1 : 1 + n] = np.diag(by_rater + self.severity_spread**-2)
+        if self.together.nnz:
+            pairs = self._of_several(np.sqrt(shrunk))
+            precision[1 : 1 + n, 1 : 1 + n] -= (pairs.T @ pairs).toarray()
+        precision[0, 1 : 1 + n] = np.bincount(rated.rater, own, minlength=n)
+        within = weight * (self.z - variance * (share * wz)[rated.case])
+        right[1 : 1 + n] = np.bincount(rated.rater, within, minlength=n)
+        for at, (name, code, size) in enumerate(zip(self._others, codes, sizes, strict=True)):
+            here = slice(first[at], first[at + 1])
+            sums = np.bincount(code, of_case, minlength=size)
+            precision[here, here], precision[0, here] = np.diag(sums + self.scales[name] ** -2), sums
+            precision[1 : 1 + n, here] = _cross(rated.rater, code[rated.case], own, n, size)
+            right[here] = np.bincount(code, wz * share, minlength=size)
+            for other in range(at):
+                there = slice(first[other], first[other + 1])
+                precision[there, here] = _cross(codes[other], code, of_case, sizes[other], size)
+        if self.largest is not None:
+            code, size = rated.groups[self.largest][1], len(self.effects[self.largest])
+            sums = np.bincount(code, of_case, minlength=size)
+            diagonal = sums + self.scales[self.largest] ** -2
+            cross = np.concatenate(
+                [sums[None], _cross(rated.rater, code[rated.case], own, n, size)]
+                + [_cross(one, code, of_case, len_one, size) for one, len_one in zip(codes, sizes, strict=True)]
+            )
+            of_largest = np.bincount(code, wz * share, minlength=size)
+            precision -= np.triu((cross / diagonal) @ cross.T)
+            right -= cross @ (of_largest / diagonal)
+        root = np.linalg.cholesky(np.triu(precision) + np.triu(precision, 1).T)
+        half = solve_triangular(root, right, lower=True) + self.random.standard_normal(len(right))
+        found = solve_triangular(root, half, lower=True, trans="T")
+        self.location, self.severity = float(found[0]), found[1 : 1 + n]
+        for at, name in enumerate(self._others):
+            self.effects[name] = found[first[at] : first[at + 1]]
+        if self.largest is not None:
+            noise = self.random.standard_normal(size) / np.sqrt(diagonal)
+            self.effects[self.largest] = (of_largest - found @ cross) / diagonal + noise
+
+    def _draw_means(self) -> None:
+        """Draw the means of cases."""
+        rated = self.rated
+        weight = np.exp(-2 * self.log_spread)[rated.rater]
+        precision = self._by_case(weight) + self.case_spread**-2
+        total = self._by_case(weight * (self.z - self.severity[rated.rater])) + self._expected / self.case_spread**2
+        self.mean = total / precision + self.random.standard_normal(len(total)) / np.sqrt(precision)
+
+    def _draw_scales(self) -> None:
+        """Draw the standard deviations of effects, given these, and given these in units of theirs."""
+        rated, weight = self.rated, np.exp(-2 * self.log_spread)
+        error = self.z - self.mean[rated.case]
+        sums = weight * np.bincount(rated.rater, error, minlength=len(weight))
+        quadratic = (weight * self.count * self.severity**2).sum(), (sums * self.severity).sum()
+        self.severity_spread, factor = self._scale(self.severity, self.severity_spread, OF_SEVERITIES, *quadratic)
+        self.severity = factor * self.severity
+        for name, (names, code) in rated.groups.items():
+            x, precision = self.effects[name], self.case_spread**-2
+            rest = self.mean - self._expected + x[code]
+            n = np.bincount(code, minlength=len(names))
+            quadratic = precision * (n * x**2).sum(), precision * (rest * x[code]).sum()
+            self.scales[name], factor = self._scale(x, self.scales[name], OF_GROUPS, *quadratic)
+            self.effects[name] = factor * x
+
+    def _scale(
+        self, x: Float[np.ndarray, " effect"], scale: float, prior: float, square: float, linear: float
+    ) -> tuple[float, float]:
+        """Scale of effects, and the factor by which they follow it."""
+        squares = float((x**2).sum())
+        log = self._slice(
+            np.log(scale), lambda at: -len(x) * at - squares / (2 * np.exp(2 * at)) + _half_normal(at, prior)
+        )
+        factor = self._slice(
+            0.0, lambda at: linear * np.exp(at) - square * np.exp(2 * at) / 2 + _half_normal(log + at, prior)
+        )
+        return float(np.exp(log + factor)), float(np.exp(factor))
+
+    def _draw_spreads(self) -> None:
+        """Draw the spreads of raters and their distribution."""
+        rated, count = self.rated, self.count
+        error = self.z - self.mean[rated.case] - self.severity[rated.rater]
+        squares = np.bincount(rated.rater, error**2, minlength=len(count))
+
+        def of_ratings(log: Float[np.ndarray, " rater"]) -> Float[np.ndarray, " rater"]:
+            return -count * log - squares * np.exp(-2 * log) / 2
+
+        def of_typical(at: float) -> float:
+            return -(((at - SPREAD) / SPREAD_SD) ** 2) / 2
+
+        typical, variation = self.typical, self.variation
+        self.log_spread = x = slice_draw(
+            self.log_spread,
+            _WIDTH,
+            lambda log: of_ratings(log) - ((log - typical) / variation) ** 2 / 2,
+            self.random,
+        )
+        self._draw_typical()
+        typical = self.typical
+        self._draw_variation(x - typical, len(x))
+        log = np.log(self.variation)
+        rest = x - typical
+        deviation = rest / self.variation
+        typical = self._slice(typical, lambda at: of_typical(at) + of_ratings(at + rest).sum())
+        log = self._slice(
+            log, lambda at: _half_normal(at, OF_SPREADS) + of_ratings(typical + np.exp(at) * deviation).sum()
+        )
+        self.typical, self.variation = typical, float(np.exp(log))
+        self.log_spread = typical + self.variation * deviation
+
+
+def _half_normal(log: float, scale: float) -> float:
+    """Log prior density of the logarithm of a standard deviation, up to a constant."""
+    return log - (np.exp(log) / scale) ** 2 / 2
+
+
+def _cross(
+    one: np.ndarray, other: np.ndarray, weight: Float[np.ndarray, " n"], n_one: int, n_other: int
+) -> Float[np.ndarray, "one other"]:
+    """Sum weights by two codes."""
+    return np.bincount(one * np.int64(n_other) + other, weight, minlength=n_one * n_other).reshape(n_one, n_other)

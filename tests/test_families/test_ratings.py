@@ -1,0 +1,158 @@
+"""Ratings by raters who differ: recovery, the oracle by NUTS, what is identified, and classes without a threshold."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import plausibly as pb
+from plausibly.errors import AnnotationError, ArgumentError, ConvergenceWarning, PlausiblyWarning
+from plausibly.families.ratings import RatedCases, sample_chain
+from tests.test_cli.run import succeed
+
+SHORT = {"draws": 60, "chains": 2, "warmup": 60, "seed": 0, "progress": False}
+
+
+def simulate(seed, n_cases=60, n_raters=6, per_case=3, n_groups=0, severity=0.5):
+    """Ratings from 1 to 5, the severities of raters, and the group of each case."""
+    random = np.random.default_rng(seed)
+    s, sd = random.normal(0, severity, n_raters), 0.6 * np.exp(random.normal(0, 0.3, n_raters))
+    group = np.arange(n_cases) % max(n_groups, 1)
+    mean = random.normal(0, 0.8, n_cases) + random.normal(0, 0.5, max(n_groups, 1))[group]
+    case = np.repeat(np.arange(n_cases), per_case)
+    rater = np.concatenate([random.permutation(n_raters)[:per_case] for _ in range(n_cases)])
+    z = mean[case] + s[rater] + sd[rater] * random.standard_normal(len(case))
+    rows = {"case": [f"c{i:03}" for i in case], "annotator": [f"r{i}" for i in rater]}
+    table = pd.DataFrame(rows | {"score": 1 + np.digitize(z, [-1.2, -0.4, 0.3, 1.0])})
+    return table, s, group
+
+
+def scores(*arguments, **options):
+    return pb.Annotations.from_scores(simulate(*arguments, **options)[0])
+
+
+def aggregate(data, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return pb.aggregate(data, "ordinal-scores", raters="differ", **(SHORT | options))
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    return aggregate(scores(1, n_groups=4), case_groups={"system": np.arange(60) % 4})
+
+
+@pytest.mark.parametrize("per_case", [1, 3])
+def test_severities_are_recovered(per_case):
+    """With one rater a case, they are identified by groups of cases alone."""
+    covered = []
+    for seed in range(3):
+        table, s, group = simulate(seed, n_cases=80, per_case=per_case, n_groups=8)
+        data = pb.Annotations.from_scores(table)
+        rated = RatedCases.of(data, "inferred", {"system": (np.array([str(of) for of in range(8)]), group)})
+        draws = sample_chain(rated, draws=100, warmup=100, seed=seed, chain=0)["severity"]
+        order = [int(name[1:]) for name in rated.raters]
+        # In units of the latent scale of the data, on which all ratings have a standard deviation of 1.
+        unit = (rated.cuts[-2] - rated.cuts[1]) / 2.2
+        low, high = np.quantile(draws - draws.mean(1, keepdims=True), [0.03, 0.97], axis=0)
+        truth = unit * (s - s.mean())[order]
+        covered += ((low <= truth) & (truth <= high)).tolist()
+    assert np.mean(covered) >= 0.8
+    assert np.ptp(high - low) > 0
+
+
+def test_gibbs_agrees_with_nuts():
+    data, sizes = scores(2, n_cases=24, n_raters=4, n_groups=3), {"draws": 500, "chains": 1, "warmup": 300}
+    case_groups = {"system": np.arange(24) % 3}
+    gibbs, nuts = (aggregate(data, engine=engine, case_groups=case_groups, **sizes) for engine in ("gibbs", "nuts"))
+    for name in ("location", "case_spread", "severity_spread", "severity", "spread", "system_effect", "mean_rating"):
+        one, other = (np.asarray(of["posterior"][name], float)[0].reshape(500, -1) for of in (gibbs, nuts))
+        error = np.sqrt((one.var(0) + other.var(0)) / 120)  # of as many effective draws
+        assert (np.abs(one.mean(0) - other.mean(0)) < 3.5 * error).all(), name
+        np.testing.assert_allclose(one.std(0), other.std(0), rtol=0.4, err_msg=name)
+
+
+def test_raters_who_share_nothing_are_refused_or_told_apart():
+    alone, _, _ = simulate(3, n_cases=40, n_raters=3, per_case=1)
+    with pytest.raises(AnnotationError, match=r"cases of her own.*case_groups"):
+        aggregate(pb.Annotations.from_scores(alone))
+    halves = [simulate(seed, n_cases=20, n_raters=3)[0] for seed in (4, 5)]
+    halves[1] = halves[1].assign(case="d" + halves[1]["case"], annotator="s" + halves[1]["annotator"])
+    data = pb.Annotations.from_scores(pd.concat(halves))
+    with pytest.warns(PlausiblyWarning, match=r"2 parts that share no case.*sr"):
+        aggregate(data, draws=4, warmup=4)
+    aggregate(data, draws=4, warmup=4, case_groups={"day": np.arange(40) % 2})  # they share, of which nothing is said
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"annotator": "r1"}, "only one rater"),
+        ({"score": 1.0}, "at least 3 values"),
+        ({"score": np.arange(180.0)}, "grades are from 2 to 20 values"),
+    ],
+)
+def test_ratings_that_say_nothing_of_raters_are_refused(change, match):
+    table = simulate(1)[0].assign(**change).drop_duplicates(["case", "annotator"])
+    with pytest.raises(pb.PlausiblyError, match=match):
+        aggregate(pb.Annotations.from_scores(table))
+
+
+def test_anonymous_raters_and_groups_of_the_wrong_model_are_refused():
+    with pytest.raises(AnnotationError, match="raters of these are anonymous"):
+        aggregate(replace(scores(1), anonymous=True))
+    with pytest.raises(ArgumentError, match="without raters='differ'"):
+        pb.aggregate(scores(1), "ordinal-scores", threshold=3, case_groups={"system": np.arange(60) % 4})
+    with pytest.raises(ArgumentError, match="case group is named 'draw'"):
+        aggregate(scores(1), case_groups={"draw": np.arange(60) % 4})
+    with pytest.raises(ArgumentError, match="or let ratings be classes, with raters='differ'"):
+        pb.aggregate(scores(1), "ordinal-scores")
+
+
+def test_ratings_are_classes_without_a_threshold(posterior):
+    data = scores(1, n_groups=4)
+    assert posterior["constant_data"]["class_names"].values.tolist() == ["1", "2", "3", "4", "5"]
+    plausibility = posterior["posterior"]["plausibility"].values.reshape(2, 60, 60, 5)
+    mean = posterior["posterior"]["mean_rating"].values
+    np.testing.assert_allclose(plausibility @ np.arange(1, 6), mean, atol=1e-4)
+    raw = data.to_table().groupby("case")["score"].mean().loc[data.cases].to_numpy()
+    assert np.corrcoef(mean.mean((0, 1)), raw)[0, 1] > 0.8
+    results = pb.evaluate(posterior, {"near": raw, "far": 6 - raw}, progress=False)
+    error = results["mean_absolute_error"].mean("draw")
+    assert error.sel(classifier="near") < 1 < error.sel(classifier="far")
+    assert results["quadratic_kappa"].mean("draw").sel(classifier="near") > 0.5
+    split = aggregate(data, threshold=3, case_groups={"system": np.arange(60) % 4})
+    above = split["posterior"]["plausibility"].values[..., 1::2]
+    np.testing.assert_allclose(above, plausibility[..., 3:].sum(-1), atol=1e-5)
+
+
+def test_tables_of_severities_and_mean_ratings(posterior):
+    table = pb.annotators.severities(posterior)
+    assert abs(table["severity"].mean()) < 0.05
+    against = pb.annotators.severities(posterior, against="r2").set_index("annotator")
+    assert against.loc["r2", ["severity", "lower", "upper"]].tolist() == [0, 0, 0]
+    np.testing.assert_allclose(table["raw_mean"], table["fitted_mean"], atol=0.3)
+    systems = pb.annotators.mean_ratings(posterior, "system")
+    assert systems["mean"].is_monotonic_decreasing
+    assert systems["p_best"].sum() == pytest.approx(1)
+    reverse = pb.annotators.mean_ratings(posterior, [str(at % 4) for at in range(60)], best="lowest")
+    assert reverse["group"].tolist() == systems["group"].tolist()[::-1]
+    assert len(pb.annotators.mean_ratings(posterior)) == 60
+    with pytest.raises(ArgumentError, match="no case group 'topic': give one of its case_groups \\(system\\)"):
+        pb.annotators.mean_ratings(posterior, "topic")
+    with pytest.raises(ArgumentError, match="no severities of raters"):
+        pb.annotators.severities(pb.aggregate(scores(1), "normal-scores", threshold=3.5, progress=False))
+    assert len(pb.plots.severities(posterior).collections) == 2
+
+
+def test_the_command_line_takes_ratings_without_a_threshold(tmp_path):
+    table, _, _ = simulate(6, n_cases=30)
+    table.to_csv(tmp_path / "ratings.csv", index=False)
+    groups = pd.DataFrame({"case": sorted(set(table["case"])), "system": list("ab") * 15})
+    groups.to_csv(tmp_path / "groups.csv", index=False)
+    options = ["--draws", "8", "--warmup", "8", "--chains", "1", "--out", tmp_path / "posterior.nc"]
+    told = succeed("aggregate", tmp_path / "ratings.csv", "--case-groups", tmp_path / "groups.csv", *options)
+    assert "severity" in told.output
+    assert "system_effect" in pb.load(tmp_path / "posterior.nc")["posterior"]

@@ -1,0 +1,77 @@
+"""Ratings by raters who differ, calibrated by simulation: everything that cases share from its prior, and found again.
+
+Every data set is one pair of truth and draws. Some of its cases have one rating and others two, because the sampler
+treats them apart, and cases belong to groups.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from plausibly.families.ratings import (
+    LOCATION,
+    OF_CASES,
+    OF_GROUPS,
+    OF_SEVERITIES,
+    OF_SPREADS,
+    SPREAD,
+    SPREAD_SD,
+    RatedCases,
+    sample_chain,
+)
+from validation._ranks import places
+from validation._result import Result, Settings
+
+N, QUICK, DRAWS = 250, 30, 40
+CASES, RATERS, GROUPS = 16, 4, 3
+CUTS = np.array([-np.inf, -0.8, 0.0, 0.9, np.inf])
+EACH = 2  # kept draws of which one counts
+
+
+def simulate(rng: np.random.Generator) -> tuple[RatedCases, dict[str, float]]:
+    """Draw everything shared from its prior, and ratings of four values."""
+    location, case_spread = rng.normal(0, LOCATION), abs(rng.normal(0, OF_CASES))
+    severity_spread, group_spread = abs(rng.normal(0, OF_SEVERITIES)), abs(rng.normal(0, OF_GROUPS))
+    typical, variation = rng.normal(SPREAD, SPREAD_SD), abs(rng.normal(0, OF_SPREADS))
+    severity, effect = rng.normal(0, severity_spread, RATERS), rng.normal(0, group_spread, GROUPS)
+    spread = np.exp(rng.normal(typical, variation, RATERS))
+    code = np.arange(CASES) % GROUPS
+    mean = rng.normal(location + effect[code], case_spread)
+    n = 1 + np.arange(CASES) % 2
+    case = np.repeat(np.arange(CASES), n)
+    rater = np.concatenate([rng.permutation(RATERS)[:of] for of in n])
+    value = np.digitize(rng.normal(mean[case] + severity[rater], spread[rater]), CUTS[1:-1])
+    names = np.array([f"r{at}" for at in range(RATERS)])
+    groups = {"system": (np.array([f"s{at}" for at in range(GROUPS)]), code)}
+    typical_of = np.array([-1.3, -0.4, 0.4, 1.4])
+    rated = RatedCases(case, rater, value, CASES, names, np.arange(4.0), CUTS, typical_of, groups)
+    truth = {"location": location, "case_spread": case_spread, "severity_spread": severity_spread}
+    truth |= {"typical_spread": np.exp(typical), "spread_of_spreads": variation, "system_spread": group_spread}
+    # one of each, and a difference, which is what comparisons rest on
+    truth |= {"severity": severity[0], "spread": spread[0], "system_effect": effect[0], "latent_mean": mean[0]}
+    return rated, truth | {"severity difference": severity[1] - severity[0]}
+
+
+def calibrate(n: int, seed: int) -> Iterator[Result]:
+    """Test the places of the truth among the draws of each data set."""
+    rng = np.random.default_rng([seed, n])
+    truths: dict[str, list[float]] = {}
+    found: dict[str, list[np.ndarray]] = {}
+    for number in range(n):
+        rated, truth = simulate(rng)
+        drawn = sample_chain(rated, draws=EACH * DRAWS, warmup=100, seed=seed, chain=number)
+        drawn["severity difference"] = drawn["severity"][:, 1] - drawn["severity"][:, 0]
+        for quantity, value in truth.items():
+            draws = drawn[quantity][EACH - 1 :: EACH]
+            truths.setdefault(quantity, []).append(value)
+            found.setdefault(quantity, []).append(draws if draws.ndim == 1 else draws[:, 0])
+    for quantity, values in truths.items():
+        draws = np.stack(found[quantity], axis=1)
+        u = places(np.array(values, draws.dtype), draws, rng)
+        yield Result.of_places("ratings", "ordinal-scores, raters", quantity, u, f"{DRAWS} draws of each data set")
+
+
+def check(settings: Settings) -> Iterator[Result]:
+    """Calibrate ratings by raters who differ."""
+    if settings.only in "ordinal-scores, raters":
+        yield from calibrate(QUICK if settings.quick else N, settings.seed)
