@@ -299,3 +299,40 @@ def test_weights_are_drawn_given_true_classes_that_predictions_tell():
         draws.append(weights[0])
     np.testing.assert_allclose(np.mean(draws, axis=0), mean, atol=0.12 * sd.min())
     np.testing.assert_allclose(np.std(draws, axis=0), sd, rtol=0.1)
+
+
+def unclear(n=300, people=5, k=2, share=0.5, right=0.95, seed=0):
+    """Labels of cases of which some look like two classes, one of them true; annotators mostly name what they see."""
+    random = np.random.default_rng(seed)
+    first = random.integers(k, size=(n, 1))
+    second = (first + random.integers(1, k, (n, 1))) % k
+    proportion = np.where(random.random((n, 1)) < share, random.integers(1, 6, (n, 1)) / 6, 0)
+    truth = np.where(random.random((n, 1)) < proportion, second, first)[:, 0]
+    seen = np.where(random.random((n, people)) < proportion, second, first)
+    named = np.where(random.random((n, people)) < right, seen, (seen + random.integers(1, k, (n, people))) % k)
+    labels = [[f"k{one}" for one in row] for row in named]
+    return pb.Annotations.from_labels(labels, annotators=[f"p{one}" for one in range(people)]), truth
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_confidence_is_accuracy_where_cases_are_unclear(name):
+    annotations, truth = unclear()
+    over = {}
+    for difficulty in ("by-case", "same"):
+        posterior = aggregate(annotations, name, difficulty=difficulty, draws=50, chains=1, warmup=60, progress=False)
+        mean = posterior["posterior"]["plausibility"].values.reshape(50, len(truth), -1).mean(0)
+        over[difficulty] = mean.max(1).mean() - (mean.argmax(1) == truth).mean()
+    assert abs(over["by-case"]) < 0.05
+    assert over["same"] > 0.1
+
+
+@pytest.mark.slow
+def test_nuts_draws_from_the_same_posterior():
+    annotations, _ = unclear(n=25, k=3)
+    gibbs = aggregate(annotations, "dawid-skene", draws=400, progress=False)
+    nuts = aggregate(annotations, "dawid-skene", engine="nuts", draws=300, warmup=300, chains=2, progress=False)
+    for site in ("accuracy", "prevalence"):
+        ours, theirs = (one["posterior"][site] for one in (gibbs, nuts))
+        sd = ours.std(("chain", "draw")).values
+        gap = (ours.mean(("chain", "draw")) - theirs.mean(("chain", "draw"))).values
+        assert (np.abs(gap) < 0.25 * sd).all(), (site, gap / sd)
