@@ -266,6 +266,7 @@ def move(
     tables = attended.sum((1, 2)), by_habit.sum((1, 2))
     mean, strength = draw_attention(values["mean_attention"], values["attention_strength"], *tables, random)
     attention = random.beta(strength * mean + tables[0], strength * (1 - mean) + tables[1])
+    attention = np.minimum(attention, 1 - 1e-12)  # else what is not common has no shape
     habit = dirichlet(1 + by_habit.sum(1), random)
     centre = attention[:, None, None] * common + (1 - attention)[:, None, None] * habit[:, None]
     width = np.full(len(truth), 2.0)

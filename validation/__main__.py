@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given.what in str(condition)
         for condition in (
             *calibration.CONDITIONS,
-            *true_class.SAMPLERS,
+            *true_class.CHECKED,
             *population.SAMPLERS,
             "ordinal-scores, raters",
             "rasch",

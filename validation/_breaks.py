@@ -21,7 +21,7 @@ from plausibly.conformal import _curve
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
 from plausibly.evaluation import of_labels, panel_tables, summaries
 from plausibly.families.ratings import _sampler as _ratings
-from plausibly.families.true_class import _coefficients
+from plausibly.families.true_class import _by_look, _coefficients
 from plausibly.families.true_class import _sampler as _truth_sampler
 from plausibly.inference.gibbs import _engine, _ordinal, _sweep, _tied_blocks
 from plausibly.inference.nuts import _sampler
@@ -128,7 +128,7 @@ def _generous(p_values):
 
 
 def _likeliest(draw):
-    return lambda weights, random: weights.argmax(1)
+    return lambda weights, random: weights.argmax(0)
 
 
 def _no_table_is_shared(draw):
@@ -137,6 +137,10 @@ def _no_table_is_shared(draw):
 
 def _first_point(slice_draw):
     return lambda x, width, log_density, random: x + width * (random.random(x.shape) - 0.5) / 4
+
+
+def _without_labels(exchanged):
+    return lambda looks, weights, logs, random: exchanged(looks, weights, logs[:, :0], random)
 
 
 def _coin_prior(location):
@@ -281,7 +285,7 @@ BREAKS = {
         "one-coin",
         "true-class",
         _truth_sampler,
-        "_categorical",
+        "categorical",
         _likeliest,
     ),
     "skene-tables": Break(
@@ -305,6 +309,22 @@ BREAKS = {
         _wide,
     ),
     "coin-prior": Break("the prior's mean is 1.5 too large", "one-coin", "true-class", _COIN, "LOCATION", _coin_prior),
+    "looks-exchanges": Break(
+        "exchanges of unclear cases and clear ones ignore the labels",
+        "by case",
+        "true-class",
+        _by_look,
+        "_exchanged",
+        _without_labels,
+    ),
+    "groups-weights": Break(
+        "how common looks are to a group is four times as well known",
+        "two groups",
+        "true-class",
+        _by_look,
+        "dirichlet",
+        _narrow,
+    ),
     "population-tables": Break(
         "every label has a table of its own",
         "what cases share",

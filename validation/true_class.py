@@ -6,10 +6,15 @@ among the draws is uniform: of what cases share, of the log probability of all l
 in the first case, for which the truth is one more draw of the parameters. A sampler that forgets the data passes by all
 of these that do not look at it (Modrák et al. 2023); so for Dawid-Skene the log probability of all labels is also taken
 without the confusion matrices, as if the majority were right.
+
+Where cases differ in difficulty, looks, true classes, and what annotators see are drawn here as well, and how common
+unclear cases are is one more quantity; with two groups of annotators, so is how often the second takes cases of the
+first class for another.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -17,7 +22,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 from plausibly._progress import Progress
-from plausibly.case import LabelledCases
+from plausibly.case import LabelledCases, Looks
 from plausibly.families.true_class import class_probabilities, sample_chain
 from plausibly.models import MODELS
 from plausibly.priors.evidence import log_scores as centred
@@ -27,7 +32,7 @@ from validation._result import Result, Settings
 
 N, QUICK = 400, 100
 CASES, ANNOTATORS, CLASSES, PER_CASE = 40, 8, 3, 6
-DRAWS, WARMUP = 40, 300
+DRAWS, WARMUP, WARMUP_BY_CASE = 40, 300, 150
 PROB = 0.9
 
 
@@ -93,10 +98,87 @@ def draw_common(rng: np.random.Generator) -> Truth:
     return Truth(values, np.stack([common] * ANNOTATORS))
 
 
+def draw_skene_by_case(rng: np.random.Generator) -> Truth:
+    """Draw everything but looks from the prior of Dawid-Skene, where attentive annotators name what they see."""
+    values, k, r = dict(draw_skene(rng).values), CLASSES, ANNOTATORS
+    values["common_confusion"] = np.eye(k)
+    shape = np.empty((r, k, k))
+    for a, c, j in np.ndindex(shape.shape):
+        attention = values["attention"][a]
+        shape[a, c, j] = values["concentration"][c] * (attention * (c == j) + (1 - attention) * values["habit"][a, j])
+    logs = np.log(rng.standard_gamma(shape + 1)) - rng.standard_exponential(shape.shape) / np.maximum(shape, 1e-300)
+    confusion = np.exp(np.maximum(logs - logs.max(-1, keepdims=True), -600))
+    values["confusion"] = confusion / confusion.sum(-1, keepdims=True)
+    return Truth(values, values["confusion"])
+
+
+def draw_coin_by_case(rng: np.random.Generator) -> Truth:
+    """Draw everything but looks from the prior of one coin, whose accuracies are of what annotators see."""
+    truth = draw_coin(rng)
+    return Truth(truth.values | {"attention": truth.values["accuracy"]}, truth.confusion)
+
+
+def draw_common_by_case(rng: np.random.Generator) -> Truth:
+    """Draw everything but looks from the prior of common confusion, one accuracy that is not below chance."""
+    k, right = CLASSES, 0.0
+    while right < 1 / k:
+        right = rng.beta(4.0, 1.0)
+    common = np.array([[right if j == c else (1 - right) / (k - 1) for j in range(k)] for c in range(k)])
+    return Truth({"common_confusion": common}, np.stack([common] * ANNOTATORS))
+
+
+def list_looks() -> tuple[np.ndarray, np.ndarray]:
+    """Kind of each look, and the probability of each class in a case of that look."""
+    k, own = CLASSES, np.eye(CLASSES)
+    mixed = [(own[a], own[b]) for a, b in combinations(range(k), 2)] + [(own[a], np.full(k, 1 / k)) for a in range(k)]
+    kinds, shares = list(range(k)), list(own)
+    for number, (one, other) in enumerate(mixed):
+        kinds += [k + number] * 5
+        shares += [(6 - part) / 6 * one + part / 6 * other for part in range(1, 6)]
+    return np.array(kinds), np.array(shares)
+
+
+def draw_weights(rng: np.random.Generator, together: bool | None = None) -> np.ndarray:
+    """Draw how common kinds of looks are; to a group of annotators by class, where they err together or do not."""
+    k, (kind, shares) = CLASSES, list_looks()
+    n = kind[-1] + 1
+    if together is None:
+        return rng.dirichlet([4 / k] * k + [0.5 / (n - k)] * (n - k))
+    found = np.zeros((k, n))
+    for c in range(k):
+        unclear = [one for one in range(k, n) if shares[kind == one, c].mean() > 1 / 3]
+        others = [one for one in range(k) if one != c] if together else []
+        shape = [4.0] + [0.5 / max(len(others), 1)] * len(others) + [0.5 / len(unclear)] * len(unclear)
+        found[c, [c, *others, *unclear]] = rng.dirichlet(shape)
+    return found
+
+
+def looks_given_class(weights: np.ndarray) -> np.ndarray:
+    """Probability of each look (class, look) to a group of annotators in cases of a true class."""
+    kind, shares = list_looks()
+    size = np.bincount(kind)[kind]
+    if weights.ndim == 1:
+        joint = (weights[kind] / size)[:, None] * shares
+        return (joint / joint.sum(0)).T
+    found = np.empty((CLASSES, len(kind)))
+    for c, p in np.ndindex(found.shape):
+        of_kind = shares[kind == kind[p], c].sum()
+        within = 1.0 if kind[p] < CLASSES else shares[p, c] / of_kind if of_kind else 0.0
+        found[c, p] = weights[c, kind[p]] * within
+    return found
+
+
 SAMPLERS = {"dawid-skene": draw_skene, "one-coin": draw_coin, "common-confusion": draw_common}
-PREDICTED = ", predictions"  #: after the name of a model
+BY_CASE = {"dawid-skene": draw_skene_by_case, "one-coin": draw_coin_by_case, "common-confusion": draw_common_by_case}
+PREDICTED, DIFFERING, GROUPED = ", predictions", ", by case", ", two groups"  #: after the name of a model
 LOG_PREVALENCE = np.log(np.array([0.5, 0.3, 0.2])).astype(np.float32)
-CHECKED = (*SAMPLERS, *(f"{name}{PREDICTED}" for name in ("common-confusion", "one-coin")))
+CHECKED = (
+    *SAMPLERS,
+    *(f"{name}{PREDICTED}" for name in ("common-confusion", "one-coin")),
+    *(f"{name}{DIFFERING}" for name in SAMPLERS),
+    f"one-coin{DIFFERING}{GROUPED}",
+    f"common-confusion{DIFFERING}{PREDICTED}",
+)
 QUANTITIES = {
     "dawid-skene": (
         "prevalence",
@@ -122,36 +204,82 @@ def with_predictions(truth: Truth, rng: np.random.Generator) -> tuple[Truth, np.
     return Truth(values, truth.confusion), scores, shares
 
 
-def simulate(truth: Truth, rng: np.random.Generator, shares: np.ndarray | None = None) -> LabelledCases:
-    """Draw true classes and labels."""
+def with_looks(truth: Truth, rng: np.random.Generator, *, grouped: bool, predicted: bool) -> Truth:
+    """Draw how common looks are, and what follows of classes and of annotators."""
+    weights = np.stack([draw_weights(rng, one) for one in (False, True)] if grouped else [draw_weights(rng)])
+    kind, shares = list_looks()
+    values = truth.values | {"looks": weights}
+    if not (grouped or predicted):
+        values["prevalence"] = (weights[0][kind] / np.bincount(kind)[kind]) @ shares
+    elif not predicted:
+        values["prevalence"] = rng.dirichlet(np.ones(CLASSES))
+    if "accuracy" in values:
+        given = np.array([looks_given_class(one) for one in weights])[group_of_annotator(grouped)]
+        right = np.einsum("akp,ps,ask->ak", given, shares, truth.confusion)
+        values["accuracy"] = right @ values["prevalence"]
+    return Truth(values, truth.confusion)
+
+
+def group_of_annotator(grouped: bool) -> np.ndarray:
+    """Group of each annotator: the second half are those who err together."""
+    return np.repeat([0, 1], ANNOTATORS // 2) if grouped else np.zeros(ANNOTATORS, int)
+
+
+def simulate(
+    truth: Truth, rng: np.random.Generator, shares: np.ndarray | None = None, *, grouped: bool = False
+) -> LabelledCases:
+    """Draw true classes, what annotators see, and labels."""
     if shares is None:
         z = rng.choice(CLASSES, CASES, p=truth.values["prevalence"])
     else:
         z = (shares.cumsum(1) < rng.random((CASES, 1))).sum(1).clip(max=CLASSES - 1)
     case = np.repeat(np.arange(CASES), PER_CASE)
     who = np.concatenate([np.sort(rng.permutation(ANNOTATORS)[:PER_CASE]) for _ in range(CASES)])
-    label = np.array([rng.choice(CLASSES, p=truth.confusion[a, z[i]]) for i, a in zip(case, who, strict=True)])
+    seen = z[case]
+    if "looks" in truth.values:
+        _, of_look = list_looks()
+        given, group = [looks_given_class(one) for one in truth.values["looks"]], group_of_annotator(grouped)
+        look = np.array([[rng.choice(len(of_look), p=one[c]) for one in given] for c in z])
+        seen = np.array([rng.choice(CLASSES, p=of_look[look[i, group[a]]]) for i, a in zip(case, who, strict=True)])
+    label = np.array([rng.choice(CLASSES, p=truth.confusion[a, s]) for s, a in zip(seen, who, strict=True)])
     return LabelledCases(case, who, label, CASES, ANNOTATORS, CLASSES)
 
 
-def one_data_set(name: str, number: int, seed: int) -> dict[str, tuple[float, np.ndarray]]:
+def one_data_set(condition: str, number: int, seed: int) -> dict[str, tuple[float, np.ndarray]]:
     """Simulate a data set, sample it, and return the truth and the draws of each quantity."""
-    rng = np.random.default_rng([seed, CHECKED.index(name), number])
-    name, _, predicted = name.partition(PREDICTED[:2])
-    truth, sampler = SAMPLERS[name](rng), MODELS[name].family
-    assert sampler is not None
+    rng = np.random.default_rng([seed, CHECKED.index(condition), number])
+    name = condition.partition(",")[0]
+    predicted, differing, grouped = (one in condition for one in (PREDICTED, DIFFERING, GROUPED))
+    truth, family = (BY_CASE if differing else SAMPLERS)[name](rng), MODELS[name].family
+    assert family is not None
+    sampler = family.where("by-case" if differing else "same")
     scores, shares = None, None
     if predicted:
         truth, scores, shares = with_predictions(truth, rng)
-    labels = simulate(truth, rng, shares).with_scores(scores, LOG_PREVALENCE)
+    if differing:
+        truth = with_looks(truth, rng, grouped=grouped, predicted=predicted)
+    labels = simulate(truth, rng, shares, grouped=grouped).with_scores(scores, LOG_PREVALENCE)
     if not sampler.named:
         labels = replace(labels, annotator=np.zeros_like(labels.annotator), n_annotators=1)
-    chain = sample_chain(sampler, labels, draws=DRAWS, warmup=WARMUP, seed=number, chain=0)
+    if differing:
+        labels = replace(labels, looks=Looks.of(CLASSES))
+    if grouped:
+        labels = replace(labels, group=group_of_annotator(True), together=(False, True))
+    warmup = WARMUP_BY_CASE if differing else WARMUP
+    chain = sample_chain(sampler, labels, draws=DRAWS, warmup=warmup, seed=number, chain=0)
     shared = {site: draws[None] for site, draws in chain.items()}
     found = {}
-    for site in QUANTITIES[name]:
+    for site in QUANTITIES[name] + (("attention",) if differing and name == "one-coin" else ()):
+        if differing and site == "common_confusion" and name == "dawid-skene":
+            continue  # is known
         draws = shared[site].reshape(DRAWS, -1)
-        found[site] = float(np.ravel(truth.values[site])[0]), draws[:, 0]
+        found[site] = float(np.float32(np.ravel(truth.values[site])[0])), draws[:, 0]
+    if differing:
+        of_truth, draws = truth.values["looks"].astype(np.float32), chain["looks"]
+        unclear = (0,) * (of_truth.ndim - 1) + (slice(CLASSES, None),)
+        found["unclear"] = float(of_truth[unclear].sum()), draws[:, *unclear].sum(-1)
+        if grouped:
+            found["mistaken"] = float(of_truth[1, 0, 1:CLASSES].sum()), draws[:, 1, 0, 1:CLASSES].sum(-1)
     if name == "dawid-skene":
         found["log probability by vote"] = (
             float(log_probability_by_vote(truth.values, labels)),

@@ -11,6 +11,7 @@ import xarray as xr
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
+from plausibly.case import coordinates_of_looks
 from plausibly.errors import FileError, PlausiblyError
 from plausibly.posterior._container import REMAINDER_NAME
 from plausibly.regression import names as coefficient_names
@@ -57,6 +58,8 @@ def _with_shared(groups: dict[str, xr.Dataset], chains: xr.Dataset, attrs: Mappi
     names = {"annotator": annotators, "true_class": classes, "named_class": classes}
     if "evidence" in attrs:
         names["coefficient"] = coefficient_names(json.loads(attrs["evidence"])["classifiers"], classes)
+    if "look" in sites.dims:
+        names |= coordinates_of_looks(classes.tolist(), json.loads(attrs["arguments"]).get("annotator_groups"))
     names = {dim: values for dim, values in names.items() if dim in sites.dims}
     return groups | {"posterior": groups["posterior"].assign(sites.data_vars).assign_coords(names)}
 

@@ -12,7 +12,7 @@ from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
-from plausibly.case import LabelledCases, Looks
+from plausibly.case import LabelledCases, Looks, coordinates_of_looks
 from plausibly.cluster import map_on
 from plausibly.diagnostics import convergence
 from plausibly.errors import AnnotationError
@@ -219,9 +219,7 @@ def names_of(annotations: Annotations, settled: Settled) -> dict[str, np.ndarray
     classes, evidence = annotations.classes, settled.evidence
     names = {"annotator": annotations.annotators, "true_class": classes, "named_class": classes}
     if settled.arguments["difficulty"] == "by-case":
-        groups = settled.arguments.get("annotator_groups", {"": "(all)"})
-        names |= {"annotator_group": np.unique(list(groups.values()))}
-        names |= {"look": np.array(Looks.of(len(classes)).names(classes.tolist()))}
+        names |= coordinates_of_looks(classes.tolist(), settled.arguments.get("annotator_groups"))
     return names | ({} if evidence is None else {"coefficient": coefficient_names(evidence.classifiers, classes)})
 
 

@@ -1,0 +1,160 @@
+"""Annotators who err together: they are noticed, groups of them count for less, and what is refused."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import plausibly as pb
+from plausibly._arviz import to_groups
+from plausibly.aggregation import unjudged
+from plausibly.errors import ArgumentError
+from plausibly.groups import OTHERS, read_annotator_groups
+from plausibly.posterior import Store
+
+PEOPLE, JURORS = [f"p{one}" for one in range(5)], ["gpt", "llama", "qwen"]
+GROUPS = {"models": JURORS}
+SHORT = {"draws": 50, "chains": 1, "warmup": 80, "progress": False}
+SHARDED = {"draws": 15, "chains": 3, "warmup": 15, "progress": False}
+aggregate = unjudged(pb.aggregate)  # chains are short on purpose
+
+
+def jury(n=300, together=0.85, seed=0):
+    """Labels of five people and three models, four of five of them right; models share a part of their errors."""
+    random = np.random.default_rng(seed)
+    truth = (random.random(n) < 0.4).astype(int)
+    wrong = random.random((n, 8)) < 0.2
+    common = random.random((n, 3)) < together
+    wrong[:, 5:] = np.where(common, random.random((n, 1)) < 0.2, wrong[:, 5:])
+    labels = [["ab"[one] for one in row] for row in np.where(wrong, 1 - truth[:, None], truth[:, None])]
+    return pb.Annotations.from_labels(labels, annotators=PEOPLE + JURORS, classes=["a", "b"]), truth
+
+
+def overconfidence(posterior, truth):
+    """Mean confidence of the most probable class without how often it is the true one."""
+    mean = posterior["posterior"]["plausibility"].values.reshape(-1, len(truth), 2).mean(0)
+    return mean.max(1).mean() - (mean.argmax(1) == truth).mean()
+
+
+@pytest.mark.parametrize("name", ["dawid-skene", "one-coin"])
+def test_annotators_who_err_together_are_named_and_count_for_less_as_a_group(name):
+    annotations, truth = jury()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        alone = pb.aggregate(annotations, name, **SHORT)
+    told = [one for one in told if "err together" in str(one.message)]
+    assert [one.filename for one in told] == [__file__]
+    assert told[0].category is pb.PlausiblyWarning
+    assert "err together: 'gpt', 'llama', 'qwen' agree in" in alone.attrs["err_together"] == str(told[0].message)
+    grouped = aggregate(annotations, name, annotator_groups=GROUPS, **SHORT)
+    assert "err_together" not in grouped.attrs
+    assert overconfidence(alone, truth) > 0.05
+    assert abs(overconfidence(grouped, truth)) < 0.05
+    looks = grouped["posterior"]["looks"]
+    assert looks.dims == ("chain", "draw", "annotator_group", "true_class", "look")
+    assert looks["annotator_group"].values.tolist() == [OTHERS, "models"]
+    mistaken = looks.sel(true_class="a", look="b").mean(("chain", "draw")).values
+    assert mistaken[0] == 0 < 0.08 < mistaken[1]
+
+
+@pytest.mark.parametrize("difficulty", ["by-case", "same"])
+def test_independent_errors_are_not_held_for_shared_ones(difficulty):
+    annotations, _ = jury(together=0.0)
+    posterior = aggregate(annotations, "one-coin", difficulty=difficulty, **SHORT)
+    assert "err_together" not in posterior.attrs
+
+
+def test_groups_are_read_from_mappings_and_files(tmp_path):
+    everyone = np.array(["ann", *JURORS])
+    expected = {"ann": OTHERS} | dict.fromkeys(JURORS, "models")
+    assert read_annotator_groups(GROUPS, everyone) == expected
+    assert read_annotator_groups(dict.fromkeys(JURORS, "models"), everyone) == expected
+    pd.DataFrame({"annotator": JURORS, "group": "models"}).to_csv(tmp_path / "groups.csv", index=False)
+    assert read_annotator_groups(tmp_path / "groups.csv", everyone) == expected
+    annotations, _ = jury(n=12)
+    found = [
+        aggregate(annotations, "one-coin", annotator_groups=given, **SHARDED)
+        for given in (GROUPS, str(tmp_path / "groups.csv"))
+    ]
+    np.testing.assert_array_equal(*(one["posterior"]["plausibility"] for one in found))
+    assert found[0].attrs == found[1].attrs
+
+
+@pytest.mark.parametrize(
+    ("groups", "sentence"),
+    [
+        ({"models": ["gtp"]}, r"names 'gtp', who gave no annotation: .*'gpt'"),
+        ({"models": JURORS, "open": ["llama"]}, "has 'llama' in 'models' and in 'open': choose one"),
+        ({}, "must be a mapping from groups to annotators"),
+        (["gpt"], "must be a mapping from groups to annotators"),
+        ("groups.csv", "must have a column 'group'"),
+    ],
+)
+def test_groups_that_cannot_be_are_refused(groups, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"annotator": JURORS, "side": "models"}).to_csv("groups.csv", index=False)
+    annotations, _ = jury(n=12)
+    with pytest.raises(ArgumentError, match=sentence):
+        pb.aggregate(annotations, "dawid-skene", annotator_groups=groups, progress=False)
+
+
+@pytest.mark.parametrize("name", ["common-confusion", "dirichlet-categorical", "majority-vote"])
+def test_models_that_do_not_know_annotators_refuse_groups(name):
+    annotations, _ = jury(n=12)
+    with pytest.raises(ArgumentError, match=rf"{name} does not tell annotators' errors .*take the model 'dawid-skene'"):
+        pb.aggregate(annotations, name, annotator_groups=GROUPS, progress=False)
+
+
+def test_groups_need_cases_that_differ():
+    annotations, _ = jury(n=12)
+    with pytest.raises(ArgumentError, match="difficulty='same' was given"):
+        pb.aggregate(annotations, "one-coin", difficulty="same", annotator_groups=GROUPS, progress=False)
+
+
+def same(found, expected):
+    """Whether two posteriors agree: shards are judged by case, so all else is equal to the bit."""
+    for group, data in to_groups(expected).items():
+        for name, variable in data.variables.items():
+            if variable.dtype.kind == "f":
+                np.testing.assert_allclose(to_groups(found)[group][name], variable, rtol=1e-6, atol=1e-9)
+            else:
+                np.testing.assert_array_equal(to_groups(found)[group][name], variable)
+
+
+def test_shards_and_an_interruption_leave_the_draws_of_groups(tmp_path, monkeypatch):
+    annotations, _ = jury(n=20)
+    given = SHARDED | {"annotator_groups": GROUPS}
+    at_once = aggregate(annotations, "dawid-skene", **given)
+    same(aggregate(annotations, "dawid-skene", out=tmp_path / "shards.zarr", shard=8, **given), at_once)
+    same(pb.load(tmp_path / "shards.zarr"), at_once)
+    written, real = [], Store.keep_chain
+
+    def until_stopped(store, number, *rest):
+        if len(written) == 2:
+            raise KeyboardInterrupt
+        written.append(number)
+        real(store, number, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "keep_chain", until_stopped)
+        with pytest.raises(KeyboardInterrupt):
+            aggregate(annotations, "dawid-skene", out=tmp_path / "cut.zarr", shard=8, **given)
+    with pytest.raises(ArgumentError, match="annotator_groups was"):
+        aggregate(annotations, "dawid-skene", out=tmp_path / "cut.zarr", shard=8, **SHARDED)
+    same(aggregate(annotations, "dawid-skene", out=tmp_path / "cut.zarr", shard=8, **given), at_once)
+    assert "models" in json.dumps(at_once.attrs)
+
+
+@pytest.mark.slow
+def test_nuts_draws_from_the_same_posterior_with_groups():
+    annotations, _ = jury(n=25)
+    given = {"annotator_groups": GROUPS, "progress": False}
+    gibbs = aggregate(annotations, "one-coin", draws=400, **given)
+    nuts = aggregate(annotations, "one-coin", engine="nuts", draws=300, warmup=300, chains=2, **given)
+    for site in ("accuracy", "prevalence", "attention"):
+        ours, theirs = (one["posterior"][site] for one in (gibbs, nuts))
+        sd = ours.std(("chain", "draw")).values
+        gap = (ours.mean(("chain", "draw")) - theirs.mean(("chain", "draw"))).values
+        assert (np.abs(gap) < 0.25 * sd).all(), (site, gap / sd)

@@ -1,0 +1,338 @@
+"""Cases that differ in difficulty: looks against enumeration, moves of the sampler, and confidence against accuracy.
+
+Looks, what annotators see, and true classes are written out here, one after the other.
+"""
+
+from dataclasses import replace
+from itertools import combinations, product
+
+import jax
+import numpy as np
+import pytest
+from numpyro.handlers import seed, substitute, trace
+from scipy import stats
+
+import plausibly as pb
+from plausibly.aggregation import unjudged
+from plausibly.case import LabelledCases, Looks
+from plausibly.families.true_class import _by_look, class_probabilities
+from plausibly.families.true_class._coefficients import shares_of
+from plausibly.families.true_class._leave_out import _predict
+from plausibly.inference.draws import dirichlet
+from plausibly.models import MODELS
+from plausibly.priors.evidence import log_scores
+
+ALL = ["common-confusion", "dawid-skene", "one-coin"]
+aggregate = unjudged(pb.aggregate)  # chains are short on purpose
+
+
+def literal_looks(k):
+    """Kind, and probability of each class, of every look."""
+    own, found = np.eye(k), [(a, np.eye(k)[a]) for a in range(k)]
+    for a, b in combinations(range(k), 2):
+        kind = found[-1][0] + 1
+        found += [(kind, (6 - part) / 6 * own[a] + part / 6 * own[b]) for part in range(1, 6)]
+    for a in range(k if k > 2 else 0):
+        kind = found[-1][0] + 1
+        found += [(kind, (6 - part) / 6 * own[a] + part / 6 / k) for part in range(1, 6)]
+    return found
+
+
+def literal_given_class(k, weights, true):
+    """Probability of every look to one group if a class is true."""
+    looks = literal_looks(k)
+    size = [sum(kind == one for one, _ in looks) for kind, _ in looks]
+    if weights.ndim == 1:
+        joint = np.array([weights[kind] / n * share[true] for (kind, share), n in zip(looks, size, strict=True)])
+        return joint / joint.sum()
+    found = []
+    for kind, share in looks:
+        of_kind = sum(other[true] for one, other in looks if one == kind)
+        within = 1.0 if kind < k else share[true] / of_kind if of_kind > 5 / 3 else 0.0
+        found.append(weights[true, kind] * within)
+    return np.array(found)
+
+
+def literal(labels, which, true, confusion, weights):
+    """Probability of some labels of a case if a class is true: sums over looks, and over what is seen at each label."""
+    k, p = labels.n_classes, 1.0
+    for group in range(labels.n_groups):
+        own = [i for i in which if labels.group_of_annotator[labels.annotator[i]] == group]
+        of_group = 0.0
+        for chance, (_, share) in zip(literal_given_class(k, weights[group], true), literal_looks(k), strict=True):
+            for seen in product(range(k), repeat=len(own)):
+                term = chance
+                for i, s in zip(own, seen, strict=True):
+                    term *= share[s] * confusion[labels.annotator[i], s, labels.label[i]]
+                of_group += term
+        p *= of_group
+    return p
+
+
+def small(k, kind="one group", alike=False):
+    """Six labels of three cases by three annotators, in one group or two, and what two classifiers say."""
+    table = np.array([(0, 0, 1), (0, 2, 0), (1, 1, k - 1), (2, 0, 0), (2, 1, 0), (2, 2, 1)])
+    labels = replace(LabelledCases(*table.T, 3, 3, k), looks=Looks.of(k))
+    labels = replace(labels, annotator=0 * labels.annotator, n_annotators=1) if alike else labels
+    if "two groups" in kind:
+        labels = replace(labels, group=np.array([1, 1, 0]), together=(False, True))
+    if "predictions" in kind:
+        random = np.random.default_rng(3)
+        labels = labels.with_scores(np.stack([log_scores(random.dirichlet(np.ones(k), 3)) for _ in range(2)]))
+    return labels
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_looks_are_those_that_are_listed(k):
+    looks, listed = Looks.of(k), literal_looks(k)
+    np.testing.assert_allclose(looks.shares, [share for _, share in listed], atol=1e-12)
+    np.testing.assert_array_equal(looks.kind, [kind for kind, _ in listed])
+    weights = np.random.default_rng(0).dirichlet(looks.prior)
+    of_class = sum(weights[kind] / (1 if kind < k else 5) * share for kind, share in listed)
+    np.testing.assert_allclose(looks.expected(weights), of_class)
+    assert looks.prior.sum() == pytest.approx(4.5)
+    assert len(looks.names([f"k{one}" for one in range(k)])) == len(looks.prior) == 1 + listed[-1][0]
+
+
+def test_who_errs_together_may_take_a_case_for_another_class_and_others_may_not():
+    looks = Looks.of(3)
+    together, alone = looks.prior_by_class(True), looks.prior_by_class(False)
+    np.testing.assert_allclose(together[:, :3], [[4, 0.25, 0.25], [0.25, 4, 0.25], [0.25, 0.25, 4]])
+    np.testing.assert_allclose(alone[:, :3], 4 * np.eye(3))
+    of_first = [name in ("a or b", "a or c", "a or any") for name in looks.names("abc")[3:]]
+    for prior in (together, alone):
+        np.testing.assert_allclose(prior[0, 3:], np.where(of_first, 0.5 / 3, 0))
+
+
+def test_ten_classes_look_alike_in_pairs_and_more_do_not():
+    assert len(Looks.of(10).prior) == 10 + 45 + 10
+    assert len(Looks.of(11).prior) == 11 + 11
+    assert Looks.of(11).names([f"k{one}" for one in range(11)])[-1] == "k10 or any"
+
+
+KINDS = ["one group", "predictions", "two groups", "two groups, predictions"]
+CHECKED = [
+    *(("dawid-skene", kind, k) for kind in KINDS for k in (2, 3)),
+    *(("one-coin", kind, 3) for kind in KINDS),
+    *(("common-confusion", kind, 3) for kind in KINDS[:2]),
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "k"), CHECKED)
+def test_programs_and_the_sampler_sum_out_looks(name, kind, k):
+    model, family = MODELS[name], MODELS[name].family.where("by-case")
+    labels = small(k, kind, alike=not family.named)
+    sites = trace(seed(model.program, 1)).get_trace(labels)
+    kept = {*family.sites, "looks", "coefficients"}
+    found = {site: np.asarray(one["value"], float) for site, one in sites.items() if site in kept}
+    confusion, weights = family.confusion(found), found["looks"]
+    prevalence = np.tile(found["prevalence"], (3, 1))
+    if "predictions" in kind:
+        prevalence = shares_of(found["coefficients"], labels)
+        np.testing.assert_allclose(found["prevalence"], prevalence.mean(0), rtol=1e-5)
+    elif kind == "one group":
+        np.testing.assert_allclose(found["prevalence"], labels.looks.expected(weights)[0], rtol=1e-5)
+    joint = np.array([
+        [prevalence[i, c] * literal(labels, np.flatnonzero(labels.case == i), c, confusion, weights) for c in range(k)]
+        for i in range(3)
+    ])  # fmt: skip
+    np.testing.assert_allclose(np.exp(labels.log_joint(prevalence, confusion, weights)), joint, rtol=1e-4)
+    plausibility, total = class_probabilities(family, labels, {site: one[None, None] for site, one in found.items()})
+    for values in (sites["plausibility"]["value"], plausibility[0, 0]):
+        np.testing.assert_allclose(values, joint / joint.sum(1, keepdims=True), rtol=1e-4)
+    np.testing.assert_allclose(total[0, 0], np.log(joint.sum(1)), rtol=1e-4)
+    np.testing.assert_allclose(sites["labels"]["fn"].log_factor, np.log(joint.sum(1)).sum(), rtol=1e-4)
+    if "accuracy" in family.sites:
+        shares = np.array([share for _, share in literal_looks(k)])
+        right = [
+            sum(
+                found["prevalence"][c]
+                * (literal_given_class(k, weights[labels.group_of_annotator[r]], c) @ shares @ confusion[r, :, c])
+                for c in range(k)
+            )
+            for r in range(3)
+        ]
+        np.testing.assert_allclose(found["accuracy"], right, rtol=1e-4)
+        np.testing.assert_allclose(_by_look.accuracies(family, labels, found), right, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["one group", "two groups", "predictions"])
+def test_labels_left_out_are_predicted_by_their_definition(kind):
+    """p(y_r | the others) as a ratio of two averages over draws, each label by itself, by enumeration."""
+    rng, labels, family, n = np.random.default_rng(0), small(3, kind), MODELS["dawid-skene"].family, 3
+    looks = labels.looks
+    priors = [looks.prior] if labels.n_groups == 1 else [looks.prior_by_class(one) for one in labels.together]
+    weights = np.array([[[np.where(prior > 0, dirichlet(prior, rng), 0) for prior in priors] for _ in range(n)]])
+    shared = {"confusion": rng.dirichlet(np.ones(3), (1, n, 3, 3)), "looks": weights}
+    shared["prevalence"] = rng.dirichlet(np.ones(3), (1, n))
+    prevalence = np.repeat(shared["prevalence"][0][:, None], 3, axis=1)
+    if kind == "predictions":
+        shared["coefficients"] = rng.normal(size=(1, n, 8)).astype(np.float32)
+        prevalence = np.array([shares_of(one, labels) for one in shared["coefficients"][0]])
+    fold = np.array([0, 1, 0, 0, 1, 2])
+    elpd, in_sample, error = _predict(family, labels, fold, shared)
+    assert np.isfinite(error).all()
+
+    def joint(m, case, which):
+        given = shared["confusion"][0, m], weights[0, m]
+        return sum(prevalence[m, case, c] * literal(labels, which, c, *given) for c in range(3))
+
+    for i, case in enumerate(labels.case):
+        own = np.flatnonzero(labels.case == case)
+        others = [j for j in own if fold[j] != fold[i]]
+        for given, found in ((others, elpd[i]), (list(own), in_sample[i])):
+            top = np.mean([joint(m, case, [*given, i]) for m in range(n)])
+            expected = np.log(top / np.mean([joint(m, case, given) for m in range(n)]))
+            assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+# Sites that a shift moves, and how many numbers of the last axis are free.
+MOVED = {
+    "dawid-skene": {"confusion": 2, "attention": None, "mean_attention": None},
+    "one-coin": {"log_odds": None, "mean_log_odds": None},
+    "common-confusion": {"common_confusion": None},
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_shifts_return_the_density_along_their_line(name):
+    """It changes as the density of the program does, times the determinant of the shift, by differences."""
+    model, family = MODELS[name], MODELS[name].family.where("by-case")
+    labels = small(3, alike=not family.named)
+    sites = trace(seed(model.program, 3)).get_trace(labels)
+    given = {site: one["value"] for site, one in sites.items() if one["type"] == "sample" and "fn" in one}
+    given = {site: np.asarray(value, float) for site, value in given.items() if value is not None}
+    values = {site: np.asarray(one["value"], float) for site, one in sites.items() if site in family.sites}
+    values |= given | {"common_confusion": values.get("common_confusion", np.eye(3))}
+    if name == "dawid-skene":  # away from the bounds at which shares are cut off
+        random = np.random.default_rng(0)
+        values |= {"confusion": random.dirichlet(np.ones(3) * 3, (3, 3)), "habit": random.dirichlet(np.ones(3), 3)}
+        values |= {"attention": np.array([0.3, 0.6, 0.8]), "mean_attention": np.array(0.6)}
+
+    def flat(values):
+        if name == "common-confusion":
+            return values["common_confusion"][0, :1]
+        return np.concatenate([np.ravel(values[site][..., :free]) for site, free in MOVED[name].items() if free] + [
+            np.ravel(values[site]) for site, free in MOVED[name].items() if free is None
+        ])  # fmt: skip
+
+    def full(vector):
+        if name == "common-confusion":
+            right = vector[0]
+            return {"common_confusion": np.where(np.eye(3), right, (1 - right) / 2)}
+        made, at = {}, 0
+        for site, free in MOVED[name].items():
+            shape = np.shape(values[site])
+            shape = (*shape[:-1], free) if free else shape
+            size = int(np.prod(shape))
+            part = vector[at : at + size].reshape(shape)
+            made[site] = np.concatenate([part, 1 - part.sum(-1, keepdims=True)], axis=-1) if free else part
+            at += size
+        return made
+
+    def log_determinant(by):
+        x, step = flat(values), 1e-6
+        columns = [
+            flat(family.shift(values | full(x + step * one), by)[0])
+            - flat(family.shift(values | full(x - step * one), by)[0])
+            for one in np.eye(len(x))
+        ]
+        return np.linalg.slogdet(np.array(columns) / (2 * step))[1]
+
+    def log_density(values):
+        """Of the program, without labels."""
+        named = {site: values[site] for site in given if site in values}
+        named |= {"right": values["common_confusion"][0, 0]} if name == "common-confusion" else {}
+        with jax.enable_x64(True):
+            made = trace(seed(substitute(model.program, named), 0)).get_trace(labels)
+            return sum(
+                float(np.sum(one["fn"].log_prob(one["value"])))
+                for site, one in made.items()
+                if one["type"] == "sample" and site != "labels"
+            )
+
+    before = family.shift(values, 0.0)
+    for by in (-0.4, 0.3, 1.1):
+        moved, of_moved = family.shift(values, by)
+        expected = log_density(moved) - log_density(values) + log_determinant(by)
+        assert of_moved - before[1] == pytest.approx(expected, abs=1e-3)
+        back = family.shift(moved, -by)
+        np.testing.assert_allclose(flat(back[0]), flat(values), rtol=1e-6)
+        assert back[1] == pytest.approx(before[1])
+    if name != "dawid-skene":
+        assert family.shift(values, -20.0)[1] == -np.inf
+
+
+def on_a_grid(log_likelihood):
+    """Mean and standard deviation of the weights of two clear kinds and an unclear one, of which the prior is known."""
+    at = (np.arange(400) + 0.5) / 400
+    # Logistic coordinates of a stick that is broken twice, so that small weights are not lost.
+    first, second = np.meshgrid(stats.beta(2, 2.5).ppf(at), stats.beta(2, 0.5).ppf(at), indexing="ij")
+    weights = np.stack([first, (1 - first) * second, (1 - first) * (1 - second)], axis=-1).reshape(-1, 3)
+    logs = log_likelihood(weights)
+    chance = np.exp(logs - logs.max())
+    mean = chance @ weights / chance.sum()
+    return mean, np.sqrt(chance @ (weights - mean) ** 2 / chance.sum())
+
+
+def test_exchanges_draw_weights_with_looks_summed_out():
+    looks, rng = Looks.of(2), np.random.default_rng(0)
+    of_look = np.array([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]])[np.repeat([0, 1, 2], [5, 3, 4])] ** 2
+    logs = np.log(looks.shares @ of_look.T)
+    mean, sd = on_a_grid(lambda weights: np.log(weights @ looks.of_kind @ np.exp(logs)).sum(1))
+    weights, draws = np.array([[0.4, 0.3, 0.3]]), []
+    for _ in range(3000):
+        weights = _by_look._exchanged(looks, weights, logs.astype(np.float32), rng)
+        draws.append(weights[0])
+    np.testing.assert_allclose(np.sum(draws, axis=1), 1)
+    np.testing.assert_allclose(np.mean(draws, axis=0), mean, atol=0.12 * sd.min())
+    np.testing.assert_allclose(np.std(draws, axis=0), sd, rtol=0.1)
+
+
+def test_weights_are_drawn_given_true_classes_that_predictions_tell():
+    looks, rng = Looks.of(2), np.random.default_rng(0)
+    kinds, truth = np.array([8, 3, 5]), np.array([11, 5])
+    mean, sd = on_a_grid(lambda w: np.log(w) @ kinds - np.log(w @ (looks.of_kind @ looks.shares)) @ truth)
+    weights, draws = np.array([[0.4, 0.3, 0.3]]), []
+    for _ in range(20_000):
+        weights = _by_look._draw_with_predictions(looks, weights, kinds, truth, rng)
+        draws.append(weights[0])
+    np.testing.assert_allclose(np.mean(draws, axis=0), mean, atol=0.12 * sd.min())
+    np.testing.assert_allclose(np.std(draws, axis=0), sd, rtol=0.1)
+
+
+def unclear(n=300, people=5, k=2, share=0.5, right=0.95, seed=0):
+    """Labels of cases of which some look like two classes, one of them true; annotators mostly name what they see."""
+    random = np.random.default_rng(seed)
+    first = random.integers(k, size=(n, 1))
+    second = (first + random.integers(1, k, (n, 1))) % k
+    proportion = np.where(random.random((n, 1)) < share, random.integers(1, 6, (n, 1)) / 6, 0)
+    truth = np.where(random.random((n, 1)) < proportion, second, first)[:, 0]
+    seen = np.where(random.random((n, people)) < proportion, second, first)
+    named = np.where(random.random((n, people)) < right, seen, (seen + random.integers(1, k, (n, people))) % k)
+    labels = [[f"k{one}" for one in row] for row in named]
+    return pb.Annotations.from_labels(labels, annotators=[f"p{one}" for one in range(people)]), truth
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_confidence_is_accuracy_where_cases_are_unclear(name):
+    annotations, truth = unclear()
+    over = {}
+    for difficulty in ("by-case", "same"):
+        posterior = aggregate(annotations, name, difficulty=difficulty, draws=50, chains=1, warmup=60, progress=False)
+        mean = posterior["posterior"]["plausibility"].values.reshape(50, len(truth), -1).mean(0)
+        over[difficulty] = mean.max(1).mean() - (mean.argmax(1) == truth).mean()
+    assert abs(over["by-case"]) < 0.05
+    assert over["same"] > 0.1
+
+
+@pytest.mark.slow
+def test_nuts_draws_from_the_same_posterior():
+    annotations, _ = unclear(n=25, k=3)
+    gibbs = aggregate(annotations, "dawid-skene", draws=400, progress=False)
+    nuts = aggregate(annotations, "dawid-skene", engine="nuts", draws=300, warmup=300, chains=2, progress=False)
+    for site in ("accuracy", "prevalence"):
+        ours, theirs = (one["posterior"][site] for one in (gibbs, nuts))
+        sd = ours.std(("chain", "draw")).values
+        gap = (ours.mean(("chain", "draw")) - theirs.mean(("chain", "draw"))).values
+        assert (np.abs(gap) < 0.25 * sd).all(), (site, gap / sd)
