@@ -72,7 +72,10 @@ def dawid_skene(labels: LabelledCases) -> None:
     """
     k = labels.n_classes
     prevalence, of_case, looks = draw_prevalence(labels)
-    common = jnp.eye(k) if labels.looks is not None else draw_common_confusion(labels)
+    if labels.looks is None:
+        common = draw_common_confusion(labels)
+    else:  # attentive annotators name what they see
+        common = numpyro.deterministic("common_confusion", jnp.eye(k))
     with numpyro.plate("true classes of the common confusion", k):
         concentration = numpyro.sample("concentration", dist.Gamma(SHAPE, RATE))
     mean = numpyro.sample("mean_attention", dist.Uniform())

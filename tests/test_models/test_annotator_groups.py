@@ -17,7 +17,7 @@ from plausibly.posterior import Store
 PEOPLE, JURORS = [f"p{one}" for one in range(5)], ["gpt", "llama", "qwen"]
 GROUPS = {"models": JURORS}
 SHORT = {"draws": 50, "chains": 1, "warmup": 80, "progress": False}
-SHARDED = {"draws": 15, "chains": 3, "warmup": 15, "progress": False}
+SHARDED = {"draws": 8, "chains": 3, "warmup": 8, "progress": False}
 aggregate = unjudged(pb.aggregate)  # chains are short on purpose
 
 

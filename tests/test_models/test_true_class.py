@@ -242,7 +242,7 @@ def test_bad_arguments_are_refused(monkeypatch, tmp_path):
         annotator_accuracies(pb.aggregate(annotations, "majority-vote", progress=False))
 
 
-SHARDED = {"draws": 20, "chains": 3, "warmup": 20, "progress": False}
+SHARDED = {"draws": 8, "chains": 3, "warmup": 8, "progress": False}
 
 
 def same(found, expected):

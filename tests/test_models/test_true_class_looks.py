@@ -18,6 +18,7 @@ from plausibly.case import LabelledCases, Looks
 from plausibly.families.true_class import _by_look, class_probabilities
 from plausibly.families.true_class._coefficients import shares_of
 from plausibly.families.true_class._leave_out import _predict
+from plausibly.families.true_class._sampler import sites_of
 from plausibly.inference.draws import dirichlet
 from plausibly.models import MODELS
 from plausibly.priors.evidence import log_scores
@@ -123,7 +124,8 @@ def test_programs_and_the_sampler_sum_out_looks(name, kind, k):
     model, family = MODELS[name], MODELS[name].family.where("by-case")
     labels = small(k, kind, alike=not family.named)
     sites = trace(seed(model.program, 1)).get_trace(labels)
-    kept = {*family.sites, "looks", "coefficients"}
+    kept = sites_of(family, labels)
+    assert kept.keys() <= sites.keys()
     found = {site: np.asarray(one["value"], float) for site, one in sites.items() if site in kept}
     confusion, weights = family.confusion(found), found["looks"]
     prevalence = np.tile(found["prevalence"], (3, 1))
@@ -203,7 +205,7 @@ def test_shifts_return_the_density_along_their_line(name):
     given = {site: one["value"] for site, one in sites.items() if one["type"] == "sample" and "fn" in one}
     given = {site: np.asarray(value, float) for site, value in given.items() if value is not None}
     values = {site: np.asarray(one["value"], float) for site, one in sites.items() if site in family.sites}
-    values |= given | {"common_confusion": values.get("common_confusion", np.eye(3))}
+    values |= given
     if name == "dawid-skene":  # away from the bounds at which shares are cut off
         random = np.random.default_rng(0)
         values |= {"confusion": random.dirichlet(np.ones(3) * 3, (3, 3)), "habit": random.dirichlet(np.ones(3), 3)}
