@@ -86,11 +86,12 @@ def settle(
                 f"annotator_groups are of annotators who may err together in a case, but {known.name} does not tell "
                 "annotators' errors from what is true: take the model 'dawid-skene' or 'one-coin', or leave it out."
             )
-        if arguments["difficulty"] == "same":
+        if given.get("difficulty") == "same":
             raise ArgumentError(
                 "annotator_groups err together where cases are difficult, but difficulty='same' was given: leave one "
                 "of the two out."
             )
+        arguments["difficulty"] = "by-case"
         arguments["annotator_groups"] = read_annotator_groups(annotator_groups, annotations.annotators)
     if known.of_scores and arguments["threshold"] is None and not says.grades:
         raise ArgumentError(

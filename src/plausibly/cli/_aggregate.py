@@ -140,7 +140,9 @@ def aggregate(
             table = annotator_reliabilities(posterior).drop(columns="converged")
             say(table.to_string(index=False, float_format="{:.2f}".format))
     if "assumes" in posterior.attrs and not quiet:
-        say(f"{variant.label} assumes {posterior.attrs['assumes']} in every case")
+        alike = ", all cases equally hard: if some are unclear, probabilities of classes are too near 0 and 1"
+        alike = alike if posterior.attrs.get("difficulty") == "same" else ""
+        say(f"{variant.label} assumes {posterior.attrs['assumes']} in every case{alike}")
         table = annotator_accuracies(posterior).drop(columns="converged")
         say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
         if "err_together" in posterior.attrs:
