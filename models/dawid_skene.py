@@ -59,6 +59,18 @@ def dawid_skene(labels: LabelledCases) -> None:
     a class outweigh both. Label switching does not occur, because in a row of :math:`m` no class is more probable than
     the true one, and chains start at the majority vote.
 
+    With ``difficulty="by-case"``, :math:`z_i` gives way to what the case looks like: a look has shares
+    :math:`\lambda_p` of classes, see :class:`plausibly.case.Looks`, and
+
+    .. math::
+       \omega \sim \mathrm{Dirichlet}(4 / K, \ldots; 0.5 / M, \ldots), \quad p_i \sim \mathrm{Categorical}(\omega),
+       \quad z_i, s_{ir} \sim \mathrm{Categorical}(\lambda_{p_i}), \quad
+       y_{ir} \sim \mathrm{Categorical}(\theta_{r s_{ir}}), \quad m = I
+
+    for K kinds of clear looks and M of unclear ones. Which classes look alike is then a matter of the cases, and
+    attentive annotators name what they see. Groups of annotators who err together have a look each, given
+    :math:`z_i`; those of a named group may all take a case for another class.
+
     In simulated crowds of 40 annotators with 30 % spammers (whose distribution differs from this prior), 90 % intervals
     contained 88 % of the accuracies; without spammers, 93 %. Where nearly all of a few annotators label by habit, the
     labels have several explanations, between which chains move slowly; R-hat is then large.

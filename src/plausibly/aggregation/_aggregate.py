@@ -188,7 +188,13 @@ def aggregate(
         ``class_prior``.
     difficulty
         Concentration of a population prior: the same in all cases (``"same"``, the default), or one per case around a
-        common mean (``"by-case"``), see :func:`plausibly.priors.population.difficulties`.
+        common mean (``"by-case"``), see :func:`plausibly.priors.population.difficulties`. Under models of one true
+        class, whether all cases are equally hard (``"same"``), or some are unclear (``"by-case"``): these look like two
+        classes in some proportion, or like one and any, to annotators and in truth.
+    annotator_groups
+        Annotators who may err together, such as language models, under ``"dawid-skene"`` and ``"one-coin"``: a mapping
+        from groups to annotators or the reverse, or the path of a table with the columns annotator and group. Difficulty
+        is then by case.
     threshold
         Score that separates the two classes: the first class is for scores up to the threshold, the second for scores
         above it. Required for scores, unless raters differ: without a threshold, each of up to 20 values is then a

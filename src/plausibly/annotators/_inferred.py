@@ -98,6 +98,8 @@ COMMON = "(all)"  #: in place of an annotator: the confusion that annotators hav
 def annotator_confusions(posterior: Posterior, ci_prob: float = 0.94) -> pd.DataFrame:
     """Tabulate which class each annotator names for each true class, under a model of one true class.
 
+    With ``difficulty="by-case"``, it is which class she names for each one that she sees.
+
     Parameters
     ----------
     posterior
