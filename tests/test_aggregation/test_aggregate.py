@@ -222,7 +222,18 @@ def test_defaults_and_the_table_of_models():
     for name, known in MODELS.items():
         assert find_model(name) is known
         names = {"reliability", "concentration", "mode", "unranked", "ties", "threshold", "prior"}
-        names |= {"class_prior", "difficulty", "shared", "cutpoints", "later", "first", "follow", "careless", "lengths"}
+        names |= {
+            "class_prior",
+            "difficulty",
+            "shared",
+            "cutpoints",
+            "later",
+            "first",
+            "follow",
+            "careless",
+            "lengths",
+            "raters",
+        }
         assert known.arguments.keys() <= names
     partial = find_model(functools.partial(models.plackett_luce, mode="temper"))
     assert partial.arguments["mode"] == "temper"

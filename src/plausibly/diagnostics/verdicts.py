@@ -86,9 +86,10 @@ def _next_step(convergence: Sequence[xr.Dataset]) -> str:
     """Say what helps against what failed most often."""
     highest = max(float(found["r_hat"].where(~found["converged"]).max().fillna(0)) for found in convergence)
     if highest >= MODES:
+        where = next((f" ({found.attrs['modes']})" for found in convergence if "modes" in found.attrs), "")
         return (
             f"chains disagree as much as chains in different modes do (R-hat up to {highest:.2f}), which more draws do "
-            "not change; compare the chains, and take another model, or more annotations"
+            f"not change{where}; compare the chains, and take another model, or more annotations"
         )
     failed = [text for found in convergence for text in failures(found) if text]
     trajectories = sum("divergences" in text or "E-BFMI" in text for text in failed)

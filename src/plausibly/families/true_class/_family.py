@@ -15,9 +15,11 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.case import LabelledCases, Looks, coordinates_of_looks
 from plausibly.cluster import map_on
 from plausibly.diagnostics import convergence
+from plausibly.diagnostics.verdicts import MODES
 from plausibly.errors import AnnotationError
 from plausibly.families.settled import Facts, Settled, SharedDraws
 from plausibly.families.true_class._leave_out import predict_left_out
+from plausibly.families.true_class._modes import modes
 from plausibly.families.true_class._sampler import (
     DIVERGING,
     LOOKS,
@@ -140,6 +142,8 @@ class TrueClass:
         with Progress(progress) as bars:
             shared = sample_shared(family, labels, names, settled, progress=bars, scheduler=scheduler, keeper=store)
         shared = replace(shared, constants={"log_prevalence": labels.log_prevalence})
+        constants = dict(shared.constants) | {"modes": modes(family, labels, shared, MODES)}
+        shared = replace(shared, constants=constants)
         if self.named and labels.n_groups == 1:
             said = sentence(agreements(family, labels, shared.values), names["annotator"])
             shared = replace(shared, constants=dict(shared.constants) | {"err_together": said})
@@ -166,6 +170,7 @@ class TrueClass:
             diagnosed = convergence(plausibility, slots, None, quantities=settled.quantities, progress=bars)
         diagnosed["converged"] &= shared.converged(labels.case, labels.annotator, labels.n_cases)
         diagnosed.attrs["shared"] = "shared parameters"
+        diagnosed.attrs |= {"modes": shared.constants["modes"]} if shared.constants.get("modes") else {}
         described["converged"] = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
         described["thinning"] = self.thinning if settled.engine == "gibbs" else 1
         posterior = build_posterior(
