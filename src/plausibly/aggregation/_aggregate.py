@@ -193,8 +193,8 @@ def aggregate(
         classes in some proportion, or like one and any, to annotators and in truth.
     annotator_groups
         Annotators who may err together, such as language models, under ``"dawid-skene"`` and ``"one-coin"``: a mapping
-        from groups to annotators or the reverse, or the path of a table with the columns annotator and group. Difficulty
-        is then by case.
+        from groups to annotators or the reverse, or the path of a table with the columns annotator and group.
+        Difficulty is then by case.
     threshold
         Score that separates the two classes: the first class is for scores up to the threshold, the second for scores
         above it. Required for scores, unless raters differ: without a threshold, each of up to 20 values is then a

@@ -19,8 +19,8 @@ _APART = 0.03  # share of cases of which chains in different modes hold differen
 def modes(family: "TrueClass", labels: LabelledCases, shared: SharedDraws, limit: float) -> str:
     """Say which chains are in which mode and how probable labels are there; nothing below a ``limit`` of R-hat.
 
-    The log likelihood is that of all labels with true classes summed out, the mean over draws. Its differences say which
-    mode the data support.
+    The log likelihood is that of all labels with true classes summed out, the mean over draws. Its differences say
+    which mode the data support.
     """
     if float(shared.judged["r_hat"].fillna(1).max()) < limit:
         return ""
