@@ -349,11 +349,12 @@ def test_chains_in_different_modes_are_told_once_and_not_to_draw_more(two_camps,
     words = r"in 30 of 30 cases \(dawid-skene: 30\).*in different modes .*more draws do not change \(chains? .*"
     words += r"\(log likelihood -[\d]+\); chains? .* differ on the true class of up to \d+% of the cases\)"
     with pytest.warns(pb.ConvergenceWarning, match=words) as told:
-        posterior = pb.aggregate(two_camps, "dawid-skene", draws=100, warmup=100, seed=0, progress=False)
+        posterior = pb.aggregate(two_camps, "dawid-skene", draws=100, warmup=60, seed=0, progress=False)
     assert not posterior["convergence"]["converged"].values.any()
     assert told[0].filename == __file__
     assert "use more draws" not in str(told[0].message)
     pb.write_annotations(two_camps, tmp_path / "a.json")
-    out = plausibly("aggregate", tmp_path / "a.json", "--model", "dawid-skene", "--out", tmp_path / "p.nc")
+    short = "--draws", 20, "--warmup", 20, "--chains", 2
+    out = plausibly("aggregate", tmp_path / "a.json", "--model", "dawid-skene", "--out", tmp_path / "p.nc", *short)
     assert out.exit_code == 0
     assert out.output.count("did not converge") == 1

@@ -25,7 +25,7 @@ from plausibly.regression import names, prior_moments
 from tests.test_cli.run import plausibly
 
 ALL = ["common-confusion", "dawid-skene", "one-coin"]
-SHORT = {"draws": 60, "chains": 2, "warmup": 60, "progress": False}
+SHORT = {"draws": 30, "chains": 2, "warmup": 40, "progress": False}
 aggregate = unjudged(pb.aggregate)  # chains are short on purpose
 
 
@@ -218,7 +218,9 @@ def test_left_out_labels_are_better_predicted_with_predictions():
     annotations, _, scores = crowd(n=90, right=0.7, noise=0.4)
     known = {"model": "common-confusion", "class_prior": "predictions", "predictions": scores}
     compared = unjudged(pb.compare_models)(
-        anonymous(annotations), {"alone": {"model": "common-confusion"}, "known": known}, **SHORT
+        anonymous(annotations),
+        {"alone": {"model": "common-confusion"}, "known": known},
+        **SHORT | {"draws": 10, "warmup": 20},
     )
     elpd = compared.table["elpd"]
     assert elpd["known"] > elpd["alone"] + 5
@@ -258,7 +260,7 @@ def test_the_command_for_one_truth(tmp_path, no_report):
     table.to_csv(tmp_path / "counts.csv", index=False)
     np.save(tmp_path / "a.npy", scores["A"])
     command = ["evaluate", str(tmp_path / "counts.csv"), "--predictions", f"A={tmp_path / 'a.npy'}", "--one-truth"]
-    done = plausibly(*command, "--out", str(tmp_path / "out"), "--draws", "60", "--chains", "2", "--warmup", "60")
+    done = plausibly(*command, "--out", str(tmp_path / "out"), "--draws", "30", "--chains", "2", "--warmup", "40")
     assert done.exit_code == 0, done.stderr
     assert "common-confusion, because annotators are anonymous" in done.stderr
     found = pd.read_csv(tmp_path / "out" / "metrics.csv")
