@@ -43,7 +43,7 @@ def test_annotators_who_err_together_are_named_and_count_for_less_as_a_group(nam
     annotations, truth = jury()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        alone = pb.aggregate(annotations, name, **SHORT)
+        alone = pb.aggregate(annotations, name, difficulty="by-case", **SHORT)
     told = [one for one in told if "err together" in str(one.message)]
     assert [one.filename for one in told] == [__file__]
     assert told[0].category is pb.PlausiblyWarning
