@@ -74,7 +74,16 @@ ACCEPT |= {"risk_weights", "save", "simplex", "sweep", "top_classes", "trace", "
 #: Functions of something else by the same name, or that need results or a posterior of another kind.
 OTHERS = {"alpha", "annotator_accuracies", "annotator_confusions", "annotator_reliabilities", "case_prior"}
 OTHERS |= {"corrupt_labels", "judgement", "ks", "labels_report", "largest_shifts", "measures_of_distances"}
-OTHERS |= {"pathologies", "read_annotations", "read_labels", "read_metadata", "read_risks", "sigma"}
+OTHERS |= {
+    "mean_ratings",
+    "severities",
+    "pathologies",
+    "read_annotations",
+    "read_labels",
+    "read_metadata",
+    "read_risks",
+    "sigma",
+}
 
 
 def reference():
