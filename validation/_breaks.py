@@ -139,10 +139,6 @@ def _first_point(slice_draw):
     return lambda x, width, log_density, random: x + width * (random.random(x.shape) - 0.5) / 4
 
 
-def _without_labels(exchanged):
-    return lambda looks, weights, logs, random: exchanged(looks, weights, logs[:, :0], random)
-
-
 def _coin_prior(location):
     return location + 1.5
 
@@ -309,13 +305,13 @@ BREAKS = {
         _wide,
     ),
     "coin-prior": Break("the prior's mean is 1.5 too large", "one-coin", "true-class", _COIN, "LOCATION", _coin_prior),
-    "looks-exchanges": Break(
-        "exchanges of unclear cases and clear ones ignore the labels",
+    "looks-likeliest": Break(
+        "the likeliest look, class seen and true class are taken for drawn",
         "by case",
         "true-class",
         _by_look,
-        "_exchanged",
-        _without_labels,
+        "categorical",
+        _likeliest,
     ),
     "groups-weights": Break(
         "how common looks are to a group is four times as well known",
