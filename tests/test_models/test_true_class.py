@@ -266,6 +266,15 @@ def test_shards_rest_on_the_same_chains(tmp_path, name):
     assert annotator_accuracies(found).equals(annotator_accuracies(at_once))
 
 
+def test_a_model_of_ones_own_needs_no_options():
+    coin = MODELS["one-coin"]
+    own = pb.Model(name="own", program=coin.program, takes="labels", family=coin.family, shares=False)
+    annotations, _ = crowd(n=6)
+    posterior = unjudged(pb.aggregate)(annotations, own, **SHARDED)
+    assert "looks" not in posterior["posterior"]
+    assert "difficulty" not in posterior.attrs
+
+
 def test_annotators_of_a_shard_are_those_of_all_cases(tmp_path):
     rows = [(f"c{i}", "xyz"[i // 2 :][j], "ab"[(i + j) % 2]) for i in range(4) for j in range(2 if i < 4 else 1)]
     annotations = pb.Annotations.from_table(pd.DataFrame(rows, columns=["case", "annotator", "class"]))

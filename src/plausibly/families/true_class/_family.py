@@ -112,7 +112,7 @@ class TrueClass:
                 f"{k:,} classes), more than {MOST:,} in all: ask for fewer draws, or merge classes."
             )
 
-    def where(self, difficulty: str) -> "TrueClass":
+    def where(self, difficulty: str | None) -> "TrueClass":
         """Return the family where cases differ in difficulty, ``"by-case"``, or do not."""
         if difficulty != "by-case":
             return self
@@ -137,7 +137,7 @@ class TrueClass:
         store = None if keeper is None else keeper(slots)
         if store is not None and not store.missing():
             return settled
-        family, names = self.where(settled.arguments["difficulty"]), names_of(annotations, settled)
+        family, names = self.where(_difficulty(settled)), names_of(annotations, settled)
         labels = labels_of(self, annotations.annotated, settled)
         with Progress(progress) as bars:
             shared = sample_shared(family, labels, names, settled, progress=bars, scheduler=scheduler, keeper=store)
@@ -163,7 +163,7 @@ class TrueClass:
             described["err_together"] = said
         if settled.evidence is not None:
             described["evidence"] = json.dumps(settled.evidence.describe() | {"method": settled.engine})
-        family = self.where(settled.arguments["difficulty"])
+        family = self.where(_difficulty(settled))
         probability, log_probability = class_probabilities(family, labels, shared.values)
         plausibility = probability.reshape(*probability.shape[:2], -1)
         with Progress(progress) as bars:
@@ -195,7 +195,7 @@ class TrueClass:
     ) -> dict[str, np.ndarray]:
         """Predict every label from the others of its case that are not in its fold, by parameters from other cases."""
         labels, names = labels_of(self, annotations, settled), names_of(annotations, settled)
-        family = self.where(settled.arguments["difficulty"])
+        family = self.where(_difficulty(settled))
         with Progress(progress) as bars:
 
             def learn(rest: LabelledCases) -> SharedDraws:
@@ -205,10 +205,15 @@ class TrueClass:
             return predict_left_out(family, labels, fold, learn, kept, settled.seed)
 
 
+def _difficulty(settled: Settled) -> str | None:
+    """Option of the model; a user's own need not have it."""
+    return settled.arguments.get("difficulty")
+
+
 def labels_of(family: TrueClass, annotations: Annotations, settled: Settled) -> LabelledCases:
     """Collect the labels of cases, and what classifiers say of these."""
     labels, evidence = LabelledCases.of(annotations, alike=not family.named), settled.evidence
-    if settled.arguments["difficulty"] == "by-case":
+    if _difficulty(settled) == "by-case":
         labels = replace(labels, looks=Looks.of(labels.n_classes))
     if (groups := settled.arguments.get("annotator_groups")) is not None:
         names, of_annotator = np.unique(list(groups.values()), return_inverse=True)
@@ -223,7 +228,7 @@ def names_of(annotations: Annotations, settled: Settled) -> dict[str, np.ndarray
     """Return names of annotators, classes and coefficients of predictions by dimension."""
     classes, evidence = annotations.classes, settled.evidence
     names = {"annotator": annotations.annotators, "true_class": classes, "named_class": classes}
-    if settled.arguments["difficulty"] == "by-case":
+    if _difficulty(settled) == "by-case":
         names |= coordinates_of_looks(classes.tolist(), settled.arguments.get("annotator_groups"))
     return names | ({} if evidence is None else {"coefficient": coefficient_names(evidence.classifiers, classes)})
 
