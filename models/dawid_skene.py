@@ -111,7 +111,7 @@ def draw_prevalence(
     ``plausibly.regression``, and all cases together the mean of these. If cases differ in difficulty, their looks tell
     how probable classes are, unless there are predictions or several groups of annotators.
     """
-    looks, alone = None, labels.n_groups == 1 and labels.log_scores is None
+    looks = None
     if labels.looks is not None and labels.n_groups == 1:
         looks = numpyro.sample("looks", dist.Dirichlet(labels.looks.prior[None]).to_event(1))
     elif labels.looks is not None:
@@ -121,7 +121,7 @@ def draw_prevalence(
         coefficients = numpyro.sample("coefficients", dist.Normal(*prior_moments(*sizes)).to_event(1))
         of_case = expected_shares(split(coefficients, *sizes), jnp.asarray(labels.log_scores), labels.log_prevalence)
         return numpyro.deterministic("prevalence", of_case.mean(0)), of_case, looks
-    if labels.looks is not None and alone:
+    if labels.looks is not None and labels.n_groups == 1:
         prevalence = numpyro.deterministic("prevalence", labels.looks.expected(looks)[0])
     else:
         prevalence = numpyro.sample("prevalence", dist.Dirichlet(jnp.ones(labels.n_classes)))
@@ -203,8 +203,7 @@ def accuracies(
     if labels.looks is None:
         right = jnp.diagonal(confusion, axis1=-2, axis2=-1)
     else:
-        given_class, group = labels.looks.given_class(looks), labels.group_of_annotator
-        right = jnp.einsum("rpk,rpk->rk", labels.looks.seen(confusion), given_class[group])
+        right = labels.looks.right(confusion, looks, labels.group_of_annotator)
     return right @ prevalence
 
 

@@ -107,7 +107,7 @@ def ordinal_ratings(rated: RatedCases) -> None:
     and under the model, see :func:`plausibly.annotators.severities`.
 
     The plausibility of a class is the share of raters like these who would give such a rating, with severity and spread
-    drawn anew from their distributions. Without a ``threshold``, every value of the ratings is a class.
+    drawn from their distributions. Without a ``threshold``, every value of the ratings is a class.
 
     References
     ----------

@@ -211,7 +211,7 @@ class Looks:
     r"""What a case may look like: one class, two classes in some proportion, or one class and any.
 
     To an annotator, a case of look p is of class k with probability :math:`\lambda_{pk}`, and so it is in truth. Looks
-    of a kind differ in the proportion, and are equally probable.
+    of one kind differ in the proportion; all proportions have the same probability.
 
     Examples
     --------
@@ -285,6 +285,10 @@ class Looks:
         prior = UNCLEAR * unclear / np.maximum(unclear.sum(1, keepdims=True), 1)
         prior[:, :k] = np.where(np.eye(k, dtype=bool), CLEAR, UNCLEAR / (k - 1) * together)
         return prior
+
+    def right(self, confusion: Any, weights: Any, group: Int[np.ndarray, " annotator"]) -> Any:
+        """Return the probability that an annotator names the true class, (annotator, class), by looks of her group."""
+        return (self.seen(confusion) * self.given_class(weights)[group]).sum(1)
 
     def seen(self, confusion: Any) -> Any:
         """Return the probability that an annotator names a class, given the look: (…, annotator, look, named)."""

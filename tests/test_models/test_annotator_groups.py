@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from plausibly._arviz import to_groups
 from plausibly.aggregation import unjudged
 from plausibly.errors import ArgumentError
 from plausibly.groups import OTHERS, read_annotator_groups
 from plausibly.posterior import Store
+from tests.test_models.test_true_class import same
 
 PEOPLE, JURORS = [f"p{one}" for one in range(5)], ["gpt", "llama", "qwen"]
 GROUPS = {"models": JURORS}
@@ -111,16 +111,6 @@ def test_groups_need_cases_that_differ():
     annotations, _ = jury(n=12)
     with pytest.raises(ArgumentError, match="difficulty='same' was given"):
         pb.aggregate(annotations, "one-coin", difficulty="same", annotator_groups=GROUPS, progress=False)
-
-
-def same(found, expected):
-    """Whether two posteriors agree: shards are judged by case, so all else is equal to the bit."""
-    for group, data in to_groups(expected).items():
-        for name, variable in data.variables.items():
-            if variable.dtype.kind == "f":
-                np.testing.assert_allclose(to_groups(found)[group][name], variable, rtol=1e-6, atol=1e-9)
-            else:
-                np.testing.assert_array_equal(to_groups(found)[group][name], variable)
 
 
 def test_shards_and_an_interruption_leave_the_draws_of_groups(tmp_path, monkeypatch):

@@ -155,7 +155,8 @@ def test_programs_and_the_sampler_sum_out_looks(name, kind, k):
             for r in range(3)
         ]
         np.testing.assert_allclose(found["accuracy"], right, rtol=1e-4)
-        np.testing.assert_allclose(_by_look.accuracies(family, labels, found), right, rtol=1e-4)
+        of_class = labels.looks.right(family.confusion(found), found["looks"], labels.group_of_annotator)
+        np.testing.assert_allclose(of_class @ found["prevalence"], right, rtol=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["one group", "two groups", "predictions"])
@@ -242,7 +243,7 @@ def test_shifts_return_the_density_along_their_line(name):
         return np.linalg.slogdet(np.array(columns) / (2 * step))[1]
 
     def log_density(values):
-        """Of the program, without labels."""
+        """Log density of the program without labels."""
         named = {site: values[site] for site in given if site in values}
         named |= {"right": values["common_confusion"][0, 0]} if name == "common-confusion" else {}
         with jax.enable_x64(True):

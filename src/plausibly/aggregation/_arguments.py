@@ -88,8 +88,7 @@ def settle(
             )
         if given.get("difficulty") == "same":
             raise ArgumentError(
-                "annotator_groups err together where cases are difficult, but difficulty='same' was given: leave one "
-                "of the two out."
+                "annotator_groups err together in cases that are hard, but difficulty='same' was given: leave one out."
             )
         arguments["difficulty"] = "by-case"
         arguments["annotator_groups"] = read_annotator_groups(annotator_groups, annotations.annotators)

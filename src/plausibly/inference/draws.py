@@ -14,6 +14,13 @@ def dirichlet(
     return gammas / gammas.sum(-1, keepdims=True)
 
 
+def categorical(weights: Float[np.ndarray, "class row"], random: np.random.Generator) -> Int[np.ndarray, " row"]:
+    """Draw a class of each row."""
+    total = weights.cumsum(0)
+    drawn = (total <= random.random(weights.shape[1]) * total[-1]).sum(0)
+    return np.minimum(drawn, len(weights) - 1)
+
+
 def draw_tables(
     shape: Float[np.ndarray, "*cell"], counts: Int[np.ndarray, "*cell"], random: np.random.Generator
 ) -> Int[np.ndarray, "*cell"]:

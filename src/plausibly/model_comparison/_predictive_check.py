@@ -16,6 +16,7 @@ from plausibly.aggregation import declared
 from plausibly.annotations import Annotations
 from plausibly.bootstrap import check_replicates
 from plausibly.case import Looks
+from plausibly.inference.draws import categorical
 from plausibly.model_comparison._staged_replicates import StagedReplicates
 from plausibly.model_comparison._statistics import (
     DESCRIPTIONS,
@@ -326,18 +327,12 @@ class _Confusion:
         self, probability: Float[np.ndarray, "replicate class"], who: Int[np.ndarray, " annotation"], random: Any
     ) -> list[Float[np.ndarray, "replicate class"]]:
         """Draw the true class of a case and its looks; return the probability of each label, by annotation."""
-        truth, replicate = _drawn(probability, random), np.arange(len(probability))
+        truth, replicate = categorical(probability.T, random), np.arange(len(probability))
         who = np.minimum(who, self.named.shape[1] - 1)
         if self.given_class is None or self.group is None:
             return [self.named[replicate, one, truth] for one in who]
-        looks = [_drawn(given[replicate, :, truth], random) for given in self.given_class.swapaxes(0, 1)]
+        looks = [categorical(given[replicate, :, truth].T, random) for given in self.given_class.swapaxes(0, 1)]
         return [self.named[replicate, one, looks[self.group[one]]] for one in who]
-
-
-def _drawn(weights: Float[np.ndarray, "replicate class"], random: np.random.Generator) -> Int[np.ndarray, " replicate"]:
-    """Draw a class of each replicate."""
-    total = weights.cumsum(1)
-    return (total < random.random((len(total), 1)) * total[:, -1:]).sum(1)
 
 
 def _choices(

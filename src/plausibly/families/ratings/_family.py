@@ -5,10 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Int
-from numpyro.infer import MCMC, NUTS, init_to_value
 
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._memory import release_memory
@@ -18,9 +16,10 @@ from plausibly.annotations.names import some
 from plausibly.diagnostics import convergence
 from plausibly.errors import AnnotationError, PlausiblyWarning
 from plausibly.families.ratings._cases import RatedCases
-from plausibly.families.ratings._sampler import THINNING, Chain, sample_chain, sites_of, starting_point
+from plausibly.families.ratings._sampler import THINNING, sample_chain, sites_of, starting_point
 from plausibly.families.ratings._shares import shares_and_ratings
 from plausibly.families.settled import ORDERED, Facts, Settled, SharedDraws
+from plausibly.inference import nuts_of_all_cases
 from plausibly.model import Model
 from plausibly.posterior import build_posterior
 
@@ -92,15 +91,17 @@ class Ratings:
         with Progress(progress) as bars:
             if settled.engine == "nuts":
                 sizes = {"draws": draws, "warmup": warmup, "chains": chains, "seed": seed}
-                found, diverging = sample_by_nuts(settled.model.program, rated, **sizes)
+                program, first, sites = settled.model.program, starting_point(rated, seed), (*dims, MEAN)
+                values, which = nuts_of_all_cases(program, rated, first, sites, **sizes, target_accept=_TARGET_ACCEPT)
+                diverging = int(which.sum())
             else:
                 advance = bars.task("Sampling ratings", chains * (draws + warmup), "draws and warm-up sweeps")
                 sizes = {"draws": draws, "warmup": warmup, "seed": seed}
                 found = [sample_chain(rated, **sizes, chain=number, advance=advance) for number in range(chains)]
-            values = {site: np.stack([chain[site] for chain in found]) for site in dims}
+                values = {site: np.stack([chain[site] for chain in found]) for site in (*dims, MEAN)}
+            mean = values.pop(MEAN)
             names = {"annotator": rated.raters} | {name: of for name, (of, _) in rated.groups.items()}
             shared = SharedDraws.of(values, dims, names, progress=bars, n_diverging=diverging)
-        mean = np.stack([chain[MEAN] for chain in found])
         shared = replace(shared, constants={"rated": rated, "mean": mean, "case": scores.cases})
         return replace(settled, shared=shared, quantities=len(self.layout(scores, settled)))
 
@@ -177,25 +178,3 @@ def _warn_of_parts(rated: RatedCases) -> None:
             PlausiblyWarning,
             stacklevel=4,
         )
-
-
-def sample_by_nuts(
-    program: Callable[..., None], rated: RatedCases, *, draws: int, warmup: int, chains: int, seed: int
-) -> tuple[list[Chain], int]:
-    """Draws of each chain of NumPyro's NUTS on the program of all cases, and the number that diverged."""
-    kernel = NUTS(
-        program, target_accept_prob=_TARGET_ACCEPT, init_strategy=init_to_value(values=starting_point(rated, seed))
-    )
-    mcmc = MCMC(
-        kernel,
-        num_warmup=warmup,
-        num_samples=draws,
-        num_chains=chains,
-        chain_method="vectorized",
-        progress_bar=False,
-    )
-    mcmc.run(jax.random.key(seed), rated, extra_fields=("diverging",))
-    sites = mcmc.get_samples(group_by_chain=True)
-    found = {name: np.asarray(sites[name], np.float32) for name in (*sites_of(rated), MEAN)}
-    diverging = np.asarray(mcmc.get_extra_fields(group_by_chain=True)["diverging"])
-    return [{name: values[chain] for name, values in found.items()} for chain in range(chains)], int(diverging.sum())

@@ -6,7 +6,7 @@ explained by annotators who do not name what they see, and by unclear cases. So 
 together, with looks summed out, by a slice along a line; without it, chains hardly mix.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 
 from plausibly.case import LabelledCases, Looks, log_mixed
 from plausibly.families.true_class._coefficients import Coefficients
-from plausibly.inference.draws import dirichlet, slice_draw
+from plausibly.inference.draws import categorical, dirichlet, slice_draw
 
 if TYPE_CHECKING:
     from plausibly.families.true_class._family import TrueClass
@@ -31,7 +31,7 @@ Weights = Float[np.ndarray, "group *class kind"]
 def sweeps_by_look(
     sampler: "TrueClass", labels: LabelledCases, random: np.random.Generator, tuned: set[int]
 ) -> Iterator[dict[str, Any]]:
-    """Sweeps of one chain, without end; after those in ``tuned``, coefficients of predictions are approximated anew."""
+    """Sweeps of one chain, without end; after those in ``tuned``, coefficients are approximated again."""
     looks = labels.looks
     assert looks is not None
     k, alone = labels.n_classes, labels.n_groups == 1 and labels.log_scores is None
@@ -63,7 +63,8 @@ def sweeps_by_look(
             joint = np.log(np.maximum(prevalence, _SMALLEST))[:, None] + log_mixed(logs[0], given_class[0])
             values |= {"prevalence": prevalence, "looks": weights}
         if "accuracy" in sampler.sites:
-            values["accuracy"] = accuracies(sampler, labels, values)
+            right = looks.right(sampler.confusion(values), weights, labels.group_of_annotator)
+            values["accuracy"] = right @ values["prevalence"]
         yield values
         chance = np.exp(joint - joint.max(0))
         if coefficients is not None and number in tuned:
@@ -168,24 +169,6 @@ def _draw_with_predictions(
     return gammas[None] / gammas.sum()
 
 
-def accuracies(
-    sampler: "TrueClass", labels: LabelledCases, values: Mapping[str, Any]
-) -> Float[np.ndarray, " annotator"]:
-    """How often each annotator names the true class, in cases of such looks."""
-    looks = labels.looks
-    assert looks is not None
-    given_class = looks.given_class(values["looks"])[labels.group_of_annotator]
-    right = np.einsum("rpk,rpk->rk", looks.seen(sampler.confusion(values)), given_class)
-    return right @ values["prevalence"]
-
-
 def near_vote(labels: LabelledCases, random: np.random.Generator) -> Int[np.ndarray, " case"]:
     """Class that most labels of each case name; ties are broken at random."""
     return (labels.votes + 0.5 * random.random(labels.votes.shape)).argmax(1)
-
-
-def categorical(weights: Float[np.ndarray, "class row"], random: np.random.Generator) -> Int[np.ndarray, " row"]:
-    """Draw a class of each row."""
-    total = weights.cumsum(0)
-    drawn = (total <= random.random(weights.shape[1]) * total[-1]).sum(0)
-    return np.minimum(drawn, len(weights) - 1)

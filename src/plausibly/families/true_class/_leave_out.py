@@ -88,13 +88,12 @@ def _predict(
         log_prevalence = np.log(np.maximum(prevalence_of(labels, values), 1e-300))
         log_prevalence = np.broadcast_to(log_prevalence, (labels.n_cases, labels.n_classes))
         others, everything = log_prevalence[case], log_prevalence
-        of_others, of_all, mixed, mixed_all = [], [], [], []
-        for number, of_case in enumerate(labels.log_labels(confusion)):
+        of_others, of_all, mixed, mixed_all = [], labels.log_labels(confusion), [], []
+        for number, of_case in enumerate(of_all):
             own = group == number
             out = np.zeros((len(left), len(of_case)))
             np.add.at(out, of_label[own], logs[own])
             of_others.append(of_case[:, case] - out.T)
-            of_all.append(of_case)
             mixed.append(mix[number](of_others[-1]))
             mixed_all.append(mix[number](of_case))
             others, everything = others + mixed[-1].T, everything + mixed_all[-1].T

@@ -4,8 +4,8 @@ The Gibbs sampler alternates between the true classes of all cases and what the 
 (:class:`plausibly.TrueClass`). Where there are predictions, each case has a prevalence of its own, by a regression
 (``plausibly.regression``); the prevalence among what cases share is then its mean over cases, and the accuracy of an
 annotator is how often she is right in such cases. Plausibilities are computed from what cases share alone, so they vary
-less than the true classes that were drawn. Every chain starts at the votes. Chains
-are independent and have seeds of their own, so they may run anywhere and be kept one by one.
+less than the true classes that were drawn. Every chain starts at the votes. Chains are independent and have seeds of
+their own, so they may run anywhere and be kept one by one.
 
 Its oracle is NumPyro's NUTS on the model's program, in which true classes are summed out; for small problems it is also
 an engine.
@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 from jaxtyping import Float
-from numpyro.infer import MCMC, NUTS, init_to_value
 
 from plausibly.case import LabelledCases
-from plausibly.families.true_class._by_look import categorical, near_vote, sweeps_by_look
+from plausibly.families.true_class._by_look import near_vote, sweeps_by_look
 from plausibly.families.true_class._coefficients import Coefficients, shares_of
+from plausibly.inference import nuts_of_all_cases
+from plausibly.inference.draws import categorical
 
 if TYPE_CHECKING:
     from plausibly.families.true_class._family import TrueClass
@@ -116,19 +116,9 @@ def sample_by_nuts(
     """Draws of each chain of NumPyro's NUTS on the program, and which trajectories diverged."""
     sweeps = _sweeps(sampler, labels, np.random.default_rng(seed))
     values = [next(sweeps) for _ in range(START_WARMUP)][-1]
-    kernel = NUTS(program, target_accept_prob=TARGET_ACCEPT, init_strategy=init_to_value(values=_inside(values)))
-    mcmc = MCMC(
-        kernel,
-        num_warmup=warmup,
-        num_samples=draws,
-        num_chains=chains,
-        chain_method="vectorized",
-        progress_bar=False,
-    )
-    mcmc.run(jax.random.key(seed), labels, extra_fields=("diverging",))
-    sites = mcmc.get_samples(group_by_chain=True)
-    found = {name: np.asarray(sites[name], np.float32) for name in sites_of(sampler, labels)}
-    found[DIVERGING] = np.asarray(mcmc.get_extra_fields(group_by_chain=True)["diverging"])
+    settings = {"draws": draws, "chains": chains, "warmup": warmup, "seed": seed, "target_accept": TARGET_ACCEPT}
+    found, diverging = nuts_of_all_cases(program, labels, _inside(values), sites_of(sampler, labels), **settings)
+    found[DIVERGING] = diverging
     return [{name: values[chain] for name, values in found.items()} for chain in range(chains)]
 
 
