@@ -101,7 +101,8 @@ class Ratings:
                 values = {site: np.stack([chain[site] for chain in found]) for site in (*dims, MEAN)}
             mean = values.pop(MEAN)
             names = {"annotator": rated.raters} | {name: of for name, (of, _) in rated.groups.items()}
-            shared = SharedDraws.of(values, dims, names, progress=bars, n_diverging=diverging)
+            above = {"case_spread", *(f"{name}_spread" for name in rated.groups)}  # of the means, which are drawn
+            shared = SharedDraws.of(values, dims, names, progress=bars, n_diverging=diverging, above=above)
         shared = replace(shared, constants={"rated": rated, "mean": mean, "case": scores.cases})
         return replace(settled, shared=shared, quantities=len(self.layout(scores, settled)))
 

@@ -26,8 +26,9 @@ LOCATION = 2.0  #: standard deviation of the mean of all cases
 OF_CASES, OF_SEVERITIES, OF_GROUPS = 1.0, 0.5, 0.5  #: scales of half-normal priors of standard deviations
 SPREAD, SPREAD_SD = np.log(0.5), 1.0  #: prior of the mean log spread of raters
 OF_SPREADS = 0.5  #: scale of the half-normal prior of the standard deviation of log spreads
-THINNING = 6  #: sweeps per kept draw
-_WIDTH = 1.0  # of slices of logarithms
+THINNING = 4  #: sweeps per kept draw
+_WIDTH = 1.0  # of slices of the log spreads of raters
+_BROAD = 3.0  # of slices of other logarithms, which may be vague
 _EXCHANGES = 3  # between the spread of cases and those of raters in each sweep, if cases have a single rating
 
 Chain = dict[str, Float[np.ndarray, "draw *shape"]]
@@ -155,8 +156,8 @@ class _State:
     def _slice(self, x: float, log_density: Callable[[float], float]) -> float:
         """Draw one variable, as :func:`plausibly.inference.draws.slice_draw` draws many."""
         level = log_density(x) - self.random.standard_exponential()
-        low = x - _WIDTH * self.random.random()
-        high = low + _WIDTH
+        low = x - _BROAD * self.random.random()
+        high = low + _BROAD
         while high - low > 1e-10:
             drawn = low + (high - low) * self.random.random()
             if log_density(drawn) >= level:
