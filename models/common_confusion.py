@@ -100,10 +100,10 @@ def move(
     return {"prevalence": dirichlet(1 + truth, random), "common_confusion": common}
 
 
-def shift(values: dict[str, Any], by: float) -> tuple[dict[str, Any], float]:
-    """Add a number to the log odds that anybody names what a case looks like; return the log density."""
+def shift(values: dict[str, Any], by: Float[np.ndarray, " class"]) -> tuple[dict[str, Any], float]:
+    """Add the mean of numbers to the log odds that anybody names what a case looks like; return the log density."""
     k = len(values["common_confusion"])
-    right = expit(logit(values["common_confusion"][0, 0]) + by)
+    right = expit(logit(values["common_confusion"][0, 0]) + by.mean())
     if not 1 / k <= right < 1:
         return values, -np.inf
     prior = STRENGTH * EXPECTED * np.log(right) + STRENGTH * (1 - EXPECTED) * np.log1p(-right)

@@ -336,19 +336,20 @@ def of_concentration(
     return of_cells.sum((0, 2)) + of_rows.sum(0) + SHAPE * log_size - RATE * size
 
 
-def shift(values: dict[str, Any], by: float) -> tuple[dict[str, Any], float]:
-    """Add a number to the log odds that anybody names what she sees, and those of attention; return the log density.
+def shift(values: dict[str, Any], by: Float[np.ndarray, " class"]) -> tuple[dict[str, Any], float]:
+    """Add to the log odds that anybody names each class that she sees, and their mean to those of attention.
 
-    What else an annotator names keeps its proportions.
+    What else an annotator names keeps its proportions. Returns the values and their log density.
     """
     confusion, diagonal = values["confusion"], np.arange(len(values["common_confusion"]))
     k, own, strength = len(diagonal), np.eye(len(diagonal), dtype=bool), values["attention_strength"]
 
-    def moved(share: Any) -> Any:
+    def moved(share, by) -> Any:
         return np.clip(expit(logit(np.clip(share, 1e-12, 1 - 1e-12)) + by), 1e-12, 1 - 1e-12)
 
     before = np.minimum(confusion[:, diagonal, diagonal], 1 - 1e-12)
-    right, attention, mean = moved(before), moved(values["attention"]), moved(values["mean_attention"])
+    right, of_all = moved(before, by), np.mean(by)
+    attention, mean = moved(values["attention"], of_all), moved(values["mean_attention"], of_all)
     shifted = confusion * ((1 - right) / (1 - before))[..., None]
     shifted[:, diagonal, diagonal] = right
     centre = attention[:, None, None] * own + (1 - attention)[:, None, None] * values["habit"][:, None]

@@ -202,9 +202,9 @@ def move_attention(values: dict[str, Any], *given: Any) -> dict[str, Any]:
     return values | {"attention": values["accuracy"]}
 
 
-def shift(values: dict[str, Any], by: float) -> tuple[dict[str, Any], float]:
-    """Add a number to the log odds that anybody names what a case looks like; return the log density."""
-    mean, x = values["mean_log_odds"] + by, np.asarray(values["log_odds"]) + by
+def shift(values: dict[str, Any], by: Float[np.ndarray, " class"]) -> tuple[dict[str, Any], float]:
+    """Add the mean of numbers to the log odds that anybody names what a case looks like; return the log density."""
+    mean, x = values["mean_log_odds"] + by.mean(), np.asarray(values["log_odds"]) + by.mean()
     prior = of_log_odds(x, mean=mean, spread=values["spread"], unlike=values["share_unlike"])
     k = np.shape(values["prevalence"])[-1]
     of_all = float(of_mean(np.array([mean]), float(-np.log(k - 1)))[0] + np.logaddexp(*prior).sum())

@@ -254,8 +254,8 @@ def test_shifts_return_the_density_along_their_line(name):
                 if one["type"] == "sample" and site != "labels"
             )
 
-    before = family.shift(values, 0.0)
-    for by in (-0.4, 0.3, 1.1):
+    before = family.shift(values, np.zeros(3))
+    for by in (np.full(3, -0.4), np.full(3, 1.1), np.array([0, 0.3, 0])):
         moved, of_moved = family.shift(values, by)
         expected = log_density(moved) - log_density(values) + log_determinant(by)
         assert of_moved - before[1] == pytest.approx(expected, abs=1e-3)
@@ -263,7 +263,7 @@ def test_shifts_return_the_density_along_their_line(name):
         np.testing.assert_allclose(flat(back[0]), flat(values), rtol=1e-6)
         assert back[1] == pytest.approx(before[1])
     if name != "dawid-skene":
-        assert family.shift(values, -20.0)[1] == -np.inf
+        assert family.shift(values, np.full(3, -20.0))[1] == -np.inf
 
 
 def on_a_grid(log_likelihood):

@@ -68,6 +68,19 @@ def slice_draw(
     return drawn
 
 
+def slice_one(x: float, width: float, log_density: Callable[[float], float], random: np.random.Generator) -> float:
+    """Draw one variable by a slice, as :func:`slice_draw` draws many."""
+    level = log_density(x) - random.standard_exponential()
+    low = x - width * random.random()
+    high = low + width
+    while high - low >= 1e-10:
+        drawn = low + (high - low) * random.random()
+        if log_density(drawn) >= level:
+            return drawn
+        low, high = (drawn, high) if drawn < x else (low, drawn)
+    return x
+
+
 def log_gammas(shape: Float[np.ndarray, "*shape"], random: np.random.Generator) -> Float[np.ndarray, "*shape"]:
     """Logarithms of gamma variables, by NumPy: of small shapes, most variables are too small for a number."""
     return np.log(random.standard_gamma(shape + 1)) - random.standard_exponential(shape.shape) / shape

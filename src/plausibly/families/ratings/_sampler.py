@@ -20,7 +20,7 @@ from scipy.special import ndtr
 
 from plausibly.families.ratings._cases import RatedCases
 from plausibly.inference import draw_between
-from plausibly.inference.draws import slice_draw
+from plausibly.inference.draws import slice_draw, slice_one
 
 LOCATION = 2.0  #: standard deviation of the mean of all cases
 OF_CASES, OF_SEVERITIES, OF_GROUPS = 1.0, 0.5, 0.5  #: scales of half-normal priors of standard deviations
@@ -154,16 +154,7 @@ class _State:
         return self.location + sum(of_groups, np.zeros(self.rated.n_cases))
 
     def _slice(self, x: float, log_density: Callable[[float], float]) -> float:
-        """Draw one variable, as :func:`plausibly.inference.draws.slice_draw` draws many."""
-        level = log_density(x) - self.random.standard_exponential()
-        low = x - _BROAD * self.random.random()
-        high = low + _BROAD
-        while high - low > 1e-10:
-            drawn = low + (high - low) * self.random.random()
-            if log_density(drawn) >= level:
-                return drawn
-            low, high = (drawn, high) if drawn < x else (low, drawn)
-        return x
+        return slice_one(x, _BROAD, log_density, self.random)
 
     def _of_several(self, values: Float[np.ndarray, " rating"]) -> csr_array:
         """Arrange the values of ratings by case and rater, of cases with several."""

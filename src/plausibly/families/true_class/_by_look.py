@@ -3,26 +3,27 @@
 Given the look of a case, each label has a class that its annotator saw, and what annotators share is drawn from how
 often they named each class that they saw, as it is from true classes where cases are alike. The same disagreement is
 explained by annotators who do not name what they see, and by unclear cases. So the log odds of all annotators move
-together, with looks summed out, by a slice along a line; without it, chains hardly mix.
+together, with looks summed out, by a slice along a line, of all classes in one sweep and of a single class in the next;
+without it, chains hardly mix.
 """
 
 from collections.abc import Callable, Iterator
 from itertools import count
+from math import exp, log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.case import LabelledCases, Looks, log_mixed
+from plausibly.case import LabelledCases, Looks, log_mixed, relative
 from plausibly.families.true_class._coefficients import Coefficients
-from plausibly.inference.draws import categorical, dirichlet, slice_draw
+from plausibly.inference.draws import categorical, dirichlet, slice_one
 
 if TYPE_CHECKING:
     from plausibly.families.true_class._family import TrueClass
 
 _WIDTH = 0.3  # of the interval in which log odds move together
 _EXCHANGES = 3  # between kinds of clear and unclear cases in a sweep
-_SHIFT_EVERY = 2  # sweeps
 _SMALLEST = 1e-290
 
 Weights = Float[np.ndarray, "group *class kind"]
@@ -55,8 +56,10 @@ def sweeps_by_look(
         values |= {"prevalence": prevalence if prevalence.ndim == 1 else prevalence.mean(0), "looks": weights}
         given_class = looks.given_class(weights).astype(np.float32)
         log_prevalence = np.log(np.maximum(prevalence, _SMALLEST)).reshape(-1, k).T
-        shift = None if number % _SHIFT_EVERY else sampler.shift
-        values, logs, joint = _shifted(sampler, shift, labels, values, log_prevalence, given_class, random)
+        shift, classes = sampler.shift, np.ones(k)
+        if number % 2:  # of one class, if each has rows of its own
+            shift, classes = shift if "confusion" in sampler.sites else None, np.eye(k)[number // 2 % k]
+        values, logs, joint = _shifted(sampler, shift, classes, labels, values, log_prevalence, given_class, random)
         if alone:
             weights = _exchanged(looks, weights, logs[0], random)
             given_class, prevalence = looks.given_class(weights).astype(np.float32), looks.expected(weights)[0]
@@ -73,7 +76,7 @@ def sweeps_by_look(
         kinds, seen = np.zeros_like(weights), np.empty(len(labels.label), int)
         named = sampler.confusion(values).transpose(1, 0, 2).reshape(k, -1)
         for group, (of_look, given) in enumerate(zip(logs, given_class, strict=True)):
-            look = categorical(np.exp(of_look - of_look.max(0)) * np.take(given, truth, axis=1), random)
+            look = categorical(relative(of_look) * np.take(given, truth, axis=1), random)
             of_case = looks.kind[look]
             np.add.at(kinds[group], (truth, of_case) if weights.ndim == 3 else of_case, 1)
             own = slice(None) if labels.n_groups == 1 else labels.group_of_label == group
@@ -88,34 +91,35 @@ def sweeps_by_look(
 def _shifted(
     sampler: "TrueClass",
     shift: Callable[..., tuple[dict[str, Any], float]] | None,
+    classes: Float[np.ndarray, " class"],
     labels: LabelledCases,
     values: dict[str, Any],
     log_prevalence: Float[np.ndarray, "class #case"],
     given_class: Float[np.ndarray, "group look class"],
     random: np.random.Generator,
 ) -> tuple[dict[str, Any], list[np.ndarray], Float[np.ndarray, "class case"]]:
-    """Move the log odds of all annotators together, if there is a ``shift``, with true classes and looks summed out.
+    """Move the log odds of all annotators in ``classes`` together, by a ``shift``, with true classes and looks summed out.
 
     Returns the values, the log probabilities of labels by look, and the joint ones with true classes.
     """
     found: dict[float, tuple[dict[str, Any], list[np.ndarray], np.ndarray]] = {}
 
-    def at(by: float, values: dict[str, Any]) -> float:
+    def at(by, values) -> float:
         logs = labels.log_labels(sampler.confusion(values))
         joint = log_prevalence + sum(log_mixed(*one) for one in zip(logs, given_class, strict=True))
         found[by] = values, logs, joint
         largest = joint.max(0)
         return float((np.log(np.exp(joint - largest).sum(0)) + largest).sum())
 
-    def log_density(by: Float[np.ndarray, " one"]) -> Float[np.ndarray, " one"]:
+    def log_density(by) -> float:
         assert shift is not None
-        moved, of_values = shift(values, float(by[0]))
-        return np.array([of_values + at(float(by[0]), moved) if np.isfinite(of_values) else -np.inf])
+        moved, of_values = shift(values, by * classes)
+        return of_values + at(by, moved) if np.isfinite(of_values) else -np.inf
 
     if shift is None:
         at(0.0, values)
         return found[0.0]
-    return found[float(slice_draw(np.zeros(1), _WIDTH, log_density, random)[0])]
+    return found[slice_one(0.0, _WIDTH, log_density, random)]
 
 
 def _exchanged(
@@ -126,7 +130,8 @@ def _exchanged(
     A clear case and one that nearly is look alike, so their numbers would change slowly if looks were given.
     """
     weights, prior = weights.copy(), looks.prior
-    of_kind = looks.of_kind.astype(np.float32) @ np.exp(logs - logs.max(0))
+    first = np.flatnonzero(np.diff(looks.kind, prepend=-1))  # looks of a kind follow each other, and are as probable
+    of_kind = np.add.reduceat(relative(logs), first) / np.bincount(looks.kind)[:, None].astype(np.float32)
     total = weights[0] @ of_kind
     k = looks.shares.shape[1]
     which = np.argwhere((looks.of_kind @ looks.shares)[k:] > 1 / 3)
@@ -135,18 +140,22 @@ def _exchanged(
         both = weights[0, pair].sum()
         rest = total - weights[0, pair] @ of_kind[pair]
 
-        def log_density(x: Float[np.ndarray, " one"], pair=pair, both=both, rest=rest) -> Float[np.ndarray, " one"]:
-            share = np.clip(1 / (1 + np.exp(-x[0])), 1e-12, 1 - 1e-12)
-            shares = np.array([share, 1 - share])
-            of_cases = np.log(np.maximum(rest + both * shares @ of_kind[pair], 1e-30), dtype=np.float64).sum()
-            return np.array([of_cases + (prior[pair] * np.log(shares)).sum()])
+        first, change = rest + both * of_kind[pair[1]], both * (of_kind[pair[0]] - of_kind[pair[1]])
 
-        share = np.clip(weights[0, clear] / both, 1e-12, 1 - 1e-12)
-        x = slice_draw(np.log([share / (1 - share)]), 2.0, log_density, random)[0]
-        share = 1 / (1 + np.exp(-x))
+        def log_density(x, pair=pair, first=first, change=change) -> float:
+            share = _logistic(x)
+            of_cases = np.log(np.maximum(first + share * change, 1e-30)).sum(dtype=np.float64)
+            return float(of_cases + prior[pair[0]] * log(share) + prior[pair[1]] * log(1 - share))
+
+        share = min(max(weights[0, clear] / both, 1e-12), 1 - 1e-12)
+        share = _logistic(slice_one(log(share / (1 - share)), 2.0, log_density, random))
         weights[0, pair] = both * share, both * (1 - share)
-        total = rest + weights[0, pair] @ of_kind[pair]
+        total = first + share * change
     return weights
+
+
+def _logistic(x: float) -> float:
+    return min(max(1 / (1 + exp(-max(x, -700))), 1e-12), 1 - 1e-12)
 
 
 def _draw_with_predictions(

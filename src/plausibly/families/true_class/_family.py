@@ -71,9 +71,9 @@ class TrueClass:
     named
         Whether annotators differ. If not, labels may be anonymous, and count as those of one annotator.
     shift
-        Move of the log odds that anybody names what she sees: ``shift(values, by)`` returns the values and the log
-        density of all shared quantities, up to a constant, in coordinates that the move translates. It makes chains mix
-        where cases differ in difficulty; optional.
+        Move of the log odds that anybody names what she sees: ``shift(values, by)``, with a number for each class,
+        returns the values and the log density of all shared quantities, up to a constant, in coordinates that the move
+        translates. It makes chains mix where cases differ in difficulty; optional.
     by_case
         What is different where cases differ in difficulty: further ``sites``, and any other of these arguments.
     """
