@@ -59,8 +59,8 @@ def dawid_skene(labels: LabelledCases) -> None:
     a class outweigh both. Label switching does not occur, because in a row of :math:`m` no class is more probable than
     the true one, and chains start at the majority vote.
 
-    With ``difficulty="by-case"``, :math:`z_i` gives way to what the case looks like: a look has shares
-    :math:`\lambda_p` of classes, see :class:`plausibly.case.Looks`, and
+    The above is ``difficulty="same"``. By default (``"by-case"``), :math:`z_i` gives way to what the case looks like: a
+    look has shares :math:`\lambda_p` of classes, see :class:`plausibly.case.Looks`, and
 
     .. math::
        \omega \sim \mathrm{Dirichlet}(4 / K, \ldots; 0.5 / M, \ldots), \quad p_i \sim \mathrm{Categorical}(\omega),

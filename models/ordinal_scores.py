@@ -11,6 +11,7 @@ from plausibly.families.ratings import (
     LOCATION,
     OF_CASES,
     OF_GROUPS,
+    OF_SCORES,
     OF_SEVERITIES,
     OF_SPREADS,
     SPREAD,
@@ -97,6 +98,10 @@ def ordinal_ratings(rated: RatedCases) -> None:
     A rater with a positive severity :math:`s_r` gives higher ratings than others. Where high is good, as with stars,
     she is lenient; where high is bad, as with penalties, she is the strict one.
 
+    With predictions, :math:`\sum_j \beta_j x_{ij}` is added to the expectation of :math:`\mu_i`, where :math:`x_{ij}` is
+    what classifier j expects of the case, the mean of its latent number or the log odds of two classes, with mean 0 and
+    standard deviation 1 over cases, and :math:`\beta_j \sim \mathrm{Normal}(0, 0.5^2)`.
+
     Severities are identified by cases, or groups of cases, that several raters rated. Between raters who share neither,
     even by way of others, they rest on the assumption that their cases are alike, since all have one distribution: a
     warning names the parts into which raters fall. Where each case has one rater, only the sums of :math:`\tau^2` and
@@ -124,6 +129,10 @@ def ordinal_ratings(rated: RatedCases) -> None:
         severity = numpyro.deterministic("severity", severity_spread * numpyro.sample("rater", standard))
         spread = numpyro.deterministic("spread", typical * jnp.exp(variation * numpyro.sample("log_spread", standard)))
     mean = location
+    if rated.expected is not None:
+        mean = mean + rated.x @ numpyro.sample(
+            "coefficients", dist.Normal(0, OF_SCORES).expand(rated.x.shape[1:]).to_event(1)
+        )
     for name, (names, code) in rated.groups.items():
         of_group = numpyro.sample(f"{name}_spread", dist.HalfNormal(OF_GROUPS))
         raw = numpyro.sample(f"{name}_raw", standard.expand([len(names)]).to_event(1))
@@ -160,7 +169,7 @@ by_raters = Model(
     program=ordinal_ratings,
     takes="scores",
     family=Ratings(),
-    options={**_CUTPOINTS, "raters": ("differ",)},
+    options={**_CUTPOINTS, "raters": ("differ",), "class_prior": ("uniform", "predictions")},
     categories=True,
     citations=(_CATEGORIES, ("raters who differ", "Linacre (1989), Many-facet Rasch measurement.")),
 )

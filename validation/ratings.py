@@ -1,7 +1,7 @@
 """Ratings by raters who differ, calibrated by simulation: everything that cases share from its prior, and found again.
 
 Every data set is one pair of truth and draws. Some of its cases have one rating and others two, because the sampler
-treats them apart, and cases belong to groups.
+treats them apart, cases belong to groups, and a classifier predicts them.
 """
 
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ from plausibly.families.ratings import (
     LOCATION,
     OF_CASES,
     OF_GROUPS,
+    OF_SCORES,
     OF_SEVERITIES,
     OF_SPREADS,
     SPREAD,
@@ -36,7 +37,9 @@ def simulate(rng: np.random.Generator) -> tuple[RatedCases, dict[str, float]]:
     severity, effect = rng.normal(0, severity_spread, RATERS), rng.normal(0, group_spread, GROUPS)
     spread = np.exp(rng.normal(typical, variation, RATERS))
     code = np.arange(CASES) % GROUPS
-    mean = rng.normal(location + effect[code], case_spread)
+    x = rng.standard_normal((CASES, 1))
+    coefficients = rng.normal(0, OF_SCORES, 1)
+    mean = rng.normal(location + effect[code] + x @ coefficients, case_spread)
     n = 1 + np.arange(CASES) % 2
     case = np.repeat(np.arange(CASES), n)
     rater = np.concatenate([rng.permutation(RATERS)[:of] for of in n])
@@ -44,11 +47,12 @@ def simulate(rng: np.random.Generator) -> tuple[RatedCases, dict[str, float]]:
     names = np.array([f"r{at}" for at in range(RATERS)])
     groups = {"system": (np.array([f"s{at}" for at in range(GROUPS)]), code)}
     typical_of = np.array([-1.3, -0.4, 0.4, 1.4])
-    rated = RatedCases(case, rater, value, CASES, names, np.arange(4.0), CUTS, typical_of, groups)
+    rated = RatedCases(case, rater, value, CASES, names, np.arange(4.0), CUTS, typical_of, groups, x)
     truth = {"location": location, "case_spread": case_spread, "severity_spread": severity_spread}
     truth |= {"typical_spread": np.exp(typical), "spread_of_spreads": variation, "system_spread": group_spread}
     # one of each, and a difference, which is what comparisons rest on
     truth |= {"severity": severity[0], "spread": spread[0], "system_effect": effect[0], "latent_mean": mean[0]}
+    truth["coefficients"] = coefficients[0]
     return rated, truth | {"severity difference": severity[1] - severity[0]}
 
 

@@ -66,8 +66,10 @@ def test_severities_are_recovered(per_case):
 def test_gibbs_agrees_with_nuts():
     data, sizes = scores(2, n_cases=24, n_raters=4, n_groups=3), {"draws": 500, "chains": 1, "warmup": 300}
     case_groups = {"system": np.arange(24) % 3}
-    gibbs, nuts = (aggregate(data, engine=engine, case_groups=case_groups, **sizes) for engine in ("gibbs", "nuts"))
-    for name in ("location", "case_spread", "severity_spread", "severity", "spread", "system_effect", "mean_rating"):
+    sizes |= {"case_groups": case_groups, "predictions": {"A": 1.0 + np.arange(24) % 5}}
+    gibbs, nuts = (aggregate(data, engine=engine, **sizes) for engine in ("gibbs", "nuts"))
+    names = "location", "case_spread", "severity_spread", "severity", "spread", "system_effect", "mean_rating"
+    for name in (*names, "coefficients"):
         one, other = (np.asarray(of["posterior"][name], float)[0].reshape(500, -1) for of in (gibbs, nuts))
         error = np.sqrt((one.var(0) + other.var(0)) / 120)  # of as many effective draws
         assert (np.abs(one.mean(0) - other.mean(0)) < 3.5 * error).all(), name
@@ -126,6 +128,49 @@ def test_ratings_are_classes_without_a_threshold(posterior):
     split = aggregate(data, threshold=3, case_groups={"system": np.arange(60) % 4})
     above = split["posterior"]["plausibility"].values[..., 1::2]
     np.testing.assert_allclose(above, plausibility[..., 3:].sum(-1), atol=1e-5)
+
+
+def seen(seed, n_cases, n_raters, per_case):
+    """Ratings, the class that most raters would give, and predictions by a classifier that sees the case."""
+    table, _, _ = simulate(seed, n_cases=n_cases, n_raters=n_raters, per_case=per_case)
+    random = np.random.default_rng(seed)
+    random.normal(size=2 * n_raters)  # severities and spreads of the simulation
+    mean = random.normal(0, 0.8, n_cases) + random.normal(0, 0.5, 1)
+    cuts = np.array([-1.2, -0.4, 0.3, 1.0])
+    further = mean + np.random.default_rng(1).normal(0, np.hypot(0.5, 0.6), (2000, 1))  # of raters like these
+    named = np.digitize(further, cuts)
+    truth = np.array([np.bincount(column, minlength=5).argmax() for column in named.T])
+    at = mean + np.random.default_rng(2).normal(0, 0.3, n_cases)
+    near = np.exp(-(((at[:, None] - [-1.6, -0.8, 0, 0.6, 1.4]) / 0.5) ** 2) / 2)
+    return pb.Annotations.from_scores(table), truth, near / near.sum(1, keepdims=True)
+
+
+def test_a_classifier_that_sees_the_case_is_rated_nearer_to_the_truth_if_its_predictions_are_known():
+    data, truth, predictions = seen(4, n_cases=150, n_raters=5, per_case=2)
+    error = np.abs(predictions.argmax(1) - truth).mean()
+    blind, knows = (aggregate(data, draws=100, **known) for known in ({}, {"predictions": {"A": predictions}}))
+    found = [
+        pb.evaluate(one, {"A": predictions}, metrics="mean_absolute_error", progress=False)["mean_absolute_error"]
+        for one in (blind, knows)
+    ]
+    assert error < found[1].mean() < found[0].mean() - 0.2
+    assert (knows["posterior"]["coefficients"] > 0).all()
+    assert knows["posterior"]["coefficient"].values.tolist() == ["score of A"]
+    with pytest.raises(
+        ArgumentError, match="shape of a Dirichlet prior of shares of experts, but ordinal-scores has none"
+    ):
+        pb.evaluation.freed_shape(knows, {"A": predictions})
+    with pytest.raises(ArgumentError, match="class_prior"):
+        pb.aggregate(data, "ordinal-scores", threshold=3, predictions={"A": predictions[:, :2]}, progress=False)
+
+
+def test_predictions_that_say_nothing_change_nothing():
+    alike = {"A": np.full((60, 5), 0.2)}
+    data = scores(1)
+    blind, knows = (aggregate(data, draws=150, **known) for known in ({}, {"predictions": alike}))
+    means = [one["posterior"]["mean_rating"].mean(("chain", "draw")) for one in (blind, knows)]
+    assert np.abs(means[0] - means[1]).max() < 0.1
+    assert knows["posterior"]["coefficients"].std() == pytest.approx(0.5, rel=0.3)
 
 
 def test_tables_of_severities_and_mean_ratings(posterior):

@@ -189,7 +189,7 @@ def aggregate(
     difficulty
         Concentration of a population prior: the same in all cases (``"same"``, the default), or one per case around a
         common mean (``"by-case"``), see :func:`plausibly.priors.population.difficulties`. Under models of one true
-        class, whether all cases are equally hard (``"same"``), or some are unclear (``"by-case"``): these look like two
+        class, whether some cases are unclear (``"by-case"``, the default), or all are equally hard (``"same"``): these look like two
         classes in some proportion, or like one and any, to annotators and in truth.
     annotator_groups
         Annotators who may err together, such as language models, under ``"dawid-skene"`` and ``"one-coin"``: a mapping

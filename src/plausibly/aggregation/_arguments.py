@@ -174,7 +174,11 @@ def _evidence(
                 f"{name}={given[name]!r} is for class_prior='population', but class_prior={class_prior!r} was given: "
                 "leave it out."
             )
-    evidence = Evidence.of(predictions, annotations)
+    if isinstance(annotations, Scores):
+        threshold = arguments["threshold"]
+        evidence = Evidence.of(predictions, annotations.as_classes(threshold), ordered=threshold is None)
+    else:
+        evidence = Evidence.of(predictions, annotations)
     if "shared" in arguments:
         arguments["shared"] = "sampled"
     if predictions:

@@ -151,6 +151,18 @@ class Scores(ByCase):
             entry_block=np.zeros(self.n_annotations, np.int16),
         )
 
+    def as_classes(self, threshold: float | None = None) -> Annotations:
+        """Return single labels: of every value (:meth:`grades`), or of two classes at a threshold (:meth:`split`).
+
+        Examples
+        --------
+        >>> table = pd.DataFrame({"case": [1, 1, 2], "annotator": ["ann", "bob", "ann"], "score": [4, 2, 1]})
+        >>> scores = Annotations.from_scores(table)
+        >>> scores.as_classes().n_classes, scores.as_classes(3).n_classes
+        (3, 2)
+        """
+        return self.grades() if threshold is None else self.split(threshold)
+
     def grades(self, values: Iterable[float | str] | None = None) -> Annotations:
         """Return single labels of as many classes as there are values, in ascending order; no threshold is needed.
 

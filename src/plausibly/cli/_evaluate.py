@@ -319,8 +319,8 @@ def _observed_and_models(
     if any(getattr(settings, name) is not None for name in OF_MODELS):
         return read, usual_models(read)
     if settings.threshold is None and settings.raters != "alike" and are_ratings(read):
-        tell("Ratings are classes, and raters may differ; models of ratings know no predictions")
-        return read, (OF_RATINGS,)
+        tell("Ratings are classes, and raters may differ")
+        return read, (f"{OF_RATINGS}:class_prior=predictions" if evidence else OF_RATINGS,)
     if isinstance(read, Scores) and evidence and settings.prior is None:
         read = read.split(settings.threshold)
         tell(f"Scores are labels, {' and '.join(map(str, read.classes))}: models of scores know no predictions")

@@ -55,7 +55,7 @@ from plausibly.posterior import REMAINDER_NAME, annotations_of, opened, reading
 from plausibly.predictions import Marked
 from plausibly.random_streams import Stream, key_words
 
-_KEPT = ("model", "reliability", "assumes", "declaration", "evidence")  # attributes of the posterior
+_KEPT = ("model", "reliability", "assumes", "err_together", "declaration", "evidence")  # attributes of the posterior
 
 
 @renamed(groups="clusters")

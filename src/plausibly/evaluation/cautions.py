@@ -115,6 +115,8 @@ def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame
             f"Experts disagree in another way than is assumed{so}. Agreement with an expert holds if no classifier has "
             "seen these labels."
         )
+    if "err_together" in attrs:
+        yield str(attrs["err_together"])
     yield from said
     if not withheld and known_predictions(attrs) and not (checks is not None and (checks["check"] == "fresh").any()):
         yield (

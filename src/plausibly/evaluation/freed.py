@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from plausibly._arviz import Posterior
-from plausibly.aggregation import are_shares
+from plausibly.aggregation import has_shape
 from plausibly.annotations import Annotations
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.errors import ArgumentError, PredictionError
@@ -90,10 +90,10 @@ def freed_shape(
             "freed_shape frees how first choices of classifiers go with the most plausible class, but the posterior "
             "knows no predictions: pass them to pb.aggregate."
         )
-    if not are_shares(attrs):
+    if not has_shape(attrs):
         raise ArgumentError(
-            "freed_shape needs plausibilities that are shares of experts, but the posterior assumes one true class in "
-            "each case, which leaves no shape of disagreement to free."
+            f"freed_shape frees the shape of a Dirichlet prior of shares of experts, but {attrs.get('model')} has none: "
+            "it is for models of independent cases."
         )
     if spread(attrs) == "unknown":
         raise ArgumentError(WITHHELD)

@@ -239,6 +239,7 @@ class Settled:
         described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": versions_text()}
         count, power = annotation_count(model, arguments), model.choice_power(arguments)
         kept = declaration(model, power, count, shares=not says.assumes) | {"defaults": model.arguments}
+        kept |= {} if says.takes_prior else {"takes_prior": False}
         return described | {"declaration": json.dumps(kept)}
 
 
@@ -285,6 +286,11 @@ def are_shares(attrs: Mapping[str, Any]) -> bool:
     (False, False)
     """
     return "assumes" not in attrs and json.loads(attrs.get("declaration", "{}")).get("shares", True)
+
+
+def has_shape(attrs: Mapping[str, Any]) -> bool:
+    """Tell from the attributes of a posterior whether shares of annotators have a Dirichlet prior (``takes_prior``)."""
+    return are_shares(attrs) and json.loads(attrs.get("declaration", "{}")).get("takes_prior", True)
 
 
 def learns(attrs: Mapping[str, Any]) -> bool:

@@ -29,8 +29,12 @@ class Evidence:
     log_scores: Float[np.ndarray, "classifier case class"]
 
     @classmethod
-    def of(cls, predictions: Mapping[Any, Any] | None, annotations: Annotations) -> "Evidence":
+    def of(
+        cls, predictions: Mapping[Any, Any] | None, annotations: Annotations, *, ordered: bool = False
+    ) -> "Evidence":
         """Read predictions of the cases of annotations, as :func:`plausibly.evaluate` reads them.
+
+        Of ``ordered`` classes, they may be numbers.
 
         Examples
         --------
@@ -41,7 +45,7 @@ class Evidence:
         named = named_predictions(predictions or {})
         scores = np.empty((len(named), annotations.n_cases, annotations.n_classes), np.float32)
         for at, source in enumerate(named.values()):
-            _fill(scores[at], line_up(source, annotations))
+            _fill(scores[at], line_up(source, annotations, ordered=ordered))
         return cls(tuple(named), annotations.cases, scores)
 
     def of_cases(self, cases: np.ndarray) -> Float[np.ndarray, "classifier case class"]:

@@ -53,11 +53,13 @@ def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[
         yield from _by_risk(subgroups, run, rows[0]["classifier"])
     if "annotation_certainty_1" in run.results and "withheld" not in run.results.attrs:
         yield _certainty(swept, run)
-    assumptions = {run.label: run.attrs["assumes"] for run in swept.runs if "assumes" in run.attrs}
-    for label, assumed in assumptions.items():
+    for label, attrs in {run.label: run.attrs for run in swept.runs if "assumes" in run.attrs}.items():
+        hard = ""
+        if attrs.get("difficulty") == "same":
+            hard = " All cases count as equally hard: if some are unclear, probabilities are too near 0 and 1."
         yield (
-            f"{label} assumes {assumed} in every case: where annotators disagree, some of them are wrong. Its "
-            "plausibilities are the probabilities that each class is the true one, so no case counts as ambiguous."
+            f"{label} assumes {attrs['assumes']} in every case: where annotators disagree, some of them are wrong. Its "
+            f"plausibilities are the probabilities that each class is the true one, so no case counts as ambiguous.{hard}"
         )
 
 

@@ -15,7 +15,7 @@ from jax.typing import ArrayLike
 
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._memory import release_memory
-from plausibly.aggregation import PlannedRun, Variants, aggregate, are_shares, plan_runs, unjudged
+from plausibly.aggregation import PlannedRun, Variants, aggregate, has_shape, plan_runs, unjudged
 from plausibly.aggregation.on_disk import fingerprint_of
 from plausibly.annotations import Annotations, Scores
 from plausibly.bootstrap import REPLICATES
@@ -108,7 +108,7 @@ class Plan:
         if isinstance(observed, Annotations):
             annotations = observed
         else:
-            annotations, ordered = (observed.grades(), True) if at is None else (observed.split(at), ordered)
+            annotations, ordered = observed.as_classes(at), ordered or at is None
         sizes = check_lengths("sizes", sizes, annotations.n_classes)
         if not sizes:
             raise ArgumentError("sizes must name one, by which a sweep ranks cases, but none was given: choose 1.")
@@ -219,7 +219,7 @@ class Plan:
     def _freed(self, runs: Sequence[Run]) -> pd.DataFrame | None:
         """Free the shape of disagreement if a run depends on it."""
         known = [run for run in runs if set(known_predictions(run.attrs)) == set(self.predictions)]
-        run = next((run for run in known if are_shares(run.attrs) and METRIC in run.results), None)
+        run = next((run for run in known if has_shape(run.attrs) and METRIC in run.results), None)
         if self.options["weights"] is not None or run is None:
             return None
         options = {"break_ties": self.options["break_ties"], "kappa": run.arguments.get("prior_kappa")}

@@ -14,6 +14,7 @@ from plausibly.families.ratings._family import Ratings as Ratings
 from plausibly.families.ratings._sampler import LOCATION as LOCATION
 from plausibly.families.ratings._sampler import OF_CASES as OF_CASES
 from plausibly.families.ratings._sampler import OF_GROUPS as OF_GROUPS
+from plausibly.families.ratings._sampler import OF_SCORES as OF_SCORES
 from plausibly.families.ratings._sampler import OF_SEVERITIES as OF_SEVERITIES
 from plausibly.families.ratings._sampler import OF_SPREADS as OF_SPREADS
 from plausibly.families.ratings._sampler import SPREAD as SPREAD

@@ -1,5 +1,6 @@
 """The family of models of ratings by raters who differ."""
 
+import json
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -63,7 +64,7 @@ class Ratings:
                 f"{name} draws the effects of {effects:,} raters and groups together (those of the largest case group "
                 f"not counted), more than {_MOST_EFFECTS:,}: leave out raters of few cases, or take broader groups."
             )
-        rated = RatedCases.of(scores, settled.arguments["cutpoints"], groups)
+        rated = _rated(scores, settled)
         if not groups and rated.parts().max() + 1 == len(scores.annotators):
             raise AnnotationError(
                 "every rater has cases of her own, so that severe raters cannot be told from poor cases: say which "
@@ -83,7 +84,7 @@ class Ratings:
         keeper: Callable[[Slots], Any] | None = None,
     ) -> Settled:
         """Sample what all cases share, and the mean of each."""
-        rated = RatedCases.of(scores, settled.arguments["cutpoints"], settled.case_groups or {})
+        rated = _rated(scores, settled)
         _warn_of_parts(rated)
         dims, seed = sites_of(rated), settled.seed
         draws, chains, warmup = settled.numbers("draws", "chains", "warmup").values()
@@ -101,6 +102,8 @@ class Ratings:
                 values = {site: np.stack([chain[site] for chain in found]) for site in (*dims, MEAN)}
             mean = values.pop(MEAN)
             names = {"annotator": rated.raters} | {name: of for name, (of, _) in rated.groups.items()}
+            if settled.evidence is not None:
+                names["coefficient"] = np.array([f"score of {one}" for one in settled.evidence.classifiers])
             above = {"case_spread", *(f"{name}_spread" for name in rated.groups)}  # of the means, which are drawn
             shared = SharedDraws.of(values, dims, names, progress=bars, n_diverging=diverging, above=above)
         shared = replace(shared, constants={"rated": rated, "mean": mean, "case": scores.cases})
@@ -108,16 +111,17 @@ class Ratings:
 
     def layout(self, scores: Scores, settled: Settled) -> Slots:
         """Slots of every class of every case."""
-        return Slots.of_every_class(scores.n_cases, _labels(scores, settled).n_classes)
+        return Slots.of_every_class(scores.n_cases, scores.as_classes(settled.arguments["threshold"]).n_classes)
 
     def draw(self, scores: Scores, settled: Settled, *, progress: bool, point: str = "now") -> Posterior:
         """Shares of raters in each class, of cases whose means were sampled."""
         shared = settled.shared
         assert shared is not None
-        rated, labels, slots = shared.constants["rated"], _labels(scores, settled), self.layout(scores, settled)
+        threshold = settled.arguments["threshold"]
+        rated, labels, slots = shared.constants["rated"], scores.as_classes(threshold), self.layout(scores, settled)
         place = {name: number for number, name in enumerate(shared.constants["case"].tolist())}
         at = np.array([place[name] for name in scores.cases.tolist()])
-        mean, threshold = shared.constants["mean"][..., at], settled.arguments["threshold"]
+        mean = shared.constants["mean"][..., at]
         cuts = rated.cuts[1:-1]
         if threshold is not None:
             cuts = rated.cuts[[np.searchsorted(rated.values, threshold, side="right")]]
@@ -131,6 +135,8 @@ class Ratings:
         described["converged"] = f"{int(diagnosed['converged'].sum())} of {scores.n_cases} cases"
         if threshold is None:
             described[ORDERED] = 1
+        if settled.evidence is not None:
+            described["evidence"] = json.dumps(settled.evidence.describe() | {"method": settled.engine})
         posterior = build_posterior(
             plausibility,
             labels,
@@ -161,9 +167,9 @@ class Ratings:
         return None
 
 
-def _labels(scores: Scores, settled: Settled) -> Annotations:
-    threshold = settled.arguments["threshold"]
-    return scores.grades() if threshold is None else scores.split(threshold)
+def _rated(scores: Scores, settled: Settled) -> RatedCases:
+    scored = None if settled.evidence is None else settled.evidence.of_cases(scores.cases)
+    return RatedCases.of(scores, settled.arguments["cutpoints"], settled.case_groups or {}, scored)
 
 
 def _warn_of_parts(rated: RatedCases) -> None:

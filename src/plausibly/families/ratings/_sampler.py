@@ -25,6 +25,7 @@ from plausibly.inference.draws import slice_draw, slice_one
 LOCATION = 2.0  #: standard deviation of the mean of all cases
 OF_CASES, OF_SEVERITIES, OF_GROUPS = 1.0, 0.5, 0.5  #: scales of half-normal priors of standard deviations
 SPREAD, SPREAD_SD = np.log(0.5), 1.0  #: prior of the mean log spread of raters
+OF_SCORES = 0.5  #: standard deviation of the effect of what a classifier expects, in its standard deviations
 OF_SPREADS = 0.5  #: scale of the half-normal prior of the standard deviation of log spreads
 THINNING = 4  #: sweeps per kept draw
 _WIDTH = 1.0  # of slices of the log spreads of raters
@@ -42,7 +43,7 @@ def sites_of(rated: RatedCases) -> dict[str, tuple[str, ...]]:
     sites |= {"severity": ("annotator",), "spread": ("annotator",)}
     for name in rated.groups:
         sites |= {f"{name}_effect": (name,), f"{name}_spread": ()}
-    return sites
+    return sites | ({} if rated.expected is None else {"coefficients": ("coefficient",)})
 
 
 def sample_chain(
@@ -94,6 +95,7 @@ class _State:
         self.width = np.minimum(_WIDTH, 8 / np.sqrt(self.count + 1))
         self.effects = {name: np.zeros(len(names)) for name, (names, _) in rated.groups.items()}
         self.scales = {name: random.uniform(0.2, 0.6) for name in rated.groups}
+        self.coefficients = np.zeros(rated.x.shape[1])
         self.severity, self.severity_spread, self.location = np.zeros(n), random.uniform(0.1, 0.5), 0.0
         self.case_spread = random.uniform(0.4, 0.9)
         self.log_spread = np.log(random.uniform(0.4, 0.9)) + np.zeros(n)
@@ -122,6 +124,8 @@ class _State:
         found |= {"severity": self.severity, "spread": np.exp(self.log_spread)}
         for name in self.effects:
             found |= {f"{name}_effect": self.effects[name], f"{name}_spread": self.scales[name]}
+        if self.rated.expected is not None:
+            found["coefficients"] = self.coefficients
         return found | {"latent_mean": self.mean}
 
     def sweep(self) -> None:
@@ -151,7 +155,7 @@ class _State:
     def _expected(self) -> Float[np.ndarray, " case"]:
         """Mean of each case before its ratings."""
         of_groups = (self.effects[name][code] for name, (_, code) in self.rated.groups.items())
-        return self.location + sum(of_groups, np.zeros(self.rated.n_cases))
+        return self.location + sum(of_groups, self.rated.x @ self.coefficients)
 
     def _slice(self, x: float, log_density: Callable[[float], float]) -> float:
         return slice_one(x, _BROAD, log_density, self.random)
@@ -230,7 +234,7 @@ class _State:
         self.typical = float(centre + self.random.standard_normal() / np.sqrt(precision))
 
     def _draw_effects(self) -> None:
-        """Draw location, severities and effects of groups together, with the means of cases integrated out."""
+        """Draw location, severities, effects of groups and coefficients together, with the means of cases integrated out."""
         rated, variance = self.rated, self.case_spread**2
         weight = np.exp(-2 * self.log_spread)[rated.rater]
         total = self._by_case(weight)
@@ -238,10 +242,10 @@ class _State:
         own, of_case = weight * share[rated.case], total * share
         wz = self._by_case(weight * self.z)
         n = len(rated.raters)
-        # columns: location, severities, and the groups but the largest
+        # columns: location, severities, the groups but the largest, and coefficients
         codes = [rated.groups[name][1] for name in self._others]
         sizes = [len(self.effects[name]) for name in self._others]
-        first = np.cumsum([1 + n, *sizes])
+        first = np.cumsum([1 + n, *sizes, rated.x.shape[1]])
         precision, right = np.zeros((first[-1], first[-1])), np.zeros(first[-1])
         precision[0, 0], right[0] = of_case.sum() + LOCATION**-2, (wz * share).sum()
         shrunk = variance * weight * own
@@ -262,6 +266,16 @@ class _State:
             for other in range(at):
                 there = slice(first[other], first[other + 1])
                 precision[there, here] = _cross(codes[other], code, of_case, sizes[other], size)
+        weighted = rated.x.T * of_case
+        for at, (column, x) in enumerate(zip(weighted, rated.x.T, strict=True), start=first[-2]):
+            precision[0, at] = column.sum()
+            precision[1 : 1 + n, at] = np.bincount(rated.rater, own * x[rated.case], minlength=n)
+            for name, code, begin in zip(self._others, codes, first, strict=False):
+                precision[begin : begin + len(self.effects[name]), at] = np.bincount(
+                    code, column, minlength=len(self.effects[name])
+                )
+        precision[first[-2] :, first[-2] :] = weighted @ rated.x + np.eye(len(weighted)) * OF_SCORES**-2
+        right[first[-2] :] = rated.x.T @ (wz * share)
         if self.largest is not None:
             code, size = rated.groups[self.largest][1], len(self.effects[self.largest])
             sums = np.bincount(code, of_case, minlength=size)
@@ -269,6 +283,7 @@ class _State:
             cross = np.concatenate(
                 [sums[None], _cross(rated.rater, code[rated.case], own, n, size)]
                 + [_cross(one, code, of_case, len_one, size) for one, len_one in zip(codes, sizes, strict=True)]
+                + [np.bincount(code, column, minlength=size)[None] for column in weighted]
             )
             of_largest = np.bincount(code, wz * share, minlength=size)
             precision -= np.triu((cross / diagonal) @ cross.T)
@@ -277,6 +292,7 @@ class _State:
         half = solve_triangular(root, right, lower=True) + self.random.standard_normal(len(right))
         found = solve_triangular(root, half, lower=True, trans="T")
         self.location, self.severity = float(found[0]), found[1 : 1 + n]
+        self.coefficients = found[first[-2] :]
         for at, name in enumerate(self._others):
             self.effects[name] = found[first[at] : first[at + 1]]
         if self.largest is not None:

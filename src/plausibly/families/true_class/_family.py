@@ -36,7 +36,7 @@ from plausibly.posterior import ONE_TRUE_CLASS, build_posterior
 from plausibly.regression import names as coefficient_names
 
 #: options of a model: whether predictions tell how probable each class is in a case, and whether cases differ
-OPTIONS = {"class_prior": ("uniform", "predictions"), "difficulty": ("same", "by-case")}
+OPTIONS = {"class_prior": ("uniform", "predictions"), "difficulty": ("by-case", "same")}
 
 MOST = 250_000_000  #: numbers of one kind that are held, a gigabyte
 

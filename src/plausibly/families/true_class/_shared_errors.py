@@ -21,7 +21,7 @@ LEAST = 30  #: cases that two annotators must both have labelled
 _PAIRS = 300  # those with most cases in common
 _DRAWS = 10
 _SHOWN = 6  # members of a group in a sentence
-_SURE = 3.5  # eigenvalue, in roots of the number of annotators; 2 is expected by chance
+_SURE = 3.2  # eigenvalue, in roots of the number of annotators; 2 is expected by chance
 _MUCH = 0.05  # excess of agreement, of what it lacks to perfect
 
 
