@@ -68,6 +68,24 @@ Choices = Annotated[
         "that annotators chose from all classes; shown is not available yet.",
     ),
 ]
+Control = Annotated[
+    str | None,
+    data(
+        "--control",
+        metavar="NAME",
+        help="Label Studio control, Argilla question, or question (or rater) in an export of a tool that tests "
+        "language models, to read if there are several.",
+    ),
+]
+FromFormat = Annotated[
+    str | None,
+    data(
+        "--from",
+        metavar="FORMAT",
+        help="Format of the annotations, for a file that is not recognised by its content: alt-test, nested or "
+        "nested-counts.",
+    ),
+]
 RisksFile = Annotated[Path | None, data(metavar="FILE", help="Risk of each class (0, 1 or 2), one per line.")]
 PredictionFiles = Annotated[
     list[str] | None,
@@ -148,12 +166,17 @@ class AnnotatedData:
     annotations: Annotated[Path, _annotations("a long table, counts or scores")]
     classes: ClassesFile = None
     choices: Choices = None
+    control: Control = None
+    form: FromFormat = None
 
-    def read(self, *, progress: bool) -> "Annotations | Scores":
-        """Read the annotations."""
+    def read(self, *, progress: bool, classes: bool = True) -> "Annotations | Scores":
+        """Read the annotations, with or without the names of their classes."""
         from plausibly.annotations import read_annotations
 
-        return read_annotations(self.annotations, self.classes, choices=self.choices, progress=progress)
+        known = self.classes if classes else None
+        return read_annotations(
+            self.annotations, known, self.control, choices=self.choices, form=self.form, progress=progress
+        )
 
 
 @dataclass

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 from plausibly.annotations.io.columns import missing, to_codes
+from plausibly.annotations.io.exports import predicted_labels
 from plausibly.annotations.io.files import naming
 from plausibly.annotations.names import some
 from plausibly.errors import AnnotationError, PredictionError, show
@@ -58,6 +59,8 @@ def read_models(predictions: Any, labels: Labels, needed: np.ndarray, column: st
 
 
 def _read(source: Any, labels: Labels, needed: np.ndarray, column: str) -> Predictions:
+    if column == "label" and (said := predicted_labels(source, {*map(str, labels.values.tolist())})) is not None:
+        source = said
     table = read_table(source, ("case", column))
     if not isinstance(source, str | os.PathLike) and not len(table.names["case"]):
         raise PredictionError("there are no rows; give a row per case")
