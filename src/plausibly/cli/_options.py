@@ -39,6 +39,14 @@ LabelPredictions = Annotated[
         help="Name of a model and table of its labels (case, label). Repeat for each.",
     ),
 ]
+GoldFile = Annotated[
+    Path | None,
+    data(
+        metavar="FILE",
+        help="Gold labels, known to be right: a table with the columns case and label, joined by case. How many cases "
+        "have one is printed.",
+    ),
+]
 LabelClusters = Annotated[
     str | None,
     data(
@@ -378,6 +386,7 @@ class MetricOptions:
             "say (annotator), or what several would decide (panel). With the latter two, no model is fitted.",
         ),
     ] = "most-plausible"
+    gold: GoldFile = None
     panel: Annotated[
         int | None, measure("--panel", min=1, metavar="N", help="Number of experts of --truth panel. By default 3.")
     ] = None
@@ -411,6 +420,10 @@ class MetricOptions:
     ] = None
 
     def __post_init__(self):
+        if self.gold is not None:
+            if self.truth == "panel":
+                raise ArgumentError(f"--gold {self.gold} is the truth, but --truth panel was given: leave one out.")
+            self.truth = "annotator"
         if self.threshold_at is not None and self.threshold_from is None:
             raise ArgumentError(
                 f"--threshold-at {self.threshold_at} is for a threshold that is chosen on other cases, but no "
