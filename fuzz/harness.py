@@ -267,14 +267,15 @@ ASSESSMENT = {
 EXPECTED = {"name": "good", "source": {"source_type": "CODE"}, "expectation": {"serialized_value": {"value": '["b"]'}}}
 MLFLOW = [{"info": {"trace_id": "p", "assessments": [ASSESSMENT, EXPECTED]}, "data": {"spans": []}}]
 LANGFUSE = [
-    {"traceId": "p", "observationId": None, "name": "good", "value": 1, "stringValue": "yes", "dataType": "CATEGORICAL"}
-    | {"source": "EVAL", "authorUserId": None},
-    {"traceId": "p", "name": "good", "value": 0.5, "dataType": "NUMERIC", "source": "ANNOTATION", "authorUserId": "u"},
+    {"traceId": "p", "observationId": None, "name": "good", "value": 1, "stringValue": said, "dataType": "CATEGORICAL"}
+    | {"source": source, "authorUserId": who}
+    for said, source, who in (("yes", "EVAL", None), ("no", "ANNOTATION", "u"))
 ]
 PHOENIX = [
-    {"span_id": "p", "name": "good", "annotator_kind": "HUMAN", "label": "a", "score": 1.0, "identifier": "u"},
-    {"span_id": "q", "name": "good", "annotator_kind": "LLM", "label": None, "score": 0.5, "identifier": ""},
+    {"span_id": "p", "name": "good", "annotator_kind": kind, "label": said, "score": 1.0, "identifier": who}
+    for kind, said, who in (("HUMAN", "a", "u"), ("LLM", "b", ""))
 ]
+RATED = [one | {"dataType": "NUMERIC", "value": 0.5, "stringValue": None} for one in LANGFUSE]
 
 
 def with_soft_labels(path: Path) -> Any:
@@ -322,7 +323,7 @@ SEEDS: dict[str, list[Any]] = {
     "deepeval": [DEEPEVAL],
     "lm-eval": [LM_EVAL],
     "mlflow": [MLFLOW],
-    "langfuse": [LANGFUSE],
+    "langfuse": [LANGFUSE, RATED],
     "phoenix": [PHOENIX],
     "chaos-nli": [[{"uid": "p", "label_counter": {"e": 3, "n": 1}, "old_label": "e"}]],
     "nested-counts": [{"p": {"corn": 2, "wart": 1}, "q": {"wart": 3}}],

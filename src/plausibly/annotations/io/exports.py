@@ -6,7 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from plausibly.annotations.io._formats import OF_ANSWERS, TOOLS, format_of, read_source
+from plausibly.annotations.io._formats import FORMATS as FORMATS
+from plausibly.annotations.io._formats import OF_ANSWERS, read_source
+from plausibly.annotations.io._formats import TOOLS as TOOLS
+from plausibly.annotations.io._formats import format_of as format_of
 from plausibly.annotations.io._inspect import ARCHIVE
 from plausibly.annotations.io._shared_tables import alt_test_answers, is_alt_test
 from plausibly.annotations.io.answers import Answers
