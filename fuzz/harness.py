@@ -28,6 +28,7 @@ from plausibly.annotations.io import table_files
 from plausibly.annotations.io._formats import FORMATS
 from plausibly.audit import audit
 from plausibly.diagnostics import diagnose
+from plausibly.doctor import doctor
 from plausibly.errors import PlausiblyError, PlausiblyWarning
 from plausibly.evaluation import evaluate
 from plausibly.posterior import annotations_of, build_posterior, load, save
@@ -367,6 +368,9 @@ HARNESSES: dict[str, Harness] = {
     "verdicts-tree": of_tree("a.json", read_annotations, f"{VERDICTS} id value answer info trace_id a b", same_again),
     "labels-inspect": of_file("l.json", Labels.of, as_json(INSPECT, MLFLOW), f"{JSON} {VERDICTS}"),
     "predictions-inspect": of_file("b.json", predictions, as_json(INSPECT, PHOENIX, {"p": "corn", "q": "wart"}), JSON),
+    "doctor-csv": of_file("a.csv", doctor, [LONG, COUNTS, GRID.to_csv(index=False).encode(), CELLS], CSV, str),
+    "doctor-json": of_file("a.json", doctor, as_json(EXPORT, INSPECT, NESTED, {"p": "a"}, RECORDS), JSON, str),
+    "doctor-txt": of_file("a.txt", doctor, [b"corn\nwart\n", b"0\n1\n2\n", b"1 2\n3 4\n"], "", str),
     "metadata-label-studio": of_file("a.json", read_metadata, as_json(EXPORT, RANKED), f"{JSON} {STUDIO}"),
     "metadata-tree": of_tree("a.json", read_metadata, f"{ROWS} {EXPORTS} site"),
     "labels-case-rows-tree": of_tree("l.json", Labels.of, f"{ROWS} {EXPORTS}"),
