@@ -203,6 +203,9 @@ def test_an_archive_of_inspect_is_read_as_its_json(tmp_path):
     path = write_archive(tmp_path / "log.eval", INSPECT)
     assert read_annotations(path) == read_annotations(tmp_path / "log.json")
     assert read_metadata(path).loc["a"].to_dict() == {"sample": "a", "epoch": 1, "target": "B"}
+    failed = INSPECT | {"samples": [*INSPECT["samples"], {"id": "c", "epoch": 1, "target": "A", "error": {}}]}
+    with pytest.warns(PlausiblyWarning, match=r"log\.eval: left out: 2 verdicts without a value"):
+        assert read_annotations(write_archive(path, failed)).cases.tolist() == ["a", "b"]
     twice = INSPECT | {"samples": [sample("a", "B", epoch, match=grade("C")) for epoch in (1, 2)]}
     assert read_annotations(write_archive(path, twice)).cases.tolist() == ["a, epoch 1", "a, epoch 2"]
     for content, words in ((b"PK\x03\x04", "no .eval archive or truncated"), (b"", "the file is empty")):

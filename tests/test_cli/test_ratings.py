@@ -41,7 +41,7 @@ def test_ratings_of_many_values_are_described(ratings, tmp_path):
 
 def test_what_needs_a_threshold_still_asks_for_it(ratings, tmp_path):
     ratings[["case"]].drop_duplicates().assign(prediction=0.5).to_csv(tmp_path / "A.csv", index=False)
-    for more in (["--model", "normal-scores"], ["--predictions", f"A={tmp_path / 'A.csv'}"]):
+    for more in (["--clusters", "case"], ["--model", "normal-scores"], ["--predictions", f"A={tmp_path / 'A.csv'}"]):
         result = refuse("evaluate", tmp_path / "ratings.csv", "--out", tmp_path / "out", *more)
         assert "scores need a threshold" in " ".join(result.output.split())
 

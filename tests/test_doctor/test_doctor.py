@@ -116,7 +116,7 @@ def test_labels_predictions_and_gold_labels(labels, tmp_path):
     found = pb.doctor([labels, tmp_path / "gpt.csv", tmp_path / "biopsy.csv", tmp_path / "model.csv"])
     assert [one.role for one in found.files] == ["annotations", "labels of one rater", "gold labels", "predictions"]
     assert "group of cases: 'site', 'patient'" in str(found)
-    assert f"{tmp_path / 'gpt.csv'} has 1 cases that {labels} has not; they are ignored." in found.problems
+    assert f"{tmp_path / 'gpt.csv'} has 1 case that {labels} has not, which are ignored." in found.problems
     evaluated, gold = [parse(one) for one in found.commands if " evaluate " in one]
     assert (evaluated["positive"], evaluated["by"], evaluated["clusters"]) == ("b", "site", "patient")
     assert evaluated["extra"] == "ignore"
@@ -184,7 +184,7 @@ def test_what_does_not_fit_is_said(labels, tmp_path):
         "risks.txt: ",
         "sites.csv has no rows for 1 of 30 cases",
         "gold.csv has gold labels for none of the cases",
-        f"{others} shares 1 cases with {labels}",
+        f"{others} shares 1 case with {labels}",
     ):
         assert words in said, said
     assert "--predictions" not in of(pb.doctor([labels, tmp_path / "A.csv"]), "evaluate")

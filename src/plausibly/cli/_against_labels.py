@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from plausibly.annotations import Annotations, Scores
+from plausibly.annotations.io.files import naming
 from plausibly.annotations.names import some
 from plausibly.audit import audit, serious
 from plausibly.cli._asked_metrics import (
@@ -66,7 +67,9 @@ def against_labels(
     if asked.gold is not None:
         gold = read_gold(asked.gold, read)
         say(f"{gold}.")
-        given, read, extra = data.files or _annotators(read, gold), as_annotations(gold, read), "ignore"
+        given, extra = data.files or _annotators(read, gold), "ignore"
+        with naming(asked.gold):
+            read = as_annotations(gold, read)
     lined_up = {
         name: np.asarray(line_up(scores, read, extra, asked.positive))
         for name, scores in named_predictions(given, logits).items()

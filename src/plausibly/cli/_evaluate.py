@@ -171,7 +171,7 @@ def evaluate(
         against_labels(data, settings, asked, out, suffix=suffix, quiet=quiet)
         return
     read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
-    if isinstance(read, Scores) and not data.files and not are_ratings(read) and _asks_nothing(models, settings):
+    if isinstance(read, Scores) and not are_ratings(read) and _asks_nothing(data, models, settings, asked):
         describe_ratings(read, out, suffix=suffix, quiet=quiet)
         return
     folder = Folder(out, **vars(store))
@@ -337,10 +337,13 @@ def _observed_and_models(
     return read, recommended_models(read, predictions=evidence)
 
 
-def _asks_nothing(models: ModelChoice, settings: options.SweepOptions) -> bool:
+def _asks_nothing(
+    data: options.EvaluatedData, models: ModelChoice, settings: options.SweepOptions, asked: options.MetricOptions
+) -> bool:
     """Whether nothing is asked of ratings that needs a threshold."""
-    asked = (models.model, models.one_truth, models.fresh_labels, settings.raters, settings.prior, settings.threshold)
-    return not any(one not in (None, False) for one in asked)
+    given = [data.predictions, data.by, data.clusters, asked.metrics, asked.metric, asked.threshold_from]
+    given += [models.model, models.one_truth, models.fresh_labels, settings.raters, settings.prior, settings.threshold]
+    return not any(one not in (None, False, []) for one in given)
 
 
 def _labels(read: Annotations | Scores, threshold: float | None) -> Annotations:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from plausibly.annotations import Annotations
+from plausibly.annotations.by_case import many
 from plausibly.annotations.io.files import check_path
 from plausibly.doctor._between import extra_cases, unfit, unfit_risks
 from plausibly.doctor._look import Looked, look, with_classes
@@ -104,7 +105,7 @@ def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
         proposals += propose(together)
     for main in mains[1:]:
         shared = len(np.intersect1d(main.cases, mains[0].cases))
-        problems.append(f"{main.path} shares {shared:,} cases with {mains[0].path}, and is looked at alone.")
+        problems.append(f"{main.path} shares {many(shared, 'case')} with {mains[0].path}, and is looked at alone.")
         proposals += propose(Together(main))
     classifiers = _named([one for one in files if one.role == "predictions"])
     for posterior in (one for one in files if one.role == "posterior"):
@@ -130,7 +131,7 @@ def _together(main: Looked, files: Iterable[Looked], classes: Looked | None) -> 
             problems += told
             fitting += [] if told else [one]
             if not told and (extra := extra_cases(one, main)):
-                problems.append(f"{one.path} has {extra:,} cases that {main.path} has not; they are ignored.")
+                problems.append(f"{one.path} has {many(extra, 'case')} that {main.path} has not, which are ignored.")
         elif one.role == "groups" and groups is None:
             told = list(unfit(one, main))
             problems += told

@@ -79,8 +79,6 @@ def read_gold(source: Any, of: Labels | Annotations) -> Gold:
 
 def as_annotations(gold: Gold, annotations: Annotations) -> Annotations:
     """Make annotations by one annotator, ``gold``, of the annotated cases that have a gold label."""
-    said = {
-        str(annotations.cases[case]): {"gold": [[str(value)]]}
-        for case, value in zip(gold.case, gold.values.tolist(), strict=True)
-    }
+    names = [str(int(one) if isinstance(one, float) and one.is_integer() else one) for one in gold.values.tolist()]
+    said = {str(annotations.cases[case]): {"gold": [[name]]} for case, name in zip(gold.case, names, strict=True)}
     return Annotations.from_rankings({"cases": said}, annotations.classes)

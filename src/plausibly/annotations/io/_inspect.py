@@ -53,9 +53,11 @@ def inspect_verdicts(source: "Source") -> Iterator[Verdict]:
     run = log.get("eval") if isinstance(log.get("eval"), Mapping) else {}
     model = str(run.get("model") or "model")
     rows: list[tuple[str, str, Any, Mapping]] = []
+    cases = []
     for number, sample in enumerate(samples, 1):
         name = to_name(sample.get("id"), f"sample {number}: the id")
         case = name if len(epochs) < 2 else f"{name}, epoch {sample.get('epoch', 1)}"
+        cases.append(case)
         target = sample.get("target")
         target = target[0] if is_list(target) and len(target) == 1 else target
         further = {"sample": name, "epoch": sample.get("epoch", 1), "target": None if is_list(target) else target}
@@ -74,7 +76,10 @@ def inspect_verdicts(source: "Source") -> Iterator[Verdict]:
         yield Verdict("answer", case, model, answer, further, of_model=True)
         if not is_list(target):
             yield Verdict(TARGET, case, TARGET, target, further, of_model=True)
-    graded = {what for what, *_ in rows}
+    names = [what for what, *_ in rows]
+    graded = {*names}
     graded -= {what for what, _, value, _ in rows if not is_nothing(value) and str(value) not in _GRADES}
+    scored = {case for _, case, *_ in rows}
+    rows += [(what, case, None, {}) for case in cases if case not in scored for what in dict.fromkeys(names)]
     for what, case, value, further in rows:
         yield Verdict("correct" if what in graded else what, case, what, value, further)
