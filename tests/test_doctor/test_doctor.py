@@ -166,6 +166,20 @@ def test_of_several_questions_one_is_proposed(tmp_path):
     assert "3 cases" in run(of(found, "convert")).output
 
 
+def test_an_export_is_a_classifier_of_cases_that_people_annotated(labels, tmp_path):
+    """Its rater, or the model's answers: whichever are classes of the annotations."""
+    scores = {"judge": {"value": "C", "answer": "b"}}
+    samples = [{"id": f"c{i}", "epoch": 1, "target": "a", "scores": scores} for i in range(30)]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"version": 2, "eval": {"model": "m"}, "samples": samples}))
+    found = pb.doctor([path, labels])
+    assert not found.problems
+    assert "here labels of one rater of 30 cases, 1 different, 'b'" in str(found)
+    for name in ("evaluate", "judge"):
+        assert parse(of(found, name))["predictions"] == [f"log={path}"]
+    run(of(found, "audit"))
+
+
 def test_what_does_not_fit_is_said(labels, tmp_path):
     table(tmp_path / "A.csv", "case,a,b", *(f"case {i},0.5,0.5" for i in range(30)))
     table(tmp_path / "B.csv", "case,a,b,c", *(f"c{i},0.5,0.5,0" for i in range(30)))

@@ -11,7 +11,7 @@ from plausibly.annotations import Annotations
 from plausibly.annotations.by_case import many
 from plausibly.annotations.io.files import check_path
 from plausibly.doctor._between import extra_cases, unfit, unfit_risks
-from plausibly.doctor._look import Looked, look, with_classes
+from plausibly.doctor._look import Looked, as_classifier, look, with_classes
 from plausibly.doctor._propose import Proposal, Together, of_posterior, propose
 from plausibly.errors import ArgumentError
 
@@ -98,6 +98,9 @@ def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
         again = ("annotations", "predictions", "labels of one rater", None)
         files = [with_classes(one, classes.classes) if one.role in again else one for one in files]
     mains = sorted((one for one in files if one.role in ("annotations", "labels")), key=_size, reverse=True)
+    if mains:
+        files = [as_classifier(one, mains[0]) or one for one in files]
+        mains = [one for one in mains if any(one is other for other in files)]
     proposals: list[Proposal] = []
     for main in mains[:1]:
         together, told = _together(main, files, classes)
@@ -151,8 +154,10 @@ def _together(main: Looked, files: Iterable[Looked], classes: Looked | None) -> 
     return Together(main, _named(fitting), gold, classes, risks, groups), problems
 
 
-def _size(one: Looked) -> int:
-    return len(one.labels) if one.content is None and one.labels is not None else len(one.content.annotation_case)
+def _size(one: Looked) -> tuple[bool, int]:
+    """Order annotations: of people before those of tools that test language models, the largest first."""
+    n = len(one.labels) if one.content is None and one.labels is not None else len(one.content.annotation_case)
+    return not one.of_tool, n
 
 
 def _named(files: Iterable[Looked]) -> dict[str, Looked]:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -68,6 +68,8 @@ class Looked:
         Question of an export that is read, of several there are.
     by, clusters
         Columns with groups of cases, and one with clusters of cases, such as patients.
+    of_tool
+        Whether it is the export of a tool that tests language models.
     """
 
     path: Path
@@ -81,6 +83,7 @@ class Looked:
     control: str | None = None
     by: Sequence[str] = ()
     clusters: str | None = None
+    of_tool: bool = False
 
     def __str__(self) -> str:
         meant: dict[str, list[str]] = {}
@@ -230,6 +233,7 @@ def _annotations(path: Path, source: Source, classes: np.ndarray | None) -> Look
         control,
         [name for name in by if not name.lower().startswith(_CLUSTERS)],
         _cluster(by),
+        known is not None and known.verdicts is not None,
     )
 
 
@@ -292,6 +296,20 @@ def comparable(labels: Labels) -> bool:
     twice = (np.diff(labels.case) == 0) & (np.diff(labels.annotator) == 0)
     several = (np.diff(labels.start) > 1).any() and len(labels.cases) > 1
     return bool(several and not twice.any() and not labels.numbered and len(labels.annotators) > 1)
+
+
+def as_classifier(one: Looked, main: Looked) -> Looked | None:
+    """Take the export of a tool as predictions for annotated cases, if they are one rater's or a model's answers."""
+    if not one.of_tool or main.of_tool or main.classes is None or one.cases is None:
+        return None
+    try:
+        said = predicted_labels(one.path, {*main.classes.tolist()})
+    except PlausiblyError:
+        return None
+    if said is None or not len(np.intersect1d(said["case"], main.cases)):
+        return None
+    found = _of_one(one.path, said["case"], said["label"], {})
+    return replace(found, role="labels of one rater", words=f"{one.words}; here {found.words}")
 
 
 def with_classes(looked: Looked, classes: np.ndarray) -> Looked:
