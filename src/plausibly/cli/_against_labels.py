@@ -144,8 +144,8 @@ def _annotators(annotations: Annotations, gold: Gold) -> dict[str, pd.DataFrame]
     first = table[table["rank"] == 1] if not annotations.anonymous else table.iloc[:0]
     n_cases, found, left_out = len(gold.case), {}, []
     for who, rows in first.groupby("annotator", sort=False):
-        if len(rows) == n_cases and rows["case"].nunique() == n_cases:
-            found[str(who)] = rows[["case", "class"]].rename(columns={"class": "prediction"})
+        if len(rows) == n_cases and len(set(rows["case"])) == n_cases:
+            found[str(who)] = pd.DataFrame({"case": rows["case"], "prediction": rows["class"]})
         else:
             left_out.append(str(who))
     if not found:

@@ -58,7 +58,7 @@ def _agreement(table: pd.DataFrame) -> str:
     """Say how well raters agree, corrected for chance."""
     several = table.groupby("case")["rating"].transform("size") > 1
     pairable = table[several]
-    if pairable["case"].nunique() < 2 or pairable["rating"].nunique() < 2:
+    if len(set(pairable["case"])) < 2 or len(set(pairable["rating"])) < 2:
         return "too few cases have several ratings to say whether raters agree"
     labels = pairable.rename(columns={"rater": "annotator", "rating": "label"})[["case", "annotator", "label"]]
     alpha = {name: agreement(labels, name, weighting="units", progress=False).alpha for name in ("interval", "ordinal")}

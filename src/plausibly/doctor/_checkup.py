@@ -156,8 +156,8 @@ def _together(main: Looked, files: Iterable[Looked], classes: Looked | None) -> 
 
 def _size(one: Looked) -> tuple[bool, int]:
     """Order annotations: of people before those of tools that test language models, the largest first."""
-    n = len(one.labels) if one.content is None and one.labels is not None else len(one.content.annotation_case)
-    return not one.of_tool, n
+    rows = one.labels if one.content is None else one.content.annotation_case
+    return not one.of_tool, 0 if rows is None else len(rows)
 
 
 def _named(files: Iterable[Looked]) -> dict[str, Looked]:

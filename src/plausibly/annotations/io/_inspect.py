@@ -50,8 +50,8 @@ def inspect_verdicts(source: "Source") -> Iterator[Verdict]:
     log = record_of(source.content, "the log")
     samples = [record_of(one, f"sample {number}") for number, one in enumerate(list_in(log, "samples", "the log"), 1)]
     epochs = {one.get("epoch", 1) for one in samples if isinstance(one.get("epoch", 1), int)}
-    run = log.get("eval") if isinstance(log.get("eval"), Mapping) else {}
-    model = str(run.get("model") or "model")
+    run = log.get("eval")
+    model = str(run.get("model") or "model") if isinstance(run, Mapping) else "model"
     rows: list[tuple[str, str, Any, Mapping]] = []
     cases = []
     for number, sample in enumerate(samples, 1):
