@@ -23,11 +23,22 @@ MODULES = (
         "sweeps",
         "agreement",
     ),
-    *("labels", "distances", "annotators", "audit", "plots", "report", "datasets", "distributions", "primitives"),
+    *(
+        "labels",
+        "distances",
+        "annotators",
+        "audit",
+        "doctor",
+        "plots",
+        "report",
+        "datasets",
+        "distributions",
+        "primitives",
+    ),
     *("case", "random_streams", "errors"),
 )
 
-VERBS = ("conformal", "audit", "report")  #: modules that share their name with a function
+VERBS = ("conformal", "audit", "doctor", "report")  #: modules that share their name with a function
 
 
 def public_names(module: ModuleType) -> Iterator[tuple[str, str]]:

@@ -27,6 +27,7 @@ _FILES = {
 }
 #: What each command gets in any event, so that it is quick.
 _COMMANDS = {
+    "doctor": "",
     "audit": "",
     "convert": "",
     "aggregate": "--draws 2",
@@ -40,7 +41,7 @@ _COMMANDS = {
 OPTIONS = (
     "--classes --risks --predictions --model --seed --out --metric --k --strict --quiet --as --anonymous --control "
     "--draws --chains --distance --kind --by --clusters --competence --replicates --cases --qualities --scale --truth "
-    "--measured --break-ties --help"
+    "--measured --break-ties --from --gold --help"
 )
 WORDS = (
     "A=b.csv B=b.npy A=none.csv = A= irn prirn@3 majority-vote plackett-luce-ml prirn@x 0 1 2 -1 x nan inf 1e9 1,2 0.5 "

@@ -4,6 +4,7 @@ import io
 import json
 import tempfile
 import warnings
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,7 @@ from plausibly.annotations.io import table_files
 from plausibly.annotations.io._formats import FORMATS
 from plausibly.audit import audit
 from plausibly.diagnostics import diagnose
+from plausibly.doctor import doctor
 from plausibly.errors import PlausiblyError, PlausiblyWarning
 from plausibly.evaluation import evaluate
 from plausibly.posterior import annotations_of, build_posterior, load, save
@@ -227,15 +229,77 @@ DOCCANO = [{"id": 1, "text": "x", "label": ["a", "b"]}, {"id": 2, "text": "y", "
 CELLS = b'id,annotations,annotators\np,"[""a"", ""b""]","[""ann"", ""bob""]"\nq,"[\'a\']",ann\n'
 
 
+SCORES = {"s": {"value": "C", "answer": "a"}, "t": {"value": "I", "explanation": "no"}}
+INSPECT = {
+    "version": 2,
+    "eval": {"model": "m"},
+    "samples": [{"id": "p", "epoch": 1, "target": "a", "scores": SCORES}, {"id": 7, "epoch": 2, "scores": SCORES}],
+}
+COMPONENT = {"pass": True, "score": 1, "assertion": {"type": "llm-rubric", "metric": None}}
+PROMPTFOO = {
+    "results": {
+        "version": 3,
+        "results": [
+            {"testIdx": 0, "promptIdx": 0, "provider": {"id": "m"}, "vars": {"x": "y"}, "success": True}
+            | {"gradingResult": {"pass": True, "componentResults": [COMPONENT]}},
+            {"vars": {}, "success": False, "score": 0, "provider": "m", "prompt": {"raw": "x"}},
+        ],
+    }
+}
+METRIC = {"name": "faithful", "score": 0.5, "success": True, "threshold": 0.5, "evaluationModel": "m"}
+DEEPEVAL = {"testRunData": {"testCases": [{"name": "p", "metricsData": [METRIC]}]}}
+LM_EVAL = [
+    {
+        "doc_id": 0,
+        "target": "a",
+        "resps": [["a"]],
+        "filtered_resps": ["a"],
+        "filter": "none",
+        "metrics": ["acc"],
+        "acc": 1,
+    },
+    {"doc_id": 1, "target": 0, "filtered_resps": [[-1.5, True], [-2.0, False]], "acc": 0.0},
+]
+ASSESSMENT = {
+    "assessment_name": "good",
+    "source": {"source_type": "HUMAN", "source_id": "u"},
+    "feedback": {"value": "a"},
+}
+EXPECTED = {"name": "good", "source": {"source_type": "CODE"}, "expectation": {"serialized_value": {"value": '["b"]'}}}
+MLFLOW = [{"info": {"trace_id": "p", "assessments": [ASSESSMENT, EXPECTED]}, "data": {"spans": []}}]
+LANGFUSE = [
+    {"traceId": "p", "observationId": None, "name": "good", "value": 1, "stringValue": said, "dataType": "CATEGORICAL"}
+    | {"source": source, "authorUserId": who}
+    for said, source, who in (("yes", "EVAL", None), ("no", "ANNOTATION", "u"))
+]
+PHOENIX = [
+    {"span_id": "p", "name": "good", "annotator_kind": kind, "label": said, "score": 1.0, "identifier": who}
+    for kind, said, who in (("HUMAN", "a", "u"), ("LLM", "b", ""))
+]
+RATED = [one | {"dataType": "NUMERIC", "value": 0.5, "stringValue": None} for one in LANGFUSE]
+
+
 def with_soft_labels(path: Path) -> Any:
     """Read annotations of which some may be soft."""
     return read_annotations(path, soft_weight=5)
+
+
+def eval_bytes(log: Any) -> bytes:
+    """Write a log of Inspect as an archive, always the same."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        files = {f"samples/{number}.json": one for number, one in enumerate(log["samples"])}
+        for name, content in {"header.json": {"eval": log["eval"]}, **files}.items():
+            archive.writestr(zipfile.ZipInfo(name), json.dumps(content))
+    return buffer.getvalue()
 
 
 def in_file(content: Any, suffix: str) -> bytes:
     """Write a seed, a table or the content of JSON, as a file of a suffix; bytes are a file already."""
     if isinstance(content, bytes):
         return content
+    if suffix == ".eval":
+        return eval_bytes(content)
     if suffix == ".json":
         return json.dumps(content).encode()
     if suffix == ".npy":
@@ -255,6 +319,16 @@ STUDIO = "id completed_by was_cancelled from_name type value choices taxonomy ra
 CSV = "case annotator annotation worker task label class rank confidence \" '= \r"
 #: What a file of each format of annotations may hold.
 SEEDS: dict[str, list[Any]] = {
+    "inspect": [INSPECT],
+    "promptfoo": [PROMPTFOO],
+    "deepeval": [DEEPEVAL],
+    "lm-eval": [LM_EVAL],
+    "mlflow": [MLFLOW],
+    "langfuse": [LANGFUSE, RATED],
+    "phoenix": [PHOENIX],
+    "chaos-nli": [[{"uid": "p", "label_counter": {"e": 3, "n": 1}, "old_label": "e"}]],
+    "nested-counts": [{"p": {"corn": 2, "wart": 1}, "q": {"wart": 3}}],
+    "alt-test": [{who: {f"{case}": "ab"[case % 2] for case in range(20)} for who in ("ann", "bob")}],
     "label-studio": [EXPORT, RANKED],
     "records": [[{"id": 1, "annotations": []}, *EXPORT]],
     "argilla": [ARGILLA],
@@ -269,6 +343,9 @@ SEEDS: dict[str, list[Any]] = {
     **{key: [VOTES, b"2\n1,a\n2,b\n3,3,1\n3,{1,2}\n"] for key in ("soc", "soi", "toc", "toi")},
 }
 TOOLS = f"{JSON} {STUDIO} {ROWS} {EXPORTS} null"
+VERDICTS = (
+    "samples scores eval epoch target results success testCases metricsData assessments source traceId span_id name"
+)
 HARNESSES: dict[str, Harness] = {
     **{
         f"{known.name}{suffix}": of_file(
@@ -288,6 +365,12 @@ HARNESSES: dict[str, Harness] = {
     "case-rows-tree": of_tree("a.json", with_soft_labels, f"{ROWS} a b ann", same_again),
     "exports-tree": of_tree("a.json", with_soft_labels, f"{EXPORTS} a b ann", same_again),
     "case-rows-csv": of_file("a.csv", read_annotations, [CELLS], f"{ROWS} [ ] {{ }} null", same_again),
+    "verdicts-tree": of_tree("a.json", read_annotations, f"{VERDICTS} id value answer info trace_id a b", same_again),
+    "labels-inspect": of_file("l.json", Labels.of, as_json(INSPECT, MLFLOW), f"{JSON} {VERDICTS}"),
+    "predictions-inspect": of_file("b.json", predictions, as_json(INSPECT, PHOENIX, {"p": "corn", "q": "wart"}), JSON),
+    "doctor-csv": of_file("a.csv", doctor, [LONG, COUNTS, GRID.to_csv(index=False).encode(), CELLS], CSV, str),
+    "doctor-json": of_file("a.json", doctor, as_json(EXPORT, INSPECT, NESTED, {"p": "a"}, RECORDS), JSON, str),
+    "doctor-txt": of_file("a.txt", doctor, [b"corn\nwart\n", b"0\n1\n2\n", b"1 2\n3 4\n"], "", str),
     "metadata-label-studio": of_file("a.json", read_metadata, as_json(EXPORT, RANKED), f"{JSON} {STUDIO}"),
     "metadata-tree": of_tree("a.json", read_metadata, f"{ROWS} {EXPORTS} site"),
     "labels-case-rows-tree": of_tree("l.json", Labels.of, f"{ROWS} {EXPORTS}"),

@@ -73,7 +73,7 @@ ANNOTATION_FILES = [
     ("a.json", None, None, F, "the file does not exist; check the path"),
     ("a.json", "", None, F, "the file is empty; export it again"),
     ("a.csv", " \n\n", None, F, "the file is empty"),
-    ("a.odt", "x", None, F, "suffix '.odt' names no format read here; use one of .json, .jsonl, .csv"),
+    ("a.odt", "x", None, F, "suffix '.odt' names no format read here; use one of .json, .eval, .jsonl, .csv"),
     ("a", "x", None, F, "suffix '' names no format"),
     ("a.json", "[[[[0]], [[1", None, F, "the file is truncated (line 1, column 13"),
     ("a.json", '[[[["Ecz', None, F, "the file is truncated (line 1, column 5"),

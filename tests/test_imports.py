@@ -58,6 +58,7 @@ def test_converting_and_agreement_need_no_sampler(tmp_path):
     labels = tmp_path / "labels.csv"
     labels.write_text("case,annotator,label\np,x,1\np,y,2\nq,x,1\nq,y,1\nr,x,2\nr,y,2\n")
     assert imported(COMMAND, "agreement", labels, "--replicates", 2) == {"pandas", "pyarrow"}
+    assert imported(COMMAND, "doctor", labels) == {"pandas", "pyarrow"}
     drawn = imported(COMMAND, "agreement", labels, "--replicates", 2, "--out", tmp_path / "out")
     assert drawn == {"pandas", "pyarrow", "matplotlib"}
 

@@ -30,6 +30,7 @@ from .conformal import conformal_coverage as conformal_coverage
 from .conformal import conformal_regions as conformal_regions
 from .conformal import conformal_sweep as conformal_sweep
 from .diagnostics import diagnose as diagnose
+from .doctor import doctor as doctor
 from .errors import AnnotationError as AnnotationError
 from .errors import ArgumentError as ArgumentError
 from .errors import ClusterError as ClusterError

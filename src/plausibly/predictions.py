@@ -18,6 +18,7 @@ from scipy.special import softmax
 from plausibly.annotations import Annotations
 from plausibly.annotations.io.answers import CASE
 from plausibly.annotations.io.columns import is_number
+from plausibly.annotations.io.exports import predicted_labels
 from plausibly.annotations.io.files import naming, read_npy
 from plausibly.annotations.io.matrix import NAMED, Matrix, read_matrix
 from plausibly.annotations.matching import names_in
@@ -99,7 +100,9 @@ def read_predictions(
     Parameters
     ----------
     source
-        A path to a ``.npy``, ``.csv``, ``.tsv``, ``.txt`` or ``.parquet`` file, a data frame or an array (case, class).
+        A path to a ``.npy``, ``.csv``, ``.tsv``, ``.txt`` or ``.parquet`` file, a data frame or an array (case, class);
+        or JSON ``{case: class}``, or the export of a tool that tests language models
+        (:func:`plausibly.read_annotations`), of which one rater's verdicts or the model's answers are read.
         Columns are matched by class name if there is a header, else by order; rows by case name if there is a column
         "case", a pandas index with a name, or one that holds the cases' names; else by order. An index 0, 1, … without
         a name is refused if cases have these names in another order. Of two classes, one column is enough: the
@@ -205,6 +208,9 @@ def line_up(
 
 def _matrix(source: Any, annotations: Annotations) -> Matrix:
     """Read a matrix with the names of its rows, if it has any."""
+    if (said := predicted_labels(source, {*annotations.classes.tolist()})) is not None:
+        labels = pd.Series([None if label is None else str(label) for label in said["label"]], dtype=object)
+        source = pd.DataFrame({"case": said["case"], NAMED[0]: labels})
     source = _with_cases(_as_column(source), annotations.cases)
     matrix = read_matrix(source, PredictionError, annotations.classes, annotations.n_cases, labels=True)
     if matrix.cases is None and (index := _range_of(source)) is not None:

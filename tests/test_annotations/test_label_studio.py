@@ -97,7 +97,7 @@ def test_one_control_is_chosen_and_what_says_nothing_left_out(read, tmp_path):
     with pytest.raises(AnnotationError, match="no control 'colour'; choose from 'diagnosis', 'q"):
         read(both, control="colour")
     (tmp_path / "a.json").write_text('[[[["wart"]]]]')
-    with pytest.raises(ArgumentError, match="exports of Label Studio and Argilla, but 'diagnosis' was given"):
+    with pytest.raises(ArgumentError, match="tools that test language models, but 'diagnosis' was given"):
         read_annotations(tmp_path / "a.json", control="diagnosis")
     tasks = [
         task(7, annotation(10, choices("wart")), annotation(11, choices("corn"), was_cancelled=True)),

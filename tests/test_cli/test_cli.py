@@ -17,7 +17,7 @@ from plausibly.cli import _evaluate as evaluating
 from tests.test_cli.run import plausibly, refuse, succeed
 
 COMMANDS = (
-    *("demo", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check"),
+    *("demo", "doctor", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check"),
     *("prior-sensitivity", "conformal", "plan"),
     *("diagnose", "agreement", "discrepancy", "judge", "reliability", "convert", "simulate", "model"),
 )

@@ -12,9 +12,10 @@ import pandas as pd
 from plausibly.annotations import Annotations, Scores, read_annotations, read_classes
 from plausibly.annotations.io.case_rows import is_of_cases
 from plausibly.annotations.io.columns import Columns, frame_columns, is_frame
+from plausibly.annotations.io.exports import TOOLS, format_of
 from plausibly.annotations.io.files import check_path, naming
 from plausibly.annotations.io.long_table import READ, is_long, is_of_scores, parse_table
-from plausibly.annotations.io.source import columns_of_dataset
+from plausibly.annotations.io.source import columns_of_dataset, open_source
 from plausibly.annotations.io.table_files import header_of, read_columns
 from plausibly.annotations.names import to_names
 from plausibly.audit._annotators import of_annotators
@@ -160,7 +161,8 @@ def _read(source: Any, classes: Any, choices: str | None) -> tuple[Annotations |
     if path.suffix.lower() in (".csv", ".tsv", ".parquet"):
         with naming(path):
             header = header_of(path)
-            if is_long(header) and not is_of_scores(header):
+            of_tool = format_of(open_source(path), TOOLS) is not None
+            if is_long(header) and not is_of_scores(header) and not of_tool:
                 return _of_table(read_columns(path, READ), classes, choices)
     return read_annotations(path, classes, choices=choices), None
 

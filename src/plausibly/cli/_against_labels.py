@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from plausibly.annotations import Scores
+from plausibly.annotations import Annotations, Scores
+from plausibly.annotations.io.files import naming
+from plausibly.annotations.names import some
 from plausibly.audit import audit, serious
 from plausibly.cli._asked_metrics import (
     chosen_thresholds,
@@ -27,7 +29,9 @@ from plausibly.evaluation import evaluate, panels
 from plausibly.evaluation.grouped import few_cases
 from plausibly.evaluation.metrics import usual_metrics
 from plausibly.evaluation.thresholds import decided
+from plausibly.evaluation.truth import truth_in_words
 from plausibly.groups import read_groups
+from plausibly.labels.gold import Gold, as_annotations, read_gold
 from plausibly.predictions import line_up, named_predictions
 from plausibly.report import agreement_in_words, headline_of_labels, labels_report
 from plausibly.report.of_labels import RESTS_ON
@@ -50,7 +54,7 @@ def against_labels(
     data: EvaluatedData, settings: SweepOptions, asked: MetricOptions, out: Path, *, suffix: str, quiet: bool
 ) -> None:
     """Evaluate classifiers against what experts would say; write tables and a report, and print the numbers."""
-    if not data.files:
+    if not data.files and asked.gold is None:
         raise ArgumentError(f"--truth {asked.truth} is about classifiers, but there are no --predictions: give some.")
     read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
     arguments = settings.arguments()
@@ -59,18 +63,28 @@ def against_labels(
         at, extra = chosen_thresholds(data, asked, read, logits, progress=not quiet), "ignore"
     if isinstance(read, Scores):
         read, at = read.split(settings.threshold), None
+    given: Mapping[str, Any] = data.files
+    if asked.gold is not None:
+        gold = read_gold(asked.gold, read)
+        say(f"{gold}.")
+        given, extra = data.files or _annotators(read, gold), "ignore"
+        with naming(asked.gold):
+            read = as_annotations(gold, read)
     lined_up = {
         name: np.asarray(line_up(scores, read, extra, asked.positive))
-        for name, scores in named_predictions(data.files, logits).items()
+        for name, scores in named_predictions(given, logits).items()
     }
     two, scores = read.n_classes == 2 or asked.positive is not None, list(lined_up.values())
     usual = ["accuracy", *usual_metrics(2 if two else read.n_classes, scores, ordered=asked.ordered)]
     of_classes = ["confusion"] if asked.ordered and not two else label_metrics(two, scores)
     usual += [name for name in of_classes if name not in usual]
     metrics = parse_metrics(asked, read.n_classes, drawn=False, usual=usual)
-    by = read_by(data.by, data.annotations)
+    by, clusters = read_by(data.by, data.annotations), read_column(data.clusters, data.annotations)
+    if asked.gold is not None:  # of other cases, nothing is known to be true
+        by = None if by is None else {name: column[column.index.isin(read.cases)] for name, column in by.items()}
+        clusters = None if clusters is None else clusters[clusters.index.isin(read.cases)]
     groups = None if by is None else read_groups(by, read.cases, intersections=data.intersections)
-    options: dict[str, Any] = {"clusters": read_column(data.clusters, data.annotations)}
+    options: dict[str, Any] = {"clusters": clusters}
     options |= {name: arguments[name] for name in ("break_ties", "replicates", "seed") if name in arguments}
     make_folder(out)
     results = evaluate(
@@ -88,9 +102,16 @@ def against_labels(
         **options,
     )
     results.attrs |= {"threshold_from": chosen} if (chosen := how_chosen(asked)) else {}
+    if asked.gold is not None:
+        expert = truth_in_words(results.attrs)
+        results.attrs["gold"] = str(asked.gold)
+        for metric in results.data_vars.values():
+            if metric.attrs.get("against") == expert:
+                metric.attrs["against"] = truth_in_words(results.attrs)
     of_panels = panels(read, decided(lined_up, at, read.classes, asked.positive), **options)
 
-    model = {"model": {"panel": f"panel of {asked.n_experts}"}.get(asked.truth, asked.truth), "reliability": np.nan}
+    named = "gold" if asked.gold is not None else {"panel": f"panel of {asked.n_experts}"}.get(asked.truth, asked.truth)
+    model = {"model": named, "reliability": np.nan}
     files = TablesInParts(out, suffix)
     files.write(METRICS, with_class(metric_table(results, model)))
     if groups is not None:
@@ -100,7 +121,7 @@ def against_labels(
             table["few"] = few.loc[table["column"] + ": " + table["group"]].to_numpy()
         files.write(GROUPS, table)
     write_curves(results, model, files)
-    sources = data.sources({"thresholds": asked.threshold_from})
+    sources = data.sources({"thresholds": asked.threshold_from, "gold labels": asked.gold})
     labels_report(results, of_panels, read, out / REPORT, sources, progress=not quiet)
     if not quiet:
         if grave := serious(audit(read, lined_up)):
@@ -109,8 +130,29 @@ def against_labels(
         few = f" on the {of_panel:,} of {read.n_cases:,} cases with {asked.n_experts} labels or more"
         show(results, few if of_panel < read.n_cases else "")
         show_groups(results)
-        for told in agreement_in_words(of_panels, results["classifier"].values.tolist()):
+        for told in agreement_in_words(of_panels, results["classifier"].values.tolist()) if asked.gold is None else ():
             say(told)
-        say(RESTS_ON)
+        if asked.gold is None:
+            say(RESTS_ON)
         say(f"Wrote {', '.join([*files.names, REPORT])} to {out}")
     say(headline_of_labels(results))
+
+
+def _annotators(annotations: Annotations, gold: Gold) -> dict[str, pd.DataFrame]:
+    """Take annotators as classifiers: those who name one class first in every case that has a gold label."""
+    table = annotations.select(gold.case).to_table()
+    first = table[table["rank"] == 1] if not annotations.anonymous else table.iloc[:0]
+    n_cases, found, left_out = len(gold.case), {}, []
+    for who, rows in first.groupby("annotator", sort=False):
+        if len(rows) == n_cases and len(set(rows["case"])) == n_cases:
+            found[str(who)] = pd.DataFrame({"case": rows["case"], "prediction": rows["class"]})
+        else:
+            left_out.append(str(who))
+    if not found:
+        raise ArgumentError(
+            "--gold compares classifiers, or annotators who name a class in every case with a gold label, but there "
+            "are neither: give --predictions, or gold labels of fewer cases."
+        )
+    if left_out:
+        say(f"Left out {some(left_out)}: they do not name a single class in every case with a gold label.", stderr=True)
+    return found

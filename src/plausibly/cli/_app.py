@@ -20,7 +20,7 @@ BAD_INPUT, INTERRUPTED = 2, 130  #: exit statuses
 #: In the order in which a newcomer needs them. A command is the function of its name in the module of its name, such as
 #: ``compare_models`` in ``_compare_models``; commands within it are the module's ``SUBCOMMANDS``.
 COMMANDS = (
-    *("demo", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check"),
+    *("demo", "doctor", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check"),
     *("prior-sensitivity", "conformal", "plan"),
     *("diagnose", "agreement", "discrepancy", "judge", "reliability", "convert", "simulate", "model"),
 )

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from plausibly.annotations import Annotations, Scores, read_annotations, read_classes
+from plausibly.annotations import Annotations, Scores, read_classes
 from plausibly.annotations.io.columns import is_number
 from plausibly.annotations.names import some
 from plausibly.bootstrap import CI_PROB
@@ -50,7 +50,7 @@ def graded(
     try:
         read = data.read(progress=progress)
     except AnnotationError:  # a scale of scores is no pair of classes
-        read = read_annotations(data.annotations, choices=data.choices, progress=progress)
+        read = data.read(progress=progress, classes=False)
         if not isinstance(read, Scores):
             raise
     if not isinstance(read, Scores):

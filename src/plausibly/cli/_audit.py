@@ -55,7 +55,10 @@ def audit(
         check_table(path)
         make_folder(path.parent)
     files = options.parse_files(predictions)
-    found = find(data.annotations, files or None, data.classes, choices=data.choices)
+    if data.control is None and data.form is None:
+        found = find(data.annotations, files or None, data.classes, choices=data.choices)
+    else:
+        found = find(data.read(progress=not quiet), files or None)
     if out is not None:
         write_table(found, out)
     some = found[found["count"] > 0]

@@ -25,8 +25,9 @@ def convert(
         Path,
         typer.Argument(
             metavar="IN",
-            help="File to read: rankings or an export of Label Studio, Argilla, Prodigy or doccano (.json, .jsonl), a "
-            "table or counts (.csv, .parquet, .npy), or PrefLib (.soc, .soi, .toc, .toi, or a folder of them).",
+            help="File to read: rankings or an export of an annotation tool or of a tool that tests language models "
+            "(.json, .jsonl, .eval), a table or counts (.csv, .parquet, .npy), or PrefLib (.soc, .soi, .toc, .toi, or "
+            "a folder of them).",
         ),
     ],
     target: Annotated[
@@ -38,10 +39,8 @@ def convert(
         Form | None,
         typer.Option("--as", help="Format to write, if OUT is a folder or has an ambiguous suffix."),
     ] = None,
-    control: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Label Studio control or Argilla question to read, if there are several."),
-    ] = None,
+    control: options.Control = None,
+    source_form: options.FromFormat = None,
     soft_weight: Annotated[
         int | None, typer.Option(metavar="N", help="Number of annotators that each soft label stands for.")
     ] = None,
@@ -61,7 +60,7 @@ def convert(
     """
     found = find_form(target, form)
     read = annotated.read_annotations(
-        source, classes, control, soft_weight=soft_weight, choices=choices, progress=not quiet
+        source, classes, control, soft_weight=soft_weight, choices=choices, form=source_form, progress=not quiet
     )
     if isinstance(read, annotated.Scores):
         raise AnnotationError(

@@ -45,6 +45,7 @@ from plausibly.cli._output import (
     speaker,
     writing,
 )
+from plausibly.cli._ratings import describe_ratings
 from plausibly.conformal import Coverage, conformal_coverage
 from plausibly.errors import ArgumentError
 from plausibly.evaluation.cautions import cautions
@@ -145,6 +146,9 @@ def evaluate(
     value for every class has a row for each. With --format parquet, tables are .parquet files. Other files in FOLDER
     are left alone.
 
+    Ratings without a threshold that are not of few values by named raters are described, not modelled: ratings.csv
+    (means by case), raters.csv (by rater) and, on the screen, how well raters agree.
+
     With --truth annotator or panel, no model is fitted: report.html, metrics.csv and the tables that --by, curves and
     confusion matrices add are about the metrics that are named, against the labels themselves.
 
@@ -166,8 +170,12 @@ def evaluate(
         refuse_model(asked.truth, of_models)
         against_labels(data, settings, asked, out, suffix=suffix, quiet=quiet)
         return
+    read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
+    if isinstance(read, Scores) and not are_ratings(read) and _asks_nothing(data, models, settings, asked):
+        describe_ratings(read, out, suffix=suffix, quiet=quiet)
+        return
     folder = Folder(out, **vars(store))
-    swept = run(data, models, settings, asked, folder=folder, dask=dask, suffix=suffix, quiet=quiet)
+    swept = run(data, models, settings, asked, read=read, folder=folder, dask=dask, suffix=suffix, quiet=quiet)
     finish(swept, out, quiet=quiet, strict=strict, suffix=suffix)
 
 
@@ -177,13 +185,15 @@ def run(
     settings: options.SweepOptions,
     asked: options.MetricOptions,
     *,
+    read: Annotations | Scores | None = None,
     folder: Folder,
     quiet: bool,
     suffix: str = ".csv",
     dask: str | None = None,
 ) -> Sweep:
     """Run a sweep from files to files, and write each file as soon as its contents are known."""
-    read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
+    if read is None:
+        read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
     arguments = settings.arguments()
     observed, variants = _observed_and_models(read, bool(data.files), models, settings, quiet=quiet)
     if observed is not read:
@@ -325,6 +335,15 @@ def _observed_and_models(
         read = read.split(settings.threshold)
         tell(f"Scores are labels, {' and '.join(map(str, read.classes))}: models of scores know no predictions")
     return read, recommended_models(read, predictions=evidence)
+
+
+def _asks_nothing(
+    data: options.EvaluatedData, models: ModelChoice, settings: options.SweepOptions, asked: options.MetricOptions
+) -> bool:
+    """Whether nothing is asked of ratings that needs a threshold."""
+    given = [data.predictions, data.by, data.clusters, asked.metrics, asked.metric, asked.threshold_from]
+    given += [models.model, models.one_truth, models.fresh_labels, settings.raters, settings.prior, settings.threshold]
+    return not any(one not in (None, False, []) for one in given)
 
 
 def _labels(read: Annotations | Scores, threshold: float | None) -> Annotations:

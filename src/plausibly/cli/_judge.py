@@ -13,6 +13,7 @@ from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._output import ScreenTable, check_converged, make_folder, say
 from plausibly.errors import ArgumentError
+from plausibly.labels import read_gold
 from plausibly.report import judge_report
 
 REPORT = "judge.html"
@@ -59,6 +60,7 @@ class JudgeOptions:
 def judge(
     labels: options.LabelsFile,
     predictions: options.LabelPredictions = None,
+    gold: options.GoldFile = None,
     clusters: options.LabelClusters = None,
     by: Annotated[
         str | None,
@@ -76,7 +78,8 @@ def judge(
 
     Asks four questions. Is the model as close to the annotators as they are to each other? Does it pass the alternative
     annotator test? Treated as one more annotator in a model of annotator errors, is it as accurate as the others?
-    Measured against the truth inferred from the annotators' labels, is it as accurate as they are? Explains why the
+    Measured against the truth inferred from the annotators' labels, or against gold labels (--gold), is it as accurate
+    as they are? Explains why the
     answers differ, if they do. Answers are yes or no from a probability of 0.95 on, else open. With --out, also writes
     judge.html (one page), judge.csv (one row per model), annotators.csv, groups.csv (with --by) and figures.
     """
@@ -85,17 +88,22 @@ def judge(
         raise ArgumentError("nothing to compare with the annotators: give --predictions NAME=FILE.")
     names = [] if by is None else [name.strip() for name in by.split(",") if name.strip()]
     read = Labels.of(labels, columns=list(dict.fromkeys([*([] if clusters is None else [clusters]), *names])))
+    joined = None if gold is None else read_gold(gold, read)
     make_folder(output.out)
+    if joined is not None:
+        say(f"{joined}.")
     result = judge_models(
         read,
         files,
+        gold=joined,
         clusters=clusters,
         by=names or None,
         intersections=intersections,
         progress=not output.quiet,
         **vars(judging) | {"model": None if judging.model == "none" else judging.model},
     )
-    sources = {"labels": str(labels)} | {f"predictions {name}": path for name, path in files.items()}
+    sources = {"labels": str(labels)} | ({} if gold is None else {"gold labels": str(gold)})
+    sources |= {f"predictions {name}": path for name, path in files.items()}
     output.publish(_shown(result), _files(result, sources))
     for name in result.models:
         say(result.verdict(name))

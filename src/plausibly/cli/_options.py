@@ -39,6 +39,14 @@ LabelPredictions = Annotated[
         help="Name of a model and table of its labels (case, label). Repeat for each.",
     ),
 ]
+GoldFile = Annotated[
+    Path | None,
+    data(
+        metavar="FILE",
+        help="Gold labels, known to be right: a table with the columns case and label, joined by case. How many cases "
+        "have one is printed.",
+    ),
+]
 LabelClusters = Annotated[
     str | None,
     data(
@@ -66,6 +74,24 @@ Choices = Annotated[
     data(
         help="What annotators chose from. Annotations that look like comparisons of pairs are refused unless all says "
         "that annotators chose from all classes; shown is not available yet.",
+    ),
+]
+Control = Annotated[
+    str | None,
+    data(
+        "--control",
+        metavar="NAME",
+        help="Label Studio control, Argilla question, or question (or rater) in an export of a tool that tests "
+        "language models, to read if there are several.",
+    ),
+]
+FromFormat = Annotated[
+    str | None,
+    data(
+        "--from",
+        metavar="FORMAT",
+        help="Format of the annotations, for a file that is not recognised by its content: alt-test, nested or "
+        "nested-counts.",
     ),
 ]
 RisksFile = Annotated[Path | None, data(metavar="FILE", help="Risk of each class (0, 1 or 2), one per line.")]
@@ -148,12 +174,17 @@ class AnnotatedData:
     annotations: Annotated[Path, _annotations("a long table, counts or scores")]
     classes: ClassesFile = None
     choices: Choices = None
+    control: Control = None
+    form: FromFormat = None
 
-    def read(self, *, progress: bool) -> "Annotations | Scores":
-        """Read the annotations."""
+    def read(self, *, progress: bool, classes: bool = True) -> "Annotations | Scores":
+        """Read the annotations, with or without the names of their classes."""
         from plausibly.annotations import read_annotations
 
-        return read_annotations(self.annotations, self.classes, choices=self.choices, progress=progress)
+        known = self.classes if classes else None
+        return read_annotations(
+            self.annotations, known, self.control, choices=self.choices, form=self.form, progress=progress
+        )
 
 
 @dataclass
@@ -355,6 +386,7 @@ class MetricOptions:
             "say (annotator), or what several would decide (panel). With the latter two, no model is fitted.",
         ),
     ] = "most-plausible"
+    gold: GoldFile = None
     panel: Annotated[
         int | None, measure("--panel", min=1, metavar="N", help="Number of experts of --truth panel. By default 3.")
     ] = None
@@ -388,6 +420,10 @@ class MetricOptions:
     ] = None
 
     def __post_init__(self):
+        if self.gold is not None:
+            if self.truth == "panel":
+                raise ArgumentError(f"--gold {self.gold} is the truth, but --truth panel was given: leave one out.")
+            self.truth = "annotator"
         if self.threshold_at is not None and self.threshold_from is None:
             raise ArgumentError(
                 f"--threshold-at {self.threshold_at} is for a threshold that is chosen on other cases, but no "

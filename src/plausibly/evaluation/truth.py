@@ -34,6 +34,8 @@ def truth_in_words(attrs: Mapping[str, Any]) -> str:
 def truths_in_words(attrs: Mapping[str, Any]) -> tuple[str, str]:
     """Say what labels are compared with, and what metrics of whole distributions are."""
     truth = attrs.get("truth", "most-plausible")
+    if "gold" in attrs:
+        return "the gold labels", "the gold labels"
     if truth == "annotator":
         return "what one expert would say", "the shares of experts' labels"
     if truth == "panel":

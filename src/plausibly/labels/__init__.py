@@ -2,3 +2,5 @@
 
 from plausibly.labels.container import Labels as Labels
 from plausibly.labels.formats import read_labels as read_labels
+from plausibly.labels.gold import Gold as Gold
+from plausibly.labels.gold import read_gold as read_gold

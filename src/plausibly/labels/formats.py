@@ -169,7 +169,7 @@ def _cells(path: Path, kind: str, names: Mapping[str, str | None]) -> list[list[
         found.append(to_list(columns[there], name))
     *who, cells = found
     if path.suffix.lower() in (".csv", ".tsv") and kind not in ("text", "bio", "trees"):
-        cells = [None if cell.strip() == "null" else cell for cell in cells]
+        cells = [None if isinstance(cell, str) and cell.strip() == "null" else cell for cell in cells]
     return [*who, [_cell(cell, kind, row) for row, cell in enumerate(cells, 1)]]
 
 

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from plausibly.annotations import Annotations
 from plausibly.annotations.io.columns import missing, to_codes
+from plausibly.annotations.io.exports import predicted_labels
 from plausibly.annotations.io.files import naming
 from plausibly.annotations.names import some
 from plausibly.errors import AnnotationError, PredictionError, show
@@ -58,30 +60,45 @@ def read_models(predictions: Any, labels: Labels, needed: np.ndarray, column: st
 
 
 def _read(source: Any, labels: Labels, needed: np.ndarray, column: str) -> Predictions:
+    case, values, extra = read_rows(source, labels, column)
+    if extra:
+        raise PredictionError(f"there is a row for case {some(extra)}, which is not annotated; remove it")
+    without = needed.copy()
+    without[case] = False
+    if without.any():
+        raise PredictionError(f"there is no row for case {some(labels.cases[without])}; predict every case")
+    return Predictions(case, values)
+
+
+def read_rows(
+    source: Any, of: Labels | Annotations, column: str = "label"
+) -> tuple[Int[np.ndarray, " row"], np.ndarray, list[str]]:
+    """Read a column by case: indices of the cases, increasing, their values, and names of cases that there are not.
+
+    Values are of the type of labels, where the cases are those of labels.
+    """
+    known = of.values if isinstance(of, Labels) else of.classes
+    if column == "label" and (said := predicted_labels(source, {*map(str, known.tolist())})) is not None:
+        source = said
     table = read_table(source, ("case", column))
     if not isinstance(source, str | os.PathLike) and not len(table.names["case"]):
         raise PredictionError("there are no rows; give a row per case")
     for row in missing(table.names["case"]):
         raise PredictionError(f"row {row + 1}: the cell in column 'case' is missing; name the case")
     names, code = to_codes(table.names["case"], "case")
-    at = {name: place for place, name in enumerate(labels.cases.tolist())}
+    at = {name: place for place, name in enumerate(of.cases.tolist())}
     extra = [name for name in names.tolist() if name not in at]
-    if extra:
-        raise PredictionError(f"there is a row for case {some(extra)}, which is not annotated; remove it")
-    case = np.array([at[name] for name in names.tolist()], np.int64)[code]
+    case = np.array([at.get(name, -1) for name in names.tolist()], np.int64)[code]
     values = table.label
     for row in np.flatnonzero(are_missing(values)):
-        raise PredictionError(
-            f"row {row + 1} (case {str(labels.cases[case[row]])!r}): the {column} is missing; fill it"
-        )
-    if column == "label":
-        values = _alike(table, labels)
-    without = needed.copy()
-    without[case] = False
-    if without.any():
-        raise PredictionError(f"there is no row for case {some(labels.cases[without])}; predict every case")
+        raise PredictionError(f"row {row + 1} (case {str(names[code[row]])!r}): the {column} is missing; fill it")
+    if column == "label" and isinstance(of, Labels):
+        values = _alike(table, of)
+    elif column == "label" and table.text is not None:
+        values = table.text
     order = np.argsort(case, kind="stable")
-    return Predictions(case[order], values[order])
+    order = order[case[order] >= 0]
+    return case[order], values[order], extra
 
 
 def _alike(table: Table, labels: Labels) -> np.ndarray:

@@ -16,15 +16,15 @@ import pyarrow as pa
 from plausibly.annotations.io.answers import Numbers
 from plausibly.annotations.io.case_rows import holds_nested, is_of_cases
 from plausibly.annotations.io.columns import frame_columns, in_codes, is_frame, is_number_type, missing, to_floats
-from plausibly.annotations.io.exports import answers_in
+from plausibly.annotations.io.exports import answers_in, answers_in_file
 from plausibly.annotations.io.files import naming, suffix_of
-from plausibly.annotations.io.source import JSON, TABLES, columns_of_dataset, open_source, source_in_memory
+from plausibly.annotations.io.source import ARCHIVE, JSON, TABLES, columns_of_dataset, open_source, source_in_memory
 from plausibly.annotations.io.spellings import spelling_of
 from plausibly.annotations.io.table_files import read_columns
 from plausibly.annotations.names import is_storable
 from plausibly.errors import AnnotationError, show
 
-SUFFIXES = (*TABLES, *JSON)
+SUFFIXES = (*TABLES, *JSON, ARCHIVE)
 NAMES = ("case", "annotator")  #: columns of names; those of any other kind keep their type
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
 
@@ -85,7 +85,9 @@ def columns_of_file(path: Path, needed: Sequence[str]) -> dict[str, Column]:
     """Read all columns of a file: Arrow columns, or lists of Python objects from JSON."""
     suffix = "" if path.is_dir() else suffix_of(path, SUFFIXES)
     source = open_source(path)
-    if suffix in JSON:
+    if "annotator" in needed and (answers := answers_in_file(source)) is not None:
+        return answers.to_columns()
+    if suffix in (*JSON, ARCHIVE):
         return in_memory(source.content, needed)
     if "annotator" in needed and (answers := answers_in(source)) is not None:
         return answers.to_columns()

@@ -235,6 +235,15 @@ def _ability(result: Judgement, model: str, ax: Axes) -> None:
 
 
 def _accuracy(result: Judgement, model: str, ax: Axes) -> None:
+    if result.gold is not None:
+        gold = result.gold[model]
+        for place, (mean, shade) in enumerate(zip(gold.mean, (_MODEL, _OTHER), strict=True)):
+            if gold.replicates is not None:
+                ends = interval(gold.replicates[:, place], result.ci_prob)
+                ax.plot(ends, [place, place], lw=2, color=shade)
+            ax.plot([mean], [place], "o" if place else "D", ms=6, color=shade)
+        finish_rows(ax, [model, "annotators' mean"], "accuracy against gold labels")
+        return
     found = result.fits[model]
     rows = [("inferred truth", found.accuracy.mean(), interval(found.accuracy, result.ci_prob), _MODEL)]
     rows.append(("vote, ties shared", found.vote[0], found.vote[1:], _MODEL))

@@ -9,11 +9,13 @@ from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_ratio
 from plausibly.agreement.judge._alternative_annotator import check_epsilon, from_discrepancy
 from plausibly.agreement.judge._by import by_group, columns_of
 from plausibly.agreement.judge._fit import RANKED, Answers, answers_of, dense_draws, fit
+from plausibly.agreement.judge._gold import against_gold
 from plausibly.agreement.judge._reasons import reasons_of, unknown_labels
 from plausibly.agreement.judge.judgement import Judgement
 from plausibly.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates
 from plausibly.errors import ArgumentError, renamed
 from plausibly.labels.container import Labels, column_names
+from plausibly.labels.gold import Gold, read_gold
 from plausibly.labels.predictions import read_models
 
 MODELS = ("auto", "one-coin", "dawid-skene", RANKED)
@@ -24,6 +26,7 @@ def judge(
     labels: Any,
     predictions: Any,
     *,
+    gold: Any = None,
     distance: str | Callable[[Any, Any], float] = "nominal",
     epsilon: float = 0.2,
     margin: float = 0.1,
@@ -52,7 +55,8 @@ def judge(
     3. *As one of them.* Treated as one more annotator in a model of annotators' errors, is it as accurate (for
        rankings, as reliable) as the annotators are on average?
     4. *Truth.* Is it as accurate as the annotators, measured against the truth inferred from their labels alone? The
-       accuracy against the vote is shown for comparison.
+       accuracy against the vote is shown for comparison. With ``gold``, the truth is what gold labels say, on the cases
+       that have one.
 
     Questions 1 and 2 take the annotators' labels as the truth. Questions 3 and 4 assume that annotators err
     independently of each other and, except for rankings, that every case has one true class. If the answers differ, the
@@ -64,6 +68,9 @@ def judge(
         Labels of the annotators, see :meth:`Labels.of`.
     predictions
         Labels of a model, or of several by name, as for :func:`discrepancy_ratio`.
+    gold
+        Gold labels of some of the cases, known to be right, as a table with the columns ``case`` and ``label`` or as
+        ``{case: label}``. Others are left out; :func:`plausibly.labels.read_gold` counts them.
     distance, tolerance
         Distance between two labels for questions 1 and 2, see :func:`alternative_annotator_test`.
     epsilon, fdr
@@ -143,6 +150,10 @@ def judge(
     models = read_models(predictions, labels, counted)
     compared = discrepancy_ratio(labels, models, distance, clusters, tolerance=tolerance, progress=progress)
     test = from_discrepancy(compared, epsilon, fdr, few_cases=0)
+    truths = None
+    if gold is not None:
+        joined = gold if isinstance(gold, Gold) else read_gold(gold, labels)
+        truths = against_gold(joined, labels, models, compared.clusters, replicates, seed)
     answers = "no model of annotators was asked for" if model is None else answers_of(labels, models, distance, model)
     fits, reasons = {}, {name: {} for name in models}
     if distance == "nominal":
@@ -159,6 +170,7 @@ def judge(
         fits=fits,
         model=answers.model if isinstance(answers, Answers) else None,
         left_out=answers if isinstance(answers, str) else None,
+        gold=truths,
         reasons=reasons,
         margin=float(margin),
         accuracy_margin=float(accuracy_margin),

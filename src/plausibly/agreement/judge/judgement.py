@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from plausibly.agreement.judge._fit import Fit
+from plausibly.agreement.judge._gold import AgainstGold
 from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
 from plausibly.bootstrap import interval
 from plausibly.errors import ArgumentError
@@ -23,7 +24,7 @@ QUESTIONS = {
     "closeness": "Is it as close to the annotators as they are to each other?",
     "replacement": "Does it pass the alternative annotator test?",
     "as one of them": "Treated as one more annotator, is it as good as the average annotator?",
-    "truth": "Is it as accurate against the inferred truth as the average annotator?",
+    "truth": "Is it as accurate against the inferred truth, or gold labels, as the average annotator?",
 }
 NAMES = tuple(QUESTIONS)
 
@@ -73,6 +74,8 @@ class Judgement:
         Probability of the intervals, number of bootstrap replicates, and random seed.
     by
         Results by group of cases or annotators, one row for each group and model; None if not asked for.
+    gold
+        By model, its accuracy and the annotators' against gold labels; None if none were given.
     """
 
     test: AlternativeAnnotatorTest
@@ -86,6 +89,7 @@ class Judgement:
     replicates: int
     seed: int
     by: pd.DataFrame | None = None
+    gold: Mapping[str, AgainstGold] | None = None
 
     def __repr__(self) -> str:
         parts = [
@@ -110,7 +114,9 @@ class Judgement:
         below this mean; ``n_beaten``, the number of annotators with a lower mean ability; ``accuracy`` against the
         inferred truth, with its interval; ``annotators_accuracy``, the annotators' mean; ``p_accurate``, the same as
         ``p_able`` for accuracy; ``vote_accuracy``, the accuracy against the vote, and ``vote_lost`` and ``vote_won``,
-        the same if all ties are lost or won; and ``converged``.
+        the same if all ties are lost or won; and ``converged``. Gold labels add ``gold_accuracy`` with its interval,
+        ``p_gold``, the probability that it is at most the margin below ``annotators_gold_accuracy``, and ``n_gold``,
+        the number of cases.
         """
         compared = self.test.comparison
         frame = pd.DataFrame({"ratio": compared._ratios}, index=pd.Index(self.models, name="model"))
@@ -121,8 +127,11 @@ class Judgement:
         tested = self.test.to_frame(self.ci_prob, self.replicates, self.seed)
         names = {"lower": "advantage_lower", "upper": "advantage_upper"}
         frame = frame.join(tested.drop(columns=["n_annotators", "n_cases"]).rename(columns=names))
-        rows = {name: self._fitted(found) for name, found in self.fits.items()}
-        return frame.join(pd.DataFrame.from_dict(rows, orient="index")) if rows else frame
+        fitted = {name: self._fitted(found) for name, found in self.fits.items()}
+        gold = {name: found.row(self.accuracy_margin, self.ci_prob) for name, found in (self.gold or {}).items()}
+        for rows in filter(None, (fitted, gold)):
+            frame = frame.join(pd.DataFrame.from_dict(rows, orient="index"))
+        return frame
 
     @cached_property
     def questions(self) -> dict[str, list[Question]]:
@@ -173,7 +182,8 @@ class Judgement:
             return " ".join(self.verdict(name) for name in self.models)
         further = list(self.reasons.get(model, {}).values())
         if left_out := self._left_out(model):
-            further.append(f"The answers to questions 3 and 4 are unknown: {left_out}")
+            which = "questions 3 and 4 are" if self.gold is None else "question 3 is"
+            further.append(f"The answer{'s' if self.gold is None else ''} to {which} unknown: {left_out}")
         doubts, notes = self._doubts(), self._notes_of_test(model)
         return " ".join([self.headline(model), *(f"{words}." for words in [*doubts, *further, *notes])])
 
@@ -252,6 +262,8 @@ class Judgement:
         return _answer(row["p_able"]), words
 
     def _truth(self, model: str) -> tuple[Answer, str]:
+        if self.gold is not None:
+            return self._gold(model)
         if left_out := self._left_out(model):
             return "unknown", f"Left out: {left_out}"
         row = self.table.loc[model]
@@ -266,6 +278,19 @@ class Judgement:
             f"{self.accuracy_margin:g} below the average is {_probability(row['p_accurate'])}"
         )
         return _answer(row["p_accurate"]), words
+
+    def _gold(self, model: str) -> tuple[Answer, str]:
+        row = self.table.loc[model]
+        there = "p_gold" in row and not pd.isna(row["p_gold"])
+        ends = f" ({row['gold_accuracy_lower']:.2f} to {row['gold_accuracy_upper']:.2f})" if there else ""
+        words = (
+            f"Accuracy {row['gold_accuracy']:.2f}{ends} against the gold labels of {int(row['n_gold']):,} cases; "
+            f"annotators {row['annotators_gold_accuracy']:.2f} on average"
+        )
+        if not there:
+            return "open", f"{words}, without an interval, because there is a single cluster of cases"
+        words += f"; the probability that it is at most {self.accuracy_margin:g} below the average is "
+        return _answer(row["p_gold"]), words + _probability(row["p_gold"])
 
 
 def _answer(probability: float) -> Answer:

@@ -11,12 +11,33 @@ from typing import Any, NamedTuple
 from plausibly.annotations._rows import Rows
 from plausibly.annotations.io._argilla import argilla_answers, is_argilla
 from plausibly.annotations.io._counts import read_counts, write_counts
+from plausibly.annotations.io._deepeval import deepeval_verdicts, is_deepeval
 from plausibly.annotations.io._doccano import doccano_answers, is_doccano
+from plausibly.annotations.io._inspect import ARCHIVE, inspect_verdicts, is_inspect
 from plausibly.annotations.io._label_studio import is_label_studio, label_studio_answers
+from plausibly.annotations.io._lm_eval import is_lm_eval, lm_eval_verdicts
 from plausibly.annotations.io._preflib import SUFFIXES as PREFLIB
 from plausibly.annotations.io._preflib import read_preflib, write_preflib
 from plausibly.annotations.io._prodigy import is_prodigy, prodigy_answers
+from plausibly.annotations.io._promptfoo import is_promptfoo, promptfoo_verdicts
 from plausibly.annotations.io._rankings import parse_rankings, write_rankings
+from plausibly.annotations.io._shared_tables import (
+    ALT_TEST,
+    alt_test_answers,
+    chaos_nli_answers,
+    counted_answers,
+    is_alt_test,
+    is_chaos_nli,
+    is_counted,
+)
+from plausibly.annotations.io._traces import (
+    is_langfuse,
+    is_mlflow,
+    is_phoenix,
+    langfuse_verdicts,
+    mlflow_verdicts,
+    phoenix_verdicts,
+)
 from plausibly.annotations.io.answers import Answers
 from plausibly.annotations.io.case_rows import (
     holds_nested,
@@ -35,7 +56,8 @@ from plausibly.annotations.io.long_table import (
     write_long_table,
 )
 from plausibly.annotations.io.source import JSON, TABLES, Source
-from plausibly.errors import ArgumentError
+from plausibly.annotations.io.verdicts import Reader, answers_to_one
+from plausibly.errors import ArgumentError, FileError, suggest
 
 LINES = (".jsonl",)
 
@@ -52,6 +74,7 @@ class Format(NamedTuple):
     written: tuple[str, ...] = ()  #: suffixes of files that are written
     folder: bool = False  #: whether it is a folder of such files
     controls: bool = False  #: whether there may be several controls, or questions, to choose from
+    verdicts: Reader | None = None  #: of a tool that tests language models: what raters say of outputs
 
 
 def _any(source: Source) -> bool:
@@ -63,8 +86,55 @@ def _of_records(is_one: Callable[[Any], bool]) -> Callable[[Source], bool]:
     return lambda source: bool(source.records) and is_one(source.records[0])
 
 
+def _of_tool(
+    name: str, suffixes: tuple[str, ...], content: str, recognise: Callable[[Source], bool], verdicts: Reader
+) -> Format:
+    """Declare the export of a tool that tests language models."""
+
+    def read(source: Source) -> Answers:
+        return answers_to_one(verdicts(source), source.control)
+
+    return Format(name, suffixes, content, recognise, read, controls=True, verdicts=verdicts)
+
+
+#: Exports of tools that test language models.
+TOOLS = (
+    _of_tool(
+        "inspect",
+        (".json", ARCHIVE),
+        "log of Inspect AI (log format 2): scorers of samples",
+        is_inspect,
+        inspect_verdicts,
+    ),
+    _of_tool(
+        "promptfoo", JSON[:1], "results of promptfoo (2, 3): assertions on outputs", is_promptfoo, promptfoo_verdicts
+    ),
+    _of_tool(
+        "deepeval", JSON[:1], "test run of DeepEval (2, 3): metrics of test cases", is_deepeval, deepeval_verdicts
+    ),
+    _of_tool("lm-eval", JSON, "samples of lm-evaluation-harness (0.4)", _of_records(is_lm_eval), lm_eval_verdicts),
+    _of_tool("mlflow", JSON, "traces of MLflow (3) with assessments", is_mlflow, mlflow_verdicts),
+    _of_tool("langfuse", (*JSON, *TABLES), "scores of Langfuse (2, 3)", is_langfuse, langfuse_verdicts),
+    _of_tool("phoenix", (*JSON, *TABLES), "span annotations of Phoenix (9)", is_phoenix, phoenix_verdicts),
+)
 #: Formats that are taken apart into answers.
 OF_ANSWERS = (
+    *TOOLS,
+    Format("chaos-nli", JSON, "ChaosNLI: `uid`, `label_counter`", _of_records(is_chaos_nli), chaos_nli_answers),
+    Format(
+        "nested-counts",
+        JSON[:1],
+        "label counts, `{case: {class: count}}`, if the classes are given",
+        is_counted,
+        counted_answers,
+    ),
+    Format(
+        ALT_TEST,
+        JSON[:1],
+        "alternative annotator test, `{annotator: {case: label}}`, if there are at least ten cases for each annotator",
+        is_alt_test,
+        alt_test_answers,
+    ),
     Format("doccano", LINES, "folder of doccano's exports, a file per annotator", _any, doccano_answers, folder=True),
     Format(
         "label-studio",
@@ -148,13 +218,26 @@ SUFFIXES = tuple(dict.fromkeys(suffix for known in FORMATS if not known.folder f
 
 
 def read_source(source: Source, formats: Sequence[Format] = FORMATS) -> Rows | Answers | dict[str, Any] | None:
-    """Read a source in the first format that recognises it; return None if none does."""
-    for known in formats:
-        if known.folder is source.folder and source.suffixes & {*known.suffixes} and known.recognise(source):
-            if source.control is not None and not known.controls:
-                raise ArgumentError(
-                    f"a control is for exports of Label Studio and Argilla, but {source.control!r} was given: leave it "
-                    "out."
-                )
-            return known.read(source)
-    return None
+    """Read a source in the format that is named, or in the first that recognises it; return None if none does."""
+    known = format_of(source, formats)
+    if known is not None and source.control is not None and not known.controls:
+        raise ArgumentError(
+            "a control is for exports of Label Studio, Argilla and tools that test language models, but "
+            f"{source.control!r} was given: leave it out."
+        )
+    return None if known is None else known.read(source)
+
+
+def format_of(source: Source, formats: Sequence[Format] = FORMATS) -> Format | None:
+    """Return the format that is named, or the first that recognises a source; None if none does."""
+    candidates = [one for one in formats if one.folder is source.folder and source.suffixes & {*one.suffixes}]
+    if source.form is None:
+        return next((one for one in candidates if one.recognise(source)), None)
+    if (named := next((one for one in candidates if one.name == source.form), None)) is not None:
+        return named
+    names = list(dict.fromkeys(one.name for one in formats))
+    if source.form not in names:
+        fix = suggest(source.form, names, f"choose from {', '.join(names)}")
+        raise ArgumentError(f"there is no format {source.form!r}: {fix}")
+    suffixes = dict.fromkeys(suffix for one in formats if one.name == source.form for suffix in one.suffixes)
+    raise FileError(f"the format {source.form!r} is in files that end in {', '.join(suffixes)}; name such a file")

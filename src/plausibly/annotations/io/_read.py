@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+import pandas as pd
+
 from plausibly._memory import release_memory
 from plausibly.annotations._classes import read_classes
 from plausibly.annotations._container import Annotations
@@ -26,6 +28,7 @@ def read_annotations(
     *,
     soft_weight: int | None = None,
     choices: str | None = None,
+    form: str | None = None,
     progress: bool = False,
 ) -> Annotations | Scores:
     r"""Read annotations from a file, whose format is recognised by its suffix and first line.
@@ -43,6 +46,9 @@ def read_annotations(
         may have a ``soft_label`` instead, a mapping from class to probability.
         ``.jsonl``: also an export of Argilla (which may be ``.json``, too), Prodigy or doccano, or the records of a
         long table. If doccano exported a folder with one file per annotator, pass the folder.
+        ``.json``, ``.jsonl``, ``.csv``, ``.eval``: what raters say of the outputs of language models, as Inspect AI,
+        promptfoo, DeepEval, lm-evaluation-harness, MLflow, Langfuse and Phoenix export it. Numbers other than 0 and 1
+        are scores.
         ``.csv``, ``.tsv``, ``.parquet``: scores (:meth:`Annotations.from_scores`) if a column is named ``score`` and
         none holds classes; otherwise a long table (:meth:`Annotations.from_table`) if a column is named ``annotator``,
         ``worker``, ``class``, ``label``, ``rank`` or ``confidence``; otherwise label counts
@@ -57,11 +63,14 @@ def read_annotations(
         or if classes that no annotator names are possible answers. For scores, the names of the classes up to the
         threshold and above it.
     control
-        Label Studio control, or Argilla question, to read if there are several.
+        Label Studio control, Argilla question, or question (or rater) in the export of a tool that tests language
+        models, to read if there are several.
     soft_weight
         Number of annotators behind each soft label; its probabilities are turned into that many labels.
     choices
         What annotators chose from, as for :meth:`Annotations.from_rankings`.
+    form
+        Name of the format, such as ``"alt-test"``, for a file that is not recognised by its content.
     progress
         Whether to show progress bars for large files.
 
@@ -77,8 +86,8 @@ def read_annotations(
     AnnotationError
         If the annotations break a rule; the message names the file, the case and the annotator.
     ArgumentError
-        If a control is named for a file that has none, ``path`` is not a path, or ``choices`` is neither None nor
-        ``"all"``.
+        If a control is named for a file that has none, there is no format of the name ``form``, ``path`` is not a path,
+        or ``choices`` is neither None nor ``"all"``.
 
     Examples
     --------
@@ -97,10 +106,14 @@ def read_annotations(
         if not path.is_dir():
             suffix_of(path, SUFFIXES)
         content = read_source(
-            open_source(path, classes=classes, control=control, soft_weight=soft_weight, progress=progress)
+            open_source(path, classes=classes, control=control, form=form, soft_weight=soft_weight, progress=progress)
         )
         if content is None:
             raise FileError("this is a folder; name a file in it")
+        if isinstance(content, Answers) and content.scores:
+            content.tell_left_out(path)
+            columns = {"case": content.case, "annotator": content.annotator, "score": content.value}
+            return Annotations.from_scores(pd.DataFrame(columns), classes)
         if isinstance(content, Answers):
             return Annotations._from_answers(content, classes, choices, path)
         if isinstance(content, dict):

@@ -32,6 +32,7 @@ class Answers:
     further: list[Mapping[str, Any]] = field(default_factory=list)  #: other fields of the source
     left_out: dict[str, int] = field(default_factory=dict)  #: how often what was left out
     rating: bool = False  #: whether values are numbers of stars; their classes are in the order of the numbers
+    scores: bool = False  #: whether values are numbers on a scale, which annotations keep as such
 
     def add(self, case: str, annotator: str | None, value: Any, further: Mapping[str, Any]) -> None:
         """Add an answer."""
@@ -195,6 +196,7 @@ def choose(names: Sequence[str], wanted: str | None, what: str) -> str:
         raise AnnotationError(f"there is no {what} {wanted!r}; choose from {some(list(names), _NAMED)}")
     if wanted is None and len(names) > 1:
         raise AnnotationError(
-            f"there are several {what}s, {some(list(names), _NAMED)}; choose one with control= (--control)"
+            f"there are several {what}s, {some(list(names), _NAMED)}; choose one with control= (--control), or write "
+            "one to a table of its own: plausibly convert FILE NEW.csv --control NAME"
         )
     return names[0] if wanted is None else wanted

@@ -1,23 +1,53 @@
 """Answers by case of files and of objects in memory, and what these say further of cases and annotators."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from plausibly.annotations.io._formats import FORMATS as FORMATS
 from plausibly.annotations.io._formats import OF_ANSWERS, read_source
+from plausibly.annotations.io._formats import TOOLS as TOOLS
+from plausibly.annotations.io._formats import format_of as format_of
+from plausibly.annotations.io._inspect import ARCHIVE
+from plausibly.annotations.io._shared_tables import alt_test_answers, is_alt_test
 from plausibly.annotations.io.answers import Answers
 from plausibly.annotations.io.columns import list_of
 from plausibly.annotations.io.files import naming, refuse_workbook
-from plausibly.annotations.io.source import Source, open_source, source_in_memory
+from plausibly.annotations.io.source import JSON, TABLES, Source, open_source, source_in_memory
 from plausibly.annotations.io.spellings import COLUMNS
+from plausibly.annotations.io.verdicts import answers_of_one
 from plausibly.errors import AnnotationError, ArgumentError
 
 
 def answers_in(source: Source) -> Answers | None:
     """Take apart a source in one of the formats that hold answers by case; None if it has another."""
     return read_source(source, OF_ANSWERS)  # type: ignore[return-value]
+
+
+def answers_in_file(source: Source) -> Answers | None:
+    """Take apart a file that only its path tells from a mapping in memory, or that a tool for language models made."""
+    if is_alt_test(source):
+        return alt_test_answers(source)
+    return read_source(source, TOOLS)  # type: ignore[return-value]
+
+
+def predicted_labels(source: Any, known: Collection[str]) -> dict[str, list[Any]] | None:
+    """Read the labels of a classifier from a tool's export or from JSON ``{case: label}``; None of another source.
+
+    Of several questions in an export it is the one that is answered with `known` labels only. Columns are ``case`` and
+    ``label``.
+    """
+    if not isinstance(source, str | Path) or Path(source).suffix.lower() not in (*JSON, *TABLES, ARCHIVE):
+        return None
+    opened = open_source(Path(source))
+    if (tool := format_of(opened, TOOLS)) is not None and tool.verdicts is not None:
+        return answers_of_one(tool.verdicts(opened), known)
+    content = opened.content
+    if isinstance(content, Mapping) and content and all(isinstance(one, str | int | float) for one in content.values()):
+        return {"case": [str(case) for case in content], "label": list(content.values())}
+    return None
 
 
 def read_metadata(source: Any, of: str = "cases") -> pd.DataFrame:

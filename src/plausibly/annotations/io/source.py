@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from plausibly._progress import Progress
+from plausibly.annotations.io._inspect import ARCHIVE, read_archive
 from plausibly.annotations.io.case_rows import is_of_cases
 from plausibly.annotations.io.columns import frame_columns, is_frame
 from plausibly.annotations.io.files import read_json, read_lines
@@ -31,6 +32,7 @@ class Source:
     table: Callable[[], Mapping[str, Any]] | None = None  #: reader of columns in memory
     classes: np.ndarray | None = None  #: this and the others as for :func:`plausibly.read_annotations`
     control: str | None = None
+    form: str | None = None
     soft_weight: int | None = None
     progress: bool = False
 
@@ -78,6 +80,8 @@ def open_source(path: Path, **options: Any) -> Source:
     content, names = None, []
     if suffix == ".json":
         content = read_json(path)
+    elif suffix == ARCHIVE:
+        content = read_archive(path)
     elif suffix == ".jsonl":
         content = read_lines(path)
         names = list(dict.fromkeys(str(name) for line in content if isinstance(line, Mapping) for name in line))

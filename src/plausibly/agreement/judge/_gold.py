@@ -1,0 +1,77 @@
+"""Accuracy of models, and of annotators, against gold labels."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from plausibly.bootstrap import interval, resampled_sums
+from plausibly.errors import PredictionError
+from plausibly.labels.container import Labels
+from plausibly.labels.gold import Gold
+from plausibly.labels.predictions import Predictions
+
+
+@dataclass(frozen=True)
+class AgainstGold:
+    """Accuracy of a model and mean accuracy of the annotators on the cases that have a gold label and both.
+
+    Parameters
+    ----------
+    n_cases
+        Number of these cases.
+    mean
+        Accuracy of the model, and of the annotators: the mean over cases of the share of them who are right.
+    replicates
+        The same in bootstrap replicates; None if there is a single cluster of cases.
+    """
+
+    n_cases: int
+    mean: Float[np.ndarray, "2"]
+    replicates: Float[np.ndarray, "replicate 2"] | None
+
+    def row(self, margin: float, ci_prob: float) -> dict[str, Any]:
+        """Columns of a table."""
+        row: dict[str, Any] = {"gold_accuracy": self.mean[0]}
+        if self.replicates is not None:
+            row["gold_accuracy_lower"], row["gold_accuracy_upper"] = interval(self.replicates[:, 0], ci_prob)
+            row["p_gold"] = (self.replicates[:, 0] >= self.replicates[:, 1] - margin).mean()
+        return row | {"annotators_gold_accuracy": self.mean[1], "n_gold": self.n_cases}
+
+
+def against_gold(
+    gold: Gold,
+    labels: Labels,
+    models: Mapping[str, Predictions],
+    clusters: Int[np.ndarray, " case"],
+    replicates: int,
+    seed: int,
+) -> dict[str, AgainstGold]:
+    """Compare every model and the annotators with gold labels, clusters of cases drawn with replacement."""
+    truth = np.empty(len(labels.cases), object)
+    truth[gold.case] = gold.values.tolist()
+    known = np.isin(np.arange(len(truth)), gold.case)
+    own = _share_right(labels.case, labels.values, truth)
+    found = {}
+    for name, predicted in models.items():
+        right = np.stack([_share_right(predicted.case, predicted.values, truth), own], axis=1)
+        both = known & ~np.isnan(right).any(axis=1)
+        if not both.any():
+            raise PredictionError(f"no case has a gold label, labels of annotators and one of {name}; join other cases")
+        right, cluster = right[both], np.unique(clusters[both], return_inverse=True)[1]
+        drawn = None
+        if cluster.max() > 0:
+            sums = resampled_sums(np.column_stack([right, np.ones(len(right))]), cluster, replicates, seed)
+            drawn = sums[:, :2] / sums[:, 2:]
+        found[name] = AgainstGold(int(both.sum()), right.mean(axis=0), drawn)
+    return found
+
+
+def _share_right(case: np.ndarray, values: np.ndarray, truth: np.ndarray) -> Float[np.ndarray, " case"]:
+    """Share of the labels of each case that are right; NaN without any."""
+    right = np.array([value == truth[at] for at, value in zip(case, values.tolist(), strict=True)], float)
+    total = np.bincount(case, minlength=len(truth))
+    with np.errstate(invalid="ignore"):
+        return np.bincount(case, weights=right, minlength=len(truth)) / total

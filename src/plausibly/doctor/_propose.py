@@ -1,0 +1,193 @@
+"""Commands for the questions that files answer together, with everything filled in."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from plausibly.annotations import Annotations, Scores
+from plausibly.annotations.io.columns import is_number
+from plausibly.annotations.io.matrix import Matrix
+from plausibly.annotations.scores import MOST_GRADES
+from plausibly.annotations.usual_models import are_ratings
+from plausibly.doctor._between import extra_cases, is_scores
+from plausibly.doctor._look import Looked, comparable
+from plausibly.errors import PlausiblyError
+from plausibly.labels import Labels
+from plausibly.labels.predictions import read_models
+
+_AUDIT = "Are there problems in the annotations and predictions?"
+_ALONE = "How sure are the annotations of each case?"
+_RATINGS = "What are the mean ratings, and do raters agree?"
+_BETTER = "Which classifier is better, and how sure can you be?"
+_GOLD = "How good are classifiers, or annotators, against gold labels?"
+_AGREE = "Do the annotators agree?"
+_LABELS = "How good are the labels?"
+_JUDGE = "Can a model stand in for an annotator?"
+_CLOSE = "Is a model as close to the annotators as they are to each other?"
+_SETS = "Which classes must be listed to have the answer among them?"
+_MODELS = "Which aggregation model fits the annotations?"
+_CHAINS = "Did the chains converge?"
+_PLAN = "Which cases should be annotated next?"
+_TABLE = "Write one question to a table, for all other commands."
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A question, and the command that answers it, to be run in a shell."""
+
+    question: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Together:
+    """Annotations with everything that fits them, by the option that takes it."""
+
+    main: Looked
+    classifiers: Mapping[str, Looked] = field(default_factory=dict)  #: predictions, and labels of one rater, by name
+    gold: Looked | None = None
+    classes: Looked | None = None
+    risks: Looked | None = None
+    groups: Looked | None = None
+
+
+def propose(together: Together) -> Iterator[Proposal]:
+    """Yield a command for every question."""
+    main, read = together.main, together.main.content
+    if main.role == "labels":
+        yield from _of_labels(together)
+        return
+    base, predicted = _base(together), _predicted(together.classifiers)
+    scored = is_scores(main)
+    yield _proposal(_AUDIT, "audit", *base, *([] if scored else predicted))
+    if together.classifiers:
+        yield _proposal(_BETTER, "evaluate", *base, *_evaluated(together, predicted), "--out", "results")
+    else:
+        yield _proposal(_RATINGS if scored else _ALONE, "evaluate", *base, *_groups(together), "--out", "results")
+    if together.gold is not None and not scored:
+        gold = ["--gold", str(together.gold.path)]
+        yield _proposal(_GOLD, "evaluate", *base, *gold, *predicted, *_positive(together), "--out", "against-gold")
+    yield from _of_labels(together)
+    if together.classifiers and not scored and isinstance(read, Annotations):
+        yield _proposal(_SETS, "conformal", *base, *predicted, "--out", "sets")
+    if isinstance(read, Annotations) and (read.per_case > 1).mean() > 0.5:
+        yield _proposal(_MODELS, "compare-models", *base)
+    if main.control is not None:
+        table = main.path.with_name(f"{main.path.stem}-{main.control.replace('/', '-').replace(' ', '-')}.csv")
+        yield _proposal(_TABLE, "convert", str(main.path), str(table), "--control", main.control)
+
+
+def of_posterior(posterior: Looked, classifiers: Mapping[str, Looked]) -> Iterator[Proposal]:
+    """Yield commands for a posterior."""
+    yield _proposal(_CHAINS, "diagnose", str(posterior.path))
+    if classifiers:
+        yield _proposal(_PLAN, "plan", str(posterior.path), *_predicted(classifiers), "--out", "plan")
+
+
+def _base(together: Together) -> list[str]:
+    main = together.main
+    words = [str(main.path)]
+    if together.classes is not None and not is_scores(main):
+        words += ["--classes", str(together.classes.path)]
+    return [*words, *([] if main.control is None else ["--control", main.control])]
+
+
+def _predicted(classifiers: Mapping[str, Looked]) -> list[str]:
+    return [word for name, one in classifiers.items() for word in ("--predictions", f"{name}={one.path}")]
+
+
+def _evaluated(together: Together, predicted: Sequence[str]) -> list[str]:
+    """Options of the evaluation of classifiers."""
+    read, words = together.main.content, [*predicted]
+    if isinstance(read, Scores) and not are_ratings(read):
+        words += ["--threshold", f"{_threshold(read):g}"]
+    elif isinstance(read, Annotations) and read.n_classes > 2 and all(map(is_number, read.classes)):
+        words += ["--ordered"]
+    if together.risks is not None and isinstance(read, Annotations):
+        words += ["--risks", str(together.risks.path)]
+    if any(extra_cases(one, together.main) for one in together.classifiers.values()):
+        words += ["--extra", "ignore"]
+    return [*words, *_positive(together), *_groups(together)]
+
+
+def _positive(together: Together) -> list[str]:
+    read = together.main.content
+    if not isinstance(read, Annotations) or read.n_classes != 2:
+        return []
+    named = [one.content.columns for one in together.classifiers.values() if isinstance(one.content, Matrix)]
+    single = [
+        columns[0] for columns in named if columns is not None and len(columns) == 1 and columns[0] in read.classes
+    ]
+    return ["--positive", str(single[0] if single else read.classes[1])]
+
+
+def _groups(together: Together) -> list[str]:
+    main = together.main
+    by = [*main.by, *([] if together.groups is None else [str(together.groups.path)])]
+    words = ["--by", ",".join(by)] if by and together.classifiers else []
+    return words + (["--clusters", main.clusters] if main.clusters is not None and together.classifiers else [])
+
+
+def _threshold(read: Scores) -> float:
+    """Return the score that leaves nearest to half of the scores above it, and some on either side."""
+    values = np.unique(read.score)[:-1]
+    if not len(values):
+        return float(read.score[0])
+    above = [(read.score > value).mean() for value in values]
+    return float(values[np.argmin(np.abs(np.array(above) - 0.5))])
+
+
+def _of_labels(together: Together) -> Iterator[Proposal]:
+    """Yield commands for the labels of named annotators."""
+    main, labels = together.main, together.main.labels
+    lists = labels is not None and any(isinstance(value, list | tuple | dict) for value in labels.values.tolist())
+    if labels is None or main.control is not None or not comparable(labels) or (lists and main.role != "labels"):
+        return
+    scored = is_scores(main)
+    distance = _distance(labels, scored=scored)
+    words = ["--label", "score"] if scored else []
+    words += [] if distance == "nominal" else ["--distance", distance]
+    yield _proposal(_AGREE, "agreement", str(main.path), *words)
+    if distance == "nominal":
+        yield _proposal(_LABELS, "reliability", str(main.path))
+    if scored or main.role == "labels":
+        return
+    needed = np.diff(labels.start) >= 2
+    models = {name: one for name, one in together.classifiers.items() if _reads(one, labels, needed)}
+    if not models or len(labels.annotators) < 2:
+        return
+    words = [str(main.path), *_predicted(models)]
+    words += ["--distance", "squared"] if distance in ("ordinal", "interval") else []
+    gold = [] if together.gold is None else ["--gold", str(together.gold.path)]
+    yield _proposal(_JUDGE, "judge", *words, *gold, "--out", "judgement")
+    yield _proposal(_CLOSE, "discrepancy", *words)
+
+
+def _distance(labels: Labels, *, scored: bool) -> str:
+    """Name the distance, or the type of labels, that suits what labels are."""
+    if labels.is_numeric:
+        n = len(np.unique(labels.values))
+        return "nominal" if n <= 2 and not scored else "ordinal" if n <= MOST_GRADES else "interval"
+    first = next((value for value in labels.values.tolist() if isinstance(value, list | tuple) and len(value)), None)
+    if first is None:
+        return "nominal"
+    parts = [one for one in first if isinstance(one, list | tuple)]
+    if not parts:
+        return "vectors"
+    return "spans" if any(isinstance(cell, str) for cell in parts[0]) else "boxes"
+
+
+def _reads(one: Looked, labels: Labels, needed: np.ndarray) -> bool:
+    if one.role != "labels of one rater":
+        return False
+    try:
+        read_models({"m": one.path}, labels, needed)
+    except PlausiblyError:
+        return False
+    return True
+
+
+def _proposal(question: str, *words: str) -> Proposal:
+    return Proposal(question, shlex.join(["plausibly", *words]))

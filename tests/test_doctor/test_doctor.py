@@ -1,0 +1,235 @@
+"""Files of any kind: what they are taken for, what does not fit, and commands that run."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import plausibly as pb
+from plausibly.annotations.io.exports import FORMATS
+from plausibly.cli._app import load_command
+from plausibly.errors import ArgumentError
+from tests.test_cli.run import plausibly, refuse, succeed
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(command):
+    """Run a command as it is printed."""
+    return succeed(*shlex.split(command)[1:])
+
+
+def parse(command):
+    """Parse the words of a command as it is printed."""
+    _, name, *words = shlex.split(command)
+    return load_command(name).make_context(name, words).params
+
+
+def table(path, *rows):
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+@pytest.fixture
+def labels(tmp_path):
+    """Labels of three annotators, by site."""
+    rows = [
+        f"c{i},{who},{'ab'[(i + (i % n == 0)) % 2]},{'north' if i % 3 else 'south'},p{i // 2}"
+        for i in range(30)
+        for who, n in (("ann", 5), ("bob", 7), ("cy", 4))
+    ]
+    return table(tmp_path / "labels.csv", "case,annotator,label,site,patient", *rows)
+
+
+def of(found, name):
+    """The only command of a name."""
+    (command,) = [one for one in found.commands if shlex.split(one)[1] == name]
+    return command
+
+
+def seeds():
+    return [(known.name, suffix) for known in FORMATS if not known.folder for suffix in known.suffixes]
+
+
+@pytest.mark.parametrize(("name", "suffix"), seeds() if (ROOT / "fuzz").exists() else [])
+def test_every_format_of_annotations_gets_a_command_that_reads_it(tmp_path, name, suffix):
+    from fuzz.harness import SEEDS, in_file
+
+    for number, seed in enumerate(SEEDS[name]):
+        path = tmp_path / f"file {number}{suffix}"
+        path.write_bytes(in_file(seed, suffix))
+        classes = table(tmp_path / "classes.txt", "corn", "melanoma", "wart")
+        found = pb.doctor([path, classes] if name in ("rankings", "nested-counts") else [path])
+        if found.files[0].role is None:
+            with pytest.raises(pb.PlausiblyError, match=re.escape(found.files[0].words)):
+                pb.read_annotations(path)
+            continue
+        assert found.commands, str(found)
+        for command in found.commands:
+            parse(command)
+        run(next(one for one in found.commands if " audit " in one or " agreement " in one))
+
+
+def test_files_that_simulate_writes(tmp_path):
+    succeed("simulate", "--cases", 12, "--classes", 4, "--out", tmp_path)
+    found = pb.doctor(sorted(tmp_path.iterdir()))
+    assert [one.role for one in found.files] == [
+        "annotations",
+        "classes",
+        *["predictions"] * 4,
+        "risks",
+        "plausibilities",
+    ]
+    assert not found.problems
+    given = parse(of(found, "evaluate"))
+    assert given["classes"] == tmp_path / "classes.txt"
+    assert given["risks"] == tmp_path / "risks.txt"
+    assert [text.partition("=")[0] for text in given["predictions"]] == ["A", "B", "C", "D"]
+    assert "checks found something" in run(of(found, "audit")).output
+
+
+def test_the_files_that_the_guide_shows(tmp_path, monkeypatch):
+    from tests.test_readme import files_in
+
+    monkeypatch.chdir(tmp_path)
+    shown = files_in((ROOT / "docs" / "how-to" / "data.md").read_text(encoding="utf-8"))
+    for name, content in shown.items():
+        Path(name).write_text(content)
+    found = pb.doctor(list(shown))
+    command = of(found, "evaluate")
+    assert command == (
+        "plausibly evaluate annotations.csv --classes classes.txt --predictions A=predictions-A.csv --predictions "
+        "B=predictions-B.csv --out results"
+    )
+    run(of(found, "audit"))
+
+
+def test_labels_predictions_and_gold_labels(labels, tmp_path):
+    truth = {f"c{i}": "ab"[i % 2] for i in range(30)}
+    table(tmp_path / "gpt.csv", "case,label", *(f"{case},{label}" for case, label in truth.items()), "new,a")
+    table(tmp_path / "biopsy.csv", "case,label", *(f"c{i},{truth[f'c{i}']}" for i in range(20)))
+    table(tmp_path / "model.csv", "case,b", *(f"c{i},{i % 2}" for i in range(30)))
+    found = pb.doctor([labels, tmp_path / "gpt.csv", tmp_path / "biopsy.csv", tmp_path / "model.csv"])
+    assert [one.role for one in found.files] == ["annotations", "labels of one rater", "gold labels", "predictions"]
+    assert "group of cases: 'site', 'patient'" in str(found)
+    assert f"{tmp_path / 'gpt.csv'} has 1 case that {labels} has not, which are ignored." in found.problems
+    evaluated, gold = [parse(one) for one in found.commands if " evaluate " in one]
+    assert (evaluated["positive"], evaluated["by"], evaluated["clusters"]) == ("b", "site", "patient")
+    assert evaluated["extra"] == "ignore"
+    assert gold["gold"] == tmp_path / "biopsy.csv"
+    assert "20 of 30 cases have a gold label" in succeed(*shlex.split(found.commands[2])[1:-1], tmp_path / "out").output
+    assert "alpha" in run(of(found, "agreement")).output
+    assert not [one for one in found.commands if " judge " in one]  # a row for a case that is not annotated
+    table(tmp_path / "gpt.csv", "case,label", *(f"{case},{label}" for case, label in truth.items()))
+    found = pb.doctor([labels, tmp_path / "gpt.csv", tmp_path / "biopsy.csv"])
+    given = parse(of(found, "judge"))
+    assert given["predictions"] == [f"gpt={tmp_path / 'gpt.csv'}"]
+    assert given["gold"] == tmp_path / "biopsy.csv"
+    parse(of(found, "discrepancy"))
+
+
+def test_ratings_get_a_threshold_and_a_distance(tmp_path):
+    rows = [f"c{i},{who},{i + more}.5" for i in range(30) for who, more in (("ann", 0), ("bob", 1))]
+    path = table(tmp_path / "ratings.csv", "case,annotator,score", *rows)
+    found = pb.doctor(path)
+    assert parse(of(found, "agreement"))["distance"] == ["interval"]
+    assert "interval" in run(of(found, "agreement")).output
+    table(tmp_path / "A.csv", "case,probability", *(f"c{i},{i / 30}" for i in range(30)))
+    threshold = parse(of(pb.doctor([path, tmp_path / "A.csv"]), "evaluate"))["threshold"]
+    assert (pd.read_csv(path)["score"] > threshold).mean() == pytest.approx(0.5, abs=0.02)
+    grades = table(tmp_path / "grades.csv", "case,annotator,label", *(row[:-2] for row in rows))
+    found = pb.doctor(grades)
+    assert parse(of(found, "agreement"))["distance"] in (["ordinal"], ["interval"])
+    run(of(found, "agreement"))
+
+
+def test_labels_of_objects(tmp_path):
+    rows = [f'c{i},{who},"[[0, 0, {i + 1}, {n}]]"' for i in range(5) for who, n in (("ann", 2), ("bob", 3))]
+    found = pb.doctor(table(tmp_path / "boxes.csv", "case,annotator,label", *rows))
+    assert found.files[0].role == "labels"
+    assert parse(of(found, "agreement"))["distance"] == ["boxes"]
+    assert "giou" in run(of(found, "agreement")).output
+
+
+def test_of_several_questions_one_is_proposed(tmp_path):
+    said = {"match": {"value": "C", "answer": "B"}, "length": {"value": 12}}
+    samples = [{"id": f"s{i}", "epoch": 1, "target": "B", "scores": said} for i in range(3)]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"version": 2, "eval": {}, "samples": samples}))
+    found = pb.doctor(path)
+    assert "of the questions 'correct', 'length', 'correct' is read" in str(found)
+    assert parse(of(found, "audit"))["control"] == "correct"
+    assert "3 cases" in run(of(found, "convert")).output
+
+
+def test_an_export_is_a_classifier_of_cases_that_people_annotated(labels, tmp_path):
+    """Its rater, or the model's answers: whichever are classes of the annotations."""
+    scores = {"judge": {"value": "C", "answer": "b"}}
+    samples = [{"id": f"c{i}", "epoch": 1, "target": "a", "scores": scores} for i in range(30)]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"version": 2, "eval": {"model": "m"}, "samples": samples}))
+    found = pb.doctor([path, labels])
+    assert not found.problems
+    assert "here labels of one rater of 30 cases, 1 different, 'b'" in str(found)
+    for name in ("evaluate", "judge"):
+        assert parse(of(found, name))["predictions"] == [f"log={path}"]
+    run(of(found, "audit"))
+
+
+def test_what_does_not_fit_is_said(labels, tmp_path):
+    table(tmp_path / "A.csv", "case,a,b", *(f"case {i},0.5,0.5" for i in range(30)))
+    table(tmp_path / "B.csv", "case,a,b,c", *(f"c{i},0.5,0.5,0" for i in range(30)))
+    np.save(tmp_path / "C.npy", np.full((29, 2), 0.5))
+    table(tmp_path / "risks.txt", "0", "1", "2")
+    table(tmp_path / "sites.csv", "case,site", *(f"c{i},north" for i in range(29)))
+    table(tmp_path / "gold.csv", "case,label", "x,a")
+    others = table(tmp_path / "others.csv", "case,annotator,label", "c1,dan,a", "z,dan,b")
+    names = ("A.csv", "B.csv", "C.npy", "risks.txt", "sites.csv", "gold.csv", "others.csv")
+    found = pb.doctor([labels, *(tmp_path / name for name in names)])
+    said = "\n".join(found.problems)
+    for words in (
+        f"A.csv has no rows for 30 of 30 cases of {labels}, such as 'c0', 'c1'",
+        "B.csv names 'c', of 1 that are no classes",
+        "C.npy has 29 rows without names for 30 cases",
+        "risks.txt: ",
+        "sites.csv has no rows for 1 of 30 cases",
+        "gold.csv has gold labels for none of the cases",
+        f"{others} shares 1 case with {labels}",
+    ):
+        assert words in said, said
+    assert "--predictions" not in of(pb.doctor([labels, tmp_path / "A.csv"]), "evaluate")
+    classes = table(tmp_path / "classes.txt", "a", "x")
+    assert "names classes that" in pb.doctor([labels, classes]).problems[0]
+    assert "second list of classes" in pb.doctor([labels, classes, table(tmp_path / "d.txt", "a", "b")]).problems[0]
+
+
+def test_a_posterior_and_statuses(labels, tmp_path):
+    (tmp_path / "posterior.nc").write_bytes(b"x")
+    found = pb.doctor([tmp_path / "posterior.nc"])
+    assert found.commands == [f"plausibly diagnose {tmp_path / 'posterior.nc'}"]
+    broken = table(tmp_path / "broken.json", '{"cases": {"p')
+    refused = refuse("doctor", broken, tmp_path / "none.csv", tmp_path / "a.docx")
+    assert "broken.json: the file is truncated" in refused.output
+    assert "none.csv: the file does not exist; check the path" in refused.output
+    assert "names no format read here" in refused.output
+    assert refused.output.count("Error: ") == 3
+    result = succeed("doctor", labels, broken)
+    assert "truncated" in result.output
+    assert "Do the annotators agree?\n  plausibly agreement" in result.output
+    assert succeed("doctor", labels, "--quiet").output == f"plausibly audit {labels}\n"
+    alone = plausibly("doctor", table(tmp_path / "classes.txt", "a", "b"))
+    assert alone.exit_code == 1
+    assert "There is no command for these files: give annotations" in alone.output
+    with pytest.raises(ArgumentError, match="a file must be given, but none was"):
+        pb.doctor([])
+    with pytest.raises(ArgumentError, match="the names of files must be given, but 3 was"):
+        pb.doctor([3])
+
+
+def test_names_with_blanks_are_quoted(labels, tmp_path):
+    path = labels.rename(tmp_path / "my labels.csv")
+    assert parse(of(pb.doctor(path), "agreement"))["labels"] == str(path)
