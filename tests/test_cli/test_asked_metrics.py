@@ -306,6 +306,62 @@ def test_metrics_and_thresholds_are_named_where_they_matter(files, tmp_path):
     assert "from a probability of 0.2 on" in words(of_labels(files, tmp_path, *given, "auroc,ppv").output)
 
 
+def test_requirements_set_the_exit_status(files, tmp_path):
+    more = "--predictions", f"B={files / 'b.csv'}", "--metrics", "sensitivity", "--require", "auroc >= 0.1"
+    labels = "--truth", "annotator", "--quiet"
+    shown = of_labels(files, tmp_path, *more, *labels).output.splitlines()
+    assert shown[-2:] == [f"{name}: P(AUROC >= 0.1) = 1, at least the 0.95 required: met" for name in "AB"]
+    found = of_labels(files, tmp_path, *more, *labels, "--require", "B:ppv>0.9@0.5", status=3).output.splitlines()
+    assert found[-3:-1] == shown[-2:]
+    assert re.fullmatch(r"B: P\(PPV > 0.9\) = 0[.\d]*, below the 0.5 required: not met", found[-1])
+    assert all(words(line) in words((tmp_path / "report.html").read_text()) for line in found[-3:])
+    table = pd.read_csv(tmp_path / "requirements.csv")
+    assert table["met"].tolist() == [True, True, False]
+    of = {"metrics": ["auroc", "ppv"], "truth": "annotator", "replicates": 40, "positive": "malignant"}
+    predictions = {"A": files / "a.csv", "B": files / "b.csv"}
+    results = pb.evaluate(pb.read_annotations(files / "labels.csv"), predictions, **of)
+    expected = pb.comparison.probability(results, "ppv", ">", 0.9).sel(classifier="B")
+    assert table["probability"].tolist() == [1, 1, pytest.approx(float(expected))]
+
+
+def test_requirements_must_hold_at_every_reliability(files, tmp_path):
+    model = "--model", "dirichlet-categorical@1,3", "--draws", 20, "--chains", 2
+    more = "--positive", "malignant", "--require", "top1_accuracy>=0.5@0.9", "--require", "auroc<=1"
+    shown = run(files, tmp_path, *more, model=model, status=3).output.splitlines()
+    table = pd.read_csv(tmp_path / "requirements.csv")
+    assert table["reliability"].tolist() == [1, 1, 3, 3]
+    assert table["met"].tolist()[1::2] == [True, True]
+    worst = table.loc[table["probability"].idxmin()]
+    where = f"{worst['probability']:.4g} (lowest of 2 runs, under dirichlet-categorical@{worst['reliability']:g})"
+    assert shown[-2] == f"A: P(top-1 accuracy >= 0.5) = {where}, below the 0.9 required: not met"
+    assert "requirements.csv" in words(" ".join(shown))
+
+
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [
+        ("auroc=0.9", "--require must be METRIC>=VALUE@PROBABILITY (or >, <=, <), but 'auroc=0.9' was given"),
+        ("auroc>=high", "the value of --require 'auroc>=high' must be numbers"),
+        ("auroc>=nan", "must have one finite number as its value"),
+        ("auroc>=0.9@95", "the probability of --require 'auroc>=0.9@95' must lie between 0 and 1"),
+        ("auroc>=90", "is never or always met, as auroc lies between 0 and 1"),
+        ("C:auroc>=0.9", "names the classifier 'C', but --predictions name 'A'"),
+        ("binary>=0.9", "'binary' is a group of metrics, a curve, or has a value for each class"),
+        ("precision>=0.9", "there is no metric 'precision': choose for example from ppv."),
+    ],
+)
+def test_requirements_that_say_nothing_are_refused(files, tmp_path, given, rule):
+    shown = of_labels(files, tmp_path, "--truth", "annotator", "--require", given, status=2)
+    assert rule in words(shown.output)
+
+
+def test_requirements_need_classifiers_and_replicates(files, tmp_path):
+    model = "--model", "dirichlet-categorical@1", "--draws", 20, "--require", "auroc>=0.5"
+    assert "--require is about classifiers" in words(refuse("evaluate", files / "labels.csv", *model).output)
+    shown = run(files, tmp_path, "--replicates", 0, "--require", "auroc>=0.5", status=2)
+    assert "--require counts bootstrap replicates, but --replicates 0 was given" in words(shown.output)
+
+
 @pytest.mark.parametrize(
     ("given", "rule"),
     [

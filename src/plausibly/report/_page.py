@@ -97,6 +97,7 @@ def render(
     plan: Any = None,
     audit: pd.DataFrame | None = None,
     certainty: str = "",
+    requirements: Sequence[str] = (),
     progress: bool = False,
 ) -> str:
     """Return a sweep as the text of one self-contained HTML file; equal sweeps give equal text. See :func:`report`.
@@ -117,6 +118,7 @@ def render(
     shown = {
         "swept": swept,
         "many": MANY,
+        "requirements": requirements,
         "data": data_facts(swept.annotations, swept.classifiers),
         "annotated": annotated_cases(swept.annotations),
         "sources": dict(sources or {}),
@@ -184,6 +186,7 @@ def report(
     plan: Any = None,
     audit: pd.DataFrame | None = None,
     certainty: str = "",
+    requirements: Sequence[str] = (),
     progress: bool = True,
 ) -> None:
     """Write a sweep as one self-contained HTML file.
@@ -207,6 +210,8 @@ def report(
     certainty
         Name of a file beside the report, such as ``"certainty.csv"``, with the table :attr:`Sweep.certainty`, to which
         the report links.
+    requirements
+        Sentences on whether the classifiers meet what is required of them.
     progress
         Whether to show a bar while figures are drawn.
 
@@ -225,7 +230,7 @@ def report(
     >>> report(swept, "report.html", checks="Not checked yet.")
     """
     further = {"comparison": comparison, "checks": checks, "sensitivity": sensitivity, "conformal": conformal}
-    further |= {"plan": plan, "audit": audit, "certainty": certainty}
+    further |= {"plan": plan, "audit": audit, "certainty": certainty, "requirements": requirements}
     write_page(render(swept, sources, **further, progress=progress), path)
 
 
