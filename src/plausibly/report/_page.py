@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from plausibly import diagnostics
+from plausibly._logging import logged
 from plausibly._progress import Progress
 from plausibly.aggregation import are_shares, learns
 from plausibly.annotations import Annotations
@@ -231,7 +232,8 @@ def report(
     """
     further = {"comparison": comparison, "checks": checks, "sensitivity": sensitivity, "conformal": conformal}
     further |= {"plan": plan, "audit": audit, "certainty": certainty, "requirements": requirements}
-    write_page(render(swept, sources, **further, progress=progress), path)
+    with logged(f"Writing {path}"):
+        write_page(render(swept, sources, **further, progress=progress), path)
 
 
 def _metrics(swept: Sweep) -> pd.DataFrame:
