@@ -3,7 +3,9 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
+from io import StringIO
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ from plausibly._logging import logged
 from plausibly._progress import Progress
 from plausibly.aggregation import are_shares, learns
 from plausibly.annotations import Annotations
+from plausibly.annotations.io.formulas import write_csv
 from plausibly.errors import ArgumentError
 from plausibly.evaluation.grouped import FEW
 from plausibly.metrics import METRICS
@@ -170,6 +173,7 @@ def render(
         ("sets", "How large must a set of answers be?", extras(conformal)),
         ("labels", f"Where would {many}more labels help?", extras(plan)),
     ]
+    shown["planned"] = _csv_uri(plan.chosen) if isinstance(plan, Plan) and len(plan.chosen) else ""
     shown["steps"] = list(next_steps(swept, plan if isinstance(plan, Plan) else None))
     shown["others"] = [(name, words, found) for name, words, found in others if found]
     return template("report.html.j2", number=_number, percent=_percent, case=_case).render(shown)
@@ -293,6 +297,13 @@ def _settings(swept: Sweep) -> list[dict[str, Any]]:
         row["reliabilities"] = ", ".join(f"{run.reliability:g}" for run in runs if not np.isnan(run.reliability))
         rows.append(row | {"arguments": ", ".join(f"{key} = {text}" for key, text in texts.items())})
     return rows
+
+
+def _csv_uri(table: pd.DataFrame) -> str:
+    """Table as a link to itself, which a browser saves as a file."""
+    text = StringIO()
+    write_csv(table, text)
+    return f"data:text/csv;charset=utf-8,{quote(text.getvalue())}"
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
