@@ -28,8 +28,9 @@ function filter(table, words, shown) {
 }
 
 for (const table of document.querySelectorAll(".table > table")) {
-  const heads = table.tHead?.rows, rows = table.tBodies[0].rows;
+  const heads = table.tHead?.rows, rows = [...table.tBodies[0].rows];
   if (heads?.length !== 1 || table.tBodies.length > 1 || rows.length < 2) continue;
+  if (rows.some(row => row.cells.length !== heads[0].cells.length)) continue; // cells that span rows
   [...heads[0].cells].forEach((head, column) => {
     if (!head.textContent.trim()) return;
     const button = document.createElement("button");
