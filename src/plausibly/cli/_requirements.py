@@ -9,6 +9,7 @@ import pandas as pd
 import typer
 import xarray as xr
 
+from plausibly.aggregation import run_label
 from plausibly.annotations.names import some
 from plausibly.bootstrap import check_probability
 from plausibly.cli._options import parse_numbers
@@ -139,13 +140,26 @@ def requirement_sentences(table: pd.DataFrame) -> Iterator[str]:
     for _, rows in table.groupby(["requirement", "classifier"], sort=False) if len(table) else ():
         row = rows.sort_values("probability", na_position="first", kind="stable").iloc[0]
         what = f"{row['classifier']}: P({metric_name(row['metric'])} {row['relation']} {row['value']:.15g})"
-        run = row["model"] + ("" if np.isnan(row["reliability"]) else f"@{row['reliability']:g}")
+        run = run_label(row["model"], row["reliability"])
         where = f" (lowest of {len(rows)} runs, under {run})" if len(rows) > 1 else ""
         if np.isnan(row["probability"]):
             yield f"{what} is unknown{where}, and {row['required']:g} is required: not met ({row['unknown']})"
         else:
             than, met = ("at least", "met") if row["met"] else ("below", "not met")
-            yield f"{what} = {row['probability']:.4g}{where}, {than} the {row['required']:g} required: {met}"
+            share = _rounded(row["probability"], row["required"])
+            yield f"{what} = {share}{where}, {than} the {row['required']:g} required: {met}"
+
+
+def _rounded(share: float, required: float) -> str:
+    """Write a probability with two decimals, or as many as it takes to be on its side of what is required.
+
+    Examples
+    --------
+    >>> _rounded(0.9712, 0.95), _rounded(0.9496, 0.95)
+    ('0.97', '0.9496')
+    """
+    digits = next((n for n in range(2, 9) if (round(share, n) >= required) == (share >= required)), 9)
+    return f"{share:.{digits}f}"
 
 
 def check_met(table: pd.DataFrame) -> None:

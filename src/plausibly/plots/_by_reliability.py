@@ -200,9 +200,11 @@ def ranking_by_reliability(swept: Sweep, metric: str, model: str | None = None, 
             ax.plot([limit - 1, limit], places[-2:, position], color=colour(position), lw=1, ls=":", zorder=2)
         for at in range(limit):
             place = places[at, position]
+            x = at + _shift_of_tied(places[at], position)
             share = shares[at][position, int(np.floor(place)) - 1]
-            ax.plot([at], [place], ls="", ms=max(2.5, _LARGEST * np.sqrt(share)), mec="white", zorder=3, **style)
-        ax.plot([limit], [places[-1, position]], ls="", ms=8, mfc="white", mew=1.8, zorder=3, **style)
+            ax.plot([x], [place], ls="", ms=max(2.5, _LARGEST * np.sqrt(share)), mec="white", zorder=3, **style)
+        x = limit + _shift_of_tied(places[-1], position)
+        ax.plot([x], [places[-1, position]], ls="", ms=8, mfc="white", mew=1.8, zorder=3, **style)
     for place in np.unique(places[-1]):
         tied = np.flatnonzero(places[-1] == place)
         for row, position in enumerate(tied):
@@ -225,6 +227,18 @@ def _side_by_side(n: int) -> np.ndarray:
     """
     apart = min(_APART, _SPREAD / max(n - 1, 1))
     return (np.arange(n) - (n - 1) / 2) * apart
+
+
+def _shift_of_tied(places: np.ndarray, position: int) -> float:
+    """Shift of the mark of a classifier among those that share its place.
+
+    Examples
+    --------
+    >>> [round(float(_shift_of_tied(np.array([1.5, 3, 1.5]), position)), 2) for position in range(3)]
+    [-0.04, 0.0, 0.04]
+    """
+    tied = np.flatnonzero(places == places[position])
+    return _side_by_side(len(tied))[np.searchsorted(tied, position)]
 
 
 def _places(values: np.ndarray) -> np.ndarray:
