@@ -82,3 +82,22 @@ def test_every_module_of_the_wheel_imports_away_from_the_checkout(wheel, tmp_pat
     files = run.stdout.split()
     assert str(tmp_path / "site/plausibly/models/__init__.py") in files
     assert [f for f in files if not f.startswith(str(tmp_path / "site"))] == []
+
+
+def test_the_action_gives_each_line_as_one_word_and_fails_as_the_command_does(root, tmp_path):
+    yaml = pytest.importorskip("yaml", reason="the group docs is not installed")
+    action = yaml.safe_load((root / ".github/actions/evaluate/action.yml").read_text(encoding="utf-8"))
+    (step,) = (step for step in action["runs"]["steps"] if step.get("name") == "Evaluate")
+    assert {f"${{{{ inputs.{name} }}}}" for name in action["inputs"]} == set(step["env"].values())
+    (tmp_path / "plausibly").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\nexit 3\n')
+    (tmp_path / "plausibly").chmod(0o755)
+    given = {"PREDICTIONS": "A=a 1.csv\nB=$(b).csv\n", "REQUIRE": "auroc>=0.9", "OPTIONS": "--seed 1\n --strict"}
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "ANNOTATIONS": "x.csv", "OUT": "out", **given}
+    words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True)
+    expected = ["evaluate", "x.csv", "--out", "out", "--seed", "1", "--strict"]
+    expected += ["--predictions", "A=a 1.csv", "--predictions", "B=$(b).csv", "--require", "auroc>=0.9"]
+    assert done.stdout.splitlines() == expected
+    assert done.returncode == 3
+    done = subprocess.run(words, env=environment | {"REQUIRE": "", "OPTIONS": ""}, capture_output=True, text=True)
+    assert done.stdout.splitlines() == [*expected[:4], *expected[7:11]]

@@ -1,11 +1,16 @@
+import logging
+import re
 import sys
 
 import jax
+import numpy as np
 import pytest
 
+import plausibly as pb
 from plausibly import _progress
 from plausibly._progress import Progress, tell
 from plausibly.compute._compilation import nothing_kept
+from plausibly.sweeps._plan import _telling
 
 
 @pytest.fixture
@@ -57,14 +62,14 @@ def test_quick_steps_and_those_that_are_not_shown_get_no_line(show, seconds, clo
     assert not any(capsys.readouterr())
 
 
-def test_a_log_gets_lines_that_become_rarer(clock, capsys):
+def test_a_log_gets_a_line_every_ten_seconds_and_later_every_minute(clock, capsys):
     with Progress() as bars:
         advance = bars.task("Drawing", 3, "figures")
-        clock[0] = 12
+        clock[0] = 8
         advance(2)
         advance(1)
         advance(1)
-    assert tuple(capsys.readouterr()) == ("", "Drawing: 3 figures in 12 s\n")
+    assert tuple(capsys.readouterr()) == ("", "Drawing: 3 figures in 8 s\n")
     with Progress() as bars:
         advance = bars.task("Compiling", 1, "programs")
         clock[0] += 2
@@ -79,9 +84,42 @@ def test_a_log_gets_lines_that_become_rarer(clock, capsys):
             advance(1)
     *first, last = capsys.readouterr().err.splitlines()
     done = [int(line.split()[1].replace(",", "")) for line in first]
-    assert done == [30, 60, 120, 240, 480, 960, 1560, 2160, 2760, 3360]
-    assert first[1] == "Sampling: 60 of 3,600 cases in 1:00 min, about 59:00 min left"
+    assert done[:20] == [*range(10, 210, 10)]
+    assert {*np.diff(done[-30:]).tolist()} == {60}
+    assert first[5] == "Sampling: 60 of 3,600 cases (2 %) in 1:00 min, about 59:00 min left"
     assert last == "Sampling: 3,600 cases in 1:00 h"
+
+
+def test_finished_steps_are_logged_whether_or_not_they_are_shown(clock, capsys, caplog):
+    caplog.set_level(logging.DEBUG, logger="plausibly")
+    for show in (True, False):
+        with Progress(show) as bars:
+            advance = bars.task("Drawing", 3, "figures")
+            advance(2)
+            clock[0] += 0.5
+            advance(1)
+            advance(1)
+    assert [record.getMessage() for record in caplog.records] == ["Drawing: 3 figures in 0.50 s"] * 2
+    assert not any(capsys.readouterr())
+
+
+def test_steps_are_logged_with_their_seconds_and_nothing_is_printed_unasked(tmp_path, capsys, caplog):
+    said = []
+    with caplog.at_level(logging.DEBUG, logger="plausibly"):
+        annotations = pb.Annotations.from_labels([["a", "a", "b"], ["b", "b"]])
+        pb.write_annotations(annotations, tmp_path / "a.json")
+        annotations = pb.read_annotations(tmp_path / "a.json")
+        (tmp_path / "p.csv").write_text("case,a,b\n0,0.9,0.1\n1,0.2,0.8\n")
+        pb.evaluate(annotations, {"A": tmp_path / "p.csv"}, truth="annotator", metrics="accuracy", replicates=2)
+        pb.aggregate(annotations, "irn", progress=False, out=tmp_path / "p.nc")
+        _telling(said.append)("[1 of 2] irn")
+    told = [re.sub(r"[\d.]+ s$", "s", one.getMessage()) for one in caplog.records if one.levelno == logging.INFO]
+    expected = [f"Reading {tmp_path / name}" for name in ("a.json", "p.csv")]
+    expected += ["Evaluating", f"Writing {tmp_path / 'p.nc'}", "Fitting irn to 2 cases"]
+    assert [what.removesuffix(": s") for what in told] == [*expected, *said] == [*expected, "[1 of 2] irn"]
+    assert not any(capsys.readouterr())
+    handlers = logging.getLogger("plausibly").handlers
+    assert any(isinstance(handler, logging.NullHandler) for handler in handlers)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is kept by default")

@@ -10,9 +10,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, T
 from rich.progress import Progress as Bars
 from rich.text import Text
 
+from plausibly._logging import LOGGER
+
 _lock = Lock()
 _shown: list[Bars] = []  # what is on the screen, once for each context that uses it
-_WORTH_A_LINE, _FIRST, _LONGEST = 1, 30, 600  # seconds: of a step, until its first line, and between its lines
+_WORTH_A_LINE, _EVERY, _LONGEST = 1, 10, 60  # seconds: of a step, and between its lines, at first and in the end
+_RARER = 0.05  # share of the time taken, between the two
 
 
 class Progress:
@@ -20,7 +23,7 @@ class Progress:
 
     A terminal or a notebook shows a bar for each step that goes on, in any thread, and none for those that are done.
     Elsewhere, as in a log file, every step that takes a second gets a line when it is finished; longer steps also get
-    lines on the way, which become rarer.
+    a line about every ten seconds, and in the end every minute. Steps are logged when they are finished, shown or not.
     """
 
     def __init__(self, show: bool = True):
@@ -59,36 +62,39 @@ class Progress:
             return lambda n: None
         if total == 1:
             unit = unit.removesuffix("s")
-        if self._lines:
-            return _in_lines(description, total, unit)
-        task = self._bars.add_task(description, total=total, unit=unit)
-        self._tasks.append(task)
-        done = 0.0
+        report = (self._lines_of if self._lines else self._bar_of)(description, total, unit)
+        begun, done = monotonic(), 0.0
 
         def advance(n: float) -> None:
             nonlocal done
-            done += n
-            self._bars.update(task, completed=done, visible=done < total)
+            before, done, taken = done, done + n, monotonic() - begun
+            if before < total:
+                report(done, taken)
+            if before < total <= done:
+                LOGGER.debug("%s: %s %s in %.2f s", description, f"{total:,.0f}", unit, taken)
 
         return advance
 
+    def _bar_of(self, description: str, total: float, unit: str) -> Callable[[float, float], None]:
+        task = self._bars.add_task(description, total=total, unit=unit)
+        self._tasks.append(task)
+        return lambda done, taken: self._bars.update(task, completed=done, visible=done < total)
 
-def _in_lines(description: str, total: float, unit: str) -> Callable[[float], None]:
-    """Report a step in lines; the function returned moves it on."""
-    begun, done, due = monotonic(), 0.0, float(_FIRST)
+    def _lines_of(self, description: str, total: float, unit: str) -> Callable[[float, float], None]:
+        due = float(_EVERY)
 
-    def advance(n: float) -> None:
-        nonlocal done, due
-        before, done, taken = done, done + n, monotonic() - begun
-        if before < total <= done:
-            if taken >= _WORTH_A_LINE:
-                tell(f"{description}: {total:,.0f} {unit} in {_clock(taken)}")
-        elif done < total and taken >= due:
-            due = taken + min(taken, _LONGEST)
-            left = _clock(taken * (total / done - 1))
-            tell(f"{description}: {done:,.0f} of {total:,.0f} {unit} in {_clock(taken)}, about {left} left")
+        def report(done: float, taken: float) -> None:
+            nonlocal due
+            if done >= total:
+                if taken >= _WORTH_A_LINE:
+                    tell(f"{description}: {total:,.0f} {unit} in {_clock(taken)}")
+            elif taken >= due:
+                due = taken + min(max(_EVERY, _RARER * taken), _LONGEST)
+                left, share = _clock(taken * (total / done - 1)), f"{100 * done / total:.0f} %"
+                told = f"{description}: {done:,.0f} of {total:,.0f} {unit} ({share}) in {_clock(taken)}"
+                tell(f"{told}, about {left} left")
 
-    return advance
+        return report
 
 
 class _Times(ProgressColumn):

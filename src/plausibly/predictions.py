@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from jaxtyping import Float, Int, Num
 from scipy.special import softmax
 
+from plausibly._logging import logged
 from plausibly.annotations import Annotations
 from plausibly.annotations.io.answers import CASE
 from plausibly.annotations.io.columns import is_number
@@ -189,14 +190,15 @@ def line_up(
         raise ArgumentError(f'extra must be "refuse" or "ignore", but {extra!r} was given: choose one of the two.')
     logits = isinstance(source, Logits)
     source = source.source if isinstance(source, Logits) else source
-    with naming(source if isinstance(source, str | os.PathLike) else "predictions"):
+    in_file = isinstance(source, str | os.PathLike)
+    with logged(f"Reading {source}" if in_file else ""), naming(source if in_file else "predictions"):
         matrix = _matrix(source, annotations)
         matrix = matrix if logits else _named_by_number(matrix, annotations.classes, ordered)
         matrix = _of_two_classes(matrix, annotations.classes, positive, logits)
         values = matrix.by_class(annotations.classes, PredictionError)
         rows = _rows(matrix, annotations.cases, extra)
         if (left_out := len(values) - annotations.n_cases) > 0:
-            of = f"{source}: " if isinstance(source, str | os.PathLike) else ""
+            of = f"{source}: " if in_file else ""
             words = f"{of}ignored {left_out:,} rows of predictions for cases that are not annotated"
             warnings.warn(words, PlausiblyWarning, stacklevel=3)
         values = values if rows is None else values[rows]

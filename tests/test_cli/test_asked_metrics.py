@@ -2,12 +2,15 @@
 
 import re
 from html import unescape
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import plausibly as pb
+from plausibly.cli import _requirements
 from tests.test_cli.run import plausibly, refuse, succeed
 
 N = 24
@@ -299,11 +302,85 @@ def test_metrics_and_thresholds_are_named_where_they_matter(files, tmp_path):
     table = pd.read_csv(tmp_path / "metrics.csv")
     assert {*names.split(",")} <= {*table["metric"]}
     assert {"undefined", "infinite"} <= {*table}
-    shown = run(files, tmp_path, "--positive", "malignant", "--metrics", "sensitivity", "--by", "site").output
+    more = "--metrics", "sensitivity", "--by", "site", "--require", "auroc>=0.99"
+    shown = run(files, tmp_path, "--positive", "malignant", *more, status=3).output
+    assert shown.splitlines()[-1] == "A: P(AUROC >= 0.99) = 0.00, below the 0.95 required: not met"
+    assert pd.read_csv(tmp_path / "requirements.csv")[["model", "met"]].values.tolist() == [
+        ["dirichlet-categorical", False]
+    ]
+    assert "requirements.csv" in shown
     assert re.search(r"12, \d+ malignant \(few\)", words(shown))
     given = "--truth", "annotator", "--threshold", 0.2, "--metrics"
     assert "from a probability of 0.2 on" not in words(of_labels(files, tmp_path, *given, "auroc").output)
     assert "from a probability of 0.2 on" in words(of_labels(files, tmp_path, *given, "auroc,ppv").output)
+
+
+def test_requirements_set_the_exit_status(files, tmp_path):
+    more = "--predictions", f"B={files / 'b.csv'}", "--metrics", "sensitivity", "--require", "auroc >= 0.1"
+    labels = "--truth", "annotator", "--quiet"
+    shown = of_labels(files, tmp_path, *more, *labels).output.splitlines()
+    assert shown[-2:] == [f"{name}: P(AUROC >= 0.1) = 1.00, at least the 0.95 required: met" for name in "AB"]
+    found = of_labels(files, tmp_path, *more, *labels, "--require", "B:ppv>0.9@0.5", status=3).output.splitlines()
+    assert found[-3:-1] == shown[-2:]
+    assert re.fullmatch(r"B: P\(PPV > 0.9\) = 0[.\d]*, below the 0.5 required: not met", found[-1])
+    assert all(words(line) in words((tmp_path / "report.html").read_text()) for line in found[-3:])
+    table = pd.read_csv(tmp_path / "requirements.csv")
+    assert table["met"].tolist() == [True, True, False]
+    of = {"metrics": ["auroc", "ppv"], "truth": "annotator", "replicates": 40, "positive": "malignant"}
+    predictions = {"A": files / "a.csv", "B": files / "b.csv"}
+    results = pb.evaluate(pb.read_annotations(files / "labels.csv"), predictions, **of)
+    expected = pb.comparison.probability(results, "ppv", ">", 0.9).sel(classifier="B")
+    assert table["probability"].tolist() == [1, 1, pytest.approx(float(expected))]
+
+
+def test_requirements_count_comparable_runs_and_what_is_unknown_is_not_met(monkeypatch):
+    accuracy = xr.DataArray([[0.9, 0.95]] * 2, dims=("classifier", "draw"), coords={"classifier": ["A", "B"]})
+    draws = accuracy.rename(draw="replicate")
+    results = xr.Dataset({"top1_accuracy": accuracy, "top1_accuracy_total": draws})
+    of = {"evidence": {"evidence": '["A"]'}, "alone": {}}
+    runs = [
+        SimpleNamespace(model="m:p=q", reliability=1.0, results=results, attrs=of["evidence"]),
+        SimpleNamespace(model="m:p=q", reliability=3.0, results=results - 0.04, attrs=of["evidence"]),
+        SimpleNamespace(model="m:p=q", reliability=9.0, results=results.isel(draw=[0]) * 0, attrs=of["evidence"]),
+        SimpleNamespace(model="n", reliability=1.0, results=results * 0, attrs=of["alone"]),
+    ]
+    monkeypatch.setattr(_requirements, "lead", lambda swept: swept.runs[0])
+    checks = pd.DataFrame({"classifier": ["B"], "check": ["ceiling"], "passed": [False]})
+    required = _requirements.parse_requirements(["top1_accuracy>0.88@0.5", "A:auroc>=0.5"])
+    table = _requirements.requirement_table(SimpleNamespace(runs=runs, checks=checks), required)
+    assert [*_requirements.requirement_sentences(table)] == [
+        "A: P(top-1 accuracy > 0.88) = 0.50 (lowest of 2 runs, under m@3:p=q), at least the 0.5 required: met",
+        "B: P(top-1 accuracy > 0.88) is unknown (lowest of 2 runs, under m@1:p=q), and 0.5 is required: not met "
+        "(it may have seen these labels)",
+        "A: P(AUROC >= 0.5) is unknown (lowest of 2 runs, under m@1:p=q), and 0.95 is required: not met "
+        "(it has no value, no draws, or a single cluster of cases)",
+    ]
+    assert table.groupby("classifier")["met"].all().tolist() == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [
+        ("auroc=0.9", "--require must be METRIC>=VALUE@PROBABILITY (or >, <=, <), but 'auroc=0.9' was given"),
+        ("auroc>=high", "the value of --require 'auroc>=high' must be numbers"),
+        ("auroc>=nan", "must have one finite number as its value"),
+        ("auroc>=0.9@95", "the probability of --require 'auroc>=0.9@95' must lie between 0 and 1"),
+        ("auroc>=90", "is never or always met, as auroc lies between 0 and 1"),
+        ("C:auroc>=0.9", "names the classifier 'C', but --predictions name 'A'"),
+        ("binary>=0.9", "'binary' is a group of metrics, a curve, or has a value for each class"),
+        ("precision>=0.9", "there is no metric 'precision': choose for example from ppv."),
+    ],
+)
+def test_requirements_that_say_nothing_are_refused(files, tmp_path, given, rule):
+    shown = of_labels(files, tmp_path, "--truth", "annotator", "--require", given, status=2)
+    assert rule in words(shown.output)
+
+
+def test_requirements_need_classifiers_and_replicates(files, tmp_path):
+    model = "--model", "dirichlet-categorical@1", "--draws", 20, "--require", "auroc>=0.5"
+    assert "--require is about classifiers" in words(refuse("evaluate", files / "labels.csv", *model).output)
+    shown = run(files, tmp_path, "--replicates", 0, "--require", "auroc>=0.5", status=2)
+    assert "--require counts bootstrap replicates, but --replicates 0 was given" in words(shown.output)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from plausibly.evaluation.comparison import (
     better_equal_worse,
     differences,
     probabilities_better,
+    probability,
     probability_better,
     rank_probabilities,
     rankings,
@@ -45,6 +46,28 @@ def test_ties_count_half_also_those_that_rounding_hides():
     assert found.values.tolist() == [["A = B", 1.0]]
     found = rankings(results([[1e12, 3e12], [2e12, 1e12]]), "top1_accuracy")
     assert sorted(found["ranking"]) == ["A > B", "B > A"]
+
+
+def test_probability_of_a_requirement_is_the_share_of_draws_that_meet_it():
+    draws = results([[0.5, 0.7, 0.6, 0.6], [0.4, np.nan, 0.6, 0.9]])
+    for relation, a, b in ((">=", 3 / 4, 2 / 3), (">", 1 / 4, 1 / 3), ("<=", 3 / 4, 2 / 3), ("<", 1 / 4, 1 / 3)):
+        np.testing.assert_allclose(probability(draws, "top1_accuracy", relation, 0.6), [a, b])
+    single = draws.astype(np.float32)  # in which 0.6 and 0.7 are no longer those of decimals
+    assert probability(single, "top1_accuracy", ">=", 0.7).values.tolist() == [1 / 4, pytest.approx(1 / 3)]
+    assert probability(single, "top1_accuracy", ">", 0.7).values[0] == 0
+    total = xr.DataArray([[0.8, 0.9, np.nan], [0.8, np.nan, 0.9]], dims=("classifier", "replicate"))
+    both = draws.assign(top1_accuracy_total=total)
+    found = probability(both, "top1_accuracy", ">=", 0.85, noise="total")
+    assert found.values.tolist() == [0.5, 0.5]  # a value that one lacks says nothing of the other
+    assert probability(draws, "top1_accuracy", ">=", 0.5, noise="total").isnull().all()
+    assert probability(draws.isel(draw=[0]), "top1_accuracy", ">=", 0.5).isnull().all()
+    with pytest.raises(ArgumentError, match=r"relation must be one of >=, >, <=, <, but '=' was given"):
+        probability(draws, "top1_accuracy", "=", 0.5)
+    for value in (np.nan, np.inf, "0.9", True):
+        with pytest.raises(ArgumentError, match="value must be a finite number"):
+            probability(draws, "top1_accuracy", ">=", value)
+    with pytest.raises(ArgumentError, match="there is no metric 'auroc' by draw"):
+        probability(draws, "auroc", ">=", 0.5)
 
 
 def test_differences_are_those_of_the_draws_and_the_matrix_holds_every_pair():

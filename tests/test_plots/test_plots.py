@@ -76,19 +76,20 @@ def table():
 def test_metrics_by_reliability_show_means_bands_and_the_limit(ax, table):
     plots.metric_by_reliability(table, "top1_accuracy", "prirn", ax=ax)
     lines = {line.get_label(): line for line in ax.lines}
-    assert lines["A"].get_xydata().tolist() == [[0, 0.5], [1, 0.6]]
-    assert lines["B"].get_xydata().tolist() == [[0, 0.6], [1, 0.7]]
+    # Marks of two classifiers stand 0.08 steps apart, around the place of the reliability.
+    np.testing.assert_allclose(lines["A"].get_xydata(), [[-0.04, 0.5], [0.96, 0.6]])
+    np.testing.assert_allclose(lines["B"].get_xydata(), [[0.04, 0.6], [1.04, 0.7]])
     corners = ax.collections[0].get_paths()[0].vertices.tolist()
-    for corner in ([0, 0.4], [1, 0.5], [0, 0.7], [1, 0.8]):
+    for corner in ([-0.04, 0.4], [0.96, 0.5], [-0.04, 0.7], [0.96, 0.8]):
         assert any(np.allclose(corner, other) for other in corners)
     ends = [line.get_xydata().tolist() for line in ax.lines if len(line.get_xdata()) == 1]
-    np.testing.assert_allclose(ends, [[[2, 0.8]], [[2, 0.9]]])
+    np.testing.assert_allclose(ends, [[[1.96, 0.8]], [[2.04, 0.9]]])
     assert [label.get_text() for label in ax.get_xticklabels()] == ["10", "30", "point\nestimate"]
     assert [text.get_text() for text in ax.texts] == ["A", "B"]
     ax = Figure().subplots()
     plots.metric_by_reliability(table, "top1_accuracy", "irn", ax=ax)
     ends = [line.get_xydata().tolist() for line in ax.lines if len(line.get_xdata()) == 1]
-    np.testing.assert_allclose(ends, [[[0, 0.8]], [[0, 0.9]]])
+    np.testing.assert_allclose(ends, [[[-0.04, 0.8]], [[0.04, 0.9]]])
     ax = Figure().subplots()
     other = table.assign(
         metric="top2_overlap", **{name: 10 * table[name] for name in ("mean", "lower", "upper", "point")}
@@ -97,16 +98,18 @@ def test_metrics_by_reliability_show_means_bands_and_the_limit(ax, table):
     plots.metrics_by_reliability(both, ["top2_overlap", "top1_accuracy"], "prirn", ax=ax)
     lines = {line.get_label(): line.get_xydata() for line in ax.lines}
     # From the least lower end, 0.4, to the greatest value, 0.9, a row has a height of 0.8.
-    np.testing.assert_allclose(lines["A"], [[0, 1.16], [1, 1.32], [np.nan] * 2, [0, 0.16], [1, 0.32], [np.nan] * 2])
-    ends = [line.get_xydata() for line in ax.lines if set(line.get_xdata()) == {2}]
-    np.testing.assert_allclose(ends, [[[2, 1.64], [2, 0.64]], [[2, 1.8], [2, 0.8]]])
+    gap, left = [[np.nan] * 2], [-0.04, 0.96]
+    rows = [[*zip(left, heights, strict=True)] for heights in ((1.16, 1.32), (0.16, 0.32))]
+    np.testing.assert_allclose(lines["A"], [*rows[0], *gap, *rows[1], *gap])
+    ends = [line.get_xydata() for line in ax.lines if min(line.get_xdata()) > 1.5 and line.get_linestyle() == "None"]
+    np.testing.assert_allclose(ends, [[[1.96, 1.64], [1.96, 0.64]], [[2.04, 1.8], [2.04, 0.8]]])
     assert [tick.get_text() for tick in ax.get_yticklabels()] == [
         "top-2 overlap\n4.00 to 9.00",
         "top-1 accuracy\n0.40 to 0.90",
     ]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["A", "B"]
     corners = ax.collections[0].get_paths()[1].vertices
-    np.testing.assert_allclose(corners[:4], [[0, 0], [1, 0.16], [1, 0.64], [0, 0.48]], atol=1e-12)
+    np.testing.assert_allclose(corners[:4], [[-0.04, 0], [0.96, 0.16], [0.96, 0.64], [-0.04, 0.48]], atol=1e-12)
 
 
 def test_histograms_hold_every_draw_once(ax, results):

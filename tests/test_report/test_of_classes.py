@@ -139,7 +139,7 @@ def test_metrics_and_confusions_of_three_classes(three):
     assert said in unescape(text)
     assert confusions_in_words(truths(swept)[0], "B").startswith(said)
     assert "The largest confusions, by what most experts would name:" in text
-    assert "<script" not in text
+    assert text.count("<script") == 1
 
 
 def test_accuracies_are_withheld_where_classifiers_saw_the_labels_or_there_is_one_each():

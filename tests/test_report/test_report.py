@@ -1,9 +1,12 @@
 """The report: its numbers, its names, and that it needs nothing else."""
 
+import base64
+import hashlib
 import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from io import StringIO
 from itertools import pairwise
 from types import SimpleNamespace
 from urllib.parse import unquote
@@ -176,7 +179,11 @@ def test_nothing_is_fetched_and_no_labels_are_said_to_help(text, page):
         "more labels would not make a case more certain|where more labels would help", "", text
     )
     assert "plausibilities are not shares of annotators" in text
-    assert {tag for tag, _ in page.tags}.isdisjoint({"script", "iframe", "object", "base", "form"})
+    assert {tag for tag, _ in page.tags}.isdisjoint({"iframe", "object", "base", "form"})
+    assert [attrs for tag, attrs in page.tags if tag == "script"] == [{}]
+    (script,) = re.findall("<script>(.*?)</script>", text, flags=re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'\"" in text
     sources = [attrs["src"] for tag, attrs in page.tags if tag == "img"]
     assert sources
     assert all(source.startswith("data:image/svg+xml,") for source in sources)
@@ -227,7 +234,7 @@ def test_the_headline_and_its_words_compare_the_best(swept):
 
 
 def test_what_was_done_is_said_escaped_and_complete(text, page, swept):
-    assert "<script" not in text
+    assert text.count("<script") == 1  # ours
     assert "<b>" not in text
     assert "B &amp; &lt;b&gt;" in text
     assert ["Annotations", EVIL] in page.tables["sources"]
@@ -342,11 +349,15 @@ def test_undecided_cases_have_the_classes_and_certainty_of_the_evaluation(swept,
         assert card.classes[0][:2] == (label, mean)
 
 
-def test_plans_and_citations_name_what_was_used(swept):
-    run = swept.runs[1]
+@pytest.fixture(scope="module")
+def planned():
     annotations = pb.Annotations.from_labels([["a", "a", "b"], ["a", "b"]] * 4)
     posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=20, progress=False)
-    planned = pb.plan(posterior, {"A": [[0.9, 0.1]] * 8}, budget=2, progress=False)
+    return pb.plan(posterior, {"A": [[0.9, 0.1]] * 8}, budget=2, progress=False)
+
+
+def test_plans_and_citations_name_what_was_used(swept, planned):
+    run = swept.runs[1]
     assert planned.posterior_model == "dirichlet-categorical@1" != run.label
     assert any(step.startswith("Planned under dirichlet-categorical@1: ") for step in next_steps(swept, planned))
     own = replace(planned, posterior_model=run.label)
@@ -393,17 +404,19 @@ def plain():
 
 
 @pytest.fixture(scope="module")
-def full(plain):
+def full(plain, planned):
     figure = Figure(figsize=(2, 1))
     figure.subplots().set_title(EVIL)
     others = {"comparison": [Scored(), {"How they differ": figure}], "sensitivity": {"Shifts": AUDIT}}
-    return render(plain, **others, checks=pd.DataFrame({"x": range(500)}), audit=AUDIT)
+    return render(
+        plain, **others, checks=pd.DataFrame({"x": range(500)}), audit=AUDIT, plan=planned, requirements=[EVIL]
+    )
 
 
 def test_audits_and_other_results_have_sections(full):
     assert Page(full).tables["audit"][1:] == [["lone cases", "3", "12", "'p', <b>q</b>", EVIL]]
     assert "Checks without findings: repeats." in full
-    assert "<script" not in full
+    assert full.count("<script") == 1
     page = Page(full)
     assert page.tables["comparison-2"] == [["model", "elpd", "warning", "note"], [EVIL, "-1,234.500", "yes", ""]]
     assert len(page.tables["sensitivity-1"]) == 4
@@ -412,6 +425,16 @@ def test_audits_and_other_results_have_sections(full):
     assert all(f'id="{name}"' in full for name in ("comparison", "checks", "sensitivity"))
     assert extras(pd.DataFrame({"x": range(500)}))[0].left_out == 300
     assert "300 more rows are left out" in full
+
+
+def test_planned_cases_are_a_file_within_the_page_and_requirements_are_listed(full, planned):
+    assert '<h2 id="requirements">Requirements</h2>\n<ul>\n<li>&lt;script&gt;' in full
+    (link,) = (tag for _, tag in Page(full).tags if tag.get("download") == "plan.csv")
+    kind, _, text = link["href"].partition(",")
+    assert kind == "data:text/csv;charset=utf-8"
+    pd.testing.assert_frame_equal(
+        pd.read_csv(StringIO(unquote(text)), dtype={"case": str}), planned.chosen, check_dtype=False
+    )
 
 
 def test_what_cannot_be_written_or_shown_is_refused(plain, tmp_path):

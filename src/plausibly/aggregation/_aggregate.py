@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from plausibly._arviz import Posterior
+from plausibly._logging import logged
 from plausibly.aggregation._arguments import check_held, settle
 from plausibly.aggregation._contract import check_contract
 from plausibly.aggregation._judged import judged, unjudged
@@ -313,15 +314,17 @@ def aggregate(
             as_store(Path(folder) / "posterior.zarr", {}, False, annotations, settled, **options)
             return load(Path(folder) / "posterior.zarr")
 
-    if out is None:
-        options["log_likelihood"] = False
-        return complete(infer())
-    fingerprint = fingerprint_of(annotations, settled, seed, model, version)
-    fingerprint |= {"log_likelihood": True} if log_likelihood else {}
-    if in_shards:
-        as_store(Path(out), fingerprint, fresh, annotations, settled, **options)
-        return complete(load(out, lazy=True))
-    return complete(as_file(Path(out), fingerprint, fresh, (lambda: complete(infer())) if log_likelihood else infer))
+    with logged(f"Fitting {settled.model.name} to {annotations.n_cases:,} cases"):
+        if out is None:
+            options["log_likelihood"] = False
+            return complete(infer())
+        fingerprint = fingerprint_of(annotations, settled, seed, model, version)
+        fingerprint |= {"log_likelihood": True} if log_likelihood else {}
+        if in_shards:
+            as_store(Path(out), fingerprint, fresh, annotations, settled, **options)
+            return complete(load(out, lazy=True))
+        whole = (lambda: complete(infer())) if log_likelihood else infer
+        return complete(as_file(Path(out), fingerprint, fresh, whole))
 
 
 def refit(

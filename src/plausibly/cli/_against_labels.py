@@ -24,6 +24,14 @@ from plausibly.cli._asked_metrics import (
 from plausibly.cli._groups import read_by, read_column
 from plausibly.cli._options import EvaluatedData, MetricOptions, SweepOptions
 from plausibly.cli._output import TablesInParts, complain, make_folder, say
+from plausibly.cli._requirements import (
+    REQUIREMENTS,
+    check_met,
+    check_requirements,
+    parse_requirements,
+    requirement_rows,
+    requirement_sentences,
+)
 from plausibly.errors import ArgumentError
 from plausibly.evaluation import evaluate, panels
 from plausibly.evaluation.grouped import few_cases
@@ -108,6 +116,9 @@ def against_labels(
         for metric in results.data_vars.values():
             if metric.attrs.get("against") == expert:
                 metric.attrs["against"] = truth_in_words(results.attrs)
+    required = parse_requirements(asked.require)
+    single = [str(name) for name, values in results.items() if set(values.dims) == {"classifier", "draw"}]
+    check_requirements(required, list(lined_up), single, settings.replicates)
     of_panels = panels(read, decided(lined_up, at, read.classes, asked.positive), **options)
 
     named = "gold" if asked.gold is not None else {"panel": f"panel of {asked.n_experts}"}.get(asked.truth, asked.truth)
@@ -121,8 +132,12 @@ def against_labels(
             table["few"] = few.loc[table["column"] + ": " + table["group"]].to_numpy()
         files.write(GROUPS, table)
     write_curves(results, model, files)
+    judged = requirement_rows(results, required, model)
+    if required:
+        files.write(REQUIREMENTS, judged)
+    met = list(requirement_sentences(judged))
     sources = data.sources({"thresholds": asked.threshold_from, "gold labels": asked.gold})
-    labels_report(results, of_panels, read, out / REPORT, sources, progress=not quiet)
+    labels_report(results, of_panels, read, out / REPORT, sources, requirements=met, progress=not quiet)
     if not quiet:
         if grave := serious(audit(read, lined_up)):
             complain(f"the data have {', '.join(grave)}: run plausibly audit.", "Note")
@@ -136,6 +151,9 @@ def against_labels(
             say(RESTS_ON)
         say(f"Wrote {', '.join([*files.names, REPORT])} to {out}")
     say(headline_of_labels(results))
+    for told in met:
+        say(told)
+    check_met(judged)
 
 
 def _annotators(annotations: Annotations, gold: Gold) -> dict[str, pd.DataFrame]:

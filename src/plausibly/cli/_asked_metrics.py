@@ -16,6 +16,7 @@ from plausibly.annotations.names import some
 from plausibly.bootstrap import CI_PROB
 from plausibly.cli._options import AnnotatedData, EvaluatedData, MetricOptions, parse_numbers, percent
 from plausibly.cli._output import ScreenTable, TablesInParts, say, with_interval
+from plausibly.cli._requirements import parse_requirements
 from plausibly.errors import AnnotationError, ArgumentError, FileError
 from plausibly.evaluation import choose_threshold, curve_points, summary
 from plausibly.evaluation.grouped import OF_LISTS
@@ -67,12 +68,16 @@ def graded(
 
 
 def parse_metrics(options: MetricOptions, n_classes: int, *, drawn: bool, usual: Sequence[str] = (USUAL,)) -> Any:
-    """Read the metrics that are named, or else the usual ones, and besides those of files; None for the usual ones."""
+    """Read the metrics that are named, or else the usual ones, and besides those of files and of requirements.
+
+    None for the usual ones.
+    """
     own = own_metrics(options.metric, n_classes, drawn=drawn)
-    if options.metrics is None and not own and usual == (USUAL,):
+    required = [one.metric for one in parse_requirements(options.require) if one.metric not in own]
+    if options.metrics is None and not own and not required and usual == (USUAL,):
         return None
     names = usual if options.metrics is None else [name.strip() for name in options.metrics.split(",")]
-    return [*names, *([own] if own else [])]
+    return [*dict.fromkeys([*names, *required]), *([own] if own else [])]
 
 
 def own_metrics(files: Sequence[Path] | None, n_classes: int, *, drawn: bool) -> dict[str, Any]:

@@ -46,6 +46,15 @@ from plausibly.cli._output import (
     writing,
 )
 from plausibly.cli._ratings import describe_ratings
+from plausibly.cli._requirements import (
+    REQUIREMENTS,
+    Requirement,
+    check_met,
+    check_requirements,
+    parse_requirements,
+    requirement_sentences,
+    requirement_table,
+)
 from plausibly.conformal import Coverage, conformal_coverage
 from plausibly.errors import ArgumentError
 from plausibly.evaluation.cautions import cautions
@@ -157,6 +166,10 @@ def evaluate(
     Posteriors in FOLDER are reused if data, arguments and versions are the same, and replaced otherwise. If there are
     more cases than fit in one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues
     where it stopped. A posterior that an earlier run left in the other format (.nc or .zarr) is removed.
+
+    With --require, requirements.csv and the last lines say how probably each classifier meets each requirement, under
+    every run that takes as much for evidence as the first one. Exit status: 0, or 3 if a requirement is not met, 2
+    after bad input, 1 under --strict.
     """
     suffix = f".{format}"
     if asked.truth != "most-plausible":
@@ -176,7 +189,7 @@ def evaluate(
         return
     folder = Folder(out, **vars(store))
     swept = run(data, models, settings, asked, read=read, folder=folder, dask=dask, suffix=suffix, quiet=quiet)
-    finish(swept, out, quiet=quiet, strict=strict, suffix=suffix)
+    finish(swept, out, quiet=quiet, strict=strict, suffix=suffix, required=parse_requirements(asked.require))
 
 
 def run(
@@ -219,6 +232,8 @@ def run(
         intersections=data.intersections,
         **arguments,
     )
+    required = parse_requirements(asked.require)
+    check_requirements(required, list(plan.predictions), plan.metrics, settings.replicates)
     fresh = None
     if models.fresh_labels is not None:
         if not data.files:
@@ -250,6 +265,9 @@ def run(
             files.write(name, table.assign(model=done.label))
         runs.append(done)
     swept = plan.sweep(runs, fresh)
+    judged = requirement_table(swept, required)
+    if required:
+        files.write(REQUIREMENTS, judged)
     for results in truths(swept) if chosen else ():
         results.attrs["threshold_from"] = chosen
     if not quiet and plan.predictions:
@@ -265,6 +283,7 @@ def run(
     if asked.threshold_from is not None:
         sources[f"threshold at {asked.rule} of"] = str(asked.threshold_from)
     linked = {"audit": audited, "certainty": Path(CERTAINTY).with_suffix(suffix).name}
+    linked["requirements"] = list(requirement_sentences(judged))
     with ThreadPoolExecutor(1) as pool:  # while figures are drawn
         sets, further = (
             pool.submit(make, plan, swept, folder, progress=not quiet) for make in (measure_sets, plan_labels)
@@ -353,13 +372,22 @@ def _labels(read: Annotations | Scores, threshold: float | None) -> Annotations:
     return read.grades() if threshold is None and are_ratings(read) else read.split(threshold)
 
 
-def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = ".csv") -> None:
-    """Print the table and the verdict, and exit with the matching status."""
+def finish(
+    swept: Sweep,
+    out: Path,
+    *,
+    quiet: bool,
+    strict: bool,
+    suffix: str = ".csv",
+    required: Sequence[Requirement] = (),
+) -> None:
+    """Print the table, the verdict and whether requirements are met, and exit with the matching status."""
     if not quiet:
         print_main_table(swept)
         shared = dict.fromkeys(name for run in swept.runs for name in run.shared)
         groups = [GROUPS] if "group" in swept.runs[0].results.coords else []
-        tables = [str(Path(name).with_suffix(suffix)) for name in (METRICS, CERTAINTY, *groups, *shared)]
+        names = (METRICS, CERTAINTY, *groups, *shared, *([REQUIREMENTS] if required else ()))
+        tables = [str(Path(name).with_suffix(suffix)) for name in names]
         n = len(swept.runs)
         written = ", ".join((*tables, f"{n} posterior{'s' if n > 1 else ''}", REPORT))
         say(f"Wrote {written} to {out}")
@@ -380,4 +408,8 @@ def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = 
             complain(note, "Note")
     where = "" if swept.converged else f" {(out / CERTAINTY).with_suffix(suffix)} lists all of them."
     say(swept.verdict() + where)
+    judged = requirement_table(swept, required)
+    for told in requirement_sentences(judged):
+        say(told)
     check_converged(swept.converged, strict=strict)
+    check_met(judged)

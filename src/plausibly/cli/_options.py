@@ -371,6 +371,15 @@ class MetricOptions:
             "for each.",
         ),
     ] = None
+    require: Annotated[
+        list[str] | None,
+        measure(
+            metavar="REQUIREMENT",
+            help="Requirement METRIC>=VALUE@PROBABILITY (or >, <=, <; in quotes), such as 'auroc>=0.9@0.95', or "
+            "'A:auroc>=0.9' for one classifier. It must hold on new cases with that probability (by default 0.95) "
+            "under every reliability; otherwise the exit status is 3. Repeat for each.",
+        ),
+    ] = None
     ordered: Annotated[
         bool,
         measure(

@@ -22,6 +22,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from plausibly._logging import logged
 from plausibly.errors import ArgumentError, FileError, PlausiblyWarning
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def write_table(table: pd.DataFrame, path: Path, *, append: bool = False) -> Non
 
     from plausibly.annotations.io.formulas import write_csv
 
-    with writing(path):
+    with logged(f"Writing {path}"), writing(path):
         if path.suffix.lower() == ".parquet":
             if append:
                 table = pd.concat([pd.read_parquet(path), table], ignore_index=True)

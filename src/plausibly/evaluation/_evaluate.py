@@ -13,6 +13,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Float, Int, UInt32
 
 from plausibly._arviz import Posterior
+from plausibly._logging import logged
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
 from plausibly.aggregation import ORDERED, are_shares
@@ -363,7 +364,11 @@ def evaluate_by_level(
     and at the point estimate.
     """
     from_file = isinstance(posterior, str | PathLike)
-    with opened(posterior) if from_file else reading(posterior) as source, Progress(progress) as bars:
+    with (
+        logged("Evaluating"),
+        opened(posterior) if from_file else reading(posterior) as source,
+        Progress(progress) as bars,
+    ):
         annotations, attrs = annotations_of(source, every=False), source.attrs
         options["ordered"] = options.get("ordered", False) or bool(attrs.get(ORDERED))
         question = read_question(annotations, predictions, drawn=True, **options)

@@ -14,6 +14,7 @@ include annotation noise only; with ``noise="total"`` they hold *on new cases li
 too. Results against labels (``truth="annotator"`` or ``"panel"``) have no draws: there, total noise is the default.
 """
 
+from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -28,8 +29,11 @@ from plausibly.evaluation.metrics import public_name
 from plausibly.evaluation.summaries import goodness
 
 Noise = Literal["annotation", "sampling", "total"]
+Relation = Literal[">=", ">", "<=", "<"]
+_RELATIONS = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}
 
 _ROUNDING = 1e-12  # Metrics are ratios of counts: values that differ by less are equal.
+_SINGLE = 1e-6  # by which a metric in single precision may miss a number that is written in decimals
 _COLUMNS = ["classifier", "versus", "mean", "sd", "lower", "upper", "point"]
 _COLUMNS += ["probability_better", "better", "equal", "worse", "total_lower", "total_upper", "sampling_sd"]
 _COLUMNS += ["total_probability_better", "total_better", "total_equal", "total_worse"]
@@ -79,6 +83,50 @@ def probability_better(results: xr.Dataset, metric: Any, a: str, b: str, *, nois
     """
     shares = better_equal_worse(results, metric, a, b, noise=noise)
     return shares["better"] + shares["equal"] / 2
+
+
+def probability(
+    results: xr.Dataset, metric: Any, relation: Relation, value: float, *, noise: Noise | None = None
+) -> xr.DataArray:
+    """Compute the probability that a metric of each classifier meets a requirement, such as an AUROC of at least 0.9.
+
+    Parameters
+    ----------
+    results, metric, noise
+        As for :func:`probability_better`; a requirement on a classifier in use is about new cases: ``noise="total"``.
+    relation, value
+        Requirement: ``">="``, ``">"``, ``"<="`` or ``"<"``, and a number in the unit of the metric. Values of the
+        metric that differ from it by rounding are equal to it.
+
+    Returns
+    -------
+    xarray.DataArray
+        Probabilities (classifier,), between 0 and 1: shares of the draws in which a classifier has a value. NaN if the
+        noise is unknown, as for :func:`probability_better`.
+
+    Raises
+    ------
+    ArgumentError
+        If the results have no such metric, the relation is none of these, or the value or the noise is not valid.
+
+    Examples
+    --------
+    >>> draws = [[0.5, 0.7, 0.6, 0.6], [0.4, 0.6, 0.6, 0.9]]
+    >>> accuracy = xr.DataArray(draws, dims=("classifier", "draw"), coords={"classifier": ["A", "B"]})
+    >>> probability(xr.Dataset({"top1_accuracy": accuracy}), "top1_accuracy", ">=", 0.6).values.tolist()
+    [0.75, 0.75]
+    """
+    if relation not in _RELATIONS:
+        raise ArgumentError(f"relation must be one of {', '.join(_RELATIONS)}, but {relation!r} was given: choose one.")
+    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(value):
+        raise ArgumentError(f"value must be a finite number, but {value!r} was given: give for example 0.9.")
+    values, names = _values(results, metric, noise)
+    shares = np.full(len(names), np.nan)
+    for at, own in enumerate(values):
+        known = own[~np.isnan(own)]
+        met = _RELATIONS[relation](np.where(np.isclose(known, value, rtol=_SINGLE, atol=_SINGLE), value, known), value)
+        shares[at] = _share(met.sum(), len(known))
+    return xr.DataArray(shares, {"classifier": names}, dims="classifier", name=public_name(metric))
 
 
 def better_equal_worse(
@@ -317,8 +365,7 @@ def _replicates(results: xr.Dataset, metric: Any, noise: str) -> Float[np.ndarra
     name = f"{public_name(metric)}_{noise}"
     if name not in results or np.isnan(results[name].values).all():
         return np.full((results.sizes["classifier"], 1), np.nan)
-    values = results[name].transpose("classifier", "replicate").values
-    return values[:, ~np.isnan(values).any(axis=0)]
+    return results[name].transpose("classifier", "replicate").values
 
 
 def _effective(draws: Float[np.ndarray, " draw"], chains: np.ndarray) -> float:
@@ -357,16 +404,22 @@ def _goodness(
 
     Where values near a number are better, it restores their distances from it.
     """
+    values, names = _values(results, metric, noise)
+    attrs = results[public_name(metric)].attrs
+    sign = 1 if attrs.get("better", "greater") == "greater" else -1
+    known = ~np.isnan(values).any(axis=0)
+    return goodness(values[:, known] if known.any() else values[:, :1], attrs), names, sign
+
+
+def _values(results: xr.Dataset, metric: Any, noise: str | None) -> tuple[Float[np.ndarray, "classifier n"], list[str]]:
+    """Values of a metric with the noise that is wanted, and names of the classifiers."""
     variable = metric_by_draw(results, metric)
     if noise is None:
         noise = "annotation" if results.attrs.get("truth", "most-plausible") == "most-plausible" else "total"
     if noise not in get_args(Noise):
         raise ArgumentError(f"noise must be one of {', '.join(get_args(Noise))}, but {noise!r} was given: choose one.")
-    sign = 1 if variable.attrs.get("better", "greater") == "greater" else -1
     values = variable.values if noise == "annotation" else _replicates(results, metric, noise)
-    names = [str(name) for name in variable["classifier"].values]
-    known = ~np.isnan(values).any(axis=0)
-    return goodness(values[:, known] if known.any() else values[:, :1], variable.attrs), names, sign
+    return values, [str(name) for name in variable["classifier"].values]
 
 
 def _pairs(names):

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float, Int, UInt32
 
+from plausibly._logging import logged
 from plausibly.annotations import Annotations, read_risks
 from plausibly.annotations.io.columns import is_number
 from plausibly.annotations.names import some
@@ -161,6 +162,7 @@ def with_against(results: xr.Dataset, wanted: MetricsByKind) -> xr.Dataset:
     return results
 
 
+@logged("Evaluating")
 def against_labels(
     annotations: Annotations,
     predictions: Mapping[str, Any],

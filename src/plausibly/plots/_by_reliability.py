@@ -31,6 +31,7 @@ _LARGEST = 15.0  # points, of the marker of a certain place
 _BAND = "#FBEBD3"
 _ROW, _FILLED = 0.55, 0.8  # inches of a metric among many, and the share that lines fill
 _LETTERS = 44  # of the names beside each other in a legend
+_SPREAD, _APART = 0.3, 0.08  # steps of reliability that marks of all classifiers take up at most, and those of two
 
 
 def metric_by_reliability(
@@ -40,7 +41,7 @@ def metric_by_reliability(
 
     Lines are means over draws; light bands are 94 % total intervals, for new cases like these, and dark bands 94 %
     annotation intervals, for these cases. The rightmost value, at infinite reliability, is the value at the point
-    estimate.
+    estimate. Classifiers are drawn a little beside each other, so that equal values do not hide one another.
 
     Parameters
     ----------
@@ -66,10 +67,11 @@ def metric_by_reliability(
     # Many bands on top of each other would hide the lines.
     alpha = 0.13 if rows["classifier"].nunique() <= len(COLOURS) else 0.05
     ends = []
+    shifts = _side_by_side(rows["classifier"].nunique())
     for position, (classifier, own) in enumerate(rows.groupby("classifier", sort=False)):
-        style = {"color": colour(position), "marker": marker(position), "ms": 6}
+        shift, style = shifts[position], {"color": colour(position), "marker": marker(position), "ms": 6}
         swept = own.dropna(subset="reliability")
-        places = [step[reliability] for reliability in swept["reliability"]]
+        places = [step[reliability] + shift for reliability in swept["reliability"]]
         ax.plot(places, swept["mean"], lw=2, label=plain(classifier), **style)
         for low, high, width in (("total_lower", "total_upper", 3), ("lower", "upper", 6)):
             if low not in swept:
@@ -79,10 +81,10 @@ def metric_by_reliability(
             ax.fill_between(places, swept[low], swept[high], color=style["color"], alpha=alpha, lw=0)
         last = own.iloc[-1]
         if places:
-            ax.plot([places[-1], limit], [last["mean"], last["point"]], lw=1, ls=":", color=style["color"])
-        ax.plot([limit], [last["point"]], mfc="white", mew=1.8, ls="", **style)
+            ax.plot([places[-1], limit + shift], [last["mean"], last["point"]], lw=1, ls=":", color=style["color"])
+        ax.plot([limit + shift], [last["point"]], mfc="white", mew=1.8, ls="", **style)
         ends.append((classifier, last["point"], style["color"]))
-    name_ends(ax, ends, limit, 9)
+    name_ends(ax, ends, limit + shifts[-1], 9)
     limit_axis(ax, reliabilities, 0.25)
     ax.set(ylabel=metric_name(metric), title=model)
     grid(ax, "y")
@@ -131,18 +133,23 @@ def metrics_by_reliability(
             lines.setdefault(classifier, []).append(([*found["mean"], np.nan], heights[-1, 1]))
             for lower, upper in (("total_lower", "total_upper"), ("lower", "upper")):
                 if lower in found and limit:
-                    x = [0.0, 0.1] if limit == 1 else [*range(limit)]
+                    x = [-_APART / 3, _APART / 3] if limit == 1 else [*range(limit)]
                     below, above = (np.broadcast_to(found[end], len(x)).tolist() for end in (lower, upper))
                     outline = [*zip(x, below, strict=True), *zip(x[::-1], above[::-1], strict=True)]
                     bands.setdefault(classifier, []).append(outline)
     alpha = 0.13 if len(lines) <= len(COLOURS) else 0.05
+    shifts = _side_by_side(len(lines))
     for position, (classifier, rows) in enumerate(lines.items()):
         style = {"color": colour(position), "marker": marker(position), "ms": 4}
-        x = np.tile([*range(limit), np.nan], len(rows))
+        shift = shifts[position]
+        x = np.tile([*range(limit), np.nan], len(rows)) + shift
         ax.plot(x, np.concatenate([means for means, _ in rows]), lw=1.6, label=plain(classifier, 24), **style)
-        ax.plot([limit] * len(rows), [point for _, point in rows], mfc="white", mew=1.4, ls="", **style)
+        ax.plot(
+            [limit + shifts[position]] * len(rows), [point for _, point in rows], mfc="white", mew=1.4, ls="", **style
+        )
         if classifier in bands:
-            ax.add_collection(PolyCollection(bands[classifier], facecolor=style["color"], alpha=alpha, lw=0))
+            outlines = [np.add(outline, (shift, 0)) for outline in bands[classifier]]
+            ax.add_collection(PolyCollection(outlines, facecolor=style["color"], alpha=alpha, lw=0))
     limit_axis(ax, reliabilities, 0.4)
     name_rows(ax, np.arange(len(names))[::-1] + _FILLED / 2, labels)
     ax.set_ylim(-0.1, len(names))
@@ -193,9 +200,11 @@ def ranking_by_reliability(swept: Sweep, metric: str, model: str | None = None, 
             ax.plot([limit - 1, limit], places[-2:, position], color=colour(position), lw=1, ls=":", zorder=2)
         for at in range(limit):
             place = places[at, position]
+            x = at + _shift_of_tied(places[at], position)
             share = shares[at][position, int(np.floor(place)) - 1]
-            ax.plot([at], [place], ls="", ms=max(2.5, _LARGEST * np.sqrt(share)), mec="white", zorder=3, **style)
-        ax.plot([limit], [places[-1, position]], ls="", ms=8, mfc="white", mew=1.8, zorder=3, **style)
+            ax.plot([x], [place], ls="", ms=max(2.5, _LARGEST * np.sqrt(share)), mec="white", zorder=3, **style)
+        x = limit + _shift_of_tied(places[-1], position)
+        ax.plot([x], [places[-1, position]], ls="", ms=8, mfc="white", mew=1.8, zorder=3, **style)
     for place in np.unique(places[-1]):
         tied = np.flatnonzero(places[-1] == place)
         for row, position in enumerate(tied):
@@ -206,6 +215,30 @@ def ranking_by_reliability(swept: Sweep, metric: str, model: str | None = None, 
     ax.set(ylabel="place", ylim=(n + 0.5, 0.5))
     ax.set_title(f"{model}, {metric_name(metric)}", pad=18 if table["changes"].any() else 6)
     return ax
+
+
+def _side_by_side(n: int) -> np.ndarray:
+    """Shifts of n marks that would otherwise stand on one another, in steps of reliability.
+
+    Examples
+    --------
+    >>> _side_by_side(1).tolist(), _side_by_side(3).round(2).tolist()
+    ([0.0], [-0.08, 0.0, 0.08])
+    """
+    apart = min(_APART, _SPREAD / max(n - 1, 1))
+    return (np.arange(n) - (n - 1) / 2) * apart
+
+
+def _shift_of_tied(places: np.ndarray, position: int) -> float:
+    """Shift of the mark of a classifier among those that share its place.
+
+    Examples
+    --------
+    >>> [round(float(_shift_of_tied(np.array([1.5, 3, 1.5]), position)), 2) for position in range(3)]
+    [-0.04, 0.0, 0.04]
+    """
+    tied = np.flatnonzero(places == places[position])
+    return _side_by_side(len(tied))[np.searchsorted(tied, position)]
 
 
 def _places(values: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ import xarray as xr
 from xarray.backends import H5NetCDFStore
 
 from plausibly._arviz import Posterior, from_groups, to_groups
+from plausibly._logging import logged
 from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason, show
 from plausibly.posterior._container import GROUPS, check_posterior
 from plausibly.posterior.store_reading import is_damage, read_store, with_plain_names
@@ -54,7 +55,7 @@ def save(posterior: Posterior, path: str | Path) -> None:
     whole = BytesIO()  # HDF5 crashes where a disk is full
     part = Path(path).with_name(f"{Path(path).name}.part")
     try:
-        with reading(posterior), h5netcdf.File(whole, "w", libver="latest") as file:
+        with logged(f"Writing {path}"), reading(posterior), h5netcdf.File(whole, "w", libver="latest") as file:
             store = H5NetCDFStore(file, mode="w")
             for name, data in to_groups(posterior).items():
                 data.dump_to_store(store.get_child_store(name), encoding=_encodings(data))

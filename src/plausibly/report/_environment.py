@@ -1,6 +1,8 @@
 """Templates of pages, and the files that pages are written to."""
 
 import os
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,8 @@ import jinja2
 from plausibly.errors import FileError
 from plausibly.evaluation.verdicts import short_shares
 from plausibly.plots.words import capitalised, metric_name
+
+_HERE = Path(__file__).parent
 
 
 def template(name: str, **filters: Any) -> jinja2.Template:
@@ -20,7 +24,9 @@ def template(name: str, **filters: Any) -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["style"] = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
+    style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
+    digest = b64encode(sha256(script.encode()).digest()).decode()  # a page may run this script and no other
+    environment.globals |= {"style": style, "script": script, "script_hash": f"sha256-{digest}"}
     environment.filters |= {"metric": metric_name, "capitalised": capitalised, "shares": short_shares, **filters}
     return environment.get_template(name)
 

@@ -3,15 +3,19 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
+from io import StringIO
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
 
 from plausibly import diagnostics
+from plausibly._logging import logged
 from plausibly._progress import Progress
 from plausibly.aggregation import are_shares, learns
 from plausibly.annotations import Annotations
+from plausibly.annotations.io.formulas import write_csv
 from plausibly.errors import ArgumentError
 from plausibly.evaluation.grouped import FEW
 from plausibly.metrics import METRICS
@@ -97,6 +101,7 @@ def render(
     plan: Any = None,
     audit: pd.DataFrame | None = None,
     certainty: str = "",
+    requirements: Sequence[str] = (),
     progress: bool = False,
 ) -> str:
     """Return a sweep as the text of one self-contained HTML file; equal sweeps give equal text. See :func:`report`.
@@ -117,6 +122,7 @@ def render(
     shown = {
         "swept": swept,
         "many": MANY,
+        "requirements": requirements,
         "data": data_facts(swept.annotations, swept.classifiers),
         "annotated": annotated_cases(swept.annotations),
         "sources": dict(sources or {}),
@@ -167,6 +173,7 @@ def render(
         ("sets", "How large must a set of answers be?", extras(conformal)),
         ("labels", f"Where would {many}more labels help?", extras(plan)),
     ]
+    shown["planned"] = _csv_uri(plan.chosen) if isinstance(plan, Plan) and len(plan.chosen) else ""
     shown["steps"] = list(next_steps(swept, plan if isinstance(plan, Plan) else None))
     shown["others"] = [(name, words, found) for name, words, found in others if found]
     return template("report.html.j2", number=_number, percent=_percent, case=_case).render(shown)
@@ -184,6 +191,7 @@ def report(
     plan: Any = None,
     audit: pd.DataFrame | None = None,
     certainty: str = "",
+    requirements: Sequence[str] = (),
     progress: bool = True,
 ) -> None:
     """Write a sweep as one self-contained HTML file.
@@ -207,6 +215,8 @@ def report(
     certainty
         Name of a file beside the report, such as ``"certainty.csv"``, with the table :attr:`Sweep.certainty`, to which
         the report links.
+    requirements
+        Sentences on whether the classifiers meet what is required of them.
     progress
         Whether to show a bar while figures are drawn.
 
@@ -225,8 +235,9 @@ def report(
     >>> report(swept, "report.html", checks="Not checked yet.")
     """
     further = {"comparison": comparison, "checks": checks, "sensitivity": sensitivity, "conformal": conformal}
-    further |= {"plan": plan, "audit": audit, "certainty": certainty}
-    write_page(render(swept, sources, **further, progress=progress), path)
+    further |= {"plan": plan, "audit": audit, "certainty": certainty, "requirements": requirements}
+    with logged(f"Writing {path}"):
+        write_page(render(swept, sources, **further, progress=progress), path)
 
 
 def _metrics(swept: Sweep) -> pd.DataFrame:
@@ -286,6 +297,13 @@ def _settings(swept: Sweep) -> list[dict[str, Any]]:
         row["reliabilities"] = ", ".join(f"{run.reliability:g}" for run in runs if not np.isnan(run.reliability))
         rows.append(row | {"arguments": ", ".join(f"{key} = {text}" for key, text in texts.items())})
     return rows
+
+
+def _csv_uri(table: pd.DataFrame) -> str:
+    """Table as a link to itself, which a browser saves as a file."""
+    text = StringIO()
+    write_csv(table, text)
+    return f"data:text/csv;charset=utf-8,{quote(text.getvalue())}"
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -32,7 +32,6 @@ from plausibly.report.tables import annotated_cases, checks_failed, headline, he
 from plausibly.sweeps import Run, Sweep
 
 _NAMED = 5  # cases in a sentence
-_FREED = "if the shape of disagreement is freed"
 
 
 def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -214,9 +213,13 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
         return
     annotated = annotated_cases(swept.annotations)
     freed = freed_shape(swept, run).get(name, {}) if metric == METRIC else {}
-    first = accuracy_in_words(swept, best, metric, run)
-    yield " ".join([*agreement(swept, [name]), first + (f", the best of {n} classifiers." if n > 1 else ".")])
+    first = accuracy_in_words(swept, best, metric, run)  # with the only interval: figures have the others
+    agrees = agreement(swept, [name], bounds=False)
+    yield " ".join([*agrees, first + (f", the best of {n} classifiers." if n > 1 else ".")])
     told = list(filter(None, [rests_on(run), too_far(freed) if freed else ""]))
+    if "total_lower" in freed:
+        within = _range(freed["total_lower"], freed["total_upper"])
+        told.append(f"The 94 % interval on new cases like these is {within} if the shape of disagreement is freed.")
     if run.results.sizes["draw"] > 1:
         told.append(
             f"The 94 % interval is {_range(lower, upper)} on these cases, where only the labels are uncertain, if "
@@ -252,9 +255,7 @@ def accuracy_in_words(swept: Sweep, row: Mapping[str, Any], metric: str, run: Ru
     """State an accuracy, from a row of the main table, without the full stop."""
     name, k, total = row["classifier"], _length(metric), [row[f"{metric}_total_{end}"] for end in ("lower", "upper")]
     choice = "first choice is" if k == 1 else f"first {k} choices include"
-    freed = freed_shape(swept, run).get(name, {}) if metric == METRIC else {}
-    within = f"; {_range(freed['total_lower'], freed['total_upper'])} {_FREED}" if "total_lower" in freed else ""
-    over = "" if np.isnan(total).any() else f" (94 % interval {_range(*total)} on new cases like these{within})"
+    over = "" if np.isnan(total).any() else f" (94 % interval {_range(*total)} on new cases like these)"
     annotated = annotated_cases(swept.annotations)
     cases = f"{_cases(swept.annotations.n_cases)}{annotated}" if annotated else "cases"
     return f"{_judged_by(run)}, {name}'s {choice} {_truth(run)} in {_percent(row[f'{metric}_mean'])} of {cases}{over}"
@@ -288,31 +289,41 @@ def freed_shape(swept: Sweep, run: Run) -> dict[str, dict[Hashable, Any]]:
     return {row["classifier"]: row for row in rows if row["classifier"] not in seen}
 
 
-def agreement(swept: Sweep, classifiers: Sequence[str], n: int = 3) -> Iterator[str]:
-    """State how often classifiers agree with experts and with panels of n of them, which needs no model."""
+def agreement(swept: Sweep, classifiers: Sequence[str], n: int = 3, *, bounds: bool = True) -> Iterator[str]:
+    """State how often classifiers agree with experts and with panels of n of them, which needs no model.
+
+    With `bounds`, also in which interval.
+    """
     if swept.panels is None:
         return
     of = "annotated cases" if annotated_cases(swept.annotations) else "cases"
-    bounds = ("top1_accuracy_lower_bound", "top1_accuracy_upper_bound")
-    withheld = next((run.results for run in swept.runs if bounds[0] in run.results), None)
+    ends = ("top1_accuracy_lower_bound", "top1_accuracy_upper_bound")
+    withheld = next((run.results for run in swept.runs if ends[0] in run.results), None)
     at_threshold = swept.of_labels is not None and "threshold" in swept.of_labels.attrs
     agrees = "'s first choice agrees" if at_threshold else " agrees"
-    for told, name in zip(agreement_in_words(swept.panels, classifiers, of, n, agrees), classifiers, strict=True):
-        least, most = (np.nan if withheld is None else withheld[end].sel(classifier=name) for end in bounds)
+    sentences = agreement_in_words(swept.panels, classifiers, of, n, agrees, bounds=bounds)
+    for told, name in zip(sentences, classifiers, strict=True):
+        least, most = (np.nan if withheld is None else withheld[end].sel(classifier=name) for end in ends)
         if not np.isnan(least):
             told += f" Its accuracy may be anything between {_percent(float(least))} and {_percent(float(most))}."
         yield told
 
 
 def agreement_in_words(
-    panels: xr.Dataset, classifiers: Sequence[str], of: str = "cases", n: int = 3, agrees: str = " agrees"
+    panels: xr.Dataset,
+    classifiers: Sequence[str],
+    of: str = "cases",
+    n: int = 3,
+    agrees: str = " agrees",
+    *,
+    bounds: bool = True,
 ) -> Iterator[str]:
     """State how often classifiers agree with experts and with panels of n of them, a sentence for each."""
     level = float(panels["human_level"])
     for name in classifiers:
         own = panels.sel(classifier=name)
         told = f"{name}{agrees} with an expert in {_percent(float(own['expert_agreement']))} of {of}"
-        if "expert_agreement_total" in own and own["expert_agreement_total"].notnull().all():
+        if bounds and "expert_agreement_total" in own and own["expert_agreement_total"].notnull().all():
             told += f" (94 % interval {_range(*interval(own['expert_agreement_total'].values, CI_PROB))})"
         first = name == classifiers[0] and not np.isnan(level)
         told += f"; experts agree with each other in {_percent(level)}." if first else "."

@@ -201,6 +201,7 @@ def labels_report(
     path: str | os.PathLike,
     sources: Mapping[str, str] | None = None,
     *,
+    requirements: Sequence[str] = (),
     progress: bool = True,
 ) -> None:
     """Write metrics against what experts would say as one self-contained HTML page.
@@ -217,6 +218,8 @@ def labels_report(
         Path of the file; an existing file is replaced.
     sources
         Files the data come from.
+    requirements
+        Sentences on whether the classifiers meet what is required of them.
     progress
         Whether to show a bar while figures are drawn.
 
@@ -242,6 +245,7 @@ def labels_report(
     page = template("labels.html.j2").render(
         title=f"{listed(best)} against {truth}",
         headline=headline_of_labels(results),
+        requirements=requirements,
         sentences=_sentences(results, panels, annotations, best),
         metrics=extras({f"Against {truth} [{_NEW}]": _titled(metric_rows(results, value_and_interval))}),
         agreement=extras({f"Agreement with an expert, by {named} [{_NEW}]": agreement}),

@@ -14,6 +14,7 @@ import xarray as xr
 from jax.typing import ArrayLike
 
 from plausibly._arviz import Posterior, from_groups, to_groups
+from plausibly._logging import LOGGER
 from plausibly._memory import release_memory
 from plausibly.aggregation import PlannedRun, Variants, aggregate, has_shape, plan_runs, unjudged
 from plausibly.aggregation.on_disk import fingerprint_of
@@ -150,6 +151,7 @@ class Plan:
         time. Posteriors are kept, and reused, in the folder. ``say`` receives messages about which run begins, and
         which posterior is reused or replaced.
         """
+        say = _telling(say)
         with ThreadPoolExecutor(1) as pool:
             few = scheduler is None and max(self._draws) * self.observed.n_cases <= _FEW
             ahead = int(few and of_thread() == pool.submit(of_thread).result())
@@ -260,6 +262,16 @@ class Plan:
             options |= {"metrics": {}, "risks": None, "sizes": 1, "replicates": 0}
         found, _ = evaluate_by_level(posterior, predictions, **options, by_level=fits)
         return found.isel(draw=[0])
+
+
+def _telling(say: Callable[[str], None]) -> Callable[[str], None]:
+    """Log what is said, too."""
+
+    def tell(text: str) -> None:
+        LOGGER.info("%s", text)
+        say(text)
+
+    return tell
 
 
 def _taken(coming: deque[Callable[[], Run]]) -> Iterator[Run]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from plausibly._logging import logged
 from plausibly._memory import release_memory
 from plausibly.annotations._classes import read_classes
 from plausibly.annotations._container import Annotations
@@ -102,7 +103,7 @@ def read_annotations(
     if classes is not None:
         classes = read_classes(classes) if isinstance(classes, str | os.PathLike) else to_names(classes, "class")
     path = Path(path)
-    with naming(path), many_objects():
+    with logged(f"Reading {path}"), naming(path), many_objects():
         if not path.is_dir():
             suffix_of(path, SUFFIXES)
         content = read_source(
