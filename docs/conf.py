@@ -24,6 +24,7 @@ for notebook in sorted((HERE.parent / "notebooks").glob("*.ipynb")):
     shutil.copy(notebook, HERE / "questions" / notebook.name)
 _pages.write_python(HERE / "reference" / "python")
 _pages.write_formats(HERE / "reference" / "formats.txt")
+_pages.write_versions(HERE / "reference" / "versions.txt", HERE.parent / "pyproject.toml")
 _pages.write_commands(HERE / "reference" / "commands")
 
 extensions = [
