@@ -124,3 +124,12 @@ def test_every_module_of_the_wheel_imports_away_from_the_checkout(wheel, tmp_pat
     files = run.stdout.split()
     assert str(tmp_path / "site/plausibly/models/__init__.py") in files
     assert [f for f in files if not f.startswith(str(tmp_path / "site"))] == []
+
+
+def test_the_paper_is_short_and_has_its_references(root):
+    text = (root / "paper/paper.md").read_text(encoding="utf-8").split("\n---\n", 1)[1]
+    assert len(text.split()) <= 1000
+    entries = re.findall(r"^@\w+\{(\w+),", (root / "paper/paper.bib").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(re.findall(r"@(\w+)", text)) == set(entries)
+    (printed,) = re.findall(r"of (\d+), it meets (\d+)", " ".join(text.split()))
+    assert f"{printed[1]} of {printed[0]} numbers are met." in (root / "docs/published.md").read_text(encoding="utf-8")
