@@ -8,7 +8,7 @@ WORKERS ?= 2
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-all lint validate bench fuzz notebooks docs picture site clean
+.PHONY: help demo test test-slow test-all lint validate bench fuzz notebooks docs picture site release clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ site: $(VENV)/.dev
 	$(BIN)/python -m build --no-isolation >/dev/null
 	$(PIP) install --quiet --no-deps --no-index --target build/site dist/*.whl
 
+release: site $(VENV)/.release ## build sdist and wheel into dist, and run the README from the wheel with newest and oldest dependencies
+	$(BIN)/python .ci/release.py
+
 clean: ## remove everything that these targets made
 	rm -rf $(VENV) build dist results .jax_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -76,6 +79,10 @@ $(VENV)/.runtime: pyproject.toml
 # Apart from the others, since Atheris has no wheels for the newest Python.
 $(VENV)/.fuzz: $(VENV)/.dev
 	$(PIP) install --quiet --group fuzz
+	@touch $@
+
+$(VENV)/.release: $(VENV)/.dev
+	$(PIP) install --quiet --group release
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime

@@ -2,9 +2,12 @@
 
 import importlib
 import inspect
+import platform
 import re
 import textwrap
+import tomllib
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, get_args, get_origin
@@ -91,6 +94,16 @@ def write_formats(path: Path) -> None:
             rows.setdefault(known.content, {}).update(dict.fromkeys(known.suffixes))
     lines = [f"| {', '.join(f'`{suffix}`' for suffix in suffixes)} | {text} |" for text, suffixes in rows.items()]
     path.write_text("\n".join(["| suffix | content |", "|---|---|", *lines, ""]), encoding="utf-8")
+
+
+def write_versions(path: Path, project: Path) -> None:
+    """Write a table of the dependencies: the oldest version of each that is allowed, and the one that is installed."""
+    declared = tomllib.loads(project.read_text(encoding="utf-8"))["project"]
+    rows = [f"| Python | {declared['requires-python']} | {platform.python_version()} |"]
+    for needed in declared["dependencies"]:
+        name, allowed = re.fullmatch(r"([\w-]+)(.*)", needed).groups()
+        rows.append(f"| {name} | {allowed.replace(',', ', ')} | {version(name)} |")
+    path.write_text("\n".join(["| library | allowed | this site |", "|---|---|---|", *rows, ""]), encoding="utf-8")
 
 
 def write_commands(folder: Path) -> None:

@@ -1,7 +1,6 @@
 """Site: configuration of Sphinx. ``make docs`` writes it into ``build/docs``."""
 
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import _pages
+import _questions
 
 import plausibly
 
@@ -20,10 +20,14 @@ copyright = f"2026, {author}"
 version = release = plausibly.__version__
 
 # Notebooks stand at the top of the checkout, where analysts look for them; modules and commands document themselves.
-for notebook in sorted((HERE.parent / "notebooks").glob("*.ipynb")):
-    shutil.copy(notebook, HERE / "questions" / notebook.name)
+nb_execution_mode = os.environ.get("PLAUSIBLY_NOTEBOOKS", "cache")
+nb_execution_cache_path = str(HERE.parent / "build" / "notebooks")
+notebooks = HERE.parent / "notebooks"
+executed = _questions.read_executed(Path(nb_execution_cache_path), notebooks) if nb_execution_mode == "cache" else {}
+_questions.write_questions(notebooks, HERE / "questions", HERE / "_hosted" / "hosted", executed)
 _pages.write_python(HERE / "reference" / "python")
 _pages.write_formats(HERE / "reference" / "formats.txt")
+_pages.write_versions(HERE / "reference" / "versions.txt", HERE.parent / "pyproject.toml")
 _pages.write_commands(HERE / "reference" / "commands")
 
 extensions = [
@@ -34,11 +38,9 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
 ]
-exclude_patterns = ["**.ipynb_checkpoints", "_pages.py", "_notebooks.py"]
+exclude_patterns = ["**.ipynb_checkpoints", "_hosted"]
 templates_path: list[str] = []
 
-nb_execution_mode = os.environ.get("PLAUSIBLY_NOTEBOOKS", "cache")
-nb_execution_cache_path = str(HERE.parent / "build" / "notebooks")
 nb_execution_in_temp = True
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
@@ -56,6 +58,7 @@ smartquotes = False  # --out is an option
 html_theme = "pydata_sphinx_theme"
 html_title = "plausibly"
 html_static_path = ["_static"]
+html_extra_path = ["_hosted"]
 html_css_files = ["site.css"]
 html_theme_options = {
     "navbar_align": "left",

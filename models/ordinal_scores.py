@@ -98,7 +98,7 @@ def ordinal_ratings(rated: RatedCases) -> None:
     A rater with a positive severity :math:`s_r` gives higher ratings than others. Where high is good, as with stars,
     she is lenient; where high is bad, as with penalties, she is the strict one.
 
-    With predictions, :math:`\sum_j \beta_j x_{ij}` is added to the expectation of :math:`\mu_i`, where :math:`x_{ij}` is
+    With predictions, :math:`\sum_j \beta_j x_{ij}` is added to the expectation of :math:`\mu_i`. Here :math:`x_{ij}` is
     what classifier j expects of the case, the mean of its latent number or the log odds of two classes, with mean 0 and
     standard deviation 1 over cases, and :math:`\beta_j \sim \mathrm{Normal}(0, 0.5^2)`.
 

@@ -50,6 +50,14 @@ def test_the_list_of_commands_imports_nothing_slow(option):
     assert imported(COMMAND, option) == set()
 
 
+def test_completing_a_command_imports_nothing_slow(monkeypatch):
+    for name, value in {"COMPLETE": "complete_bash", "COMP_WORDS": "plausibly co", "COMP_CWORD": "1"}.items():
+        monkeypatch.setenv(f"_PLAUSIBLY_{name}" if name == "COMPLETE" else name, value)
+    code = "from plausibly.cli import app\napp(prog_name='plausibly', standalone_mode=False)"
+    listing = "import atexit, sys; atexit.register(lambda: print('imported', *(n for n in sys.modules if n in SLOW)))"
+    assert python(f"SLOW = {SLOW}\n{listing}\n{code}").split()[-2:] == ["convert", "imported"]
+
+
 def test_converting_and_agreement_need_no_sampler(tmp_path):
     source = tmp_path / "labels.csv"
     source.write_text("case,annotator,class,rank\np,x,wart,1\np,y,corn,1\nq,x,corn,1\n")

@@ -1,6 +1,8 @@
 """The wheel: what is in it, and that it works away from the checkout. Needs no network."""
 
 import os
+import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -9,6 +11,7 @@ import zipfile
 from pathlib import PurePosixPath
 
 import pytest
+import yaml
 
 WALK = """
 import importlib, pkgutil, plausibly
@@ -56,6 +59,45 @@ def test_every_package_is_listed_and_the_version_is_the_same_everywhere(root):
     assert f"\n## {version}\n" in (root / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
+def test_conda_requires_what_pip_does(root):
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    recipe = yaml.safe_load((root / "recipe/recipe.yaml").read_text(encoding="utf-8"))
+    needed = {"python": project["project"]["requires-python"]}
+    needed |= dict(re.fullmatch(r"([\w-]+)(.*)", one).groups() for one in project["project"]["dependencies"])
+    needed["matplotlib-base"] = needed.pop("matplotlib")  # conda's matplotlib adds windows
+    assert dict(one.split(" ", 1) for one in recipe["requirements"]["run"]) == needed
+    assert (
+        f"setuptools {project['build-system']['requires'][0].removeprefix('setuptools')}"
+        in (recipe["requirements"]["host"])
+    )
+    assert recipe["context"]["version"] == project["project"]["version"]
+    assert recipe["build"]["python"]["entry_points"] == ["plausibly = plausibly.cli:main"]
+
+
+def test_the_citation_has_what_its_format_requires(root):
+    citation = yaml.safe_load((root / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["message"]
+    assert citation["title"]
+    for work in (citation, *citation["references"]):
+        assert {"title", "authors", "type"} <= work.keys()
+        assert all({"name"} == one.keys() or {"family-names", "given-names"} == one.keys() for one in work["authors"])
+
+
+def test_a_release_runs_the_readme_on_the_pythons_that_are_declared(root):
+    release = runpy.run_path(str(root / ".ci/release.py"))
+    declared = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["classifiers"]
+    numbers = [one.rpartition(" ")[2] for one in declared if re.fullmatch(r".* 3\.\d+", one)]
+    assert list(release["PYTHONS"]) == numbers
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    code, printed = release["readme_python"](readme)
+    assert "pb.aggregate(" in code
+    assert printed.startswith("{'A': ")
+    commands = release["readme_commands"](readme)
+    assert [words[1] for words in commands] == ["demo", "simulate", "evaluate"]
+    assert commands[2][-2:] == ["--out", "results"]
+
+
 def test_the_wheel_holds_the_sources_the_command_and_the_licence(root, wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
@@ -101,3 +143,12 @@ def test_the_action_gives_each_line_as_one_word_and_fails_as_the_command_does(ro
     assert done.returncode == 3
     done = subprocess.run(words, env=environment | {"REQUIRE": "", "OPTIONS": ""}, capture_output=True, text=True)
     assert done.stdout.splitlines() == [*expected[:4], *expected[7:11]]
+
+
+def test_the_paper_is_short_and_has_its_references(root):
+    text = (root / "paper/paper.md").read_text(encoding="utf-8").split("\n---\n", 1)[1]
+    assert len(text.split()) <= 1000
+    entries = re.findall(r"^@\w+\{(\w+),", (root / "paper/paper.bib").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(re.findall(r"@(\w+)", text)) == set(entries)
+    (printed,) = re.findall(r"of (\d+), it meets (\d+)", " ".join(text.split()))
+    assert f"{printed[1]} of {printed[0]} numbers are met." in (root / "docs/published.md").read_text(encoding="utf-8")

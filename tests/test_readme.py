@@ -5,6 +5,7 @@ after one of Python is what that one prints.
 """
 
 import re
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from typer.testing import CliRunner
 
+import plausibly as pb
+from plausibly.aggregation.registry import find_model
 from plausibly.cli import app
 
 ROOT = Path(__file__).parent.parent
@@ -43,6 +46,21 @@ def test_the_readme_is_short_and_blocks_are_found():
     assert {"README.md", "docs/start.md"} <= DOCUMENTS.keys()
     assert all(printed for _, printed in DOCUMENTS["README.md"])
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 125
+
+
+def test_what_pages_name_exists():
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))]
+    names = {name for text in texts for name in re.findall(r"`pb\.((?:\w+\.)*\w+)", text)}
+    assert {"evaluate", "agreement.judge", "posterior.as_weighted_rows"} <= names
+    for name in names - {"compare"}:  # of which versions.md says that it is gone
+        assert attrgetter(name)(pb) is not None
+    page = (ROOT / "docs/how-to/coming-from.md").read_text(encoding="utf-8")
+    metrics = set(re.findall(r'"(\w+)"', page.split("## scikit-learn")[1].split("```")[0]))
+    assert metrics <= pb.metrics.LABEL_METRICS.keys()
+    models = set(re.findall(r'pb\.aggregate\(…, "([\w-]+)"', page))
+    assert {"majority-vote", "dawid-skene", "one-coin"} == models
+    for model in models:
+        assert find_model(model)
 
 
 QUICK = ("README.md", "docs/start.md")

@@ -23,13 +23,25 @@ class Links(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.targets, self.places = set(), set()
+        self.targets, self.places, self.actions = set(), set(), set()
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         given = dict(attrs)
         self.places |= {given[name] for name in ("id", "name") if given.get(name)}
+        self.actions |= {given["action"]} if given.get("action") else set()
         self.targets |= {given[name] for name in ("href", "src") if tag != "link" and given.get(name)}
+
+
+def test_variables_of_the_environment_are_documented():
+    page = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
+    places = ("src/**/*.py", "docs/*.py", "tests/conftest.py", "benchmarks/**/*.py")
+    source = "".join(path.read_text(encoding="utf-8") for place in places for path in ROOT.glob(place))
+    read = re.findall(r'os\.environ(?:\.get\(|\[)"(\w+)"|"(\w+)" (?:not )?in os\.environ', source)
+    names = {first or second for first, second in read} - {"OPTIMISED_XLA_FLAGS"}  # of tests alone
+    assert {"PLAUSIBLY_SHARED", "PLAUSIBLY_NOTEBOOKS", "PLAUSIBLY_PUBLISHED", "XLA_FLAGS", "COLUMNS"} <= names
+    assert {name for name in names if f"`{name}" not in page} == set()
+    assert set(re.findall(r"`(PLAUSIBLY_\w+)", page)) <= names
 
 
 @pytest.mark.slow
@@ -51,6 +63,13 @@ def test_links_lead_somewhere_and_main_pages_fit_the_screen(tmp_path):
         if not leads_somewhere(target, path, pages)
     ]
     assert not broken
+    for notebook in (ROOT / "notebooks").glob("*.ipynb"):
+        targets = pages[tmp_path / "questions" / f"{notebook.stem}.html"].targets
+        assert f"../hosted/{notebook.name}" in targets
+        assert f"{notebook.stem}.html" in pages[tmp_path / "questions" / "index.html"].targets
+    assert pages[tmp_path / "index.html"].actions == {"search.html"}
+    assert tmp_path / "search.html" in pages
+    assert "plackett" in (tmp_path / "searchindex.js").read_text(encoding="utf-8")
     for page in (tmp_path / "reference" / "commands").glob("*.html"):
         if page.stem != "index":
             assert re.search(r"Options|Arguments", page.read_text(encoding="utf-8")), page.stem

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import numpyro  # noqa: F401  before ArviZ, whose own import on demand of it leaves out submodules (arviz-base 1.3)
 import xarray as xr
 from jaxtyping import Float
 

@@ -372,20 +372,3 @@ def test_commands_are_listed_and_a_process_has_a_status(tmp_path):
     assert (bad.returncode, bad.stdout) == (2, "")
     assert bad.stderr.startswith("Error: broken.json: ")
     assert len(bad.stderr.splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [
-        ("plausibly conv", ["convert"]),
-        ("plausibly convert a.csv b.csv --anon", ["--anonymous"]),
-        ("plausibly simulate --seed 0 --qual", ["--qualities"]),
-        ("plausibly convert data/a", []),  # nothing of ours, so the shell completes file names
-    ],
-)
-def test_the_shell_completes_commands_options_and_files(words, offered):
-    given = {"_PLAUSIBLY_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-    found = CliRunner(env=given).invoke(app, [], prog_name="plausibly")
-    assert found.stdout.split() == offered
-    assert "--install-completion" in succeed("--help").stdout
-    assert "--install-completion" not in succeed("convert", "--help").stdout

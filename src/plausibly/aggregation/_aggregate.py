@@ -190,8 +190,8 @@ def aggregate(
     difficulty
         Concentration of a population prior: the same in all cases (``"same"``, the default), or one per case around a
         common mean (``"by-case"``), see :func:`plausibly.priors.population.difficulties`. Under models of one true
-        class, whether some cases are unclear (``"by-case"``, the default), or all are equally hard (``"same"``): these look like two
-        classes in some proportion, or like one and any, to annotators and in truth.
+        class, whether some cases are unclear (``"by-case"``, the default), so that they look like two classes in some
+        proportion, or like one and any, to annotators and in truth; or all are equally hard (``"same"``).
     annotator_groups
         Annotators who may err together, such as language models, under ``"dawid-skene"`` and ``"one-coin"``: a mapping
         from groups to annotators or the reverse, or the path of a table with the columns annotator and group.

@@ -25,7 +25,6 @@ COMMANDS = (
     *("diagnose", "agreement", "discrepancy", "judge", "reliability", "convert", "simulate", "model"),
 )
 _LOOK = {
-    "add_completion": False,
     "pretty_exceptions_enable": False,
     "rich_markup_mode": "rich",
     "context_settings": {"help_option_names": ["-h", "--help"]},
@@ -39,7 +38,7 @@ def load_command(name: str) -> Any:
     function = name.replace("-", "_")
     module = import_module(f"plausibly.cli._{function}")
     command, within = getattr(module, function), getattr(module, "SUBCOMMANDS", ())
-    alone = typer.Typer(no_args_is_help=bool(within), **_LOOK)
+    alone = typer.Typer(no_args_is_help=bool(within), add_completion=False, **_LOOK)
     if within:
         alone.callback()(command)
         for one in within:
@@ -65,9 +64,16 @@ class _Group(TyperGroup):
         return name, load_command(name) if name in COMMANDS else command, rest
 
     def format_help(self, ctx, formatter):
+        self._describe()
+        super().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx, incomplete):
+        self._describe()
+        return super().shell_complete(ctx, incomplete)
+
+    def _describe(self):
         for name in COMMANDS:
             self.commands[name].help = read_summary(name)
-        super().format_help(ctx, formatter)
 
     def invoke(self, ctx):
         try:

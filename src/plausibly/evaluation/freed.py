@@ -92,8 +92,8 @@ def freed_shape(
         )
     if not has_shape(attrs):
         raise ArgumentError(
-            f"freed_shape frees the shape of a Dirichlet prior of shares of experts, but {attrs.get('model')} has none: "
-            "it is for models of independent cases."
+            "freed_shape frees the shape of a Dirichlet prior of shares of experts, but "
+            f"{attrs.get('model')} has none: it is for models of independent cases."
         )
     if spread(attrs) == "unknown":
         raise ArgumentError(WITHHELD)

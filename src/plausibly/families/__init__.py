@@ -16,6 +16,6 @@ from plausibly.families.settled import Family as Family
 from plausibly.families.settled import Settled as Settled
 from plausibly.families.settled import SharedDraws as SharedDraws
 from plausibly.families.settled import are_shares as are_shares
-from plausibly.families.settled import has_shape as has_shape
 from plausibly.families.settled import declared as declared
+from plausibly.families.settled import has_shape as has_shape
 from plausibly.families.settled import learns as learns

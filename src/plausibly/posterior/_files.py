@@ -56,9 +56,8 @@ def save(posterior: Posterior, path: str | Path) -> None:
     part = Path(path).with_name(f"{Path(path).name}.part")
     try:
         with logged(f"Writing {path}"), reading(posterior), h5netcdf.File(whole, "w", libver="latest") as file:
-            store = H5NetCDFStore(file, mode="w")
             for name, data in to_groups(posterior).items():
-                data.dump_to_store(store.get_child_store(name), encoding=_encodings(data))
+                data.dump_to_store(H5NetCDFStore(file, group=name, mode="w"), encoding=_encodings(data))
             file.attrs.update(sorted(posterior.attrs.items()))
             hdf5: Any = file._h5file
             hdf5.visititems(_fix_texts)

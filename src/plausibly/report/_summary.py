@@ -55,10 +55,10 @@ def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[
     for label, attrs in {run.label: run.attrs for run in swept.runs if "assumes" in run.attrs}.items():
         hard = ""
         if attrs.get("difficulty") == "same":
-            hard = " All cases count as equally hard: if some are unclear, probabilities are too near 0 and 1."
+            hard = "; all count as equally hard: if some are unclear, probabilities are too near 0 and 1"
         yield (
             f"{label} assumes {attrs['assumes']} in every case: where annotators disagree, some of them are wrong. Its "
-            f"plausibilities are the probabilities that each class is the true one, so no case counts as ambiguous.{hard}"
+            f"plausibilities are the probabilities that each class is the true one, so no case is ambiguous{hard}."
         )
 
 

@@ -234,7 +234,7 @@ class _State:
         self.typical = float(centre + self.random.standard_normal() / np.sqrt(precision))
 
     def _draw_effects(self) -> None:
-        """Draw location, severities, effects of groups and coefficients together, with the means of cases integrated out."""
+        """Draw location, severities, effects and coefficients together, with the means of cases integrated out."""
         rated, variance = self.rated, self.case_spread**2
         weight = np.exp(-2 * self.log_spread)[rated.rater]
         total = self._by_case(weight)

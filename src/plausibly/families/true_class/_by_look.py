@@ -98,9 +98,9 @@ def _shifted(
     given_class: Float[np.ndarray, "group look class"],
     random: np.random.Generator,
 ) -> tuple[dict[str, Any], list[np.ndarray], Float[np.ndarray, "class case"]]:
-    """Move the log odds of all annotators in ``classes`` together, by a ``shift``, with true classes and looks summed out.
+    """Move the log odds of all annotators in ``classes`` together, by a ``shift``, if there is one.
 
-    Returns the values, the log probabilities of labels by look, and the joint ones with true classes.
+    True classes and looks are summed out. Returns the values, the log probabilities of labels by look, and the joint ones with true classes.
     """
     found: dict[float, tuple[dict[str, Any], list[np.ndarray], np.ndarray]] = {}
 
