@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from typer.testing import CliRunner
 
 import plausibly as pb
-from plausibly.cli import _demo, app
+from plausibly.cli import _demo
 from plausibly.cli import _evaluate as evaluating
 from tests.test_cli.run import plausibly, refuse, succeed
 
