@@ -100,7 +100,8 @@ def _shifted(
 ) -> tuple[dict[str, Any], list[np.ndarray], Float[np.ndarray, "class case"]]:
     """Move the log odds of all annotators in ``classes`` together, by a ``shift``, if there is one.
 
-    True classes and looks are summed out. Returns the values, the log probabilities of labels by look, and the joint ones with true classes.
+    True classes and looks are summed out. Returns the values, the log probabilities of labels by look, and the joint
+    ones with true classes.
     """
     found: dict[float, tuple[dict[str, Any], list[np.ndarray], np.ndarray]] = {}
 
