@@ -71,6 +71,22 @@ def test_evaluate_writes_and_prints_the_tables_of_the_library(evaluated, data):
     lines = result.stdout.splitlines()
     assert lines[-1] == "No convergence check is needed: the draws are exact or the models are point estimates."
     assert "[1 of 3] prirn@10" in result.stderr
+    assert result.output.index("certainty: largest share") < result.output.index("Writing the report")
+
+
+def test_quick_stops_at_the_numbers(evaluated, given, data, tmp_path):
+    _, full, _ = evaluated
+    words = ["--model", "irn", "--seed", 4, "--quick", "--out", tmp_path / "quick"]
+    result = succeed("evaluate", data / "annotations.json", *given, *words)
+    assert {path.name for path in (tmp_path / "quick").iterdir()} == {
+        "metrics.csv",
+        "certainty.csv",
+        "posterior-irn.nc",
+    }
+    assert f"Wrote metrics.csv, certainty.csv, 1 posterior to {tmp_path / 'quick'}" in " ".join(result.stdout.split())
+    metrics = pd.read_csv(full / "metrics.csv")
+    expected = metrics[metrics["model"] == "irn"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "quick" / "metrics.csv"), expected, check_exact=True)
 
 
 def test_a_second_run_reuses_posteriors_and_spares_what_is_not_ours(evaluated, tmp_path):

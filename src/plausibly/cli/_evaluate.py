@@ -142,18 +142,25 @@ def evaluate(
     store: options.StoreOptions,
     dask: options.Dask = None,
     out: options.ResultsFolder = Path("results"),
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick",
+            help="Stop at the numbers: no report and, where no model is named, no other one for comparison.",
+        ),
+    ] = False,
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Evaluate classifiers against the annotations under one or more aggregation models.
 
-    Writes report.html, metrics.csv (one row per classifier, model, reliability and metric), certainty.csv (one row per
-    case, model and reliability), and posterior-….nc for each model and reliability. Models that assume one true class
-    add annotators.csv and confusions.csv, ratings by raters who differ severities.csv and mean_ratings.csv; population
-    priors add shifts.csv; --by adds groups.csv (every metric by group
-    of cases), and metrics that are curves or confusion matrices add curves.csv and confusion.csv. A metric that has a
-    value for every class has a row for each. With --format parquet, tables are .parquet files. Other files in FOLDER
-    are left alone.
+    Prints the answers as soon as the first model has them, then computes what they are compared with and draws the
+    report. Writes report.html, metrics.csv (one row per classifier, model, reliability and metric), certainty.csv (one
+    row per case, model and reliability), and posterior-….nc for each model and reliability. Models that assume one true
+    class add annotators.csv and confusions.csv, ratings by raters who differ severities.csv and mean_ratings.csv;
+    population priors add shifts.csv; --by adds groups.csv (every metric by group of cases), and metrics that are curves
+    or confusion matrices add curves.csv and confusion.csv. A metric that has a value for every class has a row for
+    each. With --format parquet, tables are .parquet files. Other files in FOLDER are left alone.
 
     Ratings without a threshold that are not of few values by named raters are described, not modelled: ratings.csv
     (means by case), raters.csv (by rater) and, on the screen, how well raters agree.
@@ -188,8 +195,10 @@ def evaluate(
         describe_ratings(read, out, suffix=suffix, quiet=quiet)
         return
     folder = Folder(out, **vars(store))
-    swept = run(data, models, settings, asked, read=read, folder=folder, dask=dask, suffix=suffix, quiet=quiet)
-    finish(swept, out, quiet=quiet, strict=strict, suffix=suffix, required=parse_requirements(asked.require))
+    given: dict[str, Any] = {"read": read, "folder": folder, "dask": dask, "suffix": suffix}
+    swept = run(data, models, settings, asked, **given, quick=quick, quiet=quiet)
+    required = parse_requirements(asked.require)
+    finish(swept, out, quiet=quiet, strict=strict, suffix=suffix, required=required, reported=not quick)
 
 
 def run(
@@ -203,15 +212,16 @@ def run(
     quiet: bool,
     suffix: str = ".csv",
     dask: str | None = None,
+    quick: bool = False,
 ) -> Sweep:
-    """Run a sweep from files to files, and write each file as soon as its contents are known."""
+    """Run a sweep from files to files; write each file, and print each answer, as soon as its contents are known."""
     if read is None:
         read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
     arguments = settings.arguments()
     observed, variants = _observed_and_models(read, bool(data.files), models, settings, quiet=quiet)
     if observed is not read:
         arguments["threshold"] = None
-    if settings.extra == "include" and not (models.model or models.one_truth):
+    if (quick or settings.extra == "include") and not (models.model or models.one_truth):
         variants = variants[:1]  # of cases without annotations, nothing is known but by evidence
     if asked.threshold_from is not None:
         if arguments["threshold"] is not None:
@@ -250,6 +260,7 @@ def run(
     if not quiet and (grave := serious(audited)):
         complain(f"the data have {', '.join(grave)}: see the report, or run plausibly audit.", "Note")
     runs, files, curves, chosen = [], TablesInParts(out, suffix), {}, how_chosen(asked)
+    first: Sweep | None = None
     for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
         if not runs:
             with writing(out / REPORT):
@@ -264,20 +275,23 @@ def run(
         for name, table in done.shared.items():
             files.write(name, table.assign(model=done.label))
         runs.append(done)
-    swept = plan.sweep(runs, fresh)
+        if len(runs) == 1 and plan.leading == 0 and not quiet:
+            first = plan.sweep(runs, fresh)
+            tell_answers(first, chosen)
+    swept = plan.sweep(runs, fresh, like=first)
+    if first is None and not quiet:
+        tell_answers(swept, chosen)
+    elif len(runs) > 1 and not quiet:
+        print_main_table(swept, swept.runs[1:])
     judged = requirement_table(swept, required)
     if required:
         files.write(REQUIREMENTS, judged)
     for results in truths(swept) if chosen else ():
         results.attrs["threshold_from"] = chosen
-    if not quiet and plan.predictions:
-        shown = truths(swept)[0] if "withheld" in lead(swept).results.attrs else lead(swept).results
-        seen = checks_failed(swept, "ceiling")  # whose numbers say nothing
-        shown = shown.sel(classifier=[name for name in swept.classifiers if name not in seen])
-        for print_numbers in (show, show_groups) if shown.sizes["classifier"] else ():
-            print_numbers(shown)
-        if curves:
-            say(f"Curves and confusion matrices are in {' and '.join(curves)}")
+    if curves:
+        speaker(quiet)(f"Curves and confusion matrices are in {' and '.join(curves)}")
+    if quick:
+        return swept
     speaker(quiet)("Writing the report")
     sources = data.sources({"fresh labels": models.fresh_labels})
     if asked.threshold_from is not None:
@@ -290,6 +304,34 @@ def run(
         )
         report(swept, out / REPORT, sources, **linked, conformal=sets.result, plan=further.result, progress=not quiet)
     return swept
+
+
+def tell_answers(swept: Sweep, chosen: str | None) -> None:
+    """Print the table, metrics and groups of the run that stands for all, what they rest on, and what limits them."""
+    run = lead(swept)
+    print_main_table(swept)
+    if swept.classifiers:
+        shown = truths(swept)[0] if "withheld" in run.results.attrs else run.results
+        shown.attrs |= {"threshold_from": chosen} if chosen else {}
+        seen = checks_failed(swept, "ceiling")  # whose numbers say nothing
+        shown = shown.sel(classifier=[name for name in swept.classifiers if name not in seen])
+        for print_numbers in (show, show_groups) if shown.sizes["classifier"] else ():
+            print_numbers(shown)
+    for each in swept.runs:
+        if "assumes" in each.attrs:
+            say(f"{each.label} assumes {each.attrs['assumes']} in every case")
+        for told in severity_sentences(each.shared["severities"]) if "severities" in each.shared else ():
+            say(told)
+    for told in agreement(swept, swept.classifiers):
+        say(told)
+    freed = freed_shape(swept, run)
+    for told in [row["meaning"] for row in freed.values()] or accuracies(swept):
+        say(told)
+    if swept.classifiers and (told := rests_on(run)):
+        say(told)
+    limiting = cautions(swept.annotations, run.results, swept.checks) if swept.classifiers else ()
+    for note in (*limiting, *choice_of_cases(swept), *prior_notes(alike(swept.runs, run))):
+        complain(note, "Note")
 
 
 def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> Coverage | None:
@@ -380,32 +422,17 @@ def finish(
     strict: bool,
     suffix: str = ".csv",
     required: Sequence[Requirement] = (),
+    reported: bool = True,
 ) -> None:
-    """Print the table, the verdict and whether requirements are met, and exit with the matching status."""
+    """Print what was written, the verdict and whether requirements are met, and exit with the matching status."""
     if not quiet:
-        print_main_table(swept)
         shared = dict.fromkeys(name for run in swept.runs for name in run.shared)
         groups = [GROUPS] if "group" in swept.runs[0].results.coords else []
         names = (METRICS, CERTAINTY, *groups, *shared, *([REQUIREMENTS] if required else ()))
         tables = [str(Path(name).with_suffix(suffix)) for name in names]
         n = len(swept.runs)
-        written = ", ".join((*tables, f"{n} posterior{'s' if n > 1 else ''}", REPORT))
+        written = ", ".join((*tables, f"{n} posterior{'s' if n > 1 else ''}", *([REPORT] * reported)))
         say(f"Wrote {written} to {out}")
-        for run in swept.runs:
-            if "assumes" in run.attrs:
-                say(f"{run.label} assumes {run.attrs['assumes']} in every case")
-            for told in severity_sentences(run.shared["severities"]) if "severities" in run.shared else ():
-                say(told)
-        for told in agreement(swept, swept.classifiers):
-            say(told)
-        freed = freed_shape(swept, lead(swept))
-        for told in [row["meaning"] for row in freed.values()] or accuracies(swept):
-            say(told)
-        if swept.classifiers and (told := rests_on(lead(swept))):
-            say(told)
-        limiting = cautions(swept.annotations, lead(swept).results, swept.checks) if swept.classifiers else ()
-        for note in (*limiting, *choice_of_cases(swept), *prior_notes(alike(swept.runs, lead(swept)))):
-            complain(note, "Note")
     where = "" if swept.converged else f" {(out / CERTAINTY).with_suffix(suffix)} lists all of them."
     say(swept.verdict() + where)
     judged = requirement_table(swept, required)

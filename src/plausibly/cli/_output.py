@@ -10,7 +10,7 @@ import math
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from plausibly.errors import ArgumentError, FileError, PlausiblyWarning
 if TYPE_CHECKING:
     import pandas as pd
 
-    from plausibly.sweeps import Sweep
+    from plausibly.sweeps import Run, Sweep
 
 NOT_CONVERGED = 1  #: exit status under --strict
 TABLES = ".csv", ".parquet"  #: suffixes of tables that we write
@@ -251,8 +251,8 @@ def check_converged(converged: bool, *, strict: bool) -> None:
         raise typer.Exit(NOT_CONVERGED)
 
 
-def print_main_table(swept: Sweep) -> None:
-    """Print the main result, as wide as the terminal."""
+def print_main_table(swept: Sweep, runs: Sequence[Run] | None = None) -> None:
+    """Print the main result of runs for comparison, or of all, as wide as the terminal."""
     from plausibly.evaluation.verdicts import short_shares
     from plausibly.plots.words import metric_name
     from plausibly.report import headline
@@ -262,8 +262,8 @@ def print_main_table(swept: Sweep) -> None:
     metrics = headline_metrics(swept) if swept.classifiers else []
     # In a narrow terminal lines break before an interval, which holds no blank.
     wide = len("0.123 (0.123–0.456)" if terminal.width >= _WIDTH else "(0.123–0.456)")
-    title = None
-    if metrics:
+    title = None if runs is None else "For comparison"
+    if metrics and runs is None:
         title = (
             "Mean (94 % total interval, for new cases like these)\n"
             "annot., sampling: standard deviations due to the annotations and to the sampling of cases\n"
@@ -282,7 +282,7 @@ def print_main_table(swept: Sweep) -> None:
                 table.add_column("annot. sampling", justify="right", width=len("0.012 0.034"))
             table.add_column("point", justify="right", no_wrap=True)
         table.add_column(">/=/< next", justify="right", width=len(">/=/< next"))
-    for _, group in headline(swept).groupby("run", sort=False):
+    for _, group in headline(swept, runs).groupby("run", sort=False):
         certainty = f"certainty {group['certainty'].iloc[0]:.3f}"
         lines = [*group["run"].iloc[0].replace(":", "\n:").splitlines(), certainty]
         first = max(1, len(lines) - len(group) + 1)

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -202,13 +202,18 @@ class Plan:
             say(f"{other} was removed: {path.name} takes its place")
         return posterior
 
-    def sweep(self, runs: Sequence[Run], fresh: Annotations | None = None) -> Sweep:
-        """Join runs into a sweep; check what its accuracies rest on if a prior was learned, or by fresh annotations."""
+    def sweep(self, runs: Sequence[Run], fresh: Annotations | None = None, *, like: Sweep | None = None) -> Sweep:
+        """Join runs into a sweep; check what its accuracies rest on if a prior was learned, or by fresh annotations.
+
+        ``like`` is a sweep of the first runs, whose checks hold if the others say nothing of evidence.
+        """
         if not self.predictions:
             return Sweep(self.annotations, tuple(runs))
+        if like is not None and not any(_judges_evidence(run) for run in runs[len(like.runs) :]):
+            return replace(like, runs=tuple(runs))
         options = {name: self.options[name] for name in ("clusters", "replicates", "break_ties")}
         found = panels(self.annotations, self.predictions, **options, seed=self.seed)
-        learned = next((run for run in runs if "evidence" in run.attrs or "learned_prior" in run.attrs), None)
+        learned = next(filter(_judges_evidence, runs), None)
         checks = None
         if learned is not None or fresh is not None:
             attrs = (learned or runs[0]).attrs
@@ -262,6 +267,11 @@ class Plan:
             options |= {"metrics": {}, "risks": None, "sizes": 1, "replicates": 0}
         found, _ = evaluate_by_level(posterior, predictions, **options, by_level=fits)
         return found.isel(draw=[0])
+
+
+def _judges_evidence(run: Run) -> bool:
+    """Whether the prior of a run was learned, from labels or from predictions, too."""
+    return "evidence" in run.attrs or "learned_prior" in run.attrs
 
 
 def _telling(say: Callable[[str], None]) -> Callable[[str], None]:
