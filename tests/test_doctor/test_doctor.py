@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,20 @@ def test_the_files_that_the_guide_shows(tmp_path, monkeypatch):
         "B=predictions-B.csv --out results"
     )
     run(of(found, "audit"))
+
+
+def test_unknown_columns_are_told_what_they_look_like(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [("1", "ann", "benign"), ("1", "bob", "malignant"), ("2", "ann", "benign"), ("2", "bob", "benign")]
+    pd.DataFrame(rows, columns=["image_id", "reader", "diagnosis"]).to_csv("labels.csv", index=False)
+    pd.DataFrame({"image_id": [1, 2], "benign": [0.6, 0.9], "malignant": [0.4, 0.1]}).to_csv("A.csv", index=False)
+    (of_labels, of_scores) = pb.doctor(["labels.csv", "A.csv"]).files
+    assert "'reader' looks like annotator, 'diagnosis' looks like label, 'image_id' looks like case" in of_labels.words
+    assert "sed -i 1s/.*/case,benign,malignant/ A.csv" in of_scores.words.replace("'", "")
+    for one in (of_labels, of_scores):
+        subprocess.run(re.search(r"sed -i .*csv", one.words)[0], shell=True, check=True)
+    (evaluated,) = (one for one in pb.doctor(["labels.csv", "A.csv"]).commands if "evaluate" in one)
+    assert evaluated.startswith("plausibly evaluate labels.csv --predictions A=A.csv")
 
 
 def test_labels_predictions_and_gold_labels(labels, tmp_path):

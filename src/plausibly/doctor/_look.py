@@ -1,5 +1,7 @@
 """One file: what it is, what it holds, and what its columns are taken for."""
 
+import re
+import shlex
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,6 +44,13 @@ _PEOPLE = {*LABEL_COLUMNS["annotator"], "annotation"}
 _CLUSTERS = ("patient", "subject", "cluster")  # how columns of clusters of cases begin
 _GOLD = ("gold", "truth", "true", "reference", "biopsy", "outcome", "expected")  # parts of names of files
 _MOST_GROUPS = 20
+#: Words of names of columns that hint at what they are; in the order in which columns are looked for.
+_HINTS = {
+    "annotator": "annotator reader rater coder expert judge reviewer grader labeler labeller evaluator user worker doctor",
+    "label": "label class diagnosis answer response verdict category decision finding choice",
+    "score": "score rating grade",
+    "case": "case id image item task study question prompt document sample example text scan slide",
+}
 
 
 @dataclass(frozen=True)
@@ -154,6 +163,8 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
     if case is not None and len(labels) == 1 and not scored and {*rest} == {*labels, *numbers}:
         cells = list_of(columns[labels[0]])
         return _of_one(path, list_of(columns[case]), cells, {case: "case", labels[0]: "label"})
+    if case is None and (said := _hint(names, path)):
+        raise FileError(said)
     if len(numbers) == len(rest):
         table = [list_of(columns[name]) for name in rest]
         whole = all(float(cell).is_integer() for column in table for cell in column)
@@ -168,6 +179,22 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
     cases = np.array(list_of(columns[case]), str)
     words = f"groups of {len(cases):,} cases"
     return Looked(path, "groups", words, {case: "case", **groups}, cases=cases, by=rest, clusters=_cluster(rest))
+
+
+def _hint(names: Sequence[str], path: Path) -> str:
+    """Say what unknown columns look like, and how to rename them; nothing if they look like nothing."""
+    called: dict[str, str] = {}
+    for role, hints in _HINTS.items():
+        words = {name: set(re.split(r"[^a-z]+", name.lower())) for name in names if name not in called}
+        name = next((name for name, own in words.items() if own & set(hints.split())), None)
+        if name is not None and not (role == "score" and "label" in called.values()):
+            called[name] = role
+    if "case" not in called.values():
+        return ""
+    looks = ", ".join(f"{name!r} looks like {role}" for name, role in called.items())
+    header = ",".join(called.get(name, name) for name in names)
+    how = f" ({shlex.join(['sed', '-i', f'1s/.*/{header}/', str(path)])})" if path.suffix.lower() == ".csv" else ""
+    return f"no column has a name that is known, but {looks}: rename {'them' if len(called) > 1 else 'it'}{how}"
 
 
 def _matrix(path: Path, classes: np.ndarray | None) -> Looked:
