@@ -46,7 +46,7 @@ _GOLD = ("gold", "truth", "true", "reference", "biopsy", "outcome", "expected") 
 _MOST_GROUPS = 20
 #: Words of names of columns that hint at what they are; in the order in which columns are looked for.
 _HINTS = {
-    "annotator": "annotator reader rater coder expert judge reviewer grader labeler labeller evaluator user worker doctor",
+    "annotator": "annotator reader rater coder expert judge reviewer grader labeler labeller evaluator user worker",
     "label": "label class diagnosis answer response verdict category decision finding choice",
     "score": "score rating grade",
     "case": "case id image item task study question prompt document sample example text scan slide",
