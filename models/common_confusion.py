@@ -52,6 +52,9 @@ def common_confusion(labels: LabelledCases) -> None:
     matrices; but a label then counts the same whoever gave it. The prior of a row is that of the common confusion in
     :func:`plausibly.models.dawid_skene`.
 
+    The above is ``difficulty="same"``. By default, cases have looks as in :func:`plausibly.models.dawid_skene`, and one
+    accuracy, that of naming what is seen, takes the place of :math:`m`.
+
     References
     ----------
     Dawid & Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied

@@ -54,6 +54,9 @@ def one_coin(labels: LabelledCases) -> None:
     In simulated crowds with 30 % spammers, 90 % intervals contained 83 % of the accuracies, and 72 % with two classes
     (92 % without spammers); use :mod:`plausibly.models.dawid_skene` for such crowds.
 
+    The above is ``difficulty="same"``. By default, cases have looks as in :func:`plausibly.models.dawid_skene`, and
+    :math:`a_r` is the attention of an annotator: how often she names the class that she sees.
+
     References
     ----------
     Dawid & Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied
