@@ -175,6 +175,13 @@ JOBS: dict[str, Job] = {
         WORKING,
         {"warm": 2},
     ),
+    "first-answer": Job(
+        "plausibly evaluate --quick, 1,000 cases of 5 labels, against its imports",
+        _work("first_answer"),
+        _python("import jax, numpyro, arviz"),
+        WORKING,
+        {"cold": 1 / 3, "warm": 1},
+    ),
     "help": Job(
         "plausibly --help, against import jax",
         _plausibly("--help"),
