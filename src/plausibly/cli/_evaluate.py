@@ -242,6 +242,7 @@ def run(
         intersections=data.intersections,
         **arguments,
     )
+    plan = replace(plan, brief=quick)
     required = parse_requirements(asked.require)
     check_requirements(required, list(plan.predictions), plan.metrics, settings.replicates)
     fresh = None
@@ -276,10 +277,12 @@ def run(
             files.write(name, table.assign(model=done.label))
         runs.append(done)
         if len(runs) == 1 and plan.leading == 0 and not quiet:
+            print_main_table(Sweep(plan.annotations, (done,)))
             first = plan.sweep(runs, fresh)
             tell_answers(first, chosen)
     swept = plan.sweep(runs, fresh, like=first)
     if first is None and not quiet:
+        print_main_table(swept)
         tell_answers(swept, chosen)
     elif len(runs) > 1 and not quiet:
         print_main_table(swept, swept.runs[1:])
@@ -307,11 +310,11 @@ def run(
 
 
 def tell_answers(swept: Sweep, chosen: str | None) -> None:
-    """Print the table, metrics and groups of the run that stands for all, what they rest on, and what limits them."""
+    """Print metrics and groups of the run that stands for all, what they rest on, and what limits them."""
     run = lead(swept)
-    print_main_table(swept)
     if swept.classifiers:
-        shown = truths(swept)[0] if "withheld" in run.results.attrs else run.results
+        known = truths(swept) if "withheld" in run.results.attrs else []
+        shown = known[0] if known else run.results
         shown.attrs |= {"threshold_from": chosen} if chosen else {}
         seen = checks_failed(swept, "ceiling")  # whose numbers say nothing
         shown = shown.sel(classifier=[name for name in swept.classifiers if name not in seen])

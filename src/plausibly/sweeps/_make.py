@@ -30,7 +30,7 @@ DEPTH = 3  #: of the lists of the least certain cases
 
 def make_run(plan: "Plan", number: int, posterior: Posterior, progress: bool, scheduler: Any) -> Run:
     """Evaluate and diagnose the posterior of a run."""
-    step = plan.steps[number]
+    step, reported = plan.steps[number], number == plan.leading and not plan.brief
     options = {**plan.options, "seed": plan.seed, "progress": progress, "scheduler": scheduler}
     results, levels = evaluate_by_level(posterior, plan.predictions, **options, by_level=bool(plan.predictions))
     certainty = next(name for name in results.data_vars if str(name).startswith("annotation_certainty_"))
@@ -51,7 +51,7 @@ def make_run(plan: "Plan", number: int, posterior: Posterior, progress: bool, sc
         subgroups=_subgroups(levels) if levels else None,
         shared=_shared(posterior),
         shared_convergence=shared_convergence(posterior),
-        of_labels=against_most_plausible(plan, posterior, scheduler) if number == plan.leading else None,
+        of_labels=against_most_plausible(plan, posterior, scheduler) if reported else None,
     )
 
 

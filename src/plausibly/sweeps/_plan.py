@@ -59,6 +59,7 @@ class Plan:
     options: Mapping[str, Any]  #: of evaluate
     seed: int
     metrics: Sequence[str]  #: names of those with one value for a classifier
+    brief: bool = False  #: whether only what the screen says is computed, and nothing for a report
 
     @classmethod
     def of(
@@ -219,6 +220,8 @@ class Plan:
             attrs = (learned or runs[0]).attrs
             options = {name: self.options[name] for name in ("clusters", "break_ties")} | {"fresh": fresh}
             checks = label_checks(self.annotations, self.predictions, attrs, **options, seed=self.seed)
+        if self.brief:
+            return Sweep(self.annotations, tuple(runs), panels=found, checks=checks)
         withheld = any("withheld" in run.results.attrs for run in runs)
         of_labels = against_an_expert(self, by_group=withheld), named_classes(self)
         return Sweep(self.annotations, tuple(runs), self._voted, found, checks, self._freed(runs), *of_labels)
