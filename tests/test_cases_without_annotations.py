@@ -79,6 +79,7 @@ OTHERS |= {
     "severities",
     "pathologies",
     "read_annotations",
+    "read_gold",
     "read_labels",
     "read_metadata",
     "read_risks",

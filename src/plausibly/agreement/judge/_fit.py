@@ -179,7 +179,7 @@ def _sampled(
     assert sampler is not None
     for sweeps in _SWEEPS:
         model_of = replace(declared, family=replace(sampler, thinning=sweeps))
-        found = unjudged(aggregate)(annotations, model_of, **sampling)
+        found = unjudged(aggregate)(annotations, model_of, difficulty="same", **sampling)  # a fit for each model
         if sampling["draws"] < ESS_PER_CHAIN or _converged(sampling["chains"], *compared(_abilities(found))):
             break
     return found
