@@ -21,7 +21,6 @@ are estimated from the same cases, their differences are paired. ``outcomes.py``
 estimators of arrays, ``_systems.py`` makes tables of them, ``_findings.py`` looks at judges of pairs.
 """
 
-from plausibly.systems._result import Systems as Systems
-from plausibly.systems._systems import systems as systems
-from plausibly.systems.outcomes import Outcomes as Outcomes
-from plausibly.systems.outcomes import read_outcomes as read_outcomes
+from lazy_loader import attach_stub as _attach_stub
+
+__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)

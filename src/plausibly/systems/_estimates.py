@@ -30,8 +30,8 @@ class Estimate:
         Number of clusters with outcomes by people (of a judge alone: by the judge).
     df
         Degrees of freedom of its standard error.
-    fitted
-        Number of quantities estimated from the people's outcomes: the mean and, if it is tuned, the judge's weight.
+    inflation
+        Factor of the variance for a weight that was estimated, too; 1 if none was.
     weight
         Weight of the judge, λ; None if there is none.
     """
@@ -40,12 +40,12 @@ class Estimate:
     influence: Float[np.ndarray, "cluster system"]
     n_clusters: Int[np.ndarray, " system"]
     df: Float[np.ndarray, " system"]
-    fitted: Int[np.ndarray, " system"]
+    inflation: Float[np.ndarray, " system"]
     weight: Float[np.ndarray, " system"] | None = None
 
     @property
     def covariance(self) -> Float[np.ndarray, "system system"]:
-        """Covariance of the estimates; variances are times G/(G − `fitted`) for G clusters, NaN if they are too few."""
+        """Covariance of the estimates; variances are times G/(G − 1) for G clusters, NaN for a single one."""
         return self._scaled.T @ self._scaled
 
     @property
@@ -55,8 +55,9 @@ class Estimate:
 
     @cached_property
     def _scaled(self) -> Float[np.ndarray, "cluster system"]:
-        free = self.n_clusters - self.fitted
-        return self.influence * np.sqrt(np.where(free > 0, self.n_clusters / np.maximum(free, 1), np.nan))
+        free = self.n_clusters - 1
+        scale = np.where(free > 0, self.n_clusters / np.maximum(free, 1), np.nan)
+        return self.influence * np.sqrt(scale * self.inflation)
 
     def interval(self, ci_prob: float) -> tuple[Float[np.ndarray, " system"], Float[np.ndarray, " system"]]:
         """Ends of the intervals, by quantiles of Student's t."""
@@ -77,7 +78,7 @@ def mean(cells: Cells, values: Float[np.ndarray, " cell"], n_systems: int, n_clu
     """Mean over the cells of each system whose value is not NaN."""
     known = ~np.isnan(values)
     at, influence, used = _centred(cells, np.where(known, values, 0), known, n_systems, n_clusters)
-    return Estimate(at, influence, used, used - 1.0, np.ones(n_systems, int))
+    return Estimate(at, influence, used, used - 1.0, np.ones(n_systems))
 
 
 def prediction_powered(
@@ -109,11 +110,12 @@ def prediction_powered(
     if not tuned:  # whose rest must show its spread
         value = np.where(others > 1, value, np.nan)
     a, b = (of_seen**2).sum(axis=0), (of_unseen**2).sum(axis=0)
-    fitted = np.where(tuned & (m > 0), 2, 1)
-    free = np.maximum(used - fitted, 0).astype(float)
+    free = np.maximum(used - 1.0, 0)
     with np.errstate(divide="ignore", invalid="ignore"):  # Satterthwaite's degrees of freedom
         df = (a + b) ** 2 / (a**2 / free + b**2 / np.maximum(others - 1, 1))
-    return Estimate(value, of_seen + of_unseen, used, np.where((a + b > 0) & (free > 0), df, free), fitted, weight)
+    df = np.where((a + b > 0) & (free > 0), df, free)
+    inflation = np.where(n > 2, (n - 1) / np.maximum(n - 2, 1), np.nan) if tuned else np.ones(n_systems)
+    return Estimate(value, of_seen + of_unseen, used, df, np.where(m > 0, inflation, 1), weight)
 
 
 def rogan_gladen(p, n, sensitivity, n_positive, specificity, n_negative, ci_prob: float) -> Proportions:

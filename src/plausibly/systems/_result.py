@@ -10,6 +10,7 @@ from plausibly.systems.outcomes import Outcomes
 
 FEW, FEW_CLUSTERS, FEW_OF_A_KIND = 30, 20, 10  #: cases rated by people, below which intervals cover too rarely
 SURE = 0.01  #: p-value below which systems are said to differ in a judge's bias
+#: Estimators in words.
 NAMES = {
     "people": "people alone",
     "judge": "judge alone",

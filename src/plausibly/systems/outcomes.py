@@ -152,10 +152,8 @@ def _means(value: np.ndarray, cell: np.ndarray, n: int) -> Float[np.ndarray, " c
 
 def is_of_outcomes(names: Iterable[str]) -> bool:
     """Whether these are the columns of a table of outcomes of systems."""
-    known = {*names}
-    pairs = all(known & {*OUTCOMES[name]} for name in PAIR)
-    alone = "system" in known or ("model" in known and known & {*OUTCOMES["case"]})
-    return bool((pairs or alone) and known & {*OUTCOMES["rater"]} and known & {*OUTCOMES["outcome"]})
+    found = {role for role, spellings in OUTCOMES.items() if {*names} & {*spellings}}
+    return {"rater", "outcome"} <= found and ({*PAIR} <= found or {"system", "case"} <= found)
 
 
 def read_outcomes(
@@ -231,7 +229,7 @@ def _outcomes(columns: Columns, people: Any, clusters: Any, positive: str | None
         names, code = _in_common(codes[PAIR[0]], codes[PAIR[1]])
         system, opponent = code.reshape(2, -1)
         for row in np.flatnonzero(system == opponent)[:1].tolist():
-            raise AnnotationError(f"row {row + 1} compares {names[system[row]]!r} with itself; name two systems")
+            raise AnnotationError(f"row {row + 1} compares {str(names[system[row]])!r} with itself; name two systems")
         both = np.stack([np.minimum(system, opponent), np.maximum(system, opponent)])
         cases, case = codes.get("case", (None, None))
         if cases is None:
@@ -327,8 +325,8 @@ def _of_pairs(
     value = np.select([named == -1, named == system, named == opponent], [np.array(said)[code], 1.0, 0.0], np.nan)
     for row in np.flatnonzero(np.isnan(value))[:1].tolist():
         raise AnnotationError(
-            f"row {row + 1}: the outcome {texts[code[row]]!r} says nothing about {names[system[row]]!r} and "
-            f"{names[opponent[row]]!r}; write a, b or tie, or the name of the one that won"
+            f"row {row + 1}: the outcome {texts[code[row]]!r} says nothing about {str(names[system[row]])!r} and "
+            f"{str(names[opponent[row]])!r}; write a, b or tie, or the name of the one that won"
         )
     return value
 
@@ -338,11 +336,11 @@ def _refuse_repeats(names, cases, raters, case, system, opponent, rater, without
     keys = {"case": case, "system": system, "rater": rater} | ({} if opponent is None else {"opponent": opponent})
     again = np.flatnonzero(pd.DataFrame(keys).duplicated())
     for row in again[:1].tolist():
-        two = "" if opponent is None else f" and {names[opponent[row]]!r}"
-        about = f"{names[system[row]]!r}{two}" + ("" if without else f", case {cases[case[row]]!r}")
+        two = "" if opponent is None else f" and {str(names[opponent[row]])!r}"
+        about = f"{str(names[system[row]])!r}{two}" + ("" if without else f", case {str(cases[case[row]])!r}")
         fix = ", or add a column case that tells them apart" if without else ""
         raise AnnotationError(
-            f"row {row + 1}: {raters[rater[row]]!r} rates {about} a second time; keep one of the rows{fix}"
+            f"row {row + 1}: {str(raters[rater[row]])!r} rates {about} a second time; keep one of the rows{fix}"
         )
 
 
@@ -359,7 +357,7 @@ def _is_person(people: Any, columns: Columns, raters: np.ndarray, rater: np.ndar
     if KIND not in columns:
         raise AnnotationError(
             f"nothing says which raters are people; name them with people= (--people), for example "
-            f"{raters[0]!r}, or add a column {KIND} with person or judge"
+            f"{str(raters[0])!r}, or add a column {KIND} with person or judge"
         )
     for row in missing(columns[KIND])[:1].tolist():
         raise AnnotationError(f"row {row + 1} has no {KIND}; write person or judge")
@@ -368,13 +366,13 @@ def _is_person(people: Any, columns: Columns, raters: np.ndarray, rater: np.ndar
     for at, word in enumerate(words):
         if word not in _PEOPLE | _JUDGES:
             row = int(np.argmax(code == at)) + 1
-            raise AnnotationError(f"row {row}: the {KIND} {kinds[at]!r} is not known; write person or judge")
+            raise AnnotationError(f"row {row}: the {KIND} {str(kinds[at])!r} is not known; write person or judge")
     of_row = np.array([word in _PEOPLE for word in words])[code]
     found = np.zeros(len(raters), bool)
     found[rater] = of_row
     for row in np.flatnonzero(found[rater] != of_row)[:1].tolist():
         raise AnnotationError(
-            f"row {row + 1}: the rater {raters[rater[row]]!r} is a person and a judge; choose one {KIND}"
+            f"row {row + 1}: the rater {str(raters[rater[row]])!r} is a person and a judge; choose one {KIND}"
         )
     if not found.any():
         raise AnnotationError(f"no rater is a person by the column {KIND}; write person for at least one")
@@ -391,7 +389,7 @@ def _clusters(clusters: Any, columns: Columns, cases: np.ndarray, case: np.ndarr
         of_case = np.zeros(len(cases), np.int64)
         of_case[case] = code
         for row in np.flatnonzero(of_case[case] != code)[:1].tolist():
-            raise AnnotationError(f"row {row + 1}: the case {cases[case[row]]!r} has a second {name}; give it one")
+            raise AnnotationError(f"row {row + 1}: the case {str(cases[case[row]])!r} has a second {name}; give it one")
         return np.unique(of_case, return_inverse=True)[1]
     return np.unique(check_clusters(clusters, cases), return_inverse=True)[1]
 
