@@ -157,26 +157,46 @@ def is_of_outcomes(names: Iterable[str]) -> bool:
 
 
 def read_outcomes(
-    source: Any,
+    outcomes: Any,
     people: Sequence[str] | str | PathLike | None = None,
     *,
     clusters: str | Mapping[str, Any] | Sequence[Any] | None = None,
     positive: str | None = None,
     control: str | None = None,
 ) -> Outcomes:
-    """Read outcomes from a file, a data frame, or the export of a tool; arguments as for :func:`plausibly.systems`."""
-    if isinstance(source, Outcomes):
-        return source
-    known = people if people is None or not isinstance(people, str | PathLike) else _names_in(people)
-    if not isinstance(source, str | PathLike):
-        return _outcomes(table_columns(source), known, clusters, positive)
-    with naming(source):
-        path = Path(source)
+    """Read outcomes of systems from a file, a data frame, or the export of a tool.
+
+    Parameters
+    ----------
+    outcomes, people, clusters, positive, control
+        As for :func:`plausibly.systems`.
+
+    Returns
+    -------
+    Outcomes
+        A row for each outcome, in codes.
+
+    Raises
+    ------
+    AnnotationError, ArgumentError, FileError
+        As for :func:`plausibly.systems`.
+
+    Examples
+    --------
+    >>> rows = [("A", "p", "ann", "yes"), ("A", "p", "gpt", "no"), ("A", "q", "gpt", "yes")]
+    >>> read_outcomes(pd.DataFrame(rows, columns=["system", "case", "rater", "outcome"]), people=["ann"])
+    Outcomes(pass: 3 of 1 systems, 2 cases, 1 people, 1 judges)
+    """
+    if isinstance(outcomes, Outcomes):
+        return outcomes
+    known = _names_in(people) if isinstance(people, str | PathLike) else people
+    if not isinstance(outcomes, str | PathLike):
+        return _outcomes(table_columns(outcomes), known, clusters, positive)
+    with naming(outcomes):
+        path = Path(outcomes)
         if not path.is_dir():
             suffix_of(path, (*TABLES, *JSON, ARCHIVE))
-        opened = open_source(path)
-        columns = _columns(opened, control)
-        return _outcomes(columns, known, clusters, positive)
+        return _outcomes(_columns(open_source(path), control), known, clusters, positive)
 
 
 def _names_in(path: str | PathLike) -> list[str]:
