@@ -288,6 +288,15 @@ def test_where_people_saw_all_cases_the_judge_adds_nothing():
     assert rows["rogan-gladen"].isna().all()
 
 
+def test_cases_that_were_chosen_by_the_judge_are_told(found):
+    assert not any("random sample" in note for note in found.notes)
+    given = table().pivot(index=["system", "case"], columns="rater", values="outcome").reset_index()
+    given = given[(given["system"] != "B") | given["ann"].isna() | (given["gpt-4"] == 0)]
+    rows = given.melt(["system", "case"], value_name="outcome").dropna()
+    (told,) = [note for note in pb.systems(rows, people=["ann"]).notes if "random sample" in note]
+    assert told.startswith("gpt-4 rates the cases of 'B' that people rated differently from the others")
+
+
 def test_arguments_are_checked():
     for options, sentence in (
         ({"ci_prob": 1}, "ci_prob must lie between 0 and 1"),

@@ -11,8 +11,8 @@ from plausibly.systems import Systems
 ASSUMED = (
     (
         "Cases",
-        "Those that people rated are a random sample of all, or were chosen by the judges' outcomes. If people were "
-        "asked about cases that looked hard, nothing here corrects it.",
+        "Those that people rated are a random sample of all. If people were asked about cases that looked hard, "
+        "nothing here corrects it.",
     ),
     (
         "People",

@@ -40,10 +40,10 @@ def systems(
 ) -> Systems:
     """Rank systems by the mean outcome that people would give, from few outcomes by people and many by judges.
 
-    Judges, such as language models, saw many cases (prompts); people saw some of them, which must have been chosen at
-    random or by the judges' outcomes only. All estimates are closed forms that need no model of raters. Systems are
-    strata: each has a correction of its own. Intervals allow for the choice of cases, that is for new cases like these;
-    for these cases alone they are conservative. They do not allow for people other than these.
+    Judges, such as language models, saw many cases (prompts); people saw some of them, which must be a random sample.
+    All estimates are closed forms that need no model of raters. Systems are strata: each has a correction of its own.
+    Intervals allow for the choice of cases, that is for new cases like these; for these cases alone they are
+    conservative. They do not allow for people other than these.
 
     Parameters
     ----------
@@ -147,6 +147,7 @@ def systems(
     )
 
 
+_NOT_RANDOM = 0.001  # p-value below which the cases that people saw are no random sample
 _BIAS = ("judge", "system", "n_shared", "bias", "lower", "upper", "own")
 _JUDGE = ["judge", "n_cases", "n_shared", "correlation", "bias", "p_bias_differs", "worth"]
 
@@ -162,6 +163,8 @@ class _Rated:
     proportions: Proportions | None
     #: Ratio of the variance of people alone to that with the judge
     gain: Float[np.ndarray, " system"]
+    #: P-value of the same mean of the judge in the cases that people saw and in the others
+    p_of_choice: Float[np.ndarray, " system"]
 
     @classmethod
     def of(cls, cells: Cells, values, alone: Estimate, read: Outcomes, sized, ci_prob: float) -> "_Rated":
@@ -176,7 +179,21 @@ class _Rated:
             mean(cells, values - cells.people, *sized),
             rogan_gladen_by_system(cells, cells.people, values, *sized, ci_prob) if binary else None,
             gain,
+            _p_of_choice(cells, values, sized),
         )
+
+
+def _p_of_choice(cells: Cells, values, sized) -> Float[np.ndarray, " system"]:
+    """Test that the judge has the same mean in the cases that people saw and in the others."""
+    seen, others = (
+        mean(cells, np.where(np.isnan(cells.people) == rest, values, np.nan), *sized) for rest in (False, True)
+    )
+    influence, df = seen.influence - others.influence, np.minimum(seen.df, others.df)
+    gap = Estimate(
+        seen.value - others.value, influence, np.minimum(seen.n_clusters, others.n_clusters), df, seen.inflation
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return 2 * t.sf(np.abs(gap.value / gap.se), np.where(df > 0, df, np.nan))
 
 
 def _main(rated: Mapping[str, _Rated], alone: Estimate) -> tuple[str, Estimate]:
@@ -305,8 +322,15 @@ def _notes(read: Outcomes, cells: Cells, alone: Estimate, rated: Mapping[str, _R
         yield few_in_words(read.systems[few].tolist(), binary=binary)
     if not rated:
         yield "There is no judge, so all estimates are those of people alone."
-    for name, one in rated.items():
+    for name in read.judges:
+        one = rated[name]
         without = read.systems[np.isnan(one.bias.value)]
         if len(without):
             yield f"{name} rated no case of {some(without)} that people rated, so it cannot be corrected there."
+        different = one.p_of_choice < _NOT_RANDOM / len(read.systems)
+        if different.any():
+            yield (
+                f"{name} rates the cases of {some(read.systems[different])} that people rated differently from the "
+                "others, so people did not see a random sample, and no correction holds there."
+            )
     yield from of_pairs(read)
