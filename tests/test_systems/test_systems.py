@@ -8,7 +8,14 @@ from scipy.special import expit
 
 import plausibly as pb
 from plausibly.errors import ArgumentError
-from plausibly.systems._estimates import mean, p_of_equal, prediction_powered, rogan_gladen, rogan_gladen_by_system
+from plausibly.systems._estimates import (
+    mean,
+    p_of_choice,
+    p_of_equal,
+    prediction_powered,
+    rogan_gladen,
+    rogan_gladen_by_system,
+)
 from plausibly.systems.outcomes import Cells
 
 SCENARIOS = [
@@ -119,6 +126,19 @@ def test_the_test_of_equal_values_holds_its_level():
     assert 0.02 <= (np.array(p) < 0.05).mean() <= 0.09
     few = Cells(np.tile(np.arange(4), 3), np.repeat(np.arange(3), 4), np.arange(12.0), np.empty((0, 12)))
     assert np.isnan(p_of_equal(mean(few, few.people, 4, 3)))
+
+
+def test_the_test_of_a_random_sample_holds_its_level_near_the_edge():
+    """A judge passes nine of ten; people saw 30 cases, which it often passes all."""
+    random = np.random.default_rng(4)
+    f = (random.random((2000, 530)) < 0.9).astype(float)
+    people = np.where(np.arange(530) < 30, 1.0, np.nan)
+    cells = Cells(
+        np.repeat(np.arange(2000), 530), np.tile(np.arange(530), 2000), np.tile(people, 2000), f.ravel()[None]
+    )
+    p = p_of_choice(cells, cells.people, cells.judges[0], 2000, 530)
+    assert 0.02 <= (p < 0.05).mean() <= 0.08
+    assert (p < 0.001).mean() <= 0.006
 
 
 def table(seed=0, n=400, seen=100, favoured="gpt-4-turbo"):
@@ -295,6 +315,15 @@ def test_cases_that_were_chosen_by_the_judge_are_told(found):
     rows = given.melt(["system", "case"], value_name="outcome").dropna()
     (told,) = [note for note in pb.systems(rows, people=["ann"]).notes if "random sample" in note]
     assert told.startswith("gpt-4 rates the cases of 'B' that people rated differently from the others")
+
+
+def test_systems_that_always_pass_share_the_first_rank():
+    rows = [(system, str(case), "ann", 1) for system in "AB" for case in range(30)]
+    result = pb.systems(pd.DataFrame(rows, columns=["system", "case", "rater", "outcome"]), people=["ann"])
+    assert result.ranking["p_best"].tolist() == [0.5, 0.5]
+    assert result.ranking[["rank_lower", "rank_upper"]].values.tolist() == [[1, 2], [1, 2]]
+    alone = pb.systems(pd.DataFrame(rows[::30], columns=["system", "case", "rater", "outcome"]), people=["ann"])
+    assert alone.headline == "A has the highest pass rate that people would give: 1.000."
 
 
 def test_arguments_are_checked():

@@ -193,6 +193,29 @@ def p_of_equal(estimate: Estimate) -> float:
     return float(stats.f.sf(statistic * second / (free * (n - 1)), n - 1, second))
 
 
+def p_of_choice(
+    cells: Cells,
+    people: Float[np.ndarray, " cell"],
+    judge: Float[np.ndarray, " cell"],
+    n_systems: int,
+    n_clusters: int,
+) -> Float[np.ndarray, " system"]:
+    """P-value that a judge has the same mean in the cells that people saw and in the others, by system.
+
+    The variance is that of all cells, times the design effect of the clusters. NaN where there is nothing to compare.
+    """
+    known = ~np.isnan(judge)
+    seen, f, system = known & ~np.isnan(people), np.where(known, judge, 0), cells.system
+    n, m = (np.bincount(system[one], minlength=n_systems) for one in (seen, known & ~seen))
+    error = np.where(known, f - (np.bincount(system, f, n_systems) / np.maximum(n + m, 1))[system], 0)
+    of_seen, of_all, squares = (np.bincount(system, one, n_systems) for one in (seen * error, error, error**2))
+    by_cluster = (_sums(cells, error, n_systems, n_clusters) ** 2).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gap = of_seen / n - (of_all - of_seen) / m
+        variance = squares / (n + m - 1) * np.maximum(by_cluster / squares, 1) * (1 / n + 1 / m)
+        return 2 * stats.norm.sf(np.abs(gap) / np.sqrt(variance))
+
+
 def _tuned(system, y, f, both, rest, n, m) -> Float[np.ndarray, " system"]:
     """Weight of the judge that makes the variance least."""
     size = len(n)

@@ -84,11 +84,12 @@ class Systems:
     def headline(self) -> str:
         """The best system in one sentence."""
         best = self.ranking.iloc[0]
-        ends = f"({best['lower']:.3f} to {best['upper']:.3f})"
-        words = f"{self.outcomes.quantity} that people would give: {best['mean']:.3f} {ends}"
+        words = f"{self.outcomes.quantity} that people would give: {best['mean']:.3f}"
+        words += "" if pd.isna(best["lower"]) else f" ({best['lower']:.3f} to {best['upper']:.3f})"
         if len(self.ranking) == 1:
             return f"{best['system']}, {words}."
-        return f"{best['system']} has the highest {words}; P(best) is {_probability(best['p_best'])}."
+        probability = "" if pd.isna(best["p_best"]) else f"; P(best) is {_probability(best['p_best'])}"
+        return f"{best['system']} has the highest {words}{probability}."
 
     @property
     def summary(self) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
-from scipy.stats import norm, t
+from scipy.stats import norm, rankdata, t
 
 from plausibly.annotations.names import some
 from plausibly.bootstrap import check_probability, check_replicates
@@ -18,6 +18,7 @@ from plausibly.systems._estimates import (
     Estimate,
     Proportions,
     mean,
+    p_of_choice,
     p_of_equal,
     prediction_powered,
     rogan_gladen_by_system,
@@ -179,21 +180,8 @@ class _Rated:
             mean(cells, values - cells.people, *sized),
             rogan_gladen_by_system(cells, cells.people, values, *sized, ci_prob) if binary else None,
             gain,
-            _p_of_choice(cells, values, sized),
+            p_of_choice(cells, cells.people, values, *sized),
         )
-
-
-def _p_of_choice(cells: Cells, values, sized) -> Float[np.ndarray, " system"]:
-    """Test that the judge has the same mean in the cases that people saw and in the others."""
-    seen, others = (
-        mean(cells, np.where(np.isnan(cells.people) == rest, values, np.nan), *sized) for rest in (False, True)
-    )
-    influence, df = seen.influence - others.influence, np.minimum(seen.df, others.df)
-    gap = Estimate(
-        seen.value - others.value, influence, np.minimum(seen.n_clusters, others.n_clusters), df, seen.inflation
-    )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return 2 * t.sf(np.abs(gap.value / gap.se), np.where(df > 0, df, np.nan))
 
 
 def _main(rated: Mapping[str, _Rated], alone: Estimate) -> tuple[str, Estimate]:
@@ -250,9 +238,14 @@ def _ranking(read: Outcomes, main: Estimate, order, ci_prob: float, replicates: 
     n = len(read.systems)
     if np.isfinite(covariance).all():
         draws = np.random.default_rng(seed).multivariate_normal(main.value, covariance, replicates, method="eigh")
-        rank = np.argsort(np.argsort(-draws, axis=1, kind="stable"), axis=1) + 1
-        ends = np.quantile(rank, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0, method="inverted_cdf")
-        frame = frame.assign(p_best=(rank == 1).mean(axis=0), rank_lower=ends[0], rank_upper=ends[1])
+        ranks = [rankdata(-draws, method, axis=1) for method in ("min", "max")]  # which differ for ties
+        ends = [
+            np.quantile(rank, (1 + sign * ci_prob) / 2, axis=0, method="inverted_cdf")
+            for rank, sign in zip(ranks, (-1, 1), strict=True)
+        ]
+        best = ranks[0] == 1
+        share = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
+        frame = frame.assign(p_best=share, rank_lower=ends[0], rank_upper=ends[1])
     else:
         frame = frame.assign(p_best=1.0 if n == 1 else np.nan, rank_lower=1, rank_upper=n)
     return frame.iloc[order].reset_index(drop=True).astype({"rank_lower": int, "rank_upper": int})
