@@ -24,6 +24,7 @@ MODULES = (
         "conformal",
         "planning",
         "sweeps",
+        "systems",
         "agreement",
     ),
     *(
@@ -41,7 +42,7 @@ MODULES = (
     *("case", "random_streams", "errors"),
 )
 
-VERBS = ("conformal", "audit", "doctor", "report")  #: modules that share their name with a function
+VERBS = ("conformal", "audit", "doctor", "report", "systems")  #: modules that share their name with a function
 
 
 def public_names(module: ModuleType) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,20 @@ from pathlib import Path
 import numpy as np
 from typer.testing import CliRunner
 
-from fuzz.harness import COUNTS, EXPORT, FOLDER, GRID, KNOWN, LONG, VOTES, Finding, Harness, npy_bytes, posterior_bytes
+from fuzz.harness import (
+    COUNTS,
+    EXPORT,
+    FOLDER,
+    GRID,
+    KNOWN,
+    LONG,
+    OUTCOMES,
+    VOTES,
+    Finding,
+    Harness,
+    npy_bytes,
+    posterior_bytes,
+)
 from plausibly.annotations import write_annotations
 from plausibly.cli import app
 
@@ -15,6 +28,7 @@ _DATA = FOLDER / "data"
 _FILES = {
     "a.csv": LONG,
     "counts.csv": COUNTS,
+    "outcomes.csv": OUTCOMES,
     "e.toi": VOTES,
     "b.csv": GRID.to_csv(index=False).encode(),
     "b.npy": npy_bytes(np.ones((2, 3))),
@@ -35,13 +49,14 @@ _COMMANDS = {
     "agreement": "--replicates 0",
     "discrepancy": "--replicates 2",
     "judge": "--replicates 2 --model none",
+    "systems": "--replicates 2",
     "reliability": "--competence 0.8",
     "simulate": "--cases 3 --classes 3",
 }
 OPTIONS = (
     "--classes --risks --predictions --model --seed --out --metric --k --strict --quiet --as --anonymous --control "
     "--draws --chains --distance --kind --by --clusters --competence --replicates --cases --qualities --scale --truth "
-    "--measured --break-ties --from --gold --help"
+    "--people --measured --break-ties --from --gold --help"
 )
 WORDS = (
     "A=b.csv B=b.npy A=none.csv = A= irn prirn@3 majority-vote plackett-luce-ml prirn@x 0 1 2 -1 x nan inf 1e9 1,2 0.5 "

@@ -33,6 +33,7 @@ from plausibly.errors import PlausiblyError, PlausiblyWarning
 from plausibly.evaluation import evaluate
 from plausibly.posterior import annotations_of, build_posterior, load, save
 from plausibly.predictions import read_predictions
+from plausibly.systems import systems
 
 CLASSES = ["corn", "melanoma", "wart"]
 KNOWN = Annotations.from_rankings(
@@ -342,6 +343,8 @@ SEEDS: dict[str, list[Any]] = {
     "counts": [pd.DataFrame({"case": ["p", "q"], "corn": [1, 0], "melanoma": [0, 3], "wart": [2, 0]})],
     **{key: [VOTES, b"2\n1,a\n2,b\n3,3,1\n3,{1,2}\n"] for key in ("soc", "soi", "toc", "toi")},
 }
+OUTCOMES = b"system,case,rater,outcome,kind\nA,p,ann,1,person\nA,q,gpt,0,judge\nA,p,gpt,1,judge\n"
+PAIRS = b"left,right,prompt,worker,winner,kind\nA,B,p,ann,left,human\nB,A,q,gpt,tie,llm\nA,B,p,gpt,B,llm\n"
 TOOLS = f"{JSON} {STUDIO} {ROWS} {EXPORTS} null"
 VERDICTS = (
     "samples scores eval epoch target results success testCases metricsData assessments source traceId span_id name"
@@ -368,7 +371,11 @@ HARNESSES: dict[str, Harness] = {
     "verdicts-tree": of_tree("a.json", read_annotations, f"{VERDICTS} id value answer info trace_id a b", same_again),
     "labels-inspect": of_file("l.json", Labels.of, as_json(INSPECT, MLFLOW), f"{JSON} {VERDICTS}"),
     "predictions-inspect": of_file("b.json", predictions, as_json(INSPECT, PHOENIX, {"p": "corn", "q": "wart"}), JSON),
-    "doctor-csv": of_file("a.csv", doctor, [LONG, COUNTS, GRID.to_csv(index=False).encode(), CELLS], CSV, str),
+    "systems-csv": of_file("o.csv", systems, [OUTCOMES, PAIRS], f"{CSV} system judge yes 2.5 1e400", str),
+    "systems-json": of_file("o.json", systems, as_json(PROMPTFOO, INSPECT), f"{JSON} {VERDICTS}", str),
+    "doctor-csv": of_file(
+        "a.csv", doctor, [OUTCOMES, PAIRS, LONG, COUNTS, GRID.to_csv(index=False).encode(), CELLS], CSV, str
+    ),
     "doctor-json": of_file("a.json", doctor, as_json(EXPORT, INSPECT, NESTED, {"p": "a"}, RECORDS), JSON, str),
     "doctor-txt": of_file("a.txt", doctor, [b"corn\nwart\n", b"0\n1\n2\n", b"1 2\n3 4\n"], "", str),
     "metadata-label-studio": of_file("a.json", read_metadata, as_json(EXPORT, RANKED), f"{JSON} {STUDIO}"),

@@ -27,6 +27,7 @@ from validation import (
     rasch,
     ratings,
     reliability,
+    systems,
     team,
     true_class,
     weighted_reliability,
@@ -52,6 +53,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "weighted": weighted_reliability.check,
     "planning": planning.check,
     "judge": judge.check,
+    "systems": systems.check,
     "evidence": evidence.check,
     "team": team.check,
 }

@@ -30,6 +30,7 @@ from plausibly.planning import _forecast
 from plausibly.priors import CasePriors, Evidence, PredictionsPrior, _program
 from plausibly.priors.population import _sampler as _population
 from plausibly.priors.population.staged_cases import StagedCases
+from plausibly.systems import _estimates
 from validation import conformal, judge
 
 
@@ -125,6 +126,12 @@ def _half_known(known_after):
 
 def _generous(p_values):
     return lambda counts, epsilon, few=30: p_values(counts, 2 * epsilon, few)
+
+
+def _scattered(sums):
+    return lambda cells, values, systems, n: sums(
+        replace(cells, cluster=np.arange(len(values)) % n), values, systems, n
+    )
 
 
 def _likeliest(draw):
@@ -397,6 +404,7 @@ BREAKS = {
         "labels are taken to leave half of the variance", "", "planning", _forecast, "_known_after", _half_known
     ),
     "judge-doubled": Break("the difference allowed is doubled", "", "judge", judge, "p_values", _generous),
+    "systems-clusters": Break("clusters are ignored", "", "systems", _estimates, "_sums", _scattered),
     "wrong-labels": Break(
         "annotators who are both wrong always agree",
         "",

@@ -20,6 +20,7 @@ The top level has the containers, readers and writers, the errors, and one funct
 :func:`predictive_check`   Does the model reproduce the annotations?
 :func:`prior_sensitivity`  Does the prior matter?
 :func:`audit`              Are there problems in the data?
+:func:`systems`            Which system is best, by few people and many judges?
 :func:`plan`               Which cases should be annotated next?
 :func:`report`             How do I show the results to others?
 =========================  =========================================================================

@@ -56,5 +56,6 @@ from .posterior import save as save
 from .predictions import read_predictions as read_predictions
 from .report import report as report
 from .sweeps import sweep as sweep
+from .systems import systems as systems
 
 __version__: str

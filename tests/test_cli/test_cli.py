@@ -19,7 +19,7 @@ from tests.test_cli.run import plausibly, refuse, succeed
 COMMANDS = (
     *("demo", "doctor", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check"),
     *("prior-sensitivity", "conformal", "plan"),
-    *("diagnose", "agreement", "discrepancy", "judge", "reliability", "convert", "simulate", "model"),
+    *("diagnose", "agreement", "discrepancy", "judge", "systems", "reliability", "convert", "simulate", "model"),
 )
 METRICS = ["classifier", "model", "reliability", "metric", "class", "mean", "sd", "lower", "upper", "best", "worst"]
 METRICS += ["point", "total_lower", "total_upper", "sampling_sd", "undefined", "infinite"]

@@ -248,3 +248,23 @@ def test_a_posterior_and_statuses(labels, tmp_path):
 def test_names_with_blanks_are_quoted(labels, tmp_path):
     path = labels.rename(tmp_path / "my labels.csv")
     assert parse(of(pb.doctor(path), "agreement"))["labels"] == str(path)
+
+
+def test_outcomes_of_systems_are_told_from_cases_of_systems(tmp_path):
+    rows = [f"{s},p{c},gpt,{int(c % 3 > 0)}" for s in "AB" for c in range(60)]
+    rows += [f"{s},p{c},{who},{int(c % 4 > 0)}" for s in "AB" for c in range(20) for who in ("ann", "bob")]
+    path = table(tmp_path / "outcomes.csv", "model,prompt,judge,score", *rows)
+    found = pb.doctor(path)
+    assert found.files[0].role == "outcomes"
+    assert found.commands == [f"plausibly systems {path} --people ann,bob --out systems"]
+    assert parse(found.commands[0])["people"] == "ann,bob"
+    succeed("systems", path, "--people", "ann,bob")
+    classes = table(tmp_path / "o.csv", "system,case,rater,label", *(r[:-1] + "xy"[int(r[-1])] for r in rows))
+    assert "--positive" in pb.doctor(classes).commands[0]
+    pairs = table(tmp_path / "p.csv", "left,right,worker,winner,kind", "A,B,ann,left,person", "B,A,gpt,tie,judge")
+    assert pb.doctor(pairs).commands == [f"plausibly systems {pairs} --out systems"]
+    of_one = [f"{s}{c},{who},{c % 5},{s}" for s in "AB" for c in range(20) for who in ("ann", "bob")]
+    ratings = table(tmp_path / "ratings.csv", "case,annotator,score,system", *of_one)
+    assert pb.doctor(ratings).files[0].role == "annotations"
+    broken = table(tmp_path / "broken.csv", "system,case,rater,outcome", "A,p,ann,1", "B,p,ann,")
+    assert "row 2 has no outcome" in pb.doctor(broken).files[0].words

@@ -4,7 +4,17 @@ from functools import partial
 
 import pytest
 
-from validation import annotators, conformal, evidence, intervals, judge, panels, planning, weighted_reliability
+from validation import (
+    annotators,
+    conformal,
+    evidence,
+    intervals,
+    judge,
+    panels,
+    planning,
+    systems,
+    weighted_reliability,
+)
 from validation._breaks import BREAKS, broken
 from validation._result import Settings, Verdict
 from validation._worlds import dirichlet
@@ -46,6 +56,11 @@ SHORT = {
     "intervals": (coverage, 2 * 3, {"intervals-cases": None}),
     "evidence": (accuracies, 2 * 4, {"evidence-left-out": "top-1"}),
     "judge": (short(judge, EPSILONS=(0.2,), ANNOTATORS=(3,), QUICK=200, QUICK_SIZES=(50,)), 1, {"judge-doubled": None}),
+    "systems": (
+        short(systems, QUICK_HUMAN=(60,)),
+        2 * (5 * 2),
+        {"systems-clusters": "60 human outcomes, clusters of 3"},
+    ),
     "panels": (short(panels, _LARGE=20_000), 2 * 9, {"panels-clusters": "60 clusters"}),
     "annotators": (short(annotators, KINDS={"categories": "nominal"}), None, {"no-copies": None}),
     "weighted": (short(weighted_reliability, LABELS=(5,), N_CASES=400, REPLICATES=100), None, {"wrong-labels": None}),

@@ -73,8 +73,8 @@ def check_choices(choices: str | None) -> None:
     """Refuse what annotators cannot have chosen from."""
     if choices == "shown":
         raise ArgumentError(
-            'choices="shown", for comparisons of the classes that were shown, is not available yet: compare such data '
-            'elsewhere, or say choices="all" if annotators chose from all classes.'
+            'choices="shown", for comparisons of the classes that were shown, is not available yet: rank what was '
+            'compared with pb.systems (plausibly systems), or say choices="all" if annotators chose from all classes.'
         )
     if choices not in (None, "all"):
         raise ArgumentError(f'choices must be None or "all", but {show(choices)} was given: leave it out.')
@@ -89,8 +89,8 @@ def refuse_comparisons(annotations: "Annotations") -> None:
     raise AnnotationError(
         f"these look like comparisons of {what}: {found.n_annotations:,} of {annotations.n_annotations:,} annotations "
         f"name {found.n_named} of {annotations.n_classes} classes, whatever is preferred{ties}; a ranking puts classes "
-        "that it does not name last, but classes that were not shown are not worse. If annotators chose from all "
-        'classes, say choices="all" (--choices all)'
+        "that it does not name last, but classes that were not shown are not worse. Rank what was compared with "
+        'pb.systems (plausibly systems); if annotators chose from all classes, say choices="all" (--choices all)'
     )
 
 

@@ -30,7 +30,7 @@ MEANINGS = {
     "as tied, not as first and second choice. If their order means something, add a column rank.",
     "comparisons": "Annotations that each name the same number of classes, whatever is preferred. They look like "
     "comparisons of pairs, or of a few classes that were shown. Classes that were not shown count as worse, so results "
-    "are wrong if these are comparisons.",
+    "are wrong if these are comparisons: use systems for them (plausibly systems).",
     "repeated annotations": "Annotations of a case by someone who, judging by the names, had already annotated it. "
     "They count as annotations by further annotators{note}.",
     "identical cases": "Cases with exactly the same annotations as an earlier one, among cases with several named "

@@ -22,7 +22,7 @@ BAD_INPUT, INTERRUPTED = 2, 130  #: exit statuses
 COMMANDS = (
     *("demo", "doctor", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check"),
     *("prior-sensitivity", "conformal", "plan"),
-    *("diagnose", "agreement", "discrepancy", "judge", "reliability", "convert", "simulate", "model"),
+    *("diagnose", "agreement", "discrepancy", "judge", "systems", "reliability", "convert", "simulate", "model"),
 )
 _LOOK = {
     "pretty_exceptions_enable": False,

@@ -23,7 +23,7 @@ def doctor(
         typer.Argument(
             metavar="FILE…",
             help="Files of any kind: annotations, predictions, labels, ratings, classes, risks, groups of cases, "
-            "posteriors, exports of tools.",
+            "outcomes of systems, posteriors, exports of tools.",
         ),
     ],
     quiet: options.Quiet = False,

@@ -12,7 +12,7 @@ from plausibly.annotations.by_case import many
 from plausibly.annotations.io.files import check_path
 from plausibly.doctor._between import extra_cases, unfit, unfit_risks
 from plausibly.doctor._look import Looked, as_classifier, look, with_classes
-from plausibly.doctor._propose import Proposal, Together, of_posterior, propose
+from plausibly.doctor._propose import Proposal, Together, of_outcomes, of_posterior, propose
 from plausibly.errors import ArgumentError
 
 _TRUTH = "predictions"  # how names of files of classifiers often begin
@@ -61,9 +61,10 @@ def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
     Parameters
     ----------
     paths
-        Files with annotations, predictions, labels, ratings, classes, risks, groups of cases or a posterior, exports of
-        tools among them, in any order. A file of labels by one rater is gold labels if its name says so (``gold.csv``,
-        ``truth.csv``), and else predictions of a classifier that is called by the name of the file.
+        Files with annotations, predictions, labels, ratings, classes, risks, groups of cases, outcomes of systems or a
+        posterior, exports of tools among them, in any order. A file of labels by one rater is gold labels if its name
+        says so (``gold.csv``, ``truth.csv``), and else predictions of a classifier that is called by the name of the
+        file.
 
     Returns
     -------
@@ -110,6 +111,8 @@ def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
         shared = len(np.intersect1d(main.cases, mains[0].cases))
         problems.append(f"{main.path} shares {many(shared, 'case')} with {mains[0].path}, and is looked at alone.")
         proposals += propose(Together(main))
+    for one in files:
+        proposals += of_outcomes(one) if one.role == "outcomes" else ()
     classifiers = _named([one for one in files if one.role == "predictions"])
     for posterior in (one for one in files if one.role == "posterior"):
         proposals += of_posterior(posterior, classifiers)

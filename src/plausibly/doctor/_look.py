@@ -22,6 +22,7 @@ from plausibly.annotations.io.source import TABLES, Source, open_source
 from plausibly.annotations.io.spellings import CASE, LABEL_COLUMNS, PREDICTED
 from plausibly.annotations.io.table_files import read_columns
 from plausibly.annotations.names import some
+from plausibly.doctor._outcomes import outcomes_in
 from plausibly.errors import FileError, PlausiblyError, PlausiblyWarning, PredictionError
 from plausibly.labels import Labels, read_labels
 
@@ -35,6 +36,7 @@ Role = Literal[
     "risks",
     "plausibilities",
     "groups",
+    "outcomes",
     "posterior",
 ]
 POSTERIORS = (".nc", ".zarr")
@@ -79,6 +81,8 @@ class Looked:
         Columns with groups of cases, and one with clusters of cases, such as patients.
     of_tool
         Whether it is the export of a tool that tests language models.
+    options
+        Words of the command for outcomes of systems.
     """
 
     path: Path
@@ -93,6 +97,7 @@ class Looked:
     by: Sequence[str] = ()
     clusters: str | None = None
     of_tool: bool = False
+    options: Sequence[str] = ()
 
     def __str__(self) -> str:
         meant: dict[str, list[str]] = {}
@@ -151,6 +156,13 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
     names = list(map(str, source.names))
     if {"class", "risk"} == {*names}:
         return Looked(path, "risks", "risk levels of classes", {"class": "class", "risk": "risk level"})
+    if (found := outcomes_in(path, names)) is not None:
+        read = found.outcomes
+        words = (
+            f"outcomes ({read.quantity}) of {len(read.systems):,} systems: {len(read.value):,} in {len(read.cases):,} "
+        )
+        words += f"cases, by {len(read.people):,} people and {len(read.judges):,} judges"
+        return Looked(path, "outcomes", words, found.columns, read, options=found.words)
     known = format_of(source)
     if is_of_scores(names) or (known is not None and known.name not in ("table", "counts")) or _PEOPLE & {*names}:
         return _annotations(path, source, classes)

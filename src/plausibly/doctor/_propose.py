@@ -30,6 +30,7 @@ _SETS = "Which classes must be listed to have the answer among them?"
 _MODELS = "Which aggregation model fits the annotations?"
 _CHAINS = "Did the chains converge?"
 _PLAN = "Which cases should be annotated next?"
+_SYSTEMS = "Which system is best, as people would say?"
 _TABLE = "Write one question to a table, for all other commands."
 
 
@@ -77,6 +78,11 @@ def propose(together: Together) -> Iterator[Proposal]:
     if main.control is not None:
         table = main.path.with_name(f"{main.path.stem}-{main.control.replace('/', '-').replace(' ', '-')}.csv")
         yield _proposal(_TABLE, "convert", str(main.path), str(table), "--control", main.control)
+
+
+def of_outcomes(outcomes: Looked) -> Iterator[Proposal]:
+    """Yield the command for outcomes of systems."""
+    yield _proposal(_SYSTEMS, "systems", str(outcomes.path), *outcomes.options, "--out", "systems")
 
 
 def of_posterior(posterior: Looked, classifiers: Mapping[str, Looked]) -> Iterator[Proposal]:

@@ -23,6 +23,7 @@ from ._model_checks import prior_sensitivity as prior_sensitivity
 from ._model_checks import replicate_histogram as replicate_histogram
 from ._model_comparison import model_comparison as model_comparison
 from ._ratings import severities as severities
+from ._systems import systems as systems
 from ._weighted_reliability import annotator_abilities as annotator_abilities
 from ._weighted_reliability import annotator_reliabilities as annotator_reliabilities
 from ._weighted_reliability import nomogram as nomogram

@@ -14,6 +14,7 @@ from plausibly.report._summary import choice_of_cases as choice_of_cases
 from plausibly.report._summary import freed_shape as freed_shape
 from plausibly.report._summary import prior_notes as prior_notes
 from plausibly.report._summary import rests_on as rests_on
+from plausibly.report._systems import systems_report as systems_report
 from plausibly.report.label_metrics import at_threshold as at_threshold
 from plausibly.report.of_labels import about_few as about_few
 from plausibly.report.of_labels import by_group_table as by_group_table

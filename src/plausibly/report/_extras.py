@@ -17,6 +17,7 @@ from plausibly.model_comparison import Comparison, PredictiveCheck, Sensitivity
 from plausibly.planning import Plan
 from plausibly.plots.words import capitalised, metric_name
 from plausibly.report._svg import draw_to_uri, to_uri
+from plausibly.systems import NAMES, Systems
 
 MOST_ROWS = 200  #: of a table
 _SENSITIVE = ("annotation_certainty_1", "top1_accuracy", "top3_accuracy")  # metrics shown of a sensitivity
@@ -151,6 +152,26 @@ def _(result: Coverage) -> list[Any]:
         {caption: result.table.loc[of_all, columns].reset_index(drop=True)},
         {f"{caption}, by group": groups} if len(groups) else None,
         None if result.fit is None else {_FIT: result.fit},
+    ]
+
+
+@contents.register
+def _(result: Systems) -> list[Any]:
+    read = result.outcomes
+    shown = f"{capitalised(read.quantity)}: people alone, {result.judge or 'no judge'} alone, and corrected (PPI++)"
+    by = f"PPI++ with {result.judge}" if result.judge else "people alone"
+    estimates = result.table.drop(columns="meant").assign(estimator=result.table["estimator"].map(NAMES))
+    return [
+        {shown: partial(plots.systems, result)},
+        {f"Ranking by {by}, with P(best) and the interval of the rank": result.ranking},
+        {"Every estimator": estimates},
+        {f"Differences, by {by}, paired by case": result.differences} if len(result.differences) else None,
+        {"Bias of judges: their mean outcome minus that of people on the same cases": result.bias}
+        if len(result.bias)
+        else None,
+        {"Judges; worth: human outcomes that would do as much without it": result.judges}
+        if len(result.judges)
+        else None,
     ]
 
 

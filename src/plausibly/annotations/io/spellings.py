@@ -22,6 +22,15 @@ CASE = ("case", "id", "task", "item", "uid")
 ANSWERS = ("annotations", "labels")
 PEOPLE = ("annotators", "annotator_ids", "workers")
 SOFT = ("soft_label", "soft_labels")
+#: Outcomes of systems: a row for each system, case and rater, or, of pairs, for each two systems that were compared.
+OUTCOMES = {
+    "system": ("system", "model", "candidate"),
+    "system_a": ("system_a", "model_a", "left"),
+    "system_b": ("system_b", "model_b", "right"),
+    "case": ("case", "prompt", "task", "item", "question"),
+    "rater": ("rater", "annotator", "judge", "worker"),
+    "outcome": ("outcome", "label", "score", "verdict", "winner", "rating", "class"),
+}
 #: A single column of predictions that names the class of each row.
 PREDICTED = ("prediction", "predicted", "label", "class")
 

@@ -1,0 +1,114 @@
+"""``plausibly systems``: which system is best, by people and judges."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from plausibly.cli import _options as options
+from plausibly.cli._app import example
+from plausibly.cli._output import ScreenTable, make_folder, say
+from plausibly.errors import ArgumentError
+from plausibly.systems import NAMES, Systems
+from plausibly.systems import systems as rank_systems
+
+REPORT = "systems.html"
+_MOST = 20  # systems on the screen
+
+
+@example(
+    """
+    plausibly systems outcomes.csv --people ann,bob --out results/
+    """
+)
+def systems(
+    outcomes: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUTCOMES",
+            help="Table with the columns system, case, rater and outcome, or system_a, system_b, rater and outcome "
+            "(.csv, .tsv, .parquet, .jsonl), or the export of a tool that tests language models.",
+        ),
+    ],
+    people: Annotated[
+        str | None,
+        options.data(
+            metavar="NAME,…",
+            help="Raters who are people; all others are judges. By default the column kind says so (person or judge).",
+        ),
+    ] = None,
+    people_file: Annotated[
+        Path | None, options.data(metavar="FILE", help="Names of the raters who are people, one per line.")
+    ] = None,
+    clusters: Annotated[
+        str | None,
+        options.data(
+            metavar="COLUMN",
+            help="Column of the clusters of cases, such as topics. By default every case is its own cluster.",
+        ),
+    ] = None,
+    positive: Annotated[
+        str | None, options.data(metavar="CLASS", help="Class that counts as a success, if outcomes are classes.")
+    ] = None,
+    control: options.Control = None,
+    ci_prob: options.IntervalWidth = 0.95,
+    replicates: Annotated[int, options.measure(help="Number of draws of the ranking.")] = 10_000,
+    seed: options.Seed = 0,
+    *,
+    output: options.Output,
+) -> None:
+    """Rank systems by the outcomes that people would give, from few of theirs and many of judges.
+
+    Judges, such as language models, rated many cases; people rated some of them, chosen at random. Prints the ranking
+    with P(best), every estimator, and what judges are worth and where they are biased. Nothing is sampled: all numbers
+    are closed forms. With --out, also writes systems.html (one page), systems.csv (every estimator), ranking.csv,
+    differences.csv, bias.csv and judges.csv, and systems.png.
+    """
+    if people is not None and people_file is not None:
+        raise ArgumentError("people are named twice, by --people and by --people-file: leave one out.")
+    names = None if people is None else [name.strip() for name in people.split(",") if name.strip()]
+    make_folder(output.out)
+    result = rank_systems(
+        outcomes,
+        people_file if names is None else names,
+        clusters=clusters,
+        positive=positive,
+        control=control,
+        ci_prob=ci_prob,
+        replicates=replicates,
+        seed=seed,
+    )
+    output.publish(_shown(result), _files(result, {"outcomes": str(outcomes)}))
+    for sentence in result.summary[1:] if not output.quiet else ():
+        say(sentence)
+    say(result.headline)
+
+
+def _shown(result: Systems) -> Iterator[ScreenTable | str]:
+    read, rank = result.outcomes, result.ranking.head(_MOST)
+    spans = [
+        f"{low}" if low == high else f"{low}–{high}"
+        for low, high in zip(rank["rank_lower"], rank["rank_upper"], strict=True)
+    ]
+    by = f"PPI++ with {result.judge}" if result.judge else "people alone"
+    shown = rank.drop(columns=["rank_lower", "rank_upper"]).assign(rank=spans)
+    more = f"; {len(result.ranking) - len(rank)} more" if len(result.ranking) > len(rank) else ""
+    title = f"{read.quantity.capitalize()} that people would give, by {by} ({100 * result.ci_prob:g} % intervals{more})"
+    yield ScreenTable.of(title, shown, left=("system",))
+    table = result.table[result.table["system"].isin(rank["system"])]
+    table = table.drop(columns=["se", "meant"]).assign(estimator=table["estimator"].map(NAMES))
+    yield ScreenTable.of("Every estimator", table, missing="", left=("system", "estimator", "judge"))
+    yield "Intervals are for new cases like these; that of a judge alone is for what it would say, not people."
+
+
+def _files(result: Systems, sources: dict[str, str]) -> Iterator[tuple[str, Any]]:
+    from plausibly import plots
+    from plausibly.report import systems_report
+
+    yield REPORT, partial(systems_report, result, sources=sources)
+    yield "systems.csv", result.table
+    for name in ("ranking", "differences", "bias", "judges"):
+        yield f"{name}.csv", getattr(result, name)
+    yield "systems.png", plots.systems(result)

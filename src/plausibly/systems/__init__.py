@@ -1,0 +1,26 @@
+"""Systems judged by people and models: which one is best, as people would say.
+
+A *system* produced outputs for cases (prompts); *raters*, people and language models, said of each output whether it
+passes, which class it has, how good it is, or which of two is better. People saw few outputs, *judges* many. Wanted is
+the mean outcome θ that people would give each system. A judge's mean f̄ is wrong by its bias, which differs between
+systems; the people's mean ȳ is right but uncertain.
+
+:func:`systems` corrects the one by the other, in closed form and without assumptions about raters, as long as the cases
+that people saw are a random sample of all:
+
+=====================  =========================================================================
+people alone           ȳ, over the cases that people saw
+judge alone            f̄, over all cases of the judge
+PPI                    f̄ of the other cases + mean of y − f
+PPI++                  ȳ + λ (f̄ of the other cases − f̄ of the shared ones), λ with the least error
+Rogan–Gladen           (p + specificity − 1) / (sensitivity + specificity − 1), of pass and fail
+=====================  =========================================================================
+
+PPI++ is never much wider than people alone, whatever the judge. Errors are those of clusters of cases; as all systems
+are estimated from the same cases, their differences are paired. ``outcomes.py`` reads tables, ``_estimates.py`` has the
+estimators of arrays, ``_systems.py`` makes tables of them, ``_findings.py`` looks at judges of pairs.
+"""
+
+from lazy_loader import attach_stub as _attach_stub
+
+__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)

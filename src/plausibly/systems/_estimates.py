@@ -1,0 +1,243 @@
+"""Estimators of means by system, in closed form, with what each cluster of cases contributes to their errors.
+
+An estimate is nearly a sum over clusters: :attr:`Estimate.influence` has, by cluster and system, by how much the
+cluster moves it. Covariances, between systems too, are sums of products of these (the cluster-robust sandwich), so that
+differences between systems are paired by case.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy import stats
+
+from plausibly.systems.outcomes import Cells
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Estimates of all systems.
+
+    Parameters
+    ----------
+    value
+        Estimate of each system, NaN if there is none.
+    influence
+        What each cluster adds to its error.
+    n_clusters
+        Number of clusters with outcomes by people (of a judge alone: by the judge).
+    df
+        Degrees of freedom of its standard error.
+    inflation
+        Factor of the variance for a weight that was estimated, too; 1 if none was.
+    weight
+        Weight of the judge, λ; None if there is none.
+    """
+
+    value: Float[np.ndarray, " system"]
+    influence: Float[np.ndarray, "cluster system"]
+    n_clusters: Int[np.ndarray, " system"]
+    df: Float[np.ndarray, " system"]
+    inflation: Float[np.ndarray, " system"]
+    weight: Float[np.ndarray, " system"] | None = None
+
+    @property
+    def covariance(self) -> Float[np.ndarray, "system system"]:
+        """Covariance of the estimates; variances are times G/(G − 1) for G clusters, NaN for a single one."""
+        return self._scaled.T @ self._scaled
+
+    @property
+    def se(self) -> Float[np.ndarray, " system"]:
+        """Standard errors."""
+        return np.sqrt((self._scaled**2).sum(axis=0))
+
+    @cached_property
+    def _scaled(self) -> Float[np.ndarray, "cluster system"]:
+        free = self.n_clusters - 1
+        scale = np.where(free > 0, self.n_clusters / np.maximum(free, 1), np.nan)
+        return self.influence * np.sqrt(scale * self.inflation)
+
+    def interval(self, ci_prob: float) -> tuple[Float[np.ndarray, " system"], Float[np.ndarray, " system"]]:
+        """Ends of the intervals, by quantiles of Student's t."""
+        half = stats.t.ppf((1 + ci_prob) / 2, np.where(self.df > 0, self.df, np.nan)) * self.se
+        return self.value - half, self.value + half
+
+
+class Proportions(NamedTuple):
+    """Estimates with intervals that are not symmetric."""
+
+    value: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    se: np.ndarray
+
+
+def mean(cells: Cells, values: Float[np.ndarray, " cell"], n_systems: int, n_clusters: int) -> Estimate:
+    """Mean over the cells of each system whose value is not NaN."""
+    known = ~np.isnan(values)
+    at, influence, used = _centred(cells, np.where(known, values, 0), known, n_systems, n_clusters)
+    return Estimate(at, influence, used, used - 1.0, np.ones(n_systems))
+
+
+def prediction_powered(
+    cells: Cells,
+    people: Float[np.ndarray, " cell"],
+    judge: Float[np.ndarray, " cell"],
+    n_systems: int,
+    n_clusters: int,
+    *,
+    tuned: bool = True,
+) -> Estimate:
+    """Mean of what people say, with what a judge says in the cells that people did not see.
+
+    For the mean ȳ of the n cells that both have seen, the judge's mean there, f̄, and its mean f̄′ in the m others, it is
+    ȳ + λ (f̄′ − f̄), where λ is 1, or `tuned` (PPI++) to cov(y, f) / ((1 + n/m) var(f)), between 0 and 1. The squared
+    standard error is var(y − λ f) / n + λ² var(f′) / m, if every cell is a cluster (Angelopoulos et al. 2023), here
+    times n/(n − 1), or n/(n − 2) if λ is tuned.
+    """
+    both = ~np.isnan(people) & ~np.isnan(judge)
+    rest = np.isnan(people) & ~np.isnan(judge)
+    y, f = np.where(both, people, 0), np.where(np.isnan(judge), 0, judge)
+    n, m = (np.bincount(cells.system[one], minlength=n_systems) for one in (both, rest))
+    weight = _tuned(cells.system, y, f, both, rest, n, m) if tuned else np.where(m > 0, 1.0, np.nan)
+    own = weight[cells.system]
+    seen, of_seen, used = _centred(cells, y - own * f, both, n_systems, n_clusters)
+    unseen, of_unseen, others = _centred(cells, own * f, rest, n_systems, n_clusters)
+    value = seen + np.where(m > 0, unseen, 0)
+    of_unseen = np.where(m > 0, of_unseen, 0)
+    if not tuned:  # whose rest must show its spread
+        value = np.where(others > 1, value, np.nan)
+    a, b = (of_seen**2).sum(axis=0), (of_unseen**2).sum(axis=0)
+    free = np.maximum(used - 1.0, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):  # Satterthwaite's degrees of freedom
+        df = (a + b) ** 2 / (a**2 / free + b**2 / np.maximum(others - 1, 1))
+    df = np.where((a + b > 0) & (free > 0), df, free)
+    inflation = np.where(n > 2, (n - 1) / np.maximum(n - 2, 1), np.nan) if tuned else np.ones(n_systems)
+    return Estimate(value, of_seen + of_unseen, used, df, np.where(m > 0, inflation, 1), weight)
+
+
+def rogan_gladen(p, n, sensitivity, n_positive, specificity, n_negative, ci_prob: float) -> Proportions:
+    """Proportion of positive cases, from that of a test with errors.
+
+    (p + specificity − 1) / (sensitivity + specificity − 1) of Rogan and Gladen (1978), NaN unless the test tells
+    positive from negative cases, with the interval of Lang and Reiczigel (2014), which allows for the binomial errors
+    of all three: `n` cases tested, `n_positive` and `n_negative` whose truth is known. All may be arrays.
+
+    Examples
+    --------
+    >>> found = rogan_gladen(0.4, 1000, 0.9, 200, 0.7, 200, 0.95)
+    >>> [round(float(number), 4) for number in found[:3]]
+    [0.1667, 0.0564, 0.2627]
+    """
+    z = stats.norm.ppf((1 + ci_prob) / 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = (p + specificity - 1) / (sensitivity + specificity - 1)
+        tells = (sensitivity + specificity > 1) & (n > 0) & (n_positive > 0) & (n_negative > 0)
+        size, positive, negative = n + z**2, n_positive + 2, n_negative + 2
+        share = (n * p + z**2 / 2) / size
+        hit = (n_positive * sensitivity + 1) / positive
+        miss = (n_negative * specificity + 1) / negative
+        middle = (share + miss - 1) / (hit + miss - 1)
+        of_hit, of_miss = hit * (1 - hit) / positive, miss * (1 - miss) / negative
+        shift = 2 * z**2 * (middle * of_hit - (1 - middle) * of_miss)
+        variance = share * (1 - share) / size + (1 - middle) ** 2 * of_miss + middle**2 * of_hit
+        se = np.sqrt(variance) / (hit + miss - 1)
+        ends = [np.clip(middle + shift + sign * z * se, 0, 1) for sign in (-1, 1)]
+    return Proportions(*(np.where(tells, one, np.nan) for one in (np.clip(value, 0, 1), *ends, se)))
+
+
+def rogan_gladen_by_system(
+    cells: Cells,
+    people: Float[np.ndarray, " cell"],
+    judge: Float[np.ndarray, " cell"],
+    n_systems: int,
+    n_clusters: int,
+    ci_prob: float,
+) -> Proportions:
+    """Share of positive outcomes by people of each system, from a judge's in the cells that people did not see.
+
+    Where people differ, each share of them counts for as much. Numbers of cells are divided by the design effect of the
+    clusters.
+    """
+    both, rest = ~np.isnan(people) & ~np.isnan(judge), np.isnan(people) & ~np.isnan(judge)
+    y, f = np.where(both, people, 0), np.where(np.isnan(judge), 0, judge)
+    shares, sizes = [], []
+    for said, weight in ((f, rest), (f, both * y), (1 - f, both * (1 - y))):
+        total = np.bincount(cells.system, weight, n_systems)
+        share = np.bincount(cells.system, weight * said, n_systems) / np.where(total > 0, total, np.nan)
+        error = weight * (said - share[cells.system])
+        by_cluster = _sums(cells, np.nan_to_num(error), n_systems, n_clusters)
+        alone = np.bincount(cells.system, np.nan_to_num(error) ** 2, n_systems)
+        effect = np.where(alone > 0, (by_cluster**2).sum(axis=0) / np.where(alone > 0, alone, 1), 1)
+        shares.append(share)
+        sizes.append(total / np.maximum(effect, 1))
+    (p, hit, miss), (n, positive, negative) = shares, sizes
+    return rogan_gladen(p, n, hit, positive, miss, negative, ci_prob)
+
+
+def p_of_equal(estimate: Estimate) -> float:
+    """P-value of Wald's test that all systems have the same value, by the F distribution of Hotelling's T².
+
+    NaN for a single system, and where there are too few clusters to tell.
+    """
+    n, free = len(estimate.value), float(np.min(estimate.n_clusters)) - 1
+    covariance = estimate.covariance
+    if n < 2 or free - (n - 1) + 1 < 1 or not np.isfinite(covariance).all():
+        return float("nan")
+    contrast = np.eye(n)[1:] - np.eye(n)[0]
+    between = contrast @ estimate.value
+    statistic = between @ np.linalg.pinv(contrast @ covariance @ contrast.T, hermitian=True) @ between
+    second = free - (n - 1) + 1
+    return float(stats.f.sf(statistic * second / (free * (n - 1)), n - 1, second))
+
+
+def p_of_choice(
+    cells: Cells,
+    people: Float[np.ndarray, " cell"],
+    judge: Float[np.ndarray, " cell"],
+    n_systems: int,
+    n_clusters: int,
+) -> Float[np.ndarray, " system"]:
+    """P-value that a judge has the same mean in the cells that people saw and in the others, by system.
+
+    The variance is that of all cells, times the design effect of the clusters. NaN where there is nothing to compare.
+    """
+    known = ~np.isnan(judge)
+    seen, f, system = known & ~np.isnan(people), np.where(known, judge, 0), cells.system
+    n, m = (np.bincount(system[one], minlength=n_systems) for one in (seen, known & ~seen))
+    error = np.where(known, f - (np.bincount(system, f, n_systems) / np.maximum(n + m, 1))[system], 0)
+    of_seen, of_all, squares = (np.bincount(system, one, n_systems) for one in (seen * error, error, error**2))
+    by_cluster = (_sums(cells, error, n_systems, n_clusters) ** 2).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gap = of_seen / n - (of_all - of_seen) / m
+        variance = squares / (n + m - 1) * np.maximum(by_cluster / squares, 1) * (1 / n + 1 / m)
+        return 2 * stats.norm.sf(np.abs(gap) / np.sqrt(variance))
+
+
+def _tuned(system, y, f, both, rest, n, m) -> Float[np.ndarray, " system"]:
+    """Weight of the judge that makes the variance least."""
+    size = len(n)
+    seen = both | rest
+    mean_y = np.bincount(system, both * y, size) / np.maximum(n, 1)
+    mean_f = np.bincount(system, both * f, size) / np.maximum(n, 1)
+    covariance = np.bincount(system, both * (y - mean_y[system]) * (f - mean_f[system]), size) / np.maximum(n, 1)
+    all_f = np.bincount(system, seen * f, size) / np.maximum(n + m, 1)
+    variance = np.bincount(system, seen * (f - all_f[system]) ** 2, size) / np.maximum(n + m - 1, 1)
+    below = (1 + n / np.maximum(m, 1)) * variance
+    return np.where((m > 0) & (below > 0), np.clip(covariance / np.where(below > 0, below, 1), 0, 1), 0)
+
+
+def _centred(cells: Cells, values, chosen, n_systems: int, n_clusters: int):
+    """Means over the chosen cells, what clusters add to their errors, and the number of clusters."""
+    number = np.bincount(cells.system[chosen], minlength=n_systems)
+    means = np.bincount(cells.system, chosen * values, n_systems) / np.where(number, number, np.nan)
+    error = np.where(chosen, values - means[cells.system], 0) / np.maximum(number, 1)[cells.system]
+    used = np.count_nonzero(_sums(cells, chosen.astype(float), n_systems, n_clusters), axis=0)
+    return means, _sums(cells, error, n_systems, n_clusters), used
+
+
+def _sums(cells: Cells, values, n_systems: int, n_clusters: int) -> Float[np.ndarray, "cluster system"]:
+    place = cells.cluster.astype(np.int64) * n_systems + cells.system
+    return np.bincount(place, values, n_clusters * n_systems).reshape(n_clusters, n_systems)

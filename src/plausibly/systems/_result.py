@@ -1,0 +1,149 @@
+"""The result: tables of systems and judges, and what they mean in words."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pandas as pd
+
+from plausibly.annotations.names import some
+from plausibly.systems.outcomes import Outcomes
+
+FEW, FEW_CLUSTERS, FEW_OF_A_KIND = 30, 20, 10  #: cases rated by people, below which intervals cover too rarely
+SURE = 0.01  #: p-value below which systems are said to differ in a judge's bias
+#: Estimators in words.
+NAMES = {
+    "people": "people alone",
+    "judge": "judge alone",
+    "ppi": "PPI",
+    "ppi++": "PPI++",
+    "rogan-gladen": "Rogan–Gladen",
+}
+#: What each interval is for.
+MEANT = {
+    "people": "mean outcome that people would give, on new cases like these",
+    "judge": "mean outcome that the judge would give, on new cases like these; not people's",
+    "ppi": "mean outcome that people would give, on new cases like these",
+    "ppi++": "mean outcome that people would give, on new cases like these",
+    "rogan-gladen": "mean outcome that people would give, on new cases like these",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Systems:
+    """Mean outcomes that people would give systems, from a few of theirs and many of judges.
+
+    Parameters
+    ----------
+    outcomes
+        What was read.
+    table
+        One row per system and estimator: ``system``; ``estimator`` (``people``, ``judge``, ``ppi``, ``ppi++`` or
+        ``rogan-gladen``); ``judge``, its name, empty for people alone; ``n_people`` and ``n_judge``, the number of
+        cases (of pairs, comparisons) that they saw; ``mean`` with ``lower``, ``upper`` and standard error ``se``;
+        ``weight`` of the judge; ``meant``, what the interval is for.
+    ranking
+        One row per system, the best first, by the estimator ``main``: ``mean``, ``lower``, ``upper``, ``p_best``, and
+        the interval of the rank, ``rank_lower`` to ``rank_upper``.
+    differences
+        One row per two systems, paired by case: ``difference`` of their means with ``lower`` and ``upper``, and
+        ``p_better``, the probability that the first one is better, by a normal approximation.
+    bias
+        One row per judge and system: ``bias``, the judge's mean outcome minus the people's on the same cases, with
+        ``lower`` and ``upper``; ``own``, whether the judge's name is in that of the system.
+    judges
+        One row per judge: ``n_cases`` that it saw and ``n_shared`` with people, counted for each system;
+        ``correlation`` with people within systems; ``bias``, the mean over systems; ``p_bias_differs``, the p-value of
+        the same bias in all systems; ``worth``, the number of human outcomes that would do without it what those here
+        do with it.
+    notes
+        What limits the results, in sentences.
+    main, judge
+        Estimator and judge of ``ranking`` and ``differences``; the judge is empty for people alone.
+    ci_prob, replicates, seed
+        Probability of the intervals, number of draws of the ranking, and random seed.
+    """
+
+    outcomes: Outcomes
+    table: pd.DataFrame
+    ranking: pd.DataFrame
+    differences: pd.DataFrame
+    bias: pd.DataFrame
+    judges: pd.DataFrame
+    notes: tuple[str, ...]
+    main: str
+    judge: str
+    ci_prob: float
+    replicates: int
+    seed: int
+
+    def __repr__(self) -> str:
+        best = self.ranking.iloc[0]
+        return f"Systems({self.outcomes!r}, best {best['system']!r} with {best['mean']:.3f})"
+
+    @property
+    def headline(self) -> str:
+        """The best system in one sentence."""
+        best = self.ranking.iloc[0]
+        words = f"{self.outcomes.quantity} that people would give: {best['mean']:.3f}"
+        words += "" if pd.isna(best["lower"]) else f" ({best['lower']:.3f} to {best['upper']:.3f})"
+        if len(self.ranking) == 1:
+            return f"{best['system']}, {words}."
+        probability = "" if pd.isna(best["p_best"]) else f"; P(best) is {_probability(best['p_best'])}"
+        return f"{best['system']} has the highest {words}{probability}."
+
+    @property
+    def summary(self) -> list[str]:
+        """What the tables say, in sentences: the best system, what judges are worth, and where they are wrong."""
+        return [self.headline, *self._of_judges(), *self.notes]
+
+    def _of_judges(self) -> Iterator[str]:
+        alone = self.table[(self.table["estimator"] == "judge") & (self.table["judge"] == self.judge)]
+        if len(alone) > 1 and alone["mean"].notna().all():
+            by_judge = alone.loc[alone["mean"].idxmax(), "system"]
+            if by_judge != self.ranking["system"].iloc[0]:
+                yield f"By {self._the(self.judge)} alone, {by_judge} would be the best."
+        for row in self.judges.to_dict("records"):
+            if pd.notna(row["worth"]):
+                n = self.outcomes.n_human
+                yield f"With {self._the(row['judge'])}, the {n:,} human outcomes are worth {row['worth']:,.0f} without."
+        for row in self.judges[self.judges["judge"].isin(self.outcomes.judges)].to_dict("records"):
+            yield from self._of_bias(row)
+
+    def _the(self, judge: str) -> str:
+        return judge if judge in self.outcomes.judges else f"the {judge}"
+
+    def _of_bias(self, row: dict) -> Iterator[str]:
+        own = self.bias[self.bias["judge"] == row["judge"]].dropna(subset=["bias"])
+        if row["p_bias_differs"] < SURE:
+            least, most = own.loc[own["bias"].idxmin()], own.loc[own["bias"].idxmax()]
+            yield (
+                f"{row['judge']} favours some systems (p {_p_value(row['p_bias_differs'])}), from {least['system']} "
+                f"({least['bias']:+.3f}) to {most['system']} ({most['bias']:+.3f}): do not rank by it alone."
+            )
+        elif len(own) and (own["lower"].min() > 0 or own["upper"].max() < 0):
+            word = "generous" if row["bias"] > 0 else "strict"
+            yield f"{row['judge']} is too {word}, by {abs(row['bias']):.3f} on average over systems."
+        for one in own[own["own"]].to_dict("records"):
+            others = own.loc[~own["own"], "bias"]
+            beside = f", {others.mean():+.3f} for others on average" if len(others) else ""
+            yield (
+                f"{row['judge']} judges {one['system']}, whose name contains its own: bias {one['bias']:+.3f} "
+                f"({one['lower']:+.3f} to {one['upper']:+.3f}){beside}."
+            )
+
+
+def few_in_words(few: list[str], *, binary: bool) -> str:
+    """Warn of systems with few outcomes by people."""
+    rare = f", or with fewer than {FEW_OF_A_KIND} successes or failures" if binary else ""
+    return (
+        f"People rated few cases of {some(few)}: below {FEW} cases or {FEW_CLUSTERS} clusters{rare}, intervals contain "
+        "the true value too rarely."
+    )
+
+
+def _probability(value: float) -> str:
+    return "above 0.99" if value > 0.99 else f"{value:.2f}"
+
+
+def _p_value(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"= {value:.3f}"

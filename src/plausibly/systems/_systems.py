@@ -1,0 +1,329 @@
+"""From outcomes to a result."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+from scipy.stats import norm, rankdata, t
+
+from plausibly.annotations.names import some
+from plausibly.bootstrap import check_probability, check_replicates
+from plausibly.errors import check_whole
+from plausibly.systems._estimates import (
+    Estimate,
+    Proportions,
+    mean,
+    p_of_choice,
+    p_of_equal,
+    prediction_powered,
+    rogan_gladen_by_system,
+)
+from plausibly.systems._findings import of_pairs
+from plausibly.systems._result import FEW, FEW_CLUSTERS, FEW_OF_A_KIND, MEANT, Systems, few_in_words
+from plausibly.systems.outcomes import Cells, Outcomes, cells_of, read_outcomes
+
+
+def systems(
+    outcomes: Any,
+    people: Sequence[str] | str | PathLike | None = None,
+    *,
+    clusters: str | Mapping[str, Any] | Sequence[Any] | None = None,
+    positive: str | None = None,
+    control: str | None = None,
+    ci_prob: float = 0.95,
+    replicates: int = 10_000,
+    seed: int = 0,
+) -> Systems:
+    """Rank systems by the mean outcome that people would give, from few outcomes by people and many by judges.
+
+    Judges, such as language models, saw many cases (prompts); people saw some of them, which must be a random sample.
+    All estimates are closed forms that need no model of raters. Systems are strata: each has a correction of its own.
+    Intervals allow for the choice of cases, that is for new cases like these; for these cases alone they are
+    conservative. They do not allow for people other than these.
+
+    Parameters
+    ----------
+    outcomes
+        Table (a data frame, or a ``.csv``, ``.tsv``, ``.parquet`` or ``.jsonl`` file) with the columns ``system``,
+        ``case``, ``rater`` and ``outcome``: pass or fail (yes/no, true/false, 1/0), ratings (numbers), or classes, of
+        which ``positive`` counts. Or pairs: ``system_a``, ``system_b``, ``rater``, ``outcome`` (``a``, ``b``, ``tie``,
+        or the name of the one that won), where a tie counts half, with or without ``case``; ``length_a`` and
+        ``length_b`` are looked at, too. Common other names of columns are recognised. Or the export of a tool that
+        tests language models and says which system (model, provider) each output is from.
+    people
+        Names of the raters who are people, or a file with a name per line; all others are judges. By default the
+        column ``kind`` says so (person or judge).
+    clusters
+        Clusters of cases, such as topics: a column, or a mapping from case. By default each case is its own. What is
+        said of one case, be it of several systems, is always in one cluster.
+    positive
+        Class that counts as a success.
+    control
+        Question of an export, if it has several.
+    ci_prob
+        Probability of all intervals.
+    replicates, seed
+        Number of draws of the ranking, from the normal distribution of the estimates, and random seed.
+
+    Returns
+    -------
+    Systems
+        Result with ``table`` (one row per system and estimator), ``ranking``, ``differences``, ``bias``, ``judges``
+        and ``summary``. The estimators are people alone (mean over cases of the mean of the people's outcomes); the
+        judge alone; prediction-powered inference, PPI, the judge's mean corrected by the mean difference on cases that
+        both saw, and PPI++, where the judge has the weight that makes the error least; of pass/fail and classes also
+        Rogan–Gladen, from the judge's error rates. With several judges, each has rows, and so has their mean, which
+        ranks the systems.
+
+    Raises
+    ------
+    AnnotationError
+        If columns or cells are missing, a rater rates one output twice, a rater in ``people`` is unknown, or a system
+        has no outcome by a person.
+    ArgumentError
+        If an argument is out of range.
+    FileError
+        If a file cannot be read.
+
+    References
+    ----------
+    Angelopoulos, Bates, Fannjiang, Jordan & Zrnic (2023), Prediction-powered inference, Science 382; Angelopoulos,
+    Duchi & Zrnic (2023), PPI++, arXiv 2311.01453; Rogan & Gladen (1978), Estimating prevalence from the results of a
+    screening test, American Journal of Epidemiology 107; Lang & Reiczigel (2014), Confidence limits for prevalence of
+    disease adjusted for estimated sensitivity and specificity, Preventive Veterinary Medicine 113.
+
+    Examples
+    --------
+    >>> random = np.random.default_rng(0)
+    >>> rows = []
+    >>> for system, rate in (("A", 0.8), ("B", 0.6)):
+    ...     for case in range(500):
+    ...         good = random.random() < rate
+    ...         rows.append((system, case, "judge", good if random.random() < 0.85 else not good))
+    ...         rows += [(system, case, "ann", good)] if case < 80 else []
+    >>> found = systems(pd.DataFrame(rows, columns=["system", "case", "rater", "outcome"]), people=["ann"])
+    >>> found.ranking[["system", "mean", "p_best"]].round(2).values.tolist()
+    [['A', 0.78, 1.0], ['B', 0.57, 0.0]]
+    """
+    check_probability("ci_prob", ci_prob)
+    check_replicates(replicates, 2)
+    check_whole("seed", seed, 0)
+    read = read_outcomes(outcomes, people, clusters=clusters, positive=positive, control=control)
+    cells = cells_of(read)
+    judges = {name: values for name, values in zip(read.judges, cells.judges, strict=True)}
+    if len(judges) > 1:
+        judges[f"mean of {len(judges)} judges"] = cells.judges.mean(axis=0)
+    sized = len(read.systems), int(read.cluster.max()) + 1
+    alone = mean(cells, cells.people, *sized)
+    rated = {name: _Rated.of(cells, values, alone, read, sized, ci_prob) for name, values in judges.items()}
+    name, main = _main(rated, alone)
+    order = np.argsort(-main.value, kind="stable")
+    bias = [_bias(read, name, one, ci_prob) for name, one in rated.items()]
+    return Systems(
+        outcomes=read,
+        table=_table(read, cells, alone, judges, rated, ci_prob)
+        .sort_values(
+            "system",
+            key=lambda column: column.map({one: at for at, one in enumerate(read.systems[order])}),
+            kind="stable",
+        )
+        .reset_index(drop=True),
+        ranking=_ranking(read, main, order, ci_prob, replicates, seed),
+        differences=_differences(read, main, order, ci_prob),
+        bias=pd.concat(bias, ignore_index=True) if bias else pd.DataFrame(columns=list(_BIAS)),
+        judges=pd.DataFrame(
+            [_judge(read, name, one, cells, judges[name]) for name, one in rated.items()], columns=_JUDGE
+        ),
+        notes=tuple(_notes(read, cells, alone, rated)),
+        main="ppi++" if name else "people",
+        judge=name,
+        ci_prob=ci_prob,
+        replicates=replicates,
+        seed=seed,
+    )
+
+
+_NOT_RANDOM = 0.001  # p-value below which the cases that people saw are no random sample
+_BIAS = ("judge", "system", "n_shared", "bias", "lower", "upper", "own")
+_JUDGE = ["judge", "n_cases", "n_shared", "correlation", "bias", "p_bias_differs", "worth"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Rated:
+    """Estimates of all systems with one judge."""
+
+    judge: Estimate
+    ppi: Estimate
+    tuned: Estimate
+    bias: Estimate
+    proportions: Proportions | None
+    #: Ratio of the variance of people alone to that with the judge
+    gain: Float[np.ndarray, " system"]
+    #: P-value of the same mean of the judge in the cases that people saw and in the others
+    p_of_choice: Float[np.ndarray, " system"]
+
+    @classmethod
+    def of(cls, cells: Cells, values, alone: Estimate, read: Outcomes, sized, ci_prob: float) -> "_Rated":
+        tuned = prediction_powered(cells, cells.people, values, *sized)
+        binary = read.kind in ("pass", "classes") and np.isin(values[~np.isnan(values)], (0, 1)).all()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gain = (alone.se / tuned.se) ** 2
+        return cls(
+            mean(cells, values, *sized),
+            prediction_powered(cells, cells.people, values, *sized, tuned=False),
+            tuned,
+            mean(cells, values - cells.people, *sized),
+            rogan_gladen_by_system(cells, cells.people, values, *sized, ci_prob) if binary else None,
+            gain,
+            p_of_choice(cells, cells.people, values, *sized),
+        )
+
+
+def _main(rated: Mapping[str, _Rated], alone: Estimate) -> tuple[str, Estimate]:
+    """Judge that ranks: the mean of all, or else the one with the most cases in common with people; or people alone."""
+    known = {name: one for name, one in rated.items() if np.isfinite(one.tuned.se).all()}
+    if not known:
+        return "", alone
+    name = [*rated][-1]
+    if name not in known:
+        name = max(known, key=lambda one: known[one].bias.n_clusters.sum())
+    return name, known[name].tuned
+
+
+def _table(read: Outcomes, cells: Cells, alone: Estimate, judges, rated: Mapping[str, _Rated], ci_prob) -> pd.DataFrame:
+    frames = [_rows(read, cells, "people", "", None, alone, *_ends(read, alone, ci_prob))]
+    for name, one in rated.items():
+        for estimator, found in (("judge", one.judge), ("ppi", one.ppi), ("ppi++", one.tuned)):
+            frames.append(_rows(read, cells, estimator, name, judges[name], found, *_ends(read, found, ci_prob)))
+        if one.proportions is not None:
+            ends = one.proportions.lower, one.proportions.upper
+            frames.append(_rows(read, cells, "rogan-gladen", name, judges[name], one.proportions, *ends))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _ends(read: Outcomes, found: Estimate, ci_prob: float) -> list[Float[np.ndarray, " system"]]:
+    """Ends of intervals, within the range of rates."""
+    return [end if read.kind == "ratings" else np.clip(end, 0, 1) for end in found.interval(ci_prob)]
+
+
+def _rows(read, cells: Cells, estimator: str, judge: str, values, found, lower, upper) -> pd.DataFrame:
+    people, n = ~np.isnan(cells.people), len(read.systems)
+    both = people if values is None or estimator == "judge" else people & ~np.isnan(values)
+    return pd.DataFrame(
+        {
+            "system": read.systems,
+            "estimator": estimator,
+            "judge": judge,
+            "n_people": 0 if estimator == "judge" else np.bincount(cells.system[both], minlength=n),
+            "n_judge": 0 if values is None else np.bincount(cells.system[~np.isnan(values)], minlength=n),
+            "mean": found.value,
+            "lower": lower,
+            "upper": upper,
+            "se": found.se,
+            "weight": np.nan if getattr(found, "weight", None) is None else found.weight,
+            "meant": MEANT[estimator],
+        }
+    )
+
+
+def _ranking(read: Outcomes, main: Estimate, order, ci_prob: float, replicates: int, seed: int) -> pd.DataFrame:
+    lower, upper = _ends(read, main, ci_prob)
+    frame = pd.DataFrame({"system": read.systems, "mean": main.value, "lower": lower, "upper": upper})
+    covariance = main.covariance
+    n = len(read.systems)
+    if np.isfinite(covariance).all():
+        draws = np.random.default_rng(seed).multivariate_normal(main.value, covariance, replicates, method="eigh")
+        ranks = [rankdata(-draws, method, axis=1) for method in ("min", "max")]  # which differ for ties
+        ends = [
+            np.quantile(rank, (1 + sign * ci_prob) / 2, axis=0, method="inverted_cdf")
+            for rank, sign in zip(ranks, (-1, 1), strict=True)
+        ]
+        best = ranks[0] == 1
+        share = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
+        frame = frame.assign(p_best=share, rank_lower=ends[0], rank_upper=ends[1])
+    else:
+        frame = frame.assign(p_best=1.0 if n == 1 else np.nan, rank_lower=1, rank_upper=n)
+    return frame.iloc[order].reset_index(drop=True).astype({"rank_lower": int, "rank_upper": int})
+
+
+def _differences(read: Outcomes, main: Estimate, order, ci_prob: float) -> pd.DataFrame:
+    first, second = (order[index] for index in np.triu_indices(len(order), 1))
+    covariance = main.covariance
+    difference = main.value[first] - main.value[second]
+    own = np.diag(covariance)
+    se = np.sqrt(np.maximum(own[first] + own[second] - 2 * covariance[first, second], 0))
+    df = np.minimum(main.df[first], main.df[second])
+    half = t.ppf((1 + ci_prob) / 2, np.where(df > 0, df, np.nan)) * se
+    with np.errstate(divide="ignore", invalid="ignore"):
+        better = np.where((se == 0) & (difference == 0), 0.5, norm.cdf(difference / se))
+    return pd.DataFrame(
+        {
+            "system": read.systems[first],
+            "other": read.systems[second],
+            "difference": difference,
+            "lower": difference - half,
+            "upper": difference + half,
+            "p_better": better,
+        }
+    )
+
+
+def _bias(read: Outcomes, name: str, one: _Rated, ci_prob: float) -> pd.DataFrame:
+    lower, upper = one.bias.interval(ci_prob)
+    short = _plain(name)
+    own = [bool(short) and short in _plain(system) for system in read.systems]
+    columns = (name, read.systems, one.bias.n_clusters, one.bias.value, lower, upper, own)
+    return pd.DataFrame(dict(zip(_BIAS, columns, strict=True)))
+
+
+def _plain(name: str) -> str:
+    """A name without capitals and punctuation."""
+    return re.sub(r"[\W_]+", "", name.lower())
+
+
+def _judge(read: Outcomes, name: str, one: _Rated, cells: Cells, values) -> tuple:
+    shared = ~np.isnan(cells.people) & ~np.isnan(values)
+    system, n = cells.system[shared], len(read.systems)
+    number = np.maximum(np.bincount(system, minlength=n), 1)
+    within = [both - (np.bincount(system, both, n) / number)[system] for both in (values[shared], cells.people[shared])]
+    spread = [float((both**2).sum()) for both in within]
+    correlation = float(within[0] @ within[1]) / np.sqrt(spread[0] * spread[1]) if min(spread) > 0 else np.nan
+    seen = np.bincount(cells.system[~np.isnan(cells.people)], minlength=n)
+    return (
+        name,
+        int((~np.isnan(values)).sum()),
+        int(shared.sum()),
+        correlation,
+        float(np.mean(one.bias.value)),
+        p_of_equal(one.bias),
+        read.n_human * float(one.gain @ seen) / seen.sum(),
+    )
+
+
+def _notes(read: Outcomes, cells: Cells, alone: Estimate, rated: Mapping[str, _Rated]) -> Iterator[str]:
+    known = ~np.isnan(cells.people)
+    n = np.bincount(cells.system[known], minlength=len(read.systems))
+    few = (n < FEW) | (alone.n_clusters < FEW_CLUSTERS)
+    if binary := read.kind in ("pass", "classes"):
+        few |= n * np.minimum(alone.value, 1 - alone.value) < FEW_OF_A_KIND
+    if few.any():
+        yield few_in_words(read.systems[few].tolist(), binary=binary)
+    if not rated:
+        yield "There is no judge, so all estimates are those of people alone."
+    for name in read.judges:
+        one = rated[name]
+        without = read.systems[np.isnan(one.bias.value)]
+        if len(without):
+            yield f"{name} rated no case of {some(without)} that people rated, so it cannot be corrected there."
+        different = one.p_of_choice < _NOT_RANDOM / len(read.systems)
+        if different.any():
+            yield (
+                f"{name} rates the cases of {some(read.systems[different])} that people rated differently from the "
+                "others, so people did not see a random sample, and no correction holds there."
+            )
+    yield from of_pairs(read)

@@ -1,0 +1,426 @@
+"""Outcomes of systems by case and rater: what a table of them holds, in codes, and what is wrong with it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from jaxtyping import Bool, Float, Int
+
+from plausibly.annotations.io.columns import Columns, in_codes, is_number, missing, table_columns, to_codes, to_floats
+from plausibly.annotations.io.exports import ARCHIVE, TOOLS, format_of
+from plausibly.annotations.io.files import lines_of, naming, read_text, suffix_of
+from plausibly.annotations.io.source import JSON, TABLES, Source, open_source
+from plausibly.annotations.io.spellings import OUTCOMES, spelling_of
+from plausibly.annotations.io.verdicts import answers_to_one
+from plausibly.annotations.names import some, to_names
+from plausibly.errors import AnnotationError, ArgumentError, FileError, show, suggest
+from plausibly.groups import check_clusters
+
+Kind = Literal["pass", "ratings", "classes", "pairs"]
+
+KIND = "kind"  #: column that says of every rater whether it is a person
+PAIR = ("system_a", "system_b")
+LENGTHS = ("length_a", "length_b")  #: columns with the lengths of two outputs
+_PEOPLE = {"person", "people", "human", "expert", "annotator"}
+_JUDGES = {"judge", "model", "llm", "machine"}
+_PASS = {"1", "yes", "pass", "passed", "true", "correct"}
+_FAIL = {"0", "no", "fail", "failed", "false", "incorrect"}
+_A = {"a", "system_a", "model_a", "left"}
+_B = {"b", "system_b", "model_b", "right"}
+_TIE = {"tie", "draw", "both", "neither", "equal", "same", "tie (bothbad)"}
+_PROVIDER = "provider"  # what promptfoo calls a system
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Outcomes in codes, a row for each; of pairs, two systems and how often the first one won.
+
+    Parameters
+    ----------
+    kind
+        ``"pass"`` (0 or 1), ``"ratings"``, ``"classes"`` (1 for the class that counts, else 0) or ``"pairs"`` (1 if
+        the first system won, 0 if the second did, ½ for a tie).
+    systems, cases, raters
+        Names.
+    is_person
+        Whether each rater is a person; the others are judges.
+    system, case, rater
+        Codes of each row.
+    value
+        Outcome of each row.
+    opponent
+        Second system of each row; None except for pairs.
+    cluster
+        Cluster of each case, counted from 0.
+    positive
+        Class that counts; None except for classes.
+    longer
+        By how much the first output of each row is longer than the second; None if it is not known.
+    """
+
+    kind: Kind
+    systems: np.ndarray
+    cases: np.ndarray
+    raters: np.ndarray
+    is_person: Bool[np.ndarray, " rater"]
+    system: Int[np.ndarray, " row"]
+    case: Int[np.ndarray, " row"]
+    rater: Int[np.ndarray, " row"]
+    value: Float[np.ndarray, " row"]
+    cluster: Int[np.ndarray, " case"]
+    opponent: Int[np.ndarray, " row"] | None = None
+    positive: str | None = None
+    longer: Float[np.ndarray, " row"] | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"Outcomes({self.kind}: {len(self.value):,} of {len(self.systems):,} systems, {len(self.cases):,} cases, "
+            f"{self.is_person.sum():,} people, {(~self.is_person).sum():,} judges)"
+        )
+
+    @property
+    def people(self) -> list[str]:
+        """Names of the people."""
+        return self.raters[self.is_person].tolist()
+
+    @property
+    def judges(self) -> list[str]:
+        """Names of the judges."""
+        return self.raters[~self.is_person].tolist()
+
+    @property
+    def n_human(self) -> int:
+        """Number of outcomes that people gave."""
+        return int(self.is_person[self.rater].sum())
+
+    @property
+    def quantity(self) -> str:
+        """What the mean outcome of a system is called."""
+        rates = {"pass": "pass rate", "ratings": "mean rating", "pairs": "win rate"}
+        return rates.get(self.kind, f"share of {self.positive!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """A row for each system and case (of pairs, each system in each comparison): mean outcomes of people and judges.
+
+    Parameters
+    ----------
+    system, cluster
+        System and cluster of each cell.
+    people
+        Mean of the people's outcomes, NaN where there are none.
+    judges
+        Outcomes of each judge, NaN where there is none.
+    """
+
+    system: Int[np.ndarray, " cell"]
+    cluster: Int[np.ndarray, " cell"]
+    people: Float[np.ndarray, " cell"]
+    judges: Float[np.ndarray, "judge cell"]
+
+
+def cells_of(outcomes: Outcomes) -> Cells:
+    """Average the outcomes of each system and case, those of the people together and those of each judge."""
+    n = len(outcomes.systems)
+    value, first, second = outcomes.value, outcomes.system, outcomes.opponent
+    if second is not None:  # both orders of two systems are one comparison
+        value = np.where(first < second, value, 1 - value)
+        first, second = np.minimum(first, second), np.maximum(first, second)
+    key = outcomes.case.astype(np.int64) * n + first
+    key = key if second is None else key * n + second
+    _, at, cell = np.unique(key, return_index=True, return_inverse=True)
+    rows = [outcomes.is_person[outcomes.rater]]
+    rows += [outcomes.rater == judge for judge in np.flatnonzero(~outcomes.is_person)]
+    means = np.stack([_means(value[chosen], cell[chosen], len(at)) for chosen in rows])
+    cluster = outcomes.cluster[outcomes.case[at]]
+    if second is None:
+        return Cells(first[at], cluster, means[0], means[1:])
+    means = np.concatenate([means, 1 - means], axis=1)
+    return Cells(np.concatenate([first[at], second[at]]), np.tile(cluster, 2), means[0], means[1:])
+
+
+def _means(value: np.ndarray, cell: np.ndarray, n: int) -> Float[np.ndarray, " cell"]:
+    number = np.bincount(cell, minlength=n)
+    return np.where(number, np.bincount(cell, value, n) / np.maximum(number, 1), np.nan)
+
+
+def is_of_outcomes(names: Iterable[str]) -> bool:
+    """Whether these are the columns of a table of outcomes of systems."""
+    found = {role for role, spellings in OUTCOMES.items() if {*names} & {*spellings}}
+    return {"rater", "outcome"} <= found and ({*PAIR} <= found or {"system", "case"} <= found)
+
+
+def read_outcomes(
+    outcomes: Any,
+    people: Sequence[str] | str | PathLike | None = None,
+    *,
+    clusters: str | Mapping[str, Any] | Sequence[Any] | None = None,
+    positive: str | None = None,
+    control: str | None = None,
+) -> Outcomes:
+    """Read outcomes of systems from a file, a data frame, or the export of a tool.
+
+    Parameters
+    ----------
+    outcomes, people, clusters, positive, control
+        As for :func:`plausibly.systems`.
+
+    Returns
+    -------
+    Outcomes
+        A row for each outcome, in codes.
+
+    Raises
+    ------
+    AnnotationError, ArgumentError, FileError
+        As for :func:`plausibly.systems`.
+
+    Examples
+    --------
+    >>> rows = [("A", "p", "ann", "yes"), ("A", "p", "gpt", "no"), ("A", "q", "gpt", "yes")]
+    >>> read_outcomes(pd.DataFrame(rows, columns=["system", "case", "rater", "outcome"]), people=["ann"])
+    Outcomes(pass: 3 of 1 systems, 2 cases, 1 people, 1 judges)
+    """
+    if isinstance(outcomes, Outcomes):
+        return outcomes
+    known = _names_in(people) if isinstance(people, str | PathLike) else people
+    if not isinstance(outcomes, str | PathLike):
+        return _outcomes(table_columns(outcomes), known, clusters, positive)
+    with naming(outcomes):
+        path = Path(outcomes)
+        if not path.is_dir():
+            suffix_of(path, (*TABLES, *JSON, ARCHIVE))
+        return _outcomes(_columns(open_source(path), control), known, clusters, positive)
+
+
+def _names_in(path: str | PathLike) -> list[str]:
+    """Names in a file, one per line."""
+    with naming(path):
+        if not (names := [line.strip() for line in lines_of(read_text(Path(path))) if line.strip()]):
+            raise FileError("there are no names of people; write one per line")
+        return names
+
+
+def _columns(source: Source, control: str | None) -> Columns:
+    """Columns of a table, or of the verdicts in the export of a tool."""
+    tool = format_of(source, TOOLS)
+    if tool is None or tool.verdicts is None:
+        if not source.names:
+            raise AnnotationError(
+                "this is neither a table of outcomes nor an export with verdicts; write a table with the columns "
+                "system, case, rater and outcome"
+            )
+        return dict(source.columns())
+    answers = answers_to_one(tool.verdicts(source), control)
+    spellings = (*OUTCOMES["system"], _PROVIDER)
+    system = [next((row[name] for name in spellings if name in row), None) for row in answers.further]
+    if not system or any(name is None for name in system):
+        raise AnnotationError(
+            "the verdicts do not say which system produced an output; write a table with the columns system, case, "
+            "rater and outcome"
+        )
+    case = [name.removesuffix(f", {one}") for name, one in zip(answers.case, system, strict=True)]
+    values = [str(value) for value in answers.value]
+    columns = {"system": map(str, system), "case": case, "rater": answers.annotator, "outcome": values}
+    return table_columns(pd.DataFrame({name: pd.Series(list(cells), dtype=str) for name, cells in columns.items()}))
+
+
+def _outcomes(columns: Columns, people: Any, clusters: Any, positive: str | None) -> Outcomes:
+    pairs = any(spelling in columns for spelling in OUTCOMES[PAIR[0]])
+    wanted = [*(PAIR if pairs else ("system", "case")), "rater", "outcome"]
+    needed = "name the columns system, case, rater and outcome, or of pairs system_a, system_b, rater and outcome"
+    named = {name: columns[spelling_of(name, columns, needed, spellings=OUTCOMES)] for name in wanted}
+    if pairs and any(spelling in columns for spelling in OUTCOMES["case"]):
+        named["case"] = columns[spelling_of("case", columns, needed, spellings=OUTCOMES)]
+    if not len(named["rater"]):
+        raise AnnotationError("there are no rows; give at least one outcome by a person for each system")
+    for name, column in named.items():
+        for row in missing(column)[:1].tolist():
+            raise AnnotationError(f"row {row + 1} has no {name}; fill it in, or leave the row out")
+    codes = {name: to_codes(column, name) for name, column in named.items() if name != "outcome"}
+    raters, rater = codes["rater"]
+    if pairs:
+        names, code = _in_common(codes[PAIR[0]], codes[PAIR[1]])
+        system, opponent = code.reshape(2, -1)
+        for row in np.flatnonzero(system == opponent)[:1].tolist():
+            raise AnnotationError(f"row {row + 1} compares {str(names[system[row]])!r} with itself; name two systems")
+        both = np.stack([np.minimum(system, opponent), np.maximum(system, opponent)])
+        cases, case = codes.get("case", (None, None))
+        if cases is None:
+            which, case = np.unique(both[0] * len(names) + both[1], return_inverse=True)
+            cases = np.array([f"{names[one // len(names)]} and {names[one % len(names)]}" for one in which])
+        kind, value = "pairs", _of_pairs(named["outcome"], names, system, opponent)
+        if positive is not None:
+            raise ArgumentError("positive names a class, but these are pairs: leave it out.")
+    else:
+        (names, system), (cases, case), opponent = codes["system"], codes["case"], None
+        kind, value = _of_values(named["outcome"], positive)
+    for what, found in (("system", names), ("rater", raters)):
+        to_names(found, what)
+    _refuse_repeats(names, cases, raters, case, system, opponent, rater, without="" if "case" in named else "case")
+    is_person = _is_person(people, columns, raters, rater)
+    without = np.setdiff1d(np.arange(len(names)), _seen(system, opponent, is_person[rater]))
+    if len(without):
+        raise AnnotationError(
+            f"no person rated {some(names[without])}; have people rate some of the cases of each system, or leave "
+            "these rows out"
+        )
+    return Outcomes(
+        kind,
+        names,
+        cases,
+        raters,
+        is_person,
+        system,
+        case,
+        rater,
+        value,
+        _clusters(clusters, columns, cases, case),
+        opponent,
+        positive,
+        _longer(columns) if pairs else None,
+    )
+
+
+def _in_common(*coded: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of several columns, one after the other, by the names in any of them as they appear."""
+    codes, names = pd.factorize(np.concatenate([names[code] for names, code in coded]))
+    return np.asarray(names, str), codes
+
+
+def _seen(system: np.ndarray, opponent: np.ndarray | None, chosen: np.ndarray) -> np.ndarray:
+    return np.concatenate([system[chosen], system[:0] if opponent is None else opponent[chosen]])
+
+
+def _texts(column: pa.ChunkedArray) -> tuple[list[str], np.ndarray]:
+    """Different outcomes as text, and which of them each row has."""
+    column = in_codes(column)
+    if not pa.types.is_dictionary(column.type):
+        column = column.cast(pa.large_string())
+    names, code = to_codes(column, "outcome")
+    return [name.strip() for name in names.tolist()], code
+
+
+def _of_values(column: pa.ChunkedArray, positive: str | None) -> tuple[Kind, Float[np.ndarray, " row"]]:
+    """Outcomes as numbers."""
+    texts, code = _texts(column)
+    if positive is not None:
+        if str(positive) not in texts:
+            fix = suggest(positive, texts, f"choose from {some(texts, 9)}")
+            raise ArgumentError(f"positive must be one of the outcomes, but {show(positive)} is not: {fix}")
+        return "classes", np.array([text == str(positive) for text in texts], float)[code]
+    lower = [text.lower() for text in texts]
+    if {*lower} <= _PASS | _FAIL:
+        return "pass", np.array([text in _PASS for text in lower], float)[code]
+    if all(map(is_number, texts)):
+        values = np.array(texts, float)
+        for at in np.flatnonzero(~np.isfinite(values))[:1].tolist():
+            raise AnnotationError(
+                f"row {int(np.argmax(code == at)) + 1}: the outcome {texts[at]!r} is not finite; write a number, or "
+                "leave the row out"
+            )
+        return ("pass" if {*values.tolist()} <= {0.0, 1.0} else "ratings"), values[code]
+    raise AnnotationError(
+        f"the outcomes {some(texts, 5)} are neither pass and fail nor numbers; name the class that counts as a "
+        f'success: positive="{texts[0]}" (--positive)'
+    )
+
+
+def _of_pairs(
+    column: pa.ChunkedArray, names: np.ndarray, system: np.ndarray, opponent: np.ndarray
+) -> Float[np.ndarray, " row"]:
+    """How often the first system wins: 1, ½ or 0."""
+    texts, code = _texts(column)
+    place = {name: at for at, name in enumerate(names.tolist())}
+    named = np.array([place.get(text, -1) for text in texts])[code]
+    said = [
+        1.0 if text in _A else 0.0 if text in _B else 0.5 if text in _TIE else np.nan for text in map(str.lower, texts)
+    ]
+    value = np.select([named == -1, named == system, named == opponent], [np.array(said)[code], 1.0, 0.0], np.nan)
+    for row in np.flatnonzero(np.isnan(value))[:1].tolist():
+        raise AnnotationError(
+            f"row {row + 1}: the outcome {texts[code[row]]!r} says nothing about {str(names[system[row]])!r} and "
+            f"{str(names[opponent[row]])!r}; write a, b or tie, or the name of the one that won"
+        )
+    return value
+
+
+def _refuse_repeats(names, cases, raters, case, system, opponent, rater, without: str) -> None:
+    """Refuse two outcomes by one rater of the same output, or of two outputs in the same order."""
+    keys = {"case": case, "system": system, "rater": rater} | ({} if opponent is None else {"opponent": opponent})
+    again = np.flatnonzero(pd.DataFrame(keys).duplicated())
+    for row in again[:1].tolist():
+        two = "" if opponent is None else f" and {str(names[opponent[row]])!r}"
+        about = f"{str(names[system[row]])!r}{two}" + ("" if without else f", case {str(cases[case[row]])!r}")
+        fix = ", or add a column case that tells them apart" if without else ""
+        raise AnnotationError(
+            f"row {row + 1}: {str(raters[rater[row]])!r} rates {about} a second time; keep one of the rows{fix}"
+        )
+
+
+def _is_person(people: Any, columns: Columns, raters: np.ndarray, rater: np.ndarray) -> Bool[np.ndarray, " rater"]:
+    if people is not None:
+        names = [str(name) for name in people]
+        for name in names:
+            if name not in raters:
+                fix = suggest(name, raters.tolist(), f"choose from {some(raters, 9)}")
+                raise AnnotationError(f"people names {name!r}, who is not among the raters; {fix}")
+        if not names:
+            raise ArgumentError('people must name at least one rater, but is empty: write for example people=["ann"].')
+        return np.isin(raters, names)
+    if KIND not in columns:
+        raise AnnotationError(
+            f"nothing says which raters are people; name them with people= (--people), for example "
+            f"{str(raters[0])!r}, or add a column {KIND} with person or judge"
+        )
+    for row in missing(columns[KIND])[:1].tolist():
+        raise AnnotationError(f"row {row + 1} has no {KIND}; write person or judge")
+    kinds, code = to_codes(columns[KIND], KIND)
+    words = [word.strip().lower() for word in kinds.tolist()]
+    for at, word in enumerate(words):
+        if word not in _PEOPLE | _JUDGES:
+            row = int(np.argmax(code == at)) + 1
+            raise AnnotationError(f"row {row}: the {KIND} {str(kinds[at])!r} is not known; write person or judge")
+    of_row = np.array([word in _PEOPLE for word in words])[code]
+    found = np.zeros(len(raters), bool)
+    found[rater] = of_row
+    for row in np.flatnonzero(found[rater] != of_row)[:1].tolist():
+        raise AnnotationError(
+            f"row {row + 1}: the rater {str(raters[rater[row]])!r} is a person and a judge; choose one {KIND}"
+        )
+    if not found.any():
+        raise AnnotationError(f"no rater is a person by the column {KIND}; write person for at least one")
+    return found
+
+
+def _clusters(clusters: Any, columns: Columns, cases: np.ndarray, case: np.ndarray) -> Int[np.ndarray, " case"]:
+    if isinstance(clusters, str):
+        name = clusters
+        column = columns[spelling_of(name, columns, "name one of these", spellings={})]
+        for row in missing(column)[:1].tolist():
+            raise AnnotationError(f"row {row + 1} has no {name}; fill it in, or leave the row out")
+        code = to_codes(column, name)[1]
+        of_case = np.zeros(len(cases), np.int64)
+        of_case[case] = code
+        for row in np.flatnonzero(of_case[case] != code)[:1].tolist():
+            raise AnnotationError(f"row {row + 1}: the case {str(cases[case[row]])!r} has a second {name}; give it one")
+        return np.unique(of_case, return_inverse=True)[1]
+    return np.unique(check_clusters(clusters, cases), return_inverse=True)[1]
+
+
+def _longer(columns: Columns) -> Float[np.ndarray, " row"] | None:
+    if not {*LENGTHS} <= {*columns}:
+        return None
+    lengths = []
+    for name in LENGTHS:
+        values, bad = to_floats(columns[name])
+        if bad is not None:
+            raise AnnotationError(f"row {bad + 1}: the {name} is not a number; write a number")
+        lengths.append(values)
+    return lengths[0] - lengths[1]

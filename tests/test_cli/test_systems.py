@@ -1,0 +1,83 @@
+"""`plausibly systems`: what it prints and writes, by each option, and what it refuses."""
+
+import pandas as pd
+import pytest
+
+import plausibly as pb
+from tests.test_cli.run import refuse, succeed
+from tests.test_systems.test_systems import comparisons, table
+
+
+@pytest.fixture
+def outcomes(tmp_path):
+    given = table()
+    given["topic"] = "t" + (given["case"].str[1:].astype(int) // 4).astype(str)
+    given.to_csv(tmp_path / "outcomes.csv", index=False)
+    return tmp_path / "outcomes.csv"
+
+
+def test_tables_sentences_and_a_page(outcomes, tmp_path):
+    out = tmp_path / "out"
+    result = succeed("systems", outcomes, "--people", "ann", "--clusters", "topic", "--out", out)
+    names = ["bias.csv", "differences.csv", "judges.csv", "ranking.csv", "systems.csv", "systems.html", "systems.png"]
+    assert sorted(path.name for path in out.iterdir()) == names
+    expected = pb.systems(outcomes, ["ann"], clusters="topic")
+    for name in ("ranking", "differences", "bias", "judges"):
+        pd.testing.assert_frame_equal(pd.read_csv(out / f"{name}.csv"), getattr(expected, name), check_dtype=False)
+    written = pd.read_csv(out / "systems.csv", keep_default_na=False, na_values={"weight": ""})
+    pd.testing.assert_frame_equal(written, expected.table, check_dtype=False)
+    assert "Pass rate that people would give, by PPI++ with gpt-4" in result.output
+    assert result.output.splitlines()[-1] == expected.headline
+    assert "gpt-4 favours some systems" in result.output
+    page = (out / "systems.html").read_text()
+    assert expected.headline in page
+    assert page.count('<img alt="') == 1
+    for words in ("Rogan–Gladen", "P(best)", "outcomes.csv", "a random sample of all", "in 100 clusters"):
+        assert words in page
+
+
+def test_every_option_is_that_of_the_function(outcomes, tmp_path):
+    (tmp_path / "people.txt").write_text("ann\n")
+    words = ["--people-file", tmp_path / "people.txt", "--ci-prob", 0.5, "--replicates", 50, "--seed", 3, "--quiet"]
+    result = succeed("systems", outcomes, *words, "--out", tmp_path / "out")
+    expected = pb.systems(outcomes, ["ann"], ci_prob=0.5, replicates=50, seed=3)
+    assert result.output == f"{expected.headline}\n"
+    assert pd.read_csv(tmp_path / "out" / "ranking.csv")["p_best"].tolist() == expected.ranking["p_best"].tolist()
+    given = pd.read_csv(outcomes)
+    given["outcome"] = given["outcome"].map({0: "poor", 1: "good"})
+    given.to_csv(tmp_path / "classes.csv", index=False)
+    of_classes = succeed("systems", tmp_path / "classes.csv", "--people", "ann", "--positive", "good", "-q")
+    assert "highest share of 'good'" in of_classes.output
+
+
+def test_pairs_are_ranked_where_rankings_refuse_them(tmp_path):
+    given = comparisons()
+    given.to_csv(tmp_path / "pairs.csv", index=False)
+    result = succeed("systems", tmp_path / "pairs.csv", "--people", "ann")
+    assert "Win rate that people would give" in result.output
+    assert "gpt never ties, people do in" in result.output
+    rows = [
+        (case, who, name, 1 + (name != said) * (said != "tie"))
+        for a, b, case, who, said in given.iloc[:, :5].itertuples(index=False)
+        for name in (a, b)
+    ]
+    others = pd.DataFrame({"case": "z", "annotator": "ann", "class": list("DEFGH"), "rank": range(1, 6)})
+    ranked = pd.concat([pd.DataFrame(rows, columns=others.columns), others])
+    ranked.to_csv(tmp_path / "rankings.csv", index=False)
+    told = refuse("aggregate", tmp_path / "rankings.csv", "--model", "irn", "--out", tmp_path / "x.nc").output
+    assert "look like comparisons of pairs" in told
+    assert "pb.systems (plausibly systems)" in " ".join(told.split())
+
+
+def test_bad_input_is_refused_in_a_sentence(outcomes, tmp_path):
+    for words, sentence in (
+        ([outcomes], "nothing says which raters are people"),
+        ([outcomes, "--people", "bob"], "people names 'bob', who is not among the raters"),
+        ([outcomes, "--people", "ann", "--people-file", outcomes], "named twice, by --people and by --people-file"),
+        ([outcomes, "--people", ","], "people must name at least one rater"),
+        ([outcomes, "--people", "ann", "--ci-prob", "2"], "ci_prob must lie between 0 and 1"),
+        ([tmp_path / "none.csv", "--people", "ann"], "none.csv: the file does not exist"),
+    ):
+        told = refuse("systems", *words).output
+        assert sentence in told, told
+        assert told.count("\n") == 1

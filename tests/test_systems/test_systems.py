@@ -1,0 +1,336 @@
+"""Systems: estimators against literal definitions and published numbers, coverage, and what tables say."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from scipy.special import expit
+
+import plausibly as pb
+from plausibly.errors import ArgumentError
+from plausibly.systems._estimates import (
+    mean,
+    p_of_choice,
+    p_of_equal,
+    prediction_powered,
+    rogan_gladen,
+    rogan_gladen_by_system,
+)
+from plausibly.systems.outcomes import Cells
+
+SCENARIOS = [
+    (30, 2000, 0.80),
+    (50, 450, 0.95),
+    (100, 900, 0.90),
+    (200, 1800, 0.75),
+    (300, 4700, 0.85),
+    (500, 500, 0.60),
+]
+
+
+def world(seed, n, rest, accuracy, rate=0.7):
+    """Outcomes by people in n cases, by a judge there, and by the judge in the rest."""
+    random = np.random.default_rng(seed)
+    y = (random.random(n + rest) < rate).astype(float)
+    f = np.where(random.random(n + rest) < accuracy, y, 1 - y)
+    return y[:n], f[:n], f[n:]
+
+
+def cells_of(y, f, rest):
+    n = len(y) + len(rest)
+    people = np.concatenate([y, np.full(len(rest), np.nan)])
+    return Cells(np.zeros(n, int), np.arange(n), people, np.concatenate([f, rest])[None])
+
+
+def literal(y, f, rest, weight=None):
+    """Mean, standard error and weight, from the definitions."""
+    n, m = len(y), len(rest)
+    if weight is None:
+        below = (1 + n / m) * np.concatenate([f, rest]).var(ddof=1)
+        weight = min(max(((y - y.mean()) * (f - f.mean())).mean() / below, 0), 1)
+    error = weight**2 * rest.var() / m + (y - weight * f).var() / n
+    return weight * rest.mean() + (y - weight * f).mean(), np.sqrt(error), weight
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_ppi_and_its_tuned_form_are_their_definitions(scenario):
+    y, f, rest = world(1, *scenario)
+    n, cells = len(y), cells_of(y, f, rest)
+    for tuned in (False, True):
+        found = prediction_powered(cells, cells.people, cells.judges[0], 1, len(cells.system), tuned=tuned)
+        value, se, weight = literal(y, f, rest, None if tuned else 1.0)
+        own = found.value[0], found.se[0] * np.sqrt((n - 1 - tuned) / n), found.weight[0]
+        np.testing.assert_allclose(own, (value, se, weight), rtol=0, atol=1e-10)
+
+
+def test_people_alone_are_a_t_interval_and_a_cluster_counts_once():
+    y, f, rest = world(2, 40, 100, 0.8)
+    cells = cells_of(y, f, rest)
+    lower, upper = mean(cells, cells.people, 1, 140).interval(0.9)
+    expected = stats.t.interval(0.9, 39, y.mean(), stats.sem(y))
+    np.testing.assert_allclose((lower[0], upper[0]), expected)
+    twice = Cells(*(np.tile(one, 2) for one in (cells.system, cells.cluster, cells.people)), np.tile(cells.judges, 2))
+    for estimate in (
+        lambda one: mean(one, one.people, 1, 140),
+        lambda one: prediction_powered(one, one.people, one.judges[0], 1, 140, tuned=False),
+    ):
+        assert estimate(twice).se[0] == pytest.approx(estimate(cells).se[0], abs=1e-12)
+    once, doubled = (rogan_gladen_by_system(one, one.people, one.judges[0], 1, 140, 0.95) for one in (cells, twice))
+    np.testing.assert_allclose(doubled, once, atol=1e-12)
+
+
+def test_rogan_and_gladen_with_three_binomials():
+    found = rogan_gladen(0.4, 1000, 0.9, 200, 0.7, 200, 0.95)
+    np.testing.assert_allclose(found[:3], (0.1667, 0.0564, 0.2627), atol=5e-5)
+    assert np.isnan(rogan_gladen(0.4, 1000, 0.5, 200, 0.4, 200, 0.95).value)  # it tells nothing
+
+
+@pytest.mark.parametrize(("n", "size"), [(60, 1), (60, 3), (150, 3)])
+def test_intervals_cover_and_a_useless_judge_costs_nothing(n, size):
+    """A thousand worlds at once, as systems."""
+    worlds, rest, random = 1000, 240, np.random.default_rng(n + size)
+    total = n + rest
+    cluster = np.arange(total) // size
+    own = random.normal(0, 0.8, (worlds, cluster[-1] + 1))[:, cluster]
+    y = (random.random((worlds, total)) < expit(0.4 + own)).astype(float)
+    node, weight = np.polynomial.hermite_e.hermegauss(40)
+    truth = float(expit(0.4 + 0.8 * node) @ weight / weight.sum())
+    good = np.where(random.random(y.shape) < 0.85, y, 1 - y)
+    useless = (random.random(y.shape) < 0.5).astype(float)
+    people = y.copy()
+    people[:, n:] = np.nan
+    judges = np.stack([good.ravel(), useless.ravel()])
+    cells = Cells(np.repeat(np.arange(worlds), total), np.tile(cluster, worlds), people.ravel(), judges)
+    sized = worlds, cluster[-1] + 1
+    alone = mean(cells, cells.people, *sized)
+    of_good, of_useless = (prediction_powered(cells, cells.people, judge, *sized) for judge in judges)
+    plain = prediction_powered(cells, cells.people, judges[0], *sized, tuned=False)
+    widths = {}
+    for name, found in (("alone", alone), ("good", of_good), ("useless", of_useless), ("plain", plain)):
+        lower, upper = found.interval(0.95)
+        assert 0.92 <= ((lower <= truth) & (truth <= upper)).mean() <= 0.975, name
+        widths[name] = (upper - lower).mean()
+    assert widths["useless"] < 1.02 * widths["alone"]
+    assert widths["good"] < 0.9 * widths["alone"]
+    found = rogan_gladen_by_system(cells, cells.people, judges[0], *sized, 0.95)
+    assert 0.92 <= ((found.lower <= truth) & (truth <= found.upper)).mean() <= 0.985
+
+
+def test_the_test_of_equal_values_holds_its_level():
+    random = np.random.default_rng(3)
+    p = []
+    for _ in range(300):
+        values = random.normal(size=(40, 1)) + random.normal(size=(40, 4))
+        cells = Cells(np.tile(np.arange(4), 40), np.repeat(np.arange(40), 4), values.ravel(), np.empty((0, 160)))
+        p.append(p_of_equal(mean(cells, cells.people, 4, 40)))
+    assert 0.02 <= (np.array(p) < 0.05).mean() <= 0.09
+    few = Cells(np.tile(np.arange(4), 3), np.repeat(np.arange(3), 4), np.arange(12.0), np.empty((0, 12)))
+    assert np.isnan(p_of_equal(mean(few, few.people, 4, 3)))
+
+
+def test_the_test_of_a_random_sample_holds_its_level_near_the_edge():
+    """A judge passes nine of ten; people saw 30 cases, which it often passes all."""
+    random = np.random.default_rng(4)
+    f = (random.random((2000, 530)) < 0.9).astype(float)
+    people = np.where(np.arange(530) < 30, 1.0, np.nan)
+    cells = Cells(
+        np.repeat(np.arange(2000), 530), np.tile(np.arange(530), 2000), np.tile(people, 2000), f.ravel()[None]
+    )
+    p = p_of_choice(cells, cells.people, cells.judges[0], 2000, 530)
+    assert 0.02 <= (p < 0.05).mean() <= 0.08
+    assert (p < 0.001).mean() <= 0.006
+
+
+def table(seed=0, n=400, seen=100, favoured="gpt-4-turbo"):
+    """Three systems; the judge passes most of the failures of the one that bears its name."""
+    random = np.random.default_rng(seed)
+    rows = []
+    for system, rate in (("gpt-4-turbo", 0.6), ("B", 0.85), ("C", 0.7)):
+        for case in range(n):
+            good = random.random() < rate
+            said = good if random.random() < 0.9 else not good
+            said |= system == favoured and random.random() < 0.7
+            rows.append((system, f"p{case}", "gpt-4", int(said)))
+            rows += [(system, f"p{case}", "ann", int(good))] if case < seen else []
+    return pd.DataFrame(rows, columns=["system", "case", "rater", "outcome"])
+
+
+@pytest.fixture(scope="module")
+def found():
+    return pb.systems(table(), people=["ann"])
+
+
+def test_the_table_has_every_estimator_of_every_system(found):
+    rows = found.table[found.table["system"] == "B"].set_index("estimator")
+    assert rows.index.tolist() == ["people", "judge", "ppi", "ppi++", "rogan-gladen"]
+    given = table()
+    own = given[given["system"] == "B"].pivot(index="case", columns="rater", values="outcome")
+    shared = own.dropna()
+    assert rows.loc["people", ["mean", "n_people"]].tolist() == [shared["ann"].mean(), 100]
+    assert rows.loc["judge", "mean"] == own["gpt-4"].mean()
+    rest = own.loc[own["ann"].isna(), "gpt-4"].to_numpy(float)
+    for name, weight in (("ppi", 1.0), ("ppi++", None)):
+        value, _, weight = literal(shared["ann"].to_numpy(), shared["gpt-4"].to_numpy(float), rest, weight)
+        assert rows.loc[name, "mean"] == pytest.approx(value, abs=1e-12)
+        assert rows.loc[name, "weight"] == pytest.approx(weight, abs=1e-12)
+    assert "that people would give, on new cases" in rows.loc["ppi++", "meant"]
+    assert "not people's" in rows.loc["judge", "meant"]
+
+
+def test_the_judge_who_favours_its_own_is_found_and_corrected(found):
+    alone = found.table[found.table["estimator"] == "judge"].set_index("system")["mean"]
+    assert alone.idxmax() == "gpt-4-turbo"
+    assert found.ranking["system"].iloc[0] == "B"
+    assert found.ranking["system"].iloc[-1] == "gpt-4-turbo"
+    bias = found.bias.set_index("system")
+    assert bias.loc["gpt-4-turbo", "lower"] > 0
+    assert bias["own"].to_dict() == {"gpt-4-turbo": True, "B": False, "C": False}
+    assert found.judges["p_bias_differs"].item() < 0.01
+    words = " ".join(found.summary)
+    assert "B has the highest pass rate" in words
+    assert "By gpt-4 alone, gpt-4-turbo would be the best" in words
+    assert "gpt-4 favours some systems" in words
+    assert "gpt-4 judges gpt-4-turbo, whose name contains its own: bias +" in words
+
+
+def test_what_a_judge_is_worth_is_the_ratio_of_variances(found):
+    rows = found.table.pivot(index="system", columns="estimator", values="se")
+    expected = 100 * ((rows["people"] / rows["ppi++"]) ** 2).sum()
+    assert found.judges["worth"].item() == pytest.approx(expected)
+    assert expected > 300
+    assert f"the 300 human outcomes are worth {expected:,.0f} without" in " ".join(found.summary)
+
+
+def test_differences_are_paired_by_case():
+    random = np.random.default_rng(5)
+    hard = random.normal(0, 2, 80)
+    rows = [
+        (name, str(case), "ann", hard[case] + shift + random.normal(0, 0.3))
+        for name, shift in (("A", 0.0), ("B", 0.3))
+        for case in range(80)
+    ]
+    result = pb.systems(pd.DataFrame(rows, columns=["system", "case", "rater", "score"]), people=["ann"])
+    wide = pd.DataFrame(rows).pivot(index=1, columns=0, values=3)
+    paired = stats.ttest_rel(wide["B"], wide["A"]).confidence_interval(0.95)
+    row = result.differences.iloc[0]
+    assert (row["system"], row["other"]) == ("B", "A")
+    np.testing.assert_allclose(row[["lower", "upper"]].tolist(), paired)
+    assert row["p_better"] > 0.99
+    assert result.ranking["p_best"].tolist() == pytest.approx([1, 0], abs=0.01)
+    assert result.judge == ""
+    assert any("There is no judge" in note for note in result.notes)
+
+
+def test_several_judges_have_rows_and_their_mean_ranks():
+    given = table()
+    other = given[given["rater"] == "gpt-4"].assign(rater="llama")
+    result = pb.systems(pd.concat([given, other]), people=["ann"])
+    assert result.judges["judge"].tolist() == ["gpt-4", "llama", "mean of 2 judges"]
+    assert result.judge == "mean of 2 judges"
+    rows = result.table[(result.table["estimator"] == "ppi++") & (result.table["system"] == "B")]
+    assert rows["mean"].nunique() == 1  # they say the same
+
+
+def test_clusters_widen_and_few_outcomes_are_told(found):
+    given = table(seen=24)
+    given["topic"] = given["case"].str[1:].astype(int) // 8
+    few = pb.systems(given, people=["ann"])
+    assert any(note.startswith("People rated few cases of 'gpt-4-turbo', 'B', 'C'") for note in few.notes)
+    assert not found.notes
+    by_topic = pb.systems(given, people=["ann"], clusters="topic").table
+    by_name = {f"p{case}": case // 8 for case in range(400)}
+    same = pb.systems(given.drop(columns="topic"), people=["ann"], clusters=by_name).table
+    pd.testing.assert_frame_equal(by_topic, same)
+    assert not np.allclose(by_topic["se"], few.table["se"])
+    assert by_topic["mean"].tolist() == few.table["mean"].tolist()
+
+
+def comparisons(seed=0, n=900, seen=400):
+    """Pairs of three systems: people tie often, the judge never, and mostly for the first and longer output."""
+    random = np.random.default_rng(seed)
+    strength = {"A": 0.8, "B": 0.0, "C": -0.8}
+    rows = []
+    for case in range(n):
+        a, b = random.permutation(list(strength))[:2]
+        p = expit(strength[a] - strength[b])
+        longer = random.integers(1, 50, 2)
+        if case < seen:
+            said = "tie" if random.random() < 0.3 else a if random.random() < p else b
+            rows.append((a, b, f"p{case}", "ann", said, *longer))
+        first = random.random() < 0.5 * p + 0.5
+        rows.append((a, b, f"p{case}", "gpt", a if first else b, *longer))
+    return pd.DataFrame(rows, columns=["system_a", "system_b", "case", "rater", "outcome", "length_a", "length_b"])
+
+
+def test_pairs_give_win_rates_in_which_ties_count_half():
+    given = comparisons()
+    result = pb.systems(given, people=["ann"])
+    people = given[given["rater"] == "ann"]
+    half = (people["outcome"] == "tie") / 2
+    for system in "ABC":
+        inside = (people["system_a"] == system) | (people["system_b"] == system)
+        rate = ((people["outcome"] == system) + half)[inside].mean()
+        rows = result.table[(result.table["system"] == system) & (result.table["estimator"] == "people")]
+        assert rows["mean"].item() == pytest.approx(rate)
+    assert result.ranking["system"].tolist() == ["A", "B", "C"]
+    assert "rogan-gladen" not in set(result.table["estimator"])
+    assert "highest win rate" in result.headline
+
+
+def test_odd_judges_of_pairs_are_told():
+    given = comparisons()
+    notes = " ".join(pb.systems(given, people=["ann"]).notes)
+    assert "gpt never ties, people do in" in notes
+    assert "gpt prefers the output that is shown first in" in notes
+    assert "longer" not in notes
+    of_gpt = given["rater"] == "gpt"
+    longer = np.where(given["length_a"] >= given["length_b"], given["system_a"], given["system_b"])
+    wordy = given.assign(outcome=np.where(of_gpt, longer, given["outcome"]))
+    assert "gpt prefers the longer output in 100 %" in " ".join(pb.systems(wordy, people=["ann"]).notes)
+    fair = given.assign(rater=given["rater"].where(~of_gpt | (given["case"] < "p3"), "bob"))
+    assert "bob" not in " ".join(pb.systems(fair, people=["ann", "bob"]).notes)
+
+
+def test_a_judge_that_shares_no_case_with_people_is_not_used():
+    given = table()
+    elsewhere = given[(given["rater"] == "gpt-4") & (given["case"].str[1:].astype(int) >= 100)].assign(rater="far")
+    result = pb.systems(pd.concat([given, elsewhere]), people=["ann"])
+    assert result.judge == "gpt-4"
+    assert any("far rated no case of" in note for note in result.notes)
+    assert result.table[(result.table["judge"] == "far") & (result.table["estimator"] == "ppi++")]["mean"].isna().all()
+
+
+def test_where_people_saw_all_cases_the_judge_adds_nothing():
+    result = pb.systems(table(seen=400), people=["ann"])
+    rows = result.table.pivot(index="system", columns="estimator", values="upper")
+    np.testing.assert_allclose(rows["ppi++"], rows["people"])
+    assert rows["ppi"].isna().all()
+    assert rows["rogan-gladen"].isna().all()
+
+
+def test_cases_that_were_chosen_by_the_judge_are_told(found):
+    assert not any("random sample" in note for note in found.notes)
+    given = table().pivot(index=["system", "case"], columns="rater", values="outcome").reset_index()
+    given = given[(given["system"] != "B") | given["ann"].isna() | (given["gpt-4"] == 0)]
+    rows = given.melt(["system", "case"], value_name="outcome").dropna()
+    (told,) = [note for note in pb.systems(rows, people=["ann"]).notes if "random sample" in note]
+    assert told.startswith("gpt-4 rates the cases of 'B' that people rated differently from the others")
+
+
+def test_systems_that_always_pass_share_the_first_rank():
+    rows = [(system, str(case), "ann", 1) for system in "AB" for case in range(30)]
+    result = pb.systems(pd.DataFrame(rows, columns=["system", "case", "rater", "outcome"]), people=["ann"])
+    assert result.ranking["p_best"].tolist() == [0.5, 0.5]
+    assert result.ranking[["rank_lower", "rank_upper"]].values.tolist() == [[1, 2], [1, 2]]
+    alone = pb.systems(pd.DataFrame(rows[::30], columns=["system", "case", "rater", "outcome"]), people=["ann"])
+    assert alone.headline == "A has the highest pass rate that people would give: 1.000."
+
+
+def test_arguments_are_checked():
+    for options, sentence in (
+        ({"ci_prob": 1}, "ci_prob must lie between 0 and 1"),
+        ({"replicates": 0}, "replicates must be a whole number"),
+        ({"seed": -1}, "seed must be a whole number"),
+    ):
+        with pytest.raises(ArgumentError, match=sentence):
+            pb.systems(table(n=40, seen=30), people=["ann"], **options)
