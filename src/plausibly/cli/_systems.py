@@ -98,7 +98,8 @@ def _shown(result: Systems) -> Iterator[ScreenTable | str]:
     title = f"{read.quantity.capitalize()} that people would give, by {by} ({100 * result.ci_prob:g} % intervals{more})"
     yield ScreenTable.of(title, shown, left=("system",))
     table = result.table[result.table["system"].isin(rank["system"])]
-    table = table.drop(columns=["se", "meant"]).assign(estimator=table["estimator"].map(NAMES))
+    named = [NAMES[one] for one in table["estimator"]]
+    table = table.drop(columns=["se", "meant"]).assign(estimator=named)
     yield ScreenTable.of("Every estimator", table, missing="", left=("system", "estimator", "judge"))
     yield "Intervals are for new cases like these; that of a judge alone is for what it would say, not people."
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from plausibly.annotations.names import some
@@ -98,8 +99,9 @@ class Systems:
 
     def _of_judges(self) -> Iterator[str]:
         alone = self.table[(self.table["estimator"] == "judge") & (self.table["judge"] == self.judge)]
-        if len(alone) > 1 and alone["mean"].notna().all():
-            by_judge = alone.loc[alone["mean"].idxmax(), "system"]
+        said = alone["mean"].to_numpy()
+        if len(said) > 1 and np.isfinite(said).all():
+            by_judge = alone["system"].iloc[int(said.argmax())]
             if by_judge != self.ranking["system"].iloc[0]:
                 yield f"By {self._the(self.judge)} alone, {by_judge} would be the best."
         for row in self.judges.to_dict("records"):
