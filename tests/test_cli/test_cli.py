@@ -76,7 +76,7 @@ def test_evaluate_writes_and_prints_the_tables_of_the_library(evaluated, data):
 
 def test_quick_stops_at_the_numbers(evaluated, given, data, tmp_path):
     _, full, _ = evaluated
-    words = ["--model", "irn", "--draws", 20, "--ties", "full", "--seed", 4, "--quick", "--out", tmp_path / "quick"]
+    words = ["--model", "irn", "--ties", "full", "--seed", 4, "--quick", "--out", tmp_path / "quick"]
     result = succeed("evaluate", data / "annotations.json", *given, *words)
     assert {path.name for path in (tmp_path / "quick").iterdir()} == {
         "metrics.csv",
