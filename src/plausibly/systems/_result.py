@@ -98,10 +98,10 @@ class Systems:
         return [self.headline, *self._of_judges(), *self.notes]
 
     def _of_judges(self) -> Iterator[str]:
-        alone = self.table[(self.table["estimator"] == "judge") & (self.table["judge"] == self.judge)]
-        said = alone["mean"].to_numpy()
-        if len(said) > 1 and np.isfinite(said).all():
-            by_judge = alone["system"].iloc[int(said.argmax())]
+        rows = self.table.to_dict("records")
+        alone = [row for row in rows if row["estimator"] == "judge" and row["judge"] == self.judge]
+        if len(alone) > 1 and all(np.isfinite(row["mean"]) for row in alone):
+            by_judge = max(alone, key=lambda row: row["mean"])["system"]
             if by_judge != self.ranking["system"].iloc[0]:
                 yield f"By {self._the(self.judge)} alone, {by_judge} would be the best."
         for row in self.judges.to_dict("records"):
