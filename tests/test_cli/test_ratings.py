@@ -46,6 +46,12 @@ def test_what_needs_a_threshold_still_asks_for_it(ratings, tmp_path):
         assert "scores need a threshold" in " ".join(result.output.split())
 
 
+def test_a_threshold_of_zero_is_a_threshold(ratings, tmp_path):
+    refused = refuse("evaluate", tmp_path / "ratings.csv", "--out", tmp_path / "out", "--threshold", 0, "--seed", -1)
+    assert "seed" in refused.output  # of a model, which ratings that are described have not
+    assert not (tmp_path / "out" / "ratings.csv").exists()
+
+
 def test_without_pairs_nothing_is_said_of_agreement(tmp_path):
     (tmp_path / "ratings.csv").write_text("case,annotator,score\np,ann,1.5\nq,bob,2.5\n")
     result = succeed("evaluate", tmp_path / "ratings.csv", "--out", tmp_path)

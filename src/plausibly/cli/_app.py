@@ -90,7 +90,7 @@ class _Group(TyperGroup):
             raise typer.Exit(INTERRUPTED) from None
 
 
-app = typer.Typer(cls=_Group, no_args_is_help=True, **_LOOK | {"add_completion": True})
+app = typer.Typer(cls=_Group, no_args_is_help=True, **_LOOK)
 for _name in COMMANDS:
     app.command(_name)(lambda: None)  # in whose place load_command puts the real one
 

@@ -55,7 +55,7 @@ def demo(
         tell_of_first_run()
     with ThreadPoolExecutor(1) as pool:  # alongside, as most of it is compilation
         published = None if quiet else pool.submit(_published, seed)
-        swept = run(
+        swept, judged = run(
             options.EvaluatedData(
                 out / _simulate.ANNOTATIONS,
                 out / _simulate.CLASSES,
@@ -73,7 +73,7 @@ def demo(
         say("Top-3 accuracy of two classifiers on one published case:")
         say("\n".join(published.result()))
         say(f"To repeat the evaluation of the simulated cases:\n{command}")
-    finish(swept, out, quiet=quiet, strict=strict)
+    finish(swept, judged, out, quiet=quiet, strict=strict)
 
 
 def _simulated(out: Path, swept: Sweep) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import pandas as pd
 import typer
 
 from plausibly.aggregation import parse_variants
@@ -48,7 +49,6 @@ from plausibly.cli._output import (
 from plausibly.cli._ratings import describe_ratings
 from plausibly.cli._requirements import (
     REQUIREMENTS,
-    Requirement,
     check_met,
     check_requirements,
     parse_requirements,
@@ -196,9 +196,8 @@ def evaluate(
         return
     folder = Folder(out, **vars(store))
     given: dict[str, Any] = {"read": read, "folder": folder, "dask": dask, "suffix": suffix}
-    swept = run(data, models, settings, asked, **given, quick=quick, quiet=quiet)
-    required = parse_requirements(asked.require)
-    finish(swept, out, quiet=quiet, strict=strict, suffix=suffix, required=required, reported=not quick)
+    swept, judged = run(data, models, settings, asked, **given, quick=quick, quiet=quiet)
+    finish(swept, judged, out, quiet=quiet, strict=strict, suffix=suffix, reported=not quick)
 
 
 def run(
@@ -213,8 +212,11 @@ def run(
     suffix: str = ".csv",
     dask: str | None = None,
     quick: bool = False,
-) -> Sweep:
-    """Run a sweep from files to files; write each file, and print each answer, as soon as its contents are known."""
+) -> tuple[Sweep, pd.DataFrame]:
+    """Run a sweep from files to files; write each file, and print each answer, as soon as its contents are known.
+
+    Returns the sweep, and the table of requirements.
+    """
     if read is None:
         read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
     arguments = settings.arguments()
@@ -294,7 +296,7 @@ def run(
     if curves:
         speaker(quiet)(f"Curves and confusion matrices are in {' and '.join(curves)}")
     if quick:
-        return swept
+        return swept, judged
     speaker(quiet)("Writing the report")
     sources = data.sources({"fresh labels": models.fresh_labels})
     if asked.threshold_from is not None:
@@ -306,7 +308,7 @@ def run(
             pool.submit(make, plan, swept, folder, progress=not quiet) for make in (measure_sets, plan_labels)
         )
         report(swept, out / REPORT, sources, **linked, conformal=sets.result, plan=further.result, progress=not quiet)
-    return swept
+    return swept, judged
 
 
 def tell_answers(swept: Sweep, chosen: str | None) -> None:
@@ -407,7 +409,7 @@ def _asks_nothing(
     """Whether nothing is asked of ratings that needs a threshold."""
     given = [data.predictions, data.by, data.clusters, asked.metrics, asked.metric, asked.threshold_from]
     given += [models.model, models.one_truth, models.fresh_labels, settings.raters, settings.prior, settings.threshold]
-    return not any(one not in (None, False, []) for one in given)
+    return not any(one is not None and one is not False and one != [] for one in given)  # a threshold may be 0
 
 
 def _labels(read: Annotations | Scores, threshold: float | None) -> Annotations:
@@ -419,26 +421,25 @@ def _labels(read: Annotations | Scores, threshold: float | None) -> Annotations:
 
 def finish(
     swept: Sweep,
+    judged: pd.DataFrame,
     out: Path,
     *,
     quiet: bool,
     strict: bool,
     suffix: str = ".csv",
-    required: Sequence[Requirement] = (),
     reported: bool = True,
 ) -> None:
     """Print what was written, the verdict and whether requirements are met, and exit with the matching status."""
     if not quiet:
         shared = dict.fromkeys(name for run in swept.runs for name in run.shared)
         groups = [GROUPS] if "group" in swept.runs[0].results.coords else []
-        names = (METRICS, CERTAINTY, *groups, *shared, *([REQUIREMENTS] if required else ()))
+        names = (METRICS, CERTAINTY, *groups, *shared, *([REQUIREMENTS] if len(judged) else ()))
         tables = [str(Path(name).with_suffix(suffix)) for name in names]
         n = len(swept.runs)
         written = ", ".join((*tables, f"{n} posterior{'s' if n > 1 else ''}", *([REPORT] * reported)))
         say(f"Wrote {written} to {out}")
     where = "" if swept.converged else f" {(out / CERTAINTY).with_suffix(suffix)} lists all of them."
     say(swept.verdict() + where)
-    judged = requirement_table(swept, required)
     for told in requirement_sentences(judged):
         say(told)
     check_converged(swept.converged, strict=strict)

@@ -15,7 +15,7 @@ from plausibly.doctor._look import Looked, as_classifier, look, with_classes
 from plausibly.doctor._propose import Proposal, Together, of_outcomes, of_posterior, propose
 from plausibly.errors import ArgumentError
 
-_TRUTH = "predictions"  # how names of files of classifiers often begin
+_BEGINNING = "predictions"  # how names of files of classifiers often begin
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def _named(files: Iterable[Looked]) -> dict[str, Looked]:
     found: dict[str, Looked] = {}
     for one in files:
         stem = one.path.stem.replace("=", "-")
-        short = stem.removeprefix(_TRUTH).strip("-_. ") if stem.startswith(_TRUTH) else stem
+        short = stem.removeprefix(_BEGINNING).strip("-_. ") if stem.startswith(_BEGINNING) else stem
         name = short if short and short not in found else stem
         while name in found:
             name += "'"

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Int
 
 from plausibly.annotations import Annotations
+from plausibly.annotations.io.answers import whole
 from plausibly.annotations.io.files import naming
 from plausibly.annotations.names import repeated
 from plausibly.errors import PredictionError
@@ -79,6 +80,6 @@ def read_gold(source: Any, of: Labels | Annotations) -> Gold:
 
 def as_annotations(gold: Gold, annotations: Annotations) -> Annotations:
     """Make annotations by one annotator, ``gold``, of the annotated cases that have a gold label."""
-    names = [str(int(one) if isinstance(one, float) and one.is_integer() else one) for one in gold.values.tolist()]
+    names = [str(whole(one)) for one in gold.values.tolist()]
     said = {str(annotations.cases[case]): {"gold": [[name]]} for case, name in zip(gold.case, names, strict=True)}
     return Annotations.from_rankings({"cases": said}, annotations.classes)

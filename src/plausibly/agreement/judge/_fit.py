@@ -14,6 +14,7 @@ from plausibly.aggregation import aggregate, unjudged
 from plausibly.aggregation.inferred_reliability import infer_reliability
 from plausibly.agreement._votes import count_votes, share_of_top
 from plausibly.annotations import Annotations
+from plausibly.annotations.io.answers import whole
 from plausibly.annotations.shown import shown
 from plausibly.bootstrap import interval
 from plausibly.diagnostics import ESS_PER_CHAIN, judge
@@ -102,7 +103,7 @@ def answers_of(labels: Labels, models: Mapping[str, Predictions], distance: Any,
         return f"there are {len(names):,} different labels, too many to be classes"
     if len(names) < 2:
         return "there is only one label"
-    classes = [str(int(name) if isinstance(name, float) and name.is_integer() else name) for name in names]
+    classes = [str(whole(name)) for name in names]
     classes = classes if len(set(classes)) == len(classes) else [repr(name) for name in names]
     chosen = wanted
     if wanted == "auto":

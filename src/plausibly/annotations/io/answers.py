@@ -173,14 +173,18 @@ def _ranked(parts: list[Mapping], known: set[str] | None, where: str) -> list[li
     return [blocks[rank] for rank in sorted(blocks)]
 
 
+def whole(value: Any) -> Any:
+    """Return a whole number in floating point as an integer, and anything else as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _class(value: Any, known: set[str] | None, where: str) -> Any:
     """Name a class; a whole number is an index where classes are known and none has that name."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool):
         return str(value)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
+    value = whole(value)
     if isinstance(value, int):
         return value if known is not None and str(value) not in known else str(value)
     if isinstance(value, str):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from plausibly.annotations.io.answers import Answers, choose, is_nothing, to_name
+from plausibly.annotations.io.answers import Answers, choose, is_nothing, to_name, whole
 from plausibly.annotations.names import some
 from plausibly.errors import AnnotationError, show
 
@@ -59,7 +59,7 @@ def answers_of_one(verdicts: Iterable[Verdict], known: Collection[str]) -> dict[
     """
     rows = [row for row in verdicts if not is_nothing(row.value) and not (row.of_model and row.question == TARGET)]
     questions = list(dict.fromkeys(row.question for row in rows))
-    fitting = [one for one in questions if all(str(_whole(row.value)) in known for row in rows if row.question == one)]
+    fitting = [one for one in questions if all(str(whole(row.value)) in known for row in rows if row.question == one)]
     if len(questions) > 1 and len(fitting) != 1:
         many = f"more than one question, {some(fitting, _NAMED)}, has" if fitting else "no question has"
         raise AnnotationError(
@@ -75,7 +75,7 @@ def answers_of_one(verdicts: Iterable[Verdict], known: Collection[str]) -> dict[
         )
     if not rows:
         raise AnnotationError("there are no verdicts; export a run that was scored")
-    return {"case": [row.case for row in rows], "label": [_whole(row.value) for row in rows]}
+    return {"case": [row.case for row in rows], "label": [whole(row.value) for row in rows]}
 
 
 def record_of(record: Any, what: str) -> Mapping:
@@ -110,10 +110,6 @@ def first_name(record: Mapping, fields: Iterable[str], what: str) -> str | None:
         if not is_nothing(record.get(name)):
             return to_name(record[name], f"{what}: the {name}")
     return None
-
-
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _chosen(rows: Sequence[Verdict], wanted: str | None) -> Sequence[Verdict]:

@@ -270,10 +270,8 @@ class _State:
         for at, (column, x) in enumerate(zip(weighted, rated.x.T, strict=True), start=first[-2]):
             precision[0, at] = column.sum()
             precision[1 : 1 + n, at] = np.bincount(rated.rater, own * x[rated.case], minlength=n)
-            for name, code, begin in zip(self._others, codes, first, strict=False):
-                precision[begin : begin + len(self.effects[name]), at] = np.bincount(
-                    code, column, minlength=len(self.effects[name])
-                )
+            for code, size, begin in zip(codes, sizes, first, strict=False):
+                precision[begin : begin + size, at] = np.bincount(code, column, minlength=size)
         precision[first[-2] :, first[-2] :] = weighted @ rated.x + np.eye(len(weighted)) * OF_SCORES**-2
         right[first[-2] :] = rated.x.T @ (wz * share)
         if self.largest is not None:

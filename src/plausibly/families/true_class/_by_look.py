@@ -131,8 +131,8 @@ def _exchanged(
     A clear case and one that nearly is look alike, so their numbers would change slowly if looks were given.
     """
     weights, prior = weights.copy(), looks.prior
-    first = np.flatnonzero(np.diff(looks.kind, prepend=-1))  # looks of a kind follow each other, and are as probable
-    of_kind = np.add.reduceat(relative(logs), first) / np.bincount(looks.kind)[:, None].astype(np.float32)
+    starts = np.flatnonzero(np.diff(looks.kind, prepend=-1))  # looks of a kind follow each other, and are as probable
+    of_kind = np.add.reduceat(relative(logs), starts) / np.bincount(looks.kind)[:, None].astype(np.float32)
     total = weights[0] @ of_kind
     k = looks.shares.shape[1]
     which = np.argwhere((looks.of_kind @ looks.shares)[k:] > 1 / 3)
