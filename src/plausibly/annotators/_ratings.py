@@ -6,7 +6,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
-from scipy.stats import rankdata
 
 from plausibly._arviz import Posterior, to_groups
 from plausibly.bootstrap import check_probability
@@ -152,6 +151,8 @@ def mean_ratings(
     each = _flat(posterior["posterior"]["mean_rating"].transpose("chain", "draw", "scored_case").values)
     draws = each if by is None else np.stack([np.bincount(code, one) for one in each]) / n_cases
     sign = -1 if best == "highest" else 1
+    from scipy.stats import rankdata  # a second to import
+
     ranks = rankdata(sign * draws, axis=1)
     rank_ends = np.quantile(ranks, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0, method="closest_observation")
     interval = _interval("mean", "", draws, ci_prob) | {"mean": draws.mean(0)}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -55,13 +55,10 @@ from plausibly.cli._requirements import (
     requirement_sentences,
     requirement_table,
 )
-from plausibly.conformal import Coverage, conformal_coverage
+from plausibly.compute import kept_on_disk
 from plausibly.errors import ArgumentError
 from plausibly.evaluation.cautions import cautions
 from plausibly.evaluation.checks import check_fresh
-from plausibly.planning import Plan as LabelPlan
-from plausibly.planning import can_plan
-from plausibly.planning import plan as make_plan
 from plausibly.posterior import opened
 from plausibly.report import (
     accuracies,
@@ -71,12 +68,15 @@ from plausibly.report import (
     freed_shape,
     lead,
     prior_notes,
-    report,
     rests_on,
 )
 from plausibly.report.label_metrics import truths
 from plausibly.report.tables import checks_failed, headline_metrics
 from plausibly.sweeps import Folder, Plan, Sweep, posterior_name
+
+if TYPE_CHECKING:
+    from plausibly.conformal import Coverage
+    from plausibly.planning import Plan as LabelPlan
 
 OF_MODELS = "ties", "mode", "unranked", "concentration"  #: options after which models are as published
 OF_SAMPLES = "prior_kappa", "prior", "draws", "chains", "warmup", "k"  #: further options that only models have
@@ -200,6 +200,7 @@ def evaluate(
     finish(swept, judged, out, quiet=quiet, strict=strict, suffix=suffix, reported=not quick)
 
 
+@kept_on_disk()
 def run(
     data: options.EvaluatedData,
     models: ModelChoice,
@@ -297,6 +298,8 @@ def run(
         speaker(quiet)(f"Curves and confusion matrices are in {' and '.join(curves)}")
     if quick:
         return swept, judged
+    from plausibly.report import report  # and what only it needs
+
     speaker(quiet)("Writing the report")
     sources = data.sources({"fresh labels": models.fresh_labels})
     if asked.threshold_from is not None:
@@ -339,8 +342,10 @@ def tell_answers(swept: Sweep, chosen: str | None) -> None:
         complain(note, "Note")
 
 
-def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> Coverage | None:
+def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> "Coverage | None":
     """Measure sets under the run that stands for the sweep; None where they are too few, or some are not annotated."""
+    from plausibly.conformal import conformal_coverage
+
     n_cases, n_classes = plan.annotations.n_cases, plan.annotations.n_classes
     if not plan.predictions or n_cases < LEAST or n_cases * n_classes > MOST or not plan.annotations.per_case.all():
         return None
@@ -349,12 +354,15 @@ def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) ->
     return None if source is None else conformal_coverage(source, plan.predictions, **splits, progress=progress)
 
 
-def plan_labels(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> LabelPlan | None:
+def plan_labels(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> "LabelPlan | None":
     """Plan a hundred labels; None where it cannot be known what they are worth.
 
     That is without classifiers, with one that must have seen the labels, for many or unannotated cases, and for some
     models.
     """
+    from plausibly.planning import can_plan
+    from plausibly.planning import plan as make_plan
+
     seen = checks_failed(swept, "ceiling")
     if seen or not plan.predictions or plan.annotations.n_cases > MOST_PLANNED or not plan.annotations.per_case.all():
         return None

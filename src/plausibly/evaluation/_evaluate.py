@@ -21,7 +21,7 @@ from plausibly.annotations import Annotations, Scores
 from plausibly.annotators import annotator_agreement
 from plausibly.bootstrap import REPLICATES
 from plausibly.cluster import in_order, map_on
-from plausibly.compute import ahead
+from plausibly.compute import ahead, kept_on_disk
 from plausibly.errors import ArgumentError, PlausiblyWarning, renamed
 from plausibly.evaluation._ceiling import above_ceiling
 from plausibly.evaluation._label_results import Values, values_by_group, values_of_sums, variables
@@ -344,6 +344,7 @@ def evaluate(
     return results
 
 
+@kept_on_disk()
 def evaluate_by_level(
     posterior: Posterior | str | PathLike,
     predictions: Mapping[str, Any],

@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 import plausibly
+from plausibly import plots
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations
 from plausibly.evaluation import summary
@@ -20,12 +21,7 @@ from plausibly.evaluation.grouped import FEW, FEW_OF_A_CLASS, SUFFIX, few_cases
 from plausibly.evaluation.summaries import goodness
 from plausibly.evaluation.truth import truth_in_words
 from plausibly.metrics import LABEL_METRICS, SumMetric
-from plausibly.plots import metric_by_group
 from plausibly.plots.words import capitalised, metric_name
-from plausibly.report._environment import template, write_page
-from plausibly.report._extras import extras
-from plausibly.report._figures import drawn, of_labels, of_panels
-from plausibly.report._page import data_facts
 from plausibly.report._summary import agreement_in_words
 from plausibly.report.label_metrics import (
     MOST_CLASSIFIERS,
@@ -228,6 +224,11 @@ def labels_report(
     FileError
         If the file cannot be written.
     """
+    from plausibly.report._environment import template, write_page
+    from plausibly.report._extras import extras
+    from plausibly.report._figures import drawn, of_labels, of_panels
+    from plausibly.report._page import data_facts
+
     best = best_first(results)
     shown, truth = results.sel(classifier=best[:MOST_CLASSIFIERS]), truth_in_words(results.attrs)
     with Progress(progress) as bars:
@@ -289,7 +290,7 @@ def _groups(results: xr.Dataset) -> list[Any]:
         for metric in [name for name in _first_metrics(results) if name + SUFFIX in results][:1]:
             inside = results.isel(group=np.flatnonzero(results["group_column"].values == column))
             words = f"{capitalised(metric_name(metric))} by {column}; dotted: all cases"
-            found.append({words: partial(metric_by_group, inside, metric)})
+            found.append({words: partial(plots.metric_by_group, inside, metric)})
         found.append({f"By {column} [{_NEW}]": _titled(by_group_table(results, column, value_and_interval))})
     return found
 
