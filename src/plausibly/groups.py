@@ -20,6 +20,7 @@ from plausibly.errors import ArgumentError, show, suggest
 
 TIMES = " × "  #: between the parts of an intersection
 OTHERS = "(others)"  #: annotators of no group that was named
+EVERYBODY = "(all)"  #: the group of all annotators, if none were named
 MOST = 500  #: groups, of each of which there are draws of every metric
 _LEAST = 1e-20  # of the greatest weight: sums in single precision must neither vanish nor overflow
 
@@ -151,6 +152,21 @@ def read_annotator_groups(groups: Any, annotators: np.ndarray) -> dict[str, str]
         if found.setdefault(name, str(group)) != str(group):
             raise ArgumentError(f"annotator_groups has {name!r} in {found[name]!r} and in {str(group)!r}: choose one.")
     return {str(name): found.get(str(name), OTHERS) for name in annotators}
+
+
+def codes_of_annotators(groups: Mapping[str, str] | None, annotators: np.ndarray) -> Column:
+    """Return the names of groups of annotators, and which of them each annotator is in; without groups, one of all.
+
+    Examples
+    --------
+    >>> names, code = codes_of_annotators({"ann": "people", "gpt": "models"}, np.array(["ann", "gpt"]))
+    >>> names.tolist(), code.tolist()
+    (['models', 'people'], [1, 0])
+    """
+    if groups is None:
+        return np.array([EVERYBODY]), np.zeros(len(annotators), int)
+    names = np.unique(list(groups.values()))
+    return names, np.searchsorted(names, [groups[name] for name in annotators.tolist()])
 
 
 def read_groups(by: Any, cases: np.ndarray, *, intersections: bool = False) -> Groups:

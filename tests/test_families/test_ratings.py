@@ -33,10 +33,10 @@ def scores(*arguments, **options):
     return pb.Annotations.from_scores(simulate(*arguments, **options)[0])
 
 
-def aggregate(data, **options):
+def aggregate(data, model="ordinal-scores", **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return pb.aggregate(data, "ordinal-scores", raters="differ", **(SHORT | options))
+        return pb.aggregate(data, model, raters="differ", **(SHORT | options))
 
 
 @pytest.fixture(scope="module")

@@ -52,7 +52,7 @@ MEANINGS = {
     "frequent scores": "Single values that make up more than 5 % of the scores. They suggest categories rather than "
     "measurements. Use ordinal-scores, especially if the threshold is one of these values.",
     "raters of another level": "Raters who rate higher or lower than the average rater of the same cases, by least "
-    "squares, in points. Use ordinal-scores with raters=differ (--raters differ), which allows for this.",
+    "squares. Use ordinal-scores with raters=differ (--raters differ), which allows for this.",
     "mismatched predictions": "Classifiers whose scores do not match the cases and classes.",
     "predictions on another scale": "Cases whose scores are not probabilities that sum to 1, although those of "
     "nearly all other cases of the classifier are. Probably percentages or logits in some rows.",

@@ -32,5 +32,6 @@ def of_severities(scores: Scores) -> Finding:
     sd = np.sqrt((error**2).sum() / free * inverse.diagonal().clip(1e-12))
     found = np.flatnonzero(np.abs(effect) > norm.isf(_BY_CHANCE / (2 * n)) * sd)
     found = found[np.argsort(-np.abs(effect[found]), kind="stable")]
-    shown = [f"{scores.annotators[at]}: {effect[at]:+.2g}" for at in found[:SHOWN]]
+    way = np.where(effect > 0, "higher", "lower")
+    shown = [f"{scores.annotators[at]}: {abs(effect[at]):.2g} points {way[at]}" for at in found[:SHOWN]]
     return Finding(name, len(found), np.count_nonzero(n_rater), shown)

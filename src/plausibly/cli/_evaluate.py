@@ -19,7 +19,7 @@ from plausibly.annotations.usual_models import (
     recommended_models,
     usual_models,
 )
-from plausibly.annotators import severity_sentences
+from plausibly.annotators import group_sentences, severity_sentences
 from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._against_labels import against_labels, refuse_model
@@ -326,6 +326,8 @@ def tell_answers(swept: Sweep, chosen: str | None) -> None:
         if "assumes" in each.attrs:
             say(f"{each.label} assumes {each.attrs['assumes']} in every case")
         for told in severity_sentences(each.shared["severities"]) if "severities" in each.shared else ():
+            say(told)
+        for told in group_sentences(each.shared["annotators"]) if "annotators" in each.shared else ():
             say(told)
     for told in agreement(swept, swept.classifiers):
         say(told)

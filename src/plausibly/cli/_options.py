@@ -294,9 +294,9 @@ class ScoreOptions:
     raters: Annotated[
         Literal["alike", "differ"] | None,
         modelling(
-            help="Whether raters differ in severity and spread (ordinal-scores). Ratings of up to 20 values are then "
-            "classes unless there is a --threshold. By default differ if raters are named and there is no --threshold "
-            "and no --model.",
+            help="Whether raters differ in severity and spread (ordinal-scores, normal-scores). Ratings of up to 20 "
+            "values are then classes of ordinal-scores unless there is a --threshold. By default differ if raters are "
+            "named and there is no --threshold and no --model.",
         ),
     ] = None
     case_groups: Annotated[
