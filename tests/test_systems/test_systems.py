@@ -48,7 +48,7 @@ def literal(y, f, rest, weight=None):
     if weight is None:
         below = (1 + n / m) * np.concatenate([f, rest]).var(ddof=1)
         weight = min(max(((y - y.mean()) * (f - f.mean())).mean() / below, 0), 1)
-    error = weight**2 * rest.var() / m + (y - weight * f).var() / n
+    error = weight**2 * rest.var(ddof=1) / m + (y - weight * f).var(ddof=1) / n
     return weight * rest.mean() + (y - weight * f).mean(), np.sqrt(error), weight
 
 
@@ -59,7 +59,7 @@ def test_ppi_and_its_tuned_form_are_their_definitions(scenario):
     for tuned in (False, True):
         found = prediction_powered(cells, cells.people, cells.judges[0], 1, len(cells.system), tuned=tuned)
         value, se, weight = literal(y, f, rest, None if tuned else 1.0)
-        own = found.value[0], found.se[0] * np.sqrt((n - 1 - tuned) / n), found.weight[0]
+        own = found.value[0], found.se[0] * np.sqrt((n - 2) / (n - 1) if tuned else 1), found.weight[0]
         np.testing.assert_allclose(own, (value, se, weight), rtol=0, atol=1e-10)
 
 
@@ -85,35 +85,53 @@ def test_rogan_and_gladen_with_three_binomials():
     assert np.isnan(rogan_gladen(0.4, 1000, 0.5, 200, 0.4, 200, 0.95).value)  # it tells nothing
 
 
-@pytest.mark.parametrize(("n", "size"), [(60, 1), (60, 3), (150, 3)])
-def test_intervals_cover_and_a_useless_judge_costs_nothing(n, size):
-    """A thousand worlds at once, as systems."""
-    worlds, rest, random = 1000, 240, np.random.default_rng(n + size)
-    total = n + rest
-    cluster = np.arange(total) // size
-    own = random.normal(0, 0.8, (worlds, cluster[-1] + 1))[:, cluster]
-    y = (random.random((worlds, total)) < expit(0.4 + own)).astype(float)
-    node, weight = np.polynomial.hermite_e.hermegauss(40)
-    truth = float(expit(0.4 + 0.8 * node) @ weight / weight.sum())
+@pytest.mark.parametrize(("n", "rate", "clusters"), [(60, 0.6, 1), (60, 0.95, 1), (60, 0.9, 10), (150, 0.6, 3)])
+def test_intervals_cover_and_a_useless_judge_costs_nothing(n, rate, clusters):
+    """A thousand worlds at once, as systems, with clusters of 1 to 10 cases, whose outcomes resemble each other."""
+    worlds, random = 1000, np.random.default_rng(n + clusters)
+    cluster = np.repeat(np.arange(5 * n), random.integers(1, clusters + 1, 5 * n))[: 5 * n]
+    p = random.beta(4 * rate, 4 * (1 - rate), (worlds, cluster[-1] + 1))[:, cluster] if clusters > 1 else rate
+    y = (random.random((worlds, 5 * n)) < p).astype(float)
     good = np.where(random.random(y.shape) < 0.85, y, 1 - y)
     useless = (random.random(y.shape) < 0.5).astype(float)
     people = y.copy()
     people[:, n:] = np.nan
     judges = np.stack([good.ravel(), useless.ravel()])
-    cells = Cells(np.repeat(np.arange(worlds), total), np.tile(cluster, worlds), people.ravel(), judges)
+    cells = Cells(np.repeat(np.arange(worlds), 5 * n), np.tile(cluster, worlds), people.ravel(), judges)
     sized = worlds, cluster[-1] + 1
     alone = mean(cells, cells.people, *sized)
     of_good, of_useless = (prediction_powered(cells, cells.people, judge, *sized) for judge in judges)
     plain = prediction_powered(cells, cells.people, judges[0], *sized, tuned=False)
+    first, second = np.arange(0, worlds, 2), np.arange(1, worlds, 2)
     widths = {}
     for name, found in (("alone", alone), ("good", of_good), ("useless", of_useless), ("plain", plain)):
-        lower, upper = found.interval(0.95)
-        assert 0.92 <= ((lower <= truth) & (truth <= upper)).mean() <= 0.975, name
+        lower, upper = found.interval(0.95, share=True)
+        assert 0.92 <= ((lower <= rate) & (rate <= upper)).mean() <= 0.98, name
         widths[name] = (upper - lower).mean()
+        _, lower, upper = found.difference(first, second, 0.95, share=True)
+        assert 0.92 <= ((lower <= 0) & (upper >= 0)).mean() <= 0.99, name
     assert widths["useless"] < 1.02 * widths["alone"]
-    assert widths["good"] < 0.9 * widths["alone"]
+    assert widths["good"] < 0.97 * widths["alone"]
     found = rogan_gladen_by_system(cells, cells.people, judges[0], *sized, 0.95)
-    assert 0.92 <= ((found.lower <= truth) & (truth <= found.upper)).mean() <= 0.985
+    assert 0.92 <= ((found.lower <= rate) & (rate <= found.upper)).mean()
+
+
+def test_clusters_of_different_sizes_have_fewer_degrees_of_freedom():
+    """CR2 and its degrees of freedom against their definitions, with matrices."""
+    random = np.random.default_rng(0)
+    sizes = [1, 1, 2, 3, 8]
+    cluster, n = np.repeat(np.arange(5), sizes), sum(sizes)
+    y = random.normal(size=n)
+    found = mean(Cells(np.zeros(n, int), cluster, y, np.empty((0, n))), y, 1, 5)
+    centred = np.eye(n) - 1 / n
+    sums = [
+        np.sqrt(1 / (1 - size / n)) * (cluster == number) @ centred / n for number, size in enumerate(sizes)
+    ]  # A = (I − H)^(−1/2) has eigenvalue (1 − size/n)^(−1/2) for the vector of ones
+    spread = np.array([[a @ b for b in sums] for a in sums])
+    np.testing.assert_allclose(found.df, np.trace(spread) ** 2 / (spread**2).sum())
+    np.testing.assert_allclose(found.se**2, sum((one @ y) ** 2 for one in sums))
+    equal = mean(Cells(np.zeros(12, int), np.arange(12) // 3, y[:12], np.empty((0, 12))), y[:12], 1, 4)
+    np.testing.assert_allclose(equal.df, 3)
 
 
 def test_the_test_of_equal_values_holds_its_level():
@@ -320,7 +338,9 @@ def test_cases_that_were_chosen_by_the_judge_are_told(found):
 def test_systems_that_always_pass_share_the_first_rank():
     rows = [(system, str(case), "ann", 1) for system in "AB" for case in range(30)]
     result = pb.systems(pd.DataFrame(rows, columns=["system", "case", "rater", "outcome"]), people=["ann"])
-    assert result.ranking["p_best"].tolist() == [0.5, 0.5]
+    assert result.ranking["p_best"].tolist() == pytest.approx([0.5, 0.5], abs=0.02)
+    assert result.ranking["upper"].tolist() == [1, 1]
+    assert all(0.85 < lower < 0.9 for lower in result.ranking["lower"])
     assert result.ranking[["rank_lower", "rank_upper"]].values.tolist() == [[1, 2], [1, 2]]
     alone = pb.systems(pd.DataFrame(rows[::30], columns=["system", "case", "rater", "outcome"]), people=["ann"])
     assert alone.headline == "A has the highest pass rate that people would give: 1.000."

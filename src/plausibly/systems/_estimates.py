@@ -1,8 +1,10 @@
 """Estimators of means by system, in closed form, with what each cluster of cases contributes to their errors.
 
 An estimate is nearly a sum over clusters: :attr:`Estimate.influence` has, by cluster and system, by how much the
-cluster moves it. Covariances, between systems too, are sums of products of these (the cluster-robust sandwich), so that
-differences between systems are paired by case.
+cluster moves it. Covariances, between systems too, are sums of products of these (the cluster-robust sandwich, with the
+CR2 correction and the degrees of freedom of Bell and McCaffrey, 2002, for few clusters or clusters of different sizes),
+so that differences between systems are paired by case. Intervals of shares are Wilson's, with the number of independent
+cases that would have the same standard error; they hold near 0 and 1, too.
 """
 
 from dataclasses import dataclass
@@ -25,7 +27,7 @@ class Estimate:
     value
         Estimate of each system, NaN if there is none.
     influence
-        What each cluster adds to its error.
+        What each cluster adds to its error, NaN if it is the only one.
     n_clusters
         Number of clusters with outcomes by people (of a judge alone: by the judge).
     df
@@ -43,26 +45,63 @@ class Estimate:
     inflation: Float[np.ndarray, " system"]
     weight: Float[np.ndarray, " system"] | None = None
 
-    @property
-    def covariance(self) -> Float[np.ndarray, "system system"]:
-        """Covariance of the estimates; variances are times G/(G − 1) for G clusters, NaN for a single one."""
-        return self._scaled.T @ self._scaled
+    @cached_property
+    def _scaled(self) -> Float[np.ndarray, "cluster system"]:
+        return self.influence * np.sqrt(self.inflation)
 
     @property
+    def covariance(self) -> Float[np.ndarray, "system system"]:
+        """Covariance of the estimates; NaN where there is a single cluster."""
+        return self._scaled.T @ self._scaled
+
+    @cached_property
     def se(self) -> Float[np.ndarray, " system"]:
         """Standard errors."""
         return np.sqrt((self._scaled**2).sum(axis=0))
 
-    @cached_property
-    def _scaled(self) -> Float[np.ndarray, "cluster system"]:
-        free = self.n_clusters - 1
-        scale = np.where(free > 0, self.n_clusters / np.maximum(free, 1), np.nan)
-        return self.influence * np.sqrt(scale * self.inflation)
+    def interval(
+        self, ci_prob: float, *, share: bool = False
+    ) -> tuple[Float[np.ndarray, " system"], Float[np.ndarray, " system"]]:
+        """Ends of the intervals, by quantiles of Student's t: of means, or Wilson's (1927) if each is a `share`."""
+        t = stats.t.ppf((1 + ci_prob) / 2, np.where(self.df > 0, self.df, np.nan))
+        if not share:
+            return self.value - t * self.se, self.value + t * self.se
+        at, least = np.clip(self.value, 0, 1), 0.5 / np.maximum(self.n_clusters, 1)
+        near = np.clip(at, least, 1 - least)
+        with np.errstate(divide="ignore", invalid="ignore"):  # where all say the same, a cluster counts as one case
+            size = np.where(self.se > 0, near * (1 - near) / self.se**2, self.n_clusters + 0 * self.se)
+            shift = t**2 / size
+            half = np.sqrt(shift * (at * (1 - at) + shift / 4)) / (1 + shift)
+            middle = (at + shift / 2) / (1 + shift)
+        return np.maximum(middle - half, 0), np.minimum(middle + half, 1)
 
-    def interval(self, ci_prob: float) -> tuple[Float[np.ndarray, " system"], Float[np.ndarray, " system"]]:
-        """Ends of the intervals, by quantiles of Student's t."""
-        half = stats.t.ppf((1 + ci_prob) / 2, np.where(self.df > 0, self.df, np.nan)) * self.se
-        return self.value - half, self.value + half
+    def normal(self, *, share: bool = False) -> tuple[Float[np.ndarray, " system"], Float[np.ndarray, "system system"]]:
+        """Mean and covariance of the normal distribution that has the middle and the width of the intervals."""
+        lower, upper = self.interval(0.95, share=share)
+        sd = (upper - lower) / 2 / stats.t.ppf(0.975, np.where(self.df > 0, self.df, np.nan))
+        errors = np.divide(self._scaled, self.se, out=np.zeros_like(self._scaled), where=self.se > 0)
+        correlation = errors.T @ errors
+        np.fill_diagonal(correlation, 1)
+        return (lower + upper) / 2, correlation * np.outer(sd, sd)
+
+    def difference(
+        self, first: Int[np.ndarray, " pair"], second: Int[np.ndarray, " pair"], ci_prob: float, *, share: bool = False
+    ) -> tuple[Float[np.ndarray, " pair"], Float[np.ndarray, " pair"], Float[np.ndarray, " pair"]]:
+        """Differences of two systems each, and the ends of their intervals.
+
+        The interval is that of Newcombe (1998), method 10: distances to the ends of both intervals take the place of
+        standard errors. Of means it is Student's for paired cases.
+        """
+        se = self.se[first] * self.se[second]
+        shared = (self._scaled[:, first] * self._scaled[:, second]).sum(axis=0)
+        together = np.divide(shared, se, out=np.zeros_like(se), where=se > 0)
+        below, above = (np.abs(end - self.value) for end in self.interval(ci_prob, share=share))
+        value = self.value[first] - self.value[second]
+        down, up = (
+            np.sqrt(np.maximum(a[first] ** 2 + b[second] ** 2 - 2 * together * a[first] * b[second], 0))
+            for a, b in ((below, above), (above, below))
+        )
+        return value, value - down, value + up
 
 
 class Proportions(NamedTuple):
@@ -77,8 +116,8 @@ class Proportions(NamedTuple):
 def mean(cells: Cells, values: Float[np.ndarray, " cell"], n_systems: int, n_clusters: int) -> Estimate:
     """Mean over the cells of each system whose value is not NaN."""
     known = ~np.isnan(values)
-    at, influence, used = _centred(cells, np.where(known, values, 0), known, n_systems, n_clusters)
-    return Estimate(at, influence, used, used - 1.0, np.ones(n_systems))
+    at, influence, used, df = _centred(cells, np.where(known, values, 0), known, n_systems, n_clusters)
+    return Estimate(at, influence, used, df, np.ones(n_systems))
 
 
 def prediction_powered(
@@ -95,24 +134,23 @@ def prediction_powered(
     For the mean ȳ of the n cells that both have seen, the judge's mean there, f̄, and its mean f̄′ in the m others, it is
     ȳ + λ (f̄′ − f̄), where λ is 1, or `tuned` (PPI++) to cov(y, f) / ((1 + n/m) var(f)), between 0 and 1. The squared
     standard error is var(y − λ f) / n + λ² var(f′) / m, if every cell is a cluster (Angelopoulos et al. 2023), here
-    times n/(n − 1), or n/(n − 2) if λ is tuned.
+    times (n − 1)/(n − 2) if λ is tuned.
     """
     both = ~np.isnan(people) & ~np.isnan(judge)
     rest = np.isnan(people) & ~np.isnan(judge)
     y, f = np.where(both, people, 0), np.where(np.isnan(judge), 0, judge)
     n, m = (np.bincount(cells.system[one], minlength=n_systems) for one in (both, rest))
     weight = _tuned(cells.system, y, f, both, rest, n, m) if tuned else np.where(m > 0, 1.0, np.nan)
+    others = np.count_nonzero(_sums(cells, rest.astype(float), n_systems, n_clusters), axis=0)
+    weight = np.where(others > 1, weight, 0 if tuned else np.nan)  # the rest must show its spread
     own = weight[cells.system]
-    seen, of_seen, used = _centred(cells, y - own * f, both, n_systems, n_clusters)
-    unseen, of_unseen, others = _centred(cells, own * f, rest, n_systems, n_clusters)
-    value = seen + np.where(m > 0, unseen, 0)
-    of_unseen = np.where(m > 0, of_unseen, 0)
-    if not tuned:  # whose rest must show its spread
-        value = np.where(others > 1, value, np.nan)
+    seen, of_seen, used, free = _centred(cells, y - own * f, both, n_systems, n_clusters)
+    unseen, of_unseen, _, free_of_rest = _centred(cells, own * f, rest, n_systems, n_clusters)
+    value = seen + np.where(weight == 0, 0, unseen)
+    of_unseen = np.where(weight == 0, 0, of_unseen)
     a, b = (of_seen**2).sum(axis=0), (of_unseen**2).sum(axis=0)
-    free = np.maximum(used - 1.0, 0)
     with np.errstate(divide="ignore", invalid="ignore"):  # Satterthwaite's degrees of freedom
-        df = (a + b) ** 2 / (a**2 / free + b**2 / np.maximum(others - 1, 1))
+        df = (a + b) ** 2 / (a**2 / free + b**2 / np.maximum(free_of_rest, 1))
     df = np.where((a + b > 0) & (free > 0), df, free)
     inflation = np.where(n > 2, (n - 1) / np.maximum(n - 2, 1), np.nan) if tuned else np.ones(n_systems)
     return Estimate(value, of_seen + of_unseen, used, df, np.where(m > 0, inflation, 1), weight)
@@ -183,9 +221,9 @@ def p_of_equal(estimate: Estimate) -> float:
 
     NaN for a single system, and where there are too few clusters to tell.
     """
-    n, free = len(estimate.value), float(np.min(estimate.n_clusters)) - 1
+    n, free = len(estimate.value), float(np.min(estimate.df))
     covariance = estimate.covariance
-    if n < 2 or free - (n - 1) + 1 < 1 or not np.isfinite(covariance).all():
+    if n < 2 or not free - (n - 1) + 1 >= 1 or not np.isfinite(covariance).all():
         return float("nan")
     contrast = np.eye(n)[1:] - np.eye(n)[0]
     between = contrast @ estimate.value
@@ -231,12 +269,21 @@ def _tuned(system, y, f, both, rest, n, m) -> Float[np.ndarray, " system"]:
 
 
 def _centred(cells: Cells, values, chosen, n_systems: int, n_clusters: int):
-    """Means over the chosen cells, what clusters add to their errors, and the number of clusters."""
+    """Means over the chosen cells, what clusters add to their errors, the number of clusters, and degrees of freedom.
+
+    For a mean, CR2 divides what a cluster with the share h of the cells adds by √(1 − h); all clusters of the same size
+    give G/(G − 1) and G − 1 degrees of freedom.
+    """
     number = np.bincount(cells.system[chosen], minlength=n_systems)
     means = np.bincount(cells.system, chosen * values, n_systems) / np.where(number, number, np.nan)
     error = np.where(chosen, values - means[cells.system], 0) / np.maximum(number, 1)[cells.system]
-    used = np.count_nonzero(_sums(cells, chosen.astype(float), n_systems, n_clusters), axis=0)
-    return means, _sums(cells, error, n_systems, n_clusters), used
+    share = _sums(cells, chosen.astype(float), n_systems, n_clusters) / np.maximum(number, 1)
+    used = np.count_nonzero(share, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        influence = _sums(cells, error, n_systems, n_clusters) / np.sqrt(1 - share)
+        part = share**2 / (1 - share)
+        df = 1 / ((share**2).sum(axis=0) + part.sum(axis=0) ** 2 - (part**2).sum(axis=0))
+    return means, influence, used, np.where(used > 1, df, 0)
 
 
 def _sums(cells: Cells, values, n_systems: int, n_clusters: int) -> Float[np.ndarray, "cluster system"]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
-from scipy.stats import norm, rankdata, t
+from scipy.stats import norm, rankdata
 
 from plausibly.annotations.names import some
 from plausibly.bootstrap import check_probability, check_replicates
@@ -206,9 +206,9 @@ def _table(read: Outcomes, cells: Cells, alone: Estimate, judges, rated: Mapping
     return pd.concat(frames, ignore_index=True)
 
 
-def _ends(read: Outcomes, found: Estimate, ci_prob: float) -> list[Float[np.ndarray, " system"]]:
-    """Ends of intervals, within the range of rates."""
-    return [end if read.kind == "ratings" else np.clip(end, 0, 1) for end in found.interval(ci_prob)]
+def _ends(read: Outcomes, found: Estimate, ci_prob: float) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of intervals, within the range of shares."""
+    return found.interval(ci_prob, share=read.is_share)
 
 
 def _rows(read, cells: Cells, estimator: str, judge: str, values, found, lower, upper) -> pd.DataFrame:
@@ -234,10 +234,10 @@ def _rows(read, cells: Cells, estimator: str, judge: str, values, found, lower, 
 def _ranking(read: Outcomes, main: Estimate, order, ci_prob: float, replicates: int, seed: int) -> pd.DataFrame:
     lower, upper = _ends(read, main, ci_prob)
     frame = pd.DataFrame({"system": read.systems, "mean": main.value, "lower": lower, "upper": upper})
-    covariance = main.covariance
+    middle, covariance = main.normal(share=read.is_share)
     n = len(read.systems)
     if np.isfinite(covariance).all():
-        draws = np.random.default_rng(seed).multivariate_normal(main.value, covariance, replicates, method="eigh")
+        draws = np.random.default_rng(seed).multivariate_normal(middle, covariance, replicates, method="eigh")
         ranks = [rankdata(-draws, method, axis=1) for method in ("min", "max")]  # which differ for ties
         ends = [
             np.quantile(rank, (1 + sign * ci_prob) / 2, axis=0, method="inverted_cdf")
@@ -253,21 +253,20 @@ def _ranking(read: Outcomes, main: Estimate, order, ci_prob: float, replicates: 
 
 def _differences(read: Outcomes, main: Estimate, order, ci_prob: float) -> pd.DataFrame:
     first, second = (order[index] for index in np.triu_indices(len(order), 1))
-    covariance = main.covariance
-    difference = main.value[first] - main.value[second]
+    difference, lower, upper = main.difference(first, second, ci_prob, share=read.is_share)
+    middle, covariance = main.normal(share=read.is_share)
     own = np.diag(covariance)
     se = np.sqrt(np.maximum(own[first] + own[second] - 2 * covariance[first, second], 0))
-    df = np.minimum(main.df[first], main.df[second])
-    half = t.ppf((1 + ci_prob) / 2, np.where(df > 0, df, np.nan)) * se
+    apart = middle[first] - middle[second]
     with np.errstate(divide="ignore", invalid="ignore"):
-        better = np.where((se == 0) & (difference == 0), 0.5, norm.cdf(difference / se))
+        better = np.where((se == 0) & (apart == 0), 0.5, norm.cdf(apart / se))
     return pd.DataFrame(
         {
             "system": read.systems[first],
             "other": read.systems[second],
             "difference": difference,
-            "lower": difference - half,
-            "upper": difference + half,
+            "lower": lower,
+            "upper": upper,
             "p_better": better,
         }
     )

@@ -99,6 +99,11 @@ class Outcomes:
         return int(self.is_person[self.rater].sum())
 
     @property
+    def is_share(self) -> bool:
+        """Whether outcomes lie between 0 and 1, so that their mean is a share."""
+        return self.kind != "ratings"
+
+    @property
     def quantity(self) -> str:
         """What the mean outcome of a system is called."""
         rates = {"pass": "pass rate", "ratings": "mean rating", "pairs": "win rate"}

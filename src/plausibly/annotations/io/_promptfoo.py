@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from plausibly.annotations.io.answers import scalars
-from plausibly.annotations.io.verdicts import Verdict, list_in, passed, record_of
+from plausibly.annotations.io.verdicts import Output, Verdict, list_in, passed, record_of
 from plausibly.errors import AnnotationError, show
 
 if TYPE_CHECKING:
@@ -32,26 +32,27 @@ def promptfoo_verdicts(source: "Source") -> Iterator[Verdict]:
     results = [record_of(one, f"result {number}") for number, one in enumerate(source.content["results"]["results"], 1)]
     prompts, providers = {_prompt(one) for one in results}, {_provider(one) for one in results}
     tests: dict[str, int] = {}
-    rows: list[tuple[str, Mapping, dict[str, list[bool]], Any]] = []
+    rows: list[tuple[str, Mapping, dict[str, list[bool]], Any, Output]] = []
     for number, one in enumerate(results, 1):
         given = one.get("vars") if isinstance(one.get("vars"), Mapping) else {}
         test = one.get("testIdx", tests.setdefault(repr(given), len(tests)))
         case = f"test {test}"
         case += f", {_prompt(one)}" if len(prompts) > 1 else ""
+        output = Output(_provider(one), case, f"test {test}")
         case += f", {_provider(one)}" if len(providers) > 1 else ""
         further = scalars(given, ()) | {"provider": _provider(one), "prompt": _prompt(one)}
-        rows.append((case, further, _components(one, f"result {number}"), one.get("success")))
-    names = list(dict.fromkeys(name for _, _, said, _ in rows for name in said if name != HUMAN))
-    marked = any(HUMAN in said for _, _, said, _ in rows)
-    for case, further, said, whole in rows:
+        rows.append((case, further, _components(one, f"result {number}"), one.get("success"), output))
+    names = list(dict.fromkeys(name for _, _, said, *_ in rows for name in said if name != HUMAN))
+    marked = any(HUMAN in said for _, _, said, *_ in rows)
+    for case, further, said, whole, output in rows:
         own = [value for name, values in said.items() if name != HUMAN for value in values]
         if HUMAN in said:
-            yield Verdict(WHOLE, case, HUMAN, passed(all(said[HUMAN]), case), further)
+            yield Verdict(WHOLE, case, HUMAN, passed(all(said[HUMAN]), case), further, person=True, output=output)
         whole = all(own) if HUMAN in said and own else None if HUMAN in said else whole
         if HUMAN not in said or own:
-            yield Verdict(WHOLE, case, "promptfoo", passed(whole, f"{case}: success"), further)
+            yield Verdict(WHOLE, case, "promptfoo", passed(whole, f"{case}: success"), further, output=output)
         for name in said if len(names) > 1 and not marked else ():
-            yield Verdict(name, case, name, passed(all(said[name]), case), further)
+            yield Verdict(name, case, name, passed(all(said[name]), case), further, output=output)
 
 
 def _components(result: Mapping, where: str) -> dict[str, list[bool]]:
