@@ -17,20 +17,21 @@ from plausibly.systems.outcomes import Cells
 from validation._result import Result, Settings
 
 N_HUMAN, QUICK_HUMAN = (60, 100, 150, 600), (60, 150)  # cases that people saw
-SIZES = {"of 1": (1,), "of 3": (3,), "of 1 to 10": (1, 1, 1, 1, 2, 2, 3, 4, 6, 10)}  # cases of a cluster
+#: Sizes of clusters of cases, drawn with equal probability, and the correlation of the outcomes in a cluster.
+CLUSTERS = {"of 1": ((1,), 0.0), "of 3": ((3,), 0.5), "of 1 to 10": ((1, 1, 1, 1, 2, 2, 3, 4, 6, 10), 0.2)}
 RATES = (0.6, 0.95)
 WORLDS, QUICK = 1000, 600
 CI_PROB, LEAST, MOST, WIDER = 0.95, 0.92, 0.97, 1.02
-_REST, _ACCURACY, _ALIKE = 4, 0.85, 0.2  # cases of the judge alone for each of people; errors; correlation in clusters
+_REST, _ACCURACY = 4, 0.85  # cases of the judge alone for each of people; share in which it is right
 
 
 def check(settings: Settings) -> Iterator[Result]:
     """Count how often intervals cover, where cases are independent and where they come in clusters."""
     worlds, numbers = (QUICK, QUICK_HUMAN) if settings.quick else (WORLDS, N_HUMAN)
     with Progress(settings.progress) as bars:
-        advance = bars.task("Simulating systems", len(numbers) * len(SIZES) * len(RATES), "conditions")
+        advance = bars.task("Simulating systems", len(numbers) * len(CLUSTERS) * len(RATES), "conditions")
         for n in numbers:
-            for place, words in enumerate(SIZES):
+            for place, words in enumerate(CLUSTERS):
                 for rate in RATES:
                     random = np.random.default_rng([settings.seed, n, place, int(100 * rate)])
                     yield from _results(random, worlds, n, words, rate)
@@ -38,7 +39,7 @@ def check(settings: Settings) -> Iterator[Result]:
 
 
 def _results(random: np.random.Generator, worlds: int, n: int, clusters: str, rate: float) -> Iterator[Result]:
-    cells = simulate(random, worlds, n, SIZES[clusters], rate)
+    cells = simulate(random, worlds, n, rate, *CLUSTERS[clusters])
     sized = worlds, int(cells.cluster.max()) + 1
     good, useless = cells.judges
     found = {
@@ -55,23 +56,28 @@ def _results(random: np.random.Generator, worlds: int, n: int, clusters: str, ra
     widest = WIDER * float(np.mean(ends["people alone"][1] - ends["people alone"][0]))
     words = f"{n} human outcomes, clusters {clusters}, pass rate {rate:g}"
     for what, (lower, upper, truth) in ends.items():
+        lower, upper = (
+            end[~np.isnan(lower + upper)] for end in (lower, upper)
+        )  # the rest had no failure, and no interval
         covered = int(((lower <= truth) & (truth <= upper)).sum())
         p = {"at least 92 %": float(stats.binom.cdf(covered, len(lower), LEAST))}
         if what != "Rogan–Gladen" and rate == RATES[0]:
             p["at most 97 %"] = float(stats.binom.sf(covered - 1, len(lower), MOST))
-        width = np.nanmean(upper - lower)
+        width = np.mean(upper - lower)
         if "useless" in what:
             p["no wider"] = float(width <= widest)
         yield Result("systems", what, words, p, worlds, remark=f"covers {covered / len(lower):.1%}, width {width:.3f}")
 
 
-def simulate(random: np.random.Generator, worlds: int, n: int, sizes: Sequence[int], rate: float) -> Cells:
+def simulate(
+    random: np.random.Generator, worlds: int, n: int, rate: float, sizes: Sequence[int], alike: float
+) -> Cells:
     """Cells of many worlds, as if they were systems, in which a share `rate` of new cases like these passes."""
     total = (1 + _REST) * n
     cluster = np.repeat(np.arange(total), random.choice(sizes, total))[:total]
     p = rate
-    if max(sizes) > 1:
-        shape = 1 / _ALIKE - 1
+    if alike:
+        shape = 1 / alike - 1
         p = random.beta(shape * rate, shape * (1 - rate), (worlds, int(cluster[-1]) + 1))[:, cluster]
     y = (random.random((worlds, total)) < p).astype(float)
     good = np.where(random.random(y.shape) < _ACCURACY, y, 1 - y)

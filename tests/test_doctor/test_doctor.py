@@ -14,6 +14,7 @@ import plausibly as pb
 from plausibly.annotations.io.exports import FORMATS
 from plausibly.cli._app import load_command
 from plausibly.errors import ArgumentError
+from tests.test_annotations.test_verdicts import INSPECT, component, grade, output, promptfoo, sample
 from tests.test_cli.run import plausibly, refuse, succeed
 
 ROOT = Path(__file__).parents[2]
@@ -268,3 +269,35 @@ def test_outcomes_of_systems_are_told_from_cases_of_systems(tmp_path):
     assert pb.doctor(ratings).files[0].role == "annotations"
     broken = table(tmp_path / "broken.csv", "system,case,rater,outcome", "A,p,ann,1", "B,p,ann,")
     assert "row 2 has no outcome" in pb.doctor(broken).files[0].words
+
+
+def test_exports_are_ranked_with_what_people_say(tmp_path):
+    def log(model, right):
+        samples = [sample(f"s{n}", "B", match=grade("C" if n % right else "I")) for n in range(40)]
+        path = tmp_path / f"{model}.json"
+        path.write_text(json.dumps(INSPECT | {"eval": {"model": model}, "samples": samples}))
+        return path
+
+    logs = [log("gpt", 5), log("llama", 3)]
+    alone = pb.doctor(logs)
+    assert not any(" systems " in one for one in alone.commands)
+    assert any("is known as a person: to rank these systems" in one for one in alone.problems)
+    rows = [f"{s},s{n},ann,{'pass' if n % 4 else 'fail'}" for s in ("gpt", "llama") for n in range(20)]
+    people = table(tmp_path / "people.csv", "system,case,rater,outcome", *rows)
+    (command,) = [one for one in pb.doctor([*logs, people]).commands if " systems " in one]
+    assert command == f"plausibly systems {logs[0]} {logs[1]} {people} --people ann --out systems"
+    assert "gpt has the highest pass rate" in succeed("systems", *logs, people, "--people", "ann").output
+    said = [[component(n % 3 > 0, "llm-rubric"), component(n % 4 > 0, "human")] for n in range(30)]
+    marked = tmp_path / "marked.json"
+    marked.write_text(json.dumps(promptfoo(*(output(n, *said[n], provider=s) for n in range(30) for s in "mn"))))
+    assert f"plausibly systems {marked} --out systems" in pb.doctor(marked).commands
+    succeed("systems", marked)
+
+
+def test_rankings_of_shown_systems_are_outcomes(tmp_path):
+    rows = [f"c{n},{who},{'A>B=C' if n % 2 else 'C>A'}" for who, m in (("gpt", 40), ("ann", 15)) for n in range(m)]
+    path = table(tmp_path / "rankings.csv", "case,rater,ranking", *rows)
+    found = pb.doctor(path)
+    assert found.files[0].role == "outcomes"
+    assert found.commands == [f"plausibly systems {path} --people ann --out systems"]
+    succeed("systems", path, "--people", "ann")

@@ -25,11 +25,12 @@ _MOST = 20  # systems on the screen
 )
 def systems(
     outcomes: Annotated[
-        Path,
+        list[str],
         typer.Argument(
-            metavar="OUTCOMES",
-            help="Table with the columns system, case, rater and outcome, or system_a, system_b, rater and outcome "
-            "(.csv, .tsv, .parquet, .jsonl), or the export of a tool that tests language models.",
+            metavar="OUTCOMES…",
+            help="Table with the columns system, case, rater and outcome, or system_a, system_b, rater and outcome, or "
+            "case, rater and ranking (.csv, .tsv, .parquet, .jsonl), or the export of a tool that tests language "
+            "models. Several are put together. NAME=FILE if a file is of one system.",
         ),
     ],
     people: Annotated[
@@ -53,6 +54,12 @@ def systems(
         str | None, options.data(metavar="CLASS", help="Class that counts as a success, if outcomes are classes.")
     ] = None,
     control: options.Control = None,
+    system: Annotated[
+        str | None, options.data(metavar="FIELD", help="Column, or field of an export, with the system.")
+    ] = None,
+    case: Annotated[
+        str | None, options.data(metavar="FIELD", help="Column, or field of an export, with the case.")
+    ] = None,
     ci_prob: options.IntervalWidth = 0.95,
     replicates: Annotated[int, options.measure(help="Number of draws of the ranking.")] = 10_000,
     seed: options.Seed = 0,
@@ -71,19 +78,30 @@ def systems(
     names = None if people is None else [name.strip() for name in people.split(",") if name.strip()]
     make_folder(output.out)
     result = rank_systems(
-        outcomes,
+        _sources(outcomes),
         people_file if names is None else names,
         clusters=clusters,
         positive=positive,
         control=control,
+        system=system,
+        case=case,
         ci_prob=ci_prob,
         replicates=replicates,
         seed=seed,
     )
-    output.publish(_shown(result), _files(result, {"outcomes": str(outcomes)}))
+    output.publish(_shown(result), _files(result, {"outcomes": ", ".join(outcomes)}))
     for sentence in result.summary[1:] if not output.quiet else ():
         say(sentence)
     say(result.headline)
+
+
+def _sources(texts: list[str]) -> Any:
+    """Tell files from files of one system, NAME=FILE."""
+    found: list[Any] = []
+    for text in texts:
+        name, equals, path = text.partition("=")
+        found.append({name: path} if equals and name and path and not Path(text).exists() else text)
+    return found[0] if len(found) == 1 else found
 
 
 def _shown(result: Systems) -> Iterator[ScreenTable | str]:

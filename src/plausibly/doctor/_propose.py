@@ -9,10 +9,12 @@ import numpy as np
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations.io.columns import is_number
 from plausibly.annotations.io.matrix import Matrix
+from plausibly.annotations.names import some
 from plausibly.annotations.scores import MOST_GRADES
 from plausibly.annotations.usual_models import are_ratings
 from plausibly.doctor._between import extra_cases, is_scores
 from plausibly.doctor._look import Looked, comparable
+from plausibly.doctor._outcomes import outcomes_of
 from plausibly.errors import PlausiblyError
 from plausibly.labels import Labels
 from plausibly.labels.predictions import read_models
@@ -80,9 +82,29 @@ def propose(together: Together) -> Iterator[Proposal]:
         yield _proposal(_TABLE, "convert", str(main.path), str(table), "--control", main.control)
 
 
-def of_outcomes(outcomes: Looked) -> Iterator[Proposal]:
-    """Yield the command for outcomes of systems."""
-    yield _proposal(_SYSTEMS, "systems", str(outcomes.path), *outcomes.options, "--out", "systems")
+def of_systems(files: Sequence[Looked]) -> tuple[list[Proposal], list[str]]:
+    """Return commands for outcomes of systems, in tables and exports together or else in each table, and what lacks."""
+    exports = [one for one in files if one.of_tool and one.role == "annotations"]
+    tables = [one for one in files if one.role == "outcomes"]
+    together = [*exports, *tables]
+    if len(together) > 1 or exports:
+        control = next((one.control for one in exports if one.control is not None), None)
+        try:
+            found = outcomes_of([one.path for one in together], control)
+        except PlausiblyError:
+            found = None
+        if found is not None and found.outcomes.people:
+            words = [*map(str, (one.path for one in together)), *found.words]
+            words += [] if control is None else ["--control", control]
+            return [_proposal(_SYSTEMS, "systems", *words, "--out", "systems")], []
+    alone = [_proposal(_SYSTEMS, "systems", str(one.path), *one.options, "--out", "systems") for one in tables]
+    if len(exports) > 1 and not tables:
+        return alone, [
+            f"no rater in {some([str(one.path) for one in exports])} is known as a person: to rank these systems as "
+            "people would, have people label some of the outputs, in a table with the columns system, case, rater and "
+            "outcome, and give it as well."
+        ]
+    return alone, []
 
 
 def of_posterior(posterior: Looked, classifiers: Mapping[str, Looked]) -> Iterator[Proposal]:

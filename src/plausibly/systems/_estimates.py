@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy import stats
 
 from plausibly.systems.outcomes import Cells
@@ -36,6 +36,8 @@ class Estimate:
         Factor of the variance for a weight that was estimated, too; 1 if none was.
     weight
         Weight of the judge, λ; None if there is none.
+    additive
+        Whether errors are as large near 0 and 1 as elsewhere, as those of a judge's mean that is corrected in full are.
     """
 
     value: Float[np.ndarray, " system"]
@@ -44,6 +46,7 @@ class Estimate:
     df: Float[np.ndarray, " system"]
     inflation: Float[np.ndarray, " system"]
     weight: Float[np.ndarray, " system"] | None = None
+    additive: bool = False
 
     @cached_property
     def _scaled(self) -> Float[np.ndarray, "cluster system"]:
@@ -64,8 +67,9 @@ class Estimate:
     ) -> tuple[Float[np.ndarray, " system"], Float[np.ndarray, " system"]]:
         """Ends of the intervals, by quantiles of Student's t: of means, or Wilson's (1927) if each is a `share`."""
         t = stats.t.ppf((1 + ci_prob) / 2, np.where(self.df > 0, self.df, np.nan))
-        if not share:
-            return self.value - t * self.se, self.value + t * self.se
+        if not share or self.additive:
+            ends = self.value - t * self.se, self.value + t * self.se
+            return tuple(np.clip(end, 0, 1) for end in ends) if share else ends
         at, least = np.clip(self.value, 0, 1), 0.5 / np.maximum(self.n_clusters, 1)
         near = np.clip(at, least, 1 - least)
         with np.errstate(divide="ignore", invalid="ignore"):  # where all say the same, a cluster counts as one case
@@ -153,7 +157,7 @@ def prediction_powered(
         df = (a + b) ** 2 / (a**2 / free + b**2 / np.maximum(free_of_rest, 1))
     df = np.where((a + b > 0) & (free > 0), df, free)
     inflation = np.where(n > 2, (n - 1) / np.maximum(n - 2, 1), np.nan) if tuned else np.ones(n_systems)
-    return Estimate(value, of_seen + of_unseen, used, df, np.where(m > 0, inflation, 1), weight)
+    return Estimate(value, of_seen + of_unseen, used, df, np.where(m > 0, inflation, 1), weight, not tuned)
 
 
 def rogan_gladen(p, n, sensitivity, n_positive, specificity, n_negative, ci_prob: float) -> Proportions:
@@ -230,6 +234,53 @@ def p_of_equal(estimate: Estimate) -> float:
     statistic = between @ np.linalg.pinv(contrast @ covariance @ contrast.T, hermitian=True) @ between
     second = free - (n - 1) + 1
     return float(stats.f.sf(statistic * second / (free * (n - 1)), n - 1, second))
+
+
+def p_of_contrast(estimate: Estimate, chosen: Bool[np.ndarray, " system"]) -> tuple[float, float]:
+    """Mean of the chosen systems minus that of the others, and the p-value of no difference; NaN without either."""
+    if not chosen.any() or chosen.all():
+        return float("nan"), float("nan")
+    contrast = np.where(chosen, 1 / chosen.sum(), -1 / (~chosen).sum())
+    value, df = float(contrast @ estimate.value), float(np.min(estimate.df))
+    se = float(np.sqrt(contrast @ estimate.covariance @ contrast))
+    return value, float(2 * stats.t.sf(abs(value) / se, df)) if se > 0 and df > 0 else float("nan")
+
+
+def trend(
+    cells: Cells,
+    values: Float[np.ndarray, " cell"],
+    time: Float[np.ndarray, " cell"],
+    n_systems: int,
+    n_clusters: int,
+) -> float:
+    """P-value that values within systems do not go up or down with time, by regression with errors of clusters.
+
+    NaN if time does not vary within systems.
+    """
+    number = np.maximum(np.bincount(cells.system, minlength=n_systems), 1)
+    y, x = (one - (np.bincount(cells.system, one, n_systems) / number)[cells.system] for one in (values, time))
+    total = float(x @ x)
+    used = np.count_nonzero(np.bincount(cells.cluster, minlength=n_clusters))
+    if not total > 0 or used < 3:
+        return float("nan")
+    slope = float(x @ y) / total
+    share = np.bincount(cells.cluster, x**2, n_clusters) / total
+    by_cluster = np.bincount(cells.cluster, x * (y - slope * x), n_clusters) / total
+    se = float(np.sqrt((by_cluster**2 / np.maximum(1 - share, 1e-9)).sum()))
+    df = max(used - 1 - len({*cells.system.tolist()}), 1)
+    return float(2 * stats.t.sf(abs(slope) / se, df)) if se > 0 else float("nan")
+
+
+def squared_correlation(
+    cells: Cells, people: Float[np.ndarray, " cell"], judge: Float[np.ndarray, " cell"], n_systems: int
+) -> Float[np.ndarray, " system"]:
+    """Squared correlation of a judge with people in cells that both saw, by system; 0 if it is negative or unknown."""
+    both = ~np.isnan(people) & ~np.isnan(judge)
+    system, number = cells.system[both], np.maximum(np.bincount(cells.system[both], minlength=n_systems), 1)
+    y, f = (one[both] - (np.bincount(system, one[both], n_systems) / number)[system] for one in (people, judge))
+    product, of_y, of_f = (np.bincount(system, one, n_systems) for one in (y * f, y * y, f * f))
+    known = (of_y > 0) & (of_f > 0)
+    return np.where(known, np.maximum(product, 0) ** 2 / np.where(known, of_y * of_f, 1), 0)
 
 
 def p_of_choice(

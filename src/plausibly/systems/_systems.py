@@ -14,16 +14,19 @@ from scipy.stats import norm, rankdata
 from plausibly.annotations.names import some
 from plausibly.bootstrap import check_probability, check_replicates
 from plausibly.errors import check_whole
+from plausibly.systems._drift import drift
 from plausibly.systems._estimates import (
     Estimate,
     Proportions,
     mean,
     p_of_choice,
+    p_of_contrast,
     p_of_equal,
     prediction_powered,
     rogan_gladen_by_system,
 )
 from plausibly.systems._findings import of_pairs
+from plausibly.systems._plan import plan
 from plausibly.systems._result import FEW, FEW_CLUSTERS, FEW_OF_A_KIND, MEANT, Systems, few_in_words
 from plausibly.systems.outcomes import Cells, Outcomes, cells_of, read_outcomes
 
@@ -35,6 +38,8 @@ def systems(
     clusters: str | Mapping[str, Any] | Sequence[Any] | None = None,
     positive: str | None = None,
     control: str | None = None,
+    system: str | None = None,
+    case: str | None = None,
     ci_prob: float = 0.95,
     replicates: int = 10_000,
     seed: int = 0,
@@ -53,18 +58,23 @@ def systems(
         ``case``, ``rater`` and ``outcome``: pass or fail (yes/no, true/false, 1/0), ratings (numbers), or classes, of
         which ``positive`` counts. Or pairs: ``system_a``, ``system_b``, ``rater``, ``outcome`` (``a``, ``b``, ``tie``,
         or the name of the one that won), where a tie counts half, with or without ``case``; ``length_a`` and
-        ``length_b`` are looked at, too. Common other names of columns are recognised. Or the export of a tool that
-        tests language models and says which system (model, provider) each output is from.
+        ``length_b`` are looked at, too. Or rankings of the systems that a rater was shown, in a column ``ranking``
+        (``A>B=C``) or with a row for each ``system`` and its ``rank``: every two of them are a pair, and those that
+        were not shown are not worse. Common other names of columns are recognised. Or the export of a tool that tests
+        language models. Or several of these, in a list, or in a mapping from the system that each is of.
     people
         Names of the raters who are people, or a file with a name per line; all others are judges. By default the
-        column ``kind`` says so (person or judge).
+        column ``kind`` says so (person or judge), and of an export what the tool says.
     clusters
-        Clusters of cases, such as topics: a column, or a mapping from case. By default each case is its own. What is
-        said of one case, be it of several systems, is always in one cluster.
+        Clusters of cases, such as topics: a column, or a mapping from case. By default each case is its own; of an
+        export, the cases of a trace, and the outputs for one sample or test, are one cluster. What is said of one case,
+        be it of several systems, is always in one cluster.
     positive
         Class that counts as a success.
     control
         Question of an export, if it has several.
+    system, case
+        Column or field with the name of the system or the case, if it has none of the usual names.
     ci_prob
         Probability of all intervals.
     replicates, seed
@@ -113,7 +123,9 @@ def systems(
     check_probability("ci_prob", ci_prob)
     check_replicates(replicates, 2)
     check_whole("seed", seed, 0)
-    read = read_outcomes(outcomes, people, clusters=clusters, positive=positive, control=control)
+    read = read_outcomes(
+        outcomes, people, clusters=clusters, positive=positive, control=control, system=system, case=case
+    )
     cells = cells_of(read)
     judges = {name: values for name, values in zip(read.judges, cells.judges, strict=True)}
     if len(judges) > 1:
@@ -123,6 +135,8 @@ def systems(
     rated = {name: _Rated.of(cells, values, alone, read, sized, ci_prob) for name, values in judges.items()}
     name, main = _main(rated, alone)
     order = np.argsort(-main.value, kind="stable")
+    by_period, p_drift, drifted = drift(read, cells, judges, sized[1], ci_prob)
+    planned, advice = plan(read, cells, judges.get(name), main, order, ci_prob)
     bias = [_bias(read, name, one, ci_prob) for name, one in rated.items()]
     return Systems(
         outcomes=read,
@@ -137,9 +151,12 @@ def systems(
         differences=_differences(read, main, order, ci_prob),
         bias=pd.concat(bias, ignore_index=True) if bias else pd.DataFrame(columns=list(_BIAS)),
         judges=pd.DataFrame(
-            [_judge(read, name, one, cells, judges[name]) for name, one in rated.items()], columns=_JUDGE
+            [_judge(read, name, one, cells, judges[name], p_drift) for name, one in rated.items()], columns=_JUDGE
         ),
-        notes=tuple(_notes(read, cells, alone, rated)),
+        drift=by_period,
+        plan=planned,
+        advice=tuple(advice),
+        notes=(*_notes(read, cells, alone, rated), *drifted),
         main="ppi++" if name else "people",
         judge=name,
         ci_prob=ci_prob,
@@ -150,7 +167,7 @@ def systems(
 
 _NOT_RANDOM = 0.001  # p-value below which the cases that people saw are no random sample
 _BIAS = ("judge", "system", "n_shared", "bias", "lower", "upper", "own")
-_JUDGE = ["judge", "n_cases", "n_shared", "correlation", "bias", "p_bias_differs", "worth"]
+_JUDGE = ["judge", "n_cases", "n_shared", "correlation", "bias", "p_bias_differs", "p_own", "p_drift", "worth"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,10 +291,14 @@ def _differences(read: Outcomes, main: Estimate, order, ci_prob: float) -> pd.Da
 
 def _bias(read: Outcomes, name: str, one: _Rated, ci_prob: float) -> pd.DataFrame:
     lower, upper = one.bias.interval(ci_prob)
-    short = _plain(name)
-    own = [bool(short) and short in _plain(system) for system in read.systems]
-    columns = (name, read.systems, one.bias.n_clusters, one.bias.value, lower, upper, own)
+    columns = (name, read.systems, one.bias.n_clusters, one.bias.value, lower, upper, _own(read, name))
     return pd.DataFrame(dict(zip(_BIAS, columns, strict=True)))
+
+
+def _own(read: Outcomes, judge: str) -> list[bool]:
+    """Whether the name of a judge is in that of each system."""
+    short = _plain(judge)
+    return [bool(short) and short in _plain(system) for system in read.systems]
 
 
 def _plain(name: str) -> str:
@@ -285,7 +306,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[\W_]+", "", name.lower())
 
 
-def _judge(read: Outcomes, name: str, one: _Rated, cells: Cells, values) -> tuple:
+def _judge(read: Outcomes, name: str, one: _Rated, cells: Cells, values, p_drift: Mapping[str, float]) -> tuple:
     shared = ~np.isnan(cells.people) & ~np.isnan(values)
     system, n = cells.system[shared], len(read.systems)
     number = np.maximum(np.bincount(system, minlength=n), 1)
@@ -300,6 +321,8 @@ def _judge(read: Outcomes, name: str, one: _Rated, cells: Cells, values) -> tupl
         correlation,
         float(np.mean(one.bias.value)),
         p_of_equal(one.bias),
+        p_of_contrast(one.bias, np.array(_own(read, name)))[1],
+        p_drift.get(name, np.nan),
         read.n_human * float(one.gain @ seen) / seen.sum(),
     )
 

@@ -7,8 +7,8 @@ as JSON or CSV. Phoenix 9 and later: span annotations, as the API answers, as a 
 
 A trace, or a span or observation within one, is a case. The name of an assessment, score or annotation is the question.
 The rater is who is named there (MLflow's ``source_id``, Langfuse's ``authorUserId``, Phoenix's ``identifier`` or
-``user_id``), else the kind of source, such as HUMAN or EVAL. Text counts before numbers. Which system produced an output
-is a field of the record, a tag, or metadata.
+``user_id``), else the kind of source, such as HUMAN or EVAL. Text counts before numbers. A field of the record, a tag
+or metadata may say which system produced an output.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from plausibly.annotations.io.source import Source
 
 _TRACE = ("trace_id", "request_id", "traceId")
-_UNREAD = {"value", "stringValue", "string_value", "label", "score", "result", "assessments", "feedback", "expectation"}
+_SAID = ("value", "stringValue", "string_value", "label", "score", "result", "assessments", "feedback", "expectation")
 _SCORED = (*_TRACE, "session_id", "sessionId", "dataset_run_id", "datasetRunId")
 
 
@@ -139,7 +139,7 @@ def _rows(source: "Source") -> Iterable[Mapping]:
 
 def _about(record: Mapping) -> dict[str, Any]:
     """Return the fields of a record that say something of an output."""
-    return scalars({name: parsed(cell) for name, cell in record.items()}, _UNREAD)
+    return scalars({name: parsed(cell) for name, cell in record.items()}, _SAID)
 
 
 def _named(record: Mapping, fields: Sequence[str], where: str) -> str:
