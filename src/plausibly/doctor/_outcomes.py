@@ -46,6 +46,11 @@ def outcomes_in(path: Path, names: Sequence[str]) -> Found | None:
     return _found(path, None, found)
 
 
+def comparisons_in(path: Path) -> Found:
+    """Take a long table of rankings, which compare the classes that were shown, as outcomes of these classes."""
+    return _found(path, None, {})
+
+
 def outcomes_of(paths: Sequence[Path], control: str | None) -> Found | None:
     """Look for outcomes of several systems by people and judges in exports and tables together; None without.
 
