@@ -39,7 +39,7 @@ def plan(
         return pd.DataFrame(columns=COLUMNS), []
     rows = []
     for more in (*(one for one in MORE if one < least), *([least] if least <= MORE[-1] else [])):
-        later = _later(main, n, rest, squared, more, exact=judge is not None)
+        later = _later(main, n, rest, squared, more)
         lower, upper = later.interval(ci_prob, share=read.is_share)
         told = _told(later, order, ci_prob, share=read.is_share)
         rows.append(pd.DataFrame(dict(zip(COLUMNS, (read.systems, more, n + more, upper - lower, told), strict=True))))
@@ -56,12 +56,12 @@ def plan(
     return table, words
 
 
-def _later(main: Estimate, n, rest, squared, more: int, *, exact: bool) -> Estimate:
+def _later(main: Estimate, n, rest, squared, more: int) -> Estimate:
     """Return the estimate, with the errors that it would have after further outcomes of each system."""
 
     def variance(number: Int[np.ndarray, " system"]) -> Float[np.ndarray, " system"]:
         of_all = n + rest
-        return (1 - squared * (of_all - number) / of_all * exact) / number
+        return (1 - squared * (of_all - number) / of_all) / number
 
     ratio = variance(n + more) / variance(n)
     times = (n + more) / n
@@ -98,9 +98,7 @@ def _to_tell(read: Outcomes, main, n, rest, squared, order, ci_prob: float, what
         return []
     limit = int(rest.min())
     steps = np.unique(np.geomspace(1, limit, 120).astype(int))
-    told = np.array(
-        [_told(_later(main, n, rest, squared, one, exact=judged), order, ci_prob, share=read.is_share) for one in steps]
-    )
+    told = np.array([_told(_later(main, n, rest, squared, one), order, ci_prob, share=read.is_share) for one in steps])
     first, words = read.systems[order[0]], []
     reached = [(int(steps[np.argmax(told[:, one] >= _TOLD)]), one) for one in near if (told[:, one] >= _TOLD).any()]
     if reached:

@@ -162,8 +162,8 @@ def few_in_words(few: list[str], *, binary: bool) -> str:
     """Warn of systems with few outcomes by people."""
     rare = f", or with fewer than {FEW_OF_A_KIND} successes or failures" if binary else ""
     return (
-        f"People rated few cases of {some(few)}: below {FEW} cases or {FEW_CLUSTERS} clusters{rare}, intervals contain "
-        "the true value too rarely."
+        f"People rated few cases of {some(few)}: below {FEW} cases or {FEW_CLUSTERS} clusters{rare}, intervals may "
+        "contain the true value too rarely."
     )
 
 
