@@ -119,7 +119,7 @@ def systems(
     ...         rows += [(system, case, "ann", good)] if case < 80 else []
     >>> found = systems(pd.DataFrame(rows, columns=["system", "case", "rater", "outcome"]), people=["ann"])
     >>> found.ranking[["system", "mean", "p_best"]].round(2).values.tolist()
-    [['A', 0.75, 0.99], ['B', 0.63, 0.01]]
+    [['A', 0.75, 0.98], ['B', 0.63, 0.02]]
     """
     check_probability("ci_prob", ci_prob)
     check_replicates(replicates, 2)
