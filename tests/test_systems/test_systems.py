@@ -48,24 +48,78 @@ def cells_of(y, f, rest):
 
 
 def literal(y, f, rest, weight=None):
-    """Mean, standard error and weight, from the definitions."""
+    """Mean, standard error and weight, from the definitions; each case is corrected with the weight of the others."""
     n, m = len(y), len(rest)
+    own = np.full(n, weight)
     if weight is None:
         below = (1 + n / m) * np.concatenate([f, rest]).var(ddof=1)
-        weight = min(max(((y - y.mean()) * (f - f.mean())).mean() / below, 0), 1)
-    error = weight**2 * rest.var(ddof=1) / m + (y - weight * f).var(ddof=1) / n
-    return weight * rest.mean() + (y - weight * f).mean(), np.sqrt(error), weight
+
+        def best(y, f):
+            return min(max(((y - y.mean()) * (f - f.mean())).mean() / below, 0), 1)
+
+        weight, own = best(y, f), np.array([best(np.delete(y, one), np.delete(f, one)) for one in range(n)])
+    corrected = y - own * (f - f.mean())
+    error = weight**2 * rest.var(ddof=1) / m + corrected.var(ddof=1) / n
+    return corrected.mean() + weight * (rest.mean() - f.mean()), np.sqrt(error), weight
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_ppi_and_its_tuned_form_are_their_definitions(scenario):
     y, f, rest = world(1, *scenario)
-    n, cells = len(y), cells_of(y, f, rest)
+    cells = cells_of(y, f, rest)
     for tuned in (False, True):
         found = prediction_powered(cells, cells.people, cells.judges[0], 1, len(cells.system), tuned=tuned)
         value, se, weight = literal(y, f, rest, None if tuned else 1.0)
-        own = found.value[0], found.se[0] * np.sqrt((n - 2) / (n - 1) if tuned else 1), found.weight[0]
+        own = found.value[0], found.se[0], found.weight[0]
         np.testing.assert_allclose(own, (value, se, weight), rtol=0, atol=1e-10)
+
+
+def with_partly_rated(seed, rate, n, shared, total, worlds=1000):
+    """Worlds, as systems: people rated the first n cases, and a good judge the first ones of these and all others."""
+    random = np.random.default_rng(seed)
+    y = (random.random((worlds, total)) < rate).astype(float)
+    f = np.where(y == 1, random.random(y.shape) < 0.95, random.random(y.shape) > 0.7).astype(float)
+    people, judge = y.copy(), f
+    people[:, n:], judge[:, shared:n] = np.nan, np.nan
+    place = np.repeat(np.arange(worlds), total), np.tile(np.arange(total), worlds)
+    return Cells(*place, people.ravel(), judge.ravel()[None]), (worlds, total)
+
+
+@pytest.mark.parametrize("rate", [0.6, 0.72, 0.9])
+@pytest.mark.parametrize(("n", "shared", "total"), [(30, 6, 120), (30, 15, 120), (60, 20, 240), (60, 60, 240)])
+def test_what_only_people_rated_counts(rate, n, shared, total):
+    """Left out, it made estimates worse than those of people alone, and few shared cases made them certain."""
+    cells, sized = with_partly_rated(7, rate, n, shared, total)
+    alone = mean(cells, cells.people, *sized)
+    found = prediction_powered(cells, cells.people, cells.judges[0], *sized)
+    rmse = [np.sqrt(((one.value - rate) ** 2).mean()) for one in (found, alone)]
+    assert rmse[0] < 1.02 * rmse[1]
+    lower, upper = found.interval(0.95, share=True)
+    assert (lower < upper).all()
+    assert ((lower <= rate) & (rate <= upper)).mean() >= 0.92
+    if shared < 10:
+        for one, other in zip((found.value, found.se, lower, upper), (alone.value, alone.se, *alone.interval(0.95, share=True)), strict=True):
+            np.testing.assert_allclose(one, other)
+    if (n, shared) == (60, 60):
+        assert rmse[0] < 0.93 * rmse[1]
+
+
+def test_the_weight_of_a_judge_does_not_shift_the_mean():
+    """With the weight of all cases, the mean was too high by 0.008 to 0.009 at 30 cases."""
+    for rate in (0.6, 0.72, 0.9):
+        cells, sized = with_partly_rated(8, rate, 30, 30, 120, 4000)
+        found = prediction_powered(cells, cells.people, cells.judges[0], *sized)
+        error = found.value - mean(cells, cells.people, *sized).value
+        assert abs(error.mean()) < 3.5 * error.std() / np.sqrt(4000)
+
+
+def test_an_interval_of_a_share_is_never_empty():
+    y, f, rest = np.ones(12), np.r_[np.zeros(9), np.ones(3)], np.r_[np.ones(99), np.zeros(1)]
+    cells = cells_of(y, f, rest)
+    found = prediction_powered(cells, cells.people, cells.judges[0], 1, 112, tuned=False)
+    assert found.value[0] > 1.2
+    lower, upper = found.interval(0.95, share=True)
+    assert lower < upper == 1
 
 
 def test_people_alone_are_a_t_interval_and_a_cluster_counts_once():
@@ -221,7 +275,7 @@ def test_what_a_judge_is_worth_is_the_ratio_of_variances(found):
     expected = 100 * ((rows["people"] / rows["ppi++"]) ** 2).sum()
     assert found.judges["worth"].item() == pytest.approx(expected)
     assert expected > 300
-    assert f"the 300 human outcomes are worth {expected:,.0f} without" in " ".join(found.summary)
+    assert f"the 300 outputs that people rated are worth {expected:,.0f} without" in " ".join(found.summary)
 
 
 def test_differences_are_paired_by_case():
@@ -265,7 +319,8 @@ def test_clusters_widen_and_few_outcomes_are_told(found):
     same = pb.systems(given.drop(columns="topic"), people=["ann"], clusters=by_name).table
     pd.testing.assert_frame_equal(by_topic, same)
     assert not np.allclose(by_topic["se"], few.table["se"])
-    assert by_topic["mean"].tolist() == few.table["mean"].tolist()
+    alone = few.table["estimator"] == "people"
+    assert by_topic[alone]["mean"].tolist() == few.table[alone]["mean"].tolist()
 
 
 def comparisons(seed=0, n=900, seen=400):
@@ -444,8 +499,55 @@ def test_a_judge_that_shares_no_case_with_people_is_not_used():
     elsewhere = given[(given["rater"] == "gpt-4") & (given["case"].str[1:].astype(int) >= 100)].assign(rater="far")
     result = pb.systems(pd.concat([given, elsewhere]), people=["ann"])
     assert result.judge == "gpt-4"
-    assert any("far rated no case of" in note for note in result.notes)
-    assert result.table[(result.table["judge"] == "far") & (result.table["estimator"] == "ppi++")]["mean"].isna().all()
+    assert any(note.startswith("far has no weight in 'gpt-4-turbo', 'B', 'C': ") for note in result.notes)
+    of_far = result.table[(result.table["judge"] == "far") & (result.table["estimator"] == "ppi++")]
+    alone = result.table[result.table["estimator"] == "people"]
+    assert of_far["mean"].tolist() == alone["mean"].tolist()
+    assert (of_far["weight"] == 0).all()
+
+
+def test_a_judge_of_few_outputs_does_not_rank():
+    """The mean of judges, which has outcomes where all have, was taken whatever its error."""
+    given = table()
+    few = given[(given["rater"] == "gpt-4") & (given["case"].str[1:].astype(int) % 12 == 0)].assign(rater="llama")
+    result = pb.systems(pd.concat([given, few]), people=["ann"])
+    assert result.judge == "gpt-4"
+    pd.testing.assert_frame_equal(result.ranking, pb.systems(given, people=["ann"]).ranking)
+    (told,) = [note for note in result.notes if "llama" in note and "no weight" not in note]
+    assert told.startswith("'llama' counts as a judge, but rated about as few outputs as people do")
+
+
+def test_people_and_judges_that_write_cases_differently_are_told():
+    given = table()
+    zeros = given["case"].where(given["rater"] == "gpt-4", "p00" + given["case"].str[1:])
+    result = pb.systems(given.assign(case=zeros), people=["ann"])
+    assert result.judge == ""
+    (told,) = [note for note in result.notes if "in two ways" in note]
+    assert told.startswith("300 of the 300 outputs that people rated have no outcome by gpt-4. ")
+    assert told.endswith("People have 'p000', gpt-4 'p0'.")
+    other = given["case"].where(given["rater"] == "gpt-4", "human-" + given["case"])
+    (told,) = [n for n in pb.systems(given.assign(case=other), people=["ann"]).notes if "in two ways" in n]
+    assert "People have 'human-p0', gpt-4 'p0'" in told
+
+
+def test_names_that_differ_only_in_capitals_are_told(found):
+    given = table()
+    late = given["case"].str[1:].astype(int) >= 300
+    notes = pb.systems(given.assign(system=given["system"].where(~late, "b"))[given["system"] == "B"].pipe(
+        lambda rows: pd.concat([rows, rows[rows["system"] == "b"].assign(rater="ann")])), people=["ann"]).notes
+    assert any(note.startswith("The systems 'B' and 'b' are counted apart") for note in notes)
+    given = pd.concat([given, given[given["rater"] == "gpt-4"].assign(rater="GPT 4")])
+    assert any(note.startswith("The raters 'gpt-4' and 'GPT 4' are") for note in pb.systems(given, people=["ann"]).notes)
+
+
+def test_people_who_look_like_models_are_told():
+    given = table()
+    notes = pb.systems(given, people=["ann", "gpt-4"]).notes
+    assert any(note.startswith("gpt-4 counts as a person, but the name is in that of the system 'gpt-4-tu") for note in notes)
+    bot = given.assign(rater=given["rater"].replace("gpt-4", "bot"))
+    notes = pb.systems(bot, people=["ann", "bot"]).notes
+    assert any(note.startswith("bot counts as a person, but rated 1,200 times, and nobody else more") for note in notes)
+    assert not any("counts as" in note for note in pb.systems(bot, people=["ann"]).notes)
 
 
 def test_where_people_saw_all_cases_the_judge_adds_nothing():

@@ -32,7 +32,7 @@ def _alike(names: list[str]) -> list[str]:
     first: dict[str, str] = {}
     found = []
     for name in names:
-        earlier = first.setdefault(_plain(name), name)
+        earlier = first.setdefault(plain_name(name), name)
         if earlier != name:
             found.append(f"{earlier} = {name}")
     return found
@@ -51,7 +51,7 @@ def _typos(names: list[str], counts: list[int]) -> list[str]:
     found = []
     for code, name in enumerate(names):
         near = max((commonest[short] for short in _shortened(name)), key=lambda other: counts[other])
-        if 0 < counts[code] * _RARE <= counts[near] and _plain(name) != _plain(names[near]):
+        if 0 < counts[code] * _RARE <= counts[near] and plain_name(name) != plain_name(names[near]):
             found.append(f"{names[near]} ({counts[near]:,} times) = {name} ({counts[code]:,})")
     return found
 
@@ -63,7 +63,7 @@ def _shortened(name: str) -> set[str]:
     return {folded, *(folded[:at] + folded[at + 1 :] for at in letters)}
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Write a name without what readers overlook; what stands between two digits tells numbers apart and stays."""
     folded = unicodedata.normalize("NFKC", name).casefold()
     return _SEPARATORS.sub("", folded)
@@ -73,11 +73,11 @@ def _numbered(names: list[str]) -> dict[int, int]:
     """Find names that are another's with a number behind it, such as "ann (2)" or "ann_2"; by position, and of whom."""
     at: dict[str, int] = {}
     for code, name in enumerate(names):
-        at.setdefault(_plain(name), code)
+        at.setdefault(plain_name(name), code)
     found = {}
     for code, name in enumerate(names):
         match = _NUMBERED.fullmatch(name)
-        original = at.get(_plain(match.group(1) if match else name), code)
+        original = at.get(plain_name(match.group(1) if match else name), code)
         if original != code:
             found[code] = original
     return found

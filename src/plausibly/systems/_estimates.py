@@ -18,6 +18,9 @@ from scipy import stats
 from plausibly.systems.outcomes import Cells
 
 
+LEAST_SHARED = 15  #: clusters that people and a judge have in common, below which the judge has no weight
+
+
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """Estimates of all systems.
@@ -32,8 +35,6 @@ class Estimate:
         Number of clusters with outcomes by people (of a judge alone: by the judge).
     df
         Degrees of freedom of its standard error.
-    inflation
-        Factor of the variance for a weight that was estimated, too; 1 if none was.
     weight
         Weight of the judge, λ; None if there is none.
     additive
@@ -44,33 +45,34 @@ class Estimate:
     influence: Float[np.ndarray, "cluster system"]
     n_clusters: Int[np.ndarray, " system"]
     df: Float[np.ndarray, " system"]
-    inflation: Float[np.ndarray, " system"]
     weight: Float[np.ndarray, " system"] | None = None
     additive: bool = False
-
-    @cached_property
-    def _scaled(self) -> Float[np.ndarray, "cluster system"]:
-        return self.influence * np.sqrt(self.inflation)
 
     @property
     def covariance(self) -> Float[np.ndarray, "system system"]:
         """Covariance of the estimates; NaN where there is a single cluster."""
-        return self._scaled.T @ self._scaled
+        return self.influence.T @ self.influence
 
     @cached_property
     def se(self) -> Float[np.ndarray, " system"]:
         """Standard errors."""
-        return np.sqrt((self._scaled**2).sum(axis=0))
+        return np.sqrt((self.influence**2).sum(axis=0))
+
+    @property
+    def shares(self) -> Float[np.ndarray, " system"]:
+        """Values as shares, which corrections may carry below 0 or above 1."""
+        return np.clip(self.value, 0, 1)
 
     def interval(
         self, ci_prob: float, *, share: bool = False
     ) -> tuple[Float[np.ndarray, " system"], Float[np.ndarray, " system"]]:
         """Ends of the intervals, by quantiles of Student's t: of means, or Wilson's (1927) if each is a `share`."""
         t = stats.t.ppf((1 + ci_prob) / 2, np.where(self.df > 0, self.df, np.nan))
-        if not share or self.additive:
-            ends = self.value - t * self.se, self.value + t * self.se
-            return tuple(np.clip(end, 0, 1) for end in ends) if share else ends
-        at, least = np.clip(self.value, 0, 1), 0.5 / np.maximum(self.n_clusters, 1)
+        if not share:
+            return self.value - t * self.se, self.value + t * self.se
+        if self.additive:  # from the nearest share, so that the interval never is empty
+            return np.maximum(self.shares - t * self.se, 0), np.minimum(self.shares + t * self.se, 1)
+        at, least = self.shares, 0.5 / np.maximum(self.n_clusters, 1)
         near = np.clip(at, least, 1 - least)
         with np.errstate(divide="ignore", invalid="ignore"):  # where all say the same, a cluster counts as one case
             size = np.where(self.se > 0, near * (1 - near) / self.se**2, self.n_clusters + 0 * self.se)
@@ -83,7 +85,7 @@ class Estimate:
         """Mean and covariance of the normal distribution that has the middle and the width of the intervals."""
         lower, upper = self.interval(0.95, share=share)
         sd = (upper - lower) / 2 / stats.t.ppf(0.975, np.where(self.df > 0, self.df, np.nan))
-        errors = np.divide(self._scaled, self.se, out=np.zeros_like(self._scaled), where=self.se > 0)
+        errors = np.divide(self.influence, self.se, out=np.zeros_like(self.influence), where=self.se > 0)
         correlation = errors.T @ errors
         np.fill_diagonal(correlation, 1)
         return (lower + upper) / 2, correlation * np.outer(sd, sd)
@@ -97,7 +99,7 @@ class Estimate:
         standard errors. Of means it is Student's for paired cases.
         """
         se = self.se[first] * self.se[second]
-        shared = (self._scaled[:, first] * self._scaled[:, second]).sum(axis=0)
+        shared = (self.influence[:, first] * self.influence[:, second]).sum(axis=0)
         together = np.divide(shared, se, out=np.zeros_like(se), where=se > 0)
         below, above = (np.abs(end - self.value) for end in self.interval(ci_prob, share=share))
         value = self.value[first] - self.value[second]
@@ -121,7 +123,7 @@ def mean(cells: Cells, values: Float[np.ndarray, " cell"], n_systems: int, n_clu
     """Mean over the cells of each system whose value is not NaN."""
     known = ~np.isnan(values)
     at, influence, used, df = _centred(cells, np.where(known, values, 0), known, n_systems, n_clusters)
-    return Estimate(at, influence, used, df, np.ones(n_systems))
+    return Estimate(at, influence, used, df)
 
 
 def prediction_powered(
@@ -135,29 +137,41 @@ def prediction_powered(
 ) -> Estimate:
     """Mean of what people say, with what a judge says in the cells that people did not see.
 
-    For the mean ȳ of the n cells that both have seen, the judge's mean there, f̄, and its mean f̄′ in the m others, it is
-    ȳ + λ (f̄′ − f̄), where λ is 1, or `tuned` (PPI++) to cov(y, f) / ((1 + n/m) var(f)), between 0 and 1. The squared
-    standard error is var(y − λ f) / n + λ² var(f′) / m, if every cell is a cluster (Angelopoulos et al. 2023), here
-    times (n − 1)/(n − 2) if λ is tuned.
+    For the mean ȳ of the k cells that people saw, the judge's mean f̄ in those n of them that it saw, too, and its mean
+    f̄′ in m others, it is ȳ + λ (f̄′ − f̄). λ is `tuned` (PPI++) to n/k cov(y, f) / ((1 + n/m) var(f)), between 0 and 1,
+    which makes the variance least; or 0, which leaves the mean of people alone, where fewer than `LEAST_SHARED`
+    clusters are shared. Not tuned, λ is 1, and cells that the judge did not see are left out. If every cell is a
+    cluster and n = k, the squared standard error is var(y − λ f) / n + λ² var(f′) / m (Angelopoulos et al. 2023).
+
+    As λ is estimated from the same cells, each of these is corrected with a λ whose covariance leaves its cluster out.
+    Otherwise the estimate would be wrong by about 1/n, and its standard error too small.
     """
-    both = ~np.isnan(people) & ~np.isnan(judge)
-    rest = np.isnan(people) & ~np.isnan(judge)
-    y, f = np.where(both, people, 0), np.where(np.isnan(judge), 0, judge)
-    n, m = (np.bincount(cells.system[one], minlength=n_systems) for one in (both, rest))
-    weight = _tuned(cells.system, y, f, both, rest, n, m) if tuned else np.where(m > 0, 1.0, np.nan)
-    others = np.count_nonzero(_sums(cells, rest.astype(float), n_systems, n_clusters), axis=0)
-    weight = np.where(others > 1, weight, 0 if tuned else np.nan)  # the rest must show its spread
-    own = weight[cells.system]
-    seen, of_seen, used, free = _centred(cells, y - own * f, both, n_systems, n_clusters)
+    known, rated = ~np.isnan(people), ~np.isnan(judge)
+    both, rest = known & rated, ~known & rated
+    seen = known if tuned else both
+    y, f = np.where(seen, people, 0), np.where(rated, judge, 0)
+    k, n, m = (np.bincount(cells.system[one], minlength=n_systems) for one in (seen, both, rest))
+    shared, others = (
+        np.count_nonzero(_sums(cells, one.astype(float), n_systems, n_clusters), axis=0) for one in (both, rest)
+    )
+    enough = (others > 1) & (shared >= LEAST_SHARED) if tuned else others > 1  # the rest must show its spread
+    weight = np.where(enough, 1.0, np.nan)
+    own = others_weight = weight[cells.system]
+    if tuned:
+        weight, others_weight = _tuned(cells, y, f, both, rest, n_systems, n_clusters, n / np.maximum(k, 1))
+        weight = np.where(enough, weight, 0)
+        own, others_weight = weight[cells.system], np.where(enough[cells.system], others_weight, 0)
+    mean_f = np.bincount(cells.system, both * f, n_systems) / np.maximum(n, 1)
+    gap = np.where(both, (k / np.maximum(n, 1))[cells.system] * (f - mean_f[cells.system]), 0)
+    value, of_seen, used, free = _centred(cells, y - others_weight * gap, seen, n_systems, n_clusters)
     unseen, of_unseen, _, free_of_rest = _centred(cells, own * f, rest, n_systems, n_clusters)
-    value = seen + np.where(weight == 0, 0, unseen)
+    value = value + np.where(weight == 0, 0, unseen - weight * mean_f)
     of_unseen = np.where(weight == 0, 0, of_unseen)
     a, b = (of_seen**2).sum(axis=0), (of_unseen**2).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):  # Satterthwaite's degrees of freedom
         df = (a + b) ** 2 / (a**2 / free + b**2 / np.maximum(free_of_rest, 1))
     df = np.where((a + b > 0) & (free > 0), df, free)
-    inflation = np.where(n > 2, (n - 1) / np.maximum(n - 2, 1), np.nan) if tuned else np.ones(n_systems)
-    return Estimate(value, of_seen + of_unseen, used, df, np.where(m > 0, inflation, 1), weight, not tuned)
+    return Estimate(value, of_seen + of_unseen, used, df, weight, not tuned)
 
 
 def rogan_gladen(p, n, sensitivity, n_positive, specificity, n_negative, ci_prob: float) -> Proportions:
@@ -306,17 +320,28 @@ def p_of_choice(
         return 2 * stats.norm.sf(np.abs(gap) / np.sqrt(variance))
 
 
-def _tuned(system, y, f, both, rest, n, m) -> Float[np.ndarray, " system"]:
-    """Weight of the judge that makes the variance least."""
-    size = len(n)
+def _tuned(cells: Cells, y, f, both, rest, n_systems: int, n_clusters: int, part) -> tuple[np.ndarray, np.ndarray]:
+    """Weight of the judge that makes the variance least, by system, and by cell without its cluster.
+
+    The latter leaves the cluster out of the covariance of y and f. `part` is the share of the cells that people saw
+    in which the judge has an outcome.
+    """
+    system = cells.system
+    n, m = (np.bincount(system[one], minlength=n_systems) for one in (both, rest))
     seen = both | rest
-    mean_y = np.bincount(system, both * y, size) / np.maximum(n, 1)
-    mean_f = np.bincount(system, both * f, size) / np.maximum(n, 1)
-    covariance = np.bincount(system, both * (y - mean_y[system]) * (f - mean_f[system]), size) / np.maximum(n, 1)
-    all_f = np.bincount(system, seen * f, size) / np.maximum(n + m, 1)
-    variance = np.bincount(system, seen * (f - all_f[system]) ** 2, size) / np.maximum(n + m - 1, 1)
+    all_f = np.bincount(system, seen * f, n_systems) / np.maximum(n + m, 1)
+    variance = np.bincount(system, seen * (f - all_f[system]) ** 2, n_systems) / np.maximum(n + m - 1, 1)
     below = (1 + n / np.maximum(m, 1)) * variance
-    return np.where((m > 0) & (below > 0), np.clip(covariance / np.where(below > 0, below, 1), 0, 1), 0)
+    scale = np.where((m > 0) & (below > 0), part / np.where(below > 0, below, 1), 0)
+
+    def weight(number, of_y, of_f, of_both):
+        size = np.maximum(number, 1)
+        return np.clip(scale * (of_both / size - of_y * of_f / size**2), 0, 1)
+
+    totals = [np.bincount(system, both * one, n_systems) for one in (1.0, y, f, y * f)]
+    of_clusters = [_sums(cells, both * one, n_systems, n_clusters) for one in (1.0, y, f, y * f)]
+    without = weight(*(total - one for total, one in zip(totals, of_clusters, strict=True)))
+    return weight(*totals), without[cells.cluster, system]
 
 
 def _centred(cells: Cells, values, chosen, n_systems: int, n_clusters: int):

@@ -1,8 +1,8 @@
 """What more outcomes by people would bring: widths of intervals, and which system is told from the first.
 
-With n of N cases rated by people, and the correlation ρ of a judge with them, the squared standard error of PPI++ goes
-with (1 − ρ² (N − n) / N) / n, by its formula with the best weight; that of people alone with 1 / n. What is estimated
-now is scaled by this, which keeps the effect of clusters.
+With n cases rated by people, of which a judge with the correlation ρ to them rated s of its N, the squared standard
+error of PPI++ goes with (1 − ρ² s (N − s) / (N n)) / n, by its formula with the best weight; that of people alone with
+1 / n. What is estimated now is scaled by this, which keeps the effect of clusters.
 """
 
 from dataclasses import replace
@@ -27,19 +27,20 @@ def plan(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return a row per system and number of further outcomes, and what follows, in sentences."""
     n_systems = len(read.systems)
-    known = ~np.isnan(cells.people) & (True if judge is None else ~np.isnan(judge))
+    known = ~np.isnan(cells.people)
     n = np.bincount(cells.system[known], minlength=n_systems)
     rest = np.full(n_systems, _FAR)
-    squared = np.zeros(n_systems)
+    squared, apart = np.zeros((2, n_systems))
     if judge is not None:
         rest = np.bincount(cells.system[np.isnan(cells.people) & ~np.isnan(judge)], minlength=n_systems)
-        squared = squared_correlation(cells, cells.people, judge, n_systems)
+        apart = np.bincount(cells.system[known & np.isnan(judge)], minlength=n_systems)
+        squared = np.where(main.weight, squared_correlation(cells, cells.people, judge, n_systems), 0)
     least = int(rest.min())
     if not np.isfinite(main.se).all() or not least:
         return pd.DataFrame(columns=COLUMNS), []
     rows = []
     for more in (*(one for one in MORE if one < least), *([least] if least <= MORE[-1] else [])):
-        later = _later(main, n, rest, squared, more)
+        later = _later(main, n, rest, squared, more, apart)
         lower, upper = later.interval(ci_prob, share=read.is_share)
         told = _told(later, order, ci_prob, share=read.is_share)
         rows.append(pd.DataFrame(dict(zip(COLUMNS, (read.systems, more, n + more, upper - lower, told), strict=True))))
@@ -52,16 +53,20 @@ def plan(
         f"If people rated {more:,} more {what} of each system, intervals would be {then.mean():.3f} wide on average, "
         f"now {now.mean():.3f}."
     ]
-    words += _to_tell(read, main, n, rest, squared, order, ci_prob, what, judged=judge is not None)
+    words += _to_tell(read, main, n, rest, squared, apart, order, ci_prob, what, judged=judge is not None)
     return table, words
 
 
-def _later(main: Estimate, n, rest, squared, more: int) -> Estimate:
-    """Return the estimate, with the errors that it would have after further outcomes of each system."""
+def _later(main: Estimate, n, rest, squared, more: int, apart=0) -> Estimate:
+    """Return the estimate, with the errors that it would have after further outcomes of each system.
+
+    `apart` is the number of cases that people rated and the judge did not.
+    """
 
     def variance(number: Int[np.ndarray, " system"]) -> Float[np.ndarray, " system"]:
-        of_all = n + rest
-        return (1 - squared * (of_all - number) / of_all) / number
+        of_all = n - apart + rest
+        shared = number - apart
+        return (1 - squared * shared * (of_all - shared) / (of_all * number)) / number
 
     ratio = variance(n + more) / variance(n)
     times = (n + more) / n
@@ -87,7 +92,9 @@ def _told(later: Estimate, order, ci_prob: float, *, share: bool) -> Float[np.nd
     return told
 
 
-def _to_tell(read: Outcomes, main, n, rest, squared, order, ci_prob: float, what: str, *, judged: bool) -> list[str]:
+def _to_tell(
+    read: Outcomes, main, n, rest, squared, apart, order, ci_prob: float, what: str, *, judged: bool
+) -> list[str]:
     """Say how many further outcomes would tell the first system from those whose differences to it may be 0."""
     others = order[1:]
     if not len(others):
@@ -98,7 +105,9 @@ def _to_tell(read: Outcomes, main, n, rest, squared, order, ci_prob: float, what
         return []
     limit = int(rest.min())
     steps = np.unique(np.geomspace(1, limit, 120).astype(int))
-    told = np.array([_told(_later(main, n, rest, squared, one), order, ci_prob, share=read.is_share) for one in steps])
+    told = np.array(
+        [_told(_later(main, n, rest, squared, one, apart), order, ci_prob, share=read.is_share) for one in steps]
+    )
     first, words = read.systems[order[0]], []
     reached = [(int(steps[np.argmax(told[:, one] >= _TOLD)]), one) for one in near if (told[:, one] >= _TOLD).any()]
     if reached:

@@ -16,6 +16,7 @@ from plausibly.bootstrap import check_probability, check_replicates
 from plausibly.errors import check_whole
 from plausibly.systems._drift import drift
 from plausibly.systems._estimates import (
+    LEAST_SHARED,
     Estimate,
     Proportions,
     mean,
@@ -26,6 +27,7 @@ from plausibly.systems._estimates import (
     rogan_gladen_by_system,
 )
 from plausibly.systems._findings import of_pairs
+from plausibly.systems._names import of_cases, of_names
 from plausibly.systems._plan import plan
 from plausibly.systems._result import FEW, FEW_CLUSTERS, FEW_OF_A_KIND, MEANT, Systems, few_in_words
 from plausibly.systems.outcomes import Cells, Outcomes, cells_of, read_outcomes
@@ -88,8 +90,9 @@ def systems(
         ``summary``. The estimators are people alone (mean over cases of the mean of the people's outcomes); the
         judge alone; prediction-powered inference, PPI, the judge's mean corrected by the mean difference on cases that
         both saw, and PPI++, where the judge has the weight that makes the error least; of pass/fail and classes also
-        Rogan–Gladen, from the judge's error rates. With several judges, each has rows, and so has their mean, which
-        ranks the systems.
+        Rogan–Gladen, from the judge's error rates. With several judges, each has rows, and so has their mean; the one
+        with the narrowest intervals ranks the systems. A judge that shares fewer than 15 clusters of cases of a system
+        with people has no weight there, so that PPI++ is what people say alone.
 
     Raises
     ------
@@ -134,7 +137,7 @@ def systems(
     sized = len(read.systems), int(read.cluster.max()) + 1
     alone = mean(cells, cells.people, *sized)
     rated = {name: _Rated.of(cells, values, alone, read, sized, ci_prob) for name, values in judges.items()}
-    name, main = _main(rated, alone)
+    name, main = _main(rated, alone, share=read.is_share)
     order = np.argsort(-main.value, kind="stable")
     by_period, p_drift, drifted = drift(read, cells, judges, sized[1], ci_prob)
     planned, advice = plan(read, cells, judges.get(name), main, order, ci_prob)
@@ -190,7 +193,7 @@ class _Rated:
         tuned = prediction_powered(cells, cells.people, values, *sized)
         binary = read.kind in ("pass", "classes") and np.isin(values[~np.isnan(values)], (0, 1)).all()
         with np.errstate(divide="ignore", invalid="ignore"):
-            gain = (alone.se / tuned.se) ** 2
+            gain = np.where(tuned.se > 0, (alone.se / tuned.se) ** 2, np.nan)
         return cls(
             mean(cells, values, *sized),
             prediction_powered(cells, cells.people, values, *sized, tuned=False),
@@ -202,15 +205,17 @@ class _Rated:
         )
 
 
-def _main(rated: Mapping[str, _Rated], alone: Estimate) -> tuple[str, Estimate]:
-    """Judge that ranks: the mean of all, or else the one with the most cases in common with people; or people alone."""
-    known = {name: one for name, one in rated.items() if np.isfinite(one.tuned.se).all()}
-    if not known:
+def _main(rated: Mapping[str, _Rated], alone: Estimate, *, share: bool) -> tuple[str, Estimate]:
+    """Judge that ranks: the one, or the mean of all, with the narrowest intervals; or people alone without any weight."""
+    widths = {
+        name: float(np.nanmean(np.subtract(*one.tuned.interval(0.95, share=share)[::-1])))
+        for name, one in reversed(rated.items())  # the mean of all first
+        if (one.bias.n_clusters >= LEAST_SHARED).any() and np.isfinite(one.tuned.se).all()
+    }
+    if not widths:
         return "", alone
-    name = [*rated][-1]
-    if name not in known:
-        name = max(known, key=lambda one: known[one].bias.n_clusters.sum())
-    return name, known[name].tuned
+    name = min(widths, key=lambda one: widths[one])
+    return name, rated[name].tuned
 
 
 def _table(read: Outcomes, cells: Cells, alone: Estimate, judges, rated: Mapping[str, _Rated], ci_prob) -> pd.DataFrame:
@@ -229,9 +234,13 @@ def _ends(read: Outcomes, found: Estimate, ci_prob: float) -> tuple[np.ndarray, 
     return found.interval(ci_prob, share=read.is_share)
 
 
+def _means(read: Outcomes, found) -> np.ndarray:
+    return found.shares if read.is_share and isinstance(found, Estimate) else found.value
+
+
 def _rows(read, cells: Cells, estimator: str, judge: str, values, found, lower, upper) -> pd.DataFrame:
     people, n = ~np.isnan(cells.people), len(read.systems)
-    both = people if values is None or estimator == "judge" else people & ~np.isnan(values)
+    both = people if estimator in ("people", "ppi++") else people & ~np.isnan(values)
     return pd.DataFrame(
         {
             "system": read.systems,
@@ -239,7 +248,7 @@ def _rows(read, cells: Cells, estimator: str, judge: str, values, found, lower, 
             "judge": judge,
             "n_people": 0 if estimator == "judge" else np.bincount(cells.system[both], minlength=n),
             "n_judge": 0 if values is None else np.bincount(cells.system[~np.isnan(values)], minlength=n),
-            "mean": found.value,
+            "mean": _means(read, found),
             "lower": lower,
             "upper": upper,
             "se": found.se,
@@ -251,7 +260,7 @@ def _rows(read, cells: Cells, estimator: str, judge: str, values, found, lower, 
 
 def _ranking(read: Outcomes, main: Estimate, order, ci_prob: float, replicates: int, seed: int) -> pd.DataFrame:
     lower, upper = _ends(read, main, ci_prob)
-    frame = pd.DataFrame({"system": read.systems, "mean": main.value, "lower": lower, "upper": upper})
+    frame = pd.DataFrame({"system": read.systems, "mean": _means(read, main), "lower": lower, "upper": upper})
     middle, covariance = main.normal(share=read.is_share)
     n = len(read.systems)
     if np.isfinite(covariance).all():
@@ -324,7 +333,7 @@ def _judge(read: Outcomes, name: str, one: _Rated, cells: Cells, values, p_drift
         p_of_equal(one.bias),
         p_of_contrast(one.bias, np.array(_own(read, name)))[1],
         p_drift.get(name, np.nan),
-        read.n_human * float(one.gain @ seen) / seen.sum(),
+        float(one.gain @ seen) / (2 if read.kind == "pairs" else 1),
     )
 
 
@@ -338,11 +347,16 @@ def _notes(read: Outcomes, cells: Cells, alone: Estimate, rated: Mapping[str, _R
         yield few_in_words(read.systems[few].tolist(), binary=binary)
     if not rated:
         yield "There is no judge, so all estimates are those of people alone."
+    yield from of_names(read)
     for name in read.judges:
         one = rated[name]
-        without = read.systems[np.isnan(one.bias.value)]
+        without = read.systems[one.bias.n_clusters < LEAST_SHARED]
         if len(without):
-            yield f"{name} rated no case of {some(without)} that people rated, so it cannot be corrected there."
+            yield (
+                f"{name} has no weight in {some(without)}: it rated fewer than {LEAST_SHARED} of the cases (or "
+                "clusters of cases) that people rated."
+            )
+        yield from of_cases(read, name)
         different = one.p_of_choice < _NOT_RANDOM / len(read.systems)
         if different.any():
             yield (

@@ -118,6 +118,11 @@ class Outcomes:
         return self.kind != "ratings"
 
     @property
+    def unit(self) -> str:
+        """What an outcome is of."""
+        return "comparison" if self.kind == "pairs" else "output"
+
+    @property
     def quantity(self) -> str:
         """What the mean outcome of a system is called."""
         rates = {"pass": "pass rate", "ratings": "mean rating", "pairs": "win rate"}
@@ -150,7 +155,7 @@ def cells_of(outcomes: Outcomes) -> Cells:
     if second is not None:  # both orders of two systems are one comparison
         value = np.where(first < second, value, 1 - value)
         first, second = np.minimum(first, second), np.maximum(first, second)
-    cell, n_cells, at = _cell_of_rows(outcomes)
+    cell, n_cells, at = cell_of_rows(outcomes)
     rows = [outcomes.is_person[outcomes.rater]]
     rows += [outcomes.rater == judge for judge in np.flatnonzero(~outcomes.is_person)]
     means = np.stack([_means(value[chosen], cell[chosen], n_cells) for chosen in rows])
@@ -167,13 +172,13 @@ def dates_of(outcomes: Outcomes, n_cells: int) -> Iterator[Float[np.ndarray, " c
         return
     days = outcomes.date.astype("datetime64[s]").astype(float) / 86400
     days = np.where(np.isnat(outcomes.date), np.nan, days)
-    cell, n, _ = _cell_of_rows(outcomes)
+    cell, n, _ = cell_of_rows(outcomes)
     for judge in np.flatnonzero(~outcomes.is_person):
         rows = (outcomes.rater == judge) & ~np.isnan(days)
         yield np.resize(_means(days[rows], cell[rows], n), n_cells)  # both systems of a pair have the same
 
 
-def _cell_of_rows(outcomes: Outcomes) -> tuple[np.ndarray, int, np.ndarray]:
+def cell_of_rows(outcomes: Outcomes) -> tuple[np.ndarray, int, np.ndarray]:
     """Return the cell of each row, the number of cells, and the first row of each; both orders of a pair are one."""
     n, first, second = len(outcomes.systems), outcomes.system, outcomes.opponent
     key = outcomes.case.astype(np.int64) * n + (first if second is None else np.minimum(first, second))
