@@ -1,10 +1,13 @@
 """`plausibly systems`: what it prints and writes, by each option, and what it refuses."""
 
+import json
+
 import pandas as pd
 import pytest
 
 import plausibly as pb
 from tests.test_annotations.test_shown import lists
+from tests.test_annotations.test_verdicts import component, output, promptfoo
 from tests.test_cli.run import refuse, succeed
 from tests.test_systems.test_systems import comparisons, dated, table
 
@@ -51,6 +54,10 @@ def test_every_option_is_that_of_the_function(outcomes, tmp_path):
     given.to_csv(tmp_path / "classes.csv", index=False)
     of_classes = succeed("systems", tmp_path / "classes.csv", "--people", "ann", "--positive", "good", "-q")
     assert "highest share of 'good'" in of_classes.output
+    given["outcome"] = given["outcome"].str.upper()
+    given.to_csv(tmp_path / "classes.csv", index=False)
+    of_classes = succeed("systems", tmp_path / "classes.csv", "--people", "ann", "--positive", "GOOD")
+    assert "Share of 'GOOD' that people would give" in of_classes.output
 
 
 def test_pairs_are_ranked_where_rankings_refuse_them(tmp_path):
@@ -109,3 +116,27 @@ def test_the_table_that_rankings_refuse_is_read(tmp_path):
     assert command.startswith(f"plausibly systems {tmp_path / 'pairs.csv'} --people a0,a1,")
     people = ",".join(f"a{n}" for n in range(50))
     assert "class 11 has the highest win rate" in succeed("systems", tmp_path / "pairs.csv", "--people", people).output
+
+
+def test_an_export_becomes_a_table_of_outcomes_that_goes_with_that_of_people(tmp_path):
+    said = [(t, name, (7 * t + place) % 3 > 0) for t in range(40) for place, name in enumerate(("gpt", "llama"))]
+    checks = component(True, "is-json")
+    results = [output(t, component(good, "llm-rubric"), checks, provider=name) for t, name, good in said]
+    (tmp_path / "export.json").write_text(json.dumps(promptfoo(*results)))
+    source, form = tmp_path / "export.json", ("--as", "outcomes", "--control", "llm-rubric")
+    words = "convert", source, tmp_path / "outcomes.csv", *form
+    assert "Wrote 80 outcomes" in succeed(*words).output
+    written = pd.read_csv(tmp_path / "outcomes.csv")
+    assert written["system"].unique().tolist() == ["gpt", "llama"]
+    assert written[["rater", "kind"]].drop_duplicates().values.tolist() == [["llm-rubric", "judge"]]
+    people = written.iloc[:60].assign(rater="ann", kind="person")
+    people.to_csv(tmp_path / "people.csv", index=False)
+    read = pb.systems([tmp_path / "outcomes.csv", tmp_path / "people.csv"])
+    assert read.judge == "llm-rubric"
+    assert read.judges["n_shared"].item() == 60
+    pd.testing.assert_frame_equal(
+        read.table, pb.systems([tmp_path / "export.json", tmp_path / "people.csv"], control="llm-rubric").table
+    )
+    result = succeed("systems", tmp_path / "outcomes.csv", tmp_path / "people.csv")
+    assert "Bias of judges: their mean outcome minus that of people on the" in " ".join(result.output.split())
+    assert "not written as '.json': use .csv" in refuse("convert", source, tmp_path / "x.json", *form).output

@@ -98,8 +98,8 @@ def test_what_only_people_rated_counts(rate, n, shared, total):
     assert (lower < upper).all()
     assert ((lower <= rate) & (rate <= upper)).mean() >= 0.92
     if shared < 10:
-        for one, other in zip((found.value, found.se, lower, upper), (alone.value, alone.se, *alone.interval(0.95, share=True)), strict=True):
-            np.testing.assert_allclose(one, other)
+        of_people = alone.value, alone.se, *alone.interval(0.95, share=True)
+        np.testing.assert_allclose((found.value, found.se, lower, upper), of_people)
     if (n, shared) == (60, 60):
         assert rmse[0] < 0.93 * rmse[1]
 
@@ -533,17 +533,21 @@ def test_people_and_judges_that_write_cases_differently_are_told():
 def test_names_that_differ_only_in_capitals_are_told(found):
     given = table()
     late = given["case"].str[1:].astype(int) >= 300
-    notes = pb.systems(given.assign(system=given["system"].where(~late, "b"))[given["system"] == "B"].pipe(
-        lambda rows: pd.concat([rows, rows[rows["system"] == "b"].assign(rater="ann")])), people=["ann"]).notes
+    of_b = given["system"] == "B"
+    more = given[of_b & late].assign(rater="ann")
+    given = pd.concat([given.assign(system=given["system"].where(~of_b | ~late, "b")), more.assign(system="b")])
+    notes = pb.systems(given, people=["ann"]).notes
     assert any(note.startswith("The systems 'B' and 'b' are counted apart") for note in notes)
     given = pd.concat([given, given[given["rater"] == "gpt-4"].assign(rater="GPT 4")])
-    assert any(note.startswith("The raters 'gpt-4' and 'GPT 4' are") for note in pb.systems(given, people=["ann"]).notes)
+    notes = pb.systems(given, people=["ann"]).notes
+    assert any(note.startswith("The raters 'gpt-4' and 'GPT 4' are counted apart") for note in notes)
+    assert not found.notes
 
 
 def test_people_who_look_like_models_are_told():
     given = table()
     notes = pb.systems(given, people=["ann", "gpt-4"]).notes
-    assert any(note.startswith("gpt-4 counts as a person, but the name is in that of the system 'gpt-4-tu") for note in notes)
+    assert any(note.startswith("gpt-4 counts as a person, but the name is in that of the system 'g") for note in notes)
     bot = given.assign(rater=given["rater"].replace("gpt-4", "bot"))
     notes = pb.systems(bot, people=["ann", "bot"]).notes
     assert any(note.startswith("bot counts as a person, but rated 1,200 times, and nobody else more") for note in notes)

@@ -150,7 +150,7 @@ def prediction_powered(
     both, rest = known & rated, ~known & rated
     seen = known if tuned else both
     y, f = np.where(seen, people, 0), np.where(rated, judge, 0)
-    k, n, m = (np.bincount(cells.system[one], minlength=n_systems) for one in (seen, both, rest))
+    k, n = (np.bincount(cells.system[one], minlength=n_systems) for one in (seen, both))
     shared, others = (
         np.count_nonzero(_sums(cells, one.astype(float), n_systems, n_clusters), axis=0) for one in (both, rest)
     )

@@ -63,10 +63,11 @@ def _of_judges(outcomes: Outcomes) -> Iterator[str]:
     few = ~outcomes.is_person & (number <= _MANY * number[outcomes.is_person].max()) & (2 * number <= of_judges.max())
     if few.any():
         who = outcomes.raters[few].tolist()
-        one = len(who) == 1
+        count, name = "counts as a judge", "it is a person, name it"
+        if len(who) > 1:
+            count, name = "count as judges", "they are people, name them"
         yield (
-            f"{some(who)} {'counts as a judge' if one else 'count as judges'}, but rated about as few outputs as people "
-            f"do; if {'it is a person, name it' if one else 'they are people, name them'} with people= (--people), too."
+            f"{some(who)} {count}, but rated about as few outputs as people do; if {name} with people= (--people), too."
         )
 
 

@@ -55,8 +55,8 @@ class Systems:
         One row per judge: ``n_cases`` that it saw and ``n_shared`` with people, counted for each system;
         ``correlation`` with people within systems; ``bias``, the mean over systems; ``p_bias_differs``, the p-value of
         the same bias in all systems; ``p_own``, that of the same bias in systems with its name as in others;
-        ``p_drift``, that of a bias that does not move with time; ``worth``, the number of outputs (of pairs, comparisons)
-        that people would have to rate without it, to do what those here do with it.
+        ``p_drift``, that of a bias that does not move with time; ``worth``, the number of outputs (of pairs,
+        comparisons) that people would have to rate without it, to do what those here do with it.
     drift
         If outcomes have dates, one row per judge and period: ``start``, ``end``, ``n_shared``, and ``bias`` with
         ``lower`` and ``upper``, differences between systems taken out. Of pairs it is how far judge and people are
@@ -122,10 +122,8 @@ class Systems:
         used = self.table.loc[self.table["weight"] > 0, "judge"].unique()
         for row in self.judges[self.judges["judge"].isin(used)].to_dict("records"):
             if pd.notna(row["worth"]):
-                yield (
-                    f"With {self._the(row['judge'])}, the {self._n_seen():,} {self.outcomes.unit}s that people rated are "
-                    f"worth {row['worth']:,.0f} without."
-                )
+                seen = f"{self._n_seen():,} {self.outcomes.unit}s that people rated"
+                yield f"With {self._the(row['judge'])}, the {seen} are worth {row['worth']:,.0f} without."
         for row in self.judges[self.judges["judge"].isin(self.outcomes.judges)].to_dict("records"):
             yield from self._of_bias(row)
 

@@ -206,7 +206,7 @@ class _Rated:
 
 
 def _main(rated: Mapping[str, _Rated], alone: Estimate, *, share: bool) -> tuple[str, Estimate]:
-    """Judge that ranks: the one, or the mean of all, with the narrowest intervals; or people alone without any weight."""
+    """Judge that ranks, or mean of all, by the narrowest intervals; people alone if none has any weight."""
     widths = {
         name: float(np.nanmean(np.subtract(*one.tuned.interval(0.95, share=share)[::-1])))
         for name, one in reversed(rated.items())  # the mean of all first

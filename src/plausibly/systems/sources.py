@@ -85,6 +85,25 @@ def read_rows(
     return found[0][1] if len(found) == 1 else _together(found, wanted)
 
 
+def outcomes_table(source: Any, control: str | None = None) -> pd.DataFrame:
+    """Read a source of outcomes as a table that :func:`plausibly.systems` reads in its place.
+
+    Parameters
+    ----------
+    source, control
+        As `outcomes` and `control` of :func:`plausibly.systems`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Row per outcome, with the columns ``system`` (of pairs, ``system_a`` and ``system_b``), ``case``, ``rater`` and
+        ``outcome``, and those of ``kind`` (person or judge), ``date``, lengths and clusters that the source has.
+    """
+    read = read_rows(source, control)
+    wanted = (*PAIR, "system", "case", "rater", KIND, "outcome", "date", *LENGTHS, CLUSTER)
+    return pd.DataFrame({name: read.columns[name].to_pandas() for name in wanted if name in read.columns})
+
+
 @dataclass(frozen=True)
 class _Wanted:
     """What to look for in sources: a question, and fields with the system, the case and clusters."""
