@@ -17,7 +17,6 @@ from scipy import stats
 
 from plausibly.systems.outcomes import Cells
 
-
 LEAST_SHARED = 15  #: clusters that people and a judge have in common, below which the judge has no weight
 
 
