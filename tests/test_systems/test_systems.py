@@ -504,6 +504,7 @@ def test_a_judge_that_shares_no_case_with_people_is_not_used():
     alone = result.table[result.table["estimator"] == "people"]
     assert of_far["mean"].tolist() == alone["mean"].tolist()
     assert (of_far["weight"] == 0).all()
+    assert "With far" not in " ".join(result.summary)
 
 
 def test_a_judge_of_few_outputs_does_not_rank():

@@ -119,7 +119,7 @@ class Systems:
             by_judge = max(alone, key=lambda row: row["mean"])["system"]
             if by_judge != self.ranking["system"].iloc[0]:
                 yield f"By {self._the(self.judge)} alone, {by_judge} would be the best."
-        used = self.table.loc[self.table["weight"] > 0, "judge"].unique()
+        used = self.table.loc[(self.table["weight"] > 0) & (self.table["estimator"] == "ppi++"), "judge"].unique()
         for row in self.judges[self.judges["judge"].isin(used)].to_dict("records"):
             if pd.notna(row["worth"]):
                 seen = f"{self._n_seen():,} {self.outcomes.unit}s that people rated"
