@@ -22,6 +22,7 @@ from plausibly.annotations.io.columns import is_number
 from plausibly.annotations.io.exports import predicted_labels
 from plausibly.annotations.io.files import naming, read_npy
 from plausibly.annotations.io.matrix import NAMED, Matrix, read_matrix
+from plausibly.annotations.io.spellings import positive_of_two
 from plausibly.annotations.matching import names_in
 from plausibly.annotations.names import some
 from plausibly.errors import ArgumentError, PlausiblyWarning, PredictionError, show, suggest
@@ -107,7 +108,7 @@ def read_predictions(
         Columns are matched by class name if there is a header, else by order; rows by case name if there is a column
         "case", a pandas index with a name, or one that holds the cases' names; else by order. An index 0, 1, … without
         a name is refused if cases have these names in another order. Of two classes, one column is enough: the
-        probability of the class that it is named after, or of the second class if it has no name, or the name
+        probability of the class that it is named after, or of the positive class if it has no name, or the name
         "probability", "score" or "positive"; a vector or a Series is such a column. Of a classifier that says one class
         and no scores, give the names of these classes, as a vector, a Series, or a single column with the name
         "prediction", "predicted", "label" or "class": the named class has the score 1, the others 0. If classes are
@@ -184,7 +185,7 @@ def line_up(
     """As :func:`read_predictions`, but what is in order is not copied, nor float16 widened; it is to be read only.
 
     :class:`Logits` become probabilities. One column without the name of a class is the probability of `positive`, by
-    default the second class. Of `ordered` classes that are numbers, a number names the nearest one.
+    default the one of :func:`positive_of_two`. Of `ordered` classes that are numbers, a number names the nearest one.
     """
     if extra not in ("refuse", "ignore"):
         raise ArgumentError(f'extra must be "refuse" or "ignore", but {extra!r} was given: choose one of the two.')
@@ -299,10 +300,10 @@ def _of_two_classes(matrix: Matrix, classes: np.ndarray, positive: str | None, l
         return matrix
     name = None if matrix.columns is None else matrix.columns[0]
     if name is not None and name not in (*classes.tolist(), *_ONE):
-        fix = suggest(name, classes, f"call a probability after its class, {str(classes[1])!r}, or {_ONE[0]!r}")
+        fix = suggest(name, classes, f"call a probability after its class, {str(classes[positive_of_two(classes)])!r}, or {_ONE[0]!r}")
         raise PredictionError(f"the column {name!r} is none of the classes {', '.join(classes)}; {fix}")
     named = name if name in classes else positive
-    known = 1 if named is None else classes.tolist().index(named)
+    known = positive_of_two(classes) if named is None else classes.tolist().index(named)
     value = matrix.values[:, 0]
     inside = (value >= 0) & (value <= 1)
     if logits and inside.all():

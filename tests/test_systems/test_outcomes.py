@@ -144,6 +144,31 @@ def test_promptfoo_names_the_system_and_knows_people(tmp_path):
     assert said(read)["llama", "test 1", "human"] == 0
 
 
+def test_prompts_of_one_provider_are_systems_and_errors_are_no_verdicts(tmp_path):
+    """Two prompts of a provider were one system, and an output that failed with an error counted as a fail."""
+    prompts = [{"raw": "x", "label": "terse"}, {"raw": "y", "label": "polite"}]
+    results = [
+        output(t, component(t == 0, "human"), component(True, "is-json"), component(False, "tone"))
+        | {"promptIdx": which, "prompt": prompts[which]}
+        for t in range(2)
+        for which in range(2)
+    ]
+    failed = output(2, success=False) | {"gradingResult": None, "error": "429", "failureReason": 2, "prompt": prompts[0]}
+    path = write(tmp_path / "export.json", promptfoo(*results, failed))
+    with pytest.warns(PlausiblyWarning, match="left out: 1 verdicts without a value"):
+        read = read_outcomes(path)
+    assert read.systems.tolist() == ["openai:gpt-4o, terse", "openai:gpt-4o, polite"]
+    assert read.cases.tolist() == ["test 0", "test 1"]
+    tone = read_outcomes(path, control="tone")
+    assert (tone.people, tone.judges) == (["human"], ["tone"])
+    assert said(tone)["openai:gpt-4o, polite", "test 0", "human"] == 1
+    assert said(tone)["openai:gpt-4o, polite", "test 0", "tone"] == 0
+    for one in results:
+        one["prompt"] = {"raw": f"{one['promptIdx']} and {one['testIdx']}"}
+    read = read_outcomes(write(tmp_path / "export.json", promptfoo(*results)))
+    assert read.systems.tolist() == ["openai:gpt-4o, prompt 0", "openai:gpt-4o, prompt 1"]
+
+
 def test_logs_of_inspect_are_put_together_with_a_table_of_people(tmp_path):
     logs = [
         write(tmp_path / f"{name}.json", INSPECT | {"eval": {"model": name, "created": "2026-01-02T03:04:05+00:00"}})

@@ -404,7 +404,8 @@ class MetricOptions:
         measure(
             metavar="CLASS",
             help="Class that --metrics take all others together against, and of which a single column of predictions "
-            "is the probability. By default the second of two.",
+            "is the probability. By default the one of two that stands for a success, as in pass and fail, or the "
+            "second.",
         ),
     ] = None
     threshold_from: Annotated[

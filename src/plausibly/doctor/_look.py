@@ -238,7 +238,7 @@ def _annotations(path: Path, source: Source, classes: np.ndarray | None) -> Look
     known = format_of(source)
     control, questions = None, []
     if known is not None and known.verdicts is not None:
-        verdicts = [one for one in known.verdicts(source) if not one.of_model]
+        verdicts = [one for one in known.verdicts(source) if not (one.of_model or one.aside)]
         questions = list(dict.fromkeys(one.question for one in verdicts))
         control = questions[0] if len(questions) > 1 else None
     if labels is not None and _are_objects(labels) and (known is None or known.name in ("table", "records", "nested")):

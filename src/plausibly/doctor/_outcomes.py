@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plausibly.annotations.io.columns import list_of, to_codes
-from plausibly.annotations.io.spellings import OUTCOMES
+from plausibly.annotations.io.spellings import OUTCOMES, success_in
 from plausibly.annotations.io.table_files import read_columns
 from plausibly.errors import AnnotationError, PlausiblyWarning
 from plausibly.systems._sources import KIND, LENGTHS, PAIR, RANK, RANKING, Rows, read_rows
@@ -93,12 +93,12 @@ def _people(rows: Rows, raters: np.ndarray, rater: np.ndarray) -> list[str] | No
 
 
 def _with_class(sources: Any, people: Any, rows: Rows, control: str | None) -> tuple[Outcomes, list[str]]:
-    """Read outcomes; of classes the first one counts."""
+    """Read outcomes; of classes the one that stands for a success counts, or else the first one."""
     try:
         return read_outcomes(sources, people, control=control), []
     except AnnotationError:
         texts = [str(one) for one in list_of(rows.columns["outcome"])]
         if not 1 < len({*texts}) <= _SOME or not any(map(str.isalpha, texts)):
             raise
-        read = read_outcomes(sources, people, positive=texts[0], control=control)
-        return read, ["--positive", texts[0]]
+        positive = success_in(texts) or texts[0]
+        return read_outcomes(sources, people, positive=positive, control=control), ["--positive", positive]

@@ -9,6 +9,7 @@ import numpy as np
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations.io.columns import is_number
 from plausibly.annotations.io.matrix import Matrix
+from plausibly.annotations.io.spellings import positive_of_two
 from plausibly.annotations.names import some
 from plausibly.annotations.scores import MOST_GRADES
 from plausibly.annotations.usual_models import are_ratings
@@ -148,7 +149,7 @@ def _positive(together: Together) -> list[str]:
     single = [
         columns[0] for columns in named if columns is not None and len(columns) == 1 and columns[0] in read.classes
     ]
-    return ["--positive", str(single[0] if single else read.classes[1])]
+    return ["--positive", str(single[0] if single else read.classes[positive_of_two(read.classes)])]
 
 
 def _groups(together: Together) -> list[str]:

@@ -158,8 +158,8 @@ def evaluate(
     panel
         Number of annotations of a panel; cases with fewer do not count.
     positive
-        Class that the others are taken together against. By default, the second of two classes; of more, every class
-        has its own value.
+        Class that the others are taken together against. By default, of two classes the one that stands for a success
+        (as in pass and fail, yes and no, Inspect's C and I), or the second; of more, every class has its own value.
     threshold
         Probability from which on a classifier names the positive class. By default it names the class with the highest
         score. A mapping has one for each classifier, see :func:`plausibly.evaluation.choose_threshold`. (A number is

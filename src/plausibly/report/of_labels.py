@@ -42,6 +42,7 @@ RESTS_ON = (
     "are too good."
 )
 _IN_WORDS = 3  # metrics of the headline
+_CHANCE = 0.5  # AUROC of scores that say nothing
 _SENTENCES = 6  # on values that are infinite or undefined
 _NEW = "94 % interval for new cases like these, with new annotations"
 _SOURCES = (
@@ -64,12 +65,19 @@ def headline_of_labels(results: xr.Dataset) -> str:
             for one in metrics[:_IN_WORDS]
         ]
         told.append(f"{name} has {listed(of_each)}")
-    of = f" for {results.attrs['positive']}" if "positive" in results.attrs else ""
+    of = f" (positive class: {results.attrs['positive']})" if "positive" in results.attrs else ""
     said = f"Against {truth_in_words(results.attrs)}, {'; '.join(told)}{of}."
     for first, second in pairwise(best[:MOST_CLASSIFIERS]):
         if share := better(results, metrics[0], first, second):
             share = share.replace(">", "more than ").replace("<", "less than ")
             said += f" {first} is better than {second} by {metric_name(metrics[0])} with probability {share}."
+    if "positive" in results.attrs and "auroc" in table.index.get_level_values("metric"):
+        upper = table.loc["auroc", "total_upper"].fillna(table.loc["auroc", "mean"])
+        for name in [name for name in best if upper[name] < _CHANCE]:
+            said += (
+                f" {name} orders cases the wrong way round: if its scores are not those of "
+                f"{results.attrs['positive']}, name their class with positive= (--positive)."
+            )
     return said
 
 

@@ -24,7 +24,7 @@ from plausibly.annotations.io.columns import (
     to_floats,
 )
 from plausibly.annotations.io.files import lines_of, naming, read_text
-from plausibly.annotations.io.spellings import OUTCOMES, spelling_of
+from plausibly.annotations.io.spellings import GRADES, OUTCOMES, spelling_of, success_in
 from plausibly.annotations.names import some, to_names
 from plausibly.errors import AnnotationError, ArgumentError, FileError, show, suggest
 from plausibly.groups import check_clusters
@@ -326,6 +326,8 @@ def _of_values(column: pa.ChunkedArray, positive: str | None, at: At) -> tuple[K
         return "classes", np.array([text == str(positive) for text in texts], float)[code]
     lower = [text.lower() for text in texts]
     in_words = {text: 1.0 if text in _PASS else 0.0 for text in lower if text in _PASS | _FAIL}
+    if "c" in lower and all(text in GRADES or is_number(text) for text in lower):
+        in_words |= GRADES
     if all(text in in_words or is_number(text) for text in lower):
         values = np.array([in_words.get(text, text) for text in lower], float)
         for bad in np.flatnonzero(~np.isfinite(values))[:1].tolist():
@@ -340,9 +342,10 @@ def _of_values(column: pa.ChunkedArray, positive: str | None, at: At) -> tuple[K
                 "either pass and fail or ratings everywhere"
             )
         return ("pass" if {*values.tolist()} <= {0.0, 1.0} else "ratings"), values[code]
+    success = success_in(texts)
     raise AnnotationError(
         f"the outcomes {some(texts, 5)} are neither pass and fail nor numbers; name the class that counts as a "
-        f'success: positive="{texts[0]}" (--positive)'
+        f"success with positive= (--positive){'' if success is None else f', such as {success!r}'}"
     )
 
 
@@ -392,8 +395,8 @@ def _is_person(
         return np.isin(raters, names)
     if KIND not in columns:
         raise AnnotationError(
-            f"nothing says which raters are people; name them with people= (--people), for example "
-            f"{str(raters[0])!r}, or add a column {KIND} with person or judge"
+            f"nothing says which raters are people; name with people= (--people) those of {some(raters, 9)} who are, "
+            f"or add a column {KIND} with person or judge"
         )
     for row in missing(columns[KIND])[:1].tolist():
         raise AnnotationError(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from plausibly.annotations.io.answers import is_list, is_nothing, scalars, to_name
 from plausibly.annotations.io.files import check_not_empty, parse_json, reading
+from plausibly.annotations.io.spellings import GRADES
 from plausibly.annotations.io.verdicts import TARGET, Output, Verdict, list_in, record_of
 from plausibly.errors import AnnotationError, FileError, show
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from plausibly.annotations.io.source import Source
 
 ARCHIVE = ".eval"
-_GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+_GRADES = {name.upper(): counts for name, counts in GRADES.items()}
 _MOST = 2**31  # bytes of the samples of an archive, unpacked
 
 

@@ -1,6 +1,8 @@
 """Names of columns and fields: in each list the usual name first, then what other tables call the same."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
 
 from plausibly.errors import AnnotationError, PlausiblyError
 
@@ -34,6 +36,49 @@ OUTCOMES = {
 }
 #: A single column of predictions that names the class of each row.
 PREDICTED = ("prediction", "predicted", "label", "class")
+#: Classes that stand for a success, each with the one that stands for a failure.
+SUCCESSES = {
+    "pass": "fail",
+    "passed": "failed",
+    "correct": "incorrect",
+    "right": "wrong",
+    "yes": "no",
+    "true": "false",
+    "good": "bad",
+    "positive": "negative",
+    "present": "absent",
+    "success": "failure",
+    "accept": "reject",
+    "accepted": "rejected",
+    "y": "n",
+    "1": "0",
+    "c": "i",
+}
+#: Grades of Inspect AI: correct, partial, incorrect, no answer; what each counts.
+GRADES = {"c": 1.0, "p": 0.5, "i": 0.0, "n": 0.0}
+
+
+def success_in(names: Iterable[str]) -> str | None:
+    """Return the name that stands for a success, if the one for its failure is there, too; None if none is known.
+
+    Names of one character are known only where there are no others than a pair, or than Inspect's grades.
+
+    Examples
+    --------
+    >>> success_in(["error", "fail", "pass"]), success_in(["C", "I"]), success_in(["A", "B", "C", "I"])
+    ('pass', 'C', None)
+    """
+    given = {str(name).strip().lower(): str(name) for name in names}
+    for success, failure in SUCCESSES.items():
+        alone = len(success) > 1 or {*given} == {success, failure} or (success == "c" and {*given} <= {*GRADES})
+        if alone and {success, failure} <= {*given}:
+            return given[success]
+    return None
+
+
+def positive_of_two(classes: Sequence[str] | np.ndarray) -> int:
+    """Return which of two classes is positive unless one is named: that which stands for a success, or the second."""
+    return 0 if success_in(classes) == str(classes[0]) else 1
 
 
 def spelling_of(

@@ -45,6 +45,7 @@ class Verdict:
     person: bool = False  #: whether the source says that the rater is a person
     number: float | None = None  #: what the value counts, if it is a grade
     output: Output = field(default_factory=Output)
+    aside: bool = False  #: whether it is read only if its question is asked for
 
 
 Reader = Callable[["Source"], Iterable[Verdict]]
@@ -68,7 +69,8 @@ def answers_of_one(verdicts: Iterable[Verdict], known: Collection[str]) -> dict[
 
     Of several questions it is the one that is answered with `known` values only, such as the classes of annotations.
     """
-    rows = [row for row in verdicts if not is_nothing(row.value) and not (row.of_model and row.question == TARGET)]
+    rows = [row for row in verdicts if not (is_nothing(row.value) or row.aside)]
+    rows = [row for row in rows if not (row.of_model and row.question == TARGET)]
     questions = list(dict.fromkeys(row.question for row in rows))
     fitting = [one for one in questions if all(str(whole(row.value)) in known for row in rows if row.question == one)]
     if len(questions) > 1 and len(fitting) != 1:
@@ -126,7 +128,7 @@ def first_name(record: Mapping, fields: Iterable[str], what: str) -> str | None:
 def verdicts_on_one(verdicts: Iterable[Verdict], wanted: str | None) -> Sequence[Verdict]:
     """Choose the verdicts on one question, the only one or the one `wanted`, which may also name a single rater."""
     rows = list(verdicts)
-    verdicts = [row for row in rows if not row.of_model]
+    verdicts = [row for row in rows if not (row.of_model or row.aside)]
     questions = list(dict.fromkeys(row.question for row in verdicts))
     if wanted is None and not questions:
         raise AnnotationError("there are no verdicts; export a run that was scored")
