@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from plausibly.annotations import read_metadata
 from plausibly.annotations.io.files import naming
+from plausibly.annotations.io.spellings import ANSWERS, SOFT, find, spelling_of
 from plausibly.annotations.io.table_files import header_of, read_columns
 from plausibly.annotations.matching import by_name
 from plausibly.errors import ArgumentError, show, suggest
@@ -218,10 +219,13 @@ def columns_of(by: Any, what: str = "by") -> dict[str, Any]:
             )
         with naming(by):
             header = header_of(Path(by)) if Path(by).suffix.lower() in (".csv", ".tsv", ".parquet") else ()
-            of_cases = "case" in header and "annotator" not in header
+            of_answers = find("annotator", header) is not None or {*ANSWERS, *SOFT} & {*header}
+            of_cases = not of_answers and find("case", header) is not None
             columns = read_columns(Path(by)) if of_cases else {}
         by = (
-            pd.DataFrame({name: column.to_pylist() for name, column in columns.items()})
+            pd.DataFrame({name: column.to_pylist() for name, column in columns.items()}).rename(
+                columns={spelling_of("case", columns, "add it"): "case"}
+            )
             if of_cases
             else read_metadata(by)
         )

@@ -21,7 +21,9 @@ from plausibly.annotations.io.answers import CASE
 from plausibly.annotations.io.columns import is_number
 from plausibly.annotations.io.exports import predicted_labels
 from plausibly.annotations.io.files import naming, read_npy
+from plausibly.annotations.io.json_predictions import frame_of_json
 from plausibly.annotations.io.matrix import NAMED, Matrix, read_matrix
+from plausibly.annotations.io.source import JSON, open_source
 from plausibly.annotations.io.spellings import positive_of_two
 from plausibly.annotations.matching import names_in
 from plausibly.annotations.names import some
@@ -103,17 +105,19 @@ def read_predictions(
     ----------
     source
         A path to a ``.npy``, ``.csv``, ``.tsv``, ``.txt`` or ``.parquet`` file, a data frame or an array (case, class);
-        or JSON ``{case: class}``, or the export of a tool that tests language models
+        ``.json`` or ``.jsonl`` with a record per case: its name and the probability of each class, in fields of their
+        own, in a mapping (``"probs": {class: probability}``) or in a list of labels with scores, as Hugging Face's
+        pipelines return it; JSON ``{case: class}``; or the export of a tool that tests language models
         (:func:`plausibly.read_annotations`), of which one rater's verdicts or the model's answers are read.
         Columns are matched by class name if there is a header, else by order; rows by case name if there is a column
-        "case", a pandas index with a name, or one that holds the cases' names; else by order. An index 0, 1, … without
-        a name is refused if cases have these names in another order. Of two classes, one column is enough: the
-        probability of the class that it is named after, or of the positive class if it has no name, or the name
-        "probability", "score" or "positive"; a vector or a Series is such a column. Of a classifier that says one class
-        and no scores, give the names of these classes, as a vector, a Series, or a single column with the name
-        "prediction", "predicted", "label" or "class": the named class has the score 1, the others 0. If classes are
-        numbers, such as grades, a single column of numbers may name them, too. A row in which all scores are 0, or a
-        blank name, is no answer: metrics of choices count it as such.
+        "case" (or the only one with a name such as "image_id"), a pandas index with a name, or one that holds the
+        cases' names; else by order. An index 0, 1, … without a name is refused if cases have these names in another
+        order. Of two classes, one column is enough: the probability of the class that it is named after, or of the
+        positive class if it has no name, or the name "probability", "score" or "positive"; a vector or a Series is such
+        a column. Of a classifier that says one class and no scores, give the names of these classes, as a vector, a
+        Series, or a single column with the name "prediction", "predicted", "label" or "class": the named class has the
+        score 1, the others 0. If classes are numbers, such as grades, a single column of numbers may name them, too. A
+        row in which all scores are 0, or a blank name, is no answer: metrics of choices count it as such.
     annotations
         Annotations with the names of the N cases and the K classes.
     extra
@@ -214,6 +218,8 @@ def _matrix(source: Any, annotations: Annotations) -> Matrix:
     if (said := predicted_labels(source, {*annotations.classes.tolist()})) is not None:
         labels = pd.Series([None if label is None else str(label) for label in said["label"]], dtype=object)
         source = pd.DataFrame({"case": said["case"], NAMED[0]: labels})
+    elif isinstance(source, str | os.PathLike) and Path(source).suffix.lower() in JSON:
+        source = frame_of_json(open_source(Path(source)).content, annotations.classes.tolist())
     source = _with_cases(_as_column(source), annotations.cases)
     matrix = read_matrix(source, PredictionError, annotations.classes, annotations.n_cases, labels=True)
     if matrix.cases is None and (index := _range_of(source)) is not None:
@@ -300,7 +306,11 @@ def _of_two_classes(matrix: Matrix, classes: np.ndarray, positive: str | None, l
         return matrix
     name = None if matrix.columns is None else matrix.columns[0]
     if name is not None and name not in (*classes.tolist(), *_ONE):
-        fix = suggest(name, classes, f"call a probability after its class, {str(classes[positive_of_two(classes)])!r}, or {_ONE[0]!r}")
+        fix = suggest(
+            name,
+            classes,
+            f"call a probability after its class, {str(classes[positive_of_two(classes)])!r}, or {_ONE[0]!r}",
+        )
         raise PredictionError(f"the column {name!r} is none of the classes {', '.join(classes)}; {fix}")
     named = name if name in classes else positive
     known = positive_of_two(classes) if named is None else classes.tolist().index(named)

@@ -153,7 +153,12 @@ def test_prompts_of_one_provider_are_systems_and_errors_are_no_verdicts(tmp_path
         for t in range(2)
         for which in range(2)
     ]
-    failed = output(2, success=False) | {"gradingResult": None, "error": "429", "failureReason": 2, "prompt": prompts[0]}
+    failed = output(2, success=False) | {
+        "gradingResult": None,
+        "error": "429",
+        "failureReason": 2,
+        "prompt": prompts[0],
+    }
     path = write(tmp_path / "export.json", promptfoo(*results, failed))
     with pytest.warns(PlausiblyWarning, match="left out: 1 verdicts without a value"):
         read = read_outcomes(path)
@@ -306,7 +311,7 @@ BAD = [
     (frame().assign(score=1), ["ann"], {}, "both a column 'outcome' and a column 'score'; keep one"),
     (frame([*ROWS, ROWS[2]]), ["ann"], {}, "row 7: 'gpt' rates 'A', case 'p' a second time; keep one"),
     (frame(), ["anne"], {}, "people names 'anne', who is not among the raters; did you mean 'ann'"),
-    (frame(), None, {}, "nothing says which raters are people; name them with people="),
+    (frame(), None, {}, "nothing says which raters are people; name with people="),
     (frame([one for one in ROWS if one[0] == "A" or one[2] == "gpt"]), ["ann"], {}, "no person rated 'B'; have people"),
     (frame(changed(2, 3, "nan")), ["ann"], {}, "the outcome 'nan' is not finite"),
     (frame(), ["ann"], {"clusters": "topic"}, "has no column 'topic'"),

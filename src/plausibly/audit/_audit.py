@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from plausibly.annotations.io.case_rows import is_of_cases
 from plausibly.annotations.io.columns import Columns, frame_columns, is_frame
 from plausibly.annotations.io.exports import TOOLS, format_of
 from plausibly.annotations.io.files import check_path, naming
-from plausibly.annotations.io.long_table import READ, is_long, is_of_scores, parse_table
+from plausibly.annotations.io.long_table import is_long, is_of_scores, parse_table, wanted_in
 from plausibly.annotations.io.source import columns_of_dataset, open_source
 from plausibly.annotations.io.table_files import header_of, read_columns
 from plausibly.annotations.names import to_names
@@ -149,7 +150,7 @@ def _read(source: Any, classes: Any, choices: str | None) -> tuple[Annotations |
         if is_of_cases(map(str, source.column_names if hasattr(source, "column_names") else source.columns)):
             return Annotations.from_case_rows(source, classes, choices=choices), None
         columns = frame_columns(source)
-        if is_of_scores(columns):
+        if is_of_scores(columns, lambda _: columns):
             return Annotations.from_scores(source, classes), None
         if is_long(columns):
             return _of_table(columns, classes, choices)
@@ -162,8 +163,8 @@ def _read(source: Any, classes: Any, choices: str | None) -> tuple[Annotations |
         with naming(path):
             header = header_of(path)
             of_tool = format_of(open_source(path), TOOLS) is not None
-            if is_long(header) and not is_of_scores(header) and not of_tool:
-                return _of_table(read_columns(path, READ), classes, choices)
+            if is_long(header) and not is_of_scores(header, partial(read_columns, path)) and not of_tool:
+                return _of_table(read_columns(path, wanted_in(header)), classes, choices)
     return read_annotations(path, classes, choices=choices), None
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from plausibly.annotations import read_metadata
 from plausibly.annotations.io.columns import Columns
 from plausibly.annotations.io.files import naming
-from plausibly.annotations.io.long_table import COLUMNS
+from plausibly.annotations.io.spellings import find
 from plausibly.annotations.io.table_files import header_of, read_columns
 from plausibly.errors import ArgumentError, PlausiblyError
 from plausibly.groups import columns_of
@@ -72,8 +72,8 @@ def _column(name: str, annotations: Path, metadata: Callable[[Path], pd.DataFram
     if annotations.is_file() and annotations.suffix.lower() in _TABLES:
         with naming(annotations):
             header = header_of(annotations)
-            if name in header and any(spelling in header for spelling in COLUMNS["case"]):
-                return _one_by_case(read_columns(annotations, {name, *COLUMNS["case"]}), name)
+            if name in header and (case := find("case", header)) is not None:
+                return _one_by_case(read_columns(annotations, {name, case}), name)
     return metadata(annotations).get(name)
 
 
@@ -86,7 +86,7 @@ def _metadata(annotations: Path) -> pd.DataFrame:
 
 
 def _one_by_case(columns: Columns, name: str) -> pd.Series:
-    case = next((spelling for spelling in COLUMNS.get("case", ("case",)) if spelling in columns), None)
+    case = find("case", columns)
     if case is None or name not in columns:
         missing = "case" if case is None else name
         raise ArgumentError(f"the table must have the columns case and {name}, but has no {missing!r}: rename them.")

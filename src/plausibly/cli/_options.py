@@ -100,7 +100,7 @@ PredictionFiles = Annotated[
     data(
         metavar="NAME=FILE",
         help="Name of a classifier and file of its predictions, cases × classes, or names of classes in one column "
-        "called prediction (.npy, .csv, .txt, .parquet). Repeat for each classifier.",
+        "called prediction (.npy, .csv, .txt, .parquet, .json, .jsonl). Repeat for each classifier.",
     ),
 ]
 LogitsOption = Annotated[

@@ -11,6 +11,7 @@ from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._output import ScreenTable, make_folder, say
 from plausibly.errors import ArgumentError
+from plausibly.plots.words import capitalised
 from plausibly.systems import NAMES, Systems
 from plausibly.systems import systems as rank_systems
 
@@ -113,7 +114,7 @@ def _shown(result: Systems) -> Iterator[ScreenTable | str]:
     by = f"PPI++ with {result.judge}" if result.judge else "people alone"
     shown = rank.drop(columns=["rank_lower", "rank_upper"]).assign(rank=spans)
     more = f"; {len(result.ranking) - len(rank)} more" if len(result.ranking) > len(rank) else ""
-    title = f"{read.quantity.capitalize()} that people would give, by {by} ({100 * result.ci_prob:g} % intervals{more})"
+    title = f"{capitalised(read.quantity)} that people would give, by {by} ({100 * result.ci_prob:g} % intervals{more})"
     yield ScreenTable.of(title, shown, left=("system",))
     table = result.table[result.table["system"].isin(rank["system"])]
     named = [NAMES[one] for one in table["estimator"]]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plausibly.annotations.io.columns import list_of, to_codes
-from plausibly.annotations.io.spellings import OUTCOMES, success_in
+from plausibly.annotations.io.spellings import OUTCOMES, find, success_in
 from plausibly.annotations.io.table_files import read_columns
 from plausibly.errors import AnnotationError, PlausiblyWarning
 from plausibly.systems._sources import KIND, LENGTHS, PAIR, RANK, RANKING, Rows, read_rows
@@ -33,6 +33,9 @@ def outcomes_in(path: Path, names: Sequence[str]) -> Found | None:
     if not is_of_outcomes(names):
         return None
     found = {name: role for role, words in OUTCOMES.items() for name in names if name in words}
+    found |= {
+        name: role for role in OUTCOMES if (name := find(role, names, OUTCOMES)) is not None and name not in found
+    }
     found |= {name: "person or judge" for name in names if name == KIND}
     found |= {name: "length of an output" for name in names if name in LENGTHS}
     found |= {name: "ranking" for name in names if name in (RANKING, RANK) and "outcome" not in found.values()}
@@ -47,7 +50,7 @@ def outcomes_in(path: Path, names: Sequence[str]) -> Found | None:
 
 
 def outcomes_of(paths: Sequence[Path], control: str | None) -> Found | None:
-    """Look for outcomes of several systems by people and judges in exports and tables together; None without.
+    """Look for outcomes of systems by people and judges in exports and tables together; None without judges.
 
     Raises
     ------
@@ -57,7 +60,7 @@ def outcomes_of(paths: Sequence[Path], control: str | None) -> Found | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlausiblyWarning)
         found = _found([*map(str, paths)], control, {})
-    return found if len(found.outcomes.systems) > 1 and found.outcomes.judges else None
+    return found if found.outcomes.judges else None
 
 
 def _found(sources: Any, control: str | None, columns: Mapping[str, str]) -> Found:
@@ -98,7 +101,7 @@ def _with_class(sources: Any, people: Any, rows: Rows, control: str | None) -> t
         return read_outcomes(sources, people, control=control), []
     except AnnotationError:
         texts = [str(one) for one in list_of(rows.columns["outcome"])]
-        if not 1 < len({*texts}) <= _SOME or not any(map(str.isalpha, texts)):
+        if rows.pairs or not 1 < len({*texts}) <= _SOME or not any(map(str.isalpha, texts)):
             raise
         positive = success_in(texts) or texts[0]
         return read_outcomes(sources, people, positive=positive, control=control), ["--positive", positive]

@@ -1,6 +1,7 @@
 """Commands for the questions that files answer together, with everything filled in."""
 
 import shlex
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,16 +10,19 @@ import numpy as np
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations.io.columns import is_number
 from plausibly.annotations.io.matrix import Matrix
+from plausibly.annotations.io.source import TABLES
 from plausibly.annotations.io.spellings import positive_of_two
+from plausibly.annotations.io.table_files import header_of
 from plausibly.annotations.names import some
 from plausibly.annotations.scores import MOST_GRADES
 from plausibly.annotations.usual_models import are_ratings
 from plausibly.doctor._between import extra_cases, is_scores
 from plausibly.doctor._look import Looked, comparable
 from plausibly.doctor._outcomes import outcomes_of
-from plausibly.errors import PlausiblyError
+from plausibly.errors import PlausiblyError, PlausiblyWarning
 from plausibly.labels import Labels
 from plausibly.labels.predictions import read_models
+from plausibly.systems.outcomes import is_of_outcomes
 
 _AUDIT = "Are there problems in the annotations and predictions?"
 _ALONE = "How sure are the annotations of each case?"
@@ -34,6 +38,7 @@ _MODELS = "Which aggregation model fits the annotations?"
 _CHAINS = "Did the chains converge?"
 _PLAN = "Which cases should be annotated next?"
 _SYSTEMS = "Which system is best, as people would say?"
+_SYSTEM = "How good is the system, as people would say, and how wrong is the judge?"
 _TABLE = "Write one question to a table, for all other commands."
 
 
@@ -85,9 +90,9 @@ def propose(together: Together) -> Iterator[Proposal]:
 
 def of_systems(files: Sequence[Looked]) -> tuple[list[Proposal], list[str]]:
     """Return commands for outcomes of systems, in tables and exports together or else in each table, and what lacks."""
-    exports = [one for one in files if one.of_tool and one.role == "annotations"]
+    exports = [one for one in files if one.of_tool and one.role in ("annotations", "labels of one rater")]
     tables = [one for one in files if one.role == "outcomes"]
-    together = [*exports, *tables]
+    together = [*exports, *tables, *(one for one in files if exports and _says_system(one))]
     if len(together) > 1 or exports:
         control = next((one.control for one in exports if one.control is not None), None)
         try:
@@ -97,7 +102,8 @@ def of_systems(files: Sequence[Looked]) -> tuple[list[Proposal], list[str]]:
         if found is not None and found.outcomes.people:
             words = [*map(str, (one.path for one in together)), *found.words]
             words += [] if control is None else ["--control", control]
-            return [_proposal(_SYSTEMS, "systems", *words, "--out", "systems")], []
+            question = _SYSTEMS if len(found.outcomes.systems) > 1 else _SYSTEM
+            return [_proposal(question, "systems", *words, "--out", "systems")], []
     alone = [_proposal(_SYSTEMS, "systems", str(one.path), *one.options, "--out", "systems") for one in tables]
     if len(exports) > 1 and not tables:
         return alone, [
@@ -106,6 +112,12 @@ def of_systems(files: Sequence[Looked]) -> tuple[list[Proposal], list[str]]:
             "outcome, and give it as well."
         ]
     return alone, []
+
+
+def _says_system(one: Looked) -> bool:
+    """Whether annotations say which system produced the output that a case is, of which each may have its own."""
+    is_table = one.role == "annotations" and not one.of_tool and one.path.suffix.lower() in TABLES
+    return is_table and is_of_outcomes(header_of(one.path))
 
 
 def of_posterior(posterior: Looked, classifiers: Mapping[str, Looked]) -> Iterator[Proposal]:
@@ -190,8 +202,11 @@ def _of_labels(together: Together) -> Iterator[Proposal]:
     words = [str(main.path), *_predicted(models)]
     words += ["--distance", "squared"] if distance in ("ordinal", "interval") else []
     gold = [] if together.gold is None else ["--gold", str(together.gold.path)]
+    extra = any(extra_cases(one, main) for one in models.values())
+    gold += ["--extra", "ignore"] if extra else []
     yield _proposal(_JUDGE, "judge", *words, *gold, "--out", "judgement")
-    yield _proposal(_CLOSE, "discrepancy", *words)
+    if not extra:
+        yield _proposal(_CLOSE, "discrepancy", *words)
 
 
 def _distance(labels: Labels, *, scored: bool) -> str:
@@ -212,7 +227,9 @@ def _reads(one: Looked, labels: Labels, needed: np.ndarray) -> bool:
     if one.role != "labels of one rater":
         return False
     try:
-        read_models({"m": one.path}, labels, needed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PlausiblyWarning)
+            read_models({"m": one.path}, labels, needed, extra="ignore")
     except PlausiblyError:
         return False
     return True

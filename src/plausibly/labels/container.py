@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
@@ -72,6 +73,7 @@ class Labels:
         columns: Iterable[str] = (),
         optional: Iterable[str] = (),
         missing: Literal["drop", "error"] = "drop",
+        control: str | None = None,
     ) -> "Labels":
         """Read labels from a long table.
 
@@ -92,12 +94,16 @@ class Labels:
         missing
             Treatment of missing labels, that is, cells that are empty, blank, None or NaN: ``"drop"`` leaves these rows
             out and counts them (``n_missing``); ``"error"`` refuses them.
+        control
+            What to read of a file if there are several controls or questions, see :func:`plausibly.read_annotations`.
 
         Raises
         ------
         AnnotationError
             If a column is absent or given twice, a case or annotator has no name, no label is left, or one is missing
             under ``missing="error"``; the message names the row.
+        ArgumentError
+            If a control is named, and the source is no file that may have several.
         FileError
             If a file cannot be read.
 
@@ -107,6 +113,8 @@ class Labels:
         [3.5, 4.0, 1.0]
         """
         columns, optional = tuple(columns), tuple(optional)
+        if control is not None and not isinstance(source, str | PathLike):
+            raise ArgumentError(f"a control is for exports in files, but {control!r} was given: leave it out.")
         if isinstance(source, Labels):
             absent = [name for name in columns if name not in source.columns]
             if absent:
@@ -119,7 +127,7 @@ class Labels:
         if missing not in ("drop", "error"):
             raise ArgumentError(f'missing must be "drop" or "error", but {missing!r} was given: choose one of the two.')
         with naming_file(source):
-            return _from_table(read_table(source, ("case", "annotator", "label"), columns, optional), missing)
+            return _from_table(read_table(source, ("case", "annotator", "label"), columns, optional, control), missing)
 
     def __len__(self) -> int:
         return len(self.case)

@@ -21,7 +21,7 @@ from plausibly.annotations.io.columns import Columns, missing, plain, table_colu
 from plausibly.annotations.io.exports import ARCHIVE, TOOLS, format_of
 from plausibly.annotations.io.files import naming, suffix_of
 from plausibly.annotations.io.source import JSON, TABLES, Source, open_source
-from plausibly.annotations.io.spellings import OUTCOMES, spelling_of
+from plausibly.annotations.io.spellings import OUTCOMES, find, spelling_of
 from plausibly.annotations.io.verdicts import LEFT_OUT, Verdict, verdicts_on_one
 from plausibly.errors import AnnotationError, ArgumentError, show
 
@@ -136,7 +136,7 @@ def _of_table(columns: Columns, wanted: _Wanted) -> Rows:
     found = {}
     for role in (*needed, *optional):
         asked = wanted.field(role)
-        if role in needed or asked is not None or any(one in columns for one in spellings[role]):
+        if role in needed or asked is not None or find(role, columns, spellings) is not None:
             known = {role: (asked,)} if asked is not None else spellings
             found[role] = spelling_of(role, columns, _NEEDED, spellings=known)
     date = next((one for one in OUTCOMES["date"] if one in columns), None)

@@ -24,7 +24,7 @@ from plausibly.annotations.io.columns import (
     to_floats,
 )
 from plausibly.annotations.io.files import lines_of, naming, read_text
-from plausibly.annotations.io.spellings import GRADES, OUTCOMES, spelling_of, success_in
+from plausibly.annotations.io.spellings import GRADES, OUTCOMES, find, spelling_of, success_in
 from plausibly.annotations.names import some, to_names
 from plausibly.errors import AnnotationError, ArgumentError, FileError, show, suggest
 from plausibly.groups import check_clusters
@@ -190,7 +190,7 @@ def _means(value: np.ndarray, cell: np.ndarray, n: int) -> Float[np.ndarray, " c
 def is_of_outcomes(names: Iterable[str]) -> bool:
     """Whether these are the columns of a table of outcomes of systems."""
     columns = {*names}
-    found = {role for role, spellings in OUTCOMES.items() if columns & {*spellings}}
+    found = {role for role in OUTCOMES if find(role, columns, OUTCOMES) is not None}
     ranked = not is_rated(columns) and (
         ({"case"} <= found and RANKING in columns) or ({"case", "system"} <= found and RANK in columns)
     )
@@ -375,9 +375,9 @@ def _refuse_repeats(names, cases, raters, case, system, opponent, rater, at: At,
     for row in again[:1].tolist():
         two = "" if opponent is None else f" and {str(names[opponent[row]])!r}"
         about = f"{str(names[system[row]])!r}{two}" + ("" if without else f", case {str(cases[case[row]])!r}")
-        fix = ", or add a column case that tells them apart" if without else ""
+        fix = "add a column case that tells them apart, or keep one of the rows" if without else "keep one of the rows"
         raise AnnotationError(
-            f"{at(row)}: {str(raters[rater[row]])!r} rates {about} a second time; keep one of the rows{fix}"
+            f"{at(row)}: {str(raters[rater[row]])!r} rates {about} a second time; {fix}"
         )
 
 

@@ -48,7 +48,9 @@ def promptfoo_verdicts(source: "Source") -> Iterator[Verdict]:
         case += f", {_provider(one)}" if len(providers) > 1 else ""
         further = scalars(given, ()) | {"provider": _provider(one), "prompt": _prompt(one)}
         failed = one.get("failureReason") == _ERROR or (one.get("gradingResult") is None and bool(one.get("error")))
-        rows.append((case, further, _components(one, f"result {number}"), None if failed else one.get("success"), output))
+        rows.append(
+            (case, further, _components(one, f"result {number}"), None if failed else one.get("success"), output)
+        )
     names = list(dict.fromkeys(name for _, _, said, *_ in rows for name in said if name != HUMAN))
     marked = any(HUMAN in said for _, _, said, *_ in rows)
     aside = marked or len(names) < 2

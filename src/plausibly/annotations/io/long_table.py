@@ -1,6 +1,6 @@
 """Long tables in ``.csv`` and ``.parquet`` files and data frames: a row per case, annotator and class, or per score."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from plausibly.annotations._rows import Rows, as_first_shown, places
 from plausibly.annotations.io.columns import Columns, cell, missing, rounded, to_codes, to_floats
 from plausibly.annotations.io.formulas import write_csv
-from plausibly.annotations.io.spellings import COLUMNS, spelling_of
+from plausibly.annotations.io.spellings import COLUMNS, find, spelling_of
 from plausibly.annotations.names import numbered, outside, to_names, unknown_class
 from plausibly.annotations.views import as_table
 from plausibly.errors import AnnotationError
@@ -28,9 +28,15 @@ ORDERINGS = ("rank", "confidence")
 MARKS = frozenset(("annotator", "worker", "class", "label", *ORDERINGS))
 #: All that is read of a long table, and of one of scores.
 READ = frozenset((*sum(COLUMNS.values(), ()), ANONYMOUS, *ORDERINGS))
-SCORED = frozenset((*COLUMNS["case"], *COLUMNS["annotator"], ANONYMOUS, "score"))
+_SCORED = frozenset((*COLUMNS["case"], *COLUMNS["annotator"], ANONYMOUS, "score"))
 
 _TOGETHER = 2**18  #: rows that are written at a time
+
+
+def wanted_in(names: Iterable[str], what: str = "class") -> frozenset[str]:
+    """Return the names of all columns that are read of a long table, or with ``"score"`` of one of scores."""
+    found = {find(name, names) for name in ("case", "annotator", what)} - {None}
+    return (READ if what == "class" else _SCORED) | found  # type: ignore[return-value]
 
 
 def parse_table(columns: Columns, classes: np.ndarray | None, anonymous: bool) -> Rows:
@@ -125,7 +131,7 @@ def rows_of(columns: Columns, what: str, more: Collection[str] = ()) -> Columns:
 
 def without_names(columns: Columns) -> bool:
     """Whether no column names the annotators."""
-    return not any(name in columns for name in COLUMNS["annotator"])
+    return find("annotator", columns) is None
 
 
 def _match(
@@ -137,7 +143,7 @@ def _match(
         if indices:
             raise AnnotationError(
                 f"the column 'class' holds indices such as {names[0]}, which have no names yet; "
-                "pass classes= (--classes), the names"
+                "pass classes= (--classes), the names, that of index 0 first (in a file one per line)"
             )
         classes = to_names(np.sort(names), "class")
         return classes, np.searchsorted(classes, names)
@@ -231,19 +237,31 @@ def refuse_names(annotations: "Annotations", what: str) -> None:
         )
 
 
-def is_of_scores(names: Iterable[str]) -> bool:
-    """Whether these are the columns of a long table of scores: next to classes, a score is just another column."""
+def is_of_scores(names: Iterable[str], columns: Callable[[Collection[str]], Columns] | None = None) -> bool:
+    """Whether these are the columns of a long table of scores: next to classes, a score is just another column.
+
+    `columns` reads some of them: a rating or a grade is a score if it holds numbers, and else a class.
+    """
     names = set(names)
-    nothing_else = names <= {"case", "task", "score"}  # who scored is missing, which the reader will say
-    return (
-        "score" in names and (nothing_else or bool(names & {"annotator", "worker"})) and not names & {"class", "label"}
-    )
+    if names & {"class", "label"}:
+        return False
+    if "score" in names:  # who scored may be missing, which the reader will say
+        return names <= {"case", "task", "score"} or find("annotator", names) is not None
+    score = find("score", names)
+    if (
+        columns is None
+        or score != find("class", names)
+        or None in (score, find("case", names), find("annotator", names))
+    ):
+        return False
+    column = columns([score])[score]
+    return not len(missing(column)) and to_floats(column)[1] is None
 
 
 def is_long(names: Iterable[str]) -> bool:
     """Whether these are the columns of a long table."""
     names = list(names)
-    if MARKS & set(names):
+    if MARKS & set(names) or all(find(name, names) is not None for name in ("case", "annotator", "class")):
         return True
     meant = {name: name.strip().lower() for name in names if name.strip().lower() in READ - set(names)}
     if len(meant) > 1:  # a single one may be a class

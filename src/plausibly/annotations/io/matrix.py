@@ -24,7 +24,7 @@ from plausibly.annotations.io.columns import (
     to_floats,
 )
 from plausibly.annotations.io.files import read_npy, suffix_of
-from plausibly.annotations.io.spellings import CASE
+from plausibly.annotations.io.spellings import CASE, FURTHER
 from plausibly.annotations.io.spellings import PREDICTED as NAMED
 from plausibly.annotations.io.table_files import header_of, read_batches, refuse_repeats
 from plausibly.annotations.matching import with_index
@@ -134,7 +134,9 @@ def from_array(array: object, error: type[PlausiblyError]) -> Matrix:
 def _ids(names: Iterable[str], classes: np.ndarray | None) -> list[str]:
     """Return the column that names the cases, if there is one."""
     known = () if classes is None else classes
-    return [name for name in CASE if name in names and name not in known][:1]
+    found = [name for name in CASE if name in names and name not in known][:1]
+    ids = [name for name in FURTHER["case"] if name in names and name not in known and name.endswith("_id")]
+    return found or (ids if len(ids) == 1 else [])
 
 
 def _joined(
@@ -194,9 +196,10 @@ def _names_classes(columns: Columns, classes: Any, error: type[PlausiblyError]) 
     texts = [str(cell(first, row)) for row in np.setdiff1d(np.arange(len(first)), missing(first))]
     if pa.types.is_floating(column.type) or all(is_number(text) and text not in classes for text in texts):
         return False
-    if header not in NAMED and any(text in classes for text in texts):
+    named = header in NAMED or header in FURTHER["class"]
+    if not named and any(text in classes for text in texts):
         raise error(f"the column {header!r} holds names of classes; call it {NAMED[0]!r}")
-    return header in NAMED
+    return named
 
 
 def _one_hot(
