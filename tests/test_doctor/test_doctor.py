@@ -293,17 +293,23 @@ def test_exports_are_ranked_with_what_people_say(tmp_path):
     (command,) = [one for one in pb.doctor([*logs, people]).commands if " systems " in one]
     assert command == f"plausibly systems {logs[0]} {logs[1]} {people} --people ann --out systems"
     assert "gpt has the highest pass rate" in succeed("systems", *logs, people, "--people", "ann").output
-    of_one = [f"gpt,s{n},{who},{'C' if n % 4 else 'I'}" for n in range(20) for who in ("ann", "bob")]
-    graded = table(tmp_path / "graded.csv", "model,sample_id,grader,grade", *of_one)
-    (command,) = [one for one in pb.doctor([logs[0], graded]).commands if " systems " in one]
-    assert command == f"plausibly systems {logs[0]} {graded} --people ann,bob --out systems"
-    assert "gpt, pass rate that people would give" in succeed("systems", logs[0], graded, "--people", "ann,bob").output
-    assert parse(of(pb.doctor([logs[0], graded]), "evaluate"))["positive"] == "C"
     said = [[component(n % 3 > 0, "llm-rubric"), component(n % 4 > 0, "human")] for n in range(30)]
     marked = tmp_path / "marked.json"
     marked.write_text(json.dumps(promptfoo(*(output(n, *said[n], provider=s) for n in range(30) for s in "mn"))))
     assert f"plausibly systems {marked} --out systems" in pb.doctor(marked).commands
     succeed("systems", marked)
+
+
+def test_an_export_of_one_system_and_grades_by_people(tmp_path):
+    samples = [sample(f"s{n}", "B", match=grade("C" if n % 5 else "I")) for n in range(40)]
+    log = tmp_path / "gpt.json"
+    log.write_text(json.dumps(INSPECT | {"eval": {"model": "gpt"}, "samples": samples}))
+    of_one = [f"gpt,s{n},{who},{'C' if n % 4 else 'I'}" for n in range(20) for who in ("ann", "bob")]
+    graded = table(tmp_path / "graded.csv", "model,sample_id,grader,grade", *of_one)
+    (command,) = [one for one in pb.doctor([log, graded]).commands if " systems " in one]
+    assert command == f"plausibly systems {log} {graded} --people ann,bob --out systems"
+    assert "gpt, pass rate that people would give" in succeed("systems", log, graded, "--people", "ann,bob").output
+    assert parse(of(pb.doctor([log, graded]), "evaluate"))["positive"] == "C"
 
 
 def test_rankings_of_shown_systems_are_outcomes(tmp_path):

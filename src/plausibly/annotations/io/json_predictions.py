@@ -60,16 +60,17 @@ def _row(record: Any, where: str, classes: Collection[str] | None) -> dict[str, 
     label = find("label", fields, {"label": PREDICTED})
     score = next((one for one in _SCORE if one in fields), None)
     if label is not None and score is not None and classes is not None:
-        if len(classes) != 2 or fields[label] not in classes:
+        if len(classes) != 2 or str(fields[label]) not in classes:
             raise PredictionError(
                 f"{where} has the {score} of {show(fields[label])} alone; give those of all classes (in Hugging Face's "
                 "pipelines top_k=None)"
             )
         value = fields[score]
-        return row | {one: value if one == fields[label] else 1 - value for one in classes}
+        return row | {one: value if one == str(fields[label]) else 1 - value for one in classes}
     if label is not None:
         return row | {PREDICTED[0]: fields[label]}
-    return row | {one: value for one, value in fields.items() if _is_number(value)}
+    numbers = {one: value for one, value in fields.items() if _is_number(value)}
+    return row | numbers if classes is not None or len(numbers) == len(fields) else row
 
 
 def _scores(value: Any) -> dict[str, Any] | None:

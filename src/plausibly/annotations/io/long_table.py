@@ -131,7 +131,8 @@ def rows_of(columns: Columns, what: str, more: Collection[str] = ()) -> Columns:
 
 def without_names(columns: Columns) -> bool:
     """Whether no column names the annotators."""
-    return find("annotator", columns) is None
+    usual = any(name in columns for name in COLUMNS["annotator"])
+    return not usual and (ANONYMOUS in columns or find("annotator", columns) is None)
 
 
 def _match(
