@@ -59,7 +59,7 @@ SHORT = {
     "systems": (
         short(systems, QUICK_HUMAN=(60,), CLUSTERS={"of 3": systems.CLUSTERS["of 3"]}, RATES=(0.6,)),
         12,
-        {"systems-clusters": "60 human outcomes, clusters of 3"},
+        {"systems-clusters": "60 human outcomes, clusters of 3, pass rate 0.6"},
     ),
     "panels": (short(panels, _LARGE=20_000), 2 * 9, {"panels-clusters": "60 clusters"}),
     "annotators": (short(annotators, KINDS={"categories": "nominal"}), None, {"no-copies": None}),

@@ -72,7 +72,8 @@ def systems(
     Judges, such as language models, rated many cases; people rated some of them, chosen at random. Prints the ranking
     with P(best), every estimator, and what judges are worth and where they are biased. Nothing is sampled: all numbers
     are closed forms. With --out, also writes systems.html (one page), systems.csv (every estimator), ranking.csv,
-    differences.csv, bias.csv and judges.csv, and systems.png.
+    differences.csv, bias.csv, judges.csv, plan.csv (what more human outcomes would bring), drift.csv (bias by period,
+    if there is a column date) and systems.png.
     """
     if people is not None and people_file is not None:
         raise ArgumentError("people are named twice, by --people and by --people-file: leave one out.")
@@ -129,6 +130,6 @@ def _files(result: Systems, sources: dict[str, str]) -> Iterator[tuple[str, Any]
 
     yield REPORT, partial(systems_report, result, sources=sources)
     yield "systems.csv", result.table
-    for name in ("ranking", "differences", "bias", "judges"):
+    for name in ("ranking", "differences", "bias", "judges", "plan", *(["drift"] if len(result.drift) else [])):
         yield f"{name}.csv", getattr(result, name)
     yield "systems.png", plots.systems(result)

@@ -24,7 +24,8 @@ from plausibly.annotations.io.source import TABLES, Source, open_source
 from plausibly.annotations.io.spellings import CASE, LABEL_COLUMNS, OUTCOMES, PREDICTED, find
 from plausibly.annotations.io.table_files import read_columns
 from plausibly.annotations.names import some
-from plausibly.doctor._outcomes import outcomes_in
+from plausibly.annotations.shown import ComparisonsError
+from plausibly.doctor._outcomes import Found, comparisons_in, outcomes_in
 from plausibly.errors import FileError, PlausiblyError, PlausiblyWarning, PredictionError
 from plausibly.labels import Labels, read_labels
 
@@ -179,17 +180,15 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
     if {"class", "risk"} == {*names}:
         return Looked(path, "risks", "risk levels of classes", {"class": "class", "risk": "risk level"})
     if (found := outcomes_in(path, names)) is not None:
-        read = found.outcomes
-        words = (
-            f"outcomes ({read.quantity}) of {len(read.systems):,} systems: {len(read.value):,} in {len(read.cases):,} "
-        )
-        words += f"cases, by {len(read.people):,} people and {len(read.judges):,} judges"
-        return Looked(path, "outcomes", words, found.columns, read, options=found.words)
+        return _outcomes(path, found)
     known = format_of(source)
     annotated = _PEOPLE & {*names} or all(find(role, names) is not None for role in ("case", "annotator", "label"))
     scored = is_of_scores(names) and find("annotator", names) is not None
     if scored or (known is not None and known.name not in ("table", "counts", "scores")) or annotated:
-        return _annotations(path, source, classes)
+        try:
+            return _annotations(path, source, classes)
+        except ComparisonsError:
+            return _outcomes(path, comparisons_in(path))
     columns = read_columns(path)
     case = find("case", names, {"case": CASE})
     rest = [name for name in names if name != case]
@@ -222,6 +221,13 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
     cases = np.array(list_of(columns[case]), str)
     words = f"groups of {len(cases):,} cases"
     return Looked(path, "groups", words, {case: "case", **groups}, cases=cases, by=rest, clusters=_cluster(rest))
+
+
+def _outcomes(path: Path, found: Found) -> Looked:
+    read = found.outcomes
+    words = f"outcomes ({read.quantity}) of {len(read.systems):,} systems: {len(read.value):,} in {len(read.cases):,} "
+    words += f"cases, by {len(read.people):,} people and {len(read.judges):,} judges"
+    return Looked(path, "outcomes", words, found.columns, read, options=found.words)
 
 
 def _hint(names: Sequence[str], path: Path) -> str:

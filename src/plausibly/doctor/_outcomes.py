@@ -12,8 +12,8 @@ from plausibly.annotations.io.columns import list_of, to_codes
 from plausibly.annotations.io.spellings import OUTCOMES, find, success_in
 from plausibly.annotations.io.table_files import read_columns
 from plausibly.errors import AnnotationError, PlausiblyWarning
-from plausibly.systems._sources import KIND, LENGTHS, PAIR, RANK, RANKING, Rows, read_rows
 from plausibly.systems.outcomes import Outcomes, is_of_outcomes, read_outcomes
+from plausibly.systems.sources import KIND, LENGTHS, PAIR, RANK, RANKING, Rows, read_rows
 
 _FEW = 0.5  # of the outcomes of the rater with the most, below which a rater is taken for a person
 _SOME = 20  # raters and classes that a command names
@@ -47,6 +47,11 @@ def outcomes_in(path: Path, names: Sequence[str]) -> Found | None:
         if len(pairs) == len({case for case, *_ in pairs}):  # a system of each case is a group of cases
             return None
     return _found(path, None, found)
+
+
+def comparisons_in(path: Path) -> Found:
+    """Take a long table of rankings, which compare the classes that were shown, as outcomes of these classes."""
+    return _found(path, None, {})
 
 
 def outcomes_of(paths: Sequence[Path], control: str | None) -> Found | None:

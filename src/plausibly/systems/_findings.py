@@ -66,9 +66,7 @@ def _preference(
     more, p = p_of_contrast(shares, np.array([True, False]))
     if more > 0 and p < SURE:
         by_judge, by_people = 100 * shares.value
-        yield (
-            f"{name} prefers {what} in {by_judge:.0f} % of the comparisons it decides, people in {by_people:.0f} %."
-        )
+        yield (f"{name} prefers {what} in {by_judge:.0f} % of the comparisons it decides, people in {by_people:.0f} %.")
 
 
 def _shares(outcomes: Outcomes, values: Float[np.ndarray, " row"], *chosen: Bool[np.ndarray, " row"]) -> Estimate:

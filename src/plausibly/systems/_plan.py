@@ -12,15 +12,14 @@ import pandas as pd
 from jaxtyping import Float, Int
 from scipy.stats import norm, t
 
-from plausibly.annotations.names import some
 from plausibly.systems._estimates import Estimate, squared_correlation
+from plausibly.systems._result import listed
 from plausibly.systems.outcomes import Cells, Outcomes
 
 MORE = (25, 50, 100, 200, 500, 1000)  #: further outcomes of each system that a plan looks at
 COLUMNS = ["system", "more", "n_people", "width", "p_told"]
 _TOLD = 0.8  # probability that is wanted of telling two systems apart
 _FAR = 100_000  # outcomes, the most that are thought of
-_NAMED = 3  # systems that a sentence names
 
 
 def plan(
@@ -40,7 +39,7 @@ def plan(
         return pd.DataFrame(columns=COLUMNS), []
     rows = []
     for more in (*(one for one in MORE if one < least), *([least] if least <= MORE[-1] else [])):
-        later = _later(main, n, rest, squared, more, exact=judge is not None)
+        later = _later(main, n, rest, squared, more)
         lower, upper = later.interval(ci_prob, share=read.is_share)
         told = _told(later, order, ci_prob, share=read.is_share)
         rows.append(pd.DataFrame(dict(zip(COLUMNS, (read.systems, more, n + more, upper - lower, told), strict=True))))
@@ -57,12 +56,12 @@ def plan(
     return table, words
 
 
-def _later(main: Estimate, n, rest, squared, more: int, *, exact: bool) -> Estimate:
+def _later(main: Estimate, n, rest, squared, more: int) -> Estimate:
     """Return the estimate, with the errors that it would have after further outcomes of each system."""
 
     def variance(number: Int[np.ndarray, " system"]) -> Float[np.ndarray, " system"]:
         of_all = n + rest
-        return (1 - squared * (of_all - number) / of_all * exact) / number
+        return (1 - squared * (of_all - number) / of_all) / number
 
     ratio = variance(n + more) / variance(n)
     times = (n + more) / n
@@ -81,8 +80,8 @@ def _told(later: Estimate, order, ci_prob: float, *, share: bool) -> Float[np.nd
     own = np.diag(covariance)
     se = np.sqrt(np.maximum(own[first] + own - 2 * covariance[first], 0))
     quantile = t.ppf((1 + ci_prob) / 2, np.minimum(later.df, later.df[first]))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        told = norm.cdf(np.abs(later.value[first] - later.value) / se - quantile)
+    apart = np.abs(later.value[first] - later.value)
+    told = norm.cdf(np.divide(apart, se, out=np.where(apart > 0, np.inf, 0), where=se > 0) - quantile)
     told[first] = np.nan
     told[first] = np.nanmin(told) if len(told) > 1 else np.nan
     return told
@@ -99,15 +98,13 @@ def _to_tell(read: Outcomes, main, n, rest, squared, order, ci_prob: float, what
         return []
     limit = int(rest.min())
     steps = np.unique(np.geomspace(1, limit, 120).astype(int))
-    told = np.array(
-        [_told(_later(main, n, rest, squared, one, exact=judged), order, ci_prob, share=read.is_share) for one in steps]
-    )
+    told = np.array([_told(_later(main, n, rest, squared, one), order, ci_prob, share=read.is_share) for one in steps])
     first, words = read.systems[order[0]], []
     reached = [(int(steps[np.argmax(told[:, one] >= _TOLD)]), one) for one in near if (told[:, one] >= _TOLD).any()]
     if reached:
         most = max(number for number, _ in reached)
         scale = 10 ** max(int(np.log10(most)) - 1, 0)
-        names = some(read.systems[[one for _, one in reached]].tolist(), _NAMED)
+        names = listed(read.systems[[one for _, one in reached]].tolist())
         words.append(
             f"To tell {first} from {names}, let people rate about {-(-most // scale) * scale:,} more {what} of each of "
             f"them (enough with probability {_TOLD:g} if they differ as estimated)."
@@ -115,5 +112,5 @@ def _to_tell(read: Outcomes, main, n, rest, squared, order, ci_prob: float, what
     far = [one for one in near if not (told[:, one] >= _TOLD).any()]
     if far:
         all_of = f"all {limit:,} {what} that only the judge saw" if judged else f"{limit:,} {what} more"
-        words.append(f"Even {all_of} would hardly tell {first} from {some(read.systems[far].tolist(), _NAMED)}.")
+        words.append(f"Even {all_of} would hardly tell {first} from {listed(read.systems[far].tolist())}.")
     return words

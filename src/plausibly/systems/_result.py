@@ -147,16 +147,23 @@ class Systems:
             verdict = prefers if certain else "shows no clear preference for its own outputs"
             yield (
                 f"{row['judge']} {verdict} (p {p_in_words(row['p_own'])}): bias {mine:+.3f} for "
-                f"{some(own.loc[own['own'], 'system'].tolist())}, {others:+.3f} for others."
+                f"{listed(own.loc[own['own'], 'system'].tolist())}, {others:+.3f} for others."
             )
+
+
+def listed(names: list[str], most: int = 3) -> str:
+    """Write names in a row, the first ones if they are many."""
+    if len(names) > most:
+        names = [*names[:most], f"{len(names) - most:,} others"]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def few_in_words(few: list[str], *, binary: bool) -> str:
     """Warn of systems with few outcomes by people."""
     rare = f", or with fewer than {FEW_OF_A_KIND} successes or failures" if binary else ""
     return (
-        f"People rated few cases of {some(few)}: below {FEW} cases or {FEW_CLUSTERS} clusters{rare}, intervals contain "
-        "the true value too rarely."
+        f"People rated few cases of {some(few)}: below {FEW} cases or {FEW_CLUSTERS} clusters{rare}, intervals may "
+        "contain the true value too rarely."
     )
 
 

@@ -83,8 +83,9 @@ def systems(
     Returns
     -------
     Systems
-        Result with ``table`` (one row per system and estimator), ``ranking``, ``differences``, ``bias``, ``judges``
-        and ``summary``. The estimators are people alone (mean over cases of the mean of the people's outcomes); the
+        Result with ``table`` (one row per system and estimator), ``ranking``, ``differences``, ``bias``, ``judges``,
+        ``plan`` (what more human outcomes would bring), ``drift`` (bias by period, if there is a column ``date``) and
+        ``summary``. The estimators are people alone (mean over cases of the mean of the people's outcomes); the
         judge alone; prediction-powered inference, PPI, the judge's mean corrected by the mean difference on cases that
         both saw, and PPI++, where the judge has the weight that makes the error least; of pass/fail and classes also
         Rogan–Gladen, from the judge's error rates. With several judges, each has rows, and so has their mean, which

@@ -28,7 +28,7 @@ from plausibly.annotations.io.spellings import GRADES, OUTCOMES, find, spelling_
 from plausibly.annotations.names import some, to_names
 from plausibly.errors import AnnotationError, ArgumentError, FileError, show, suggest
 from plausibly.groups import check_clusters
-from plausibly.systems._sources import CLUSTER, KIND, LENGTHS, PAIR, RANK, RANKING, Rows, is_rated, read_rows
+from plausibly.systems.sources import CLUSTER, KIND, LENGTHS, PAIR, RANK, RANKING, Rows, is_rated, read_rows
 
 Kind = Literal["pass", "ratings", "classes", "pairs"]
 

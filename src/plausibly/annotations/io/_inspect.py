@@ -82,7 +82,8 @@ def inspect_verdicts(source: "Source") -> Iterator[Verdict]:
     names = [what for what, *_ in rows]
     graded = {*names}
     graded -= {what for what, _, value, _ in rows if not is_nothing(value) and str(value) not in _GRADES}
-    system, fields = str(run["model"]) if run.get("model") else None, scalars(run, ("model",))
+    system = str(run["model"]) if run.get("model") else None
+    fields = scalars(run, ("model",)) | {"date": run.get("created")}
     scored = {case for _, case, *_ in rows}
     rows += [(what, case, None, {}) for case in cases if case not in scored for what in dict.fromkeys(names)]
     for what, case, value, further in rows:

@@ -33,7 +33,7 @@ OUTCOMES = {
     "case": ("case", "prompt", "task", "item", "question"),
     "rater": ("rater", "annotator", "judge", "worker"),
     "outcome": ("outcome", "label", "score", "verdict", "winner", "rating", "class"),
-    "date": ("date", "timestamp", "created_at", "created", "create_time"),
+    "date": ("timestamp", "created_at", "create_time", "date"),
 }
 #: A single column of predictions that names the class of each row.
 PREDICTED = ("prediction", "predicted", "label", "class")

@@ -164,6 +164,7 @@ def _of_verdicts(verdicts: Sequence[Verdict], wanted: _Wanted, source: Source) -
         Answers(left_out={LEFT_OUT: len(verdicts) - len(said)}).tell_left_out(source.path)
     if not said:
         raise AnnotationError("no verdict has a value; export a run that was scored")
+    times = [{name: row.output.fields.get(name) for name in OUTCOMES["date"]} for row in said]
     cells: dict[str, list[Any]] = {
         "system": [_field(row, wanted.system, OUTCOMES["system"], row.output.system) for row in said],
         "case": [_field(row, wanted.case, (), row.output.task or row.case) for row in said],
@@ -171,7 +172,7 @@ def _of_verdicts(verdicts: Sequence[Verdict], wanted: _Wanted, source: Source) -
         "outcome": [row.value if row.number is None else row.number for row in said],
         KIND: ["person" if row.person else "judge" for row in said],
         CLUSTER: [row.output.cluster for row in said],
-        "date": [_field(row, None, OUTCOMES["date"], None) for row in said],
+        "date": [next((time for time in one.values() if not is_nothing(time)), None) for one in times],
     }
     if wanted.clusters is not None:
         cells[wanted.clusters] = [_field(row, wanted.clusters, (), None) for row in said]
