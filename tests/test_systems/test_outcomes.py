@@ -319,7 +319,7 @@ BAD = [
     (pairs(changed(0, 1, "A", PAIRS)), ["ann"], {}, "row 1 compares 'A' with itself"),
     (pairs(changed(0, 4, "C", PAIRS)), ["ann"], {}, "row 1: the outcome 'C' says nothing about 'A' and 'B'"),
     (pairs([*PAIRS, PAIRS[1]]), ["ann"], {}, "row 4: 'gpt' rates 'B' and 'A', case 'p' a second time"),
-    (pairs([PAIRS[0], PAIRS[0]]).drop(columns="case"), ["ann"], {}, "or add a column case that tells them apart"),
+    (pairs([PAIRS[0], PAIRS[0]]).drop(columns="case"), ["ann"], {}, "add a column case that tells them apart, or keep"),
     (ranked("A>B", "A>>B"), ["r0"], {}, "row 2: the ranking 'A>>B' has an empty place; write for example A>B=C"),
     (ranked("A>B=A"), ["r0"], {}, "row 1: 'A' is ranked twice"),
     (ranked("A>B", "A"), ["r0"], {}, "row 2: the ranking has a single system; leave it out"),

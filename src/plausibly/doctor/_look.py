@@ -393,7 +393,7 @@ def as_classifier(one: Looked, main: Looked) -> Looked | None:
     if said is None or not len(np.intersect1d(said["case"], main.cases)):
         return None
     found = _of_one(one.path, said["case"], said["label"], {})
-    return replace(found, role="labels of one rater", words=f"{one.words}; here {found.words}")
+    return replace(found, role="labels of one rater", words=f"{one.words}; here {found.words}", of_tool=True)
 
 
 def with_classes(looked: Looked, classes: np.ndarray) -> Looked:

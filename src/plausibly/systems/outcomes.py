@@ -376,9 +376,7 @@ def _refuse_repeats(names, cases, raters, case, system, opponent, rater, at: At,
         two = "" if opponent is None else f" and {str(names[opponent[row]])!r}"
         about = f"{str(names[system[row]])!r}{two}" + ("" if without else f", case {str(cases[case[row]])!r}")
         fix = "add a column case that tells them apart, or keep one of the rows" if without else "keep one of the rows"
-        raise AnnotationError(
-            f"{at(row)}: {str(raters[rater[row]])!r} rates {about} a second time; {fix}"
-        )
+        raise AnnotationError(f"{at(row)}: {str(raters[rater[row]])!r} rates {about} a second time; {fix}")
 
 
 def _is_person(
