@@ -52,7 +52,9 @@ def read_annotations(
         are scores.
         ``.csv``, ``.tsv``, ``.parquet``: scores (:meth:`Annotations.from_scores`) if a column is named ``score`` and
         none holds classes; otherwise a long table (:meth:`Annotations.from_table`) if a column is named ``annotator``,
-        ``worker``, ``class``, ``label``, ``rank`` or ``confidence``; otherwise label counts
+        ``worker``, ``class``, ``label``, ``rank`` or ``confidence``, or if case, annotator and class have other names
+        that are usual, such as ``image_id``, ``reader`` and ``diagnosis`` (a warning says so; numbers in a column
+        ``rating`` or ``grade`` are then scores); otherwise label counts
         (:meth:`Annotations.from_counts`), with or without a header. A long table with a column ``annotation`` in place
         of ``annotator`` has anonymous annotators. An apostrophe before text that begins like a formula ("'=x") is
         removed.
