@@ -15,7 +15,7 @@ from scipy.special import betaln, expit, gammaln, logit
 
 from plausibly.case import LabelledCases
 from plausibly.families.true_class import OPTIONS, TrueClass
-from plausibly.inference.draws import dirichlet, draw_tables, slice_draw
+from plausibly.inference.draws import dirichlet, draw_tables, slice_draw, slice_one
 from plausibly.model import Model
 from plausibly.regression import expected_shares, prior_moments, split
 
@@ -284,7 +284,8 @@ def move(
     habit = dirichlet(1 + by_habit.sum(1), random)
     centre = attention[:, None, None] * common + (1 - attention)[:, None, None] * habit[:, None]
     width = np.full(len(truth), 2.0)
-    log_density = partial(of_concentration, counts, centre)
+    some = counts.nonzero()
+    log_density = partial(of_concentration, counts[some], centre[some], some[1], counts.sum(2))
     concentration = np.exp(slice_draw(np.log(concentration), width, log_density, random))
     confusion = dirichlet(concentration[:, None] * centre + counts, random)
     prevalence = dirichlet(1 + truth, random)
@@ -310,30 +311,35 @@ def draw_attention(
 ) -> tuple[float, float]:
     r"""Draw mean and strength of attention given how many tables of each annotator are of attention and of habit."""
 
-    def log_density(logit: float, log_strength: float) -> Float[np.ndarray, " one"]:
+    def log_density(logit: float, log_strength: float) -> float:
         mean, strength = expit(logit), np.exp(log_strength)
         shape = np.maximum(strength * mean, 1e-300), np.maximum(strength * (1 - mean), 1e-300)
         of_tables = betaln(shape[0] + attended, shape[1] + by_habit) - betaln(*shape)
         prior = ATTENTION_SHAPE * log_strength - ATTENTION_RATE * strength - np.logaddexp(0, logit)
-        return np.array([of_tables.sum() + prior - np.logaddexp(0, -logit)])
+        return float(of_tables.sum() + prior - np.logaddexp(0, -logit))
 
-    at, width = np.array([np.log(mean) - np.log1p(-mean), np.log(strength)]), np.full(1, 3.0)
-    at[:1] = slice_draw(at[:1], width, lambda x: log_density(float(x[0]), at[1]), random)
-    at[1:] = slice_draw(at[1:], width, lambda x: log_density(at[0], float(x[0])), random)
-    return float(np.clip(expit(at[0]), 1e-12, 1 - 1e-12)), float(np.exp(at[1]))
+    of_mean, of_strength = float(np.log(mean) - np.log1p(-mean)), float(np.log(strength))
+    of_mean = slice_one(of_mean, 3.0, lambda x: log_density(x, of_strength), random)
+    of_strength = slice_one(of_strength, 3.0, lambda x: log_density(of_mean, x), random)
+    return float(np.clip(expit(of_mean), 1e-12, 1 - 1e-12)), float(np.exp(of_strength))
 
 
 def of_concentration(
-    counts: Int[np.ndarray, "annotator class named"],
-    centre: Float[np.ndarray, "annotator class named"],
+    counts: Int[np.ndarray, " cell"],
+    centre: Float[np.ndarray, " cell"],
+    of_class: Int[np.ndarray, " cell"],
+    total: Int[np.ndarray, "annotator class"],
     log_size: Float[np.ndarray, " class"],
 ) -> Float[np.ndarray, " class"]:
-    r"""Log density of each :math:`\log \kappa_k` given all counts, up to a constant."""
+    r"""Log density of each :math:`\log \kappa_k` given all counts, up to a constant.
+
+    Cells without labels tell nothing, and are left out; ``of_class`` is the true class of each of the others.
+    """
     size = np.exp(log_size)
-    shape = size[:, None] * centre
-    of_cells = gammaln(shape + counts) - gammaln(shape)
-    of_rows = gammaln(size) - gammaln(size + counts.sum(2))
-    return of_cells.sum((0, 2)) + of_rows.sum(0) + SHAPE * log_size - RATE * size
+    shape = size[of_class] * centre
+    of_cells = np.bincount(of_class, gammaln(shape + counts) - gammaln(shape), minlength=len(size))
+    of_rows = gammaln(size) - gammaln(size + total)
+    return of_cells + of_rows.sum(0) + SHAPE * log_size - RATE * size
 
 
 def shift(values: dict[str, Any], by: Float[np.ndarray, " class"]) -> tuple[dict[str, Any], float]:

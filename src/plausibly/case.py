@@ -278,6 +278,12 @@ class Looks:
         mixed[:, :k] = self.of_kind[:k]
         return mixed
 
+    @cached_property
+    def alike(self) -> Int[np.ndarray, "pair two"]:
+        """Pairs of kinds that are hard to tell from each other: that share a third of what annotators see."""
+        mean = self.of_kind @ self.shares
+        return np.argwhere(np.triu(np.minimum(mean[:, None], mean).sum(-1) > 1 / 3, 1))
+
     def prior_by_class(self, together: bool) -> Float[np.ndarray, "class kind"]:
         """Shapes of the prior of how common kinds are given the class; those who err together take it for others."""
         k, unclear = self.shares.shape[1], self.grades.any(-1)
@@ -458,14 +464,26 @@ def log_mixed(
     >>> np.exp(log_mixed(np.log([[0.2], [0.6]]), np.array([[0.5, 1.0], [0.5, 0.0]]))).round(3).tolist()
     [[0.4], [0.2]]
     """
+    return mixed(*relative(logs), given_class)
+
+
+def mixed(
+    probability: Float[np.ndarray, "look row"],
+    largest: Float[np.ndarray, " row"],
+    given_class: Float[np.ndarray, "look class"],
+) -> Float[np.ndarray, "class row"]:
+    """Compute what :func:`log_mixed` does, from what :func:`relative` returns."""
     with np.errstate(divide="ignore"):
-        return np.maximum(np.log(given_class.T @ relative(logs)), _SMALLEST_LOG) + logs.max(0)
+        return np.maximum(np.log(given_class.T @ probability), _SMALLEST_LOG) + largest
 
 
-def relative(logs: Float[np.ndarray, "look row"]) -> Float[np.ndarray, "look row"]:
-    """Compute probabilities relative to the largest of each row, those below exp(-80) as zero.
+def relative(
+    logs: Float[np.ndarray, "look row"],
+) -> tuple[Float[np.ndarray, "look row"], Float[np.ndarray, " row"]]:
+    """Compute probabilities relative to the largest of each row, those below exp(-80) as zero, and its logarithm.
 
     Arithmetic with numbers too small for full precision is ten times slower.
     """
-    below = logs - logs.max(0)
-    return np.exp(np.where(below < -80, -np.inf, below))
+    largest = logs.max(0)
+    below = logs - largest
+    return np.exp(np.where(below < -80, -np.inf, below)), largest

@@ -281,11 +281,11 @@ def on_a_grid(log_likelihood):
 def test_exchanges_draw_weights_with_looks_summed_out():
     looks, rng = Looks.of(2), np.random.default_rng(0)
     of_look = np.array([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]])[np.repeat([0, 1, 2], [5, 3, 4])] ** 2
-    logs = np.log(looks.shares @ of_look.T)
-    mean, sd = on_a_grid(lambda weights: np.log(weights @ looks.of_kind @ np.exp(logs)).sum(1))
+    by_look = looks.shares @ of_look.T
+    mean, sd = on_a_grid(lambda weights: np.log(weights @ looks.of_kind @ by_look).sum(1))
     weights, draws = np.array([[0.4, 0.3, 0.3]]), []
     for _ in range(3000):
-        weights = _by_look._exchanged(looks, weights, logs.astype(np.float32), rng)
+        weights = _by_look._exchanged(looks, weights, by_look.astype(np.float32), rng)
         draws.append(weights[0])
     np.testing.assert_allclose(np.sum(draws, axis=1), 1)
     np.testing.assert_allclose(np.mean(draws, axis=0), mean, atol=0.12 * sd.min())

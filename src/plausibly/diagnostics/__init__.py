@@ -23,6 +23,11 @@ the kept draws, as by ``az.bfmi``. Cases that are drawn exactly have no trajecto
 R-hat and effective sample sizes are those of ArviZ, computed for thousands of quantities at once
 (:func:`r_hat_and_ess`, :func:`ess_of_mean`, :func:`mcse_of_mean`).
 
+Under models of one true class, each draw of a case is the probability of its classes given what cases share, which
+averages over true classes, and is not one of these. There, 100 effective draws in all are enough: of these
+probabilities, of what all cases share, and of what belongs to an annotator of the case; R-hat has the same limit. So it
+is with what raters of scores have of their own. In tables of annotators, a quantity has converged by the whole rule.
+
 The share of trajectories that reached the maximum tree depth is reported, too. A large share means that sampling was
 slow, not that it was wrong, and does not affect the verdict.
 """

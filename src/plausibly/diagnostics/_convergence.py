@@ -61,6 +61,7 @@ def convergence(
     quantities: int | None = None,
     statistics: Mapping[str, np.ndarray] | None = None,
     max_tree_depth: int = MAX_TREE_DEPTH,
+    enough: int | None = None,
     progress: Progress,
 ) -> xr.Dataset:
     """Apply the rule of :mod:`plausibly.diagnostics` to draws.
@@ -77,6 +78,8 @@ def convergence(
         Further statistics of the trajectories, see :func:`trajectories`.
     max_tree_depth
         Depth at which trajectories were cut off.
+    enough
+        Effective sample size of all chains that a plausibility needs, if it is not 100 per chain.
     progress
         Progress to report to.
 
@@ -86,7 +89,7 @@ def convergence(
         For each case: the largest ``r_hat`` and the smallest ``ess_bulk`` and ``ess_tail`` over its slots, the number
         ``n_diverging``, the results of :func:`trajectories`, and ``converged``.
     """
-    r_hat, bulk, tail, good = judge(plausibility, quantities=quantities, progress=progress)
+    r_hat, bulk, tail, good = judge(plausibility, quantities=quantities, enough=enough, progress=progress)
     start = slots.start[:-1]
     divergences = np.zeros(len(start), int)
     if diverging is not None:

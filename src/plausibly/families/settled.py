@@ -13,7 +13,7 @@ from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.case import Entries
-from plausibly.diagnostics import judge_shared
+from plausibly.diagnostics import judge_shared, r_hat_bound
 from plausibly.fingerprint import versions_text
 from plausibly.inference import Program, nested_cases
 from plausibly.model import Model
@@ -103,6 +103,9 @@ class Family(Protocol):
         ...
 
 
+ENOUGH = 100  #: effective draws of all chains that a quantity needs for cases to rest on it
+
+
 @dataclass(frozen=True)
 class SharedDraws:
     """Draws of shared parameters, and their convergence."""
@@ -152,8 +155,17 @@ class SharedDraws:
     def converged(
         self, case: Int[np.ndarray, " annotation"], annotator: Int[np.ndarray, " annotation"], n_cases: int
     ) -> Bool[np.ndarray, " case"]:
-        """Whether all quantities have converged that are everybody's or the annotators' of a case, by case."""
-        good, own = self.judged["converged"].values, self.annotator >= 0
+        """Whether quantities that are everybody's are known well enough, and the annotators' of a case, by case.
+
+        The draws of a case are judged themselves, so what they rest on needs only :data:`ENOUGH` effective draws.
+        """
+        judged, own = self.judged, self.annotator >= 0
+        bound = r_hat_bound(judged["ess_bulk"].values, max(judged.attrs["chains"], 2), judged.attrs["quantities"])
+        good = judged["converged"].values | (
+            (judged["r_hat"].values <= bound)
+            & (np.minimum(judged["ess_bulk"], judged["ess_tail"]).values >= ENOUGH)
+            & (judged["n_diverging"].values == 0 if "n_diverging" in judged else True)
+        )
         of_annotator = np.ones(int(self.annotator.max(initial=0)) + 1, bool)
         np.logical_and.at(of_annotator, self.annotator[own], good[own])
         converged = np.full(n_cases, good[self.annotator == -1].all())

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.case import LabelledCases, Looks, log_mixed, relative
+from plausibly.case import LabelledCases, Looks, mixed, relative
 from plausibly.families.true_class._coefficients import Coefficients
 from plausibly.inference.draws import categorical, dirichlet, slice_one
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from plausibly.families.true_class._family import TrueClass
 
 _WIDTH = 0.3  # of the interval in which log odds move together
-_EXCHANGES = 3  # between kinds of clear and unclear cases in a sweep
+_EXCHANGES = 10  # between two kinds of looks in a sweep
 _SMALLEST = 1e-290
 
 Weights = Float[np.ndarray, "group *class kind"]
@@ -57,17 +57,14 @@ def sweeps_by_look(
         given_class = looks.given_class(weights).astype(np.float32)
         log_prevalence = np.log(np.maximum(prevalence, _SMALLEST)).reshape(-1, k).T
         shift, classes = sampler.shift, np.ones(k)
-        if number % 2:  # of one class, if each has rows of its own
-            shift, classes = shift if "confusion" in sampler.sites else None, np.eye(k)[number // 2 % k]
-        values, logs, joint = _shifted(sampler, shift, classes, labels, values, log_prevalence, given_class, random)
+        if number % 2:
+            shift, classes = shift if moves_classes(sampler) else None, np.eye(k)[number // 2 % k]
+        values, of_looks, joint = _shifted(sampler, shift, classes, labels, values, log_prevalence, given_class, random)
         if alone:
-            weights = _exchanged(looks, weights, logs[0], random)
+            weights = _exchanged(looks, weights, of_looks[0][0], random)
             given_class, prevalence = looks.given_class(weights).astype(np.float32), looks.expected(weights)[0]
-            joint = np.log(np.maximum(prevalence, _SMALLEST))[:, None] + log_mixed(logs[0], given_class[0])
+            joint = np.log(np.maximum(prevalence, _SMALLEST))[:, None] + mixed(*of_looks[0], given_class[0])
             values |= {"prevalence": prevalence, "looks": weights}
-        if "accuracy" in sampler.sites:
-            right = looks.right(sampler.confusion(values), weights, labels.group_of_annotator)
-            values["accuracy"] = right @ values["prevalence"]
         yield values
         chance = np.exp(joint - joint.max(0))
         if coefficients is not None and number in tuned:
@@ -75,10 +72,10 @@ def sweeps_by_look(
         truth = categorical(chance, random)
         kinds, seen = np.zeros_like(weights), np.empty(len(labels.label), int)
         named = sampler.confusion(values).transpose(1, 0, 2).reshape(k, -1)
-        for group, (of_look, given) in enumerate(zip(logs, given_class, strict=True)):
-            look = categorical(relative(of_look) * np.take(given, truth, axis=1), random)
-            of_case = looks.kind[look]
-            np.add.at(kinds[group], (truth, of_case) if weights.ndim == 3 else of_case, 1)
+        for group, ((of_look, _), given) in enumerate(zip(of_looks, given_class, strict=True)):
+            look = categorical(of_look * np.take(given, truth, axis=1), random)
+            cell = looks.kind[look] if weights.ndim == 2 else truth * kinds.shape[-1] + looks.kind[look]
+            kinds[group] = np.bincount(cell, minlength=kinds[group].size).reshape(kinds[group].shape)
             own = slice(None) if labels.n_groups == 1 else labels.group_of_label == group
             by_label = np.take(looks.shares.T, look[labels.case[own]], axis=1) * np.take(named, pair[own], axis=1)
             seen[own] = categorical(by_label, random)
@@ -86,6 +83,11 @@ def sweeps_by_look(
             weights = _draw_with_predictions(looks, weights, kinds[0], np.bincount(truth, minlength=k), random)
         else:
             weights = np.where(prior > 0, dirichlet(prior + kinds, random), 0)
+
+
+def moves_classes(sampler: "TrueClass") -> bool:
+    """Whether the log odds of each class are shifted alone in turn: if annotators have a row of their own for each."""
+    return sampler.shift is not None and "confusion" in sampler.sites
 
 
 def _shifted(
@@ -97,18 +99,18 @@ def _shifted(
     log_prevalence: Float[np.ndarray, "class #case"],
     given_class: Float[np.ndarray, "group look class"],
     random: np.random.Generator,
-) -> tuple[dict[str, Any], list[np.ndarray], Float[np.ndarray, "class case"]]:
+) -> tuple[dict[str, Any], list[tuple[np.ndarray, np.ndarray]], Float[np.ndarray, "class case"]]:
     """Move the log odds of all annotators in ``classes`` together, by a ``shift``, if there is one.
 
-    True classes and looks are summed out. Returns the values, the log probabilities of labels by look, and the joint
-    ones with true classes.
+    True classes and looks are summed out. Returns the values, the relative probabilities of labels by look and the
+    logarithm of the largest for each group, and the joint log probabilities with true classes.
     """
-    found: dict[float, tuple[dict[str, Any], list[np.ndarray], np.ndarray]] = {}
+    found: dict[float, tuple[dict[str, Any], list[tuple[np.ndarray, np.ndarray]], np.ndarray]] = {}
 
     def at(by, values) -> float:
-        logs = labels.log_labels(sampler.confusion(values))
-        joint = log_prevalence + sum(log_mixed(*one) for one in zip(logs, given_class, strict=True))
-        found[by] = values, logs, joint
+        of_looks = [relative(logs) for logs in labels.log_labels(sampler.confusion(values))]
+        joint = log_prevalence + sum(mixed(*of, given) for of, given in zip(of_looks, given_class, strict=True))
+        found[by] = values, of_looks, joint
         largest = joint.max(0)
         return float((np.log(np.exp(joint - largest).sum(0)) + largest).sum())
 
@@ -124,23 +126,20 @@ def _shifted(
 
 
 def _exchanged(
-    looks: Looks, weights: Weights, logs: Float[np.ndarray, "look case"], random: np.random.Generator
+    looks: Looks, weights: Weights, of_looks: Float[np.ndarray, "look case"], random: np.random.Generator
 ) -> Weights:
-    """Redraw how much less common unclear cases of some kinds are than clear ones of a class, with looks summed out.
+    """Redraw how much more common one kind of look is than another, for some pairs that are alike.
 
-    A clear case and one that nearly is look alike, so their numbers would change slowly if looks were given.
+    Looks are summed out; ``of_looks`` is how probable the labels of each case are, up to a factor for the case. A clear
+    case and one that nearly is look alike, as do two unclear ones, so their numbers would change slowly given looks.
     """
     weights, prior = weights.copy(), looks.prior
     starts = np.flatnonzero(np.diff(looks.kind, prepend=-1))  # looks of a kind follow each other, and are as probable
-    of_kind = np.add.reduceat(relative(logs), starts) / np.bincount(looks.kind)[:, None].astype(np.float32)
+    of_kind = np.add.reduceat(of_looks, starts) / np.bincount(looks.kind)[:, None].astype(np.float32)
     total = weights[0] @ of_kind
-    k = looks.shares.shape[1]
-    which = np.argwhere((looks.of_kind @ looks.shares)[k:] > 1 / 3)
-    for unclear, clear in random.permutation(which)[:_EXCHANGES]:
-        pair = np.array([clear, k + unclear])
+    for pair in random.permutation(looks.alike)[:_EXCHANGES]:
         both = weights[0, pair].sum()
         rest = total - weights[0, pair] @ of_kind[pair]
-
         first, change = rest + both * of_kind[pair[1]], both * (of_kind[pair[0]] - of_kind[pair[1]])
 
         def log_density(x, pair=pair, first=first, change=change) -> float:
@@ -148,7 +147,7 @@ def _exchanged(
             of_cases = np.log(np.maximum(first + share * change, 1e-30)).sum(dtype=np.float64)
             return float(of_cases + prior[pair[0]] * log(share) + prior[pair[1]] * log(1 - share))
 
-        share = min(max(weights[0, clear] / both, 1e-12), 1 - 1e-12)
+        share = min(max(weights[0, pair[0]] / both, 1e-12), 1 - 1e-12)
         share = _logistic(slice_one(log(share / (1 - share)), 2.0, log_density, random))
         weights[0, pair] = both * share, both * (1 - share)
         total = first + share * change

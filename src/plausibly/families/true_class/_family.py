@@ -1,7 +1,7 @@
 """The family of models of one true class."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from jaxtyping import Int
 
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._memory import release_memory
+from plausibly._processes import in_processes, n_processes
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.case import LabelledCases, Looks, coordinates_of_looks
@@ -17,7 +18,7 @@ from plausibly.cluster import map_on
 from plausibly.diagnostics import convergence
 from plausibly.diagnostics.verdicts import MODES
 from plausibly.errors import AnnotationError
-from plausibly.families.settled import Facts, Settled, SharedDraws
+from plausibly.families.settled import ENOUGH, Facts, Settled, SharedDraws
 from plausibly.families.true_class._leave_out import predict_left_out
 from plausibly.families.true_class._modes import modes
 from plausibly.families.true_class._sampler import (
@@ -28,6 +29,7 @@ from plausibly.families.true_class._sampler import (
     sample_by_nuts,
     sample_chain,
     sites_of,
+    sweeps_per_draw,
 )
 from plausibly.families.true_class._shared_errors import agreements, sentence
 from plausibly.groups import OTHERS
@@ -38,6 +40,7 @@ from plausibly.regression import names as coefficient_names
 #: options of a model: whether predictions tell how probable each class is in a case, and whether cases differ
 OPTIONS = {"class_prior": ("uniform", "predictions"), "difficulty": ("by-case", "same")}
 
+_MANY = 5_000  # sweeps of all chains, about ten seconds: then chains run in several processes
 MOST = 250_000_000  #: numbers of one kind that are held, a gigabyte
 
 
@@ -65,7 +68,7 @@ class TrueClass:
         class, named class), with the leading axes of the values. If it is not itself a site, the program has a site
         "accuracy" by annotator, and wrong labels are spread evenly.
     thinning
-        Number of sweeps per kept draw.
+        Number of sweeps per kept draw; more where cases differ in difficulty and each class is shifted alone in turn.
     above
         Sites above others, which cases do not depend on given these: chains are judged by the others.
     named
@@ -167,12 +170,14 @@ class TrueClass:
         probability, log_probability = class_probabilities(family, labels, shared.values)
         plausibility = probability.reshape(*probability.shape[:2], -1)
         with Progress(progress) as bars:
-            diagnosed = convergence(plausibility, slots, None, quantities=settled.quantities, progress=bars)
+            diagnosed = convergence(
+                plausibility, slots, None, quantities=settled.quantities, progress=bars, enough=ENOUGH
+            )
         diagnosed["converged"] &= shared.converged(labels.case, labels.annotator, labels.n_cases)
         diagnosed.attrs["shared"] = "shared parameters"
         diagnosed.attrs |= {"modes": shared.constants["modes"]} if shared.constants.get("modes") else {}
         described["converged"] = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
-        described["thinning"] = self.thinning if settled.engine == "gibbs" else 1
+        described["thinning"] = sweeps_per_draw(family, labels) if settled.engine == "gibbs" else 1
         posterior = build_posterior(
             plausibility,
             annotations,
@@ -266,8 +271,16 @@ def sample_shared(
         advance = progress.task("Sampling shared parameters", chains * (draws + warmup), "draws and warm-up sweeps")
         advance(len(made) * (draws + warmup))
         if scheduler is None:
-            for number in missing:
-                keep(number, sample_chain(family, labels, chain=number, advance=advance, **settings))
+            many = len(missing) * (warmup + draws * sweeps_per_draw(family, labels)) > _MANY
+            parts = np.array_split(missing, n_processes(len(missing)) if many else 1)
+            given = family, labels, settings
+            with in_processes(_chains, [(part, *given) for part in parts[1:]]) as others:
+                for number in parts[0]:
+                    keep(number, _one_chain(number, *given, advance=advance))
+                for part, found in zip(parts[1:], others, strict=True):
+                    for number, chain in zip(part, found.result() or _chains(part, *given), strict=True):
+                        keep(number, chain)
+                        advance(draws + warmup)
         else:
             for at, chain in map_on(scheduler, _one_chain, missing, family, labels, settings):
                 keep(missing[at], chain)
@@ -281,5 +294,11 @@ def sample_shared(
     )
 
 
-def _one_chain(number: int, family: TrueClass, labels: LabelledCases, settings: Mapping[str, int]) -> Chain:
-    return sample_chain(family, labels, chain=number, **settings)
+def _one_chain(
+    number: int, family: TrueClass, labels: LabelledCases, settings: Mapping[str, int], **advance: Callable[[int], Any]
+) -> Chain:
+    return sample_chain(family, labels, chain=number, **settings, **advance)
+
+
+def _chains(numbers: Sequence[int], *given: Any) -> list[Chain]:
+    return [_one_chain(number, *given) for number in numbers]

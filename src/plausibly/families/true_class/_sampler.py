@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float
 
 from plausibly.case import LabelledCases
-from plausibly.families.true_class._by_look import near_vote, sweeps_by_look
+from plausibly.families.true_class._by_look import moves_classes, near_vote, sweeps_by_look
 from plausibly.families.true_class._coefficients import Coefficients, shares_of
 from plausibly.inference import nuts_of_all_cases
 from plausibly.inference.draws import categorical
@@ -50,21 +50,31 @@ def sample_chain(
 ) -> Chain:
     """Draws (draw, …) by site of what cases share, from one chain of the Gibbs sampler.
 
-    Each draw is kept after ``sampler.thinning`` sweeps; ``advance`` is told of every draw and every warm-up sweep.
+    ``advance`` is told of every draw and every warm-up sweep.
     """
     sweeps = _sweeps(sampler, labels, np.random.default_rng([seed, chain]), warmup)
+    thinning = sweeps_per_draw(sampler, labels)
     for _ in range(warmup):
         next(sweeps)
         advance(1)
     found: dict[str, list] = {name: [] for name in sites_of(sampler, labels)}
     for _ in range(draws):
-        for _ in range(sampler.thinning - 1):
+        for _ in range(thinning - 1):
             next(sweeps)
         values = next(sweeps)
+        if labels.looks is not None and "accuracy" in sampler.sites:
+            right = labels.looks.right(sampler.confusion(values), values[LOOKS], labels.group_of_annotator)
+            values["accuracy"] = right @ values["prevalence"]
         for name, kept in found.items():
             kept.append(np.asarray(values[name], np.float32))
         advance(1)
     return {name: np.stack(kept) for name, kept in found.items()}
+
+
+def sweeps_per_draw(sampler: "TrueClass", labels: LabelledCases) -> int:
+    """Return how many sweeps there are for a kept draw: in which each class is shifted alone twice, if it is."""
+    alone = labels.looks is not None and moves_classes(sampler)
+    return max(sampler.thinning, 4 * labels.n_classes) if alone else sampler.thinning
 
 
 def sites_of(sampler: "TrueClass", labels: LabelledCases) -> dict[str, tuple[str, ...]]:

@@ -1,0 +1,83 @@
+"""Whether what cases share lets a case count as converged, and chains in processes of their own."""
+
+import numpy as np
+import pytest
+
+import plausibly as pb
+from plausibly import _processes
+from plausibly._arviz import to_groups
+from plausibly._processes import in_processes
+from plausibly._progress import Progress
+from plausibly.families import SharedDraws, true_class
+
+NAMES = {"annotator": np.array(["ann", "bob"])}
+
+
+def shared(of_bob, of_all):
+    """Draws of a quantity of each of two annotators, of whom ann's are independent, and of a common one."""
+    random = np.random.default_rng(0)
+    own = np.stack([random.standard_normal(of_bob.shape), of_bob], axis=-1)
+    with Progress(False) as bars:
+        return SharedDraws.of({"own": own, "all": of_all}, {"own": ("annotator",), "all": ()}, NAMES, progress=bars)
+
+
+def sticky(stay, apart=0.0):
+    """Four chains of an autoregression, of which one is so far from the others."""
+    random = np.random.default_rng(1)
+    draws = np.zeros((4, 250))
+    at = random.standard_normal(4)
+    for number in range(250):
+        at = stay * at + np.sqrt(1 - stay**2) * random.standard_normal(4)
+        draws[:, number] = at
+    return draws + apart * np.array([1, 0, 0, 0])[:, None]
+
+
+def converged(draws):
+    """Of one case by each annotator."""
+    return draws.converged(np.array([0, 1]), np.array([0, 1]), 2).tolist()
+
+
+def test_a_case_rests_on_an_annotator_whose_chains_agree_though_they_move_slowly():
+    still = sticky(0.0)
+    slow = shared(sticky(0.6), still)
+    assert 100 < float(slow.judged["ess_bulk"].sel(quantity="own of bob")) < 400
+    assert not slow.judged["converged"].sel(quantity="own of bob")
+    assert converged(slow) == [True, True]
+    assert converged(shared(sticky(0.97), still)) == [True, False]
+    assert converged(shared(sticky(0.0, apart=1.0), still)) == [True, False]
+    assert converged(shared(still, sticky(0.97))) == [False, False]
+
+
+def shouting(x):
+    print("to the screen")
+    return x + 1
+
+
+def failing(x):
+    raise ValueError
+
+
+def test_other_processes_return_what_functions_do_or_nothing():
+    with in_processes(shouting, [(1,), (2,)]) as found:
+        assert [one.result() for one in found] == [2, 3]
+    with in_processes(failing, [(1,)]) as found:
+        assert found[0].result() is None
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_chains_in_other_processes_are_those_of_this_one(monkeypatch, fails):
+    family = true_class._family
+    answers = [["a", "a", "b"], ["b", "b", "a"], ["a", "a", "a"]] * 9
+    labels = pb.Annotations.from_labels(answers, annotators=["ann", "bob", "cy"])
+    settings = {"draws": 5, "chains": 3, "warmup": 5, "seed": 0, "progress": False}
+    with pytest.warns(pb.ConvergenceWarning):
+        here = pb.aggregate(labels, "one-coin", **settings)
+    monkeypatch.setattr(family, "_MANY", 0)
+    monkeypatch.setattr(family, "n_processes", lambda most: 2)
+    if fails:
+        monkeypatch.setattr(_processes, "_PROGRAM", "raise SystemExit(1)")
+    with pytest.warns(pb.ConvergenceWarning):
+        there = pb.aggregate(labels, "one-coin", **settings)
+    for name in ("plausibility", "accuracy"):
+        np.testing.assert_array_equal(here["posterior"][name].values, there["posterior"][name].values)
+    assert to_groups(here)["shared_convergence"].equals(to_groups(there)["shared_convergence"])
