@@ -9,6 +9,8 @@ status 1 if one of them fails. ``--break NAME`` first breaks a sampler on purpos
   being the most plausible class, certainties;
 * ``reliability``, ``conformal``, ``true-class``, ``ordinal``, ``ratings``, ``rasch``: each of these by simulation,
   see the modules;
+* ``crowds``: whether probabilities of the true class can be believed in crowds that differ from the models, and
+  whether language models that err together are noticed;
 * ``goodness``: what ``PartialPlackettLuce.sample`` draws, counted, against ``log_prob`` and against a likelihood
   written out here.
 

@@ -21,7 +21,7 @@ from plausibly.conformal import _curve
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
 from plausibly.evaluation import of_labels, panel_tables, summaries
 from plausibly.families.ratings import _sampler as _ratings
-from plausibly.families.true_class import _by_look, _coefficients
+from plausibly.families.true_class import _by_look, _coefficients, _family
 from plausibly.families.true_class import _sampler as _truth_sampler
 from plausibly.inference.gibbs import _engine, _ordinal, _sweep, _tied_blocks
 from plausibly.inference.nuts import _sampler
@@ -176,6 +176,10 @@ def _as_two(correct_if_agreed):
 
 def _nobody(find_copies):
     return lambda labels, code: []
+
+
+def _alike(difficulty):
+    return lambda settled: None
 
 
 def _anywhere(slice_draw):
@@ -440,6 +444,7 @@ BREAKS = {
     "evidence-left-out": Break(
         "a classifier is left out", "4 classes, 3 labels, 600", "evidence", Evidence, "of", _without_expert
     ),
+    "crowds-alike": Break("cases are taken to be equally hard", "looks", "crowds", _family, "_difficulty", _alike),
     "no-copies": Break("copies are not noticed", "", "annotators", annotators, "find_copies", _nobody),
 }
 

@@ -7,6 +7,7 @@ import pytest
 from validation import (
     annotators,
     conformal,
+    crowds,
     evidence,
     intervals,
     judge,
@@ -65,8 +66,13 @@ SHORT = {
     "annotators": (short(annotators, KINDS={"categories": "nominal"}), None, {"no-copies": None}),
     "weighted": (short(weighted_reliability, LABELS=(5,), N_CASES=400, REPLICATES=100), None, {"wrong-labels": None}),
     "planning": (short(planning, QUICK=12), None, {}),
+    "crowds": (
+        short(crowds, KINDS=[crowds.Kind("looks", (0.5, 0.5), 600, 8, 8)], GAP=0.02, QUICK_JURIES=1),
+        None,
+        {"crowds-alike": "said 0.0 to 1.0"},
+    ),
 }
-SLOW = {"annotators", "weighted", "planning"}
+SLOW = {"annotators", "weighted", "planning", "crowds"}
 
 
 @pytest.mark.parametrize(
