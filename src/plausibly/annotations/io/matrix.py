@@ -54,9 +54,16 @@ class Matrix:
             return self.values
         at = {name: index for index, name in enumerate(self.columns)}
         known = {str(name) for name in classes}
-        for name in self.columns:
-            if name not in known:
-                raise error(f"the header is wrong: {unknown_class(name, classes)}")
+        unknown = [name for name in self.columns if name not in known]
+        if len(unknown) == 1:
+            raise error(f"the header is wrong: {unknown_class(unknown[0], classes)}")
+        if unknown:
+            absent = [name for name in known if name not in at]
+            raise error(
+                f"the header is wrong: {some(unknown, 9)} are none of the {len(classes)} classes, of which "
+                f"{some(sorted(absent), 9)} {'has' if len(absent) == 1 else 'have'} no column; call the columns by "
+                "the names of the classes"
+            )
         absent = [name for name in map(str, classes) if name not in at]
         if absent:
             raise error(f"the header has no column for {some(absent)}; give a column per class")
