@@ -164,7 +164,7 @@ def judge(
         fits, alone = fit(answers, compared.clusters, ci_prob, sampling)
         truth = None if answers.model == RANKED else dense_draws(alone, answers.votes.shape).mean(axis=0)
         for name, found in fits.items():
-            reasons[name] |= reasons_of(truth, answers, found, test, name)
+            reasons[name] |= reasons_of(truth if found.converged else None, answers, found, test, name)
     result = Judgement(
         test=test,
         fits=fits,
