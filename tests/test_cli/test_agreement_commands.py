@@ -51,6 +51,8 @@ def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
     assert f"{row['ratio']:.3f} ({row['lower']:.3f}–{row['upper']:.3f})" in result.stdout
     assert result.stdout.splitlines()[-1] == "60 cases used."
     assert "Non-inferior means Δ below 1.2 at the 5 % level" in result.stdout
+    assert not written["non_inferior"].all()
+    assert "not shown" in result.stdout  # a test that finds nothing shows no inferiority
     relative = expected.annotators()["relative"]
     assert f"from {relative.min():.2f} ({relative.idxmin()}) to" in result.stdout
     first = expected.without_annotators().iloc[0]

@@ -10,7 +10,7 @@ from scipy import stats
 import plausibly as pb
 from plausibly.aggregation import are_shares, learns
 from plausibly.diagnostics.verdicts import failures
-from plausibly.report import render
+from plausibly.report import agreement_in_words, render
 from plausibly.report._ambiguity import FirstChoices, stay_open
 from plausibly.report._summary import _judged_by, agreement, attainable, next_steps, prior_notes, sentences
 from plausibly.report.tables import convergence_table, lead
@@ -173,3 +173,29 @@ def test_a_posterior_that_knows_the_predictions_underrates_none_of_them():
     one_truth = pb.sweep(annotations, predictions, {"known": models["known"] | {"model": "common-confusion"}}, **FAST)
     assert "err independently of each other" in " ".join(sentences(one_truth, []))
     assert "scored too low" not in said
+
+
+def test_agreement_with_panels_says_over_which_cases_it_is():
+    """The panel's share was over 2 of 3 of the cases that the number beside it was about, and had no interval."""
+    labels = [["a", "a", "b"], ["b", "b", "b"], ["a", "b", None]] * 10
+    annotations = pb.Annotations.from_labels(labels)
+    scores = {"A": [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]] * 10}
+    (said,) = agreement_in_words(pb.evaluation.panels(annotations, scores, most=3, seed=0), ["A"])
+    assert re.search(r"in 100.0 % of the 20 cases with 3 labels or more \(\d+\.\d to 100.0 %\)\.$", said)
+    assert "labels or more" not in next(
+        agreement_in_words(
+            pb.evaluation.panels(annotations.select(range(2)), scores | {"A": scores["A"][:2]}, most=3), ["A"]
+        )
+    )
+
+
+def test_an_interval_on_new_cases_that_is_narrower_by_chance_is_explained():
+    random = np.random.default_rng(0)
+    annotations = pb.Annotations.from_labels(random.choice(["a", "b"], (30, 2)).tolist())
+    swept = pb.sweep(annotations, {"A": random.dirichlet([1, 1], 30)}, {"dirichlet-categorical": [1]}, **FAST)
+    results = lead(swept).results
+    for factor, expected in ((0.9, True), (1.1, False)):
+        values = results["top1_accuracy"].values[:, np.arange(results.sizes["replicate"]) % 200]
+        narrowed = values.mean() + factor * (values - values.mean())
+        results["top1_accuracy_total"].values[:] = narrowed
+        assert ("not the choice of cases, limit" in whole(swept)) == expected

@@ -39,7 +39,8 @@ from plausibly.sweeps.runs import group_table
 
 RESTS_ON = (
     "This rests on these annotators, and on classifiers that have not seen these labels: if they have, their numbers "
-    "are too good."
+    "are too good. Intervals are for other cases with labels of the same annotators; that others may differ is not "
+    "in them. To compare a classifier with the average annotator, run plausibly judge or discrepancy."
 )
 _IN_WORDS = 3  # metrics of the headline
 _SENTENCES = 6  # on values that are infinite or undefined
