@@ -336,6 +336,7 @@ SEEDS: dict[str, list[Any]] = {
     "prodigy": [PRODIGY],
     "doccano": [DOCCANO],
     "cases": [CASES],
+    "wide": [pd.DataFrame({"case": ["p", "q"], "ann": ["corn", "wart"], "bob": ["wart", None], "site": ["n", "s"]})],
     "nested": [NESTED],
     "rankings": [LIST, OBJECT],
     "scores": [pd.DataFrame({"case": ["p", "p", "q"], "annotator": ["ann", "bob", "ann"], "score": [1, 2.5, -3]})],

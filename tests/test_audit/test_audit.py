@@ -8,7 +8,7 @@ import pytest
 
 import plausibly as pb
 from plausibly.audit import COLUMNS, SERIOUS, serious
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning
 from tests.test_cli.run import plausibly, refuse, succeed
 
 CLASSES = ["corn", "melanoma", "nevus", "wart"]
@@ -309,3 +309,32 @@ def test_raters_of_another_level_are_found_by_least_squares():
     # Levels of cases do not count: whoever rates the best cases alone is on no level.
     alone = pb.audit(pb.Annotations.from_scores(table.drop_duplicates("case"))).set_index("check")
     assert alone.loc["raters of another level", "of"] == 0
+
+
+def test_classes_that_stand_for_no_answer_are_found():
+    found = pb.audit(pb.Annotations.from_labels([["N/A", "x"], ["non-diagnostic", "uncertain"], ["x", "x"]]))
+    found = found.set_index("check")["count"]
+    assert found[["missing labels as classes", "unclear classes"]].tolist() == [2, 1]
+
+
+def test_predictions_of_cases_that_are_not_annotated_can_be_left_out(tmp_path):
+    """A finding advised an option that the command did not have."""
+    annotations = pb.Annotations.from_labels([["x"], ["y"]], cases=["p", "q"])
+    scores = pd.DataFrame({"case": ["p", "q", "r"], "x": [1.0, 0, 0.5], "y": [0.0, 1, 0.5]})
+    checks = pb.audit(annotations, {"A": scores}).set_index("check")["count"]
+    assert checks["mismatched predictions"] == 1
+    with pytest.warns(PlausiblyWarning, match="ignored 1 rows"):
+        checks = pb.audit(annotations, {"A": scores}, extra="ignore").set_index("check")["count"]
+    assert checks["mismatched predictions"] == 0
+
+
+def test_a_few_second_answers_of_an_annotator_are_serious():
+    """They were counted as ties, if at all, and nothing said that they are probably mistakes."""
+    rows = [(f"c{i}", who, "xy"[i % 2]) for i in range(60) for who in ("ann", "bob")]
+    table = pd.DataFrame([*rows, ("c0", "ann", "y")], columns=["case", "annotator", "class"])
+    found = pb.audit(table)
+    assert found.set_index("check").loc["second answers"].tolist()[:3] == [1, 120, "'c0 / ann'"]
+    assert "second answers" in serious(found)
+    often = [(case, who, "z") for case, who, _ in rows[::4]]
+    found = pb.audit(pd.DataFrame([*rows, *often], columns=table.columns), choices="all")
+    assert "second answers" not in serious(found)

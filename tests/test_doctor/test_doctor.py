@@ -268,3 +268,32 @@ def test_outcomes_of_systems_are_told_from_cases_of_systems(tmp_path):
     assert pb.doctor(ratings).files[0].role == "annotations"
     broken = table(tmp_path / "broken.csv", "system,case,rater,outcome", "A,p,ann,1", "B,p,ann,")
     assert "row 2 has no outcome" in pb.doctor(broken).files[0].words
+
+
+def test_a_trial_of_readers_with_a_probability_of_malignancy_and_biopsies(tmp_path):
+    """The probability was to be compared with grades, and no command used the biopsies."""
+    rows = [f"l{i},r{who},{1 + (i + who) % 5}" for i in range(20) for who in range(3)]
+    ratings = table(tmp_path / "ratings.csv", "case,annotator,score", *rows)
+    ai = table(tmp_path / "ai.csv", "case,malignancy", *(f"l{i},{(i % 5) / 5}" for i in range(20)))
+    gold = table(
+        tmp_path / "biopsy.csv", "case,label", *(f"l{i},{('benign', 'malignant')[i % 5 > 2]}" for i in range(20))
+    )
+    alone, against = (one for one in pb.doctor([ratings, ai, gold]).commands if one.split()[1] == "evaluate")
+    assert (parse(alone)["truth"], parse(alone)["threshold"]) == ("annotator", parse(against)["threshold"])
+    assert parse(against)["gold_positive"] == "malignant"
+    assert "Against the gold labels" in run(against.replace("against-gold", str(tmp_path / "out"))).output
+
+
+def test_columns_and_classes_that_nearly_match_and_rows_of_other_cases(labels, tmp_path):
+    scores = table(tmp_path / "s.csv", "case,p_A,p_B", *(f"c{i},{i % 2},{1 - i % 2}" for i in range(31)))
+    found = pb.doctor([labels, scores])
+    assert parse(of(found, "audit"))["extra"] == "ignore"
+    assert "mismatched" not in run(of(found, "audit")).output
+    rows = [f"c{i},{who},{'n/a' if i == 3 else 'ab'[i % 2]}" for i in range(30) for who in ("ann", "bob")]
+    some = table(tmp_path / "some.csv", "case,annotator,label", *rows)
+    assert any(
+        "--missing 'n/a'" in one
+        for one in pb.doctor(
+            [some, table(tmp_path / "t.csv", "case,a,b", *(f"c{i},0.5,0.5" for i in range(30)))]
+        ).problems
+    )

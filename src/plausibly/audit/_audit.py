@@ -32,8 +32,10 @@ SERIOUS = (
     "comparisons",
     "repeated rows",
     "repeated annotations",
+    "second answers",
     "identical annotators",
     "similar class names",
+    "missing labels as classes",
     "mismatched predictions",
     "unrelated predictions",
     "exchanged classes",
@@ -43,7 +45,10 @@ COLUMNS = ("check", "count", "of", "examples", "meaning")
 _OF_CLASSES = (
     "similar class names",
     "misspelt class names",
+    "missing labels as classes",
+    "unclear classes",
     "classes never named",
+    "second answers",
     "several classes without a rank",
     "comparisons",
     "empty annotations",
@@ -58,6 +63,7 @@ def audit(
     classes: str | os.PathLike | Iterable[str] | None = None,
     *,
     choices: str | None = None,
+    extra: str = "refuse",
 ) -> pd.DataFrame:
     """Check annotations and predictions for problems.
 
@@ -76,6 +82,8 @@ def audit(
     choices
         What annotators chose from, as for :func:`plausibly.read_annotations`. Annotations that look like comparisons
         are a finding even so.
+    extra
+        ``"ignore"`` leaves out predictions of cases that are not annotated; with ``"refuse"`` they are a finding.
 
     Returns
     -------
@@ -120,7 +128,7 @@ def audit(
         *of_rankings(annotations),
     ]
     if predictions is not None:
-        findings += of_predictions(annotations, named_predictions(predictions))
+        findings += of_predictions(annotations, named_predictions(predictions), extra)
     if scores is not None:
         findings = [finding for finding in findings if finding.check not in _OF_CLASSES] + [_frequent(scores)]
         findings.append(of_severities(scores))

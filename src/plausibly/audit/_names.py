@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -16,6 +16,20 @@ _RARE = 20  # times less often than another is how often a typo is named
 _NUMBERED = re.compile(r"(.*[^\W\d_].*?)(?:[\s_.#/-]*\(\d{1,2}\)|[_.#/-]\d{1,2}|\s+#?\d{1,2})")
 
 
+#: Names of classes that stand for no answer, and that may.
+_ABSENT = {"n/a", "#n/a", "na", "nan", "nil", "null", "missing", "blank", "skipped", "unreadable", "?", "-", "--", "."}
+_ABSENT |= {
+    "not available",
+    "not applicable",
+    "not read",
+    "not assessed",
+    "no answer",
+    "non diagnostic",
+    "nondiagnostic",
+}
+_UNCLEAR = {"none", "unknown", "uncertain", "unsure", "unclear", "undetermined", "indeterminate", "equivocal"}
+
+
 def of_names(annotations: Annotations) -> Iterator[Finding]:
     """Find names of classes, cases and annotators that look like another."""
     named = {"class": annotations.classes, "case": annotations.cases, "annotator": known_names(annotations)}
@@ -25,6 +39,21 @@ def of_names(annotations: Annotations) -> Iterator[Finding]:
         if what == "class":
             typos = _typos(names.tolist(), np.bincount(annotations.entry_class, minlength=len(names)).tolist())
             yield Finding("misspelt class names", len(typos), len(names), typos, str(_RARE))
+            for check, found in zip(("missing labels as classes", "unclear classes"), no_answers(names), strict=True):
+                yield Finding(check, len(found), len(names), found)
+
+
+def no_answers(names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Names of classes that stand for no answer, and others that may.
+
+    Examples
+    --------
+    >>> no_answers(["N/A", "Non-diagnostic", "Uncertain", "Pneumonia"])
+    (['N/A', 'Non-diagnostic'], ['Uncertain'])
+    """
+    plain = {name: re.sub(r"[\s_-]+", " ", name.casefold()).strip() or name for name in map(str, names)}
+    absent, unclear = ([name for name, one in plain.items() if one in known] for known in (_ABSENT, _UNCLEAR))
+    return absent, unclear
 
 
 def _alike(names: list[str]) -> list[str]:

@@ -34,7 +34,7 @@ from plausibly.cli._asked_metrics import (
     with_class,
     write_curves,
 )
-from plausibly.cli._groups import read_by, read_column
+from plausibly.cli._groups import of_cases, read_by, read_column
 from plausibly.cli._model_names import EvaluatedModelNames
 from plausibly.cli._output import (
     TablesInParts,
@@ -230,6 +230,10 @@ def run(
             raise ArgumentError("--threshold and --threshold-from were given, but each names a threshold: keep one.")
         chosen_at = chosen_thresholds(data, asked, observed, arguments["logits"], progress=not quiet)
         arguments |= {"threshold": chosen_at, "extra": "ignore"}
+    by, clusters = read_by(data.by, data.annotations), read_column(data.clusters, data.annotations)
+    if data.missing is not None:
+        by = None if by is None else {name: of_cases(column, observed.cases) for name, column in by.items()}
+        clusters = of_cases(clusters, observed.cases)
     plan = Plan.of(
         observed,
         data.files,
@@ -239,8 +243,8 @@ def run(
         positive=asked.positive,
         prevalence=asked.prevalence,
         risks=data.risks,
-        clusters=read_column(data.clusters, data.annotations),
-        by=read_by(data.by, data.annotations),
+        clusters=clusters,
+        by=by,
         intersections=data.intersections,
         **arguments,
     )

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from plausibly.annotations import read_metadata
@@ -65,6 +66,11 @@ def read_by(given: str | None, annotations: Path) -> dict[str, pd.Series] | None
     if not found:
         raise ArgumentError(f"--by must name a column or a file, but {given!r} was given: write for example site.")
     return found
+
+
+def of_cases(column: pd.Series | None, cases: np.ndarray) -> pd.Series | None:
+    """Leave out the values of other cases, such as those whose labels are all missing."""
+    return None if column is None else column[column.index.isin(cases)]
 
 
 def _column(name: str, annotations: Path, metadata: Callable[[Path], pd.DataFrame]) -> pd.Series | None:

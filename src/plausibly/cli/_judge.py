@@ -61,6 +61,7 @@ def judge(
     labels: options.LabelsFile,
     predictions: options.LabelPredictions = None,
     gold: options.GoldFile = None,
+    missing: options.Missing = None,
     clusters: options.LabelClusters = None,
     by: Annotated[
         str | None,
@@ -88,6 +89,7 @@ def judge(
         raise ArgumentError("nothing to compare with the annotators: give --predictions NAME=FILE.")
     names = [] if by is None else [name.strip() for name in by.split(",") if name.strip()]
     read = Labels.of(labels, columns=list(dict.fromkeys([*([] if clusters is None else [clusters]), *names])))
+    read = read.without(options.texts_of(missing))
     joined = None if gold is None else read_gold(gold, read)
     make_folder(output.out)
     if joined is not None:

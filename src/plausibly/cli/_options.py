@@ -76,6 +76,14 @@ Choices = Annotated[
         "that annotators chose from all classes; shown is not available yet.",
     ),
 ]
+Missing = Annotated[
+    str | None,
+    data(
+        metavar="TEXT,…",
+        help="Labels that stand for no answer, such as n/a,uncertain; rows with one of them, or a blank label, are "
+        "left out, and their number is printed.",
+    ),
+]
 Control = Annotated[
     str | None,
     data(
@@ -176,6 +184,7 @@ class AnnotatedData:
     choices: Choices = None
     control: Control = None
     form: FromFormat = None
+    missing: Missing = None
 
     def read(self, *, progress: bool, classes: bool = True) -> "Annotations | Scores":
         """Read the annotations, with or without the names of their classes."""
@@ -183,7 +192,13 @@ class AnnotatedData:
 
         known = self.classes if classes else None
         return read_annotations(
-            self.annotations, known, self.control, choices=self.choices, form=self.form, progress=progress
+            self.annotations,
+            known,
+            self.control,
+            choices=self.choices,
+            form=self.form,
+            missing=texts_of(self.missing),
+            progress=progress,
         )
 
 
@@ -396,6 +411,14 @@ class MetricOptions:
         ),
     ] = "most-plausible"
     gold: GoldFile = None
+    gold_positive: Annotated[
+        str | None,
+        data(
+            metavar="LABEL",
+            help="Gold label of the positive class, the second of two, if gold labels are called otherwise, such as "
+            "malignant where annotations are scores; every other gold label is then the first class.",
+        ),
+    ] = None
     panel: Annotated[
         int | None, measure("--panel", min=1, metavar="N", help="Number of experts of --truth panel. By default 3.")
     ] = None
@@ -433,6 +456,10 @@ class MetricOptions:
             if self.truth == "panel":
                 raise ArgumentError(f"--gold {self.gold} is the truth, but --truth panel was given: leave one out.")
             self.truth = "annotator"
+        elif self.gold_positive is not None:
+            raise ArgumentError(
+                f"--gold-positive {self.gold_positive} is a gold label, but there is no --gold: add it."
+            )
         if self.threshold_at is not None and self.threshold_from is None:
             raise ArgumentError(
                 f"--threshold-at {self.threshold_at} is for a threshold that is chosen on other cases, but no "
@@ -493,6 +520,11 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     with_options.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
     with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in keywords}
     return with_options
+
+
+def texts_of(text: str | None) -> list[str]:
+    """Read texts that commas separate; one of blanks stands for blank cells alone."""
+    return [] if text is None else [one.strip() for one in text.split(",")]
 
 
 def parse_files(texts: Sequence[str] | None, option: str = "--predictions") -> dict[str, str]:

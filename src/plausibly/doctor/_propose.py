@@ -29,8 +29,9 @@ _CLOSE = "Is a model as close to the annotators as they are to each other?"
 _SETS = "Which classes must be listed to have the answer among them?"
 _MODELS = "Which aggregation model fits the annotations?"
 _CHAINS = "Did the chains converge?"
-_PLAN = "Which cases should be annotated next?"
+_PLAN = "Which cases should be annotated next, or read again?"
 _SYSTEMS = "Which system is best, as people would say?"
+_POSITIVE = {"positive", "malignant", "cancer", "abnormal", "disease", "diseased", "yes", "true", "1", "present"}
 _TABLE = "Write one question to a table, for all other commands."
 
 
@@ -62,13 +63,17 @@ def propose(together: Together) -> Iterator[Proposal]:
         return
     base, predicted = _base(together), _predicted(together.classifiers)
     scored = is_scores(main)
-    yield _proposal(_AUDIT, "audit", *base, *([] if scored else predicted))
+    extra = any(extra_cases(one, main) for one in together.classifiers.values())
+    audited = [] if scored else [*predicted, *(["--extra", "ignore"] if extra else [])]
+    yield _proposal(_AUDIT, "audit", *base, *audited)
     if together.classifiers:
         yield _proposal(_BETTER, "evaluate", *base, *_evaluated(together, predicted), "--out", "results")
     else:
         yield _proposal(_RATINGS if scored else _ALONE, "evaluate", *base, *_groups(together), "--out", "results")
-    if together.gold is not None and not scored:
+    if together.gold is not None and (not scored or len(_of_two(together.gold)) == 2):
         gold = ["--gold", str(together.gold.path)]
+        if scored:
+            gold += ["--gold-positive", _of_two(together.gold)[1], "--threshold", f"{_threshold(read):g}"]
         yield _proposal(_GOLD, "evaluate", *base, *gold, *predicted, *_positive(together), "--out", "against-gold")
     yield from _of_labels(together)
     if together.classifiers and not scored and isinstance(read, Annotations):
@@ -107,8 +112,9 @@ def _predicted(classifiers: Mapping[str, Looked]) -> list[str]:
 def _evaluated(together: Together, predicted: Sequence[str]) -> list[str]:
     """Options of the evaluation of classifiers."""
     read, words = together.main.content, [*predicted]
-    if isinstance(read, Scores) and not are_ratings(read):
+    if isinstance(read, Scores) and (not are_ratings(read) or _probable(together)):
         words += ["--threshold", f"{_threshold(read):g}"]
+        words += ["--truth", "annotator"] if are_ratings(read) else []
     elif isinstance(read, Annotations) and read.n_classes > 2 and all(map(is_number, read.classes)):
         words += ["--ordered"]
     if together.risks is not None and isinstance(read, Annotations):
@@ -116,6 +122,19 @@ def _evaluated(together: Together, predicted: Sequence[str]) -> list[str]:
     if any(extra_cases(one, together.main) for one in together.classifiers.values()):
         words += ["--extra", "ignore"]
     return [*words, *_positive(together), *_groups(together)]
+
+
+def _probable(together: Together) -> bool:
+    """Whether predictions are probabilities, one for each case, and so no ratings."""
+    given = [one.content.values for one in together.classifiers.values() if isinstance(one.content, Matrix)]
+    inside = [values.shape[1] == 1 and ((values >= 0) & (values <= 1)).all() and (values % 1).any() for values in given]
+    return bool(inside) and all(inside)
+
+
+def _of_two(gold: Looked) -> list[str]:
+    """Two gold labels, the positive one last, as far as words tell; others in alphabetical order."""
+    names = sorted([] if gold.classes is None else gold.classes.tolist())
+    return sorted(names, key=lambda name: name.casefold() in _POSITIVE)
 
 
 def _positive(together: Together) -> list[str]:

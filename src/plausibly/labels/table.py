@@ -19,7 +19,7 @@ from plausibly.annotations.io.columns import frame_columns, in_codes, is_frame, 
 from plausibly.annotations.io.exports import answers_in, answers_in_file
 from plausibly.annotations.io.files import naming, suffix_of
 from plausibly.annotations.io.source import ARCHIVE, JSON, TABLES, columns_of_dataset, open_source, source_in_memory
-from plausibly.annotations.io.spellings import spelling_of
+from plausibly.annotations.io.spellings import COLUMNS, spelling_of
 from plausibly.annotations.io.table_files import read_columns
 from plausibly.annotations.names import is_storable
 from plausibly.errors import AnnotationError, show
@@ -63,6 +63,8 @@ def read_table(
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     found = in_memory(source, needed) if path is None else columns_of_file(path, needed)
     advice = f"it needs {', '.join(map(repr, needed[:-1]))} and {needed[-1]!r}"
+    if needed[-1] == "label" and "score" in found and not {*COLUMNS["label"]} & {*found}:
+        found = {"label": found["score"], **found}
     chosen = {name: found[spelling_of(name, found, advice)] for name in needed}
     for name in columns:
         if name not in found:

@@ -57,6 +57,7 @@ from plausibly.annotations.io.long_table import (
 )
 from plausibly.annotations.io.source import JSON, TABLES, Source
 from plausibly.annotations.io.verdicts import Reader, answers_to_one
+from plausibly.annotations.io.wide import is_wide, wide_answers
 from plausibly.errors import ArgumentError, FileError, suggest
 
 LINES = (".jsonl",)
@@ -159,6 +160,13 @@ OF_ANSWERS = (
         LINES,
     ),
     Format(
+        "wide",
+        TABLES,
+        "one row per case and one column per annotator: `case`, and columns with the same few texts as cells",
+        is_wide,
+        wide_answers,
+    ),
+    Format(
         "nested",
         JSON[:1],
         "nested mappings from case and annotator to label, or from case to such a row",
@@ -188,14 +196,14 @@ FORMATS = (
         (*TABLES, *LINES),
         "scores: `case`, `annotator`, `score`",
         lambda source: is_of_scores(source.names),
-        lambda source: parse_scores(source.columns(SCORED), anonymous=False),
+        lambda source: parse_scores(source.columns(SCORED), anonymous=False, absent=source.missing),
     ),
     Format(
         "table",
         (*TABLES, *LINES),
         "long table: `case`, `annotator`, `class`, optionally `rank` or `confidence` (also `task`, `worker`, `label`)",
         lambda source: source.suffixes == {*LINES} or is_long(source.names),
-        lambda source: parse_table(source.columns(READ), source.classes, anonymous=False),
+        lambda source: parse_table(source.columns(READ), source.classes, anonymous=False, absent=source.missing),
         write_long_table,
         (".csv", ".parquet"),
     ),
