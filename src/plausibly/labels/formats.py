@@ -93,7 +93,9 @@ def read_labels(
     if not isinstance(source, Mapping):
         path = Path(source)
         of_cells = path.suffix.lower() in (".csv", ".tsv", ".parquet") and not any(names.values())
-        if of_cells and is_wide(open_source(path)):
+        with naming(path):
+            wide = of_cells and is_wide(open_source(path))
+        if wide:
             return Labels.of(path)
         with naming(path):
             return Labels.of(_records(list(_rows(path, kind, names, None))))

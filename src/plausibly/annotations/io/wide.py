@@ -51,7 +51,7 @@ def _case(source: "Source") -> str:
 
 
 def _annotators(columns: Columns) -> list[str]:
-    """Columns of text, most of whose different texts are in another one, too."""
+    """Columns of text, at least half of whose different texts are in another one, too."""
     said: dict[str, set[str]] = {}
     for name, column in columns.items():
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
@@ -61,4 +61,4 @@ def _annotators(columns: Columns) -> list[str]:
         if 0 < len(texts) <= _MOST_CLASSES and not all(map(is_number, texts)):
             said[name] = texts
     shared = {name: set().union(*(own for other, own in said.items() if other != name)) for name in said}
-    return [name for name, texts in said.items() if 2 * len(texts & shared[name]) > len(texts)]
+    return [name for name, texts in said.items() if 2 * len(texts & shared[name]) >= len(texts)]
