@@ -309,6 +309,8 @@ class Judgement:
         if "gold_accuracy_lower" not in row or pd.isna(row["gold_accuracy_lower"]):
             return None
         own, gold = ([row[f"{name}_lower"], row[f"{name}_upper"]] for name in ("ability", "gold_accuracy"))
+        if abs(row["ability"] - row["gold_accuracy"]) <= self.accuracy_margin:
+            return None
         if own[0] <= row["gold_accuracy"] <= own[1] or gold[0] <= row["ability"] <= gold[1]:
             return None
         return (

@@ -25,7 +25,9 @@ def is_wide(source: "Source") -> bool:
     names = {name.strip().lower() for name in map(str, source.names)}
     if source.path is None or source.content is not None or not _case(source) or names & _NOT_ANNOTATORS:
         return False
-    return len(names) > 2 and len(_annotators(next(read_batches(source.path), {}))) > 1
+    return (
+        len(names) > 2 and _holds_text(next(read_batches(source.path), {})) and len(_annotators(source.columns())) > 1
+    )
 
 
 def wide_answers(source: "Source") -> Answers:
@@ -44,6 +46,12 @@ def wide_answers(source: "Source") -> Answers:
         f"{source.path}: the columns {some(people, 9)} are read as one annotator each", PlausiblyWarning, stacklevel=4
     )
     return answers
+
+
+def _holds_text(columns: Columns) -> bool:
+    """Whether the first rows hold more than numbers, as those of counts and scores, of which there may be millions."""
+    texts = (column for name, column in columns.items() if name not in CASE and is_text(column.type))
+    return any(not is_nothing(one) and not is_number(one) for column in texts for one in list_of(column.slice(0, 100)))
 
 
 def _case(source: "Source") -> str:
