@@ -16,6 +16,7 @@ NOTEBOOKS = {
     "sets_of_answers": ("conformal",),
     "whom_to_ask_next": ("plan",),
     "judge": ("judge",),
+    "systems": ("systems",),
     "discrepancy": ("discrepancy",),
     "agreement": ("audit", "agreement"),
     "reliability": ("reliability",),

@@ -336,6 +336,7 @@ SEEDS: dict[str, list[Any]] = {
     "prodigy": [PRODIGY],
     "doccano": [DOCCANO],
     "cases": [CASES],
+    "wide": [pd.DataFrame({"case": ["p", "q"], "ann": ["corn", "wart"], "bob": ["wart", None], "site": ["n", "s"]})],
     "nested": [NESTED],
     "rankings": [LIST, OBJECT],
     "scores": [pd.DataFrame({"case": ["p", "p", "q"], "annotator": ["ann", "bob", "ann"], "score": [1, 2.5, -3]})],
@@ -345,6 +346,7 @@ SEEDS: dict[str, list[Any]] = {
 }
 OUTCOMES = b"system,case,rater,outcome,kind\nA,p,ann,1,person\nA,q,gpt,0,judge\nA,p,gpt,1,judge\n"
 PAIRS = b"left,right,prompt,worker,winner,kind\nA,B,p,ann,left,human\nB,A,q,gpt,tie,llm\nA,B,p,gpt,B,llm\n"
+SHOWN = b"case,rater,ranking,kind,date\np,ann,A>B=C,person,2026-01-31\np,gpt,B>A,judge,2026-02-01T09:30:00Z\n"
 TOOLS = f"{JSON} {STUDIO} {ROWS} {EXPORTS} null"
 VERDICTS = (
     "samples scores eval epoch target results success testCases metricsData assessments source traceId span_id name"
@@ -371,8 +373,10 @@ HARNESSES: dict[str, Harness] = {
     "verdicts-tree": of_tree("a.json", read_annotations, f"{VERDICTS} id value answer info trace_id a b", same_again),
     "labels-inspect": of_file("l.json", Labels.of, as_json(INSPECT, MLFLOW), f"{JSON} {VERDICTS}"),
     "predictions-inspect": of_file("b.json", predictions, as_json(INSPECT, PHOENIX, {"p": "corn", "q": "wart"}), JSON),
-    "systems-csv": of_file("o.csv", systems, [OUTCOMES, PAIRS], f"{CSV} system judge yes 2.5 1e400", str),
-    "systems-json": of_file("o.json", systems, as_json(PROMPTFOO, INSPECT), f"{JSON} {VERDICTS}", str),
+    "systems-csv": of_file("o.csv", systems, [OUTCOMES, PAIRS, SHOWN], f"{CSV} system judge yes 2.5 1e400", str),
+    "systems-json": of_file(
+        "o.json", systems, as_json(PROMPTFOO, INSPECT, MLFLOW, DEEPEVAL), f"{JSON} {VERDICTS}", str
+    ),
     "doctor-csv": of_file(
         "a.csv", doctor, [OUTCOMES, PAIRS, LONG, COUNTS, GRID.to_csv(index=False).encode(), CELLS], CSV, str
     ),

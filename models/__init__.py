@@ -4,9 +4,10 @@ Every program is called as ``program(case, **arguments)`` with a :class:`plausib
 :class:`plausibly.case.ScoredCase` if the model takes scores, and has a site "plausibility" of shape (slot,). To add a
 model, write a file like the others that ends with a :class:`plausibly.Model`, and add this to :data:`MODELS`. Programs
 of models with one true class per case, such as :func:`dawid_skene`, describe all cases at once: they are called with a
-:class:`plausibly.case.LabelledCases`; so does :func:`ordinal_ratings`, of ratings by raters who differ. Two programs
-for all cases have no declaration: :func:`rasch`, which :func:`plausibly.agreement.weighted_reliability` samples, and
-:func:`tempered_plackett_luce`, which :func:`plausibly.infer_reliability` samples.
+:class:`plausibly.case.LabelledCases`; so do :func:`ordinal_ratings` and :func:`normal_ratings`, of ratings by raters
+who differ. Two programs for all cases have no declaration: :func:`rasch`, which
+:func:`plausibly.agreement.weighted_reliability` samples, and :func:`tempered_plackett_luce`, which
+:func:`plausibly.infer_reliability` samples.
 """
 
 import sys
@@ -18,6 +19,7 @@ from .dawid_skene import dawid_skene as dawid_skene
 from .dirichlet_categorical import dirichlet_categorical as dirichlet_categorical
 from .irn import irn as irn
 from .majority_vote import majority_vote as majority_vote
+from .normal_scores import normal_ratings as normal_ratings
 from .normal_scores import normal_scores as normal_scores
 from .one_coin import one_coin as one_coin
 from .ordinal_scores import ordinal_ratings as ordinal_ratings

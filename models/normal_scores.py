@@ -10,6 +10,7 @@ from numpyro.handlers import scale
 from scipy.special import ndtr as normal_cdf
 
 from plausibly.case import NormalInverseGamma, ScoredCase, ScoreSums
+from plausibly.families.ratings import RatedCases, Ratings, means_and_spreads
 from plausibly.model import STUTZ, Model
 
 
@@ -36,6 +37,9 @@ def normal_scores(case: ScoredCase, *, reliability: Float[ArrayLike, ""] = 1.0) 
     Ordinal scores are treated as numbers. To count the level at the threshold entirely as below it, put the threshold
     halfway to the next level.
 
+    Here every case is by itself, and raters are alike (``raters="alike"``). With ``raters="differ"`` all cases are one
+    model, see :func:`normal_ratings`.
+
     References
     ----------
     Stutz, Cemgil, Roy et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth,
@@ -49,6 +53,41 @@ def normal_scores(case: ScoredCase, *, reliability: Float[ArrayLike, ""] = 1.0) 
     numpyro.deterministic("plausibility", jnp.stack([ndtr(z), ndtr(-z)]))
     with numpyro.plate("annotation", case.scores.shape[0]), scale(scale=reliability * case.counts):
         numpyro.sample("score", dist.Normal(mean, sd), obs=case.scores)
+
+
+def normal_ratings(rated: RatedCases) -> None:
+    r"""Linear model of the ratings of all cases by raters who differ in severity and spread (``raters="differ"``).
+
+    .. math::
+       y_{ir} \sim \mathrm{Normal}(m + d\,(\mu_i + s_r), d^2 \sigma_r^2)
+
+    where m and d are the mean and the standard deviation of all ratings, and everything else is as in
+    :func:`plausibly.models.ordinal_scores.ordinal_ratings`.
+
+    Parameters
+    ----------
+    rated
+        Ratings of all cases, and groups of these.
+
+    Notes
+    -----
+    A severity is a number of points that a rater adds to every case. The posterior means of severities and of groups of
+    cases are weighted least squares estimates with a little shrinkage; ratings need not be normal for these to be
+    right, if there are many. So this is the model for mean ratings on any scale, and for raters who use the scale in
+    different ways, such as those who give many small penalties and those who give few large ones. Shares above a
+    threshold are those of normal distributions, which skewed ratings do not have: for these, take
+    :func:`plausibly.models.ordinal_scores.ordinal_ratings`.
+
+    Ratings of a case group by one rater, such as all segments of a document, may differ from others for reasons of
+    their own. If so, name these groups, too (``case_groups``): intervals are too narrow otherwise.
+
+    References
+    ----------
+    Laird & Ware (1982), Random-effects models for longitudinal data, Biometrics 38; Linacre (1989), Many-facet Rasch
+    measurement.
+    """
+    at, sd = means_and_spreads(rated)
+    numpyro.sample("ratings", dist.Normal(at, sd), obs=rated.number)
 
 
 def exact(sums: ScoreSums, prior: NormalInverseGamma, *, reliability: float) -> NormalInverseGamma:
@@ -67,17 +106,30 @@ def at_the_scores(sums: ScoreSums, threshold: float) -> Float[np.ndarray, " slot
     return np.stack([normal_cdf(z), normal_cdf(-z)], axis=1).ravel()
 
 
+_NUMBERS = ("the normal model of scores", STUTZ)
+
+by_raters = Model(
+    name="normal-scores",
+    program=normal_ratings,
+    takes="scores",
+    family=Ratings(),
+    options={"raters": ("differ",), "class_prior": ("uniform", "predictions")},
+    citations=(_NUMBERS, ("raters who differ", "Linacre (1989), Many-facet Rasch measurement.")),
+)
+
 model = Model(
     name="normal-scores",
     program=normal_scores,
     takes="scores",
     reliability=1.0,
+    options={"raters": ("alike", "differ")},
+    instead={("raters", "differ"): by_raters},
     reliabilities=(1,),
     exact=exact,
     point_estimate=at_the_scores,
     log_likelihood=True,
     citations=(
-        ("the normal model of scores", STUTZ),
+        _NUMBERS,
         (
             "the posterior of the normal model",
             "Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution.",

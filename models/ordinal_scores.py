@@ -7,18 +7,7 @@ from jax.scipy.special import log_ndtr, ndtr
 from jaxtyping import Array, Float
 
 from plausibly.case import ScoredCase
-from plausibly.families.ratings import (
-    LOCATION,
-    OF_CASES,
-    OF_GROUPS,
-    OF_SCORES,
-    OF_SEVERITIES,
-    OF_SPREADS,
-    SPREAD,
-    SPREAD_SD,
-    RatedCases,
-    Ratings,
-)
+from plausibly.families.ratings import RatedCases, Ratings, means_and_spreads
 from plausibly.model import STUTZ, Model
 
 FAR = 1e4  # standard deviations, at which single precision still has a slope
@@ -109,7 +98,8 @@ def ordinal_ratings(rated: RatedCases) -> None:
 
     Steps between ratings are the same for all raters. A rater who uses the scale in another way, such as many small
     penalties and no large ones, is not described by severity and spread; compare the means of her ratings as they are
-    and under the model, see :func:`plausibly.annotators.severities`.
+    and under the model, see :func:`plausibly.annotators.severities`. Where they are apart, or where means of ratings
+    are what is wanted, as of penalties, take :func:`plausibly.models.normal_scores.normal_ratings`.
 
     The plausibility of a class is the share of raters like these who would give such a rating, with severity and spread
     drawn from their distributions. Without a ``threshold``, every value of the ratings is a class.
@@ -119,28 +109,8 @@ def ordinal_ratings(rated: RatedCases) -> None:
     Linacre (1989), Many-facet Rasch measurement; Samejima (1969), Estimation of latent ability using a response pattern
     of graded scores, Psychometrika Monograph 17; Albert & Chib (1993).
     """
-    location = numpyro.sample("location", dist.Normal(0, LOCATION))
-    case_spread = numpyro.sample("case_spread", dist.HalfNormal(OF_CASES))
-    severity_spread = numpyro.sample("severity_spread", dist.HalfNormal(OF_SEVERITIES))
-    typical = numpyro.sample("typical_spread", dist.LogNormal(SPREAD, SPREAD_SD))
-    variation = numpyro.sample("spread_of_spreads", dist.HalfNormal(OF_SPREADS))
-    standard = dist.Normal(0, 1)
-    with numpyro.plate("raters", len(rated.raters)):
-        severity = numpyro.deterministic("severity", severity_spread * numpyro.sample("rater", standard))
-        spread = numpyro.deterministic("spread", typical * jnp.exp(variation * numpyro.sample("log_spread", standard)))
-    mean = location
-    if rated.expected is not None:
-        mean = mean + rated.x @ numpyro.sample(
-            "coefficients", dist.Normal(0, OF_SCORES).expand(rated.x.shape[1:]).to_event(1)
-        )
-    for name, (names, code) in rated.groups.items():
-        of_group = numpyro.sample(f"{name}_spread", dist.HalfNormal(OF_GROUPS))
-        raw = numpyro.sample(f"{name}_raw", standard.expand([len(names)]).to_event(1))
-        mean = mean + numpyro.deterministic(f"{name}_effect", of_group * raw)[code]
-    with numpyro.plate("cases", rated.n_cases):
-        mean = numpyro.deterministic("latent_mean", mean + case_spread * numpyro.sample("case", standard))
+    at, sd = means_and_spreads(rated)
     lower, upper = (jnp.clip(end, -FAR, FAR) for end in (rated.lower, rated.upper))  # infinite ones have no gradient
-    at, sd = mean[rated.case] + severity[rated.rater], spread[rated.rater]
     numpyro.factor("ratings", log_between((lower - at) / sd, (upper - at) / sd).sum())
 
 

@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
@@ -117,8 +118,8 @@ def optimise_what_is_slow(request, optimised):
 @pytest.fixture
 def no_report(monkeypatch):
     """Of ``plausibly evaluate`` not the report, nor what stands in it alone: they take longer than everything else."""
-    for name in ("report", "measure_sets", "plan_labels"):
-        monkeypatch.setattr(f"plausibly.cli._evaluate.{name}", lambda *given, **options: None)
+    for place, name in (("report", "report"), ("cli._evaluate", "measure_sets"), ("cli._evaluate", "plan_labels")):
+        monkeypatch.setattr(import_module(f"plausibly.{place}"), name, lambda *given, **options: None)
 
 
 @pytest.fixture(scope="session")

@@ -71,6 +71,15 @@ def test_converting_and_agreement_need_no_sampler(tmp_path):
     assert drawn == {"pandas", "pyarrow", "matplotlib"}
 
 
+def test_the_first_numbers_need_neither_figures_nor_arviz(tmp_path):
+    labels, predictions = tmp_path / "labels.csv", tmp_path / "a.csv"
+    labels.write_text("case,annotator,class\n" + "".join(f"c{at},{who},k{at % 2}\n" for at in range(9) for who in "xy"))
+    predictions.write_text("case,k0,k1\n" + "".join(f"c{at},{1 - at % 2},{at % 2}\n" for at in range(9)))
+    words = "evaluate", labels, "--predictions", f"A={predictions}", "--quick", "--out", tmp_path / "out"
+    code = "from plausibly.cli import main\ntry:\n    main()\nexcept SystemExit as end:\n    assert not end.code"
+    assert imported(code, *words) == {"numpyro", "jax", "xarray", "pandas", "pyarrow"}
+
+
 @pytest.mark.parametrize("name", LAZY)
 def test_all_names_are_there(name):
     package = importlib.import_module(name)

@@ -235,3 +235,65 @@ def test_a_blank_name_of_a_class_is_no_answer(tmp_path):
     path.write_text("case,prediction\np,a\nq,\nr,b\n")
     for source in (path, ["a", None, "b"], ["a", "", "b"], pd.Series(["a", None, "b"])):
         assert read_predictions(source, annotations).tolist() == [[1, 0], [0, 0], [0, 1]]
+
+
+@pytest.mark.parametrize("decimals", [1, 2, 4])
+def test_rounded_probabilities_are_divided_by_their_sum_which_is_said(decimals, tmp_path):
+    """Four decimals that sum to 1.0001 were refused, with the advice to mark them as logits."""
+    annotations = Annotations.from_counts(np.ones((40, 5), int))
+    exact = np.random.default_rng(1).dirichlet(np.ones(5), 40)
+    rounded = exact.round(decimals)
+    rounded[rounded.sum(axis=1) == 0] = 0.2
+    path = tmp_path / "rounded.csv"
+    np.savetxt(path, rounded, delimiter=",", fmt=f"%.{decimals}f")
+    with pytest.warns(PlausiblyWarning, match=rf"rounded.csv: probabilities with {decimals} decimals do not quite sum"):
+        read = read_predictions(path, annotations)
+    np.testing.assert_allclose(read, rounded / rounded.sum(axis=1, keepdims=True))
+    with pytest.raises(PredictionError, match="marked as logits, but are probabilities already"):
+        read_predictions(path, annotations, logits=True)
+
+
+def test_only_rounded_probabilities_are_divided():
+    annotations = Annotations.from_counts(np.ones((2, 3), int))
+    for values in ([[0.2, 0.3, 0.5], [0, 0, 0]], [[0.9, 0.9, 0.1], [0.5, 0.25, 0.25]], [[1, 0, 1], [0, 1, 0]]):
+        np.testing.assert_array_equal(read_predictions(np.array(values), annotations), values)
+    with pytest.warns(PlausiblyWarning, match="2 decimals"):
+        read = read_predictions(np.array([[0.33, 0.33, 0.33], [0, 0, 0]]), annotations)  # no answer remains none
+    np.testing.assert_allclose(read, [[1 / 3] * 3, [0] * 3])
+
+
+def test_probabilities_are_no_grades():
+    """A probability of malignancy was read as the nearest of the ratings 1 to 5."""
+    annotations = Annotations.from_labels([["1"], ["3"], ["5"], ["2"], ["4"]], classes=list("12345"))
+    with pytest.raises(PredictionError, match=r"between 0 and 1, as probabilities do, .*--threshold"):
+        line_up(np.array([0.6, 0.1, 0.9, 0.2, 1.0]), annotations, ordered=True)
+    with pytest.raises(PredictionError, match="row 2: 73 is far from the grades, 1 to 5"):
+        line_up(np.array([1, 73, 4, 2, 1.0]), annotations, ordered=True)
+    nearest = line_up(np.array([0.6, 1.2, 5.4, 2.9, 1.0]), annotations, ordered=True)
+    assert nearest.argmax(axis=1).tolist() == [0, 0, 4, 2, 0]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [["p_Normal", "p_Pleural_Effusion", "p_Mass"], ["NORMAL score", "Mass score", "pleural-effusion score"]],
+)
+def test_columns_that_differ_in_signs_and_a_word_are_taken_for_classes(columns):
+    annotations = Annotations.from_counts(np.eye(3, dtype=int), classes=["mass", "normal", "pleural effusion"])
+    scores = pd.DataFrame(np.diag([0.5, 0.25, 0.125]), columns=columns)
+    with pytest.warns(PlausiblyWarning, match=f"took the columns '{columns[0]}' for 'normal'"):
+        read = read_predictions(scores, annotations)
+    by_word = [next(i for i, one in enumerate(columns) if word in one.lower()) for word in ("mass", "normal", "eff")]
+    np.testing.assert_array_equal(read, scores.to_numpy()[:, by_word])
+
+
+def test_columns_that_are_not_classes_in_one_way_are_all_listed():
+    annotations = Annotations.from_counts(np.eye(3, dtype=int), classes=["mass", "normal", "nodule"])
+    for columns in (["not_normal", "not_mass", "not_nodule"], ["p_normal", "p_mass", "nodule"], ["p_mass"] * 2):
+        with pytest.raises(PredictionError):
+            read_predictions(pd.DataFrame(np.eye(3)[:, : len(columns)], columns=columns), annotations)
+    with pytest.raises(PredictionError, match=r"'tumour', 'healthy' are none of .* 'mass', 'normal' have no column"):
+        read_predictions(pd.DataFrame(np.eye(3), columns=["tumour", "healthy", "nodule"]), annotations)
+    of_two = Annotations.from_counts(np.eye(2, dtype=int), classes=["benign", "malignant"])
+    with pytest.warns(PlausiblyWarning, match="'prob_Malignant' for 'malignant'"):
+        read = read_predictions(pd.DataFrame({"prob_Malignant": [0.25, 0.75]}), of_two)
+    np.testing.assert_array_equal(read[:, 1], [0.25, 0.75])

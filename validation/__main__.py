@@ -82,7 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             *calibration.CONDITIONS,
             *true_class.CHECKED,
             *population.SAMPLERS,
-            "ordinal-scores, raters",
+            ratings.CATEGORIES,
+            ratings.NUMBERS,
             "rasch",
         )
     ):

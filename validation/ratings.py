@@ -1,7 +1,7 @@
 """Ratings by raters who differ, calibrated by simulation: everything that cases share from its prior, and found again.
 
 Every data set is one pair of truth and draws. Some of its cases have one rating and others two, because the sampler
-treats them apart, cases belong to groups, and a classifier predicts them.
+treats them apart, cases belong to groups, and a classifier predicts them. Ratings are of four values, or numbers.
 """
 
 from collections.abc import Iterator
@@ -26,11 +26,12 @@ from validation._result import Result, Settings
 N, QUICK, DRAWS = 250, 30, 40
 CASES, RATERS, GROUPS = 16, 4, 3
 CUTS = np.array([-np.inf, -0.8, 0.0, 0.9, np.inf])
+CATEGORIES, NUMBERS = "ordinal-scores, raters", "normal-scores, raters"
 EACH = 2  # kept draws of which one counts
 
 
-def simulate(rng: np.random.Generator) -> tuple[RatedCases, dict[str, float]]:
-    """Draw everything shared from its prior, and ratings of four values."""
+def simulate(rng: np.random.Generator, *, numbers: bool = False) -> tuple[RatedCases, dict[str, float]]:
+    """Draw everything shared from its prior, and ratings of four values, or as numbers."""
     location, case_spread = rng.normal(0, LOCATION), abs(rng.normal(0, OF_CASES))
     severity_spread, group_spread = abs(rng.normal(0, OF_SEVERITIES)), abs(rng.normal(0, OF_GROUPS))
     typical, variation = rng.normal(SPREAD, SPREAD_SD), abs(rng.normal(0, OF_SPREADS))
@@ -43,11 +44,20 @@ def simulate(rng: np.random.Generator) -> tuple[RatedCases, dict[str, float]]:
     n = 1 + np.arange(CASES) % 2
     case = np.repeat(np.arange(CASES), n)
     rater = np.concatenate([rng.permutation(RATERS)[:of] for of in n])
-    value = np.digitize(rng.normal(mean[case] + severity[rater], spread[rater]), CUTS[1:-1])
+    z = rng.normal(mean[case] + severity[rater], spread[rater])
     names = np.array([f"r{at}" for at in range(RATERS)])
     groups = {"system": (np.array([f"s{at}" for at in range(GROUPS)]), code)}
-    typical_of = np.array([-1.3, -0.4, 0.4, 1.4])
-    rated = RatedCases(case, rater, value, CASES, names, np.arange(4.0), CUTS, typical_of, groups, x)
+    if numbers:
+        value, values, cuts, typical_of = np.arange(len(z)), z, np.empty(len(z) + 1), z
+    else:
+        value, values, cuts, typical_of = (
+            np.digitize(z, CUTS[1:-1]),
+            np.arange(4.0),
+            CUTS,
+            np.array([-1.3, -0.4, 0.4, 1.4]),
+        )
+    unit = (0.0, 1.0) if numbers else None
+    rated = RatedCases(case, rater, value, CASES, names, values, cuts, typical_of, groups, x, unit)
     truth = {"location": location, "case_spread": case_spread, "severity_spread": severity_spread}
     truth |= {"typical_spread": np.exp(typical), "spread_of_spreads": variation, "system_spread": group_spread}
     # one of each, and a difference, which is what comparisons rest on
@@ -56,13 +66,14 @@ def simulate(rng: np.random.Generator) -> tuple[RatedCases, dict[str, float]]:
     return rated, truth | {"severity difference": severity[1] - severity[0]}
 
 
-def calibrate(n: int, seed: int) -> Iterator[Result]:
-    """Test the places of the truth among the draws of each data set."""
-    rng = np.random.default_rng([seed, n])
+def calibrate(what: str, n: int, seed: int) -> Iterator[Result]:
+    """Test the places of the truth among the draws of each data set; say how many are inside of 94 % intervals."""
+    numbers = what == NUMBERS
+    rng = np.random.default_rng([seed, n, numbers])
     truths: dict[str, list[float]] = {}
     found: dict[str, list[np.ndarray]] = {}
     for number in range(n):
-        rated, truth = simulate(rng)
+        rated, truth = simulate(rng, numbers=numbers)
         drawn = sample_chain(rated, draws=EACH * DRAWS, warmup=100, seed=seed, chain=number)
         drawn["severity difference"] = drawn["severity"][:, 1] - drawn["severity"][:, 0]
         for quantity, value in truth.items():
@@ -72,10 +83,12 @@ def calibrate(n: int, seed: int) -> Iterator[Result]:
     for quantity, values in truths.items():
         draws = np.stack(found[quantity], axis=1)
         u = places(np.array(values, draws.dtype), draws, rng)
-        yield Result.of_places("ratings", "ordinal-scores, raters", quantity, u, f"{DRAWS} draws of each data set")
+        covered = np.mean(np.abs(2 * u - 1) < 0.94)
+        yield Result.of_places("ratings", what, quantity, u, f"{covered:.1%} in 94 % intervals, {DRAWS} draws of each")
 
 
 def check(settings: Settings) -> Iterator[Result]:
     """Calibrate ratings by raters who differ."""
-    if settings.only in "ordinal-scores, raters":
-        yield from calibrate(QUICK if settings.quick else N, settings.seed)
+    for what in (CATEGORIES, NUMBERS):
+        if settings.only in what:
+            yield from calibrate(what, QUICK if settings.quick else N, settings.seed)

@@ -4,31 +4,61 @@ Before 1.0 ArviZ keeps its groups in ``arviz.InferenceData``; from 1.0 on in :cl
 ``posterior["posterior"]["plausibility"]``; what differs is how they are built and how their groups are listed.
 """
 
+from __future__ import annotations
+
+import sys
 import warnings
 from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import numpyro  # noqa: F401  before ArviZ, whose own import on demand of it leaves out submodules (arviz-base 1.3)
-import xarray as xr
-from jaxtyping import Float
-
-with warnings.catch_warnings():
-    # ArviZ 0.23 announces its successor on import, once a day.
-    warnings.simplefilter("ignore", FutureWarning)
-    import arviz as az
-
-HAS_INFERENCE_DATA = int(az.__version__.split(".")[0]) < 1
 if TYPE_CHECKING:
+    import numpy as np
+    import xarray as xr
+    from jaxtyping import Float
+
     Posterior: TypeAlias = xr.DataTree
 else:
-    Posterior = az.InferenceData if HAS_INFERENCE_DATA else xr.DataTree
+    Posterior = Any  # its class is imported when it is needed
+
+HAS_INFERENCE_DATA = int(version("arviz").split(".")[0]) < 1
+_data_trees = not HAS_INFERENCE_DATA
+
+
+def use_data_trees() -> None:
+    """Build every posterior as a data tree, for commands: they return none, and ArviZ takes a second to import."""
+    global _data_trees
+    _data_trees = True
+
+
+@cache
+def arviz() -> Any:
+    """Import ArviZ, which takes as long as JAX."""
+    import numpyro  # noqa: F401  before ArviZ, whose own import on demand leaves out submodules (arviz-base 1.3)
+
+    with warnings.catch_warnings():
+        # ArviZ 0.23 announces its successor on import, once a day.
+        warnings.simplefilter("ignore", FutureWarning)
+        import arviz
+
+    return arviz
+
+
+def is_posterior(thing: object) -> bool:
+    """Whether a thing is a container of groups, of any ArviZ."""
+    import xarray as xr
+
+    kinds = (arviz().InferenceData,) if HAS_INFERENCE_DATA and "arviz" in sys.modules else ()
+    return isinstance(thing, (xr.DataTree, *kinds))
 
 
 def from_groups(groups: Mapping[str, xr.Dataset], attrs: Mapping[str, Any]) -> Posterior:
     """Container, of the ArviZ that is installed, of data sets by the name of their group, and attributes."""
-    if HAS_INFERENCE_DATA:
-        return az.InferenceData(**groups, attrs=dict(attrs))
+    if not _data_trees:
+        return arviz().InferenceData(**groups, attrs=dict(attrs))
+    import xarray as xr
+
     tree = xr.DataTree.from_dict(dict(groups))
     tree.attrs.update(attrs)
     return tree
@@ -36,9 +66,11 @@ def from_groups(groups: Mapping[str, xr.Dataset], attrs: Mapping[str, Any]) -> P
 
 def to_groups(posterior: Posterior) -> dict[str, xr.Dataset]:
     """Data sets of a posterior by the name of their group."""
-    if HAS_INFERENCE_DATA:
-        return {name: posterior[name] for name in posterior.groups()}
-    return {name: node.to_dataset() for name, node in posterior.children.items()}
+    import xarray as xr
+
+    if isinstance(posterior, xr.DataTree):
+        return {name: node.to_dataset() for name, node in posterior.children.items()}
+    return {name: posterior[name] for name in posterior.groups()}
 
 
 def pareto_smoothed(
@@ -52,8 +84,10 @@ def pareto_smoothed(
     >>> np.exp(log_weights).sum(-1).round(6).tolist(), bool((shape < 0.7).all())
     ([1.0, 1.0], True)
     """
+    import numpy as np
+
     if HAS_INFERENCE_DATA:
-        smoothed, shape = az.psislw(log_weights, relative_ess)
+        smoothed, shape = arviz().psislw(log_weights, relative_ess)
     else:
         from arviz_stats.base import array_stats  # pyright: ignore[reportMissingImports]
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from jaxtyping import Int
 
 _SHARE = 0.02  # of the time, at most, goes into this
-_due = 0.0
+_due = time.monotonic() + 15  # a third of a second is a long time in a short run
 
 
 def runs(sizes: Int[np.ndarray, " row"], most: int) -> Iterator[slice]:

@@ -1,6 +1,6 @@
 """Input of aggregation models: one case, for programs, or all cases, for computations without a program."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -301,18 +301,15 @@ class Looks:
         return self.shares @ confusion
 
 
-def coordinates_of_looks(
-    classes: Sequence[str], group_of_annotator: Mapping[str, str] | None = None
-) -> dict[str, np.ndarray]:
+def coordinates_of_looks(classes: Sequence[str], groups: np.ndarray) -> dict[str, np.ndarray]:
     """Return the names of kinds of looks, and of the groups of annotators who see them, by dimension.
 
     Examples
     --------
-    >>> coordinates_of_looks(["a", "b"])["annotator_group"].tolist()
-    ['(all)']
+    >>> coordinates_of_looks(["a", "b"], np.array(["models", "people"]))["look"].tolist()
+    ['a', 'b', 'a or b']
     """
-    groups = ["(all)"] if group_of_annotator is None else list(group_of_annotator.values())
-    return {"annotator_group": np.unique(groups), "look": np.array(Looks.of(len(classes)).names(classes))}
+    return {"annotator_group": groups, "look": np.array(Looks.of(len(classes)).names(classes))}
 
 
 GRADES = 5  #: proportions in which two classes may look alike

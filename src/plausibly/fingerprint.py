@@ -24,7 +24,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from plausibly.errors import ArgumentError
@@ -67,7 +66,7 @@ def software() -> dict[str, str]:
 
 def processor() -> str:
     """Name of the device on which JAX computes; the last digits of draws depend on it."""
-    (device,) = jnp.zeros(()).devices()
+    (device,) = jax.device_put(0.0).devices()
     if device.platform != "cpu":
         return device.device_kind
     with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:

@@ -14,12 +14,14 @@ from numpy.typing import ArrayLike
 
 from plausibly.annotations import read_metadata
 from plausibly.annotations.io.files import naming
+from plausibly.annotations.io.spellings import ANSWERS, SOFT, find, spelling_of
 from plausibly.annotations.io.table_files import header_of, read_columns
 from plausibly.annotations.matching import by_name
 from plausibly.errors import ArgumentError, show, suggest
 
 TIMES = " × "  #: between the parts of an intersection
 OTHERS = "(others)"  #: annotators of no group that was named
+EVERYBODY = "(all)"  #: the group of all annotators, if none were named
 MOST = 500  #: groups, of each of which there are draws of every metric
 _LEAST = 1e-20  # of the greatest weight: sums in single precision must neither vanish nor overflow
 
@@ -153,6 +155,21 @@ def read_annotator_groups(groups: Any, annotators: np.ndarray) -> dict[str, str]
     return {str(name): found.get(str(name), OTHERS) for name in annotators}
 
 
+def codes_of_annotators(groups: Mapping[str, str] | None, annotators: np.ndarray) -> Column:
+    """Return the names of groups of annotators, and which of them each annotator is in; without groups, one of all.
+
+    Examples
+    --------
+    >>> names, code = codes_of_annotators({"ann": "people", "gpt": "models"}, np.array(["ann", "gpt"]))
+    >>> names.tolist(), code.tolist()
+    (['models', 'people'], [1, 0])
+    """
+    if groups is None:
+        return np.array([EVERYBODY]), np.zeros(len(annotators), int)
+    names = np.unique(list(groups.values()))
+    return names, np.searchsorted(names, [groups[name] for name in annotators.tolist()])
+
+
 def read_groups(by: Any, cases: np.ndarray, *, intersections: bool = False) -> Groups:
     """Read groups of cases.
 
@@ -218,10 +235,13 @@ def columns_of(by: Any, what: str = "by") -> dict[str, Any]:
             )
         with naming(by):
             header = header_of(Path(by)) if Path(by).suffix.lower() in (".csv", ".tsv", ".parquet") else ()
-            of_cases = "case" in header and "annotator" not in header
+            of_answers = find("annotator", header) is not None or {*ANSWERS, *SOFT} & {*header}
+            of_cases = not of_answers and find("case", header) is not None
             columns = read_columns(Path(by)) if of_cases else {}
         by = (
-            pd.DataFrame({name: column.to_pylist() for name, column in columns.items()})
+            pd.DataFrame({name: column.to_pylist() for name, column in columns.items()}).rename(
+                columns={spelling_of("case", columns, "add it"): "case"}
+            )
             if of_cases
             else read_metadata(by)
         )

@@ -1,6 +1,7 @@
 """Predictions of a classifier: scores (case, class), lined up with the cases and the classes of annotations."""
 
 import os
+import re
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,10 @@ from plausibly.annotations.io.answers import CASE
 from plausibly.annotations.io.columns import is_number
 from plausibly.annotations.io.exports import predicted_labels
 from plausibly.annotations.io.files import naming, read_npy
+from plausibly.annotations.io.json_predictions import frame_of_json
 from plausibly.annotations.io.matrix import NAMED, Matrix, read_matrix
+from plausibly.annotations.io.source import JSON, open_source
+from plausibly.annotations.io.spellings import positive_of_two
 from plausibly.annotations.matching import names_in
 from plausibly.annotations.names import some
 from plausibly.errors import ArgumentError, PlausiblyWarning, PredictionError, show, suggest
@@ -29,6 +33,12 @@ from plausibly.metrics.declared import improper
 
 _ONE = ("probability", "score", "positive")  # names of a single column that no class has
 _NUMBERS = 2**20  # that are looked at together
+_DECIMALS = 5  # up to which numbers count as rounded
+_COUNTED = 100  # rows from which decimals are counted
+_EXACT = 1e-4  # by which probabilities may fail to sum to one
+_OFF = 0.101  # the most by which rounded probabilities may fail to sum to one
+#: Words around the names of classes in headers.
+_AROUND = {"p", "pr", "prob", "proba", "probability", "score", "pred", "prediction", "logit", "confidence", "class"}
 _VECTORS = (list, tuple, np.ndarray, pd.Series, pd.Index, pd.Categorical)
 Marked = bool | str | Sequence[str]  #: whose predictions are logits: all, none, or those of some classifiers
 
@@ -102,17 +112,22 @@ def read_predictions(
     ----------
     source
         A path to a ``.npy``, ``.csv``, ``.tsv``, ``.txt`` or ``.parquet`` file, a data frame or an array (case, class);
-        or JSON ``{case: class}``, or the export of a tool that tests language models
+        ``.json`` or ``.jsonl`` with a record per case: its name and the probability of each class, in fields of their
+        own, in a mapping (``"probs": {class: probability}``) or in a list of labels with scores, as Hugging Face's
+        pipelines return it; JSON ``{case: class}``; or the export of a tool that tests language models
         (:func:`plausibly.read_annotations`), of which one rater's verdicts or the model's answers are read.
         Columns are matched by class name if there is a header, else by order; rows by case name if there is a column
-        "case", a pandas index with a name, or one that holds the cases' names; else by order. An index 0, 1, … without
-        a name is refused if cases have these names in another order. Of two classes, one column is enough: the
-        probability of the class that it is named after, or of the second class if it has no name, or the name
-        "probability", "score" or "positive"; a vector or a Series is such a column. Of a classifier that says one class
-        and no scores, give the names of these classes, as a vector, a Series, or a single column with the name
-        "prediction", "predicted", "label" or "class": the named class has the score 1, the others 0. If classes are
-        numbers, such as grades, a single column of numbers may name them, too. A row in which all scores are 0, or a
-        blank name, is no answer: metrics of choices count it as such.
+        "case" (or the only one with a name such as "image_id"), a pandas index with a name, or one that holds the
+        cases' names; else by order. An index 0, 1, … without a name is refused if cases have these names in another
+        order. Of two classes, one column is enough: the probability of the class that it is named after, or of the
+        positive class if it has no name, or the name "probability", "score" or "positive"; a vector or a Series is such
+        a column. Of a classifier that says one class and no scores, give the names of these classes, as a vector, a
+        Series, or a single column with the name "prediction", "predicted", "label" or "class": the named class has the
+        score 1, the others 0. If classes are numbers, such as grades, a single column of numbers may name them, too. A
+        row in which all scores are 0, or a blank name, is no answer: metrics of choices count it as such. Names of
+        columns may differ from those of classes in case and signs, and by a word such as "prob" around all of them;
+        probabilities that do not sum to one because they are rounded are divided by their sum; both are said in a
+        warning.
     annotations
         Annotations with the names of the N cases and the K classes.
     extra
@@ -184,7 +199,7 @@ def line_up(
     """As :func:`read_predictions`, but what is in order is not copied, nor float16 widened; it is to be read only.
 
     :class:`Logits` become probabilities. One column without the name of a class is the probability of `positive`, by
-    default the second class. Of `ordered` classes that are numbers, a number names the nearest one.
+    default the one of :func:`positive_of_two`. Of `ordered` classes that are numbers, a number names the nearest one.
     """
     if extra not in ("refuse", "ignore"):
         raise ArgumentError(f'extra must be "refuse" or "ignore", but {extra!r} was given: choose one of the two.')
@@ -193,6 +208,11 @@ def line_up(
     in_file = isinstance(source, str | os.PathLike)
     with logged(f"Reading {source}" if in_file else ""), naming(source if in_file else "predictions"):
         matrix = _matrix(source, annotations)
+        if (taken := same_classes(matrix.columns, annotations.classes)) is not None:
+            of = f"{source}: " if in_file else ""
+            words = ", ".join(f"{column!r} for {name!r}" for column, name in taken.items())
+            warnings.warn(f"{of}took the columns {words}", PlausiblyWarning, stacklevel=3)
+            matrix = replace(matrix, columns=list(taken.values()))
         matrix = matrix if logits else _named_by_number(matrix, annotations.classes, ordered)
         matrix = _of_two_classes(matrix, annotations.classes, positive, logits)
         values = matrix.by_class(annotations.classes, PredictionError)
@@ -205,6 +225,14 @@ def line_up(
         check_finite(values, annotations.cases, annotations.classes)
         if logits:
             return of_logits(values)
+        if (decimals := _rounded(values)) is not None:
+            of = f"{source}: " if in_file else ""
+            words = (
+                f"{of}probabilities with {decimals} decimals do not quite sum to one in every case; each was divided "
+            )
+            warnings.warn(f"{words}by the sum of its case", PlausiblyWarning, stacklevel=3)
+            sums = np.where(values.any(axis=1), values.sum(axis=1, dtype=float), 1)
+            values = values / sums.astype(np.result_type(values, np.float32))[:, None]
     return values if values.dtype in (np.float16, np.float32) else values.astype(np.float64, copy=False)
 
 
@@ -213,12 +241,48 @@ def _matrix(source: Any, annotations: Annotations) -> Matrix:
     if (said := predicted_labels(source, {*annotations.classes.tolist()})) is not None:
         labels = pd.Series([None if label is None else str(label) for label in said["label"]], dtype=object)
         source = pd.DataFrame({"case": said["case"], NAMED[0]: labels})
+    elif isinstance(source, str | os.PathLike) and Path(source).suffix.lower() in JSON:
+        source = frame_of_json(open_source(Path(source)).content, annotations.classes.tolist())
     source = _with_cases(_as_column(source), annotations.cases)
     matrix = read_matrix(source, PredictionError, annotations.classes, annotations.n_cases, labels=True)
     if matrix.cases is None and (index := _range_of(source)) is not None:
         names = names_in(index, annotations.cases, error=PredictionError)
         matrix = matrix if names is None else replace(matrix, cases=names.to_numpy(str))
     return matrix
+
+
+def same_classes(columns: Sequence[str] | None, classes: Sequence[str] | np.ndarray) -> dict[str, str] | None:
+    """Match columns with classes that differ in case, blanks and signs, and words such as "prob" around all of them.
+
+    None if all columns are classes as they are, or not every column is one class in one way.
+
+    Examples
+    --------
+    >>> same_classes(["p_Normal", "p_Pleural_Effusion"], ["normal", "pleural effusion"])
+    {'p_Normal': 'normal', 'p_Pleural_Effusion': 'pleural effusion'}
+    """
+    names = list(map(str, classes))
+    known = {tuple(_words(name)): name for name in names}
+    of_two = columns is not None and len(columns) == 1 and len(names) == 2
+    if columns is None or len(known) < len(names) or any(map(is_number, names)) or {*columns} <= {*names}:
+        return None
+    if not (of_two or len(columns) == len(names)) or (of_two and columns[0] in (*_ONE, *NAMED)):
+        return None
+    words = [_words(column) for column in columns]
+    tries = [words]
+    for end, rest in ((0, slice(1, None)), (-1, slice(-1))):  # a word that all columns begin or end with
+        if len(common := {one[end] for one in words}) == 1 and common <= _AROUND:
+            tries.append([one[rest] for one in words])
+    for tried in tries:
+        found = [known.get(tuple(one)) for one in tried]
+        if None not in found and len({*found}) == len(columns):
+            return dict(zip(columns, found, strict=True))
+    return None
+
+
+def _words(name: str) -> list[str]:
+    """Words of a name, without their case and what is between them."""
+    return re.findall(r"[^\W_]+", name.casefold()) or [name]
 
 
 def check_finite(values: Num[np.ndarray, "case class"], cases: np.ndarray, classes: np.ndarray) -> None:
@@ -257,9 +321,24 @@ def _holds_text(vector: Any) -> bool:
     return any(isinstance(value, str) for value in vector)
 
 
+def _rounded(values: Float[np.ndarray, "case class"]) -> int | None:
+    """Number of decimals of probabilities that fail to sum to one only because they are rounded; None of all others.
+
+    The first rows say how many decimals there are. A row in which all scores are 0 is no answer.
+    """
+    few = values[:_COUNTED].astype(float)
+    decimals = next((d for d in range(_DECIMALS + 1) if (np.abs(few - few.round(d)) < 1e-7).all()), 0)
+    if not decimals or improper(values) is None or values.min() < 0:
+        return None
+    sums = values.sum(axis=1, dtype=float)
+    off = np.abs(sums[sums > 0] - 1).max(initial=0)
+    return decimals if _EXACT < off <= min(values.shape[1] * 0.5 * 10.0**-decimals + 1e-6, _OFF) else None
+
+
 def of_logits(logits: Float[np.ndarray, "case class"]) -> Float[np.ndarray, "case class"]:
     """Turn logits into probabilities; refuse what cannot be logits."""
-    if improper(logits) is None:
+    sums = logits.sum(axis=1, dtype=float)
+    if logits.min() >= 0 and logits.max() <= 1 and (np.abs(sums - 1) < _OFF).all():
         raise PredictionError(
             "they were marked as logits, but are probabilities already: they sum to one in every case; do not mark them"
         )
@@ -281,6 +360,7 @@ def _named_by_number(matrix: Matrix, classes: np.ndarray, ordered: bool = False)
     if not np.isfinite(grades).all():
         return matrix
     if ordered and not of_one:
+        _check_grades(value, grades)
         value = grades[np.abs(value[:, None] - grades).argmin(axis=1)] if np.isfinite(value).all() else value
     same = np.isclose(value[:, None], grades, rtol=1e-6, atol=0)
     for row in np.flatnonzero(~same.any(axis=1))[:1]:
@@ -293,16 +373,41 @@ def _named_by_number(matrix: Matrix, classes: np.ndarray, ordered: bool = False)
     return replace(matrix, values=same.astype(np.float32), columns=None)
 
 
+def _check_grades(value: Float[np.ndarray, " row"], grades: Float[np.ndarray, " class"]) -> None:
+    """Refuse numbers that are probabilities, or far from all grades, of which none is the nearest grade."""
+    low, high = grades.min(), grades.max()
+    inside = (value >= 0) & (value <= 1)
+    if inside.all() and not (low >= 0 and high <= 1) and (value != value.round()).any():
+        raise PredictionError(
+            f"the numbers lie between 0 and 1, as probabilities do, but the grades are {low:g} to {high:g}; give a "
+            "threshold of grades, of which they are then the probability (--threshold 3 --truth annotator), or round "
+            "them if they are grades"
+        )
+    step = np.diff(np.unique(grades)).max()
+    for row in np.flatnonzero((value < low - step) | (value > high + step))[:1]:
+        raise PredictionError(
+            f"row {row + 1}: {value[row]:g} is far from the grades, {low:g} to {high:g}; predict in their units"
+        )
+
+
 def _of_two_classes(matrix: Matrix, classes: np.ndarray, positive: str | None, logits: bool) -> Matrix:
     """Complete one column, the probability or logit of one of two classes, by that of the other."""
     if len(classes) != 2 or matrix.values.shape[1] != 1:
         return matrix
     name = None if matrix.columns is None else matrix.columns[0]
-    if name is not None and name not in (*classes.tolist(), *_ONE):
-        fix = suggest(name, classes, f"call a probability after its class, {str(classes[1])!r}, or {_ONE[0]!r}")
+    if name is not None and name not in (*classes.tolist(), *_ONE) and classes[1] == classes[0].replace("≤", ">"):
+        positive = str(classes[1]) if positive is None else positive  # of scores at a threshold, which name no class
+        words = f"took the column {name!r} for the probability of {positive!r}"
+        warnings.warn(words, PlausiblyWarning, stacklevel=4)
+    elif name is not None and name not in (*classes.tolist(), *_ONE):
+        fix = suggest(
+            name,
+            classes,
+            f"call a probability after its class, {str(classes[positive_of_two(classes)])!r}, or {_ONE[0]!r}",
+        )
         raise PredictionError(f"the column {name!r} is none of the classes {', '.join(classes)}; {fix}")
     named = name if name in classes else positive
-    known = 1 if named is None else classes.tolist().index(named)
+    known = positive_of_two(classes) if named is None else classes.tolist().index(named)
     value = matrix.values[:, 0]
     inside = (value >= 0) & (value <= 1)
     if logits and inside.all():

@@ -11,7 +11,7 @@ from numpyro.infer.util import log_density
 from scipy import stats
 
 import plausibly as pb
-from plausibly._arviz import az, to_groups
+from plausibly._arviz import arviz, to_groups
 from plausibly.annotations import Annotations, Slots
 from plausibly.distributions import log_simplex
 from plausibly.errors import AnnotationError, ArgumentError
@@ -108,7 +108,7 @@ def test_one_reliability_has_the_posterior_of_quadrature(small):
     logs = np.log(small["posterior"]["reliability"].astype(float))
     own = small["posterior"]["plausibility"].isel(slot=0).astype(float)
     for values, expected in ((logs, (weight * grid).sum()), (logs**2, (weight * grid**2).sum()), (own, of_p)):
-        ess = az.ess(np.asarray(values))
+        ess = arviz().ess(np.asarray(values))
         error = np.asarray(values).std() / np.sqrt(ess)
         assert abs(float(values.mean()) - expected) < 5 * error + 1e-3, (expected, float(values.mean()), error)
 
@@ -134,8 +134,8 @@ def moments(values):
     """Mean and standard deviation of (chain, draw), with their Monte Carlo errors."""
     values = np.asarray(values, float)
     squares = (values - values.mean()) ** 2
-    of_mean = values.std() / np.sqrt(az.ess(values))
-    of_spread = squares.std() / np.sqrt(az.ess(squares)) / (2 * values.std())
+    of_mean = values.std() / np.sqrt(arviz().ess(values))
+    of_spread = squares.std() / np.sqrt(arviz().ess(squares)) / (2 * values.std())
     return np.array([values.mean(), values.std()]), np.array([of_mean, of_spread])
 
 

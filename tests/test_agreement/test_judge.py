@@ -8,6 +8,7 @@ import pytest
 
 from plausibly.agreement import Labels, alternative_annotator_test, discrepancy_ratio, judge
 from plausibly.agreement.judge import _fit
+from plausibly.agreement.judge.judgement import NAMES, Question
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.labels.predictions import read_models
 from tests.test_cli.run import plausibly
@@ -70,6 +71,35 @@ def test_answers_agree_with_the_known_answer_where_chains_converge(crowd):
         assert "0." not in question.words
     assert "The answers to questions 3 and 4 are unknown: chains" in silent.verdict("expert")
     assert [question.answer for question in silent.questions["expert"][:2]] == ["yes"] * 2
+
+
+def test_one_open_answer_and_two_unknown_ones_leave_the_verdict_open(crowd):
+    """The verdict began with "can probably stand in" where three of four questions had no answer."""
+    found = replace(crowd[2])
+    said = zip(NAMES, ("open", "yes", "unknown", "unknown"), strict=True)
+    found.__dict__["questions"] = {"expert": [Question(name, answer, "") for name, answer in said]}
+    assert "largely open whether expert can stand in" in found.headline("expert")
+    assert "questions 3 and 4 are unknown" in found.headline("expert")
+
+
+def test_numbers_of_chains_that_did_not_converge_are_no_reasons_and_gold_labels_contradict_the_model(monkeypatch):
+    """The reasons held posterior means of chains that did not converge; gold labels 0.2 away were not remarked on."""
+    random = np.random.default_rng(0)
+    truth = random.integers(2, size=200)
+    miss = random.random((200, 7)) < np.where(truth == 1, 0.5, 0.04)[:, None]
+    said = np.where(miss, 1 - truth[:, None], truth[:, None])
+    vote = (said.mean(axis=1) > 0.5).astype(int)
+    models, gold = {"m": answers(vote)}, answers(truth)
+    found = judge(table(said), models, model="one-coin", gold=gold, **FAST)
+    assert "Gold labels contradict the model of annotators (one-coin)" in found.verdict()
+    assert any("rely on the gold labels" in note for note in found.notes("m"))
+    assert "contradict" not in judge(table(said), models, model="one-coin", gold=answers(vote), **FAST).verdict()
+    monkeypatch.setattr(_fit, "_converged", lambda *_: False)
+    found = judge(table(said), models, **FAST)
+    assert found.model == "dawid-skene"
+    assert not {"shared error", "base rates"} & {*found.reasons["m"]}
+    assert "sample longer" in found.verdict()
+    assert "--model one-coin" in found.verdict()
 
 
 def test_numbers_are_those_of_the_parts_and_of_the_subsets(crowd):

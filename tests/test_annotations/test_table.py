@@ -5,7 +5,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from plausibly.annotations import Annotations, read_annotations
+from plausibly.annotations import Annotations, read_annotations, read_metadata
+from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning
+from plausibly.labels import read_labels
 
 TABLE = pd.DataFrame(
     {
@@ -90,3 +92,48 @@ def test_ranks_and_classes_in_their_forms_and_anonymous_annotators():
     assert annotations.entry_class.tolist() == [0, 1]
     with pytest.raises(ValueError, match=r"row 2 \(case 'q', annotator 'ann'\): the class '0' is not among the 3"):
         Annotations.from_table(table.assign(**{"class": [1, 0]}), classes=[1, 2, 3])
+
+
+def test_texts_that_stand_for_no_label_are_left_out_and_counted(tmp_path):
+    """A class "n/a" counted as a diagnosis, and a blank cell was said to be in a column that has another name."""
+    path = tmp_path / "a.csv"
+    path.write_text("case,annotator,label\np,ann,x\np,bob,n/a\nq,ann,\nq,bob,y\nr,ann,n/a\n")
+    with pytest.raises(AnnotationError, match=r"the cell in column 'label' is missing; .*--missing"):
+        read_annotations(path)
+    with pytest.warns(PlausiblyWarning, match=r"left out 3 rows without a label: 'n/a' \(2\), blank \(1\)"):
+        read = read_annotations(path, missing=["n/a"])
+    assert read.to_table()[["case", "annotator", "class"]].to_numpy().tolist() == [["p", "ann", "x"], ["q", "bob", "y"]]
+    with pytest.warns(PlausiblyWarning, match="1 rows without a label: blank"):
+        assert read_annotations(path, missing="").n_classes == 3
+    path.write_text("case,annotator,score\np,ann,1\np,bob,n/a\n")
+    with pytest.warns(PlausiblyWarning):
+        assert read_annotations(path, missing="n/a").score.tolist() == [1]
+    path.write_text("case,annotator,label\np,ann,n/a\n")
+    with pytest.warns(PlausiblyWarning), pytest.raises(AnnotationError, match="no row has a label"):
+        read_annotations(path, missing="n/a")
+    rows = tmp_path / "a.json"
+    rows.write_text('[{"id": "p", "annotations": ["x", "n/a"]}, {"id": "q", "annotations": ["y", "x"]}]')
+    with pytest.warns(PlausiblyWarning, match="1 answers that are missing"):
+        assert read_annotations(rows, missing="n/a").classes.tolist() == ["x", "y"]
+    path.write_text("x,y\n1,2\n")
+    with pytest.raises(ArgumentError, match="missing is for tables"):
+        read_annotations(path, missing="n/a")
+
+
+def test_a_column_for_each_annotator_as_spreadsheets_have_them(tmp_path):
+    """Such a table was taken for counts, and by doctor for groups of cases."""
+    path = tmp_path / "wide.csv"
+    path.write_text("case,R1,R2,R3,site\np,x,x,,north\nq,y,,x,south\nr,,y, y,north\n")
+    with pytest.warns(PlausiblyWarning, match="'R1', 'R2', 'R3' are read as one annotator each"):
+        read = read_annotations(path)
+    assert (read.n_annotations, read.annotators.tolist(), read.classes.tolist()) == (6, ["R1", "R2", "R3"], ["x", "y"])
+    assert read.rankings("r") == {"R2": [["y"]], "R3": [["y"]]}
+    with pytest.warns(PlausiblyWarning):
+        assert read_metadata(path)["site"].to_dict() == {"p": "north", "q": "south", "r": "north"}
+    with pytest.warns(PlausiblyWarning):
+        assert str(read_labels(path)) == "3 cases, 3 annotators, 6 labels"
+    path.write_text("case,x,y\np,1,2\nq,0,1\n")  # counts
+    assert read_annotations(path).n_annotations == 4
+    path.write_text("case,site,sex\np,north,f\nq,south,m\n")
+    with pytest.raises(AnnotationError):
+        read_annotations(path)

@@ -8,7 +8,7 @@ import pytest
 
 import plausibly as pb
 from plausibly.audit import COLUMNS, SERIOUS, serious
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning
 from tests.test_cli.run import plausibly, refuse, succeed
 
 CLASSES = ["corn", "melanoma", "nevus", "wart"]
@@ -44,10 +44,10 @@ def found(table) -> set[str]:
 def test_every_check_is_a_row_and_finds_nothing_where_nothing_is_odd(cases):
     table = look(cases)
     assert found(table) == set()
-    assert len(table) == 17
+    assert len(table) == 20
     table = look(cases, {"A": np.eye(5)[TRUTH]})
     assert set(SERIOUS) - {"repeated rows"} <= set(table.index)  # of tables
-    assert len(set(table.index)) == len(table) == 24
+    assert len(set(table.index)) == len(table) == 27
     cases["p4"] = {"ann": [["wart"]]}
     assert look(cases).loc["one-annotator cases"].tolist()[:3] == [1, 40, "'p4'"]
 
@@ -305,7 +305,37 @@ def test_raters_of_another_level_are_found_by_least_squares():
     rows = [(f"c{i}", f"r{r}", m + random.normal(0, 0.3) - (r == 2)) for i, m in enumerate(range(30)) for r in range(4)]
     table = pd.DataFrame(rows, columns=["case", "annotator", "score"])
     found = pb.audit(pb.Annotations.from_scores(table)).set_index("check").loc["raters of another level"]
-    assert found["examples"].startswith("'r2: -0.7")
+    assert found["examples"].startswith("'r2: 0.7")
+    assert "points lower'" in found["examples"]
     # Levels of cases do not count: whoever rates the best cases alone is on no level.
     alone = pb.audit(pb.Annotations.from_scores(table.drop_duplicates("case"))).set_index("check")
     assert alone.loc["raters of another level", "of"] == 0
+
+
+def test_classes_that_stand_for_no_answer_are_found():
+    found = pb.audit(pb.Annotations.from_labels([["N/A", "x"], ["non-diagnostic", "uncertain"], ["x", "x"]]))
+    found = found.set_index("check")["count"]
+    assert found[["missing labels as classes", "unclear classes"]].tolist() == [2, 1]
+
+
+def test_predictions_of_cases_that_are_not_annotated_can_be_left_out(tmp_path):
+    """A finding advised an option that the command did not have."""
+    annotations = pb.Annotations.from_labels([["x"], ["y"]], cases=["p", "q"])
+    scores = pd.DataFrame({"case": ["p", "q", "r"], "x": [1.0, 0, 0.5], "y": [0.0, 1, 0.5]})
+    checks = pb.audit(annotations, {"A": scores}).set_index("check")["count"]
+    assert checks["mismatched predictions"] == 1
+    with pytest.warns(PlausiblyWarning, match="ignored 1 rows"):
+        checks = pb.audit(annotations, {"A": scores}, extra="ignore").set_index("check")["count"]
+    assert checks["mismatched predictions"] == 0
+
+
+def test_a_few_second_answers_of_an_annotator_are_serious():
+    """They were counted as ties, if at all, and nothing said that they are probably mistakes."""
+    rows = [(f"c{i}", who, "xy"[i % 2]) for i in range(60) for who in ("ann", "bob")]
+    table = pd.DataFrame([*rows, ("c0", "ann", "y")], columns=["case", "annotator", "class"])
+    found = pb.audit(table)
+    assert found.set_index("check").loc["second answers"].tolist()[:3] == [1, 120, "'c0 / ann'"]
+    assert "second answers" in serious(found)
+    often = [(case, who, "z") for case, who, _ in rows[::4]]
+    found = pb.audit(pd.DataFrame([*rows, *often], columns=table.columns), choices="all")
+    assert "second answers" not in serious(found)

@@ -51,6 +51,8 @@ def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
     assert f"{row['ratio']:.3f} ({row['lower']:.3f}–{row['upper']:.3f})" in result.stdout
     assert result.stdout.splitlines()[-1] == "60 cases used."
     assert "Non-inferior means Δ below 1.2 at the 5 % level" in result.stdout
+    assert not written["non_inferior"].all()
+    assert "not shown" in result.stdout  # a test that finds nothing shows no inferiority
     relative = expected.annotators()["relative"]
     assert f"from {relative.min():.2f} ({relative.idxmin()}) to" in result.stdout
     first = expected.without_annotators().iloc[0]
@@ -61,6 +63,24 @@ def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
     succeed("discrepancy", *words, "--out", tmp_path / "again")
     for name in names:
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+def test_judge_leaves_out_other_cases_on_request_and_reads_one_question(data, tmp_path):
+    more = pd.concat([pd.read_csv(data / "0.9.csv"), pd.DataFrame({"case": ["new"], "label": [1]})])
+    more.to_csv(tmp_path / "more.csv", index=False)
+    words = ["--predictions", f"A={tmp_path / 'more.csv'}", "--model", "none", "--replicates", 100]
+    assert "leave such rows out with" in " ".join(refuse("judge", data / "labels.csv", *words).output.split())
+    result = succeed("judge", data / "labels.csv", *words, "--extra", "ignore")
+    assert "ignored predictions of 1 cases that are not annotated" in result.output
+    table = pd.read_csv(data / "labels.csv").astype({"case": str})
+    people = table.rename(columns={"case": "traceId", "annotator": "authorUserId", "label": "value"})
+    people = people[["traceId", "authorUserId", "value"]].assign(dataType="NUMERIC", source="ANNOTATION", name="tone")
+    pd.concat([people, people.head(9).assign(name="length")]).to_csv(tmp_path / "scores.csv", index=False)
+    asked = ["--extra", "ignore", "--control", "tone"]
+    of_export = succeed("judge", tmp_path / "scores.csv", *words, *asked)
+    assert of_export.stdout.splitlines()[-1] == result.stdout.splitlines()[-1]
+    assert "no question 'mood'" in refuse("judge", tmp_path / "scores.csv", *words, "--control", "mood").output
+    assert "a control is for exports" in refuse("judge", data / "labels.csv", *words, "--control", "tone").output
 
 
 def test_judge_writes_what_the_library_gives(data, tmp_path):

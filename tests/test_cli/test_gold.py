@@ -125,3 +125,23 @@ def test_gold_labels_of_annotations_are_names_of_classes(tmp_path):
         str(read_gold({"p": 0, "z": 1}, annotations))
         == "1 of 2 cases has a gold label; 1 gold label belongs to no case"
     )
+
+
+def test_gold_labels_of_a_threshold_have_names_of_their_own(tmp_path):
+    """Biopsies had to be rewritten as "> 3.5", and a column of probabilities renamed."""
+    rows = [f"l{i},r{who},{1 + (i + who) % 5}" for i in range(20) for who in range(3)]
+    (tmp_path / "a.csv").write_text("\n".join(["case,annotator,score", *rows]))
+    (tmp_path / "ai.csv").write_text("\n".join(["case,malignancy", *(f"l{i},{(i % 5) / 5}" for i in range(20))]))
+    (tmp_path / "gold.csv").write_text(
+        "\n".join(["case,label", *(f"l{i},{'malignant' if i % 5 > 2 else 'benign'}" for i in range(20))])
+    )
+    words = ["evaluate", tmp_path / "a.csv", "--predictions", f"AI={tmp_path / 'ai.csv'}", "--threshold", 3.5]
+    words += ["--gold", tmp_path / "gold.csv", "--metrics", "auroc", "--out", tmp_path / "out"]
+    result = succeed(*words, "--gold-positive", "malignant")
+    assert "took the column 'malignancy' for the probability of '> 3.5'" in " ".join(result.output.split())
+    found = pd.read_csv(tmp_path / "out" / "metrics.csv").set_index("metric")["mean"]
+    assert found["auroc"] == 1
+    refused = refuse(*words, "--gold-positive", "malign")
+    assert "they are 'benign', 'malignant'; choose one of them" in " ".join(refused.output.split())
+    refused = refuse("evaluate", tmp_path / "a.csv", "--gold-positive", "malignant")
+    assert "there is no --gold" in refused.output

@@ -2,12 +2,14 @@
 
 import json
 
+import pandas as pd
 import pytest
 
 from plausibly.annotations import read_metadata
 from plausibly.cli import _groups
 from plausibly.cli._groups import read_by, read_column
 from plausibly.errors import ArgumentError, PlausiblyError
+from tests.test_cli.run import succeed
 
 TABLE = "case,annotator,class,patient\np,ann,a,1\np,bob,b,1\nq,ann,a,2\n"
 
@@ -69,3 +71,16 @@ def test_metadata_of_annotations_are_read_once(tmp_path, monkeypatch):
     monkeypatch.setattr(_groups, "read_metadata", lambda source: calls.append(source) or read_metadata(source))
     assert list(read_by("site, sex,age", path)) == ["site", "sex", "age"]
     assert calls == [path]
+
+
+def test_groups_of_cases_whose_labels_are_all_missing_are_left_out(tmp_path):
+    rows = [
+        f"c{i},r{who},{'n/a' if i == 3 else 'ab'[(i + who) % 2]},{'ns'[i % 2]}" for i in range(8) for who in range(2)
+    ]
+    (tmp_path / "a.csv").write_text("\n".join(["case,annotator,label,site", *rows]))
+    (tmp_path / "p.csv").write_text("\n".join(["case,a,b", *(f"c{i},0.25,0.75" for i in range(8))]))
+    words = ["evaluate", tmp_path / "a.csv", "--missing", "n/a", "--predictions", f"A={tmp_path / 'p.csv'}"]
+    words += ["--extra", "ignore", "--truth", "annotator", "--metrics", "brier", "--replicates", 20]
+    result = succeed(*words, "--by", "site", "--clusters", "site", "--out", tmp_path / "out")
+    assert "left out 2 rows without a label: 'n/a' (2)" in result.output
+    assert set(pd.read_csv(tmp_path / "out" / "groups.csv")["group"]) == {"n", "s"}

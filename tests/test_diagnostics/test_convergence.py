@@ -10,7 +10,7 @@ from matplotlib import pyplot
 from scipy import stats
 
 import plausibly as pb
-from plausibly._arviz import az, from_groups, to_groups
+from plausibly._arviz import arviz, from_groups, to_groups
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.diagnostics import (
@@ -181,7 +181,7 @@ def check_with(statistics, draws=None):
 
 def test_the_energy_is_judged_as_arviz_does_in_its_case_and_no_other():
     energy = energies()
-    expected = [az.bfmi(energy[:, :, case]).min() for case in range(N_CASES)]
+    expected = [arviz().bfmi(energy[:, :, case]).min() for case in range(N_CASES)]
     np.testing.assert_allclose(trajectories({"energy": energy})["e_bfmi"], expected, rtol=1e-5)
     energy[2, :, 5] = np.cumsum(np.random.default_rng(0).normal(size=250))
     result = check_with({"energy": energy})
@@ -225,7 +225,7 @@ def test_arviz_draws_traces_and_ranks_as_it_is(how, tmp_path):
         pb.save(posterior, tmp_path / "p.nc")
         posterior = pb.load(tmp_path / "p.nc")
     some = {"slot": [0, 1]}
-    for draw in (az.plot_trace, az.plot_rank):
+    for draw in (arviz().plot_trace, arviz().plot_rank):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what ArviZ says of its own dependencies
             assert draw(posterior, var_names=["plausibility"], coords=some) is not None

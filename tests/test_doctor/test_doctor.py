@@ -14,6 +14,7 @@ import plausibly as pb
 from plausibly.annotations.io.exports import FORMATS
 from plausibly.cli._app import load_command
 from plausibly.errors import ArgumentError
+from tests.test_annotations.test_verdicts import INSPECT, component, grade, output, promptfoo, sample
 from tests.test_cli.run import plausibly, refuse, succeed
 
 ROOT = Path(__file__).parents[2]
@@ -112,10 +113,16 @@ def test_the_files_that_the_guide_shows(tmp_path, monkeypatch):
 def test_unknown_columns_are_told_what_they_look_like(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [("1", "ann", "benign"), ("1", "bob", "malignant"), ("2", "ann", "benign"), ("2", "bob", "benign")]
+    scores = pd.DataFrame({"image_id": [1, 2], "benign": [0.6, 0.9], "malignant": [0.4, 0.1]})
     pd.DataFrame(rows, columns=["image_id", "reader", "diagnosis"]).to_csv("labels.csv", index=False)
-    pd.DataFrame({"image_id": [1, 2], "benign": [0.6, 0.9], "malignant": [0.4, 0.1]}).to_csv("A.csv", index=False)
+    scores.to_csv("A.csv", index=False)
+    found = pb.doctor(["labels.csv", "A.csv"])
+    assert "(case: 'image_id'; annotator: 'reader'; label: 'diagnosis')" in str(found.files[0])
+    assert of(found, "evaluate").startswith("plausibly evaluate labels.csv --predictions A=A.csv")
+    pd.DataFrame(rows, columns=["scan name", "first reader", "final diagnosis"]).to_csv("labels.csv", index=False)
+    scores.rename(columns={"image_id": "scan name"}).to_csv("A.csv", index=False)
     (of_labels, of_scores) = pb.doctor(["labels.csv", "A.csv"]).files
-    assert "'reader' looks like annotator, 'diagnosis' looks like label, 'image_id' looks like case" in of_labels.words
+    assert "'final diagnosis' looks like label, 'scan name' looks like case" in of_labels.words
     assert "sed -i 1s/.*/case,benign,malignant/ A.csv" in of_scores.words.replace("'", "")
     for one in (of_labels, of_scores):
         subprocess.run(re.search(r"sed -i .*csv", one.words)[0], shell=True, check=True)
@@ -138,7 +145,7 @@ def test_labels_predictions_and_gold_labels(labels, tmp_path):
     assert gold["gold"] == tmp_path / "biopsy.csv"
     assert "20 of 30 cases have a gold label" in succeed(*shlex.split(found.commands[2])[1:-1], tmp_path / "out").output
     assert "alpha" in run(of(found, "agreement")).output
-    assert not [one for one in found.commands if " judge " in one]  # a row for a case that is not annotated
+    assert parse(of(found, "judge"))["extra"] == "ignore"  # a row for a case that is not annotated
     table(tmp_path / "gpt.csv", "case,label", *(f"{case},{label}" for case, label in truth.items()))
     found = pb.doctor([labels, tmp_path / "gpt.csv", tmp_path / "biopsy.csv"])
     given = parse(of(found, "judge"))
@@ -268,3 +275,90 @@ def test_outcomes_of_systems_are_told_from_cases_of_systems(tmp_path):
     assert pb.doctor(ratings).files[0].role == "annotations"
     broken = table(tmp_path / "broken.csv", "system,case,rater,outcome", "A,p,ann,1", "B,p,ann,")
     assert "row 2 has no outcome" in pb.doctor(broken).files[0].words
+
+
+def test_exports_are_ranked_with_what_people_say(tmp_path):
+    def log(model, right):
+        samples = [sample(f"s{n}", "B", match=grade("C" if n % right else "I")) for n in range(40)]
+        path = tmp_path / f"{model}.json"
+        path.write_text(json.dumps(INSPECT | {"eval": {"model": model}, "samples": samples}))
+        return path
+
+    logs = [log("gpt", 5), log("llama", 3)]
+    alone = pb.doctor(logs)
+    assert not any(" systems " in one for one in alone.commands)
+    assert any("is known as a person: to rank these systems" in one for one in alone.problems)
+    rows = [f"{s},s{n},ann,{'pass' if n % 4 else 'fail'}" for s in ("gpt", "llama") for n in range(20)]
+    people = table(tmp_path / "people.csv", "system,case,rater,outcome", *rows)
+    (command,) = [one for one in pb.doctor([*logs, people]).commands if " systems " in one]
+    assert command == f"plausibly systems {logs[0]} {logs[1]} {people} --people ann --out systems"
+    assert "has the highest pass rate" in succeed("systems", *logs, people, "--people", "ann").output
+    said = [[component(n % 3 > 0, "llm-rubric"), component(n % 4 > 0, "human")] for n in range(30)]
+    marked = tmp_path / "marked.json"
+    marked.write_text(json.dumps(promptfoo(*(output(n, *said[n], provider=s) for n in range(30) for s in "mn"))))
+    assert f"plausibly systems {marked} --out systems" in pb.doctor(marked).commands
+    succeed("systems", marked)
+
+
+def test_an_export_of_one_system_and_grades_by_people(tmp_path):
+    samples = [sample(f"s{n}", "B", match=grade("C" if n % 5 else "I")) for n in range(40)]
+    log = tmp_path / "gpt.json"
+    log.write_text(json.dumps(INSPECT | {"eval": {"model": "gpt"}, "samples": samples}))
+    of_one = [f"gpt,s{n},{who},{'C' if n % 4 else 'I'}" for n in range(20) for who in ("ann", "bob")]
+    graded = table(tmp_path / "graded.csv", "model,sample_id,grader,grade", *of_one)
+    (command,) = [one for one in pb.doctor([log, graded]).commands if " systems " in one]
+    assert command == f"plausibly systems {log} {graded} --people ann,bob --out systems"
+    assert "gpt, pass rate that people would give" in succeed("systems", log, graded, "--people", "ann,bob").output
+    assert parse(of(pb.doctor([log, graded]), "evaluate"))["positive"] == "C"
+
+
+def test_rankings_of_shown_systems_are_outcomes(tmp_path):
+    rows = [f"c{n},{who},{'A>B=C' if n % 2 else 'C>A'}" for who, m in (("gpt", 40), ("ann", 15)) for n in range(m)]
+    path = table(tmp_path / "rankings.csv", "case,rater,ranking", *rows)
+    found = pb.doctor(path)
+    assert found.files[0].role == "outcomes"
+    assert found.commands == [f"plausibly systems {path} --people ann --out systems"]
+    succeed("systems", path, "--people", "ann")
+
+
+def test_predictions_in_json_lines_and_in_a_single_column(tmp_path):
+    rows = [f"c{n},{who},{'ab'[n % 2]}" for n in range(20) for who in ("ann", "bob")]
+    labels = table(tmp_path / "labels.csv", "case,annotator,label", *rows)
+    scores = [{"case": f"c{n}", "probs": {"a": 1 - n / 20, "b": n / 20}} for n in range(20)]
+    (tmp_path / "A.jsonl").write_text("\n".join(map(json.dumps, scores)))
+    table(tmp_path / "B.csv", "case,score", *(f"c{n},{n / 20}" for n in range(20)))
+    found = pb.doctor([labels, tmp_path / "A.jsonl", tmp_path / "B.csv"])
+    assert [one.role for one in found.files] == ["annotations", "predictions", "predictions"]
+    assert len(parse(of(found, "evaluate"))["predictions"]) == 2
+    run(of(found, "audit"))
+    wide = table(tmp_path / "wide.csv", "experiment,example_id,correctness,review", "x,1,1,good", "y,1,0,bad")
+    assert "write a row for each outcome, with the columns system, case, rater" in pb.doctor(wide).files[0].words
+
+
+def test_a_trial_of_readers_with_a_probability_of_malignancy_and_biopsies(tmp_path):
+    """The probability was to be compared with grades, and no command used the biopsies."""
+    rows = [f"l{i},r{who},{1 + (i + who) % 5}" for i in range(20) for who in range(3)]
+    ratings = table(tmp_path / "ratings.csv", "case,annotator,score", *rows)
+    ai = table(tmp_path / "ai.csv", "case,malignancy", *(f"l{i},{(i % 5) / 5}" for i in range(20)))
+    gold = table(
+        tmp_path / "biopsy.csv", "case,label", *(f"l{i},{('benign', 'malignant')[i % 5 > 2]}" for i in range(20))
+    )
+    alone, against = (one for one in pb.doctor([ratings, ai, gold]).commands if one.split()[1] == "evaluate")
+    assert (parse(alone)["truth"], parse(alone)["threshold"]) == ("annotator", parse(against)["threshold"])
+    assert parse(against)["gold_positive"] == "malignant"
+    assert "Against the gold labels" in run(against.replace("against-gold", str(tmp_path / "out"))).output
+
+
+def test_columns_and_classes_that_nearly_match_and_rows_of_other_cases(labels, tmp_path):
+    scores = table(tmp_path / "s.csv", "case,p_A,p_B", *(f"c{i},{i % 2},{1 - i % 2}" for i in range(31)))
+    found = pb.doctor([labels, scores])
+    assert parse(of(found, "audit"))["extra"] == "ignore"
+    assert "mismatched" not in run(of(found, "audit")).output
+    rows = [f"c{i},{who},{'n/a' if i == 3 else 'ab'[i % 2]}" for i in range(30) for who in ("ann", "bob")]
+    some = table(tmp_path / "some.csv", "case,annotator,label", *rows)
+    assert any(
+        "--missing 'n/a'" in one
+        for one in pb.doctor(
+            [some, table(tmp_path / "t.csv", "case,a,b", *(f"c{i},0.5,0.5" for i in range(30)))]
+        ).problems
+    )

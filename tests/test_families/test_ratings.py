@@ -33,10 +33,10 @@ def scores(*arguments, **options):
     return pb.Annotations.from_scores(simulate(*arguments, **options)[0])
 
 
-def aggregate(data, **options):
+def aggregate(data, model="ordinal-scores", **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return pb.aggregate(data, "ordinal-scores", raters="differ", **(SHORT | options))
+        return pb.aggregate(data, model, raters="differ", **(SHORT | options))
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +125,9 @@ def test_ratings_are_classes_without_a_threshold(posterior):
     error = results["mean_absolute_error"].mean("draw")
     assert error.sel(classifier="near") < 1 < error.sel(classifier="far")
     assert results["quadratic_kappa"].mean("draw").sel(classifier="near") > 0.5
+    row = pb.summary(results).set_index(["classifier", "metric"]).loc[("near", "mean_absolute_error")]
+    assert row["lower"] < row["mean"] < row["upper"]
+    assert row["total_lower"] < row["mean"] < row["total_upper"]
     split = aggregate(data, threshold=3, case_groups={"system": np.arange(60) % 4})
     above = split["posterior"]["plausibility"].values[..., 1::2]
     np.testing.assert_allclose(above, plausibility[..., 3:].sum(-1), atol=1e-5)
@@ -179,6 +182,13 @@ def test_tables_of_severities_and_mean_ratings(posterior):
     against = pb.annotators.severities(posterior, against="r2").set_index("annotator")
     assert against.loc["r2", ["severity", "lower", "upper"]].tolist() == [0, 0, 0]
     np.testing.assert_allclose(table["raw_mean"], table["fitted_mean"], atol=0.3)
+    pair = pb.annotators.severities(posterior, groups={"pair": ["r1", "r4"]}).set_index("annotator")
+    assert pair["group"].to_dict() == {f"r{at}": "pair" if at in (1, 4) else "(others)" for at in range(6)}
+    one, other = pair.loc["r1", "group_severity"], pair.loc["r0", "group_severity"]
+    assert one == pair.loc["r4", "group_severity"] == -other
+    others = pair["severity"].drop(["r1", "r4"])
+    assert one == pytest.approx(pair.loc[["r1", "r4"], "severity"].mean() - others.mean(), abs=0.03)
+    assert (pair["group_lower"] < pair["group_upper"]).all()
     systems = pb.annotators.mean_ratings(posterior, "system")
     assert systems["mean"].is_monotonic_decreasing
     assert systems["p_best"].sum() == pytest.approx(1)
@@ -190,6 +200,14 @@ def test_tables_of_severities_and_mean_ratings(posterior):
     with pytest.raises(ArgumentError, match="no severities of raters"):
         pb.annotators.severities(pb.aggregate(scores(1), "normal-scores", threshold=3.5, progress=False))
     assert len(pb.plots.severities(posterior).collections) == 2
+
+
+def test_cases_are_coded_once(monkeypatch):
+    made = []
+    of = RatedCases.of.__func__
+    monkeypatch.setattr(RatedCases, "of", classmethod(lambda cls, *given: made.append(given) or of(cls, *given)))
+    aggregate(scores(1), draws=4, warmup=0)
+    assert len(made) == 1
 
 
 def test_the_command_line_takes_ratings_without_a_threshold(tmp_path):

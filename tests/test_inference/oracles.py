@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import xarray as xr
 
-from plausibly._arviz import az
+from plausibly._arviz import arviz
 from plausibly.annotations import Annotations
 
 LETTERS = list("abcde")
@@ -23,7 +23,7 @@ def moments(draws, functions):
     out = []
     for function in functions:
         values = function(draws)
-        ess = az.ess(xr.Dataset({"x": (("chain", "draw", "slot"), values)}), method="mean")["x"].values
+        ess = arviz().ess(xr.Dataset({"x": (("chain", "draw", "slot"), values)}), method="mean")["x"].values
         out.append((values.mean((0, 1)), values.std((0, 1)) / np.sqrt(ess)))
     return out
 

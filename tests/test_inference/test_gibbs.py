@@ -8,7 +8,7 @@ from numpyro.infer import MCMC
 from scipy import special, stats
 
 import plausibly as pb
-from plausibly._arviz import az, to_groups
+from plausibly._arviz import arviz, to_groups
 from plausibly.annotations import Annotations, Slots
 from plausibly.compute import _run
 from plausibly.errors import ArgumentError
@@ -145,7 +145,7 @@ def test_numpyro_takes_legacy_keys_and_goes_on_where_it_stopped():
     # Another key, other draws.
     parts.run(jax.random.key(1), data, reliability=2)
     assert (found(parts) != draws[1]).any()
-    assert to_groups(az.from_numpyro(whole))["posterior"]["plausibility"].shape == (2, 40, 4)
+    assert to_groups(arviz().from_numpyro(whole))["posterior"]["plausibility"].shape == (2, 40, 4)
 
 
 REFUSED = {

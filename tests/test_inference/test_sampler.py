@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from scipy import special
 
-from plausibly._arviz import az
+from plausibly._arviz import arviz
 from plausibly.inference.nuts._sampler import DENSE, Sampler
 from plausibly.random_streams import case_keys
 
@@ -27,7 +27,7 @@ def sample(potential, dim, data, n, **options):
 def error(values):
     """Mean over chains and draws, with its Monte Carlo standard error."""
     flat = values.reshape(*values.shape[:2], -1)
-    ess = az.ess(xr.Dataset({"x": (("chain", "draw", "k"), flat)}), method="mean")["x"].values
+    ess = arviz().ess(xr.Dataset({"x": (("chain", "draw", "k"), flat)}), method="mean")["x"].values
     return flat.mean((0, 1)).reshape(values.shape[2:]), (flat.std((0, 1)) / np.sqrt(ess)).reshape(values.shape[2:])
 
 

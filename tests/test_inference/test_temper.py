@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import plausibly as pb
-from plausibly._arviz import az
+from plausibly._arviz import arviz
 from plausibly.annotations import Annotations
 from tests.test_inference.oracles import log_literal
 
@@ -57,7 +57,7 @@ def test_chains_converge_to_the_moments_of_the_posterior(mode, reliability):
     for case, rankings in enumerate(RANKED.values()):
         own = plausibility.isel(slot=np.flatnonzero(posterior["constant_data"]["case_index"].values == case))
         for values, expected in zip((own, own**2), quadrature(rankings, reliability, mode), strict=True):
-            ess = az.ess(values.rename("x").drop_vars(["case", "class_name"]).to_dataset(), method="mean")["x"]
+            ess = arviz().ess(values.rename("x").drop_vars(["case", "class_name"]).to_dataset(), method="mean")["x"]
             error = values.std(("chain", "draw")).values / np.sqrt(ess.values)
             off = np.abs(values.mean(("chain", "draw")).values - expected)
             # Five standard errors, 150 times: a false alarm in 10,000 runs, and the seed is fixed.

@@ -181,3 +181,19 @@ def test_faults_of_files_cells_and_arguments(tmp_path):
 def test_columns_that_are_no_lists(column):
     with pytest.raises(AnnotationError, match=r"the column 'label' is .*; write a list with a cell per row"):
         Labels.of({"case": ["p", "q", "r"], "annotator": ["a", "a", "a"], "label": column})
+
+
+def test_labels_that_stand_for_no_answer_are_counted_as_missing():
+    rows = [("p", "ann", "1"), ("p", "bob", "n/a"), ("q", "ann", "2")]
+    read = Labels.of(rows).without(["n/a"])
+    assert (read.values.tolist(), read.n_missing, read.case.tolist()) == ([1, 2], 1, [0, 1])
+    assert Labels.of(rows).without([]).n_missing == 0
+    with pytest.raises(AnnotationError, match="all 3 labels are missing"):
+        Labels.of(rows).without(["1", "2", "n/a"])
+
+
+def test_scores_are_labels_where_there_are_no_others():
+    """Measures of agreement refused the table of ratings that `plausibly evaluate` reads."""
+    table = pd.DataFrame({"case": ["p", "p"], "annotator": ["ann", "bob"], "score": [4, 2.5]})
+    assert Labels.of(table).values.tolist() == [4, 2.5]
+    assert Labels.of(table.assign(label=["x", "y"])).values.tolist() == ["x", "y"]

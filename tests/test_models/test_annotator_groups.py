@@ -57,6 +57,16 @@ def test_annotators_who_err_together_are_named_and_count_for_less_as_a_group(nam
     assert looks["annotator_group"].values.tolist() == [OTHERS, "models"]
     mistaken = looks.sel(true_class="a", look="b").mean(("chain", "draw")).values
     assert mistaken[0] == 0 < 0.08 < mistaken[1]
+    table = pb.annotators.annotator_accuracies(grouped).set_index("annotator")
+    assert table["group"].to_dict() == dict.fromkeys(PEOPLE, OTHERS) | dict.fromkeys(JURORS, "models")
+    columns = ["together_lower", "together", "together_upper"]
+    assert (table.loc[PEOPLE, columns] == 0).all(axis=None)
+    low, middle, high = table.loc["gpt", columns]
+    assert 0.05 < low < 0.17 < high < 0.35, (low, high)  # the share of common errors in the simulation
+    assert (table.loc[JURORS, columns] == [low, middle, high]).all(axis=None)
+    (told,) = pb.annotators.group_sentences(table.reset_index())
+    assert told.startswith("The annotators of the group models err together in")
+    assert pb.annotators.group_sentences(pb.annotators.annotator_accuracies(alone)) == []
 
 
 @pytest.mark.parametrize("difficulty", ["by-case", "same"])

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from plausibly._arviz import HAS_INFERENCE_DATA, az, from_groups, to_groups
+from plausibly._arviz import HAS_INFERENCE_DATA, arviz, from_groups, to_groups
 from plausibly.annotations import Annotations, Slots
 from plausibly.diagnostics import diagnose
 from plausibly.errors import ArgumentError, FileError
@@ -85,9 +85,9 @@ def test_a_posterior_holds_labelled_slots_groups_attributes_and_annotations(post
 
 
 def test_arviz_works_on_it(posterior):
-    table = az.summary(posterior, var_names=["plausibility"])
+    table = arviz().summary(posterior, var_names=["plausibility"])
     assert len(table) == len(SLOTS)
-    for diagnostic in (az.rhat, az.ess):
+    for diagnostic in (arviz().rhat, arviz().ess):
         values = diagnostic(posterior, var_names=["plausibility"])
         values = values["plausibility"] if "plausibility" in values else values["posterior"]["plausibility"]
         assert values.dims == ("slot",)
@@ -110,8 +110,8 @@ def test_draws_of_a_case_have_the_names_of_its_classes_also_in_arviz(posterior):
     with pytest.raises(ArgumentError, match=r"the name of one case, but \['p1', 'p2'\] was given"):
         case_draws(posterior, ["p1", "p2"])
     rows = [f"plausibility[{name}]" for name in draws["class_name"].values]
-    assert az.summary(draws).index.tolist() == rows
-    values = az.rhat(draws)
+    assert arviz().summary(draws).index.tolist() == rows
+    values = arviz().rhat(draws)
     assert (values["plausibility"] if "plausibility" in values else values["posterior"]["plausibility"]).shape == (4,)
     by_case = {"mean": np.arange(300.0).reshape(2, 50, 3), "variance": np.ones((2, 50, 3))}
     draws = case_draws(make(by_case=by_case), "p2")

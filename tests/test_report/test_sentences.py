@@ -1,6 +1,7 @@
 """What the report says of annotators and labels holds under the model that it speaks of."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy import stats
 import plausibly as pb
 from plausibly.aggregation import are_shares, learns
 from plausibly.diagnostics.verdicts import failures
-from plausibly.report import render
+from plausibly.report import agreement_in_words, render
 from plausibly.report._ambiguity import FirstChoices, stay_open
 from plausibly.report._summary import _judged_by, agreement, attainable, next_steps, prior_notes, sentences
 from plausibly.report.tables import convergence_table, lead
@@ -173,3 +174,30 @@ def test_a_posterior_that_knows_the_predictions_underrates_none_of_them():
     one_truth = pb.sweep(annotations, predictions, {"known": models["known"] | {"model": "common-confusion"}}, **FAST)
     assert "err independently of each other" in " ".join(sentences(one_truth, []))
     assert "scored too low" not in said
+
+
+def test_agreement_with_panels_says_over_which_cases_it_is():
+    """The panel's share was over 2 of 3 of the cases that the number beside it was about, and had no interval."""
+    labels = [["a", "a", "b"], ["b", "b", "b"], ["a", "b", None]] * 10
+    annotations = pb.Annotations.from_labels(labels)
+    scores = {"A": [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]] * 10}
+    (said,) = agreement_in_words(pb.evaluation.panels(annotations, scores, most=3, seed=0), ["A"])
+    assert re.search(r"in 100.0 % of the 20 cases with 3 labels or more \(\d+\.\d to 100.0 %\)\.$", said)
+    assert "labels or more" not in next(
+        agreement_in_words(
+            pb.evaluation.panels(annotations.select(range(2)), scores | {"A": scores["A"][:2]}, most=3), ["A"]
+        )
+    )
+
+
+def test_an_interval_on_new_cases_that_is_narrower_by_chance_is_explained():
+    random = np.random.default_rng(0)
+    annotations = pb.Annotations.from_labels(random.choice(["a", "b"], (30, 2)).tolist())
+    swept = pb.sweep(annotations, {"A": random.dirichlet([1, 1], 30)}, {"dirichlet-categorical": [1]}, **FAST)
+    run = lead(swept)
+    for factor, expected in ((0.9, True), (1.2, False)):
+        drawn = run.results["top1_accuracy"].values
+        values = drawn.mean() + factor * (drawn[:, np.arange(run.results.sizes["replicate"]) % 200] - drawn.mean())
+        results = run.results.assign(top1_accuracy_total=run.results["top1_accuracy_total"].copy(data=values))
+        one = replace(swept, runs=(replace(run, results=results),))
+        assert ("not the choice of cases, limit" in whole(one)) == expected

@@ -58,9 +58,9 @@ SHORT = {
     "evidence": (accuracies, 2 * 4, {"evidence-left-out": "top-1"}),
     "judge": (short(judge, EPSILONS=(0.2,), ANNOTATORS=(3,), QUICK=200, QUICK_SIZES=(50,)), 1, {"judge-doubled": None}),
     "systems": (
-        short(systems, QUICK_HUMAN=(60,)),
-        2 * (5 * 2),
-        {"systems-clusters": "60 human outcomes, clusters of 3"},
+        short(systems, QUICK_HUMAN=(60,), CLUSTERS={"of 3": systems.CLUSTERS["of 3"]}, RATES=(0.6,)),
+        12,
+        {"systems-clusters": "60 human outcomes, clusters of 3, pass rate 0.6"},
     ),
     "panels": (short(panels, _LARGE=20_000), 2 * 9, {"panels-clusters": "60 clusters"}),
     "annotators": (short(annotators, KINDS={"categories": "nominal"}), None, {"no-copies": None}),

@@ -198,13 +198,13 @@ def aggregate(
         Difficulty is then by case.
     threshold
         Score that separates the two classes: the first class is for scores up to the threshold, the second for scores
-        above it. Required for scores, unless raters differ: without a threshold, each of up to 20 values is then a
-        class.
+        above it. Required for scores, unless raters of ``"ordinal-scores"`` differ: without a threshold, each of up to
+        20 values is then a class.
     raters
-        Whether the raters of ``"ordinal-scores"`` are ``"alike"`` (the default where the model is named), or
-        ``"differ"`` in severity and spread, which all cases tell together; see
-        :func:`plausibly.models.ordinal_ratings`. The latter is the default of scores of 3 to 20 values by named raters
-        if neither a model nor a threshold is given.
+        Whether the raters of ``"ordinal-scores"`` or ``"normal-scores"`` are ``"alike"`` (the default where the model
+        is named), or ``"differ"`` in severity and spread, which all cases tell together; see
+        :func:`plausibly.models.ordinal_ratings` and :func:`plausibly.models.normal_ratings`. Without a model and a
+        threshold, scores of 3 to 20 values by named raters are ordinal, and raters differ.
     case_groups
         Groups of cases that may have higher or lower ratings, where raters differ: a mapping from a name, such as
         ``"system"`` or ``"document"``, to the group of each case (in the order of the cases, or a mapping from case to
@@ -233,7 +233,7 @@ def aggregate(
     ConvergenceWarning
         If chains did not converge: in which cases, and what helps.
     PlausiblyWarning
-        If raters who differ share neither cases nor groups of cases.
+        If severities of raters who differ cannot be told from what their cases, or groups of cases, add.
 
     References
     ----------

@@ -1,6 +1,7 @@
 """Whether a model, its arguments and annotations go together, before anything is computed."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -96,7 +97,7 @@ def settle(
         raise ArgumentError(
             f"{known.name} needs a threshold that separates two classes, but none was given: write for example "
             "threshold=0 (--threshold 0)"
-            + (", or let ratings be classes, with raters='differ' (--raters differ)." if known.instead else ".")
+            + (", or let ratings be classes, with raters='differ' (--raters differ)." if _grades(known) else ".")
         )
     power, count = known.choice_power(arguments), known.count(arguments)
     if engine == "auto" and used == "nuts" and known.gibbs and power is None and count <= GIBBS_UP_TO:
@@ -122,8 +123,12 @@ def settle(
         _check_annotations(known, says, annotations)
     found = {"evidence": evidence, "case_groups": case_groups}
     settled = Settled(known, family, used, engine == "auto", arguments, int(seed), prior, **found)
-    family.check(annotations, settled)
-    return settled
+    return replace(settled, coded=family.check(annotations, settled))
+
+
+def _grades(model: Model) -> bool:
+    """Whether ratings may be classes, without a threshold, under another value of an option."""
+    return any(family_of(other).says(other).grades for other in model.instead.values())
 
 
 def _case_groups(model: Model, given: Any, observed: Annotations | Scores) -> dict[str, Any] | None:

@@ -7,7 +7,6 @@ from os import cpu_count
 
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
-from scipy.stats import rankdata
 
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
@@ -107,6 +106,8 @@ class Mixture:
         parts = self._split_draws(plausibility.shape[1], self.most)
         if len(parts) == 1:
             return plausibility
+        from scipy.stats import rankdata  # a second to import
+
         places = np.argsort(self.turns(plausibility.shape[1]))
         out, random = np.empty_like(plausibility), np.random.default_rng(0)
         for part in parts:

@@ -35,6 +35,10 @@ _PREFERRED = 1 / 3  # of the preference between classes, as much at least goes w
 _IN_COMMON = 3.0  # ratio of common classes within cases to between cases, from which on cases decide what is named
 
 
+class ComparisonsError(AnnotationError):
+    """Annotations compare the classes that were shown, and are no rankings."""
+
+
 class Shown(NamedTuple):
     """What looks like comparisons: how many annotations name how many classes, and how many are ties of all of them."""
 
@@ -86,7 +90,7 @@ def refuse_comparisons(annotations: "Annotations") -> None:
         return
     what = "pairs" if found.n_named == 2 else f"{found.n_named} classes"
     ties = "" if not found.n_ties else f" ({found.n_ties:,} are ties of all that was shown, and carry no information)"
-    raise AnnotationError(
+    raise ComparisonsError(
         f"these look like comparisons of {what}: {found.n_annotations:,} of {annotations.n_annotations:,} annotations "
         f"name {found.n_named} of {annotations.n_classes} classes, whatever is preferred{ties}; a ranking puts classes "
         "that it does not name last, but classes that were not shown are not worse. Rank what was compared with "

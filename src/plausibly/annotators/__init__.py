@@ -6,7 +6,8 @@ that assumes one true class in every case, :func:`annotator_accuracies` says how
 :func:`annotator_confusions` what they name instead. Measures are those of Stutz et al. (2025), arXiv 2307.02191,
 appendices C (overlap) and E (agreement). An argument out of range raises :class:`plausibly.ArgumentError`.
 Under a model of ratings by raters who differ, :func:`severities` says who rates higher than others, and
-:func:`mean_ratings` what cases, or groups of them, would get from raters like these.
+:func:`mean_ratings` what cases, or groups of them, would get from raters like these, with
+:func:`rank_probabilities` of these.
 
 For labels of any kind, :meth:`plausibly.agreement.Agreement.annotators` finds bad annotators.
 """
@@ -15,10 +16,14 @@ from plausibly.annotators._inferred import COMMON as COMMON
 from plausibly.annotators._inferred import annotator_accuracies as annotator_accuracies
 from plausibly.annotators._inferred import annotator_confusions as annotator_confusions
 from plausibly.annotators._inferred import annotator_reliabilities as annotator_reliabilities
+from plausibly.annotators._inferred import group_sentences as group_sentences
 from plausibly.annotators._rankings import agreement_correlation as agreement_correlation
 from plausibly.annotators._rankings import annotator_agreement as annotator_agreement
 from plausibly.annotators._rankings import annotator_overlap as annotator_overlap
 from plausibly.annotators._rankings import classifier_overlap as classifier_overlap
 from plausibly.annotators._ratings import mean_ratings as mean_ratings
+from plausibly.annotators._ratings import rank_probabilities as rank_probabilities
+from plausibly.annotators._ratings import rank_sentences as rank_sentences
+from plausibly.annotators._ratings import rating_draws as rating_draws
 from plausibly.annotators._ratings import severities as severities
 from plausibly.annotators._ratings import severity_sentences as severity_sentences

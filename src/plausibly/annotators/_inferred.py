@@ -1,5 +1,7 @@
 """What is inferred of single annotators: reliabilities, accuracies, and how they confuse classes."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -8,6 +10,7 @@ from jaxtyping import Float
 from plausibly._arviz import Posterior, to_groups
 from plausibly.bootstrap import check_probability
 from plausibly.errors import ArgumentError
+from plausibly.groups import OTHERS, codes_of_annotators
 from plausibly.posterior import check_posterior
 
 
@@ -64,6 +67,9 @@ def annotator_accuracies(posterior: Posterior, ci_prob: float = 0.94) -> pd.Data
     pandas.DataFrame
         One row per annotator, the most accurate first: ``annotator``, the number of ``labels``, the median ``accuracy``
         (the share of correct labels if classes are as common as in the data), ``lower``, ``upper``, and ``converged``.
+        With ``annotator_groups``, also the ``group`` of each annotator, and how often it errs together: the median
+        share of cases that look like another class than the true one to all of the group, ``together``, with
+        ``together_lower`` and ``together_upper``. It is 0 for annotators of no group.
 
     Raises
     ------
@@ -89,7 +95,42 @@ def annotator_accuracies(posterior: Posterior, ci_prob: float = 0.94) -> pd.Data
     quantities = [f"accuracy of {name}" for name in group["annotator"].values]
     good = to_groups(posterior)["shared_convergence"]["converged"].sel(quantity=quantities).values
     columns = _summary("accuracy", _draws(group["accuracy"]), ci_prob)
+    groups = json.loads(posterior.attrs["arguments"]).get("annotator_groups")
+    if groups is not None:
+        names, code = codes_of_annotators(groups, group["annotator"].values)
+        together = _summary("together", _errors_together(group), ci_prob)
+        columns |= {"group": names.astype(object)[code], "together": together["together"][code]}
+        columns |= {f"together_{end}": together[end][code] for end in ("lower", "upper")}
     return _by_annotator(posterior, "labels", columns | {"converged": good})
+
+
+def group_sentences(table: pd.DataFrame) -> list[str]:
+    """Say of each group in a table of annotators in how many cases its members err together.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"annotator": ["ann", "gpt", "llama"], "group": ["(others)", "models", "models"]})
+    >>> group_sentences(table.assign(together=[0, 0.081, 0.081], together_lower=0.06, together_upper=0.11))
+    ['The annotators of the group models err together in 8.1 % of cases [6 %, 11 %], in which they count as one.']
+    """
+    if "group" not in table:
+        return []
+    columns = ["group", "together", "together_lower", "together_upper"]
+    return [
+        f"The annotators of the group {name} err together in {100 * middle:.2g} % of cases "
+        f"[{100 * low:.2g} %, {100 * high:.2g} %], in which they count as one."
+        for name, middle, low, high in table.loc[table["group"] != OTHERS, columns].drop_duplicates("group").to_numpy()
+    ]
+
+
+def _errors_together(group: xr.Dataset) -> Float[np.ndarray, "draw group"]:
+    """Share of cases that look like another class than the true one to all annotators of a group."""
+    classes = group["true_class"].values
+    looks = group["looks"].sel(look=classes).transpose("chain", "draw", "annotator_group", "true_class", "look")
+    prevalence = group["prevalence"].transpose("chain", "draw", "true_class").values
+    other = np.where(np.eye(len(classes), dtype=bool), 0, looks.values).sum(-1)
+    found = (prevalence[:, :, None] * other).sum(-1)
+    return found.reshape(-1, found.shape[-1])
 
 
 COMMON = "(all)"  #: in place of an annotator: the confusion that annotators have in common

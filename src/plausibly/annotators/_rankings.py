@@ -7,7 +7,6 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 from jaxtyping import Float
-from scipy.stats import rankdata
 
 from plausibly.annotations import Annotations, Slots
 from plausibly.annotations.views import blocks_by_annotation
@@ -187,6 +186,8 @@ def agreement_correlation(
     columns = np.stack([results[name].values.astype(float) for name in (certainty, "annotator_agreement")])
     columns = columns[:, np.isfinite(columns).all(axis=0)]
     if method == "spearman":
+        from scipy.stats import rankdata  # a second to import
+
         columns = rankdata(columns, axis=1)
     if columns.shape[1] < 2 or (np.ptp(columns, axis=1) == 0).any():
         return float("nan")

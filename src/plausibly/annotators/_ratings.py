@@ -5,18 +5,20 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
-from scipy.stats import rankdata
+from jaxtyping import Float, Int
 
 from plausibly._arviz import Posterior, to_groups
-from plausibly.bootstrap import check_probability
+from plausibly.annotations import Scores
+from plausibly.bootstrap import check_probability, ranked
 from plausibly.errors import ArgumentError, show
-from plausibly.families.ratings import expected_ratings
-from plausibly.groups import check_clusters
+from plausibly.families.ratings import Scale, expected_ratings, ratings_of_groups
+from plausibly.groups import check_clusters, codes_of_annotators, read_annotator_groups
 from plausibly.posterior import check_posterior, scores_of
 
 
-def severities(posterior: Posterior, ci_prob: float = 0.94, *, against: str | None = None) -> pd.DataFrame:
+def severities(
+    posterior: Posterior, ci_prob: float = 0.94, *, against: str | None = None, groups: Any = None
+) -> pd.DataFrame:
     """Tabulate how much higher or lower each rater rates than the others, in units of the ratings.
 
     A severity is the mean, over all cases, of the rating that is expected of the rater, minus that of the average of
@@ -27,22 +29,29 @@ def severities(posterior: Posterior, ci_prob: float = 0.94, *, against: str | No
     Parameters
     ----------
     posterior
-        Posterior of ratings by raters who differ, from ``aggregate(scores, "ordinal-scores", raters="differ")``.
+        Posterior of ratings by raters who differ, from ``aggregate(scores, "ordinal-scores", raters="differ")`` or
+        ``"normal-scores"``.
     ci_prob
         Probability of the equal-tailed intervals.
     against
         Rater to compare with, instead of the average of all.
+    groups
+        Groups of raters, such as ``{"models": ["gpt", "llama"]}``, or the path of a table with the columns annotator
+        and group.
 
     Returns
     -------
     pandas.DataFrame
         One row per rater, who rates highest first: ``annotator``, the number of ``ratings``, the median ``severity``,
-        ``lower``, ``upper``; ``spread``, the median standard deviation with which the rater scatters on the latent
-        scale, on which that of all ratings is 1, with ``spread_lower`` and ``spread_upper``; the posterior probability
-        that the rater rates highest (``p_highest``) and lowest (``p_lowest``) of all; the mean of her ratings as they
-        are (``raw_mean``) and under the model (``fitted_mean``); and ``converged``. Where the two means are apart, a
-        rater uses the scale in another way than the others, and her severity should not be trusted: the model knows
-        severities and spreads, but the steps between ratings are the same for all.
+        ``lower``, ``upper``; ``spread``, the median standard deviation with which the rater scatters (under
+        ``"ordinal-scores"`` on the latent scale, on which that of all ratings is 1, under ``"normal-scores"`` in
+        points), with ``spread_lower`` and ``spread_upper``; the posterior probability that the rater rates highest
+        (``p_highest``) and lowest (``p_lowest``) of all; the mean of her ratings as they are (``raw_mean``) and under
+        the model (``fitted_mean``); and ``converged``. With ``groups``, also the ``group`` of each rater, and by how
+        much the mean severity of the group is above that of all other raters: ``group_severity``, ``group_lower``,
+        ``group_upper``. Where the two means are apart, a rater uses the scale in another way than the others, and her
+        severity should not be trusted: the model knows severities and spreads, but under ``"ordinal-scores"`` the steps
+        between ratings are the same for all. Take ``"normal-scores"`` then.
 
     Raises
     ------
@@ -68,7 +77,8 @@ def severities(posterior: Posterior, ci_prob: float = 0.94, *, against: str | No
         if against not in names:
             raise ArgumentError(f"there is no rater {against!r} to compare with: choose from {show(names.tolist())}.")
         base = expected[:, [names.tolist().index(against)]]
-    spread = _flat(group["spread"].transpose("chain", "draw", "annotator").values)
+    unit = Scale.of(posterior["constant_data"]).unit or (0, 1)
+    spread = unit[1] * _draws(posterior, "spread", "annotator")
     columns: dict[str, Any] = {"annotator": names.astype(object)}
     observed = posterior["observed_data"]
     who = observed["annotation_annotator"].values
@@ -77,6 +87,12 @@ def severities(posterior: Posterior, ci_prob: float = 0.94, *, against: str | No
     for name, extreme in (("p_highest", expected.argmax(1)), ("p_lowest", expected.argmin(1))):
         columns[name] = np.bincount(extreme, minlength=len(names)) / len(expected)
     columns |= {"raw_mean": np.bincount(who, observed["score"].values) / columns["ratings"], "fitted_mean": fitted}
+    if groups is not None:
+        of_groups, code = codes_of_annotators(read_annotator_groups(groups, names), names)
+        member = np.eye(len(of_groups))[code]
+        own, rest = (of / np.maximum(of.sum(0), 1) for of in (member, 1 - member))
+        found = _interval("group_severity", "group_", expected @ (own - rest), ci_prob)
+        columns |= {"group": of_groups.astype(object)[code]} | {name: of[code] for name, of in found.items()}
     judged = to_groups(posterior)["shared_convergence"]["converged"]
     good = [judged.sel(quantity=[f"{site} of {name}" for name in names]).values for site in ("severity", "spread")]
     table = pd.DataFrame(columns | {"converged": good[0] & good[1]})
@@ -90,15 +106,16 @@ def mean_ratings(
     *,
     best: Literal["highest", "lowest"] = "highest",
 ) -> pd.DataFrame:
-    """Tabulate the mean rating of each case, or of groups of cases, that raters like these would give.
+    """Tabulate the mean rating of each case, or of groups of cases, that the average of these raters would give.
 
-    Raters differ, and a case that severe raters saw has a lower mean than it deserves. Here severities and spreads are
-    those of the distribution of raters, whoever rated the case.
+    Raters differ, and a case that severe raters saw has a lower mean than it deserves. Here every rater counts once,
+    whoever rated the case.
 
     Parameters
     ----------
     posterior
-        Posterior of ratings by raters who differ, from ``aggregate(scores, "ordinal-scores", raters="differ")``.
+        Posterior of ratings by raters who differ, from ``aggregate(scores, "ordinal-scores", raters="differ")`` or
+        ``"normal-scores"``.
     by
         Name of one of the ``case_groups`` of the posterior, or the group of each case, in order or as a mapping. By
         default, each case is its own.
@@ -111,10 +128,17 @@ def mean_ratings(
     -------
     pandas.DataFrame
         One row per case or group, the best first: ``group`` (or ``case``), the number of its ``cases`` and ``ratings``,
-        the posterior ``mean`` with ``lower`` and ``upper``; the mean of its ratings as they are (``raw_mean``); its
-        ``rank`` by posterior means, from 1, the best, with the ends of the interval of its rank in the draws
-        (``rank_lower``, ``rank_upper``); and the posterior probability that it is best (``p_best``). Intervals are of
-        these cases, not of others like them.
+        the posterior ``mean`` with ``lower`` and ``upper``; the mean of its ratings as they are (``raw_mean``) and its
+        rank by these (``raw_rank``); its ``rank`` by posterior means, from 1, the best, with the ends of the interval
+        of its rank in the draws (``rank_lower``, ``rank_upper``); and the posterior probability that it is best
+        (``p_best``). A rank that raters moved is settled if ``raw_rank`` is outside the interval.
+
+    Notes
+    -----
+    Of single cases, and of groups that the posterior does not know, means are of these very cases. Of its
+    ``case_groups``, they are of further cases like those of the group (a system's outputs for prompts like these), so
+    that intervals allow for the choice of cases, too. Where each case has one rating, only this is identified: how much
+    a case differs from others, and how much its rater scatters, cannot be told apart.
 
     Raises
     ------
@@ -130,41 +154,103 @@ def mean_ratings(
     >>> mean_ratings(posterior, by=["low", "middle", "high"] * 6 + ["low", "middle"])["group"].tolist()
     ['high', 'middle', 'low']
     """
-    _check(posterior)
     check_probability("ci_prob", ci_prob)
-    if best not in ("highest", "lowest"):
-        raise ArgumentError(f'best must be "highest" or "lowest", but {best!r} was given: choose one of the two.')
-    scores = scores_of(posterior)
-    code, names = np.arange(scores.n_cases), scores.cases
-    if isinstance(by, str):
-        if f"{by}_of_case" not in posterior["constant_data"]:
-            known = [name.removesuffix("_of_case") for name in posterior["constant_data"] if "_of_case" in str(name)]
-            raise ArgumentError(
-                f"this posterior has no case group {by!r}: give one of its case_groups "
-                f"({', '.join(known) or 'it has none'}), or the group of each case."
-            )
-        code = posterior["constant_data"][f"{by}_of_case"].values
-        names = np.asarray(posterior["posterior"][by].values, str)
-    elif by is not None:
-        names, code = np.unique(check_clusters(by, scores.cases, "group"), return_inverse=True)
+    names, code, draws, scores = _of_groups(posterior, by)
+    sign = _sign(best)
     n_cases, of_rating = np.bincount(code), code[scores.annotation_case]
     n = np.bincount(of_rating)
-    each = _flat(posterior["posterior"]["mean_rating"].transpose("chain", "draw", "scored_case").values)
-    draws = each if by is None else np.stack([np.bincount(code, one) for one in each]) / n_cases
-    sign = -1 if best == "highest" else 1
-    ranks = rankdata(sign * draws, axis=1)
-    rank_ends = np.quantile(ranks, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0, method="closest_observation")
+    raw = np.bincount(of_rating, scores.score) / n
     interval = _interval("mean", "", draws, ci_prob) | {"mean": draws.mean(0)}
     table = pd.DataFrame(
         {"case" if by is None else "group": names.astype(object), "cases": n_cases, "ratings": n}
         | interval
-        | {"raw_mean": np.bincount(of_rating, scores.score) / n, "rank": rankdata(sign * draws.mean(0), method="min")}
-        | {"rank_lower": rank_ends[0], "rank_upper": rank_ends[1]}
-        | {"p_best": np.bincount((sign * draws).argmin(1), minlength=len(names)) / len(draws)}
+        | {"raw_mean": raw, "raw_rank": ranked(-sign * raw[None], ci_prob)["rank"]}
+        | ranked(-sign * draws, ci_prob)
     )
     table = table.drop(columns="cases") if by is None else table
-    whole = {name: int for name in ("rank", "rank_lower", "rank_upper")}
-    return table.astype(whole).sort_values("rank", kind="stable", ignore_index=True)
+    return table.sort_values("rank", kind="stable", ignore_index=True)
+
+
+def rank_probabilities(
+    posterior: Posterior,
+    by: str | Sequence[Any] | None = None,
+    *,
+    best: Literal["highest", "lowest"] = "highest",
+) -> pd.DataFrame:
+    """Tabulate the posterior probability of each rank of each case, or group of cases, by the mean rating.
+
+    Parameters
+    ----------
+    posterior, by, best
+        As of :func:`mean_ratings`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per group in the order of :func:`mean_ratings`, one column per rank from 1, the best; rows and columns
+        sum to 1.
+
+    Raises
+    ------
+    ArgumentError
+        As of :func:`mean_ratings`.
+
+    Examples
+    --------
+    >>> rows = [(f"case {i}", rater, 1 + i % 3 + (rater == "b")) for i in range(20) for rater in "ab"]
+    >>> scores = pb.Annotations.from_scores(pd.DataFrame(rows, columns=["case", "annotator", "score"]))
+    >>> settings = {"draws": 50, "chains": 2, "warmup": 50, "progress": False}
+    >>> posterior = pb.aggregate(scores, "ordinal-scores", raters="differ", **settings)
+    >>> rank_probabilities(posterior, by=["low", "middle", "high"] * 6 + ["low", "middle"]).round().values.tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    names, _, draws, _ = _of_groups(posterior, by)
+    sign, n = _sign(best), len(names)
+    rank = np.argsort(np.argsort(sign * draws, axis=1, kind="stable"), axis=1)
+    counts = np.bincount((np.arange(n) * n + rank).ravel(), minlength=n * n).reshape(n, n)
+    found = pd.DataFrame(counts / len(draws), pd.Index(names.astype(object), name="group"), range(1, n + 1))
+    return found.iloc[np.argsort(sign * draws.mean(0), kind="stable")].rename_axis(columns="rank")
+
+
+def rank_sentences(table: pd.DataFrame) -> list[str]:
+    """Say how many ranks of groups raters moved, which of these moves are settled, and which groups may be best.
+
+    Parameters
+    ----------
+    table
+        Table of groups, from :func:`mean_ratings`.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"group": ["x", "y", "z"], "raw_rank": [2, 1, 3], "rank": [1, 2, 3]})
+    >>> table = table.assign(rank_lower=[1, 1, 3], rank_upper=[1, 2, 3], p_best=[0.98, 0.02, 0.0])
+    >>> rank_sentences(table)
+    ['Of 3 ranks, 2 are not those of the means as they are; 1 of them is settled: x (2 → 1).', 'Best: x (probability \
+0.98).']
+    """
+    moved = table["rank"] != table["raw_rank"]
+    told = []
+    if moved.any():
+        settled = table[moved & ((table["raw_rank"] < table["rank_lower"]) | (table["raw_rank"] > table["rank_upper"]))]
+        each = [f"{row.group} ({row.raw_rank} → {row.rank})" for row in settled.itertuples()]
+        verb = "is" if len(each) == 1 else "are"
+        told.append(
+            f"Of {len(table)} ranks, {moved.sum()} are not those of the means as they are; "
+            + (f"{len(each)} of them {verb} settled: {', '.join(each)}." if each else "none of them is settled.")
+        )
+    first = table.sort_values("p_best", ascending=False, kind="stable").iloc[0]
+    return [*told, f"Best: {first['group']} (probability {first['p_best']:.2g})."]
+
+
+def rating_draws(posterior: Posterior) -> Float[np.ndarray, "draw case"]:
+    """Return the draws, of all chains, of the mean rating of each case that :func:`mean_ratings` tabulates, in points.
+
+    Raises
+    ------
+    ArgumentError
+        If the posterior has no mean ratings.
+    """
+    return _of_groups(posterior, None)[2]
 
 
 def severity_sentences(table: pd.DataFrame, most: int = 3) -> list[str]:
@@ -208,21 +294,72 @@ def _check(posterior: Posterior) -> None:
         )
 
 
+def _sign(best: str) -> int:
+    if best not in ("highest", "lowest"):
+        raise ArgumentError(f'best must be "highest" or "lowest", but {best!r} was given: choose one of the two.')
+    return -1 if best == "highest" else 1
+
+
+def _of_groups(
+    posterior: Posterior, by: str | Sequence[Any] | None
+) -> tuple[np.ndarray, Int[np.ndarray, " case"], Float[np.ndarray, "draw group"], Scores]:
+    """Names of groups, the group of each case, draws of mean ratings, and the ratings."""
+    _check(posterior)
+    scores = scores_of(posterior)
+    constants = posterior["constant_data"]
+    if isinstance(by, str):
+        if f"{by}_of_case" not in constants:
+            known = _groups_of(posterior)
+            raise ArgumentError(
+                f"this posterior has no case group {by!r}: give one of its case_groups "
+                f"({', '.join(known) or 'it has none'}), or the group of each case."
+            )
+        code = constants[f"{by}_of_case"].values
+        names = np.asarray(posterior["posterior"][by].values, str)
+        return names, code, _mean_ratings(posterior, code, further=True), scores
+    if by is None:
+        return scores.cases, np.arange(scores.n_cases), _mean_ratings(posterior, np.arange(scores.n_cases)), scores
+    names, code = np.unique(check_clusters(by, scores.cases, "group"), return_inverse=True)
+    return names, code, _mean_ratings(posterior, code), scores
+
+
+def _groups_of(posterior: Posterior) -> list[str]:
+    """Names of case groups whose effects a posterior has."""
+    return [str(name).removesuffix("_effect") for name in posterior["posterior"].data_vars if "_effect" in str(name)]
+
+
+def _mean_ratings(
+    posterior: Posterior, code: Int[np.ndarray, " case"], *, further: bool = False
+) -> Float[np.ndarray, "draw group"]:
+    """Draws of the mean rating of the cases of each group, or of further cases like them."""
+    constants = posterior["constant_data"]
+    severity, spread = _draws(posterior, "severity", "annotator"), _draws(posterior, "spread", "annotator")
+    if not further:
+        mean = _draws(posterior, "latent_mean", "scored_case")
+        return ratings_of_groups(Scale.of(constants), mean, severity, spread, code)
+    mean = _draws(posterior, "location")[:, None] + np.zeros(len(code))
+    for name in _groups_of(posterior):
+        mean += _draws(posterior, f"{name}_effect", name)[:, constants[f"{name}_of_case"].values]
+    if "coefficients" in posterior["posterior"]:
+        mean += _draws(posterior, "coefficients", "coefficient") @ constants["expected_of_case"].values.T
+    spread = np.hypot(spread, _draws(posterior, "case_spread")[:, None])
+    return ratings_of_groups(Scale.of(constants), mean, severity, spread, code)
+
+
+def _draws(posterior: Posterior, name: str, *dims: str) -> Float[np.ndarray, "draw *shape"]:
+    values = np.asarray(posterior["posterior"][name].transpose("chain", "draw", *dims).values, float)
+    return values.reshape(-1, *values.shape[2:])
+
+
 def _expected(posterior: Posterior) -> tuple[Float[np.ndarray, "draw rater"], Float[np.ndarray, " rater"]]:
     """Rating expected of each rater over all cases, by draw, and over those that she rated, on average."""
     _check(posterior)
-    group, constants = posterior["posterior"], posterior["constant_data"]
-    mean = _flat(group["latent_mean"].transpose("chain", "draw", "scored_case").values)
-    each = (_flat(group[site].transpose("chain", "draw", "annotator").values) for site in ("severity", "spread"))
+    mean = _draws(posterior, "latent_mean", "scored_case")
+    each = (_draws(posterior, site, "annotator") for site in ("severity", "spread"))
     observed = posterior["observed_data"]
     rated = (np.asarray(observed[f"annotation_{of}"].values, np.int64) for of in ("case", "annotator"))
-    scale = constants["rating_value"].values, constants["cutpoint"].values
-    found = np.stack([*expected_ratings(*scale, mean, *each, *rated)])
+    found = np.stack([*expected_ratings(Scale.of(posterior["constant_data"]), mean, *each, *rated)])
     return found[:, 0], found[:, 1].mean(0)
-
-
-def _flat(values: Float[np.ndarray, "chain draw quantity"]) -> Float[np.ndarray, "draw quantity"]:
-    return np.asarray(values, float).reshape(-1, values.shape[-1])
 
 
 def _interval(name: str, prefix: str, draws: Float[np.ndarray, "draw quantity"], ci_prob: float) -> dict[str, Any]:

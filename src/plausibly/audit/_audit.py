@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from plausibly.annotations.io.case_rows import is_of_cases
 from plausibly.annotations.io.columns import Columns, frame_columns, is_frame
 from plausibly.annotations.io.exports import TOOLS, format_of
 from plausibly.annotations.io.files import check_path, naming
-from plausibly.annotations.io.long_table import READ, is_long, is_of_scores, parse_table
+from plausibly.annotations.io.long_table import is_long, is_of_scores, parse_table, wanted_in
 from plausibly.annotations.io.source import columns_of_dataset, open_source
 from plausibly.annotations.io.table_files import header_of, read_columns
 from plausibly.annotations.names import to_names
@@ -32,8 +33,10 @@ SERIOUS = (
     "comparisons",
     "repeated rows",
     "repeated annotations",
+    "second answers",
     "identical annotators",
     "similar class names",
+    "missing labels as classes",
     "mismatched predictions",
     "unrelated predictions",
     "exchanged classes",
@@ -43,7 +46,10 @@ COLUMNS = ("check", "count", "of", "examples", "meaning")
 _OF_CLASSES = (
     "similar class names",
     "misspelt class names",
+    "missing labels as classes",
+    "unclear classes",
     "classes never named",
+    "second answers",
     "several classes without a rank",
     "comparisons",
     "empty annotations",
@@ -58,6 +64,7 @@ def audit(
     classes: str | os.PathLike | Iterable[str] | None = None,
     *,
     choices: str | None = None,
+    extra: str = "refuse",
 ) -> pd.DataFrame:
     """Check annotations and predictions for problems.
 
@@ -76,6 +83,8 @@ def audit(
     choices
         What annotators chose from, as for :func:`plausibly.read_annotations`. Annotations that look like comparisons
         are a finding even so.
+    extra
+        ``"ignore"`` leaves out predictions of cases that are not annotated; with ``"refuse"`` they are a finding.
 
     Returns
     -------
@@ -120,7 +129,7 @@ def audit(
         *of_rankings(annotations),
     ]
     if predictions is not None:
-        findings += of_predictions(annotations, named_predictions(predictions))
+        findings += of_predictions(annotations, named_predictions(predictions), extra)
     if scores is not None:
         findings = [finding for finding in findings if finding.check not in _OF_CLASSES] + [_frequent(scores)]
         findings.append(of_severities(scores))
@@ -149,7 +158,7 @@ def _read(source: Any, classes: Any, choices: str | None) -> tuple[Annotations |
         if is_of_cases(map(str, source.column_names if hasattr(source, "column_names") else source.columns)):
             return Annotations.from_case_rows(source, classes, choices=choices), None
         columns = frame_columns(source)
-        if is_of_scores(columns):
+        if is_of_scores(columns, lambda _: columns):
             return Annotations.from_scores(source, classes), None
         if is_long(columns):
             return _of_table(columns, classes, choices)
@@ -162,8 +171,8 @@ def _read(source: Any, classes: Any, choices: str | None) -> tuple[Annotations |
         with naming(path):
             header = header_of(path)
             of_tool = format_of(open_source(path), TOOLS) is not None
-            if is_long(header) and not is_of_scores(header) and not of_tool:
-                return _of_table(read_columns(path, READ), classes, choices)
+            if is_long(header) and not is_of_scores(header, partial(read_columns, path)) and not of_tool:
+                return _of_table(read_columns(path, wanted_in(header)), classes, choices)
     return read_annotations(path, classes, choices=choices), None
 
 

@@ -20,12 +20,18 @@ MEANINGS = {
     "class.",
     "misspelt class names": "Class names that differ by one letter from one that is used at least {note} times as "
     "often. Probably a typo.",
+    "missing labels as classes": "Class names that stand for a missing answer and are counted as a diagnosis like any "
+    "other. Leave such rows out with missing= (--missing).",
+    "unclear classes": "Class names that may stand for a missing answer. If they do, leave such rows out with missing= "
+    "(--missing).",
     "similar case names": "Case names that differ only in capitalisation, spaces or punctuation. Probably the same "
     "case.",
     "similar annotator names": "Annotator names that differ only in capitalisation, spaces or punctuation. Probably "
     "the same person.",
     "repeated rows": "Rows with the same case, annotator and class as another row. The better rank was used here, "
     "and {note} of all rows were left out; other commands refuse the table.",
+    "second answers": "Annotations that name several classes, where at least 98 % name a single one. Probably two "
+    "answers of one annotator to one case, which are read as tied, or as first and second choice: keep one.",
     "several classes without a rank": "Annotations that name several classes, in data that rank none. These are read "
     "as tied, not as first and second choice. If their order means something, add a column rank.",
     "comparisons": "Annotations that each name the same number of classes, whatever is preferred. They look like "
@@ -52,7 +58,7 @@ MEANINGS = {
     "frequent scores": "Single values that make up more than 5 % of the scores. They suggest categories rather than "
     "measurements. Use ordinal-scores, especially if the threshold is one of these values.",
     "raters of another level": "Raters who rate higher or lower than the average rater of the same cases, by least "
-    "squares, in points. Use ordinal-scores with raters=differ (--raters differ), which allows for this.",
+    "squares. Use ordinal-scores with raters=differ (--raters differ), which allows for this.",
     "mismatched predictions": "Classifiers whose scores do not match the cases and classes.",
     "predictions on another scale": "Cases whose scores are not probabilities that sum to 1, although those of "
     "nearly all other cases of the classifier are. Probably percentages or logits in some rows.",

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -16,6 +16,20 @@ _RARE = 20  # times less often than another is how often a typo is named
 _NUMBERED = re.compile(r"(.*[^\W\d_].*?)(?:[\s_.#/-]*\(\d{1,2}\)|[_.#/-]\d{1,2}|\s+#?\d{1,2})")
 
 
+#: Names of classes that stand for no answer, and that may.
+_ABSENT = {"n/a", "#n/a", "na", "nan", "nil", "null", "missing", "blank", "skipped", "unreadable", "?", "-", "--", "."}
+_ABSENT |= {
+    "not available",
+    "not applicable",
+    "not read",
+    "not assessed",
+    "no answer",
+    "non diagnostic",
+    "nondiagnostic",
+}
+_UNCLEAR = {"none", "unknown", "uncertain", "unsure", "unclear", "undetermined", "indeterminate", "equivocal"}
+
+
 def of_names(annotations: Annotations) -> Iterator[Finding]:
     """Find names of classes, cases and annotators that look like another."""
     named = {"class": annotations.classes, "case": annotations.cases, "annotator": known_names(annotations)}
@@ -25,6 +39,21 @@ def of_names(annotations: Annotations) -> Iterator[Finding]:
         if what == "class":
             typos = _typos(names.tolist(), np.bincount(annotations.entry_class, minlength=len(names)).tolist())
             yield Finding("misspelt class names", len(typos), len(names), typos, str(_RARE))
+            for check, found in zip(("missing labels as classes", "unclear classes"), no_answers(names), strict=True):
+                yield Finding(check, len(found), len(names), found)
+
+
+def no_answers(names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Names of classes that stand for no answer, and others that may.
+
+    Examples
+    --------
+    >>> no_answers(["N/A", "Non-diagnostic", "Uncertain", "Pneumonia"])
+    (['N/A', 'Non-diagnostic'], ['Uncertain'])
+    """
+    plain = {name: re.sub(r"[\s_-]+", " ", name.casefold()).strip() or name for name in map(str, names)}
+    absent, unclear = ([name for name, one in plain.items() if one in known] for known in (_ABSENT, _UNCLEAR))
+    return absent, unclear
 
 
 def _alike(names: list[str]) -> list[str]:
@@ -32,7 +61,7 @@ def _alike(names: list[str]) -> list[str]:
     first: dict[str, str] = {}
     found = []
     for name in names:
-        earlier = first.setdefault(_plain(name), name)
+        earlier = first.setdefault(plain_name(name), name)
         if earlier != name:
             found.append(f"{earlier} = {name}")
     return found
@@ -51,7 +80,7 @@ def _typos(names: list[str], counts: list[int]) -> list[str]:
     found = []
     for code, name in enumerate(names):
         near = max((commonest[short] for short in _shortened(name)), key=lambda other: counts[other])
-        if 0 < counts[code] * _RARE <= counts[near] and _plain(name) != _plain(names[near]):
+        if 0 < counts[code] * _RARE <= counts[near] and plain_name(name) != plain_name(names[near]):
             found.append(f"{names[near]} ({counts[near]:,} times) = {name} ({counts[code]:,})")
     return found
 
@@ -63,7 +92,7 @@ def _shortened(name: str) -> set[str]:
     return {folded, *(folded[:at] + folded[at + 1 :] for at in letters)}
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Write a name without what readers overlook; what stands between two digits tells numbers apart and stays."""
     folded = unicodedata.normalize("NFKC", name).casefold()
     return _SEPARATORS.sub("", folded)
@@ -73,11 +102,11 @@ def _numbered(names: list[str]) -> dict[int, int]:
     """Find names that are another's with a number behind it, such as "ann (2)" or "ann_2"; by position, and of whom."""
     at: dict[str, int] = {}
     for code, name in enumerate(names):
-        at.setdefault(_plain(name), code)
+        at.setdefault(plain_name(name), code)
     found = {}
     for code, name in enumerate(names):
         match = _NUMBERED.fullmatch(name)
-        original = at.get(_plain(match.group(1) if match else name), code)
+        original = at.get(plain_name(match.group(1) if match else name), code)
         if original != code:
             found[code] = original
     return found

@@ -21,14 +21,14 @@ _MANY_CLASSES = 2000  # above which their assignment takes minutes
 _FEW_CASES = 30  # below which a good classifier may look like an unrelated one
 
 
-def of_predictions(annotations: Annotations, named: Mapping[str, Any]) -> Iterator[Finding]:
+def of_predictions(annotations: Annotations, named: Mapping[str, Any], extra: str = "refuse") -> Iterator[Finding]:
     """Check classifiers one by one, holding the scores of one at a time."""
     exchanged: list[str] = []
     wrong, unrelated, likeness, n_flat, flat, n_alike, alike = [], [], {}, 0, [], 0, []
     n_other, other_scale = 0, []
     for name, source in named.items():
         try:
-            scores = line_up(source, annotations)
+            scores = line_up(source, annotations, extra)
         except PlausiblyError as error:
             wrong.append(f"{name}: {error.args[0]}")
             continue

@@ -10,6 +10,8 @@ from plausibly.annotations import Annotations
 from plausibly.annotations.shown import shown
 from plausibly.audit._finding import LONG_TIE, SHOWN, Finding, Prints
 
+_RARE = 0.02  # share of annotations up to which several classes are an oversight
+
 
 def of_rankings(annotations: Annotations) -> Iterator[Finding]:
     n_classes = annotations.n_classes
@@ -25,6 +27,9 @@ def of_rankings(annotations: Annotations) -> Iterator[Finding]:
     of = annotations.n_annotations if ((n_named := np.diff(annotations.annotation_start)) > 1).any() else 0
     examples = [] if compared is None else _places(annotations, np.flatnonzero(n_named == compared.n_named)[:SHOWN])
     yield Finding("comparisons", compared.n_annotations if compared else 0, of, examples)
+    second = np.flatnonzero(n_named > 1)
+    second = second[:0] if len(second) > _RARE * annotations.n_annotations else second
+    yield Finding("second answers", len(second), annotations.n_annotations, _places(annotations, second[:SHOWN]))
     sizes, annotation = annotations.block_sizes, annotations.block_annotation
     ranked = len(sizes) > annotations.n_annotations  # some annotation has a second block
     several = annotation[:0] if ranked else annotation[sizes > 1]

@@ -2,7 +2,7 @@
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from plausibly.annotations import Scores
 from plausibly.audit._finding import SHOWN, Finding
@@ -30,7 +30,8 @@ def of_severities(scores: Scores) -> Finding:
     if free < 1:
         return Finding(name, 0, 0, [])
     sd = np.sqrt((error**2).sum() / free * inverse.diagonal().clip(1e-12))
-    found = np.flatnonzero(np.abs(effect) > norm.isf(_BY_CHANCE / (2 * n)) * sd)
+    found = np.flatnonzero(np.abs(effect) > -ndtri(_BY_CHANCE / (2 * n)) * sd)
     found = found[np.argsort(-np.abs(effect[found]), kind="stable")]
-    shown = [f"{scores.annotators[at]}: {effect[at]:+.2g}" for at in found[:SHOWN]]
+    way = np.where(effect > 0, "higher", "lower")
+    shown = [f"{scores.annotators[at]}: {abs(effect[at]):.2g} points {way[at]}" for at in found[:SHOWN]]
     return Finding(name, len(found), np.count_nonzero(n_rater), shown)

@@ -21,7 +21,7 @@ from plausibly.cli._asked_metrics import (
     with_class,
     write_curves,
 )
-from plausibly.cli._groups import read_by, read_column
+from plausibly.cli._groups import of_cases, read_by, read_column
 from plausibly.cli._options import EvaluatedData, MetricOptions, SweepOptions
 from plausibly.cli._output import TablesInParts, complain, make_folder, say
 from plausibly.cli._requirements import (
@@ -39,7 +39,7 @@ from plausibly.evaluation.metrics import usual_metrics
 from plausibly.evaluation.thresholds import decided
 from plausibly.evaluation.truth import truth_in_words
 from plausibly.groups import read_groups
-from plausibly.labels.gold import Gold, as_annotations, read_gold
+from plausibly.labels.gold import Gold, as_annotations, of_two_classes, read_gold
 from plausibly.predictions import line_up, named_predictions
 from plausibly.report import agreement_in_words, headline_of_labels, labels_report
 from plausibly.report.of_labels import RESTS_ON
@@ -77,9 +77,10 @@ def against_labels(
         say(f"{gold}.")
         given, extra = data.files or _annotators(read, gold), "ignore"
         with naming(asked.gold):
+            gold = gold if asked.gold_positive is None else of_two_classes(gold, asked.gold_positive, read.classes)
             read = as_annotations(gold, read)
     lined_up = {
-        name: np.asarray(line_up(scores, read, extra, asked.positive))
+        name: np.asarray(line_up(scores, read, extra, asked.positive, ordered=asked.ordered))
         for name, scores in named_predictions(given, logits).items()
     }
     two, scores = read.n_classes == 2 or asked.positive is not None, list(lined_up.values())
@@ -88,9 +89,9 @@ def against_labels(
     usual += [name for name in of_classes if name not in usual]
     metrics = parse_metrics(asked, read.n_classes, drawn=False, usual=usual)
     by, clusters = read_by(data.by, data.annotations), read_column(data.clusters, data.annotations)
-    if asked.gold is not None:  # of other cases, nothing is known to be true
-        by = None if by is None else {name: column[column.index.isin(read.cases)] for name, column in by.items()}
-        clusters = None if clusters is None else clusters[clusters.index.isin(read.cases)]
+    if asked.gold is not None or data.missing is not None:  # of other cases, nothing is known to be true
+        by = None if by is None else {name: of_cases(column, read.cases) for name, column in by.items()}
+        clusters = of_cases(clusters, read.cases)
     groups = None if by is None else read_groups(by, read.cases, intersections=data.intersections)
     options: dict[str, Any] = {"clusters": clusters}
     options |= {name: arguments[name] for name in ("break_ties", "replicates", "seed") if name in arguments}

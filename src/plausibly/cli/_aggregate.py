@@ -12,7 +12,13 @@ from plausibly.aggregation.inferred_reliability import check_inferable
 from plausibly.aggregation.inferred_reliability import infer_reliability as with_reliability
 from plausibly.annotations import Scores
 from plausibly.annotations.usual_models import OF_RATINGS, are_ratings, usual_models
-from plausibly.annotators import annotator_accuracies, annotator_reliabilities, severities
+from plausibly.annotators import (
+    annotator_accuracies,
+    annotator_reliabilities,
+    group_sentences,
+    severities,
+    severity_sentences,
+)
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._model_names import MODEL_NAMES
@@ -145,11 +151,15 @@ def aggregate(
         say(f"{variant.label} assumes {posterior.attrs['assumes']} in every case{alike}")
         table = annotator_accuracies(posterior).drop(columns="converged")
         say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
+        for told in group_sentences(table):
+            say(told)
         if "err_together" in posterior.attrs:
             say(f"Warning: {posterior.attrs['err_together']}")
     if "severity" in posterior["posterior"] and not quiet:
         table = severities(posterior).drop(columns="converged")
         say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
+        for told in severity_sentences(table):
+            say(told)
     if CLASS_SHIFTS in posterior.attrs and not quiet:
         say("Classes that the population prior moves most (means over the cases that name them)")
         say(largest_shifts(posterior).head(_MOST_SHIFTS).to_string(index=False, float_format="{:.3f}".format))

@@ -46,6 +46,7 @@ def agreement(
     case: Annotated[str | None, _column(help="Column of the cases, if it is not named case.")] = None,
     annotator: Annotated[str | None, _column(help="Column of the annotators, if it is not named annotator.")] = None,
     label: Annotated[str | None, _column(help="Column of the labels, if it is not named label.")] = None,
+    missing: options.Missing = None,
     distance: Annotated[
         list[str] | None,
         options.measure(
@@ -88,6 +89,7 @@ def agreement(
     (under the best distance, most suspicious first) and figures.
     """
     read = measured.read_labels(_source(labels, more or []), kind, case=case, annotator=annotator, label=label)
+    read = read.without(options.texts_of(missing))
     if replicates < 0 or replicates == 1:
         raise ArgumentError(f"--replicates must be 0, or 2 or more, but {replicates} was given: write 200.")
     check_probability("--ci-prob", ci_prob)

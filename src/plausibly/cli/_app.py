@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 import plausibly
+from plausibly._arviz import use_data_trees
 from plausibly.cli._output import complain, notes
 from plausibly.errors import PlausiblyError
 
@@ -136,4 +137,5 @@ def main() -> None:
     """Run the command line."""
     # Imports and traced programs are a million objects that stay. Searching them for cycles takes a tenth of the time.
     gc.set_threshold(100_000)
+    use_data_trees()
     app()

@@ -28,7 +28,7 @@ from plausibly.report import about_few, at_threshold, by_group_table, metric_row
 
 CURVES, CONFUSION = "curves.csv", "confusion.csv"
 _ROWS = 24  #: of the table on the terminal; where there would be more, metrics of single classes are left out
-_ROWS_OF_GROUPS = 40
+_ROWS_OF_GROUPS = 24
 _SENTENCES = 6  # on values that are infinite or undefined
 RULES = "specificity", "sensitivity", "net_benefit"  #: by which a threshold is chosen
 _COORDINATES = "classifier", "class_name", "mean", "lower", "upper", "total_lower", "total_upper"

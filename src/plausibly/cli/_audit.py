@@ -1,7 +1,7 @@
 """``plausibly audit``: checks of annotations and predictions."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pandas as pd
 import typer
@@ -27,6 +27,10 @@ FOUND = 1  #: exit status under --strict
 def audit(
     data: options.AnnotatedData,
     predictions: options.PredictionFiles = None,
+    extra: Annotated[
+        Literal["refuse", "ignore"],
+        options.data(help="What to do with predictions of cases that are not annotated: report, or leave out."),
+    ] = "refuse",
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="File for the table of all checks (.csv or .parquet)."),
@@ -55,10 +59,10 @@ def audit(
         check_table(path)
         make_folder(path.parent)
     files = options.parse_files(predictions)
-    if data.control is None and data.form is None:
-        found = find(data.annotations, files or None, data.classes, choices=data.choices)
+    if data.control is None and data.form is None and data.missing is None:
+        found = find(data.annotations, files or None, data.classes, choices=data.choices, extra=extra)
     else:
-        found = find(data.read(progress=not quiet), files or None)
+        found = find(data.read(progress=not quiet), files or None, extra=extra)
     if out is not None:
         write_table(found, out)
     some = found[found["count"] > 0]

@@ -1,16 +1,17 @@
 """``plausibly convert``: annotations from any format that is read to any that is written."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from plausibly import annotations as annotated
+from plausibly.annotations.io.formulas import write_csv
 from plausibly.annotations.io.write import Form, classes_from_form, find_form
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._output import make_folder, say, writing
-from plausibly.errors import AnnotationError
+from plausibly.errors import AnnotationError, ArgumentError
 
 
 @example(
@@ -36,8 +37,12 @@ def convert(
     classes: options.ClassesFile = None,
     choices: options.Choices = None,
     form: Annotated[
-        Form | None,
-        typer.Option("--as", help="Format to write, if OUT is a folder or has an ambiguous suffix."),
+        Literal[Form, "outcomes"] | None,
+        typer.Option(
+            "--as",
+            help="Format to write, if OUT is a folder or has an ambiguous suffix; outcomes (.csv) is the table of "
+            "an export that plausibly systems reads.",
+        ),
     ] = None,
     control: options.Control = None,
     source_form: options.FromFormat = None,
@@ -58,6 +63,9 @@ def convert(
     Refuses a format that would lose information; only rankings can store everything. Long tables do not list classes
     that no annotator names, so read them with --classes.
     """
+    if form == "outcomes":
+        _write_outcomes(source, target, control, quiet=quiet)
+        return
     found = find_form(target, form)
     read = annotated.read_annotations(
         source, classes, control, soft_weight=soft_weight, choices=choices, form=source_form, progress=not quiet
@@ -75,6 +83,19 @@ def convert(
         option = f"--classes {write_classes or classes or 'FILE'}"
         say(f"A table does not hold the list of classes: read it with {option}.", stderr=True)
     say(f"Wrote {read!r} to {target}" if not quiet else str(target))
+
+
+def _write_outcomes(source: Path, target: Path, control: str | None, *, quiet: bool) -> None:
+    """Write what raters say of the outputs of systems, with the system, as a table."""
+    from plausibly.systems.sources import outcomes_table
+
+    if target.suffix.lower() != ".csv":
+        raise ArgumentError(f"outcomes are not written as {target.suffix!r}: use .csv.")
+    table = outcomes_table(source, control)
+    make_folder(target.parent)
+    with writing(target), target.open("w", encoding="utf-8", newline="") as file:
+        write_csv(table, file)
+    say(f"Wrote {len(table):,} outcomes to {target}" if not quiet else str(target))
 
 
 def _write_classes(names: list[str], path: Path) -> None:

@@ -36,6 +36,7 @@ def discrepancy(
         ),
     ] = None,
     positive: Annotated[str | None, options.data(help="Label that a high score stands for.")] = None,
+    missing: options.Missing = None,
     clusters: options.LabelClusters = None,
     by: Annotated[
         str | None,
@@ -82,6 +83,7 @@ def discrepancy(
     if both := labelled.keys() & scored.keys():
         raise ArgumentError(f"the model {min(both)!r} has both --predictions and --scores: keep one.")
     read = Labels.of(labels, columns=[name for name in (clusters, by) if name is not None])
+    read = read.without(options.texts_of(missing))
     if scored and distance != "nominal":
         raise ArgumentError(
             f"scores are cut to labels, which are compared as nominal, but --distance {distance} was given."
@@ -125,7 +127,7 @@ def _shown(compared: Discrepancy, frame: pd.DataFrame, ci_prob: float, margin: f
         if "lower" in frame:
             cells["ratio"] = with_interval(row["ratio"], row["lower"], row["upper"], missing="nan")
         if "non_inferior" in frame:
-            cells["non_inferior"] = "yes" if row["non_inferior"] else "no"
+            cells["non_inferior"] = "yes" if row["non_inferior"] else "not shown"
         rows.append((str(model), *(cells[name] for name in shown)))
     title = f"Disagreement, and its ratio Δ = μ / α ({options.percent(ci_prob)} interval)"
     yield ScreenTable(title, ("model", *shown.values()), rows, left=("model",))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from plausibly.annotations.usual_models import (
     recommended_models,
     usual_models,
 )
-from plausibly.annotators import severity_sentences
+from plausibly.annotators import group_sentences, severity_sentences
 from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._against_labels import against_labels, refuse_model
@@ -34,7 +34,7 @@ from plausibly.cli._asked_metrics import (
     with_class,
     write_curves,
 )
-from plausibly.cli._groups import read_by, read_column
+from plausibly.cli._groups import of_cases, read_by, read_column
 from plausibly.cli._model_names import EvaluatedModelNames
 from plausibly.cli._output import (
     TablesInParts,
@@ -55,13 +55,10 @@ from plausibly.cli._requirements import (
     requirement_sentences,
     requirement_table,
 )
-from plausibly.conformal import Coverage, conformal_coverage
+from plausibly.compute import kept_on_disk
 from plausibly.errors import ArgumentError
 from plausibly.evaluation.cautions import cautions
 from plausibly.evaluation.checks import check_fresh
-from plausibly.planning import Plan as LabelPlan
-from plausibly.planning import can_plan
-from plausibly.planning import plan as make_plan
 from plausibly.posterior import opened
 from plausibly.report import (
     accuracies,
@@ -71,12 +68,15 @@ from plausibly.report import (
     freed_shape,
     lead,
     prior_notes,
-    report,
     rests_on,
 )
 from plausibly.report.label_metrics import truths
 from plausibly.report.tables import checks_failed, headline_metrics
 from plausibly.sweeps import Folder, Plan, Sweep, posterior_name
+
+if TYPE_CHECKING:
+    from plausibly.conformal import Coverage
+    from plausibly.planning import Plan as LabelPlan
 
 OF_MODELS = "ties", "mode", "unranked", "concentration"  #: options after which models are as published
 OF_SAMPLES = "prior_kappa", "prior", "draws", "chains", "warmup", "k"  #: further options that only models have
@@ -200,6 +200,7 @@ def evaluate(
     finish(swept, judged, out, quiet=quiet, strict=strict, suffix=suffix, reported=not quick)
 
 
+@kept_on_disk()
 def run(
     data: options.EvaluatedData,
     models: ModelChoice,
@@ -230,6 +231,10 @@ def run(
             raise ArgumentError("--threshold and --threshold-from were given, but each names a threshold: keep one.")
         chosen_at = chosen_thresholds(data, asked, observed, arguments["logits"], progress=not quiet)
         arguments |= {"threshold": chosen_at, "extra": "ignore"}
+    by, clusters = read_by(data.by, data.annotations), read_column(data.clusters, data.annotations)
+    if data.missing is not None:
+        by = None if by is None else {name: of_cases(column, observed.cases) for name, column in by.items()}
+        clusters = of_cases(clusters, observed.cases)
     plan = Plan.of(
         observed,
         data.files,
@@ -239,8 +244,8 @@ def run(
         positive=asked.positive,
         prevalence=asked.prevalence,
         risks=data.risks,
-        clusters=read_column(data.clusters, data.annotations),
-        by=read_by(data.by, data.annotations),
+        clusters=clusters,
+        by=by,
         intersections=data.intersections,
         **arguments,
     )
@@ -260,7 +265,7 @@ def run(
     annotated_cases = np.flatnonzero(plan.annotations.per_case)
     of_annotated = {name: scores[annotated_cases] for name, scores in plan.predictions.items()}
     audited = audit(_labels(observed, settings.threshold), of_annotated)
-    if not quiet and (grave := serious(audited)):
+    if (grave := serious(audited)) and (not quiet or "exchanged classes" in grave):
         complain(f"the data have {', '.join(grave)}: see the report, or run plausibly audit.", "Note")
     runs, files, curves, chosen = [], TablesInParts(out, suffix), {}, how_chosen(asked)
     first: Sweep | None = None
@@ -297,6 +302,8 @@ def run(
         speaker(quiet)(f"Curves and confusion matrices are in {' and '.join(curves)}")
     if quick:
         return swept, judged
+    from plausibly.report import report  # and what only it needs
+
     speaker(quiet)("Writing the report")
     sources = data.sources({"fresh labels": models.fresh_labels})
     if asked.threshold_from is not None:
@@ -327,6 +334,8 @@ def tell_answers(swept: Sweep, chosen: str | None) -> None:
             say(f"{each.label} assumes {each.attrs['assumes']} in every case")
         for told in severity_sentences(each.shared["severities"]) if "severities" in each.shared else ():
             say(told)
+        for told in group_sentences(each.shared["annotators"]) if "annotators" in each.shared else ():
+            say(told)
     for told in agreement(swept, swept.classifiers):
         say(told)
     freed = freed_shape(swept, run)
@@ -339,8 +348,10 @@ def tell_answers(swept: Sweep, chosen: str | None) -> None:
         complain(note, "Note")
 
 
-def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> Coverage | None:
+def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> "Coverage | None":
     """Measure sets under the run that stands for the sweep; None where they are too few, or some are not annotated."""
+    from plausibly.conformal import conformal_coverage
+
     n_cases, n_classes = plan.annotations.n_cases, plan.annotations.n_classes
     if not plan.predictions or n_cases < LEAST or n_cases * n_classes > MOST or not plan.annotations.per_case.all():
         return None
@@ -349,12 +360,15 @@ def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) ->
     return None if source is None else conformal_coverage(source, plan.predictions, **splits, progress=progress)
 
 
-def plan_labels(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> LabelPlan | None:
+def plan_labels(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> "LabelPlan | None":
     """Plan a hundred labels; None where it cannot be known what they are worth.
 
     That is without classifiers, with one that must have seen the labels, for many or unannotated cases, and for some
     models.
     """
+    from plausibly.planning import can_plan
+    from plausibly.planning import plan as make_plan
+
     seen = checks_failed(swept, "ceiling")
     if seen or not plan.predictions or plan.annotations.n_cases > MOST_PLANNED or not plan.annotations.per_case.all():
         return None

@@ -4,12 +4,13 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from plausibly.annotations import read_metadata
 from plausibly.annotations.io.columns import Columns
 from plausibly.annotations.io.files import naming
-from plausibly.annotations.io.long_table import COLUMNS
+from plausibly.annotations.io.spellings import find
 from plausibly.annotations.io.table_files import header_of, read_columns
 from plausibly.errors import ArgumentError, PlausiblyError
 from plausibly.groups import columns_of
@@ -67,13 +68,18 @@ def read_by(given: str | None, annotations: Path) -> dict[str, pd.Series] | None
     return found
 
 
+def of_cases(column: pd.Series | None, cases: np.ndarray) -> pd.Series | None:
+    """Leave out the values of other cases, such as those whose labels are all missing."""
+    return None if column is None else column[column.index.isin(cases)]
+
+
 def _column(name: str, annotations: Path, metadata: Callable[[Path], pd.DataFrame]) -> pd.Series | None:
     """Value of each case in a column of the annotations, if there is one."""
     if annotations.is_file() and annotations.suffix.lower() in _TABLES:
         with naming(annotations):
             header = header_of(annotations)
-            if name in header and any(spelling in header for spelling in COLUMNS["case"]):
-                return _one_by_case(read_columns(annotations, {name, *COLUMNS["case"]}), name)
+            if name in header and (case := find("case", header)) is not None:
+                return _one_by_case(read_columns(annotations, {name, case}), name)
     return metadata(annotations).get(name)
 
 
@@ -86,7 +92,7 @@ def _metadata(annotations: Path) -> pd.DataFrame:
 
 
 def _one_by_case(columns: Columns, name: str) -> pd.Series:
-    case = next((spelling for spelling in COLUMNS.get("case", ("case",)) if spelling in columns), None)
+    case = find("case", columns)
     if case is None or name not in columns:
         missing = "case" if case is None else name
         raise ArgumentError(f"the table must have the columns case and {name}, but has no {missing!r}: rename them.")

@@ -61,6 +61,7 @@ def judge(
     labels: options.LabelsFile,
     predictions: options.LabelPredictions = None,
     gold: options.GoldFile = None,
+    missing: options.Missing = None,
     clusters: options.LabelClusters = None,
     by: Annotated[
         str | None,
@@ -70,6 +71,11 @@ def judge(
         ),
     ] = None,
     intersections: options.Intersections = False,
+    control: options.Control = None,
+    extra: Annotated[
+        Literal["refuse", "ignore"],
+        options.data(help="What to do with predictions of cases that are not annotated."),
+    ] = "refuse",
     *,
     judging: JudgeOptions,
     output: options.StrictOutput,
@@ -87,7 +93,8 @@ def judge(
     if not files:
         raise ArgumentError("nothing to compare with the annotators: give --predictions NAME=FILE.")
     names = [] if by is None else [name.strip() for name in by.split(",") if name.strip()]
-    read = Labels.of(labels, columns=list(dict.fromkeys([*([] if clusters is None else [clusters]), *names])))
+    columns = list(dict.fromkeys([*([] if clusters is None else [clusters]), *names]))
+    read = Labels.of(labels, columns=columns, control=control).without(options.texts_of(missing))
     joined = None if gold is None else read_gold(gold, read)
     make_folder(output.out)
     if joined is not None:
@@ -96,6 +103,7 @@ def judge(
         read,
         files,
         gold=joined,
+        extra=extra,
         clusters=clusters,
         by=names or None,
         intersections=intersections,

@@ -76,6 +76,14 @@ Choices = Annotated[
         "that annotators chose from all classes; shown is not available yet.",
     ),
 ]
+Missing = Annotated[
+    str | None,
+    data(
+        metavar="TEXT,…",
+        help="Labels that stand for no answer, such as n/a,uncertain; rows with one of them, or a blank label, are "
+        "left out, and their number is printed.",
+    ),
+]
 Control = Annotated[
     str | None,
     data(
@@ -100,7 +108,7 @@ PredictionFiles = Annotated[
     data(
         metavar="NAME=FILE",
         help="Name of a classifier and file of its predictions, cases × classes, or names of classes in one column "
-        "called prediction (.npy, .csv, .txt, .parquet). Repeat for each classifier.",
+        "called prediction (.npy, .csv, .txt, .parquet, .json, .jsonl). Repeat for each classifier.",
     ),
 ]
 LogitsOption = Annotated[
@@ -176,6 +184,7 @@ class AnnotatedData:
     choices: Choices = None
     control: Control = None
     form: FromFormat = None
+    missing: Missing = None
 
     def read(self, *, progress: bool, classes: bool = True) -> "Annotations | Scores":
         """Read the annotations, with or without the names of their classes."""
@@ -183,7 +192,13 @@ class AnnotatedData:
 
         known = self.classes if classes else None
         return read_annotations(
-            self.annotations, known, self.control, choices=self.choices, form=self.form, progress=progress
+            self.annotations,
+            known,
+            self.control,
+            choices=self.choices,
+            form=self.form,
+            missing=texts_of(self.missing),
+            progress=progress,
         )
 
 
@@ -294,9 +309,9 @@ class ScoreOptions:
     raters: Annotated[
         Literal["alike", "differ"] | None,
         modelling(
-            help="Whether raters differ in severity and spread (ordinal-scores). Ratings of up to 20 values are then "
-            "classes unless there is a --threshold. By default differ if raters are named and there is no --threshold "
-            "and no --model.",
+            help="Whether raters differ in severity and spread (ordinal-scores, normal-scores). Ratings of up to 20 "
+            "values are then classes of ordinal-scores unless there is a --threshold. By default differ if raters are "
+            "named and there is no --threshold and no --model.",
         ),
     ] = None
     case_groups: Annotated[
@@ -396,6 +411,14 @@ class MetricOptions:
         ),
     ] = "most-plausible"
     gold: GoldFile = None
+    gold_positive: Annotated[
+        str | None,
+        data(
+            metavar="LABEL",
+            help="Gold label of the positive class, the second of two, if gold labels are called otherwise, such as "
+            "malignant where annotations are scores; every other gold label is then the first class.",
+        ),
+    ] = None
     panel: Annotated[
         int | None, measure("--panel", min=1, metavar="N", help="Number of experts of --truth panel. By default 3.")
     ] = None
@@ -404,7 +427,8 @@ class MetricOptions:
         measure(
             metavar="CLASS",
             help="Class that --metrics take all others together against, and of which a single column of predictions "
-            "is the probability. By default the second of two.",
+            "is the probability. By default the one of two that stands for a success, as in pass and fail, or the "
+            "second.",
         ),
     ] = None
     threshold_from: Annotated[
@@ -433,6 +457,10 @@ class MetricOptions:
             if self.truth == "panel":
                 raise ArgumentError(f"--gold {self.gold} is the truth, but --truth panel was given: leave one out.")
             self.truth = "annotator"
+        elif self.gold_positive is not None:
+            raise ArgumentError(
+                f"--gold-positive {self.gold_positive} is a gold label, but there is no --gold: add it."
+            )
         if self.threshold_at is not None and self.threshold_from is None:
             raise ArgumentError(
                 f"--threshold-at {self.threshold_at} is for a threshold that is chosen on other cases, but no "
@@ -493,6 +521,11 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     with_options.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
     with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in keywords}
     return with_options
+
+
+def texts_of(text: str | None) -> list[str]:
+    """Read texts that commas separate; one of blanks stands for blank cells alone."""
+    return [] if text is None else [one.strip() for one in text.split(",")]
 
 
 def parse_files(texts: Sequence[str] | None, option: str = "--predictions") -> dict[str, str]:

@@ -68,11 +68,15 @@ def notes() -> Iterator[None]:
     """Print our own warnings as notes of one line; those of others stay as they are."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", PlausiblyWarning)
-        show = warnings.showwarning
+        show, told = warnings.showwarning, set()
 
         def print_note(message, category, *rest, **further):
-            if issubclass(category, PlausiblyWarning):
-                complain(f"{str(message).removesuffix('.')}.", "Note")
+            words = f"{str(message).removesuffix('.')}."
+            if issubclass(category, PlausiblyWarning) and words not in told:  # files may be read more than once
+                told.add(words)
+                complain(words, "Note")
+            elif issubclass(category, PlausiblyWarning):
+                return
             else:
                 show(message, category, *rest, **further)
 

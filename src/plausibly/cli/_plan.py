@@ -85,7 +85,7 @@ def plan(
     *,
     output: options.Output,
 ) -> None:
-    """Plan which cases to annotate next and forecast how much the labels will help.
+    """Plan which cases to annotate next, or to read again, and forecast how much the labels will help.
 
     The value of a case is the percentage by which one more label is expected to narrow the interval for the metric.
     With --out, also writes plan.csv (cases to annotate, most valuable first), forecast.csv, forecast.png, and

@@ -14,7 +14,8 @@ CASES, RATERS = "ratings.csv", "raters.csv"
 _SHOWN = 5  # cases with the highest and the lowest means
 NEXT = (
     "To evaluate classifiers, say from which rating on a case is positive (--threshold). How severe raters are is "
-    f"inferred from at most {MOST_GRADES} different ratings by named raters (rounded, if need be)."
+    f"inferred from at most {MOST_GRADES} different ratings by named raters, or from any with --threshold, --raters "
+    "differ and --model normal-scores."
 )
 
 

@@ -77,6 +77,7 @@ def reliability(
         _model(help="Measured accuracy of a model against these labels, from which to compute its actual accuracy."),
     ] = None,
     majority: Annotated[int, _model(help="Number of annotators whose majority vote gives each label.")] = 1,
+    missing: options.Missing = None,
     replicates: Annotated[
         int, options.measure(help="Number of bootstrap replicates; not used by the Rasch model.")
     ] = REPLICATES,
@@ -99,6 +100,7 @@ def reliability(
     if sampler and competence != "rasch":
         raise ArgumentError(f"--{next(iter(sampler))} is for the Rasch model, but --competence is {competence}.")
     read = Labels.of(labels, columns=() if confidence is None else (confidence,), optional=(COLUMN,))
+    read = read.without(options.texts_of(missing))
     given: dict[str, Any] = {"confidence": confidence, "chance": chance, "scale": parse_scale(scale)}
     given |= {"n_classes": classes, "wrong_labels": wrong_labels, "progress": not output.quiet}
     result = weighted_reliability(

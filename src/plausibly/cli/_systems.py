@@ -11,6 +11,7 @@ from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._output import ScreenTable, make_folder, say
 from plausibly.errors import ArgumentError
+from plausibly.plots.words import capitalised
 from plausibly.systems import NAMES, Systems
 from plausibly.systems import systems as rank_systems
 
@@ -25,11 +26,12 @@ _MOST = 20  # systems on the screen
 )
 def systems(
     outcomes: Annotated[
-        Path,
+        list[str],
         typer.Argument(
-            metavar="OUTCOMES",
-            help="Table with the columns system, case, rater and outcome, or system_a, system_b, rater and outcome "
-            "(.csv, .tsv, .parquet, .jsonl), or the export of a tool that tests language models.",
+            metavar="OUTCOMES…",
+            help="Table with the columns system, case, rater and outcome, or system_a, system_b, rater and outcome, or "
+            "case, rater and ranking (.csv, .tsv, .parquet, .jsonl), or the export of a tool that tests language "
+            "models. Several are put together. NAME=FILE if a file is of one system.",
         ),
     ],
     people: Annotated[
@@ -53,6 +55,12 @@ def systems(
         str | None, options.data(metavar="CLASS", help="Class that counts as a success, if outcomes are classes.")
     ] = None,
     control: options.Control = None,
+    system: Annotated[
+        str | None, options.data(metavar="FIELD", help="Column, or field of an export, with the system.")
+    ] = None,
+    case: Annotated[
+        str | None, options.data(metavar="FIELD", help="Column, or field of an export, with the case.")
+    ] = None,
     ci_prob: options.IntervalWidth = 0.95,
     replicates: Annotated[int, options.measure(help="Number of draws of the ranking.")] = 10_000,
     seed: options.Seed = 0,
@@ -64,26 +72,38 @@ def systems(
     Judges, such as language models, rated many cases; people rated some of them, chosen at random. Prints the ranking
     with P(best), every estimator, and what judges are worth and where they are biased. Nothing is sampled: all numbers
     are closed forms. With --out, also writes systems.html (one page), systems.csv (every estimator), ranking.csv,
-    differences.csv, bias.csv and judges.csv, and systems.png.
+    differences.csv, bias.csv, judges.csv, plan.csv (what more human outcomes would bring), drift.csv (bias by period,
+    if there is a column date) and systems.png.
     """
     if people is not None and people_file is not None:
         raise ArgumentError("people are named twice, by --people and by --people-file: leave one out.")
     names = None if people is None else [name.strip() for name in people.split(",") if name.strip()]
     make_folder(output.out)
     result = rank_systems(
-        outcomes,
+        _sources(outcomes),
         people_file if names is None else names,
         clusters=clusters,
         positive=positive,
         control=control,
+        system=system,
+        case=case,
         ci_prob=ci_prob,
         replicates=replicates,
         seed=seed,
     )
-    output.publish(_shown(result), _files(result, {"outcomes": str(outcomes)}))
+    output.publish(_shown(result), _files(result, {"outcomes": ", ".join(outcomes)}))
     for sentence in result.summary[1:] if not output.quiet else ():
         say(sentence)
     say(result.headline)
+
+
+def _sources(texts: list[str]) -> Any:
+    """Tell files from files of one system, NAME=FILE."""
+    found: list[Any] = []
+    for text in texts:
+        name, equals, path = text.partition("=")
+        found.append({name: path} if equals and name and path and not Path(text).exists() else text)
+    return found[0] if len(found) == 1 else found
 
 
 def _shown(result: Systems) -> Iterator[ScreenTable | str]:
@@ -95,12 +115,15 @@ def _shown(result: Systems) -> Iterator[ScreenTable | str]:
     by = f"PPI++ with {result.judge}" if result.judge else "people alone"
     shown = rank.drop(columns=["rank_lower", "rank_upper"]).assign(rank=spans)
     more = f"; {len(result.ranking) - len(rank)} more" if len(result.ranking) > len(rank) else ""
-    title = f"{read.quantity.capitalize()} that people would give, by {by} ({100 * result.ci_prob:g} % intervals{more})"
+    title = f"{capitalised(read.quantity)} that people would give, by {by} ({100 * result.ci_prob:g} % intervals{more})"
     yield ScreenTable.of(title, shown, left=("system",))
     table = result.table[result.table["system"].isin(rank["system"])]
     named = [NAMES[one] for one in table["estimator"]]
     table = table.drop(columns=["se", "meant"]).assign(estimator=named)
     yield ScreenTable.of("Every estimator", table, missing="", left=("system", "estimator", "judge"))
+    if len(bias := result.bias[result.bias["system"].isin(rank["system"])]):
+        title = "Bias of judges: their mean outcome minus that of people on the same cases"
+        yield ScreenTable.of(title, bias.drop(columns="own"), missing="", left=("judge", "system"))
     yield "Intervals are for new cases like these; that of a judge alone is for what it would say, not people."
 
 
@@ -110,6 +133,6 @@ def _files(result: Systems, sources: dict[str, str]) -> Iterator[tuple[str, Any]
 
     yield REPORT, partial(systems_report, result, sources=sources)
     yield "systems.csv", result.table
-    for name in ("ranking", "differences", "bias", "judges"):
+    for name in ("ranking", "differences", "bias", "judges", "plan", *(["drift"] if len(result.drift) else [])):
         yield f"{name}.csv", getattr(result, name)
     yield "systems.png", plots.systems(result)

@@ -20,11 +20,6 @@ others, :func:`conformal_regions` bounds plausibilities instead of listing class
 calibrates under every model and reliability.
 """
 
-from plausibly.conformal._conformal import conformal as conformal
-from plausibly.conformal._coverage import conformal_coverage as conformal_coverage
-from plausibly.conformal._coverage_result import Coverage as Coverage
-from plausibly.conformal._regions import Regions as Regions
-from plausibly.conformal._regions import conformal_regions as conformal_regions
-from plausibly.conformal._result import Conformal as Conformal
-from plausibly.conformal._sweep import ConformalSweep as ConformalSweep
-from plausibly.conformal._sweep import conformal_sweep as conformal_sweep
+from lazy_loader import attach_stub as _attach_stub
+
+__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)

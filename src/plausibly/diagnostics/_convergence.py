@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from jaxtyping import Bool, Float
-from scipy.stats import chi2
+from scipy.special import chdtri
 
-from plausibly._arviz import Posterior, to_groups
+from plausibly._arviz import Posterior, is_posterior, to_groups
 from plausibly._progress import Progress
 from plausibly.annotations import Slots
 from plausibly.diagnostics._many import r_hat_and_ess
@@ -49,7 +49,7 @@ def r_hat_bound(ess: Float[np.ndarray, "*quantity"], chains: int, quantities: in
     """
     halves = 2 * chains
     # R-hat is the larger of two statistics, of location and of scale.
-    excess = chi2.isf(FALSE_ALARM / (2 * quantities), halves - 1) / (halves - 1)
+    excess = chdtri(halves - 1, FALSE_ALARM / (2 * quantities)) / (halves - 1)
     return np.maximum(np.sqrt(1 + excess * halves / np.maximum(ess, 1)), R_HAT)
 
 
@@ -289,7 +289,7 @@ def diagnose(posterior: Posterior | str | PathLike, *, progress: bool = False) -
     from_file = isinstance(posterior, str | PathLike)
     with opened(posterior) if from_file else reading(posterior) as source:
         # Models of labels, such as Rasch's, carry the verdict, too, and are not posteriors of plausibilities.
-        if isinstance(source, Posterior) and "convergence" in to_groups(source):
+        if is_posterior(source) and "convergence" in to_groups(source):
             return to_groups(source)["convergence"].load()
         check_posterior(source)
         groups = to_groups(source)

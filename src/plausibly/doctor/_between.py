@@ -1,6 +1,7 @@
 """What does not fit between annotations and what goes with them."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -8,8 +9,10 @@ from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotations.io.columns import is_number
 from plausibly.annotations.io.matrix import Matrix
 from plausibly.annotations.names import some
+from plausibly.audit import no_answers
 from plausibly.doctor._look import Looked
 from plausibly.errors import PlausiblyError
+from plausibly.predictions import same_classes
 
 
 def unfit(one: Looked, main: Looked) -> Iterator[str]:
@@ -51,6 +54,8 @@ def _unfit_classes(one: Looked, read: Annotations, main: Looked) -> Iterator[str
     known = set(read.classes.tolist())
     numbers = all(map(is_number, known))
     if one.classes is not None:
+        if one.role == "predictions" and same_classes(one.classes.tolist(), read.classes) is not None:
+            return
         unknown = [name for name in one.classes.tolist() if name not in known]
         if unknown and not (numbers and all(map(is_number, unknown))):
             yield (
@@ -60,7 +65,10 @@ def _unfit_classes(one: Looked, read: Annotations, main: Looked) -> Iterator[str
         elif one.role == "predictions" and len(one.classes) < len(known):
             absent = [name for name in known if name not in one.classes.tolist()]
             of = f"{some(sorted(absent)[:2])} of {len(known):,} classes of {main.path}"
-            yield f"{one.path} has no column for {of}: add it."
+            fix = "add it"
+            if said := sorted(chain(*no_answers(absent))):
+                fix += f"; or leave rows out whose label is no answer (--missing {','.join(said)!r})"
+            yield f"{one.path} has no column for {of}: {fix}."
         return
     n = one.content.values.shape[1] if isinstance(one.content, Matrix) else len(known)
     if n != len(known) and not (n == 1 and (len(known) == 2 or numbers)):

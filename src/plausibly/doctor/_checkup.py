@@ -12,7 +12,7 @@ from plausibly.annotations.by_case import many
 from plausibly.annotations.io.files import check_path
 from plausibly.doctor._between import extra_cases, unfit, unfit_risks
 from plausibly.doctor._look import Looked, as_classifier, look, with_classes
-from plausibly.doctor._propose import Proposal, Together, of_outcomes, of_posterior, propose
+from plausibly.doctor._propose import Proposal, Together, of_posterior, of_systems, propose
 from plausibly.errors import ArgumentError
 
 _BEGINNING = "predictions"  # how names of files of classifiers often begin
@@ -102,7 +102,8 @@ def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
     if mains:
         files = [as_classifier(one, mains[0]) or one for one in files]
         mains = [one for one in mains if any(one is other for other in files)]
-    proposals: list[Proposal] = []
+    proposals, lacking = of_systems(files)
+    problems += lacking
     for main in mains[:1]:
         together, told = _together(main, files, classes)
         problems += told
@@ -111,8 +112,6 @@ def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
         shared = len(np.intersect1d(main.cases, mains[0].cases))
         problems.append(f"{main.path} shares {many(shared, 'case')} with {mains[0].path}, and is looked at alone.")
         proposals += propose(Together(main))
-    for one in files:
-        proposals += of_outcomes(one) if one.role == "outcomes" else ()
     classifiers = _named([one for one in files if one.role == "predictions"])
     for posterior in (one for one in files if one.role == "posterior"):
         proposals += of_posterior(posterior, classifiers)

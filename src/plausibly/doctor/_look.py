@@ -9,20 +9,23 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from plausibly.annotations import Annotations, Scores, read_annotations, read_classes
 from plausibly.annotations.io.columns import is_number, is_number_type, list_of
-from plausibly.annotations.io.exports import FORMATS, TOOLS, format_of, predicted_labels
+from plausibly.annotations.io.exports import FORMATS, OF_ANSWERS, TOOLS, format_of, predicted_labels
 from plausibly.annotations.io.files import lines_of, naming, read_npy, read_text, suffix_of
+from plausibly.annotations.io.json_predictions import frame_of_json
 from plausibly.annotations.io.long_table import is_of_scores
 from plausibly.annotations.io.matrix import SUFFIXES as MATRICES
 from plausibly.annotations.io.matrix import read_matrix
 from plausibly.annotations.io.source import TABLES, Source, open_source
-from plausibly.annotations.io.spellings import CASE, LABEL_COLUMNS, PREDICTED
+from plausibly.annotations.io.spellings import CASE, LABEL_COLUMNS, OUTCOMES, PREDICTED, find
 from plausibly.annotations.io.table_files import read_columns
 from plausibly.annotations.names import some
-from plausibly.doctor._outcomes import outcomes_in
+from plausibly.annotations.shown import ComparisonsError
+from plausibly.doctor._outcomes import Found, comparisons_in, outcomes_in
 from plausibly.errors import FileError, PlausiblyError, PlausiblyWarning, PredictionError
 from plausibly.labels import Labels, read_labels
 
@@ -114,7 +117,10 @@ def look(path: Path, classes: np.ndarray | None = None) -> Looked:
             warnings.simplefilter("ignore", PlausiblyWarning)
             return _look(path, classes)
     except PlausiblyError as error:
-        return Looked(path, None, str(error).removeprefix(f"{path}: "))
+        words = str(error)
+        while words.startswith(f"{path}: "):
+            words = words.removeprefix(f"{path}: ")
+        return Looked(path, None, words)
 
 
 def _look(path: Path, classes: np.ndarray | None) -> Looked:
@@ -139,7 +145,24 @@ def _look(path: Path, classes: np.ndarray | None) -> Looked:
         return _table(path, source, classes)
     if isinstance(source.content, Mapping) and (said := predicted_labels(path, ())) is not None:
         return _of_one(path, said["case"], said["label"], {})
-    return _annotations(path, source, classes)
+    return _of_json(path, classes) or _annotations(path, source, classes)
+
+
+def _of_json(path: Path, classes: np.ndarray | None) -> Looked | None:
+    """Take records without annotators as predictions, or as labels of one rater; None of any others."""
+    source = open_source(path)
+    first = next(iter(source.records), None)
+    keys = list(map(str, first)) if isinstance(first, Mapping) else []
+    if not keys or find("annotator", keys) is not None or format_of(source, OF_ANSWERS) is not None:
+        return None
+    try:
+        frame = frame_of_json(source.content, None if classes is None else classes.tolist())
+    except PredictionError:
+        return None
+    rest = [name for name in frame if name != "case"]
+    if rest == [PREDICTED[0]] and "case" in frame:
+        return _of_one(path, frame["case"].tolist(), frame[rest[0]].tolist(), {})
+    return _matrix(path, classes, frame) if rest and rest != [PREDICTED[0]] else None
 
 
 def _text(path: Path, classes: np.ndarray | None) -> Looked:
@@ -157,20 +180,22 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
     if {"class", "risk"} == {*names}:
         return Looked(path, "risks", "risk levels of classes", {"class": "class", "risk": "risk level"})
     if (found := outcomes_in(path, names)) is not None:
-        read = found.outcomes
-        words = (
-            f"outcomes ({read.quantity}) of {len(read.systems):,} systems: {len(read.value):,} in {len(read.cases):,} "
-        )
-        words += f"cases, by {len(read.people):,} people and {len(read.judges):,} judges"
-        return Looked(path, "outcomes", words, found.columns, read, options=found.words)
+        return _outcomes(path, found)
     known = format_of(source)
-    if is_of_scores(names) or (known is not None and known.name not in ("table", "counts")) or _PEOPLE & {*names}:
-        return _annotations(path, source, classes)
+    annotated = _PEOPLE & {*names} or all(find(role, names) is not None for role in ("case", "annotator", "label"))
+    scored = is_of_scores(names) and find("annotator", names) is not None
+    if scored or (known is not None and known.name not in ("table", "counts", "scores")) or annotated:
+        try:
+            return _annotations(path, source, classes)
+        except ComparisonsError:
+            return _outcomes(path, comparisons_in(path))
     columns = read_columns(path)
-    case = next((name for name in CASE if name in names), None)
+    case = find("case", names, {"case": CASE})
     rest = [name for name in names if name != case]
     numbers = [name for name in rest if _is_numeric(columns[name])]
     labels = [name for name in rest if name in PREDICTED]
+    if not labels and (label := find("label", rest)) is not None and (label != "category" or _is_true(path)):
+        labels = [label]
     scored = classes is not None and {*classes.tolist()} <= {*rest}  # a class may be called label
     if case is not None and len(labels) == 1 and not scored and {*rest} == {*labels, *numbers}:
         cells = list_of(columns[labels[0]])
@@ -187,10 +212,22 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
             f"the columns {some(names, 9)} are taken for nothing; name them case, annotator and label, or case and a "
             "class each"
         )
+    if find("system", names, OUTCOMES) is not None and len({*list_of(columns[case])}) < len(columns[case]):
+        raise FileError(
+            "cases have several rows; if these are outcomes of systems, write a row for each outcome, with the columns "
+            "system, case, rater and outcome, and not a column for each rater"
+        )
     groups = {name: "group of cases" for name in rest}
     cases = np.array(list_of(columns[case]), str)
     words = f"groups of {len(cases):,} cases"
     return Looked(path, "groups", words, {case: "case", **groups}, cases=cases, by=rest, clusters=_cluster(rest))
+
+
+def _outcomes(path: Path, found: Found) -> Looked:
+    read = found.outcomes
+    words = f"outcomes ({read.quantity}) of {len(read.systems):,} systems: {len(read.value):,} in {len(read.cases):,} "
+    words += f"cases, by {len(read.people):,} people and {len(read.judges):,} judges"
+    return Looked(path, "outcomes", words, found.columns, read, options=found.words)
 
 
 def _hint(names: Sequence[str], path: Path) -> str:
@@ -209,8 +246,8 @@ def _hint(names: Sequence[str], path: Path) -> str:
     return f"no column has a name that is known, but {looks}: rename {'them' if len(called) > 1 else 'it'}{how}"
 
 
-def _matrix(path: Path, classes: np.ndarray | None) -> Looked:
-    matrix = read_matrix(path, PredictionError, classes, labels=classes is not None)
+def _matrix(path: Path, classes: np.ndarray | None, frame: pd.DataFrame | None = None) -> Looked:
+    matrix = read_matrix(path if frame is None else frame, PredictionError, classes, labels=classes is not None)
     n = matrix.values.shape[1]
     names = None if matrix.columns is None else np.array(matrix.columns)
     what = f"numbers for {n:,} classes" if n > 1 else "one number"
@@ -231,14 +268,14 @@ def _of_one(path: Path, cases: Sequence[Any], labels: Sequence[Any], columns: Ma
 
 def _annotations(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
     try:
-        column = "score" if is_of_scores(source.names) else None
+        column = "score" if is_of_scores(source.names, source.columns) else None
         labels = None if source.folder else read_labels(path, label=column)
     except PlausiblyError:
         labels = None
     known = format_of(source)
     control, questions = None, []
     if known is not None and known.verdicts is not None:
-        verdicts = [one for one in known.verdicts(source) if not one.of_model]
+        verdicts = [one for one in known.verdicts(source) if not (one.of_model or one.aside)]
         questions = list(dict.fromkeys(one.question for one in verdicts))
         control = questions[0] if len(questions) > 1 else None
     if labels is not None and _are_objects(labels) and (known is None or known.name in ("table", "records", "nested")):
@@ -292,7 +329,15 @@ def _taken(source: Source) -> dict[str, str]:
     roles = {"case": LABEL_COLUMNS["case"], "annotator": (*LABEL_COLUMNS["annotator"],)}
     roles |= {"label": ("class", "label"), "score": ("score",), "rank": ("rank",), "confidence": ("confidence",)}
     found = {name: next((role for role, words in roles.items() if name in words), "") for name in names}
-    if "" not in found.values() or "case" not in found.values() or not _PEOPLE & {*names}:
+    scored = is_of_scores(names, source.columns)
+    for role in ("case", "annotator", "score" if scored else "label"):
+        if role not in found.values() and (further := find(role, names)) is not None:
+            found[further] = role
+    if (
+        "" not in found.values()
+        or "case" not in found.values()
+        or not ("annotator" in found.values() or _PEOPLE & {*names})
+    ):
         return {name: what for name, what in found.items() if what}
     columns = {name: list_of(column) for name, column in read_columns(source.path).items()}
     case = columns[next(name for name, role in found.items() if role == "case")]
@@ -348,7 +393,7 @@ def as_classifier(one: Looked, main: Looked) -> Looked | None:
     if said is None or not len(np.intersect1d(said["case"], main.cases)):
         return None
     found = _of_one(one.path, said["case"], said["label"], {})
-    return replace(found, role="labels of one rater", words=f"{one.words}; here {found.words}")
+    return replace(found, role="labels of one rater", words=f"{one.words}; here {found.words}", of_tool=True)
 
 
 def with_classes(looked: Looked, classes: np.ndarray) -> Looked:

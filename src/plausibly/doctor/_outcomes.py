@@ -1,19 +1,23 @@
-"""Outcomes of systems by people and judges: what a table holds, and who the people seem to be."""
+"""Outcomes of systems by people and judges: what files hold, and who the people seem to be."""
 
+import re
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausibly.annotations.io.columns import list_of
-from plausibly.annotations.io.spellings import OUTCOMES
+from plausibly.annotations.io.columns import list_of, to_codes
+from plausibly.annotations.io.spellings import OUTCOMES, find, success_in
 from plausibly.annotations.io.table_files import read_columns
-from plausibly.errors import AnnotationError
-from plausibly.systems.outcomes import KIND, LENGTHS, PAIR, Outcomes, is_of_outcomes, read_outcomes
+from plausibly.errors import AnnotationError, PlausiblyWarning
+from plausibly.systems.outcomes import Outcomes, is_of_outcomes, read_outcomes
+from plausibly.systems.sources import KIND, LENGTHS, PAIR, RANK, RANKING, Rows, read_rows
 
 _FEW = 0.5  # of the outcomes of the rater with the most, below which a rater is taken for a person
 _SOME = 20  # raters and classes that a command names
+_PERSON = re.compile(r"human|person|people|expert")  # parts of names of raters
 
 
 class Found(NamedTuple):
@@ -21,7 +25,7 @@ class Found(NamedTuple):
 
     outcomes: Outcomes
     words: Sequence[str]
-    columns: Mapping[str, str]
+    columns: Mapping[str, str] = {}
 
 
 def outcomes_in(path: Path, names: Sequence[str]) -> Found | None:
@@ -29,34 +33,80 @@ def outcomes_in(path: Path, names: Sequence[str]) -> Found | None:
     if not is_of_outcomes(names):
         return None
     found = {name: role for role, words in OUTCOMES.items() for name in names if name in words}
+    found |= {
+        name: role for role in OUTCOMES if (name := find(role, names, OUTCOMES)) is not None and name not in found
+    }
     found |= {name: "person or judge" for name in names if name == KIND}
     found |= {name: "length of an output" for name in names if name in LENGTHS}
-    columns = read_columns(path)
+    found |= {name: "ranking" for name in names if name in (RANKING, RANK) and "outcome" not in found.values()}
     place = {role: name for name, role in found.items()}
-    if PAIR[0] not in place:
+    if PAIR[0] not in place and RANKING not in names:
+        columns = read_columns(path)
         shown = (list_of(columns[place[role]]) for role in ("case", "system") if role in place)
         pairs = {*zip(*shown, strict=True)}
         if len(pairs) == len({case for case, *_ in pairs}):  # a system of each case is a group of cases
             return None
-    raters = list(dict.fromkeys(map(str, list_of(columns[place["rater"]]))))
-    people = None if KIND in names else raters
-    read, words = _with_class(path, people, [str(one) for one in list_of(columns[place["outcome"]])])
+    return _found(path, None, found)
+
+
+def comparisons_in(path: Path) -> Found:
+    """Take a long table of rankings, which compare the classes that were shown, as outcomes of these classes."""
+    return _found(path, None, {})
+
+
+def outcomes_of(paths: Sequence[Path], control: str | None) -> Found | None:
+    """Look for outcomes of systems by people and judges in exports and tables together; None without judges.
+
+    Raises
+    ------
+    PlausiblyError
+        If the files cannot be read together.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlausiblyWarning)
+        found = _found([*map(str, paths)], control, {})
+    return found if found.outcomes.judges else None
+
+
+def _found(sources: Any, control: str | None, columns: Mapping[str, str]) -> Found:
+    rows = read_rows(sources, control)
+    raters, rater = to_codes(rows.columns["rater"], "rater")
+    people = _people(rows, raters, rater)
+    everyone = None if people is None else raters.tolist()
+    read, words = _with_class(sources, everyone, rows, control)
     if people is not None:
-        n = np.bincount(read.rater)
-        people = read.raters[n < _FEW * n.max()].tolist()
         try:
-            read = read_outcomes(path, people or raters, positive=read.positive)
+            read = read_outcomes(sources, people or everyone, positive=read.positive, control=control)
         except AnnotationError:  # they did not see all systems
             people = []
-        words = ["--people", ",".join((people or raters)[:_SOME]), *words]
-    return Found(read, words, found)
+        words = ["--people", ",".join((people or raters.tolist())[:_SOME]), *words]
+    return Found(read, words, columns)
 
 
-def _with_class(path: Path, people: Any, texts: Sequence[str]) -> tuple[Outcomes, list[str]]:
-    """Read outcomes; of classes the first one counts."""
+def _people(rows: Rows, raters: np.ndarray, rater: np.ndarray) -> list[str] | None:
+    """Raters who seem to be people, perhaps none; None if the rows say who is a person.
+
+    Beside an export, whose raters are judges unless the tool knows a person, those of a table are people; in a table
+    alone, those who gave few outcomes.
+    """
+    kinds = np.array([] if KIND not in rows.columns else rows.columns[KIND].to_pylist(), object)
+    if len(kinds) and all(kinds) and {*kinds} != {"judge"}:
+        return None
+    if not len(kinds):
+        n = np.bincount(rater)
+        return raters[n < _FEW * n.max()].tolist()
+    unknown = np.array([kind is None for kind in kinds])
+    seen = {*raters[rater[unknown]].tolist(), *raters[rater[kinds == "person"]].tolist()}
+    return [name for name in raters.tolist() if name in seen or _PERSON.search(name.lower())]
+
+
+def _with_class(sources: Any, people: Any, rows: Rows, control: str | None) -> tuple[Outcomes, list[str]]:
+    """Read outcomes; of classes the one that stands for a success counts, or else the first one."""
     try:
-        return read_outcomes(path, people), []
+        return read_outcomes(sources, people, control=control), []
     except AnnotationError:
-        if not 1 < len({*texts}) <= _SOME or not any(map(str.isalpha, texts)):
+        texts = [str(one) for one in list_of(rows.columns["outcome"])]
+        if rows.pairs or not 1 < len({*texts}) <= _SOME or not any(map(str.isalpha, texts)):
             raise
-        return read_outcomes(path, people, positive=texts[0]), ["--positive", texts[0]]
+        positive = success_in(texts) or texts[0]
+        return read_outcomes(sources, people, positive=positive, control=control), ["--positive", positive]

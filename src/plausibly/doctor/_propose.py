@@ -1,6 +1,7 @@
 """Commands for the questions that files answer together, with everything filled in."""
 
 import shlex
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,13 +10,19 @@ import numpy as np
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations.io.columns import is_number
 from plausibly.annotations.io.matrix import Matrix
+from plausibly.annotations.io.source import TABLES
+from plausibly.annotations.io.spellings import positive_of_two
+from plausibly.annotations.io.table_files import header_of
+from plausibly.annotations.names import some
 from plausibly.annotations.scores import MOST_GRADES
 from plausibly.annotations.usual_models import are_ratings
 from plausibly.doctor._between import extra_cases, is_scores
 from plausibly.doctor._look import Looked, comparable
-from plausibly.errors import PlausiblyError
+from plausibly.doctor._outcomes import outcomes_of
+from plausibly.errors import PlausiblyError, PlausiblyWarning
 from plausibly.labels import Labels
 from plausibly.labels.predictions import read_models
+from plausibly.systems.outcomes import is_of_outcomes
 
 _AUDIT = "Are there problems in the annotations and predictions?"
 _ALONE = "How sure are the annotations of each case?"
@@ -29,8 +36,10 @@ _CLOSE = "Is a model as close to the annotators as they are to each other?"
 _SETS = "Which classes must be listed to have the answer among them?"
 _MODELS = "Which aggregation model fits the annotations?"
 _CHAINS = "Did the chains converge?"
-_PLAN = "Which cases should be annotated next?"
+_PLAN = "Which cases should be annotated next, or read again?"
 _SYSTEMS = "Which system is best, as people would say?"
+_SYSTEM = "How good is the system, as people would say, and how wrong is the judge?"
+_POSITIVE = {"positive", "malignant", "cancer", "abnormal", "disease", "diseased", "yes", "true", "1", "present"}
 _TABLE = "Write one question to a table, for all other commands."
 
 
@@ -62,13 +71,17 @@ def propose(together: Together) -> Iterator[Proposal]:
         return
     base, predicted = _base(together), _predicted(together.classifiers)
     scored = is_scores(main)
-    yield _proposal(_AUDIT, "audit", *base, *([] if scored else predicted))
+    extra = any(extra_cases(one, main) for one in together.classifiers.values())
+    audited = [] if scored else [*predicted, *(["--extra", "ignore"] if extra else [])]
+    yield _proposal(_AUDIT, "audit", *base, *audited)
     if together.classifiers:
         yield _proposal(_BETTER, "evaluate", *base, *_evaluated(together, predicted), "--out", "results")
     else:
         yield _proposal(_RATINGS if scored else _ALONE, "evaluate", *base, *_groups(together), "--out", "results")
-    if together.gold is not None and not scored:
+    if together.gold is not None and (not scored or len(_of_two(together.gold)) == 2):
         gold = ["--gold", str(together.gold.path)]
+        if scored:
+            gold += ["--gold-positive", _of_two(together.gold)[1], "--threshold", f"{_threshold(read):g}"]
         yield _proposal(_GOLD, "evaluate", *base, *gold, *predicted, *_positive(together), "--out", "against-gold")
     yield from _of_labels(together)
     if together.classifiers and not scored and isinstance(read, Annotations):
@@ -80,9 +93,36 @@ def propose(together: Together) -> Iterator[Proposal]:
         yield _proposal(_TABLE, "convert", str(main.path), str(table), "--control", main.control)
 
 
-def of_outcomes(outcomes: Looked) -> Iterator[Proposal]:
-    """Yield the command for outcomes of systems."""
-    yield _proposal(_SYSTEMS, "systems", str(outcomes.path), *outcomes.options, "--out", "systems")
+def of_systems(files: Sequence[Looked]) -> tuple[list[Proposal], list[str]]:
+    """Return commands for outcomes of systems, in tables and exports together or else in each table, and what lacks."""
+    exports = [one for one in files if one.of_tool and one.role in ("annotations", "labels of one rater")]
+    tables = [one for one in files if one.role == "outcomes"]
+    together = [*exports, *tables, *(one for one in files if exports and _says_system(one))]
+    if len(together) > 1 or exports:
+        control = next((one.control for one in exports if one.control is not None), None)
+        try:
+            found = outcomes_of([one.path for one in together], control)
+        except PlausiblyError:
+            found = None
+        if found is not None and found.outcomes.people:
+            words = [*map(str, (one.path for one in together)), *found.words]
+            words += [] if control is None else ["--control", control]
+            question = _SYSTEMS if len(found.outcomes.systems) > 1 else _SYSTEM
+            return [_proposal(question, "systems", *words, "--out", "systems")], []
+    alone = [_proposal(_SYSTEMS, "systems", str(one.path), *one.options, "--out", "systems") for one in tables]
+    if len(exports) > 1 and not tables:
+        return alone, [
+            f"no rater in {some([str(one.path) for one in exports])} is known as a person: to rank these systems as "
+            "people would, have people label some of the outputs, in a table with the columns system, case, rater and "
+            "outcome, and give it as well."
+        ]
+    return alone, []
+
+
+def _says_system(one: Looked) -> bool:
+    """Whether annotations say which system produced the output that a case is, of which each may have its own."""
+    is_table = one.role == "annotations" and not one.of_tool and one.path.suffix.lower() in TABLES
+    return is_table and is_of_outcomes(header_of(one.path))
 
 
 def of_posterior(posterior: Looked, classifiers: Mapping[str, Looked]) -> Iterator[Proposal]:
@@ -107,8 +147,9 @@ def _predicted(classifiers: Mapping[str, Looked]) -> list[str]:
 def _evaluated(together: Together, predicted: Sequence[str]) -> list[str]:
     """Options of the evaluation of classifiers."""
     read, words = together.main.content, [*predicted]
-    if isinstance(read, Scores) and not are_ratings(read):
+    if isinstance(read, Scores) and (not are_ratings(read) or _probable(together)):
         words += ["--threshold", f"{_threshold(read):g}"]
+        words += ["--truth", "annotator"] if are_ratings(read) else []
     elif isinstance(read, Annotations) and read.n_classes > 2 and all(map(is_number, read.classes)):
         words += ["--ordered"]
     if together.risks is not None and isinstance(read, Annotations):
@@ -116,6 +157,19 @@ def _evaluated(together: Together, predicted: Sequence[str]) -> list[str]:
     if any(extra_cases(one, together.main) for one in together.classifiers.values()):
         words += ["--extra", "ignore"]
     return [*words, *_positive(together), *_groups(together)]
+
+
+def _probable(together: Together) -> bool:
+    """Whether predictions are probabilities, one for each case, and so no ratings."""
+    given = [one.content.values for one in together.classifiers.values() if isinstance(one.content, Matrix)]
+    inside = [values.shape[1] == 1 and ((values >= 0) & (values <= 1)).all() and (values % 1).any() for values in given]
+    return bool(inside) and all(inside)
+
+
+def _of_two(gold: Looked) -> list[str]:
+    """Two gold labels, the positive one last, as far as words tell; others in alphabetical order."""
+    names = sorted([] if gold.classes is None else gold.classes.tolist())
+    return sorted(names, key=lambda name: name.casefold() in _POSITIVE)
 
 
 def _positive(together: Together) -> list[str]:
@@ -126,7 +180,7 @@ def _positive(together: Together) -> list[str]:
     single = [
         columns[0] for columns in named if columns is not None and len(columns) == 1 and columns[0] in read.classes
     ]
-    return ["--positive", str(single[0] if single else read.classes[1])]
+    return ["--positive", str(single[0] if single else read.classes[positive_of_two(read.classes)])]
 
 
 def _groups(together: Together) -> list[str]:
@@ -167,8 +221,11 @@ def _of_labels(together: Together) -> Iterator[Proposal]:
     words = [str(main.path), *_predicted(models)]
     words += ["--distance", "squared"] if distance in ("ordinal", "interval") else []
     gold = [] if together.gold is None else ["--gold", str(together.gold.path)]
+    extra = any(extra_cases(one, main) for one in models.values())
+    gold += ["--extra", "ignore"] if extra else []
     yield _proposal(_JUDGE, "judge", *words, *gold, "--out", "judgement")
-    yield _proposal(_CLOSE, "discrepancy", *words)
+    if not extra:
+        yield _proposal(_CLOSE, "discrepancy", *words)
 
 
 def _distance(labels: Labels, *, scored: bool) -> str:
@@ -189,7 +246,9 @@ def _reads(one: Looked, labels: Labels, needed: np.ndarray) -> bool:
     if one.role != "labels of one rater":
         return False
     try:
-        read_models({"m": one.path}, labels, needed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PlausiblyWarning)
+            read_models({"m": one.path}, labels, needed, extra="ignore")
     except PlausiblyError:
         return False
     return True

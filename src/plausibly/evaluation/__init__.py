@@ -33,6 +33,7 @@ from plausibly.evaluation.metrics import check_lengths as check_lengths
 from plausibly.evaluation.metrics import public_name as public_name
 from plausibly.evaluation.metrics import read_metrics as read_metrics
 from plausibly.evaluation.panel_tables import panels as panels
+from plausibly.evaluation.rating_errors import rating_errors as rating_errors
 from plausibly.evaluation.summaries import summary as summary
 from plausibly.evaluation.thresholds import choose_threshold as choose_threshold
 from plausibly.evaluation.truth import label_rows as label_rows

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from plausibly.annotations import Annotations
 from plausibly.evaluation.evidence import ERRORS, paired
@@ -60,7 +60,7 @@ def ceiling(
             else f", but nobody who has not seen the annotations can in more than {100 * limit:.1f} % "
             f"(± {100 * error[at]:.1f}): {name} has seen them. Its accuracy is overestimated: collect fresh ones."
         )
-        p = norm.sf(difference[at] / error[at])
+        p = ndtr(-difference[at] / error[at])
         yield name, "ceiling", observed[at].mean(), limit, float(error[at]), p, passed, meaning
 
 

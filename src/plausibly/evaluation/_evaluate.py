@@ -21,7 +21,7 @@ from plausibly.annotations import Annotations, Scores
 from plausibly.annotators import annotator_agreement
 from plausibly.bootstrap import REPLICATES
 from plausibly.cluster import in_order, map_on
-from plausibly.compute import ahead
+from plausibly.compute import ahead, kept_on_disk
 from plausibly.errors import ArgumentError, PlausiblyWarning, renamed
 from plausibly.evaluation._ceiling import above_ceiling
 from plausibly.evaluation._label_results import Values, values_by_group, values_of_sums, variables
@@ -158,8 +158,8 @@ def evaluate(
     panel
         Number of annotations of a panel; cases with fewer do not count.
     positive
-        Class that the others are taken together against. By default, the second of two classes; of more, every class
-        has its own value.
+        Class that the others are taken together against. By default, of two classes the one that stands for a success
+        (as in pass and fail, yes and no, Inspect's C and I), or the second; of more, every class has its own value.
     threshold
         Probability from which on a classifier names the positive class. By default it names the class with the highest
         score. A mapping has one for each classifier, see :func:`plausibly.evaluation.choose_threshold`. (A number is
@@ -344,6 +344,7 @@ def evaluate(
     return results
 
 
+@kept_on_disk()
 def evaluate_by_level(
     posterior: Posterior | str | PathLike,
     predictions: Mapping[str, Any],

@@ -49,35 +49,38 @@ def values_of_sums(
     """
     places = {name: (metric, *labels.layout.place[name]) for name, metric in labels.sums.items()}
 
-    def of(named: list[str], sums: np.ndarray, weight: np.ndarray) -> dict[str, np.ndarray]:
-        found = _values(tuple(places[name] for name in named), labels.n_sides, sums, weight) if named else []
-        return {name: np.moveaxis(np.asarray(one, float), 0, -2) for name, one in zip(named, found, strict=True)}
+    def of(sums: np.ndarray, weight: np.ndarray) -> dict[str, np.ndarray]:
+        # All of them, also where some are wanted, since compiling a second program takes longer.
+        found = _values(tuple(places.values()), labels.n_sides, sums, weight)
+        return {name: np.moveaxis(np.asarray(one, float), 0, -2) for name, one in zip(places, found, strict=True)}
 
-    names = list(labels.sums)
-    draws = of(names, sums, weight)
+    draws = of(sums, weight)
     if sampling is None:
-        return {name: Values(draws[name], None, None) for name in names}
-    shares = [name for name in names if labels.sums[name].rows is counts and labels.sums[name].by_class]
-    others = [name for name in names if name not in shares]
-    rare = _rare(labels, sums[..., :-1]) if signed is not None else np.zeros(len(labels.layout), bool)
-    often = np.where(rare[:, None], 0, 1)
-    replicates = of(shares, *sampling) | of(others, sampling[0] * often, sampling[1])
+        return {name: Values(values, None, None) for name, values in draws.items()}
+    columns, n, rare = sampling, sampling[0].shape[-1], np.zeros(len(labels.layout), bool)
+    at = ()
+    if signed is not None:
+        known, rare = weight[:-1] > 0, _rare(labels, sums[..., :-1])
+        at = sums[..., :-1][..., known].mean(axis=-1), weight[:-1][known].mean()
+        columns = np.concatenate([sampling[0], at[0][..., None]], axis=-1), np.append(sampling[1], at[1])
+    shares = {name for name, metric in labels.sums.items() if metric.rows is counts and metric.by_class}
+    found = of(columns[0] * np.where(rare[:, None], 0, 1), columns[1])
+    if rare.any():
+        of_all = of(*columns)
+        found |= {name: of_all[name] for name in shares}
+    replicates = {name: values[..., :n] for name, values in found.items()}
     around = dict(replicates)
     if shares:
         unit = weight.mean() / n_cases if n_cases else 0.0
-        safe = of(shares, *_with_half_a_case(labels, *sampling, unit, group))
+        safe = of(*_with_half_a_case(labels, *sampling, unit, group))
         around |= {name: np.where(np.isnan(replicates[name]), np.nan, safe[name]) for name in shares}
-    alone: dict[str, Any] = dict.fromkeys(names)
+    alone: dict[str, Any] = dict.fromkeys(places)
     if signed is not None:
-        known = weight[:-1] > 0
-        at = sums[..., :-1][..., known].mean(axis=-1), weight[:-1][known].mean()
         given = [np.asarray(one, np.float32) for one in (*at, *signed)]
         changes = _changes(tuple(places.values()), labels.n_sides, *given)
-        alone = {name: np.moveaxis(np.asarray(one, float), 0, -2) for name, one in zip(names, changes, strict=True)}
-        mean = at[0][..., None], np.array([at[1]])
-        centre = of(shares, *mean) | of(others, mean[0] * often, mean[1])
-        around = {name: one + _to_draws(draws[name], centre[name]) for name, one in around.items()}
-    return {name: Values(draws[name], replicates[name], alone[name], around[name]) for name in names}
+        alone = {name: np.moveaxis(np.asarray(one, float), 0, -2) for name, one in zip(places, changes, strict=True)}
+        around = {name: one + _to_draws(draws[name], found[name][..., n:]) for name, one in around.items()}
+    return {name: Values(draws[name], replicates[name], alone[name], around[name]) for name in places}
 
 
 def _to_draws(

@@ -154,7 +154,8 @@ class Layout:
         """Lay out the rows of metrics."""
         sizes: dict[tuple[Callable[..., Any], str], int] = {}
         for metric in sorted(metrics.values(), key=lambda metric: metric.rows is counts):
-            sizes.setdefault((metric.rows, metric.takes), len(ravel_pytree(_empty(metric, n_sides))[0]))
+            size = sum(of.size for of in jax.tree.leaves(_shapes(metric, n_sides)))
+            sizes.setdefault((metric.rows, metric.takes), size)
         ends = np.cumsum([0, *sizes.values()]).tolist()
         places = dict(zip(sizes, pairwise(ends), strict=True))
         functions = tuple((rows, takes) for rows, takes in sizes if rows is not counts)
@@ -167,12 +168,12 @@ class Layout:
 
 def as_sums(metric: SumMetric, n_sides: int, rows: Float[Array, " row"]) -> Any:
     """Sums in the form that a metric knows."""
-    return ravel_pytree(_empty(metric, n_sides))[1](rows)
+    return ravel_pytree(jax.tree.map(lambda found: jnp.zeros(found.shape), _shapes(metric, n_sides)))[1](rows)
 
 
-def _empty(metric: SumMetric, n_sides: int) -> Any:
+def _shapes(metric: SumMetric, n_sides: int) -> Any:
     one = jax.ShapeDtypeStruct((n_sides,), jnp.float32)
-    return jax.tree.map(lambda found: jnp.zeros(found.shape), jax.eval_shape(metric.rows, one, one))
+    return jax.eval_shape(metric.rows, one, one)
 
 
 class Cases:

@@ -1,12 +1,13 @@
 """``evidence_checks``: whether annotations contradict what an accuracy rests on."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float, Int
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from plausibly._arviz import Posterior
 from plausibly.aggregation import are_shares
@@ -26,6 +27,7 @@ from plausibly.priors import Evidence, PredictionsPrior
 COLUMNS = "classifier", "check", "observed", "expected", "standard_error", "p_value", "passed", "meaning"
 DRAWS = 200  #: of the shared parameters, each with one replicate of the labels
 LIKELY = 0.05  #: p-value below which observed shares contradict the posterior
+_NUMBERS = 2**20  # in memory at once
 _FEWEST = 3  # labels of a case of which a most frequent one says something
 _SHARES = {
     "plurality": "the most frequent label is {}'s choice",
@@ -178,7 +180,7 @@ def _agreement(results: Any) -> Iterator[tuple[Any, ...]]:
         meaning = more.get(
             str(name), f"{name} agrees with annotators about as often as the annotations make one expect."
         )
-        p = norm.sf((observed - expected) / error)
+        p = ndtr((expected - observed) / error)
         yield str(name), "agreement", observed, expected, error, p, str(name) not in more, meaning
 
 
@@ -203,13 +205,15 @@ def _plurality(
     observed = _label_shares(votes, chosen)
     random = np.random.default_rng([int(seed), 2])
     replicated = np.empty((DRAWS, *observed.shape))
-    for number in range(DRAWS):
+    together = max(1, _NUMBERS // len(slots))
+    shapes = (prior.shapes(labelled, slots, range(at, min(at + together, DRAWS))) for at in range(0, DRAWS, together))
+    for number, own_shape in enumerate(chain.from_iterable(shapes)):
         drawn = np.zeros(shape)
-        drawn[slots.case, place] = random.gamma(prior.shapes(labelled, slots, [number])[0]) + 1e-30
+        drawn[slots.case, place] = random.gamma(own_shape) + 1e-30
         labels = random.multinomial(n_labels, drawn / drawn.sum(1, keepdims=True))
         replicated[number] = _label_shares(labels, chosen)
     expected, error = replicated.mean(0), replicated.std(0, ddof=1)
-    p = 2 * norm.sf(np.abs(observed - expected) / np.maximum(error, 1e-12))
+    p = 2 * ndtr(-np.abs(observed - expected) / np.maximum(error, 1e-12))
     for at, name in enumerate(evidence.classifiers):
         for which, (check, said) in enumerate(_SHARES.items()):
             passed = bool(p[which, at] >= (LIKELY if which == 0 else LIKELY / 2))
@@ -261,7 +265,7 @@ def _fresh(
         meaning += f"the same cases in {100 * old[at].mean():.1f} %."
         if not passed:
             meaning += f" {name} has seen the old ones, so its accuracy is overestimated: use fresh ones alone."
-        p = norm.cdf(difference[at] / error[at]) if error[at] > 0 else np.nan
+        p = ndtr(difference[at] / error[at]) if error[at] > 0 else np.nan
         values = float(agreed[at].mean()), float(old[at].mean()), float(error[at]), p
         yield name, "fresh", *values, passed, meaning
 

@@ -156,7 +156,7 @@ def too_far(row: Mapping[Hashable, Any]) -> str:
     if abs(points) <= 100 * FAR:
         return ""
     return (
-        f"If experts disagree in another way than is assumed (shape freed), {row['classifier']}'s accuracy is "
+        f"If experts disagree in another way than is assumed, {row['classifier']}'s accuracy is "
         f"{abs(points):.1f} points {'lower' if points < 0 else 'higher'}; these labels cannot tell which is right."
     )
 
@@ -167,6 +167,6 @@ def _meaning(row: Mapping[Hashable, Any]) -> str:
     lower, upper, least, greatest = (f"{end:.0f}" for end in ends)
     told = (
         f"{row['classifier']}'s first choice is the class that most experts would name in {mean:.0f} % [{lower}, "
-        f"{upper}] of these cases ([{least}, {greatest}] if the shape of disagreement is freed)."
+        f"{upper}] of these cases ([{least}, {greatest}] if experts may disagree in other ways)."
     )
     return " ".join(filter(None, (told, too_far(row))))

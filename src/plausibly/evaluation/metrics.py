@@ -57,6 +57,7 @@ USUAL = "usual"  #: name for the metrics that are computed where none are named
 Given = Metric | SumMetric | OrderMetric | Function
 Metrics = str | Given | Sequence[str | Given | Mapping[str, str | Given]] | Mapping[str, str | Given] | None
 _OTHER_NAMES = {"precision": "ppv", "recall": "sensitivity", "auc": "auroc", "roc_auc": "auroc", "brier_score": "brier"}
+_OTHER_NAMES |= {"acc": "accuracy", "f1_score": "f1"}
 _OTHER_NAMES |= {"log_loss": "log_score", "ece": "calibration_error", "matthews": "mcc", "cohen_kappa": "kappa"}
 _STARTS = ("top", "annotation_certainty", "annotator_agreement", "risk_", "expected_", "expert_", "human_", "mutual_")
 _STARTS += ("score_certainty", "prior_")

@@ -38,7 +38,7 @@ def labels_of(
     thresholds: tuple[float, ...] | None,
     predictions: Sequence[Float[np.ndarray, "case class"]] = (),
 ) -> Labels:
-    """Say what metrics of labels are about: of two classes, the second is positive unless another is named."""
+    """Say what metrics of labels are about: of two classes, one is positive, see :func:`positive_index`."""
     classes = annotations.classes
     about_one = positive is not None or thresholds is not None or len(classes) == 2
     at = positive_index(classes, positive) if about_one else None

@@ -231,6 +231,8 @@ def _unnamed(block, listed, new, cover) -> Float[Array, "listing case draw"]:
     These get Dirichlet shares of the remainder, one each, all others together what is left; at the point estimate, the
     last draw, the shares that are expected.
     """
+    if block.largest_share is None:
+        return jnp.zeros((*listed.shape, len(block.draw)), jnp.float32)
     own = jnp.where(new, block.concentration, 0)
     n_others = jnp.maximum(block.n_unnamed - jnp.sum(new, axis=0), 0)
     shapes = jnp.concatenate([own, block.concentration * n_others[None]])

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from plausibly._arviz import Posterior
 from plausibly.aggregation import are_shares
 from plausibly.annotations import Annotations
+from plausibly.annotations.io.spellings import positive_of_two
 from plausibly.annotations.names import some
 from plausibly.errors import ArgumentError, show
 from plausibly.evaluation.evidence import WITHHELD, spread
@@ -117,12 +118,12 @@ def check_positive(classes: np.ndarray, positive: Any) -> str | None:
 
 
 def positive_index(classes: np.ndarray, positive: str | None) -> int:
-    """Index of the class that a threshold is for: of two classes, the second unless another is named."""
+    """Index of the class that a threshold is for: the one that is named, or of two classes the usual one."""
     if positive is None and len(classes) != 2:
         raise ArgumentError(
             f"a threshold needs a positive class, but there are {len(classes)} classes: name it with positive=."
         )
-    return 1 if positive is None else classes.tolist().index(check_positive(classes, positive))
+    return positive_of_two(classes) if positive is None else classes.tolist().index(check_positive(classes, positive))
 
 
 def check_thresholds(threshold: Any, names: Sequence[str]) -> tuple[float, ...] | None:

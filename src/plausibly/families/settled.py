@@ -48,8 +48,8 @@ class Family(Protocol):
         """State the facts about a model of this family."""
         ...
 
-    def check(self, observed: Annotations | Scores, settled: "Settled") -> None:
-        """Refuse annotations that the model cannot learn from."""
+    def check(self, observed: Annotations | Scores, settled: "Settled") -> Any:
+        """Refuse annotations that the model cannot learn from; return what ``learn`` can use again, if anything."""
         ...
 
     def learn(
@@ -197,6 +197,7 @@ class Settled:
     evidence: Evidence | None = None  #: what classifiers say of the cases, for a prior that is learned from it
     #: groups that cases of ratings belong to, by name: names of groups, and which of them each case is in
     case_groups: Mapping[str, tuple[np.ndarray, Int[np.ndarray, " case"]]] | None = None
+    coded: Any = None  #: annotations as the family's check has coded them, for ``learn``
     class_shifts: str = ""  #: what the population moved most, see :func:`plausibly.priors.population.largest_shifts`
     shared: SharedDraws | None = None  #: of parameters that cases share, once they are sampled
     shapes: Any = None  #: what cases are padded to, decided from all of them

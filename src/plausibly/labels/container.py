@@ -1,8 +1,9 @@
 """Labels of any type in a long table: who called which case what."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +11,8 @@ from jaxtyping import Float, Int
 
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations.by_case import check_annotated
-from plausibly.annotations.io.columns import missing, to_codes
+from plausibly.annotations.io.answers import whole
+from plausibly.annotations.io.columns import is_number, missing, to_codes
 from plausibly.annotations.names import to_names
 from plausibly.annotations.views import blocks_by_annotation
 from plausibly.distances.categories import to_numbers
@@ -72,6 +74,7 @@ class Labels:
         columns: Iterable[str] = (),
         optional: Iterable[str] = (),
         missing: Literal["drop", "error"] = "drop",
+        control: str | None = None,
     ) -> "Labels":
         """Read labels from a long table.
 
@@ -83,8 +86,8 @@ class Labels:
             annotator, label); a table with one row per case, or an export of an annotation tool, as
             :meth:`plausibly.Annotations.from_case_rows` and :func:`plausibly.read_annotations` describe; annotations or
             scores by named annotators; or Labels, which are returned as they are. Columns are ``case``, ``annotator``,
-            ``label`` (or ``task``, ``worker``; or ``class`` for the label). A JSON file holds any of the mappings or
-            lists. Labels in a CSV file are numbers if all of them can be read as numbers, else text.
+            ``label`` (or ``task``, ``worker``; or ``class``, or else ``score``, for the label). A JSON file holds any
+            of the mappings or lists. Labels in a CSV file are numbers if all of them can be read as numbers, else text.
         columns
             Names of further columns to keep, such as ``"confidence"`` or ``"group"``.
         optional
@@ -92,12 +95,16 @@ class Labels:
         missing
             Treatment of missing labels, that is, cells that are empty, blank, None or NaN: ``"drop"`` leaves these rows
             out and counts them (``n_missing``); ``"error"`` refuses them.
+        control
+            What to read of a file if there are several controls or questions, see :func:`plausibly.read_annotations`.
 
         Raises
         ------
         AnnotationError
             If a column is absent or given twice, a case or annotator has no name, no label is left, or one is missing
             under ``missing="error"``; the message names the row.
+        ArgumentError
+            If a control is named, and the source is no file that may have several.
         FileError
             If a file cannot be read.
 
@@ -107,6 +114,8 @@ class Labels:
         [3.5, 4.0, 1.0]
         """
         columns, optional = tuple(columns), tuple(optional)
+        if control is not None and not isinstance(source, str | PathLike):
+            raise ArgumentError(f"a control is for exports in files, but {control!r} was given: leave it out.")
         if isinstance(source, Labels):
             absent = [name for name in columns if name not in source.columns]
             if absent:
@@ -119,7 +128,33 @@ class Labels:
         if missing not in ("drop", "error"):
             raise ArgumentError(f'missing must be "drop" or "error", but {missing!r} was given: choose one of the two.')
         with naming_file(source):
-            return _from_table(read_table(source, ("case", "annotator", "label"), columns, optional), missing)
+            return _from_table(read_table(source, ("case", "annotator", "label"), columns, optional, control), missing)
+
+    def without(self, texts: Collection[str]) -> "Labels":
+        """Leave out labels that are one of some texts, which stand for no answer, and count them as missing.
+
+        Raises
+        ------
+        AnnotationError
+            If no label is left.
+
+        Examples
+        --------
+        >>> Labels.of({"p7": {"ann": "wart", "bob": "n/a"}, "p8": {"ann": "corn"}}).without(["n/a"])
+        Labels(2 cases, 2 annotators, 2 labels, 1 missing)
+        """
+        if not texts:
+            return self
+        kept = np.array([str(whole(value)).strip() not in texts for value in self.values.tolist()])
+        if not kept.any():
+            raise AnnotationError(f"all {len(kept):,} labels are missing; give at least one")
+        values = self.values[kept]
+        if not self.is_numeric and all(isinstance(value, str) and is_number(value) for value in values.tolist()):
+            values = np.array(values.tolist(), float)
+        columns = {name: column[kept] for name, column in self.columns.items()}
+        parts = {name: getattr(self, name)[kept] for name in ("case", "annotator", "rows")}
+        n_missing = self.n_missing + int((~kept).sum())
+        return replace(self, **parts, values=values, columns=columns, n_missing=n_missing)
 
     def __len__(self) -> int:
         return len(self.case)

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from plausibly.annotations.io.files import lines_of, naming, read_json, read_text, suffix_of
+from plausibly.annotations.io.source import open_source
 from plausibly.annotations.io.spellings import LABEL_COLUMNS, spelling_of
+from plausibly.annotations.io.wide import is_wide
 from plausibly.annotations.names import some
 from plausibly.distances import tree_of
 from plausibly.errors import AnnotationError, ArgumentError, FileError, show
@@ -90,6 +92,11 @@ def read_labels(
     names = {"case": case, "annotator": annotator, "label": label}
     if not isinstance(source, Mapping):
         path = Path(source)
+        of_cells = path.suffix.lower() in (".csv", ".tsv", ".parquet") and not any(names.values())
+        with naming(path):
+            wide = of_cells and is_wide(open_source(path))
+        if wide:
+            return Labels.of(path)
         with naming(path):
             return Labels.of(_records(list(_rows(path, kind, names, None))))
     rows: list[Row] = []

@@ -1,7 +1,8 @@
 """Gold labels: what is known to be true of some cases, joined with labels or annotations by the names of the cases."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from jaxtyping import Int
 from plausibly.annotations import Annotations
 from plausibly.annotations.io.answers import whole
 from plausibly.annotations.io.files import naming
-from plausibly.annotations.names import repeated
+from plausibly.annotations.names import repeated, some
 from plausibly.errors import PredictionError
 from plausibly.labels.container import Labels
 from plausibly.labels.predictions import read_rows
@@ -76,6 +77,24 @@ def read_gold(source: Any, of: Labels | Annotations) -> Gold:
                 "by the same names"
             )
     return Gold(case, values, len(of.cases), len(unknown))
+
+
+def of_two_classes(gold: Gold, positive: str, classes: Sequence[str] | np.ndarray) -> Gold:
+    """Call gold labels of two kinds by the names of two classes, of which `positive` is the second.
+
+    Raises
+    ------
+    PredictionError
+        If there are not two classes, or more than two gold labels, or none is `positive`.
+    """
+    names = [str(whole(one)) for one in gold.values.tolist()]
+    found = sorted({*names})
+    if len(classes) != 2 or len(found) > 2 or positive not in found:
+        raise PredictionError(
+            f"a positive gold label needs two classes, of which there are {len(classes)}, and two gold labels, one of "
+            f"them {positive!r}, but they are {some(found, 9)}; choose one of them"
+        )
+    return replace(gold, values=np.array([str(classes[int(name == positive)]) for name in names], object))
 
 
 def as_annotations(gold: Gold, annotations: Annotations) -> Annotations:

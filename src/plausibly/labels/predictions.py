@@ -1,6 +1,7 @@
 """What models say of the cases that annotators labelled."""
 
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from plausibly.annotations.io.columns import missing, to_codes
 from plausibly.annotations.io.exports import predicted_labels
 from plausibly.annotations.io.files import naming
 from plausibly.annotations.names import some
-from plausibly.errors import AnnotationError, PredictionError, show
+from plausibly.errors import AnnotationError, PlausiblyWarning, PredictionError, show
 from plausibly.labels.container import Labels
 from plausibly.labels.table import Table, are_missing, read_table
 
@@ -28,13 +29,16 @@ class Predictions:
     values: np.ndarray
 
 
-def read_models(predictions: Any, labels: Labels, needed: np.ndarray, column: str = "label") -> dict[str, Predictions]:
+def read_models(
+    predictions: Any, labels: Labels, needed: np.ndarray, column: str = "label", extra: str = "refuse"
+) -> dict[str, Predictions]:
     """Read the predictions of one model or of several, by name.
 
     A model's are a table with the columns ``case`` and ``label`` (a data frame, a path, a mapping of the two columns, a
     list of records or of pairs), or a mapping ``{case: label}``, which needs the name of its model: what is not a
     mapping of columns is one from the names of models to such tables. `needed` says of every case whether it needs a
-    prediction, `column` is ``"label"`` or ``"score"``. Raises PredictionError if a needed case has no prediction, one
+    prediction, `column` is ``"label"`` or ``"score"``; with `extra` ``"ignore"``, rows of unknown cases are left
+    out, with a warning. Raises PredictionError if a needed case has no prediction, one
     is missing, a case is unknown, or labels and predictions are of different types.
     """
     named = isinstance(predictions, Mapping) and column not in predictions and "class" not in predictions
@@ -53,16 +57,22 @@ def read_models(predictions: Any, labels: Labels, needed: np.ndarray, column: st
                     "name the model: {model: {case: label}}"
                 )
             try:
-                read[str(name)] = _read(source, labels, needed, column)
+                read[str(name)] = _read(source, labels, needed, column, extra)
             except AnnotationError as error:  # a reader of tables does not know whose labels they hold
                 raise PredictionError(*error.args) from error
     return read
 
 
-def _read(source: Any, labels: Labels, needed: np.ndarray, column: str) -> Predictions:
-    case, values, extra = read_rows(source, labels, column)
-    if extra:
-        raise PredictionError(f"there is a row for case {some(extra)}, which is not annotated; remove it")
+def _read(source: Any, labels: Labels, needed: np.ndarray, column: str, extra: str) -> Predictions:
+    case, values, more = read_rows(source, labels, column)
+    if more and extra == "refuse":
+        raise PredictionError(
+            f"there is a row for case {some(more)}, which is not annotated; remove it, or leave such rows out with "
+            'extra="ignore" (--extra ignore)'
+        )
+    if more:
+        words = f"ignored predictions of {len(more):,} cases that are not annotated"
+        warnings.warn(words, PlausiblyWarning, stacklevel=4)
     without = needed.copy()
     without[case] = False
     if without.any():

@@ -16,10 +16,10 @@ import pyarrow as pa
 from plausibly.annotations.io.answers import Numbers
 from plausibly.annotations.io.case_rows import holds_nested, is_of_cases
 from plausibly.annotations.io.columns import frame_columns, in_codes, is_frame, is_number_type, missing, to_floats
-from plausibly.annotations.io.exports import answers_in, answers_in_file
+from plausibly.annotations.io.exports import answers_in, answers_in_file, refuse_control
 from plausibly.annotations.io.files import naming, suffix_of
 from plausibly.annotations.io.source import ARCHIVE, JSON, TABLES, columns_of_dataset, open_source, source_in_memory
-from plausibly.annotations.io.spellings import spelling_of
+from plausibly.annotations.io.spellings import COLUMNS, spelling_of
 from plausibly.annotations.io.table_files import read_columns
 from plausibly.annotations.names import is_storable
 from plausibly.errors import AnnotationError, show
@@ -52,6 +52,7 @@ def read_table(
     needed: Sequence[str],
     columns: Iterable[str] = (),
     optional: Iterable[str] = (),
+    control: str | None = None,
 ) -> Table:
     """Read the columns of a long table; see :meth:`plausibly.agreement.Labels.of` for what it may be.
 
@@ -61,8 +62,10 @@ def read_table(
     the source is of another kind.
     """
     path = Path(source) if isinstance(source, str | os.PathLike) else None
-    found = in_memory(source, needed) if path is None else columns_of_file(path, needed)
+    found = in_memory(source, needed) if path is None else columns_of_file(path, needed, control)
     advice = f"it needs {', '.join(map(repr, needed[:-1]))} and {needed[-1]!r}"
+    if needed[-1] == "label" and "score" in found and not {*COLUMNS["label"]} & {*found}:
+        found = {"label": found["score"], **found}
     chosen = {name: found[spelling_of(name, found, advice)] for name in needed}
     for name in columns:
         if name not in found:
@@ -81,10 +84,17 @@ def read_table(
     )
 
 
-def columns_of_file(path: Path, needed: Sequence[str]) -> dict[str, Column]:
-    """Read all columns of a file: Arrow columns, or lists of Python objects from JSON."""
+def columns_of_file(path: Path, needed: Sequence[str], control: str | None = None) -> dict[str, Column]:
+    """Read all columns of a file: Arrow columns, or lists of Python objects from JSON.
+
+    Of an export with several controls or questions, one is read, see :func:`plausibly.read_annotations`.
+    """
     suffix = "" if path.is_dir() else suffix_of(path, SUFFIXES)
-    source = open_source(path)
+    source = open_source(path, control=control)
+    if control is not None:  # which in_memory would not know
+        if (answers := answers_in_file(source) or answers_in(source)) is None:
+            refuse_control(control)
+        return answers.to_columns()
     if "annotator" in needed and (answers := answers_in_file(source)) is not None:
         return answers.to_columns()
     if suffix in (*JSON, ARCHIVE):

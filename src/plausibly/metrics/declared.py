@@ -278,7 +278,7 @@ def check_probabilities(predictions: Float[np.ndarray, "case class"], of: str = 
         values, case = predictions[row], row if cases is None else repr(str(cases[row]))
         raise ArgumentError(
             f"predictions must be probabilities that sum to one, but those{of} of case {case} are from "
-            f"{values.min():.4g} to {values.max():.4g} and sum to {values.sum():.4g}: mark logits as such "
+            f"{values.min():.4g} to {values.max():.4g} and sum to {values.sum(dtype=float):.6g}: mark logits as such "
             "(logits=True, --logits) or apply scipy.special.softmax(scores, axis=1), and turn votes into shares."
         )
 

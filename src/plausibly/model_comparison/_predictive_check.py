@@ -16,6 +16,7 @@ from plausibly.aggregation import declared
 from plausibly.annotations import Annotations
 from plausibly.bootstrap import check_replicates
 from plausibly.case import Looks
+from plausibly.groups import codes_of_annotators
 from plausibly.inference.draws import categorical
 from plausibly.model_comparison._staged_replicates import StagedReplicates
 from plausibly.model_comparison._statistics import (
@@ -318,10 +319,8 @@ class _Confusion:
         dims = [dim for dim in ("replicate", "annotator_group", "true_class", "look") if dim in weights.dims]
         given_class = np.stack([looks.given_class(one) for one in weights.transpose(*dims).values])
         groups = json.loads(posterior.attrs["arguments"]).get("annotator_groups")
-        number = np.zeros(named.shape[1], int)
-        if groups is not None:
-            number = np.unique([groups[name] for name in group["annotator"].values.tolist()], return_inverse=True)[1]
-        return cls(looks.seen(named), given_class, number)
+        everybody = group["annotator"].values if groups is not None else np.arange(named.shape[1])
+        return cls(looks.seen(named), given_class, codes_of_annotators(groups, everybody)[1])
 
     def labels(
         self, probability: Float[np.ndarray, "replicate class"], who: Int[np.ndarray, " annotation"], random: Any

@@ -20,6 +20,6 @@ is expected to narrow the interval for M, ``1 − √(1 − Δ_i / Σ_j Var(g_j)
 spends the budget; ``_forecast`` simulates the results, and ``_advice`` puts them into words.
 """
 
-from plausibly.planning._annotators import can_plan as can_plan
-from plausibly.planning._plan import plan as plan
-from plausibly.planning._result import Plan as Plan
+from lazy_loader import attach_stub as _attach_stub
+
+__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
-from scipy import stats
+from scipy.special import betaincinv, ndtr, ndtri
 
 from plausibly.bootstrap import interval
 from plausibly.planning._values import Bank, Values
@@ -46,7 +46,7 @@ def what_is_known(
     spread = rows.var(axis=1, ddof=1)
     common = np.maximum(spread - of_cases, 0) if shared else np.zeros(len(of_cases))
     lower, upper = interval(rows.T, ci_prob)
-    usual = 2 * stats.norm.ppf((1 + ci_prob) / 2)
+    usual = 2 * ndtri((1 + ci_prob) / 2)
     with np.errstate(invalid="ignore", divide="ignore"):
         per_sd = np.where(spread > 0, (upper - lower) / np.sqrt(spread), usual)
     # Of few cases the metric takes few values, and quantiles jump from one to the next.
@@ -134,9 +134,9 @@ def _decided(
 ) -> dict[str, Float[np.ndarray, " row"]]:
     """Share of the simulations in which the sign is known, with its Monte Carlo interval under Jeffreys' prior."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        better = np.where(sd > 0, stats.norm.cdf(mean / sd), 0.5 + 0.5 * np.sign(mean))
+        better = np.where(sd > 0, ndtr(mean / sd), 0.5 + 0.5 * np.sign(mean))
     share = (np.maximum(better, 1 - better) >= level).mean(axis=0)
     counts = share * REPLICATES + 0.5, (1 - share) * REPLICATES + 0.5
-    lower, upper = stats.beta.ppf([[(1 - FORECAST_PROB) / 2], [(1 + FORECAST_PROB) / 2]], *counts)
+    lower, upper = betaincinv(*counts, [[(1 - FORECAST_PROB) / 2], [(1 + FORECAST_PROB) / 2]])
     lower, upper = (np.minimum(lower, share), np.maximum(upper, share)) if simulated else (share, share)
     return {"decided": share, "decided_lower": lower, "decided_upper": upper}

@@ -219,6 +219,7 @@ def _told_apart(block: Block, question: Question) -> Block:
         rest=jnp.zeros_like(block.rest),
         n_named=jnp.full_like(block.n_named, question.n_classes),
         n_unnamed=jnp.zeros_like(block.n_unnamed),
+        largest_share=None,
     )
 
 

@@ -7,9 +7,8 @@ import xarray as xr
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from scipy.stats import rankdata
 
-from plausibly._arviz import Posterior, to_groups
+from plausibly._arviz import Posterior, is_posterior, to_groups
 from plausibly._progress import Progress
 from plausibly.diagnostics import E_BFMI, ESS_PER_CHAIN, R_HAT, diagnose, judge
 from plausibly.diagnostics.verdicts import GREATER_IS_WORSE, STATISTICS, kind, names, worst
@@ -142,6 +141,8 @@ def rank(posterior: Posterior, case: str, class_name: str | None = None, *, ax: 
     title, _, draws = _quantity(posterior, case, class_name)
     chains, n = draws.shape
     ax = new_axes(ax, height=2.5)
+    from scipy.stats import rankdata  # a second to import
+
     ranks = (rankdata(draws, axis=None).reshape(draws.shape) - 0.5) / draws.size
     bins = min(_BINS, max(n // 5, 1))
     counts = np.array([np.histogram(values, bins, (0, 1))[0] for values in ranks])
@@ -191,7 +192,7 @@ def _quantity(
     posterior: Posterior, name: str, class_name: str | None
 ) -> tuple[str, str, Float[np.ndarray, "chain draw"]]:
     """Title, kind and draws of a quantity; no other draws are read."""
-    groups = to_groups(posterior) if isinstance(posterior, Posterior) else {}
+    groups = to_groups(posterior) if is_posterior(posterior) else {}
     if "plausibility" in groups.get("posterior", {}):
         kept = next((name for name in ("reliability_convergence", "shared_convergence") if name in groups), None)
         shared = groups[kept]["quantity"].values if kept else ()

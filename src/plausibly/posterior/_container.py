@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float
 
-from plausibly._arviz import Posterior, from_groups, to_groups
+from plausibly._arviz import Posterior, from_groups, is_posterior, to_groups
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.annotations.by_case import check_annotated
 from plausibly.errors import ArgumentError, PlausiblyError, reason, show
@@ -173,7 +173,7 @@ def check_posterior(posterior: object, *, of_plausibilities: bool = True) -> Non
     ArgumentError
         If it is not a posterior, or lacks a group or an attribute.
     """
-    if not isinstance(posterior, Posterior):
+    if not is_posterior(posterior):
         raise ArgumentError(
             f"a posterior of plausibly.aggregate or plausibly.load is needed, but {show(posterior)} was given: "
             "aggregate annotations, or load a file of plausibly.save."

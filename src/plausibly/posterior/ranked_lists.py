@@ -66,9 +66,10 @@ def rank_slots(
 def rank_block(block: Block, depth: int, n_classes: int, break_ties: str) -> Int[Array, "{depth} case draw"]:
     """Rank the most plausible classes of the cases of a block, best first."""
     values, classes = _top_named(block, depth, break_ties)
-    values, classes = _merge_remainder(block, values, classes)
+    if block.largest_share is not None:
+        values, classes = _merge_remainder(block, values, classes)
     # Places that are left: unnamed classes as far as there are any with mass, then those of plausibility zero.
-    if block.concentration.ndim:  # pieces have their classes, down to the last one
+    if block.largest_share is None or block.concentration.ndim:  # pieces have their classes, down to the last one
         return _filled(block, classes, n_classes, break_ties)
     n_unnamed, n_filled = jnp.sum(classes == _UNNAMED, axis=0), jnp.sum(values > 0, axis=0)
     nth_empty = jnp.arange(depth)[:, None, None] - n_filled

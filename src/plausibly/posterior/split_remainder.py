@@ -25,7 +25,6 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
-from scipy import stats
 
 from plausibly.posterior.gamma import log_gamma, shares, uniform
 from plausibly.random_streams import Stream, random_bits
@@ -46,6 +45,8 @@ def largest_share(members: int, concentration: float) -> float:
     """Share of the remainder that a piece exceeds :data:`NEGLIGIBLE` times in expectation."""
     if members <= 1:
         return float(members)
+    from scipy import stats  # a second to import
+
     return float(stats.beta.isf(NEGLIGIBLE / members, concentration, (members - 1) * concentration))
 
 
@@ -232,6 +233,9 @@ def _added(highest, total, log_values):
 def split_among_all(block: Any, n_classes: int) -> Float[Array, "{n_classes} case draw"]:
     """Plausibilities of every class of the cases of a block (:class:`plausibly.posterior.blocks.Block`)."""
     case = jnp.arange(block.named.shape[1])
+    if block.largest_share is None:  # nothing to split
+        nothing = jnp.zeros((n_classes, *block.values.shape[1:]), jnp.float32)
+        return nothing.at[block.named, case].set(block.values, mode="drop")
 
     def one(number):
         bits = random_bits(block.words[Stream.DENSE][:, None], block.draw, number)

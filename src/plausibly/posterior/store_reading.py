@@ -13,6 +13,7 @@ from xarray.core import indexing
 
 from plausibly.case import coordinates_of_looks
 from plausibly.errors import FileError, PlausiblyError
+from plausibly.groups import codes_of_annotators
 from plausibly.posterior._container import REMAINDER_NAME
 from plausibly.regression import names as coefficient_names
 
@@ -59,7 +60,8 @@ def _with_shared(groups: dict[str, xr.Dataset], chains: xr.Dataset, attrs: Mappi
     if "evidence" in attrs:
         names["coefficient"] = coefficient_names(json.loads(attrs["evidence"])["classifiers"], classes)
     if "look" in sites.dims:
-        names |= coordinates_of_looks(classes.tolist(), json.loads(attrs["arguments"]).get("annotator_groups"))
+        groups, _ = codes_of_annotators(json.loads(attrs["arguments"]).get("annotator_groups"), annotators)
+        names |= coordinates_of_looks(classes.tolist(), groups)
     names = {dim: values for dim, values in names.items() if dim in sites.dims}
     return groups | {"posterior": groups["posterior"].assign(sites.data_vars).assign_coords(names)}
 

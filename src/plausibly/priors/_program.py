@@ -5,12 +5,10 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
-from jax.scipy.special import gammaln
 from jaxtyping import Array, Float, Int
 
 from plausibly.regression import expected_shares, normal_priors
 
-_LARGE = 50.0  # shape from which the series is exact in single precision
 _ORDER = (  # of the parameters in a vector
     "prevalence",
     "logit_background",
@@ -103,8 +101,17 @@ def label_log_prob(shape: Float[Array, "case class"], labels: Labels) -> Float[A
 
 
 def _log_rising(shape: Float[Array, "*n"], count: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """Logarithm of Γ(shape + count) / Γ(shape); by Stirling's series where the difference would be lost in rounding."""
-    small, large = jnp.minimum(shape, _LARGE), jnp.maximum(shape, _LARGE)
-    series = count * jnp.log(large) + (large + count - 0.5) * jnp.log1p(count / large) - count
-    series += (1 / (large + count) - 1 / large) / 12
-    return jnp.where(shape < _LARGE, gammaln(small + count) - gammaln(small), series)
+    """Logarithm of Γ(shape + count) / Γ(shape), by Stirling's series of both, four steps above their arguments.
+
+    It has a fifth of the operations of two logarithms of Γ, and keeps small differences between large ones.
+    """
+    above, x = shape + count, shape + 4
+    shift = shape * (shape + 1) / (above * (above + 1))
+    shift *= (shape + 2) * (shape + 3) / ((above + 2) * (above + 3))
+    series = count * jnp.log(x) + (x + count - 0.5) * jnp.log1p(count / x) - count
+    return jnp.log(shift) + series + _beyond(x + count) - _beyond(x)
+
+
+def _beyond(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
+    """Terms of Stirling's series of log Γ(x) that vanish for large x."""
+    return (1 / 12 - (1 / 360 - 1 / (1260 * x**2)) / x**2) / x

@@ -58,10 +58,12 @@ def fit(
     for name, values in (start or {}).items():
         places[name](middle)[...] = values
     density = _density(program, len(log_scores), len(log_prevalence))
-    together = max(1, min(proposals, _TOGETHER // (width * log_scores.shape[1] * log_scores.shape[2])))
+    most = min(proposals, max(1, _TOGETHER // (width * log_scores.shape[1] * log_scores.shape[2])))
+    together = next(n for n in range(most, 0, -1) if proposals % n == 0)  # of a rest, a second program would be traced
     of_many = _of_many(density, together)
     enough = ENOUGH * proposals / PROPOSALS
     with kept_on_disk():
+        given = jax.tree.map(jnp.asarray, given)  # sent once, not for each of a hundred steps
         mode, hessian = laplace(lambda vector: compiled(_with_gradient(density))(vector, *given), middle)
         root = np.linalg.cholesky(np.linalg.inv(hessian))
         random = np.random.default_rng([int(seed), len(mode)])
@@ -123,14 +125,18 @@ def _layout(
 ) -> tuple[np.ndarray, dict[str, Callable[[Any], Any]]]:
     """Prior mean of all parameters as one vector, and for every parameter the function that takes it from vectors."""
     nothing = np.zeros((n_classifiers, 1, n_classes), np.float32), np.zeros(n_classes, np.float32)
-    sites = handlers.trace(handlers.seed(program, 0)).get_trace(*nothing).values()
-    means = {site["name"]: np.asarray(site["fn"].mean) for site in sites if site["type"] == "sample"}
+    at_means = handlers.substitute(program, substitute_fn=_prior_mean)  # which draws nothing
+    means = {name: np.asarray(site["value"]) for name, site in handlers.trace(at_means).get_trace(*nothing).items()}
     ends = np.cumsum([mean.size for mean in means.values()])
     places = {
         name: itemgetter((..., slice(end - mean.size, end) if mean.ndim else end - 1))
         for (name, mean), end in zip(means.items(), ends.tolist(), strict=True)
     }
     return np.concatenate([mean.ravel() for mean in means.values()]), places
+
+
+def _prior_mean(site: dict[str, Any]) -> Any:
+    return site["fn"].mean if site["type"] == "sample" else None
 
 
 @cache

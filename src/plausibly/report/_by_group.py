@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from plausibly.annotators import COMMON, severity_sentences
+from plausibly.annotators import COMMON, group_sentences, severity_sentences
 from plausibly.evaluation import by_group
 from plausibly.evaluation.grouped import FEW
 from plausibly.groups import TIMES
@@ -104,13 +104,15 @@ def what_cases_share(swept: Sweep) -> list[Any]:
 def _of_run(run: Run) -> list[Any]:
     found: list[Any] = []
     if "annotators" in run.shared:
-        found += [_TRUE_CLASS.format(run.label), {f"Accuracy of annotators, {run.label}": run.shared["annotators"]}]
+        table = run.shared["annotators"]
+        told = " ".join([_TRUE_CLASS.format(run.label), *group_sentences(table), run.attrs.get("err_together", "")])
+        found += [told.strip(), {f"Accuracy of annotators, {run.label}": table}]
     if "confusions" in run.shared:
         found.append(_confusion(run.shared["confusions"], run.label))
     if "severities" in run.shared:
         table = run.shared["severities"]
-        told = " ".join(severity_sentences(table))
-        found += [_RATERS.format(run.label) + (told and f" {told}"), {f"Severity of raters, {run.label}": table}]
+        told = " ".join([_RATERS.format(run.label), *severity_sentences(table)])
+        found += [told, {f"Severity of raters, {run.label}": table}]
     if "shifts" in run.shared:
         caption = f"Classes that the population prior moves most, {run.model}"
         found += [_POPULATION.format(run.model), {caption: run.shared["shifts"].head(MOST_SHIFTS)}]

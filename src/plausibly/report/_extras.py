@@ -169,8 +169,17 @@ def _(result: Systems) -> list[Any]:
         {"Bias of judges: their mean outcome minus that of people on the same cases": result.bias}
         if len(result.bias)
         else None,
-        {"Judges; worth: human outcomes that would do as much without it": result.judges}
+        {"Judges; worth: outputs that people would have to rate without it": result.judges}
         if len(result.judges)
+        else None,
+        {"Bias of judges by period, differences between systems taken out": result.drift}
+        if len(result.drift)
+        else None,
+        {
+            "What more outcomes by people would bring: width of the interval, and probability of telling a system from "
+            "the first one, if they differ as estimated": result.plan
+        }
+        if len(result.plan)
         else None,
     ]
 

@@ -219,12 +219,20 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
     told = list(filter(None, [rests_on(run), too_far(freed) if freed else ""]))
     if "total_lower" in freed:
         within = _range(freed["total_lower"], freed["total_upper"])
-        told.append(f"The 94 % interval on new cases like these is {within} if the shape of disagreement is freed.")
+        told.append(
+            f"The 94 % interval on new cases like these is {within} if experts may disagree in other ways than "
+            "the model assumes."
+        )
     if run.results.sizes["draw"] > 1:
         told.append(
-            f"The 94 % interval is {_range(lower, upper)} on these cases, where only the labels are uncertain, if "
-            f"{run.label} is right."
+            f"The 94 % interval is {_range(lower, upper)} on these cases, where only the labels are uncertain, if the "
+            "model is right."
         )
+        if best[f"{metric}_total_upper"] - best[f"{metric}_total_lower"] < upper - lower:
+            told.append(
+                "It is no narrower than the one on new cases because here the labels, not the choice of cases, limit "
+                "what is known; the small difference comes from the finite number of draws."
+            )
     told += _over_settings(swept, run, name, metric)
     if told:
         yield " ".join(told)
@@ -328,8 +336,14 @@ def agreement_in_words(
         first = name == classifiers[0] and not np.isnan(level)
         told += f"; experts agree with each other in {_percent(level)}." if first else "."
         if n in own["n"]:
-            of_panel = float(own["panel_accuracy"].sel(n=n))
-            told += f" A panel of {n} experts would decide as it does in {_percent(of_panel)}."
+            of_panel, n_cases = own["panel_accuracy"].sel(n=n), own["panel_accuracy"].attrs["n_cases"]
+            told += f" A panel of {n} experts would decide as it does in {_percent(float(of_panel))}"
+            if n_cases < own["expert_agreement"].attrs["n_cases"]:
+                told += f" of the {_cases(n_cases)} with {own.sizes['n']} labels or more"
+            if bounds and "panel_accuracy_total" in own:
+                ends = own["panel_accuracy_total"].sel(n=n)
+                told += f" ({_range(*interval(ends.values, CI_PROB))})" if ends.notnull().all() else ""
+            told += "."
         yield told
 
 

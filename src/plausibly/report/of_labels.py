@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 import plausibly
+from plausibly import plots
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations
 from plausibly.evaluation import summary
@@ -20,12 +21,7 @@ from plausibly.evaluation.grouped import FEW, FEW_OF_A_CLASS, SUFFIX, few_cases
 from plausibly.evaluation.summaries import goodness
 from plausibly.evaluation.truth import truth_in_words
 from plausibly.metrics import LABEL_METRICS, SumMetric
-from plausibly.plots import metric_by_group
 from plausibly.plots.words import capitalised, metric_name
-from plausibly.report._environment import template, write_page
-from plausibly.report._extras import extras
-from plausibly.report._figures import drawn, of_labels, of_panels
-from plausibly.report._page import data_facts
 from plausibly.report._summary import agreement_in_words
 from plausibly.report.label_metrics import (
     MOST_CLASSIFIERS,
@@ -39,9 +35,11 @@ from plausibly.sweeps.runs import group_table
 
 RESTS_ON = (
     "This rests on these annotators, and on classifiers that have not seen these labels: if they have, their numbers "
-    "are too good."
+    "are too good. Intervals are for other cases with labels of the same annotators; that others may differ is not "
+    "in them. To compare a classifier with the average annotator, run plausibly judge or discrepancy."
 )
 _IN_WORDS = 3  # metrics of the headline
+_CHANCE = 0.5  # AUROC of scores that say nothing
 _SENTENCES = 6  # on values that are infinite or undefined
 _NEW = "94 % interval for new cases like these, with new annotations"
 _SOURCES = (
@@ -64,12 +62,19 @@ def headline_of_labels(results: xr.Dataset) -> str:
             for one in metrics[:_IN_WORDS]
         ]
         told.append(f"{name} has {listed(of_each)}")
-    of = f" for {results.attrs['positive']}" if "positive" in results.attrs else ""
+    of = f" (positive class: {results.attrs['positive']})" if "positive" in results.attrs else ""
     said = f"Against {truth_in_words(results.attrs)}, {'; '.join(told)}{of}."
     for first, second in pairwise(best[:MOST_CLASSIFIERS]):
         if share := better(results, metrics[0], first, second):
             share = share.replace(">", "more than ").replace("<", "less than ")
             said += f" {first} is better than {second} by {metric_name(metrics[0])} with probability {share}."
+    if "positive" in results.attrs and "auroc" in table.index.get_level_values("metric"):
+        upper = table.loc["auroc", "total_upper"].fillna(table.loc["auroc", "mean"])
+        for name in [name for name in best if upper[name] < _CHANCE]:
+            said += (
+                f" {name} orders cases the wrong way round: if its scores are not those of "
+                f"{results.attrs['positive']}, name their class with positive= (--positive)."
+            )
     return said
 
 
@@ -228,6 +233,11 @@ def labels_report(
     FileError
         If the file cannot be written.
     """
+    from plausibly.report._environment import template, write_page
+    from plausibly.report._extras import extras
+    from plausibly.report._figures import drawn, of_labels, of_panels
+    from plausibly.report._page import data_facts
+
     best = best_first(results)
     shown, truth = results.sel(classifier=best[:MOST_CLASSIFIERS]), truth_in_words(results.attrs)
     with Progress(progress) as bars:
@@ -289,7 +299,7 @@ def _groups(results: xr.Dataset) -> list[Any]:
         for metric in [name for name in _first_metrics(results) if name + SUFFIX in results][:1]:
             inside = results.isel(group=np.flatnonzero(results["group_column"].values == column))
             words = f"{capitalised(metric_name(metric))} by {column}; dotted: all cases"
-            found.append({words: partial(metric_by_group, inside, metric)})
+            found.append({words: partial(plots.metric_by_group, inside, metric)})
         found.append({f"By {column} [{_NEW}]": _titled(by_group_table(results, column, value_and_interval))})
     return found
 

@@ -156,7 +156,7 @@ class Plan:
         with ThreadPoolExecutor(1) as pool:
             few = scheduler is None and max(self._draws) * self.observed.n_cases <= _FEW
             ahead = int(few and of_thread() == pool.submit(of_thread).result())
-            if ahead and self.predictions:
+            if ahead and self.predictions and not self.brief:
                 pool.submit(lambda: self._voted)  # which compiles the program of the others
             coming: deque[Callable[[], Run]] = deque()
             for number, label in enumerate(self.labels):

@@ -17,8 +17,10 @@ Rogan–Gladen           (p + specificity − 1) / (sensitivity + specificity �
 =====================  =========================================================================
 
 PPI++ is never much wider than people alone, whatever the judge. Errors are those of clusters of cases; as all systems
-are estimated from the same cases, their differences are paired. ``outcomes.py`` reads tables, ``_estimates.py`` has the
-estimators of arrays, ``_systems.py`` makes tables of them, ``_findings.py`` looks at judges of pairs.
+are estimated from the same cases, their differences are paired. ``sources.py`` reads tables, exports and rankings,
+``outcomes.py`` puts them in codes, ``_estimates.py`` has the estimators of arrays, ``_systems.py`` makes tables of
+them, ``_plan.py`` says what more outcomes by people would bring, ``_drift.py`` whether judges change,
+``_findings.py`` looks at judges of pairs, and ``_names.py`` at names of raters, systems and cases.
 """
 
 from lazy_loader import attach_stub as _attach_stub

@@ -1,8 +1,10 @@
 """Estimators of means by system, in closed form, with what each cluster of cases contributes to their errors.
 
 An estimate is nearly a sum over clusters: :attr:`Estimate.influence` has, by cluster and system, by how much the
-cluster moves it. Covariances, between systems too, are sums of products of these (the cluster-robust sandwich), so that
-differences between systems are paired by case.
+cluster moves it. Covariances, between systems too, are sums of products of these (the cluster-robust sandwich, with the
+CR2 correction and the degrees of freedom of Bell and McCaffrey, 2002, for few clusters or clusters of different sizes),
+so that differences between systems are paired by case. Intervals of shares are Wilson's, with the number of independent
+cases that would have the same standard error; they hold near 0 and 1, too.
 """
 
 from dataclasses import dataclass
@@ -10,10 +12,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy import stats
 
 from plausibly.systems.outcomes import Cells
+
+LEAST_SHARED = 15  #: clusters that people and a judge have in common, below which the judge has no weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,44 +29,84 @@ class Estimate:
     value
         Estimate of each system, NaN if there is none.
     influence
-        What each cluster adds to its error.
+        What each cluster adds to its error, NaN if it is the only one.
     n_clusters
         Number of clusters with outcomes by people (of a judge alone: by the judge).
     df
         Degrees of freedom of its standard error.
-    inflation
-        Factor of the variance for a weight that was estimated, too; 1 if none was.
     weight
         Weight of the judge, λ; None if there is none.
+    additive
+        Whether errors are as large near 0 and 1 as elsewhere, as those of a judge's mean that is corrected in full are.
     """
 
     value: Float[np.ndarray, " system"]
     influence: Float[np.ndarray, "cluster system"]
     n_clusters: Int[np.ndarray, " system"]
     df: Float[np.ndarray, " system"]
-    inflation: Float[np.ndarray, " system"]
     weight: Float[np.ndarray, " system"] | None = None
+    additive: bool = False
 
     @property
     def covariance(self) -> Float[np.ndarray, "system system"]:
-        """Covariance of the estimates; variances are times G/(G − 1) for G clusters, NaN for a single one."""
-        return self._scaled.T @ self._scaled
-
-    @property
-    def se(self) -> Float[np.ndarray, " system"]:
-        """Standard errors."""
-        return np.sqrt((self._scaled**2).sum(axis=0))
+        """Covariance of the estimates; NaN where there is a single cluster."""
+        return self.influence.T @ self.influence
 
     @cached_property
-    def _scaled(self) -> Float[np.ndarray, "cluster system"]:
-        free = self.n_clusters - 1
-        scale = np.where(free > 0, self.n_clusters / np.maximum(free, 1), np.nan)
-        return self.influence * np.sqrt(scale * self.inflation)
+    def se(self) -> Float[np.ndarray, " system"]:
+        """Standard errors."""
+        return np.sqrt((self.influence**2).sum(axis=0))
 
-    def interval(self, ci_prob: float) -> tuple[Float[np.ndarray, " system"], Float[np.ndarray, " system"]]:
-        """Ends of the intervals, by quantiles of Student's t."""
-        half = stats.t.ppf((1 + ci_prob) / 2, np.where(self.df > 0, self.df, np.nan)) * self.se
-        return self.value - half, self.value + half
+    @property
+    def shares(self) -> Float[np.ndarray, " system"]:
+        """Values as shares, which corrections may carry below 0 or above 1."""
+        return np.clip(self.value, 0, 1)
+
+    def interval(
+        self, ci_prob: float, *, share: bool = False
+    ) -> tuple[Float[np.ndarray, " system"], Float[np.ndarray, " system"]]:
+        """Ends of the intervals, by quantiles of Student's t: of means, or Wilson's (1927) if each is a `share`."""
+        t = stats.t.ppf((1 + ci_prob) / 2, np.where(self.df > 0, self.df, np.nan))
+        if not share:
+            return self.value - t * self.se, self.value + t * self.se
+        if self.additive:  # from the nearest share, so that the interval never is empty
+            return np.maximum(self.shares - t * self.se, 0), np.minimum(self.shares + t * self.se, 1)
+        at, least = self.shares, 0.5 / np.maximum(self.n_clusters, 1)
+        near = np.clip(at, least, 1 - least)
+        with np.errstate(divide="ignore", invalid="ignore"):  # where all say the same, a cluster counts as one case
+            size = np.where(self.se > 0, near * (1 - near) / self.se**2, self.n_clusters + 0 * self.se)
+            shift = t**2 / size
+            half = np.sqrt(shift * (at * (1 - at) + shift / 4)) / (1 + shift)
+            middle = (at + shift / 2) / (1 + shift)
+        return np.maximum(middle - half, 0), np.minimum(middle + half, 1)
+
+    def normal(self, *, share: bool = False) -> tuple[Float[np.ndarray, " system"], Float[np.ndarray, "system system"]]:
+        """Mean and covariance of the normal distribution that has the middle and the width of the intervals."""
+        lower, upper = self.interval(0.95, share=share)
+        sd = (upper - lower) / 2 / stats.t.ppf(0.975, np.where(self.df > 0, self.df, np.nan))
+        errors = np.divide(self.influence, self.se, out=np.zeros_like(self.influence), where=self.se > 0)
+        correlation = errors.T @ errors
+        np.fill_diagonal(correlation, 1)
+        return (lower + upper) / 2, correlation * np.outer(sd, sd)
+
+    def difference(
+        self, first: Int[np.ndarray, " pair"], second: Int[np.ndarray, " pair"], ci_prob: float, *, share: bool = False
+    ) -> tuple[Float[np.ndarray, " pair"], Float[np.ndarray, " pair"], Float[np.ndarray, " pair"]]:
+        """Differences of two systems each, and the ends of their intervals.
+
+        The interval is that of Newcombe (1998), method 10: distances to the ends of both intervals take the place of
+        standard errors. Of means it is Student's for paired cases.
+        """
+        se = self.se[first] * self.se[second]
+        shared = (self.influence[:, first] * self.influence[:, second]).sum(axis=0)
+        together = np.divide(shared, se, out=np.zeros_like(se), where=se > 0)
+        below, above = (np.abs(end - self.value) for end in self.interval(ci_prob, share=share))
+        value = self.value[first] - self.value[second]
+        down, up = (
+            np.sqrt(np.maximum(a[first] ** 2 + b[second] ** 2 - 2 * together * a[first] * b[second], 0))
+            for a, b in ((below, above), (above, below))
+        )
+        return value, value - down, value + up
 
 
 class Proportions(NamedTuple):
@@ -77,8 +121,8 @@ class Proportions(NamedTuple):
 def mean(cells: Cells, values: Float[np.ndarray, " cell"], n_systems: int, n_clusters: int) -> Estimate:
     """Mean over the cells of each system whose value is not NaN."""
     known = ~np.isnan(values)
-    at, influence, used = _centred(cells, np.where(known, values, 0), known, n_systems, n_clusters)
-    return Estimate(at, influence, used, used - 1.0, np.ones(n_systems))
+    at, influence, used, df = _centred(cells, np.where(known, values, 0), known, n_systems, n_clusters)
+    return Estimate(at, influence, used, df)
 
 
 def prediction_powered(
@@ -92,30 +136,42 @@ def prediction_powered(
 ) -> Estimate:
     """Mean of what people say, with what a judge says in the cells that people did not see.
 
-    For the mean ȳ of the n cells that both have seen, the judge's mean there, f̄, and its mean f̄′ in the m others, it is
-    ȳ + λ (f̄′ − f̄), where λ is 1, or `tuned` (PPI++) to cov(y, f) / ((1 + n/m) var(f)), between 0 and 1. The squared
-    standard error is var(y − λ f) / n + λ² var(f′) / m, if every cell is a cluster (Angelopoulos et al. 2023), here
-    times n/(n − 1), or n/(n − 2) if λ is tuned.
+    For the mean ȳ of the k cells that people saw, the judge's mean f̄ in those n of them that it saw, too, and its mean
+    f̄′ in m others, it is ȳ + λ (f̄′ − f̄). λ is `tuned` (PPI++) to n/k cov(y, f) / ((1 + n/m) var(f)), between 0 and 1,
+    which makes the variance least; or 0, which leaves the mean of people alone, where fewer than `LEAST_SHARED`
+    clusters are shared. Not tuned, λ is 1, and cells that the judge did not see are left out. If every cell is a
+    cluster and n = k, the squared standard error is var(y − λ f) / n + λ² var(f′) / m (Angelopoulos et al. 2023).
+
+    As λ is estimated from the same cells, the standard error is that of cells corrected with a λ whose covariance
+    leaves their cluster out; otherwise it would be too small. The estimate is biased by about 1/n.
     """
-    both = ~np.isnan(people) & ~np.isnan(judge)
-    rest = np.isnan(people) & ~np.isnan(judge)
-    y, f = np.where(both, people, 0), np.where(np.isnan(judge), 0, judge)
-    n, m = (np.bincount(cells.system[one], minlength=n_systems) for one in (both, rest))
-    weight = _tuned(cells.system, y, f, both, rest, n, m) if tuned else np.where(m > 0, 1.0, np.nan)
-    own = weight[cells.system]
-    seen, of_seen, used = _centred(cells, y - own * f, both, n_systems, n_clusters)
-    unseen, of_unseen, others = _centred(cells, own * f, rest, n_systems, n_clusters)
-    value = seen + np.where(m > 0, unseen, 0)
-    of_unseen = np.where(m > 0, of_unseen, 0)
-    if not tuned:  # whose rest must show its spread
-        value = np.where(others > 1, value, np.nan)
+    known, rated = ~np.isnan(people), ~np.isnan(judge)
+    both, rest = known & rated, ~known & rated
+    seen = known if tuned else both
+    y, f = np.where(seen, people, 0), np.where(rated, judge, 0)
+    k, n = (np.bincount(cells.system[one], minlength=n_systems) for one in (seen, both))
+    shared, others = (
+        np.count_nonzero(_sums(cells, one.astype(float), n_systems, n_clusters), axis=0) for one in (both, rest)
+    )
+    enough = (others > 1) & (shared >= LEAST_SHARED) if tuned else others > 1  # the rest must show its spread
+    weight = np.where(enough, 1.0, np.nan)
+    own = others_weight = weight[cells.system]
+    if tuned:
+        weight, others_weight = _tuned(cells, y, f, both, rest, n_systems, n_clusters, n / np.maximum(k, 1))
+        weight = np.where(enough, weight, 0)
+        own, others_weight = weight[cells.system], np.where(enough[cells.system], others_weight, 0)
+    mean_f = np.bincount(cells.system, both * f, n_systems) / np.maximum(n, 1)
+    gap = np.where(both, (k / np.maximum(n, 1))[cells.system] * (f - mean_f[cells.system]), 0)
+    value, _, used, free = _centred(cells, y, seen, n_systems, n_clusters)  # less λ times gaps, which sum to zero
+    _, of_seen, _, _ = _centred(cells, y - others_weight * gap, seen, n_systems, n_clusters)
+    unseen, of_unseen, _, free_of_rest = _centred(cells, own * f, rest, n_systems, n_clusters)
+    value = value + np.where(weight == 0, 0, unseen - weight * mean_f)
+    of_unseen = np.where(weight == 0, 0, of_unseen)
     a, b = (of_seen**2).sum(axis=0), (of_unseen**2).sum(axis=0)
-    free = np.maximum(used - 1.0, 0)
     with np.errstate(divide="ignore", invalid="ignore"):  # Satterthwaite's degrees of freedom
-        df = (a + b) ** 2 / (a**2 / free + b**2 / np.maximum(others - 1, 1))
+        df = (a + b) ** 2 / (a**2 / free + b**2 / np.maximum(free_of_rest, 1))
     df = np.where((a + b > 0) & (free > 0), df, free)
-    inflation = np.where(n > 2, (n - 1) / np.maximum(n - 2, 1), np.nan) if tuned else np.ones(n_systems)
-    return Estimate(value, of_seen + of_unseen, used, df, np.where(m > 0, inflation, 1), weight)
+    return Estimate(value, of_seen + of_unseen, used, df, weight, not tuned)
 
 
 def rogan_gladen(p, n, sensitivity, n_positive, specificity, n_negative, ci_prob: float) -> Proportions:
@@ -183,15 +239,62 @@ def p_of_equal(estimate: Estimate) -> float:
 
     NaN for a single system, and where there are too few clusters to tell.
     """
-    n, free = len(estimate.value), float(np.min(estimate.n_clusters)) - 1
+    n, free = len(estimate.value), float(np.min(estimate.df))
     covariance = estimate.covariance
-    if n < 2 or free - (n - 1) + 1 < 1 or not np.isfinite(covariance).all():
+    if n < 2 or not free - (n - 1) + 1 >= 1 or not np.isfinite(covariance).all():
         return float("nan")
     contrast = np.eye(n)[1:] - np.eye(n)[0]
     between = contrast @ estimate.value
     statistic = between @ np.linalg.pinv(contrast @ covariance @ contrast.T, hermitian=True) @ between
     second = free - (n - 1) + 1
     return float(stats.f.sf(statistic * second / (free * (n - 1)), n - 1, second))
+
+
+def p_of_contrast(estimate: Estimate, chosen: Bool[np.ndarray, " system"]) -> tuple[float, float]:
+    """Mean of the chosen systems minus that of the others, and the p-value of no difference; NaN without either."""
+    if not chosen.any() or chosen.all():
+        return float("nan"), float("nan")
+    contrast = np.where(chosen, 1 / chosen.sum(), -1 / (~chosen).sum())
+    value, df = float(contrast @ estimate.value), float(np.min(estimate.df))
+    se = float(np.sqrt(contrast @ estimate.covariance @ contrast))
+    return value, float(2 * stats.t.sf(abs(value) / se, df)) if se > 0 and df > 0 else float("nan")
+
+
+def trend(
+    cells: Cells,
+    values: Float[np.ndarray, " cell"],
+    time: Float[np.ndarray, " cell"],
+    n_systems: int,
+    n_clusters: int,
+) -> float:
+    """P-value that values within systems do not go up or down with time, by regression with errors of clusters.
+
+    NaN if time does not vary within systems.
+    """
+    number = np.maximum(np.bincount(cells.system, minlength=n_systems), 1)
+    y, x = (one - (np.bincount(cells.system, one, n_systems) / number)[cells.system] for one in (values, time))
+    total = float(x @ x)
+    used = np.count_nonzero(np.bincount(cells.cluster, minlength=n_clusters))
+    if not total > 0 or used < 3:
+        return float("nan")
+    slope = float(x @ y) / total
+    share = np.bincount(cells.cluster, x**2, n_clusters) / total
+    by_cluster = np.bincount(cells.cluster, x * (y - slope * x), n_clusters) / total
+    se = float(np.sqrt((by_cluster**2 / np.maximum(1 - share, 1e-9)).sum()))
+    df = max(used - 1 - len({*cells.system.tolist()}), 1)
+    return float(2 * stats.t.sf(abs(slope) / se, df)) if se > 0 else float("nan")
+
+
+def squared_correlation(
+    cells: Cells, people: Float[np.ndarray, " cell"], judge: Float[np.ndarray, " cell"], n_systems: int
+) -> Float[np.ndarray, " system"]:
+    """Squared correlation of a judge with people in cells that both saw, by system; 0 if it is negative or unknown."""
+    both = ~np.isnan(people) & ~np.isnan(judge)
+    system, number = cells.system[both], np.maximum(np.bincount(cells.system[both], minlength=n_systems), 1)
+    y, f = (one[both] - (np.bincount(system, one[both], n_systems) / number)[system] for one in (people, judge))
+    product, of_y, of_f = (np.bincount(system, one, n_systems) for one in (y * f, y * y, f * f))
+    known = (of_y > 0) & (of_f > 0)
+    return np.where(known, np.maximum(product, 0) ** 2 / np.where(known, of_y * of_f, 1), 0)
 
 
 def p_of_choice(
@@ -217,26 +320,46 @@ def p_of_choice(
         return 2 * stats.norm.sf(np.abs(gap) / np.sqrt(variance))
 
 
-def _tuned(system, y, f, both, rest, n, m) -> Float[np.ndarray, " system"]:
-    """Weight of the judge that makes the variance least."""
-    size = len(n)
+def _tuned(cells: Cells, y, f, both, rest, n_systems: int, n_clusters: int, part) -> tuple[np.ndarray, np.ndarray]:
+    """Weight of the judge that makes the variance least, by system, and by cell without its cluster.
+
+    The latter leaves the cluster out of the covariance of y and f. `part` is the share of the cells that people saw
+    in which the judge has an outcome.
+    """
+    system = cells.system
+    n, m = (np.bincount(system[one], minlength=n_systems) for one in (both, rest))
     seen = both | rest
-    mean_y = np.bincount(system, both * y, size) / np.maximum(n, 1)
-    mean_f = np.bincount(system, both * f, size) / np.maximum(n, 1)
-    covariance = np.bincount(system, both * (y - mean_y[system]) * (f - mean_f[system]), size) / np.maximum(n, 1)
-    all_f = np.bincount(system, seen * f, size) / np.maximum(n + m, 1)
-    variance = np.bincount(system, seen * (f - all_f[system]) ** 2, size) / np.maximum(n + m - 1, 1)
+    all_f = np.bincount(system, seen * f, n_systems) / np.maximum(n + m, 1)
+    variance = np.bincount(system, seen * (f - all_f[system]) ** 2, n_systems) / np.maximum(n + m - 1, 1)
     below = (1 + n / np.maximum(m, 1)) * variance
-    return np.where((m > 0) & (below > 0), np.clip(covariance / np.where(below > 0, below, 1), 0, 1), 0)
+    scale = np.where((m > 0) & (below > 0), part / np.where(below > 0, below, 1), 0)
+
+    def weight(number, of_y, of_f, of_both):
+        size = np.maximum(number, 1)
+        return np.clip(scale * (of_both / size - of_y * of_f / size**2), 0, 1)
+
+    totals = [np.bincount(system, both * one, n_systems) for one in (1.0, y, f, y * f)]
+    of_clusters = [_sums(cells, both * one, n_systems, n_clusters) for one in (1.0, y, f, y * f)]
+    without = weight(*(total - one for total, one in zip(totals, of_clusters, strict=True)))
+    return weight(*totals), without[cells.cluster, system]
 
 
 def _centred(cells: Cells, values, chosen, n_systems: int, n_clusters: int):
-    """Means over the chosen cells, what clusters add to their errors, and the number of clusters."""
+    """Means over the chosen cells, what clusters add to their errors, the number of clusters, and degrees of freedom.
+
+    For a mean, CR2 divides what a cluster with the share h of the cells adds by √(1 − h); all clusters of the same size
+    give G/(G − 1) and G − 1 degrees of freedom.
+    """
     number = np.bincount(cells.system[chosen], minlength=n_systems)
     means = np.bincount(cells.system, chosen * values, n_systems) / np.where(number, number, np.nan)
     error = np.where(chosen, values - means[cells.system], 0) / np.maximum(number, 1)[cells.system]
-    used = np.count_nonzero(_sums(cells, chosen.astype(float), n_systems, n_clusters), axis=0)
-    return means, _sums(cells, error, n_systems, n_clusters), used
+    share = _sums(cells, chosen.astype(float), n_systems, n_clusters) / np.maximum(number, 1)
+    used = np.count_nonzero(share, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        influence = _sums(cells, error, n_systems, n_clusters) / np.sqrt(1 - share)
+        part = share**2 / (1 - share)
+        df = 1 / ((share**2).sum(axis=0) + part.sum(axis=0) ** 2 - (part**2).sum(axis=0))
+    return means, influence, used, np.where(used > 1, df, 0)
 
 
 def _sums(cells: Cells, values, n_systems: int, n_clusters: int) -> Float[np.ndarray, "cluster system"]:

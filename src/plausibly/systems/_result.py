@@ -54,8 +54,20 @@ class Systems:
     judges
         One row per judge: ``n_cases`` that it saw and ``n_shared`` with people, counted for each system;
         ``correlation`` with people within systems; ``bias``, the mean over systems; ``p_bias_differs``, the p-value of
-        the same bias in all systems; ``worth``, the number of human outcomes that would do without it what those here
-        do with it.
+        the same bias in all systems; ``p_own``, that of the same bias in systems with its name as in others;
+        ``p_drift``, that of a bias that does not move with time; ``worth``, the number of outputs (of pairs,
+        comparisons) that people would have to rate without it, to do what those here do with it.
+    drift
+        If outcomes have dates, one row per judge and period: ``start``, ``end``, ``n_shared``, and ``bias`` with
+        ``lower`` and ``upper``, differences between systems taken out. Of pairs it is how far judge and people are
+        apart.
+    plan
+        One row per system and number of ``more`` cases that people might rate of each: ``n_people``, the number then;
+        ``width`` of the interval; ``p_told``, the probability that the system is told from the first one, if they
+        differ as estimated (for the first one, of the system that is hardest to tell from it). Cases are chosen at
+        random among those that only the judge saw.
+    advice
+        What the plan says, in sentences.
     notes
         What limits the results, in sentences.
     main, judge
@@ -70,6 +82,9 @@ class Systems:
     differences: pd.DataFrame
     bias: pd.DataFrame
     judges: pd.DataFrame
+    drift: pd.DataFrame
+    plan: pd.DataFrame
+    advice: tuple[str, ...]
     notes: tuple[str, ...]
     main: str
     judge: str
@@ -94,8 +109,8 @@ class Systems:
 
     @property
     def summary(self) -> list[str]:
-        """What the tables say, in sentences: the best system, what judges are worth, and where they are wrong."""
-        return [self.headline, *self._of_judges(), *self.notes]
+        """What the tables say, in sentences: the best system, what to rate next, and what judges are worth."""
+        return [self.headline, *self.advice, *self._of_judges(), *self.notes]
 
     def _of_judges(self) -> Iterator[str]:
         rows = self.table.to_dict("records")
@@ -104,12 +119,18 @@ class Systems:
             by_judge = max(alone, key=lambda row: row["mean"])["system"]
             if by_judge != self.ranking["system"].iloc[0]:
                 yield f"By {self._the(self.judge)} alone, {by_judge} would be the best."
-        for row in self.judges.to_dict("records"):
+        used = self.table.loc[(self.table["weight"] > 0) & (self.table["estimator"] == "ppi++"), "judge"].unique()
+        for row in self.judges[self.judges["judge"].isin(used)].to_dict("records"):
             if pd.notna(row["worth"]):
-                n = self.outcomes.n_human
-                yield f"With {self._the(row['judge'])}, the {n:,} human outcomes are worth {row['worth']:,.0f} without."
+                seen = f"{self._n_seen():,} {self.outcomes.unit}s that people rated"
+                yield f"With {self._the(row['judge'])}, the {seen} are worth {row['worth']:,.0f} without."
         for row in self.judges[self.judges["judge"].isin(self.outcomes.judges)].to_dict("records"):
             yield from self._of_bias(row)
+
+    def _n_seen(self) -> int:
+        """Number of outputs, or comparisons, that people rated."""
+        seen = int(self.table.loc[self.table["estimator"] == "people", "n_people"].sum())
+        return seen // 2 if self.outcomes.kind == "pairs" else seen
 
     def _the(self, judge: str) -> str:
         return judge if judge in self.outcomes.judges else f"the {judge}"
@@ -119,27 +140,36 @@ class Systems:
         if row["p_bias_differs"] < SURE:
             least, most = own.loc[own["bias"].idxmin()], own.loc[own["bias"].idxmax()]
             yield (
-                f"{row['judge']} favours some systems (p {_p_value(row['p_bias_differs'])}), from {least['system']} "
+                f"{row['judge']} favours some systems (p {p_in_words(row['p_bias_differs'])}), from {least['system']} "
                 f"({least['bias']:+.3f}) to {most['system']} ({most['bias']:+.3f}): do not rank by it alone."
             )
         elif len(own) and (own["lower"].min() > 0 or own["upper"].max() < 0):
             word = "generous" if row["bias"] > 0 else "strict"
             yield f"{row['judge']} is too {word}, by {abs(row['bias']):.3f} on average over systems."
-        for one in own[own["own"]].to_dict("records"):
-            others = own.loc[~own["own"], "bias"]
-            beside = f", {others.mean():+.3f} for others on average" if len(others) else ""
+        if own["own"].any() and not own["own"].all():
+            mine, others = (own.loc[own["own"] == one, "bias"].mean() for one in (True, False))
+            certain = row["p_own"] < SURE
+            prefers = "prefers its own outputs" if mine > others else "is stricter with its own outputs"
+            verdict = prefers if certain else "shows no clear preference for its own outputs"
             yield (
-                f"{row['judge']} judges {one['system']}, whose name contains its own: bias {one['bias']:+.3f} "
-                f"({one['lower']:+.3f} to {one['upper']:+.3f}){beside}."
+                f"{row['judge']} {verdict} (p {p_in_words(row['p_own'])}): bias {mine:+.3f} for "
+                f"{listed(own.loc[own['own'], 'system'].tolist())}, {others:+.3f} for others."
             )
+
+
+def listed(names: list[str], most: int = 3) -> str:
+    """Write names in a row, the first ones if they are many."""
+    if len(names) > most:
+        names = [*names[:most], f"{len(names) - most:,} others"]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def few_in_words(few: list[str], *, binary: bool) -> str:
     """Warn of systems with few outcomes by people."""
     rare = f", or with fewer than {FEW_OF_A_KIND} successes or failures" if binary else ""
     return (
-        f"People rated few cases of {some(few)}: below {FEW} cases or {FEW_CLUSTERS} clusters{rare}, intervals contain "
-        "the true value too rarely."
+        f"People rated few cases of {some(few)}: below {FEW} cases or {FEW_CLUSTERS} clusters{rare}, intervals may "
+        "contain the true value too rarely."
     )
 
 
@@ -147,5 +177,6 @@ def _probability(value: float) -> str:
     return "above 0.99" if value > 0.99 else f"{value:.2f}"
 
 
-def _p_value(value: float) -> str:
+def p_in_words(value: float) -> str:
+    """Write a p-value with its relation sign."""
     return "< 0.001" if value < 0.001 else f"= {value:.3f}"

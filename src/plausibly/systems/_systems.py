@@ -9,21 +9,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
-from scipy.stats import norm, rankdata, t
+from scipy.stats import norm, rankdata
 
 from plausibly.annotations.names import some
 from plausibly.bootstrap import check_probability, check_replicates
 from plausibly.errors import check_whole
+from plausibly.systems._drift import drift
 from plausibly.systems._estimates import (
+    LEAST_SHARED,
     Estimate,
     Proportions,
     mean,
     p_of_choice,
+    p_of_contrast,
     p_of_equal,
     prediction_powered,
     rogan_gladen_by_system,
 )
 from plausibly.systems._findings import of_pairs
+from plausibly.systems._names import of_cases, of_names
+from plausibly.systems._plan import plan
 from plausibly.systems._result import FEW, FEW_CLUSTERS, FEW_OF_A_KIND, MEANT, Systems, few_in_words
 from plausibly.systems.outcomes import Cells, Outcomes, cells_of, read_outcomes
 
@@ -35,6 +40,8 @@ def systems(
     clusters: str | Mapping[str, Any] | Sequence[Any] | None = None,
     positive: str | None = None,
     control: str | None = None,
+    system: str | None = None,
+    case: str | None = None,
     ci_prob: float = 0.95,
     replicates: int = 10_000,
     seed: int = 0,
@@ -53,18 +60,23 @@ def systems(
         ``case``, ``rater`` and ``outcome``: pass or fail (yes/no, true/false, 1/0), ratings (numbers), or classes, of
         which ``positive`` counts. Or pairs: ``system_a``, ``system_b``, ``rater``, ``outcome`` (``a``, ``b``, ``tie``,
         or the name of the one that won), where a tie counts half, with or without ``case``; ``length_a`` and
-        ``length_b`` are looked at, too. Common other names of columns are recognised. Or the export of a tool that
-        tests language models and says which system (model, provider) each output is from.
+        ``length_b`` are looked at, too. Or rankings of the systems that a rater was shown, in a column ``ranking``
+        (``A>B=C``) or with a row for each ``system`` and its ``rank``: every two of them are a pair, and those that
+        were not shown are not worse. Common other names of columns are recognised. Or the export of a tool that tests
+        language models. Or several of these, in a list, or in a mapping from the system that each is of.
     people
         Names of the raters who are people, or a file with a name per line; all others are judges. By default the
-        column ``kind`` says so (person or judge).
+        column ``kind`` says so (person or judge), and of an export what the tool says.
     clusters
-        Clusters of cases, such as topics: a column, or a mapping from case. By default each case is its own. What is
-        said of one case, be it of several systems, is always in one cluster.
+        Clusters of cases, such as topics: a column, or a mapping from case. By default each case is its own; of an
+        export, the cases of a trace, and the outputs for one sample or test, are one cluster. What is said of one case,
+        be it of several systems, is always in one cluster.
     positive
         Class that counts as a success.
     control
         Question of an export, if it has several.
+    system, case
+        Column or field with the name of the system or the case, if it has none of the usual names.
     ci_prob
         Probability of all intervals.
     replicates, seed
@@ -73,12 +85,14 @@ def systems(
     Returns
     -------
     Systems
-        Result with ``table`` (one row per system and estimator), ``ranking``, ``differences``, ``bias``, ``judges``
-        and ``summary``. The estimators are people alone (mean over cases of the mean of the people's outcomes); the
+        Result with ``table`` (one row per system and estimator), ``ranking``, ``differences``, ``bias``, ``judges``,
+        ``plan`` (what more human outcomes would bring), ``drift`` (bias by period, if there is a column ``date``) and
+        ``summary``. The estimators are people alone (mean over cases of the mean of the people's outcomes); the
         judge alone; prediction-powered inference, PPI, the judge's mean corrected by the mean difference on cases that
         both saw, and PPI++, where the judge has the weight that makes the error least; of pass/fail and classes also
-        Rogan–Gladen, from the judge's error rates. With several judges, each has rows, and so has their mean, which
-        ranks the systems.
+        Rogan–Gladen, from the judge's error rates. With several judges, each has rows, and so has their mean; the one
+        with the narrowest intervals ranks the systems. A judge that shares fewer than 15 clusters of cases of a system
+        with people has no weight there, so that PPI++ is what people say alone.
 
     Raises
     ------
@@ -108,12 +122,14 @@ def systems(
     ...         rows += [(system, case, "ann", good)] if case < 80 else []
     >>> found = systems(pd.DataFrame(rows, columns=["system", "case", "rater", "outcome"]), people=["ann"])
     >>> found.ranking[["system", "mean", "p_best"]].round(2).values.tolist()
-    [['A', 0.75, 0.99], ['B', 0.63, 0.01]]
+    [['A', 0.75, 0.98], ['B', 0.63, 0.02]]
     """
     check_probability("ci_prob", ci_prob)
     check_replicates(replicates, 2)
     check_whole("seed", seed, 0)
-    read = read_outcomes(outcomes, people, clusters=clusters, positive=positive, control=control)
+    read = read_outcomes(
+        outcomes, people, clusters=clusters, positive=positive, control=control, system=system, case=case
+    )
     cells = cells_of(read)
     judges = {name: values for name, values in zip(read.judges, cells.judges, strict=True)}
     if len(judges) > 1:
@@ -121,8 +137,10 @@ def systems(
     sized = len(read.systems), int(read.cluster.max()) + 1
     alone = mean(cells, cells.people, *sized)
     rated = {name: _Rated.of(cells, values, alone, read, sized, ci_prob) for name, values in judges.items()}
-    name, main = _main(rated, alone)
+    name, main = _main(rated, alone, share=read.is_share)
     order = np.argsort(-main.value, kind="stable")
+    by_period, p_drift, drifted = drift(read, cells, judges, sized[1], ci_prob)
+    planned, advice = plan(read, cells, judges.get(name), main, order, ci_prob)
     bias = [_bias(read, name, one, ci_prob) for name, one in rated.items()]
     return Systems(
         outcomes=read,
@@ -137,9 +155,12 @@ def systems(
         differences=_differences(read, main, order, ci_prob),
         bias=pd.concat(bias, ignore_index=True) if bias else pd.DataFrame(columns=list(_BIAS)),
         judges=pd.DataFrame(
-            [_judge(read, name, one, cells, judges[name]) for name, one in rated.items()], columns=_JUDGE
+            [_judge(read, name, one, cells, judges[name], p_drift) for name, one in rated.items()], columns=_JUDGE
         ),
-        notes=tuple(_notes(read, cells, alone, rated)),
+        drift=by_period,
+        plan=planned,
+        advice=tuple(advice),
+        notes=(*_notes(read, cells, alone, rated), *drifted),
         main="ppi++" if name else "people",
         judge=name,
         ci_prob=ci_prob,
@@ -150,7 +171,7 @@ def systems(
 
 _NOT_RANDOM = 0.001  # p-value below which the cases that people saw are no random sample
 _BIAS = ("judge", "system", "n_shared", "bias", "lower", "upper", "own")
-_JUDGE = ["judge", "n_cases", "n_shared", "correlation", "bias", "p_bias_differs", "worth"]
+_JUDGE = ["judge", "n_cases", "n_shared", "correlation", "bias", "p_bias_differs", "p_own", "p_drift", "worth"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +193,7 @@ class _Rated:
         tuned = prediction_powered(cells, cells.people, values, *sized)
         binary = read.kind in ("pass", "classes") and np.isin(values[~np.isnan(values)], (0, 1)).all()
         with np.errstate(divide="ignore", invalid="ignore"):
-            gain = (alone.se / tuned.se) ** 2
+            gain = np.where(tuned.se > 0, (alone.se / tuned.se) ** 2, np.nan)
         return cls(
             mean(cells, values, *sized),
             prediction_powered(cells, cells.people, values, *sized, tuned=False),
@@ -184,15 +205,17 @@ class _Rated:
         )
 
 
-def _main(rated: Mapping[str, _Rated], alone: Estimate) -> tuple[str, Estimate]:
-    """Judge that ranks: the mean of all, or else the one with the most cases in common with people; or people alone."""
-    known = {name: one for name, one in rated.items() if np.isfinite(one.tuned.se).all()}
-    if not known:
+def _main(rated: Mapping[str, _Rated], alone: Estimate, *, share: bool) -> tuple[str, Estimate]:
+    """Judge that ranks, or mean of all, by the narrowest intervals; people alone if none has any weight."""
+    widths = {
+        name: float(np.nanmean(np.subtract(*one.tuned.interval(0.95, share=share)[::-1])))
+        for name, one in reversed(rated.items())  # the mean of all first
+        if (one.bias.n_clusters >= LEAST_SHARED).any() and np.isfinite(one.tuned.se).all()
+    }
+    if not widths:
         return "", alone
-    name = [*rated][-1]
-    if name not in known:
-        name = max(known, key=lambda one: known[one].bias.n_clusters.sum())
-    return name, known[name].tuned
+    name = min(widths, key=lambda one: widths[one])
+    return name, rated[name].tuned
 
 
 def _table(read: Outcomes, cells: Cells, alone: Estimate, judges, rated: Mapping[str, _Rated], ci_prob) -> pd.DataFrame:
@@ -206,14 +229,18 @@ def _table(read: Outcomes, cells: Cells, alone: Estimate, judges, rated: Mapping
     return pd.concat(frames, ignore_index=True)
 
 
-def _ends(read: Outcomes, found: Estimate, ci_prob: float) -> list[Float[np.ndarray, " system"]]:
-    """Ends of intervals, within the range of rates."""
-    return [end if read.kind == "ratings" else np.clip(end, 0, 1) for end in found.interval(ci_prob)]
+def _ends(read: Outcomes, found: Estimate, ci_prob: float) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of intervals, within the range of shares."""
+    return found.interval(ci_prob, share=read.is_share)
+
+
+def _means(read: Outcomes, found) -> np.ndarray:
+    return found.shares if read.is_share and isinstance(found, Estimate) else found.value
 
 
 def _rows(read, cells: Cells, estimator: str, judge: str, values, found, lower, upper) -> pd.DataFrame:
     people, n = ~np.isnan(cells.people), len(read.systems)
-    both = people if values is None or estimator == "judge" else people & ~np.isnan(values)
+    both = people if estimator in ("people", "ppi++") else people & ~np.isnan(values)
     return pd.DataFrame(
         {
             "system": read.systems,
@@ -221,7 +248,7 @@ def _rows(read, cells: Cells, estimator: str, judge: str, values, found, lower, 
             "judge": judge,
             "n_people": 0 if estimator == "judge" else np.bincount(cells.system[both], minlength=n),
             "n_judge": 0 if values is None else np.bincount(cells.system[~np.isnan(values)], minlength=n),
-            "mean": found.value,
+            "mean": _means(read, found),
             "lower": lower,
             "upper": upper,
             "se": found.se,
@@ -233,11 +260,11 @@ def _rows(read, cells: Cells, estimator: str, judge: str, values, found, lower, 
 
 def _ranking(read: Outcomes, main: Estimate, order, ci_prob: float, replicates: int, seed: int) -> pd.DataFrame:
     lower, upper = _ends(read, main, ci_prob)
-    frame = pd.DataFrame({"system": read.systems, "mean": main.value, "lower": lower, "upper": upper})
-    covariance = main.covariance
+    frame = pd.DataFrame({"system": read.systems, "mean": _means(read, main), "lower": lower, "upper": upper})
+    middle, covariance = main.normal(share=read.is_share)
     n = len(read.systems)
     if np.isfinite(covariance).all():
-        draws = np.random.default_rng(seed).multivariate_normal(main.value, covariance, replicates, method="eigh")
+        draws = np.random.default_rng(seed).multivariate_normal(middle, covariance, replicates, method="eigh")
         ranks = [rankdata(-draws, method, axis=1) for method in ("min", "max")]  # which differ for ties
         ends = [
             np.quantile(rank, (1 + sign * ci_prob) / 2, axis=0, method="inverted_cdf")
@@ -253,21 +280,20 @@ def _ranking(read: Outcomes, main: Estimate, order, ci_prob: float, replicates: 
 
 def _differences(read: Outcomes, main: Estimate, order, ci_prob: float) -> pd.DataFrame:
     first, second = (order[index] for index in np.triu_indices(len(order), 1))
-    covariance = main.covariance
-    difference = main.value[first] - main.value[second]
+    difference, lower, upper = main.difference(first, second, ci_prob, share=read.is_share)
+    middle, covariance = main.normal(share=read.is_share)
     own = np.diag(covariance)
     se = np.sqrt(np.maximum(own[first] + own[second] - 2 * covariance[first, second], 0))
-    df = np.minimum(main.df[first], main.df[second])
-    half = t.ppf((1 + ci_prob) / 2, np.where(df > 0, df, np.nan)) * se
+    apart = middle[first] - middle[second]
     with np.errstate(divide="ignore", invalid="ignore"):
-        better = np.where((se == 0) & (difference == 0), 0.5, norm.cdf(difference / se))
+        better = np.where((se == 0) & (apart == 0), 0.5, norm.cdf(apart / se))
     return pd.DataFrame(
         {
             "system": read.systems[first],
             "other": read.systems[second],
             "difference": difference,
-            "lower": difference - half,
-            "upper": difference + half,
+            "lower": lower,
+            "upper": upper,
             "p_better": better,
         }
     )
@@ -275,10 +301,14 @@ def _differences(read: Outcomes, main: Estimate, order, ci_prob: float) -> pd.Da
 
 def _bias(read: Outcomes, name: str, one: _Rated, ci_prob: float) -> pd.DataFrame:
     lower, upper = one.bias.interval(ci_prob)
-    short = _plain(name)
-    own = [bool(short) and short in _plain(system) for system in read.systems]
-    columns = (name, read.systems, one.bias.n_clusters, one.bias.value, lower, upper, own)
+    columns = (name, read.systems, one.bias.n_clusters, one.bias.value, lower, upper, _own(read, name))
     return pd.DataFrame(dict(zip(_BIAS, columns, strict=True)))
+
+
+def _own(read: Outcomes, judge: str) -> list[bool]:
+    """Whether the name of a judge is in that of each system."""
+    short = _plain(judge)
+    return [bool(short) and short in _plain(system) for system in read.systems]
 
 
 def _plain(name: str) -> str:
@@ -286,7 +316,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[\W_]+", "", name.lower())
 
 
-def _judge(read: Outcomes, name: str, one: _Rated, cells: Cells, values) -> tuple:
+def _judge(read: Outcomes, name: str, one: _Rated, cells: Cells, values, p_drift: Mapping[str, float]) -> tuple:
     shared = ~np.isnan(cells.people) & ~np.isnan(values)
     system, n = cells.system[shared], len(read.systems)
     number = np.maximum(np.bincount(system, minlength=n), 1)
@@ -301,7 +331,9 @@ def _judge(read: Outcomes, name: str, one: _Rated, cells: Cells, values) -> tupl
         correlation,
         float(np.mean(one.bias.value)),
         p_of_equal(one.bias),
-        read.n_human * float(one.gain @ seen) / seen.sum(),
+        p_of_contrast(one.bias, np.array(_own(read, name)))[1],
+        p_drift.get(name, np.nan),
+        float(one.gain @ seen) / (2 if read.kind == "pairs" else 1),
     )
 
 
@@ -315,11 +347,16 @@ def _notes(read: Outcomes, cells: Cells, alone: Estimate, rated: Mapping[str, _R
         yield few_in_words(read.systems[few].tolist(), binary=binary)
     if not rated:
         yield "There is no judge, so all estimates are those of people alone."
+    yield from of_names(read)
     for name in read.judges:
         one = rated[name]
-        without = read.systems[np.isnan(one.bias.value)]
+        without = read.systems[one.bias.n_clusters < LEAST_SHARED]
         if len(without):
-            yield f"{name} rated no case of {some(without)} that people rated, so it cannot be corrected there."
+            yield (
+                f"{name} has no weight in {some(without)}: it rated fewer than {LEAST_SHARED} of the cases (or "
+                "clusters of cases) that people rated."
+            )
+        yield from of_cases(read, name)
         different = one.p_of_choice < _NOT_RANDOM / len(read.systems)
         if different.any():
             yield (

@@ -1,6 +1,7 @@
 """Outcomes of systems by case and rater: what a table of them holds, in codes, and what is wrong with it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -11,21 +12,28 @@ import pandas as pd
 import pyarrow as pa
 from jaxtyping import Bool, Float, Int
 
-from plausibly.annotations.io.columns import Columns, in_codes, is_number, missing, table_columns, to_codes, to_floats
-from plausibly.annotations.io.exports import ARCHIVE, TOOLS, format_of
-from plausibly.annotations.io.files import lines_of, naming, read_text, suffix_of
-from plausibly.annotations.io.source import JSON, TABLES, Source, open_source
-from plausibly.annotations.io.spellings import OUTCOMES, spelling_of
-from plausibly.annotations.io.verdicts import answers_to_one
+from plausibly.annotations.io.columns import (
+    Columns,
+    cell,
+    in_codes,
+    is_number,
+    is_number_type,
+    missing,
+    plain,
+    to_codes,
+    to_floats,
+)
+from plausibly.annotations.io.files import lines_of, naming, read_text
+from plausibly.annotations.io.spellings import GRADES, OUTCOMES, find, spelling_of, success_in
 from plausibly.annotations.names import some, to_names
 from plausibly.errors import AnnotationError, ArgumentError, FileError, show, suggest
 from plausibly.groups import check_clusters
+from plausibly.systems.sources import CLUSTER, KIND, LENGTHS, PAIR, RANK, RANKING, Rows, is_rated, read_rows
 
 Kind = Literal["pass", "ratings", "classes", "pairs"]
 
-KIND = "kind"  #: column that says of every rater whether it is a person
-PAIR = ("system_a", "system_b")
-LENGTHS = ("length_a", "length_b")  #: columns with the lengths of two outputs
+At = Callable[[int], str]  # where a row comes from, in words
+
 _PEOPLE = {"person", "people", "human", "expert", "annotator"}
 _JUDGES = {"judge", "model", "llm", "machine"}
 _PASS = {"1", "yes", "pass", "passed", "true", "correct"}
@@ -33,7 +41,7 @@ _FAIL = {"0", "no", "fail", "failed", "false", "incorrect"}
 _A = {"a", "system_a", "model_a", "left"}
 _B = {"b", "system_b", "model_b", "right"}
 _TIE = {"tie", "draw", "both", "neither", "equal", "same", "tie (bothbad)"}
-_PROVIDER = "provider"  # what promptfoo calls a system
+_SECONDS, _MILLISECONDS = 1e8, 1e11  # numbers below are no seconds since 1970, or no milliseconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +69,10 @@ class Outcomes:
         Class that counts; None except for classes.
     longer
         By how much the first output of each row is longer than the second; None if it is not known.
+    date
+        Time of each row, in UTC, NaT where there is none; None if it is not known.
+    ranked
+        Whether pairs are those of rankings, in which the order of two outputs says nothing of how they were shown.
     """
 
     kind: Kind
@@ -76,6 +88,8 @@ class Outcomes:
     opponent: Int[np.ndarray, " row"] | None = None
     positive: str | None = None
     longer: Float[np.ndarray, " row"] | None = None
+    date: np.ndarray | None = None
+    ranked: bool = False
 
     def __repr__(self) -> str:
         return (
@@ -97,6 +111,16 @@ class Outcomes:
     def n_human(self) -> int:
         """Number of outcomes that people gave."""
         return int(self.is_person[self.rater].sum())
+
+    @property
+    def is_share(self) -> bool:
+        """Whether outcomes lie between 0 and 1, so that their mean is a share."""
+        return self.kind != "ratings"
+
+    @property
+    def unit(self) -> str:
+        """What an outcome is of."""
+        return "comparison" if self.kind == "pairs" else "output"
 
     @property
     def quantity(self) -> str:
@@ -127,22 +151,40 @@ class Cells:
 
 def cells_of(outcomes: Outcomes) -> Cells:
     """Average the outcomes of each system and case, those of the people together and those of each judge."""
-    n = len(outcomes.systems)
     value, first, second = outcomes.value, outcomes.system, outcomes.opponent
     if second is not None:  # both orders of two systems are one comparison
         value = np.where(first < second, value, 1 - value)
         first, second = np.minimum(first, second), np.maximum(first, second)
-    key = outcomes.case.astype(np.int64) * n + first
-    key = key if second is None else key * n + second
-    _, at, cell = np.unique(key, return_index=True, return_inverse=True)
+    cell, n_cells, at = cell_of_rows(outcomes)
     rows = [outcomes.is_person[outcomes.rater]]
     rows += [outcomes.rater == judge for judge in np.flatnonzero(~outcomes.is_person)]
-    means = np.stack([_means(value[chosen], cell[chosen], len(at)) for chosen in rows])
+    means = np.stack([_means(value[chosen], cell[chosen], n_cells) for chosen in rows])
     cluster = outcomes.cluster[outcomes.case[at]]
     if second is None:
         return Cells(first[at], cluster, means[0], means[1:])
     means = np.concatenate([means, 1 - means], axis=1)
     return Cells(np.concatenate([first[at], second[at]]), np.tile(cluster, 2), means[0], means[1:])
+
+
+def dates_of(outcomes: Outcomes, n_cells: int) -> Iterator[Float[np.ndarray, " cell"]]:
+    """Yield, for each judge, the mean time of its outcomes in each cell, in days since 1970, NaN if it is unknown."""
+    if outcomes.date is None:
+        return
+    days = outcomes.date.astype("datetime64[s]").astype(float) / 86400
+    days = np.where(np.isnat(outcomes.date), np.nan, days)
+    cell, n, _ = cell_of_rows(outcomes)
+    for judge in np.flatnonzero(~outcomes.is_person):
+        rows = (outcomes.rater == judge) & ~np.isnan(days)
+        yield np.resize(_means(days[rows], cell[rows], n), n_cells)  # both systems of a pair have the same
+
+
+def cell_of_rows(outcomes: Outcomes) -> tuple[np.ndarray, int, np.ndarray]:
+    """Return the cell of each row, the number of cells, and the first row of each; both orders of a pair are one."""
+    n, first, second = len(outcomes.systems), outcomes.system, outcomes.opponent
+    key = outcomes.case.astype(np.int64) * n + (first if second is None else np.minimum(first, second))
+    key = key if second is None else key * n + np.maximum(first, second)
+    _, at, cell = np.unique(key, return_index=True, return_inverse=True)
+    return cell, len(at), at
 
 
 def _means(value: np.ndarray, cell: np.ndarray, n: int) -> Float[np.ndarray, " cell"]:
@@ -152,8 +194,13 @@ def _means(value: np.ndarray, cell: np.ndarray, n: int) -> Float[np.ndarray, " c
 
 def is_of_outcomes(names: Iterable[str]) -> bool:
     """Whether these are the columns of a table of outcomes of systems."""
-    found = {role for role, spellings in OUTCOMES.items() if {*names} & {*spellings}}
-    return {"rater", "outcome"} <= found and ({*PAIR} <= found or {"system", "case"} <= found)
+    columns = {*names}
+    found = {role for role in OUTCOMES if find(role, columns, OUTCOMES) is not None}
+    ranked = not is_rated(columns) and (
+        ({"case"} <= found and RANKING in columns) or ({"case", "system"} <= found and RANK in columns)
+    )
+    rated = "outcome" in found and ({*PAIR} <= found or {"system", "case"} <= found)
+    return "rater" in found and (rated or ranked)
 
 
 def read_outcomes(
@@ -163,12 +210,14 @@ def read_outcomes(
     clusters: str | Mapping[str, Any] | Sequence[Any] | None = None,
     positive: str | None = None,
     control: str | None = None,
+    system: str | None = None,
+    case: str | None = None,
 ) -> Outcomes:
-    """Read outcomes of systems from a file, a data frame, or the export of a tool.
+    """Read outcomes of systems from files, data frames, and exports of tools.
 
     Parameters
     ----------
-    outcomes, people, clusters, positive, control
+    outcomes, people, clusters, positive, control, system, case
         As for :func:`plausibly.systems`.
 
     Returns
@@ -190,13 +239,9 @@ def read_outcomes(
     if isinstance(outcomes, Outcomes):
         return outcomes
     known = _names_in(people) if isinstance(people, str | PathLike) else people
-    if not isinstance(outcomes, str | PathLike):
-        return _outcomes(table_columns(outcomes), known, clusters, positive)
-    with naming(outcomes):
-        path = Path(outcomes)
-        if not path.is_dir():
-            suffix_of(path, (*TABLES, *JSON, ARCHIVE))
-        return _outcomes(_columns(open_source(path), control), known, clusters, positive)
+    rows = read_rows(outcomes, control, system, case, clusters)
+    with naming(outcomes) if isinstance(outcomes, str | PathLike) else nullcontext():
+        return _outcomes(rows, known, clusters, positive)
 
 
 def _names_in(path: str | PathLike) -> list[str]:
@@ -207,64 +252,31 @@ def _names_in(path: str | PathLike) -> list[str]:
         return names
 
 
-def _columns(source: Source, control: str | None) -> Columns:
-    """Columns of a table, or of the verdicts in the export of a tool."""
-    tool = format_of(source, TOOLS)
-    if tool is None or tool.verdicts is None:
-        if not source.names:
-            raise AnnotationError(
-                "this is neither a table of outcomes nor an export with verdicts; write a table with the columns "
-                "system, case, rater and outcome"
-            )
-        return dict(source.columns())
-    answers = answers_to_one(tool.verdicts(source), control)
-    spellings = (*OUTCOMES["system"], _PROVIDER)
-    system = [next((row[name] for name in spellings if name in row), None) for row in answers.further]
-    if not system or any(name is None for name in system):
-        raise AnnotationError(
-            "the verdicts do not say which system produced an output; write a table with the columns system, case, "
-            "rater and outcome"
-        )
-    case = [name.removesuffix(f", {one}") for name, one in zip(answers.case, system, strict=True)]
-    values = [str(value) for value in answers.value]
-    columns = {"system": map(str, system), "case": case, "rater": answers.annotator, "outcome": values}
-    return table_columns(pd.DataFrame({name: pd.Series(list(cells), dtype=str) for name, cells in columns.items()}))
-
-
-def _outcomes(columns: Columns, people: Any, clusters: Any, positive: str | None) -> Outcomes:
-    pairs = any(spelling in columns for spelling in OUTCOMES[PAIR[0]])
-    wanted = [*(PAIR if pairs else ("system", "case")), "rater", "outcome"]
-    needed = "name the columns system, case, rater and outcome, or of pairs system_a, system_b, rater and outcome"
-    named = {name: columns[spelling_of(name, columns, needed, spellings=OUTCOMES)] for name in wanted}
-    if pairs and any(spelling in columns for spelling in OUTCOMES["case"]):
-        named["case"] = columns[spelling_of("case", columns, needed, spellings=OUTCOMES)]
-    if not len(named["rater"]):
-        raise AnnotationError("there are no rows; give at least one outcome by a person for each system")
-    for name, column in named.items():
-        for row in missing(column)[:1].tolist():
-            raise AnnotationError(f"row {row + 1} has no {name}; fill it in, or leave the row out")
-    codes = {name: to_codes(column, name) for name, column in named.items() if name != "outcome"}
+def _outcomes(rows: Rows, people: Any, clusters: Any, positive: str | None) -> Outcomes:
+    pairs, columns, at = rows.pairs, rows.columns, rows.at
+    wanted = [*(PAIR if pairs else ("system",)), "case", "rater"]
+    codes = {name: to_codes(columns[name], name) for name in wanted if name in columns}
     raters, rater = codes["rater"]
     if pairs:
         names, code = _in_common(codes[PAIR[0]], codes[PAIR[1]])
         system, opponent = code.reshape(2, -1)
         for row in np.flatnonzero(system == opponent)[:1].tolist():
-            raise AnnotationError(f"row {row + 1} compares {str(names[system[row]])!r} with itself; name two systems")
+            raise AnnotationError(f"{at(row)} compares {str(names[system[row]])!r} with itself; name two systems")
         both = np.stack([np.minimum(system, opponent), np.maximum(system, opponent)])
         cases, case = codes.get("case", (None, None))
         if cases is None:
             which, case = np.unique(both[0] * len(names) + both[1], return_inverse=True)
             cases = np.array([f"{names[one // len(names)]} and {names[one % len(names)]}" for one in which])
-        kind, value = "pairs", _of_pairs(named["outcome"], names, system, opponent)
+        kind, value = "pairs", _of_pairs(columns["outcome"], names, system, opponent, at)
         if positive is not None:
             raise ArgumentError("positive names a class, but these are pairs: leave it out.")
     else:
         (names, system), (cases, case), opponent = codes["system"], codes["case"], None
-        kind, value = _of_values(named["outcome"], positive)
+        kind, value = _of_values(columns["outcome"], positive, at)
     for what, found in (("system", names), ("rater", raters)):
         to_names(found, what)
-    _refuse_repeats(names, cases, raters, case, system, opponent, rater, without="" if "case" in named else "case")
-    is_person = _is_person(people, columns, raters, rater)
+    _refuse_repeats(names, cases, raters, case, system, opponent, rater, at, without="case" not in columns)
+    is_person = _is_person(people, columns, raters, rater, at)
     without = np.setdiff1d(np.arange(len(names)), _seen(system, opponent, is_person[rater]))
     if len(without):
         raise AnnotationError(
@@ -281,10 +293,12 @@ def _outcomes(columns: Columns, people: Any, clusters: Any, positive: str | None
         case,
         rater,
         value,
-        _clusters(clusters, columns, cases, case),
+        _clusters(clusters, columns, cases, case, at),
         opponent,
         positive,
-        _longer(columns) if pairs else None,
+        _longer(columns, at) if pairs else None,
+        _dates(columns, at),
+        rows.ranked,
     )
 
 
@@ -307,8 +321,8 @@ def _texts(column: pa.ChunkedArray) -> tuple[list[str], np.ndarray]:
     return [name.strip() for name in names.tolist()], code
 
 
-def _of_values(column: pa.ChunkedArray, positive: str | None) -> tuple[Kind, Float[np.ndarray, " row"]]:
-    """Outcomes as numbers."""
+def _of_values(column: pa.ChunkedArray, positive: str | None, at: At) -> tuple[Kind, Float[np.ndarray, " row"]]:
+    """Outcomes as numbers: passes and failures count 1 and 0, numbers what they are."""
     texts, code = _texts(column)
     if positive is not None:
         if str(positive) not in texts:
@@ -316,24 +330,32 @@ def _of_values(column: pa.ChunkedArray, positive: str | None) -> tuple[Kind, Flo
             raise ArgumentError(f"positive must be one of the outcomes, but {show(positive)} is not: {fix}")
         return "classes", np.array([text == str(positive) for text in texts], float)[code]
     lower = [text.lower() for text in texts]
-    if {*lower} <= _PASS | _FAIL:
-        return "pass", np.array([text in _PASS for text in lower], float)[code]
-    if all(map(is_number, texts)):
-        values = np.array(texts, float)
-        for at in np.flatnonzero(~np.isfinite(values))[:1].tolist():
+    in_words = {text: 1.0 if text in _PASS else 0.0 for text in lower if text in _PASS | _FAIL}
+    if "c" in lower and all(text in GRADES or is_number(text) for text in lower):
+        in_words |= GRADES
+    if all(text in in_words or is_number(text) for text in lower):
+        values = np.array([in_words.get(text, text) for text in lower], float)
+        for bad in np.flatnonzero(~np.isfinite(values))[:1].tolist():
             raise AnnotationError(
-                f"row {int(np.argmax(code == at)) + 1}: the outcome {texts[at]!r} is not finite; write a number, or "
+                f"{at(int(np.argmax(code == bad)))}: the outcome {texts[bad]!r} is not finite; write a number, or "
                 "leave the row out"
             )
+        words = [text for text, known in zip(texts, lower, strict=True) if known in in_words and not is_number(known)]
+        for bad in np.flatnonzero((values < 0) | (values > 1))[:1].tolist() if words else ():
+            raise AnnotationError(
+                f"{at(int(np.argmax(code == bad)))}: the outcome is {texts[bad]!r}, but elsewhere {words[0]!r}; write "
+                "either pass and fail or ratings everywhere"
+            )
         return ("pass" if {*values.tolist()} <= {0.0, 1.0} else "ratings"), values[code]
+    success = success_in(texts)
     raise AnnotationError(
         f"the outcomes {some(texts, 5)} are neither pass and fail nor numbers; name the class that counts as a "
-        f'success: positive="{texts[0]}" (--positive)'
+        f"success with positive= (--positive){'' if success is None else f', such as {success!r}'}"
     )
 
 
 def _of_pairs(
-    column: pa.ChunkedArray, names: np.ndarray, system: np.ndarray, opponent: np.ndarray
+    column: pa.ChunkedArray, names: np.ndarray, system: np.ndarray, opponent: np.ndarray, at: At
 ) -> Float[np.ndarray, " row"]:
     """How often the first system wins: 1, ½ or 0."""
     texts, code = _texts(column)
@@ -345,26 +367,26 @@ def _of_pairs(
     value = np.select([named == -1, named == system, named == opponent], [np.array(said)[code], 1.0, 0.0], np.nan)
     for row in np.flatnonzero(np.isnan(value))[:1].tolist():
         raise AnnotationError(
-            f"row {row + 1}: the outcome {texts[code[row]]!r} says nothing about {str(names[system[row]])!r} and "
+            f"{at(row)}: the outcome {texts[code[row]]!r} says nothing about {str(names[system[row]])!r} and "
             f"{str(names[opponent[row]])!r}; write a, b or tie, or the name of the one that won"
         )
     return value
 
 
-def _refuse_repeats(names, cases, raters, case, system, opponent, rater, without: str) -> None:
+def _refuse_repeats(names, cases, raters, case, system, opponent, rater, at: At, *, without: bool) -> None:
     """Refuse two outcomes by one rater of the same output, or of two outputs in the same order."""
     keys = {"case": case, "system": system, "rater": rater} | ({} if opponent is None else {"opponent": opponent})
     again = np.flatnonzero(pd.DataFrame(keys).duplicated())
     for row in again[:1].tolist():
         two = "" if opponent is None else f" and {str(names[opponent[row]])!r}"
         about = f"{str(names[system[row]])!r}{two}" + ("" if without else f", case {str(cases[case[row]])!r}")
-        fix = ", or add a column case that tells them apart" if without else ""
-        raise AnnotationError(
-            f"row {row + 1}: {str(raters[rater[row]])!r} rates {about} a second time; keep one of the rows{fix}"
-        )
+        fix = "add a column case that tells them apart, or keep one of the rows" if without else "keep one of the rows"
+        raise AnnotationError(f"{at(row)}: {str(raters[rater[row]])!r} rates {about} a second time; {fix}")
 
 
-def _is_person(people: Any, columns: Columns, raters: np.ndarray, rater: np.ndarray) -> Bool[np.ndarray, " rater"]:
+def _is_person(
+    people: Any, columns: Columns, raters: np.ndarray, rater: np.ndarray, at: At
+) -> Bool[np.ndarray, " rater"]:
     if people is not None:
         names = [str(name) for name in people]
         for name in names:
@@ -376,51 +398,84 @@ def _is_person(people: Any, columns: Columns, raters: np.ndarray, rater: np.ndar
         return np.isin(raters, names)
     if KIND not in columns:
         raise AnnotationError(
-            f"nothing says which raters are people; name them with people= (--people), for example "
-            f"{str(raters[0])!r}, or add a column {KIND} with person or judge"
+            f"nothing says which raters are people; name with people= (--people) those of {some(raters, 9)} who are, "
+            f"or add a column {KIND} with person or judge"
         )
     for row in missing(columns[KIND])[:1].tolist():
-        raise AnnotationError(f"row {row + 1} has no {KIND}; write person or judge")
+        raise AnnotationError(
+            f"{at(row)} has no {KIND}; write person or judge, or name the people with people= (--people)"
+        )
     kinds, code = to_codes(columns[KIND], KIND)
     words = [word.strip().lower() for word in kinds.tolist()]
-    for at, word in enumerate(words):
+    for number, word in enumerate(words):
         if word not in _PEOPLE | _JUDGES:
-            row = int(np.argmax(code == at)) + 1
-            raise AnnotationError(f"row {row}: the {KIND} {str(kinds[at])!r} is not known; write person or judge")
+            row = at(int(np.argmax(code == number)))
+            raise AnnotationError(f"{row}: the {KIND} {str(kinds[number])!r} is not known; write person or judge")
     of_row = np.array([word in _PEOPLE for word in words])[code]
     found = np.zeros(len(raters), bool)
     found[rater] = of_row
     for row in np.flatnonzero(found[rater] != of_row)[:1].tolist():
         raise AnnotationError(
-            f"row {row + 1}: the rater {str(raters[rater[row]])!r} is a person and a judge; choose one {KIND}"
+            f"{at(row)}: the rater {str(raters[rater[row]])!r} is a person and a judge; choose one {KIND}"
         )
     if not found.any():
-        raise AnnotationError(f"no rater is a person by the column {KIND}; write person for at least one")
+        raise AnnotationError(
+            f"no rater is a person by the column {KIND}, or by what exports say; write person for at least one, or "
+            "name people with people= (--people)"
+        )
     return found
 
 
-def _clusters(clusters: Any, columns: Columns, cases: np.ndarray, case: np.ndarray) -> Int[np.ndarray, " case"]:
+def _clusters(clusters: Any, columns: Columns, cases: np.ndarray, case: np.ndarray, at: At) -> Int[np.ndarray, " case"]:
     if isinstance(clusters, str):
         name = clusters
         column = columns[spelling_of(name, columns, "name one of these", spellings={})]
         for row in missing(column)[:1].tolist():
-            raise AnnotationError(f"row {row + 1} has no {name}; fill it in, or leave the row out")
+            raise AnnotationError(f"{at(row)} has no {name}; fill it in, or leave the row out")
         code = to_codes(column, name)[1]
         of_case = np.zeros(len(cases), np.int64)
         of_case[case] = code
         for row in np.flatnonzero(of_case[case] != code)[:1].tolist():
-            raise AnnotationError(f"row {row + 1}: the case {str(cases[case[row]])!r} has a second {name}; give it one")
+            raise AnnotationError(f"{at(row)}: the case {str(cases[case[row]])!r} has a second {name}; give it one")
         return np.unique(of_case, return_inverse=True)[1]
+    if clusters is None and CLUSTER in columns:  # a case is its own cluster where an export says nothing
+        part = cases.astype(object)
+        said = ~columns[CLUSTER].is_null().to_numpy()
+        part[case[said]] = np.array(columns[CLUSTER].to_pylist(), object)[said]
+        return np.unique(part.astype(str), return_inverse=True)[1]
     return np.unique(check_clusters(clusters, cases), return_inverse=True)[1]
 
 
-def _longer(columns: Columns) -> Float[np.ndarray, " row"] | None:
+def _longer(columns: Columns, at: At) -> Float[np.ndarray, " row"] | None:
     if not {*LENGTHS} <= {*columns}:
         return None
     lengths = []
     for name in LENGTHS:
         values, bad = to_floats(columns[name])
         if bad is not None:
-            raise AnnotationError(f"row {bad + 1}: the {name} is not a number; write a number")
+            raise AnnotationError(f"{at(bad)}: the {name} is not a number; write a number")
         lengths.append(values)
     return lengths[0] - lengths[1]
+
+
+def _dates(columns: Columns, at: At) -> np.ndarray | None:
+    """Days and times in UTC, NaT where there is none; None without such a column."""
+    if "date" not in columns:
+        return None
+    column = plain(columns["date"])
+    if is_number_type(column.type):
+        numbers, _ = to_floats(column)
+        unit = np.where(numbers < _MILLISECONDS, 1000, 1)  # seconds or milliseconds since 1970
+        dates = pd.to_datetime(pd.Series(numbers * unit), unit="ms", utc=True)
+        bad = np.flatnonzero(numbers < _SECONDS)
+    else:
+        texts = pd.Series(column.cast(pa.large_string()).to_pylist(), dtype=object)
+        blank = texts.isna() | (texts.str.strip() == "")
+        dates = pd.to_datetime(texts.where(~blank), format="ISO8601", errors="coerce", utc=True)
+        bad = np.flatnonzero(dates.isna() & ~blank)
+    for row in bad[:1].tolist():
+        raise AnnotationError(
+            f"{at(row)}: the date {show(cell(column, row))} is not read; write it as 2026-01-31, or with a time as "
+            "2026-01-31T09:30:00Z"
+        )
+    return dates.dt.tz_localize(None).to_numpy("datetime64[s]")

@@ -12,6 +12,7 @@ from plausibly.agreement.discrepancy._delta import find_delta
 from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_of
 from plausibly.agreement.discrepancy._label_sets import LabelSets, mean_by_case, ratio_of
 from plausibly.agreement.discrepancy._result import Discrepancy
+from plausibly.annotations.io.spellings import positive_of_two
 from plausibly.distances.categories import to_numbers
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError, renamed, show
 from plausibly.labels.container import Labels, column_names
@@ -107,7 +108,8 @@ def threshold_curve(
     clusters
         Clusters of cases that stay together in folds and bootstraps, see :func:`discrepancy_ratio`.
     positive
-        Label that a high score stands for; by default the greater of the two.
+        Label that a high score stands for; by default the one that stands for a success, as in pass and fail, or the
+        greater of the two.
     progress
         Whether to show progress.
 
@@ -133,7 +135,7 @@ def threshold_curve(
             f"({', '.join(map(show, names[:3].tolist()))}{', …' if len(names) > 3 else ''}); give two kinds of labels"
         )
     if positive is None:
-        positive = names[1].item() if labels.is_numeric else names[1]
+        positive = names[1].item() if labels.is_numeric else names[positive_of_two(names)]
     elif positive not in names.tolist():
         raise ArgumentError(f"positive must be one of the labels {names.tolist()}, but {positive!r} was given.")
     is_positive = code == names.tolist().index(positive)

@@ -27,6 +27,7 @@ def judge(
     predictions: Any,
     *,
     gold: Any = None,
+    extra: Literal["refuse", "ignore"] = "refuse",
     distance: str | Callable[[Any, Any], float] = "nominal",
     epsilon: float = 0.2,
     margin: float = 0.1,
@@ -71,6 +72,8 @@ def judge(
     gold
         Gold labels of some of the cases, known to be right, as a table with the columns ``case`` and ``label`` or as
         ``{case: label}``. Others are left out; :func:`plausibly.labels.read_gold` counts them.
+    extra
+        ``"ignore"`` leaves out predictions of cases that are not annotated, with a warning; ``"refuse"`` refuses them.
     distance, tolerance
         Distance between two labels for questions 1 and 2, see :func:`alternative_annotator_test`.
     epsilon, fdr
@@ -132,6 +135,8 @@ def judge(
     [('closeness', 'yes'), ('replacement', 'yes'), ('as one of them', 'unknown'), ('truth', 'unknown')]
     """
     check_epsilon(epsilon)
+    if extra not in ("refuse", "ignore"):
+        raise ArgumentError(f'extra must be "refuse" or "ignore", but {extra!r} was given: choose one of the two.')
     for name, value in (("fdr", fdr), ("ci_prob", ci_prob)):
         check_probability(name, value)
     check_replicates(replicates)
@@ -147,7 +152,7 @@ def judge(
         raise ArgumentError(f"model must be one of {', '.join(MODELS)}, or None, but {model!r} was given: choose one.")
     labels = Labels.of(labels, columns=[*dict.fromkeys([*column_names(clusters), *columns_of(by)])])
     counted = np.diff(labels.start) >= 2
-    models = read_models(predictions, labels, counted)
+    models = read_models(predictions, labels, counted, extra=extra)
     compared = discrepancy_ratio(labels, models, distance, clusters, tolerance=tolerance, progress=progress)
     test = from_discrepancy(compared, epsilon, fdr, few_cases=0)
     truths = None
@@ -164,7 +169,7 @@ def judge(
         fits, alone = fit(answers, compared.clusters, ci_prob, sampling)
         truth = None if answers.model == RANKED else dense_draws(alone, answers.votes.shape).mean(axis=0)
         for name, found in fits.items():
-            reasons[name] |= reasons_of(truth, answers, found, test, name)
+            reasons[name] |= reasons_of(truth if found.converged else None, answers, found, test, name)
     result = Judgement(
         test=test,
         fits=fits,

@@ -129,7 +129,10 @@ def unknown_labels(labels: Labels, said: np.ndarray, model: str) -> str | None:
 def reasons_of(
     truth: Truth | None, answers: Answers, fit: Fit, test: AlternativeAnnotatorTest, model: str
 ) -> dict[str, str]:
-    """All reasons that apply to a model, by name; `truth` are posterior means of true classes, without the model."""
+    """All reasons that apply to a model, by name.
+
+    `truth` are posterior means of true classes, without the model; None if they are unknown.
+    """
     found = {"copy": copied(answers, test, model)}
     if truth is not None:
         found["shared error"] = shared_error(truth, answers, fit, model)

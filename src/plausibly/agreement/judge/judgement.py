@@ -15,7 +15,11 @@ from plausibly.bootstrap import interval
 from plausibly.errors import ArgumentError
 
 SURE = 0.95  #: probability from which the answer to a question is yes or no
-_NOT_CONVERGED = "chains of the model of annotators did not converge, so its numbers are not shown"
+_NOT_CONVERGED = (
+    "chains of the model of annotators did not converge, so its numbers are not shown; give gold labels of some cases "
+    "(--gold), sample longer (draws=1000, warmup=1000; --draws 1000 --warmup 1000)"
+)
+_SIMPLER = ', or choose the simpler model of annotators, model="one-coin" (--model one-coin)'
 _NUMBERS = (
     "The labels are numbers, and two different ones count as equally far apart; if they are amounts, judge by "
     'distance="squared" (--distance squared)'
@@ -163,8 +167,10 @@ class Judgement:
             return f"{model} should not stand in for an annotator: {every} no."
         if len(open_) == len(known):
             return f"These data do not decide whether {model} can stand in for an annotator: every question is open."
-        if not no and len(yes) < len(open_):
-            answers = f"{_list(yes, 'yes')}, {_list(open_, 'open')}"
+        unknown = [question for question in self.questions[model] if question.answer == "unknown"]
+        if not no and len(yes) < len(open_) + len(unknown):
+            by_answer = (yes, "yes"), (open_, "open"), (unknown, "unknown")
+            answers = ", ".join(_list(which, answer) for which, answer in by_answer if which)
             return f"These data leave it largely open whether {model} can stand in for an annotator: {answers}."
         if not no:
             return f"{model} can probably stand in for an annotator: {_list(yes, 'yes')}, {_list(open_, 'open')}."
@@ -184,23 +190,26 @@ class Judgement:
         if left_out := self._left_out(model):
             which = "questions 3 and 4 are" if self.gold is None else "question 3 is"
             further.append(f"The answer{'s' if self.gold is None else ''} to {which} unknown: {left_out}")
-        doubts, notes = self._doubts(), self._notes_of_test(model)
+        doubts, notes = self._doubts(model), self._notes_of_test(model)
         return " ".join([self.headline(model), *(f"{words}." for words in [*doubts, *further, *notes])])
 
     def notes(self, model: str) -> list[str]:
         """List the limits of a model's test (see :class:`AlternativeAnnotatorTest`) and of the model of annotators."""
-        return [*self._doubts(), *self._notes_of_test(model)]
+        return [*self._doubts(model), *self._notes_of_test(model)]
 
     def _left_out(self, model: str) -> str | None:
         """Why questions 3 and 4 have no answer, if they have none."""
         if model not in self.fits:
             return self.left_out
-        return None if self.fits[model].converged else _NOT_CONVERGED
+        if self.fits[model].converged:
+            return None
+        return _NOT_CONVERGED + (_SIMPLER if self.model == "dawid-skene" else "")
 
-    def _doubts(self) -> list[str]:
+    def _doubts(self, model: str) -> list[str]:
         labels = self.test.comparison.labels
         amounts = self.test.comparison.distance == "nominal" and labels.is_numeric and len(np.unique(labels.values)) > 2
-        return [_NUMBERS] if amounts else []
+        doubts = [_NUMBERS if amounts else None, self._contradicted(model)]
+        return [words for words in doubts if words is not None]
 
     def _notes_of_test(self, model: str) -> list[str]:
         others = tuple(f"{name} and the annotator" for name in self.models if name != model)
@@ -292,6 +301,24 @@ class Judgement:
         words += f"; the probability that it is at most {self.accuracy_margin:g} below the average is "
         return _answer(row["p_gold"]), words + _probability(row["p_gold"])
 
+    def _contradicted(self, model: str) -> str | None:
+        """Whether gold labels say something else than the model of annotators."""
+        row, fitted = self.table.loc[model], self.fits.get(model)
+        if fitted is None or not fitted.converged or fitted.unit != "accuracy":
+            return None
+        if "gold_accuracy_lower" not in row or pd.isna(row["gold_accuracy_lower"]):
+            return None
+        own, gold = ([row[f"{name}_lower"], row[f"{name}_upper"]] for name in ("ability", "gold_accuracy"))
+        if abs(row["ability"] - row["gold_accuracy"]) <= self.accuracy_margin:
+            return None
+        if own[0] <= row["gold_accuracy"] <= own[1] or gold[0] <= row["ability"] <= gold[1]:
+            return None
+        return (
+            f"Gold labels contradict the model of annotators ({self.model}), by which the accuracy of {model} is "
+            f"{row['ability']:.2f} ({own[0]:.2f} to {own[1]:.2f}), and against gold labels {row['gold_accuracy']:.2f} "
+            f"({gold[0]:.2f} to {gold[1]:.2f}): rely on the gold labels, and not on the answer to question 3"
+        )
+
 
 def _answer(probability: float) -> Answer:
     return "yes" if probability >= SURE else "no" if probability <= 1 - SURE else "open"
@@ -306,6 +333,6 @@ def _list(questions: list[Question], answer: str) -> str:
     numbers = [str(1 + NAMES.index(question.name)) for question in questions]
     several = len(numbers) > 1
     which = f"questions {', '.join(numbers[:-1])} and {numbers[-1]}" if several else f"question {numbers[0]}"
-    if answer == "open":
-        return f"{which} {'are' if several else 'is'} open"
+    if answer in ("open", "unknown"):
+        return f"{which} {'are' if several else 'is'} {answer}"
     return f"{answer} to {which}"

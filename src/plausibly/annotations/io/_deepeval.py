@@ -2,14 +2,15 @@
 
 Read as DeepEval 2 and 3 write them: ``testCases`` and ``conversationalTestCases``, alone or in ``testRunData``. A test
 case is a case, by its name; each metric is a question, answered with pass or fail (``success``) by the judging model
-(``evaluationModel``), or else by the metric itself. The column ``score`` holds the metric's number.
+(``evaluationModel``), or else by the metric itself. The column ``score`` holds the metric's number. The system that was
+tested is the hyperparameter ``model`` of the run, if it has one.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from plausibly.annotations.io.answers import to_name
-from plausibly.annotations.io.verdicts import Verdict, first_name, list_in, passed, record_of
+from plausibly.annotations.io.verdicts import Output, Verdict, first_name, list_in, passed, record_of
 from plausibly.errors import AnnotationError
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def is_deepeval(source: "Source") -> bool:
 def deepeval_verdicts(source: "Source") -> Iterator[Verdict]:
     """Yield what metrics say of test cases."""
     run = record_of(_run(source.content), "the test run")
+    settings = record_of(run.get("hyperparameters") or {}, "the test run: hyperparameters")
+    output = Output(first_name(settings, ("model",), "the test run"))
     seen = set()
     parts = ("testCases", "conversationalTestCases")
     for number, one in enumerate([one for part in parts for one in list_in(run, part, "the test run")], 1):
@@ -38,7 +41,7 @@ def deepeval_verdicts(source: "Source") -> Iterator[Verdict]:
             where = f"test case {case!r}, metric {name!r}"
             rater = first_name(metric, ("evaluationModel",), where) or name
             verdict = None if metric.get("error") else passed(metric.get("success"), where)
-            yield Verdict(name, case, rater, verdict, {"score": metric.get("score")})
+            yield Verdict(name, case, rater, verdict, {"score": metric.get("score")}, output=output)
 
 
 def _run(content: Any) -> Any:

@@ -6,7 +6,7 @@ case return :class:`Answers`, that of scores the fields of ``Scores``, and all o
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from plausibly.annotations._rows import Rows
 from plausibly.annotations.io._argilla import argilla_answers, is_argilla
@@ -47,16 +47,16 @@ from plausibly.annotations.io.case_rows import (
     write_case_rows,
 )
 from plausibly.annotations.io.long_table import (
-    READ,
-    SCORED,
     is_long,
     is_of_scores,
     parse_scores,
     parse_table,
+    wanted_in,
     write_long_table,
 )
 from plausibly.annotations.io.source import JSON, TABLES, Source
 from plausibly.annotations.io.verdicts import Reader, answers_to_one
+from plausibly.annotations.io.wide import is_wide, wide_answers
 from plausibly.errors import ArgumentError, FileError, suggest
 
 LINES = (".jsonl",)
@@ -159,6 +159,13 @@ OF_ANSWERS = (
         LINES,
     ),
     Format(
+        "wide",
+        TABLES,
+        "one row per case and one column per annotator: `case`, and columns with the same few texts as cells",
+        is_wide,
+        wide_answers,
+    ),
+    Format(
         "nested",
         JSON[:1],
         "nested mappings from case and annotator to label, or from case to such a row",
@@ -187,15 +194,20 @@ FORMATS = (
         "scores",
         (*TABLES, *LINES),
         "scores: `case`, `annotator`, `score`",
-        lambda source: is_of_scores(source.names),
-        lambda source: parse_scores(source.columns(SCORED), anonymous=False),
+        lambda source: is_of_scores(source.names, source.columns),
+        lambda source: parse_scores(
+            source.columns(wanted_in(source.names, "score")), anonymous=False, absent=source.missing
+        ),
     ),
     Format(
         "table",
         (*TABLES, *LINES),
-        "long table: `case`, `annotator`, `class`, optionally `rank` or `confidence` (also `task`, `worker`, `label`)",
+        "long table: `case`, `annotator`, `class`, optionally `rank` or `confidence` (also `task`, `worker`, `label`, "
+        "or the only column with a name such as `image_id`, `reader` or `diagnosis`)",
         lambda source: source.suffixes == {*LINES} or is_long(source.names),
-        lambda source: parse_table(source.columns(READ), source.classes, anonymous=False),
+        lambda source: parse_table(
+            source.columns(wanted_in(source.names)), source.classes, anonymous=False, absent=source.missing
+        ),
         write_long_table,
         (".csv", ".parquet"),
     ),
@@ -221,11 +233,16 @@ def read_source(source: Source, formats: Sequence[Format] = FORMATS) -> Rows | A
     """Read a source in the format that is named, or in the first that recognises it; return None if none does."""
     known = format_of(source, formats)
     if known is not None and source.control is not None and not known.controls:
-        raise ArgumentError(
-            "a control is for exports of Label Studio, Argilla and tools that test language models, but "
-            f"{source.control!r} was given: leave it out."
-        )
+        refuse_control(source.control)
     return None if known is None else known.read(source)
+
+
+def refuse_control(control: str) -> NoReturn:
+    """Refuse the name of a control for what has none."""
+    raise ArgumentError(
+        "a control is for exports of Label Studio, Argilla and tools that test language models, but "
+        f"{control!r} was given: leave it out."
+    )
 
 
 def format_of(source: Source, formats: Sequence[Format] = FORMATS) -> Format | None:

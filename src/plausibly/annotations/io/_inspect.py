@@ -3,7 +3,8 @@
 Log format version 2. A sample is a case, by its id, and by its epoch if there are several. Scorers whose values are all
 C, I, P or N (correct, incorrect, partial, no answer) answer one question, ``correct``, and are its raters; any other
 scorer is a question of its own, as is every key of a score that is a mapping. ``answer``, the model's answer in the
-first score that has one, and ``target`` are not verdicts.
+first score that has one, and ``target`` are not verdicts. The tested model is the system; C counts 1, P counts ½, as in
+Inspect's own accuracy.
 """
 
 import zipfile
@@ -11,16 +12,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plausibly.annotations.io.answers import is_list, is_nothing, to_name
+from plausibly.annotations.io.answers import is_list, is_nothing, scalars, to_name
 from plausibly.annotations.io.files import check_not_empty, parse_json, reading
-from plausibly.annotations.io.verdicts import TARGET, Verdict, list_in, record_of
+from plausibly.annotations.io.spellings import GRADES
+from plausibly.annotations.io.verdicts import TARGET, Output, Verdict, list_in, record_of
 from plausibly.errors import AnnotationError, FileError, show
 
 if TYPE_CHECKING:
     from plausibly.annotations.io.source import Source
 
 ARCHIVE = ".eval"
-_GRADES = {"C", "I", "P", "N"}
+_GRADES = {name.upper(): counts for name, counts in GRADES.items()}
 _MOST = 2**31  # bytes of the samples of an archive, unpacked
 
 
@@ -51,7 +53,8 @@ def inspect_verdicts(source: "Source") -> Iterator[Verdict]:
     samples = [record_of(one, f"sample {number}") for number, one in enumerate(list_in(log, "samples", "the log"), 1)]
     epochs = {one.get("epoch", 1) for one in samples if isinstance(one.get("epoch", 1), int)}
     run = log.get("eval")
-    model = str(run.get("model") or "model") if isinstance(run, Mapping) else "model"
+    run = run if isinstance(run, Mapping) else {}
+    model = str(run.get("model") or "model")
     rows: list[tuple[str, str, Any, Mapping]] = []
     cases = []
     for number, sample in enumerate(samples, 1):
@@ -79,7 +82,11 @@ def inspect_verdicts(source: "Source") -> Iterator[Verdict]:
     names = [what for what, *_ in rows]
     graded = {*names}
     graded -= {what for what, _, value, _ in rows if not is_nothing(value) and str(value) not in _GRADES}
+    system = str(run["model"]) if run.get("model") else None
+    fields = scalars(run, ("model",)) | {"date": run.get("created")}
     scored = {case for _, case, *_ in rows}
     rows += [(what, case, None, {}) for case in cases if case not in scored for what in dict.fromkeys(names)]
     for what, case, value, further in rows:
-        yield Verdict("correct" if what in graded else what, case, what, value, further)
+        question, number = ("correct", _GRADES.get(str(value))) if what in graded else (what, None)
+        output = Output(system, cluster=further.get("sample"), fields=fields)
+        yield Verdict(question, case, what, value, further, number=number, output=output)

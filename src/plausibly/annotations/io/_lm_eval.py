@@ -3,14 +3,14 @@
 A document is a case, by its ``doc_id``. Metrics are questions (the fields that ``metrics`` names, or else those that
 hold a number), answered with that number; the rater is the filter that found the model's answer, or the metric itself
 where nothing was filtered. ``answer``, the filtered response (of multiple choice the number of the likeliest choice,
-from 0), and ``target`` are not verdicts.
+from 0), and ``target`` are not verdicts. The system is the folder that the harness writes the samples of a model to.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from plausibly.annotations.io.answers import is_list, to_name
-from plausibly.annotations.io.verdicts import TARGET, Verdict, list_in, record_of
+from plausibly.annotations.io.verdicts import TARGET, Output, Verdict, list_in, record_of
 
 if TYPE_CHECKING:
     from plausibly.annotations.io.source import Source
@@ -25,6 +25,8 @@ def is_lm_eval(record: Any) -> bool:
 
 def lm_eval_verdicts(source: "Source") -> Iterator[Verdict]:
     """Yield the metrics of samples, and what the model answered."""
+    written = source.path is not None and source.path.name.startswith("samples_")
+    output = Output(source.path.resolve().parent.name or None if source.path is not None and written else None)
     for number, one in enumerate(source.records, 1):
         sample = record_of(one, f"sample {number}")
         case = to_name(sample.get("doc_id"), f"sample {number}: the doc_id")
@@ -40,7 +42,7 @@ def lm_eval_verdicts(source: "Source") -> Iterator[Verdict]:
         further = {} if is_list(target) or isinstance(target, Mapping) else {"target": target}
         for name in names:
             value = sample.get(name)
-            yield Verdict(name, case, filtered or name, None if is_list(value) else value, further)
+            yield Verdict(name, case, filtered or name, None if is_list(value) else value, further, output=output)
         yield Verdict("answer", case, filtered or "model", _answer(sample.get("filtered_resps")), further, True)
         if further:
             yield Verdict(TARGET, case, TARGET, target, further, of_model=True)

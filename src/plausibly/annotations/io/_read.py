@@ -1,8 +1,9 @@
 """One reader for all files of annotations, by suffix and first row."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -10,14 +11,16 @@ from plausibly._logging import logged
 from plausibly._memory import release_memory
 from plausibly.annotations._classes import read_classes
 from plausibly.annotations._container import Annotations
+from plausibly.annotations._rows import Rows
 from plausibly.annotations.io._formats import SUFFIXES, read_source
 from plausibly.annotations.io.answers import Answers
 from plausibly.annotations.io.files import check_path, many_objects, naming, suffix_of
+from plausibly.annotations.io.long_table import is_long
 from plausibly.annotations.io.source import open_source
 from plausibly.annotations.names import to_names
 from plausibly.annotations.scores import Scores
 from plausibly.annotations.shown import check_choices
-from plausibly.errors import FileError
+from plausibly.errors import ArgumentError, FileError
 
 _MANY = 2**20  # rows
 
@@ -30,6 +33,7 @@ def read_annotations(
     soft_weight: int | None = None,
     choices: str | None = None,
     form: str | None = None,
+    missing: str | Collection[str] | None = None,
     progress: bool = False,
 ) -> Annotations | Scores:
     r"""Read annotations from a file, whose format is recognised by its suffix and first line.
@@ -52,7 +56,9 @@ def read_annotations(
         are scores.
         ``.csv``, ``.tsv``, ``.parquet``: scores (:meth:`Annotations.from_scores`) if a column is named ``score`` and
         none holds classes; otherwise a long table (:meth:`Annotations.from_table`) if a column is named ``annotator``,
-        ``worker``, ``class``, ``label``, ``rank`` or ``confidence``; otherwise label counts
+        ``worker``, ``class``, ``label``, ``rank`` or ``confidence``, or if case, annotator and class have other names
+        that are usual, such as ``image_id``, ``reader`` and ``diagnosis`` (a warning says so; numbers in a column
+        ``rating`` or ``grade`` are then scores); otherwise label counts
         (:meth:`Annotations.from_counts`), with or without a header. A long table with a column ``annotation`` in place
         of ``annotator`` has anonymous annotators. An apostrophe before text that begins like a formula ("'=x") is
         removed.
@@ -72,6 +78,9 @@ def read_annotations(
         What annotators chose from, as for :meth:`Annotations.from_rankings`.
     form
         Name of the format, such as ``"alt-test"``, for a file that is not recognised by its content.
+    missing
+        Texts that stand for no label, such as ``["n/a", "uncertain"]``. Rows or answers that hold one of them, or
+        nothing, are left out, with a warning that counts them.
     progress
         Whether to show progress bars for large files.
 
@@ -106,9 +115,14 @@ def read_annotations(
     with logged(f"Reading {path}"), naming(path), many_objects():
         if not path.is_dir():
             suffix_of(path, SUFFIXES)
-        content = read_source(
-            open_source(path, classes=classes, control=control, form=form, soft_weight=soft_weight, progress=progress)
-        )
+        absent = [missing] if isinstance(missing, str) else [*(missing or ())]
+        options: dict[str, Any] = {"classes": classes, "control": control, "form": form, "soft_weight": soft_weight}
+        source = open_source(path, missing=absent, progress=progress, **options)
+        content = read_source(source)
+        if absent and isinstance(content, Answers):
+            content = content.without(absent)
+        elif absent and isinstance(content, Rows) and not is_long(source.names):
+            raise ArgumentError("missing is for tables with a row for each label, or answers, and this is neither.")
         if content is None:
             raise FileError("this is a folder; name a file in it")
         if isinstance(content, Answers) and content.scores:

@@ -7,7 +7,8 @@ as JSON or CSV. Phoenix 9 and later: span annotations, as the API answers, as a 
 
 A trace, or a span or observation within one, is a case. The name of an assessment, score or annotation is the question.
 The rater is who is named there (MLflow's ``source_id``, Langfuse's ``authorUserId``, Phoenix's ``identifier`` or
-``user_id``), else the kind of source, such as HUMAN or EVAL. Text counts before numbers.
+``user_id``), else the kind of source, such as HUMAN or EVAL. Text counts before numbers. A field of the record, a tag
+or metadata may say which system produced an output.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from plausibly.annotations.io.answers import is_nothing, parsed, scalars
 from plausibly.annotations.io.columns import is_number, list_of
-from plausibly.annotations.io.verdicts import Verdict, first_name, list_in, record_of
+from plausibly.annotations.io.verdicts import Output, Verdict, first_name, list_in, record_of
 from plausibly.errors import AnnotationError, show
 
 if TYPE_CHECKING:
     from plausibly.annotations.io.source import Source
 
 _TRACE = ("trace_id", "request_id", "traceId")
+_SAID = ("value", "stringValue", "string_value", "label", "score", "result", "assessments", "feedback", "expectation")
 _SCORED = (*_TRACE, "session_id", "sessionId", "dataset_run_id", "datasetRunId")
 
 
@@ -45,6 +47,7 @@ def mlflow_verdicts(source: "Source") -> Iterator[Verdict]:
         if name is None:
             raise AnnotationError(f"trace {number} has no trace_id; export again")
         where = f"trace {name!r}"
+        about = _about(trace)
         assessments = {"assessments": parsed(trace.get("assessments"))}
         for assessment in list_in(assessments, "assessments", where):
             assessment = record_of(assessment, f"{where}: an assessment")
@@ -60,7 +63,10 @@ def mlflow_verdicts(source: "Source") -> Iterator[Verdict]:
             if assessment.get("valid") is False or said.get("error"):
                 value = None
             span = first_name(assessment, ("span_id",), where)
-            yield Verdict(question, name if span is None else f"{name}/{span}", rater, value)
+            person = given.get("source_type") == "HUMAN"
+            output = Output(cluster=name, fields=about | _about(assessment))
+            case = name if span is None else f"{name}/{span}"
+            yield Verdict(question, case, rater, value, person=person, output=output)
 
 
 def is_langfuse(source: "Source") -> bool:
@@ -81,7 +87,9 @@ def langfuse_verdicts(source: "Source") -> Iterator[Verdict]:
         rater = _named(record, ("authorUserId", "author_user_id", "source"), where)
         text = next((record[one] for one in ("stringValue", "string_value") if not is_nothing(record.get(one))), None)
         value = _number(record.get("value")) if text is None else text
-        yield Verdict(question, case if part is None else f"{case}/{part}", rater, value)
+        output = Output(cluster=case, fields=_about(record))
+        person = record.get("source") == "ANNOTATION"
+        yield Verdict(question, case if part is None else f"{case}/{part}", rater, value, person=person, output=output)
 
 
 def is_phoenix(source: "Source") -> bool:
@@ -100,7 +108,8 @@ def phoenix_verdicts(source: "Source") -> Iterator[Verdict]:
         result = record_of(parsed(record.get("result")) or {}, f"{where}: the result")
         said = {one: result.get(one, record.get(f"result.{one}", record.get(one))) for one in ("label", "score")}
         value = _number(said["score"]) if is_nothing(said["label"]) else said["label"]
-        yield Verdict(question, case, rater, value)
+        person = record.get("annotator_kind") == "HUMAN"
+        yield Verdict(question, case, rater, value, person=person, output=Output(fields=_about(record)))
 
 
 def _records(source: "Source", within: str = "data") -> Sequence[Any]:
@@ -126,6 +135,11 @@ def _rows(source: "Source") -> Iterable[Mapping]:
     columns = source.columns()
     for row in zip(*map(list_of, columns.values()), strict=True):
         yield dict(zip(columns, row, strict=True))
+
+
+def _about(record: Mapping) -> dict[str, Any]:
+    """Return the fields of a record that say something of an output."""
+    return scalars({name: parsed(cell) for name, cell in record.items()}, _SAID)
 
 
 def _named(record: Mapping, fields: Sequence[str], where: str) -> str:

@@ -4,8 +4,9 @@ import ast
 import json
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,13 @@ class Answers:
     def leave_out(self, what: str) -> None:
         """Count something that says nothing."""
         self.left_out[what] = self.left_out.get(what, 0) + 1
+
+    def without(self, absent: Collection[str]) -> "Answers":
+        """Return the answers but those that are one of some texts, which say nothing."""
+        kept = [not (isinstance(value, str) and value.strip() in absent) for value in self.value]
+        lists = {name: list(compress(getattr(self, name), kept)) for name in ("case", "annotator", "value", "further")}
+        n = len(kept) - sum(kept)
+        return replace(self, **lists, left_out=self.left_out | ({"answers that are missing": n} if n else {}))
 
     def tell_left_out(self, path: Any = None) -> None:
         """Warn of what was left out, of a file or of what is in memory."""

@@ -7,16 +7,18 @@ from typing import Any
 import pandas as pd
 
 from plausibly.annotations.io._formats import FORMATS as FORMATS
-from plausibly.annotations.io._formats import OF_ANSWERS, read_source
+from plausibly.annotations.io._formats import OF_ANSWERS as OF_ANSWERS
 from plausibly.annotations.io._formats import TOOLS as TOOLS
 from plausibly.annotations.io._formats import format_of as format_of
+from plausibly.annotations.io._formats import read_source
+from plausibly.annotations.io._formats import refuse_control as refuse_control
 from plausibly.annotations.io._inspect import ARCHIVE as ARCHIVE
 from plausibly.annotations.io._shared_tables import alt_test_answers, is_alt_test
 from plausibly.annotations.io.answers import Answers
 from plausibly.annotations.io.columns import list_of
 from plausibly.annotations.io.files import naming, refuse_workbook
 from plausibly.annotations.io.source import JSON, TABLES, Source, open_source, source_in_memory
-from plausibly.annotations.io.spellings import COLUMNS
+from plausibly.annotations.io.spellings import COLUMNS, find
 from plausibly.annotations.io.verdicts import answers_of_one
 from plausibly.errors import AnnotationError, ArgumentError
 
@@ -111,6 +113,7 @@ def _long_table(source: Source) -> pd.DataFrame:
     elif source.names:
         columns = {name: list_of(column) for name, column in source.columns().items()}
     names = {spelling: name for name in ("case", "annotator", "label") for spelling in COLUMNS[name]}
+    names |= {found: name for name in ("case", "annotator", "label") if (found := find(name, columns)) is not None}
     columns = {names.get(name, name): column for name, column in columns.items()}
     if not {"case", "annotator"} <= set(columns):
         raise AnnotationError("there are no answers by case and annotator; give a long table, or one row per case")

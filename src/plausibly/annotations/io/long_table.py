@@ -1,6 +1,8 @@
 """Long tables in ``.csv`` and ``.parquet`` files and data frames: a row per case, annotator and class, or per score."""
 
-from collections.abc import Collection, Iterable
+import warnings
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +14,12 @@ import pyarrow.parquet
 from jaxtyping import Float, Int
 
 from plausibly.annotations._rows import Rows, as_first_shown, places
-from plausibly.annotations.io.columns import Columns, cell, missing, rounded, to_codes, to_floats
+from plausibly.annotations.io.columns import Columns, cell, in_codes, missing, rounded, to_codes, to_floats
 from plausibly.annotations.io.formulas import write_csv
-from plausibly.annotations.io.spellings import COLUMNS, spelling_of
+from plausibly.annotations.io.spellings import COLUMNS, find, spelling_of
 from plausibly.annotations.names import numbered, outside, to_names, unknown_class
 from plausibly.annotations.views import as_table
-from plausibly.errors import AnnotationError
+from plausibly.errors import AnnotationError, PlausiblyWarning
 
 if TYPE_CHECKING:
     from plausibly.annotations._container import Annotations
@@ -28,15 +30,21 @@ ORDERINGS = ("rank", "confidence")
 MARKS = frozenset(("annotator", "worker", "class", "label", *ORDERINGS))
 #: All that is read of a long table, and of one of scores.
 READ = frozenset((*sum(COLUMNS.values(), ()), ANONYMOUS, *ORDERINGS))
-SCORED = frozenset((*COLUMNS["case"], *COLUMNS["annotator"], ANONYMOUS, "score"))
+_SCORED = frozenset((*COLUMNS["case"], *COLUMNS["annotator"], ANONYMOUS, "score"))
 
 _TOGETHER = 2**18  #: rows that are written at a time
 
 
-def parse_table(columns: Columns, classes: np.ndarray | None, anonymous: bool) -> Rows:
-    """Read the columns of a long table; see :meth:`plausibly.Annotations.from_table`."""
+def wanted_in(names: Iterable[str], what: str = "class") -> frozenset[str]:
+    """Return the names of all columns that are read of a long table, or with ``"score"`` of one of scores."""
+    found = {find(name, names) for name in ("case", "annotator", what)} - {None}
+    return (READ if what == "class" else _SCORED) | found  # type: ignore[return-value]
+
+
+def parse_table(columns: Columns, classes: np.ndarray | None, anonymous: bool, absent: Collection[str] = ()) -> Rows:
+    """Read the columns of a long table; see :meth:`plausibly.Annotations.from_table`, and :func:`rows_of` of absent."""
     anonymous = anonymous or without_names(columns)
-    columns = rows_of(columns, "class", ORDERINGS)
+    columns = rows_of(columns, "class", ORDERINGS, absent)
     cases, case = to_codes(columns["case"], "case")
     annotators, annotator = to_codes(columns["annotator"], "annotator")
     names, code = to_codes(columns["class"], "class")
@@ -53,10 +61,10 @@ def parse_table(columns: Columns, classes: np.ndarray | None, anonymous: bool) -
     )
 
 
-def parse_scores(columns: Columns, anonymous: bool) -> dict[str, Any]:
+def parse_scores(columns: Columns, anonymous: bool, absent: Collection[str] = ()) -> dict[str, Any]:
     """Read the columns of a long table of scores, as fields of :class:`plausibly.annotations.Scores`."""
     anonymous = anonymous or without_names(columns)
-    columns = rows_of(columns, "score")
+    columns = rows_of(columns, "score", absent=absent)
     cases, case = to_codes(columns["case"], "case")
     annotators, annotator = to_codes(columns["annotator"], "annotator")
     pair = case.astype(np.int64) * len(annotators) + annotator
@@ -95,17 +103,21 @@ def arrange_scores(
     }
 
 
-def rows_of(columns: Columns, what: str, more: Collection[str] = ()) -> Columns:
+def rows_of(columns: Columns, what: str, more: Collection[str] = (), absent: Collection[str] = ()) -> Columns:
     """Pick the columns of a long table that are read, under their usual names, and check that every cell is filled.
 
-    These are ``case``, ``annotator``, `what` ("class" or "score") and at most one of `more`.
+    These are ``case``, ``annotator``, `what` ("class" or "score") and at most one of `more`. If there are `absent`
+    texts, rows in which one of these, or nothing, stands for `what` are left out, with a warning.
     """
-    found = {}
+    found, called = {}, {}
     needed = f"it needs 'case', 'annotator' and {what!r}"
     needed += f", and may have {' or '.join(map(repr, more))}" if more else ""
+    if without_names(columns) and ANONYMOUS not in columns and {*COLUMNS.get(what, ())} & {*columns}:
+        needed += "; if all rows are by one person, or gold labels, add a column annotator with one name"
     for name in ("case", "annotator", what):
         numbered = name == "annotator" and without_names(columns) and ANONYMOUS in columns
-        found[name] = columns[ANONYMOUS if numbered else spelling_of(name, columns, needed)]
+        called[name] = ANONYMOUS if numbered else spelling_of(name, columns, needed)
+        found[name] = columns[called[name]]
     orderings = [name for name in more if name in columns]
     for name in () if orderings else columns:
         if (usual := name.strip().lower()) in more:  # else classes would be read as tied
@@ -115,17 +127,35 @@ def rows_of(columns: Columns, what: str, more: Collection[str] = ()) -> Columns:
     found |= {name: columns[name] for name in orderings}
     if not len(found["case"]):
         raise AnnotationError("the table has no rows; give at least one")
+    found = _answered(found, what, absent) if absent else found
     for name, column in found.items():
         for row in missing(column)[:1].tolist():
+            fix = "fill it, or remove the row"
+            if name == what:
+                fix += ', or leave such rows out with missing="" (--missing "")'
             raise AnnotationError(
-                f"{where(found, row, without=name)}: the cell in column {name!r} is missing; fill it, or remove the row"
+                f"{where(found, row, without=name)}: the cell in column {called.get(name, name)!r} is missing; {fix}"
             )
     return found
 
 
+def _answered(columns: Columns, what: str, absent: Collection[str]) -> Columns:
+    """Leave out the rows of a table that say nothing, and warn of how many there are."""
+    said = ["" if one is None else str(one).strip() for one in columns[what].to_pylist()]
+    counts = Counter(one for one in said if not one or one in absent)
+    there = pa.array([one not in counts for one in said])
+    if counts:
+        words = ", ".join(f"{one!r} ({n:,})" if one else f"blank ({n:,})" for one, n in counts.items())
+        warnings.warn(f"left out {counts.total():,} rows without a label: {words}", PlausiblyWarning, stacklevel=4)
+    if counts.total() == len(said):
+        raise AnnotationError("no row has a label; give at least one")
+    return {name: in_codes(column.filter(there)) for name, column in columns.items()}
+
+
 def without_names(columns: Columns) -> bool:
     """Whether no column names the annotators."""
-    return not any(name in columns for name in COLUMNS["annotator"])
+    usual = any(name in columns for name in COLUMNS["annotator"])
+    return not usual and (ANONYMOUS in columns or find("annotator", columns) is None)
 
 
 def _match(
@@ -137,7 +167,7 @@ def _match(
         if indices:
             raise AnnotationError(
                 f"the column 'class' holds indices such as {names[0]}, which have no names yet; "
-                "pass classes= (--classes), the names"
+                "pass classes= (--classes), the names, that of index 0 first (in a file one per line)"
             )
         classes = to_names(np.sort(names), "class")
         return classes, np.searchsorted(classes, names)
@@ -231,19 +261,31 @@ def refuse_names(annotations: "Annotations", what: str) -> None:
         )
 
 
-def is_of_scores(names: Iterable[str]) -> bool:
-    """Whether these are the columns of a long table of scores: next to classes, a score is just another column."""
+def is_of_scores(names: Iterable[str], columns: Callable[[Collection[str]], Columns] | None = None) -> bool:
+    """Whether these are the columns of a long table of scores: next to classes, a score is just another column.
+
+    `columns` reads some of them: a rating or a grade is a score if it holds numbers, and else a class.
+    """
     names = set(names)
-    nothing_else = names <= {"case", "task", "score"}  # who scored is missing, which the reader will say
-    return (
-        "score" in names and (nothing_else or bool(names & {"annotator", "worker"})) and not names & {"class", "label"}
-    )
+    if names & {"class", "label"}:
+        return False
+    if "score" in names:  # who scored may be missing, which the reader will say
+        return names <= {"case", "task", "score"} or find("annotator", names) is not None
+    score = find("score", names)
+    if (
+        columns is None
+        or score != find("class", names)
+        or None in (score, find("case", names), find("annotator", names))
+    ):
+        return False
+    column = columns([score])[score]
+    return not len(missing(column)) and to_floats(column)[1] is None
 
 
 def is_long(names: Iterable[str]) -> bool:
     """Whether these are the columns of a long table."""
     names = list(names)
-    if MARKS & set(names):
+    if MARKS & set(names) or all(find(name, names) is not None for name in ("case", "annotator", "class")):
         return True
     meant = {name: name.strip().lower() for name in names if name.strip().lower() in READ - set(names)}
     if len(meant) > 1:  # a single one may be a class

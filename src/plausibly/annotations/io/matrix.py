@@ -24,7 +24,7 @@ from plausibly.annotations.io.columns import (
     to_floats,
 )
 from plausibly.annotations.io.files import read_npy, suffix_of
-from plausibly.annotations.io.spellings import CASE
+from plausibly.annotations.io.spellings import CASE, FURTHER
 from plausibly.annotations.io.spellings import PREDICTED as NAMED
 from plausibly.annotations.io.table_files import header_of, read_batches, refuse_repeats
 from plausibly.annotations.matching import with_index
@@ -54,9 +54,16 @@ class Matrix:
             return self.values
         at = {name: index for index, name in enumerate(self.columns)}
         known = {str(name) for name in classes}
-        for name in self.columns:
-            if name not in known:
-                raise error(f"the header is wrong: {unknown_class(name, classes)}")
+        unknown = [name for name in self.columns if name not in known]
+        if len(unknown) == 1:
+            raise error(f"the header is wrong: {unknown_class(unknown[0], classes)}")
+        if unknown:
+            absent = [name for name in known if name not in at]
+            raise error(
+                f"the header is wrong: {some(unknown, 9)} are none of the {len(classes)} classes, of which "
+                f"{some(sorted(absent), 9)} {'has' if len(absent) == 1 else 'have'} no column; call the columns by "
+                "the names of the classes"
+            )
         absent = [name for name in map(str, classes) if name not in at]
         if absent:
             raise error(f"the header has no column for {some(absent)}; give a column per class")
@@ -134,7 +141,9 @@ def from_array(array: object, error: type[PlausiblyError]) -> Matrix:
 def _ids(names: Iterable[str], classes: np.ndarray | None) -> list[str]:
     """Return the column that names the cases, if there is one."""
     known = () if classes is None else classes
-    return [name for name in CASE if name in names and name not in known][:1]
+    found = [name for name in CASE if name in names and name not in known][:1]
+    ids = [name for name in FURTHER["case"] if name in names and name not in known and name.endswith("_id")]
+    return found or (ids if len(ids) == 1 else [])
 
 
 def _joined(
@@ -194,9 +203,10 @@ def _names_classes(columns: Columns, classes: Any, error: type[PlausiblyError]) 
     texts = [str(cell(first, row)) for row in np.setdiff1d(np.arange(len(first)), missing(first))]
     if pa.types.is_floating(column.type) or all(is_number(text) and text not in classes for text in texts):
         return False
-    if header not in NAMED and any(text in classes for text in texts):
+    named = header in NAMED or header in FURTHER["class"]
+    if not named and any(text in classes for text in texts):
         raise error(f"the column {header!r} holds names of classes; call it {NAMED[0]!r}")
-    return header in NAMED
+    return named
 
 
 def _one_hot(

@@ -34,6 +34,7 @@ class Source:
     control: str | None = None
     form: str | None = None
     soft_weight: int | None = None
+    missing: Collection[str] = ()
     progress: bool = False
 
     def __post_init__(self):

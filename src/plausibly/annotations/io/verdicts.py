@@ -17,9 +17,19 @@ from plausibly.errors import AnnotationError, show
 if TYPE_CHECKING:
     from plausibly.annotations.io.source import Source
 
-_LEFT_OUT = "verdicts without a value"
+LEFT_OUT = "verdicts without a value"
 TARGET = "target"  #: question of what the test expects the tested model to say
 _NAMED = 9  # questions or raters that an error lists
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a source says of the output that a case is."""
+
+    system: str | None = None  #: that produced it
+    task: str | None = None  #: name of what was asked, if the case's name has the system in it
+    cluster: str | None = None  #: what the case is a part of, such as a trace, or a sample with several outputs
+    fields: Mapping[str, Any] = field(default_factory=dict)  #: further fields, such as tags and times
 
 
 @dataclass(frozen=True)
@@ -32,6 +42,10 @@ class Verdict:
     value: Any  #: None if missing, which is counted
     further: Mapping[str, Any] = field(default_factory=dict)  #: what else the source says of the case
     of_model: bool = False  #: whether it is what the tested model says, or what the test expects it to say
+    person: bool = False  #: whether the source says that the rater is a person
+    number: float | None = None  #: what the value counts, if it is a grade
+    output: Output = field(default_factory=Output)
+    aside: bool = False  #: whether it is read only if its question is asked for
 
 
 Reader = Callable[["Source"], Iterable[Verdict]]
@@ -39,12 +53,10 @@ Reader = Callable[["Source"], Iterable[Verdict]]
 
 def answers_to_one(verdicts: Iterable[Verdict], wanted: str | None) -> Answers:
     """Take the verdicts on one question, the only one or the one `wanted`, which may also name a single rater."""
-    rows = list(verdicts)
-    chosen = _chosen(rows, wanted)
     answers = Answers()
-    for row in chosen:
+    for row in verdicts_on_one(verdicts, wanted):
         if is_nothing(row.value):
-            answers.leave_out(_LEFT_OUT)
+            answers.leave_out(LEFT_OUT)
         else:
             answers.add(row.case, row.rater, row.value, row.further)
     numbers = [value for value in answers.value if isinstance(value, int | float) and not isinstance(value, bool)]
@@ -57,7 +69,8 @@ def answers_of_one(verdicts: Iterable[Verdict], known: Collection[str]) -> dict[
 
     Of several questions it is the one that is answered with `known` values only, such as the classes of annotations.
     """
-    rows = [row for row in verdicts if not is_nothing(row.value) and not (row.of_model and row.question == TARGET)]
+    rows = [row for row in verdicts if not (is_nothing(row.value) or row.aside)]
+    rows = [row for row in rows if not (row.of_model and row.question == TARGET)]
     questions = list(dict.fromkeys(row.question for row in rows))
     fitting = [one for one in questions if all(str(whole(row.value)) in known for row in rows if row.question == one)]
     if len(questions) > 1 and len(fitting) != 1:
@@ -112,8 +125,10 @@ def first_name(record: Mapping, fields: Iterable[str], what: str) -> str | None:
     return None
 
 
-def _chosen(rows: Sequence[Verdict], wanted: str | None) -> Sequence[Verdict]:
-    verdicts = [row for row in rows if not row.of_model]
+def verdicts_on_one(verdicts: Iterable[Verdict], wanted: str | None) -> Sequence[Verdict]:
+    """Choose the verdicts on one question, the only one or the one `wanted`, which may also name a single rater."""
+    rows = list(verdicts)
+    verdicts = [row for row in rows if not (row.of_model or row.aside)]
     questions = list(dict.fromkeys(row.question for row in verdicts))
     if wanted is None and not questions:
         raise AnnotationError("there are no verdicts; export a run that was scored")

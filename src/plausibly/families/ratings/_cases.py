@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, hstack
 from scipy.sparse.csgraph import connected_components
 
 from plausibly.annotations import Scores
 from plausibly.inference import Categories
+
+_NONE = 1e-9  # share of a rater's ratings that say nothing
 
 Codes = tuple[np.ndarray, Int[np.ndarray, " case"]]  # names of groups, and which of them each case is in
 
@@ -32,25 +35,33 @@ class RatedCases:
     groups: Mapping[str, Codes] = field(default_factory=dict)  #: by name
     #: what classifiers expect of each case, with mean 0 and standard deviation 1, (case, classifier)
     expected: Float[np.ndarray, "case classifier"] | None = None
+    #: mean and standard deviation of ratings that are numbers on the latent scale; None if they are intervals of it
+    unit: tuple[float, float] | None = None
 
     @classmethod
     def of(
         cls,
         scores: Scores,
-        cutpoints: str,
+        cutpoints: str | None,
         groups: Mapping[str, Codes],
         log_scores: Float[np.ndarray, "classifier case class"] | None = None,
     ) -> "RatedCases":
-        """Find the cutpoints of scores, see :class:`plausibly.inference.Categories`.
+        """Find the cutpoints of scores, see :class:`plausibly.inference.Categories`; without, scores are numbers.
 
         ``log_scores`` are those of classifiers, of the values of the scale or of two classes at a threshold.
         """
-        found = Categories.of(scores, cutpoints)
+        found = Categories.of(scores, cutpoints or "midpoints")
         value = np.searchsorted(found.values, scores.score)
-        centre, scale = found.typical[value].mean(), found.typical[value].std()
+        centre, scale = float(found.typical[value].mean()), float(found.typical[value].std())
         cuts, typical = (found.cuts - centre) / scale, (found.typical - centre) / scale
         rated = scores.annotation_case, scores.annotation_annotator, value, scores.n_cases, scores.annotators
-        return cls(*rated, found.values, cuts, typical, groups, _expected(log_scores, typical))
+        unit = None if cutpoints else (centre, scale)
+        return cls(*rated, found.values, cuts, typical, groups, _expected(log_scores, typical), unit)
+
+    @property
+    def number(self) -> Float[np.ndarray, " rating"]:
+        """Each rating as a number on the latent scale, or a typical one of its interval."""
+        return self.typical[self.value]
 
     @property
     def lower(self) -> Float[np.ndarray, " rating"]:
@@ -67,19 +78,54 @@ class RatedCases:
         """What classifiers expect, of none if there are none."""
         return np.zeros((self.n_cases, 0)) if self.expected is None else self.expected
 
+    @cached_property
     def parts(self) -> Int[np.ndarray, " rater"]:
-        """Number the parts into which raters fall that share neither a case nor a group."""
-        n = self.n_cases
-        pairs = [(self.case, n + self.rater)]
-        first = n + len(self.raters)
-        for names, code in self.groups.values():
-            pairs.append((np.arange(n), first + code))
-            first += len(names)
-        ends = np.concatenate([np.stack(pair) for pair in pairs], axis=1)
-        graph = coo_array((np.ones(ends.shape[1]), tuple(ends)), shape=(first, first))
-        return np.unique(connected_components(graph, directed=False)[1][n : n + len(self.raters)], return_inverse=True)[
-            1
-        ]
+        """Number the parts of raters between whom severities cannot be told by least squares.
+
+        Raters of one part share cases, or groups of cases, also by way of others. With several groups this is not
+        enough: where every document has one rater, say, her severity and what documents add are one.
+        """
+        several = len(self.groups) > 1
+        return _estimable(self) if several else _connected(self)
+
+
+def _connected(rated: RatedCases) -> Int[np.ndarray, " rater"]:
+    n = rated.n_cases
+    pairs = [(rated.case, n + rated.rater)]
+    first = n + len(rated.raters)
+    for names, code in rated.groups.values():
+        pairs.append((np.arange(n), first + code))
+        first += len(names)
+    ends = np.concatenate([np.stack(pair) for pair in pairs], axis=1)
+    graph = coo_array((np.ones(ends.shape[1]), tuple(ends)), shape=(first, first))
+    part = connected_components(graph, directed=False)[1][n : n + len(rated.raters)]
+    return np.unique(part, return_inverse=True)[1]
+
+
+def _estimable(rated: RatedCases) -> Int[np.ndarray, " rater"]:
+    """Parts of raters by the null space of their information, within cases and between them, given effects of groups.
+
+    The largest group is eliminated first, whose matrix is diagonal.
+    """
+    n, n_raters, case = rated.n_cases, len(rated.raters), np.arange(rated.n_cases)
+    count, per_case = np.bincount(rated.rater, minlength=n_raters), np.bincount(rated.case, minlength=n)
+    share = 1 / per_case[rated.case]
+    means = coo_array((share, (rated.case, rated.rater)), shape=(n, n_raters)).tocsr()
+    pairs = coo_array((np.sqrt(share), (rated.case, rated.rater)), shape=(n, n_raters)).tocsr()
+    within = np.diag(count.astype(float)) - (pairs.T @ pairs).toarray()
+    *others, (names, code) = sorted(rated.groups.values(), key=lambda group: len(group[0]))
+    ones = [coo_array((np.ones(n), (case, own)), shape=(n, len(of))).tocsr() for of, own in others]
+    rest = hstack([means, *ones]).tocsr()
+    largest = coo_array((1 / np.sqrt(np.bincount(code)[code]), (case, code)), shape=(n, len(names))).tocsr()
+    sums = largest.T @ rest
+    between = (rest.T @ rest - sums.T @ sums).toarray()
+    cross = between[:n_raters, n_raters:]
+    of_groups = np.linalg.pinv(between[n_raters:, n_raters:], rcond=_NONE, hermitian=True)
+    information = within + between[:n_raters, :n_raters] - cross @ of_groups @ cross.T
+    root = np.sqrt(count)
+    values, vectors = np.linalg.eigh(information / np.outer(root, root))
+    null = vectors[:, values < _NONE] / root[:, None]
+    return np.unique(np.round(null / np.abs(null).max(), 5), axis=0, return_inverse=True)[1].ravel()
 
 
 def _expected(

@@ -18,7 +18,7 @@ from plausibly.diagnostics import convergence
 from plausibly.errors import AnnotationError, PlausiblyWarning
 from plausibly.families.ratings._cases import RatedCases
 from plausibly.families.ratings._sampler import THINNING, sample_chain, sites_of, starting_point
-from plausibly.families.ratings._shares import shares_and_ratings
+from plausibly.families.ratings._shares import Scale, shares_and_ratings
 from plausibly.families.settled import ORDERED, Facts, Settled, SharedDraws
 from plausibly.inference import nuts_of_all_cases
 from plausibly.model import Model
@@ -33,11 +33,12 @@ class Ratings:
     """Family of models of ratings by raters who differ; functions as of :class:`plausibly.families.Family`."""
 
     def says(self, model: Model) -> Facts:
-        """Facts: cases share what is known of raters, and ratings are classes."""
-        return Facts(("gibbs", "nuts"), shares=True, named=True, every_class=True, takes_prior=False, grades=True)
+        """Facts: cases share what is known of raters, and ratings that are categories are classes."""
+        facts = {"shares": True, "named": True, "every_class": True, "takes_prior": False}
+        return Facts(("gibbs", "nuts"), grades=model.categories, **facts)
 
-    def check(self, scores: Scores, settled: Settled) -> None:
-        """Refuse ratings from which severities cannot be told."""
+    def check(self, scores: Scores, settled: Settled) -> RatedCases:
+        """Refuse ratings from which severities cannot be told; return these as they are coded."""
         name = f"{settled.model.name} with raters='differ'"
         if scores.anonymous:
             raise AnnotationError(
@@ -65,7 +66,7 @@ class Ratings:
                 f"not counted), more than {_MOST_EFFECTS:,}: leave out raters of few cases, or take broader groups."
             )
         rated = _rated(scores, settled)
-        if not groups and rated.parts().max() + 1 == len(scores.annotators):
+        if not groups and rated.parts.max() + 1 == len(scores.annotators):
             raise AnnotationError(
                 "every rater has cases of her own, so that severe raters cannot be told from poor cases: say which "
                 "cases belong together, such as case_groups={'system': […], 'document': […]} (--case-groups), or give "
@@ -73,6 +74,7 @@ class Ratings:
             )
         if settled.arguments["threshold"] is None:
             scores.grades()
+        return rated
 
     def learn(
         self,
@@ -84,7 +86,7 @@ class Ratings:
         keeper: Callable[[Slots], Any] | None = None,
     ) -> Settled:
         """Sample what all cases share, and the mean of each."""
-        rated = _rated(scores, settled)
+        rated = settled.coded if settled.coded is not None else _rated(scores, settled)
         _warn_of_parts(rated)
         dims, seed = sites_of(rated), settled.seed
         draws, chains, warmup = settled.numbers("draws", "chains", "warmup").values()
@@ -122,10 +124,12 @@ class Ratings:
         place = {name: number for number, name in enumerate(shared.constants["case"].tolist())}
         at = np.array([place[name] for name in scores.cases.tolist()])
         mean = shared.constants["mean"][..., at]
-        cuts = rated.cuts[1:-1]
-        if threshold is not None:
+        cuts, scale = rated.cuts[1:-1], Scale(rated.values, rated.cuts[1:-1], rated.unit)
+        if rated.unit is not None:
+            cuts = np.array([(threshold - rated.unit[0]) / rated.unit[1]])
+        elif threshold is not None:
             cuts = rated.cuts[[np.searchsorted(rated.values, threshold, side="right")]]
-        plausibility, ratings = shares_and_ratings(rated, shared.values, mean, cuts)
+        plausibility, ratings = shares_and_ratings(scale, shared.values, mean, cuts)
         plausibility = plausibility.reshape(*plausibility.shape[:2], -1)
         with Progress(progress) as bars:
             diagnosed = convergence(plausibility, slots, None, quantities=settled.quantities, progress=bars)
@@ -151,8 +155,10 @@ class Ratings:
         )
         release_memory()
         groups = to_groups(posterior) | {"shared_convergence": shared.judged}
-        kept = {"cutpoint": ("cutpoint", rated.cuts[1:-1]), "rating_value": ("rating_value", rated.values)}
+        kept = scale.constants()
         kept |= {f"{name}_of_case": ("scored_case", code[at]) for name, (_, code) in rated.groups.items()}
+        if rated.expected is not None:
+            kept["expected_of_case"] = (("scored_case", "coefficient"), rated.expected[at])
         groups["constant_data"] = groups["constant_data"].assign(kept)
         return from_groups(groups, posterior.attrs)
 
@@ -169,19 +175,19 @@ class Ratings:
 
 def _rated(scores: Scores, settled: Settled) -> RatedCases:
     scored = None if settled.evidence is None else settled.evidence.of_cases(scores.cases)
-    return RatedCases.of(scores, settled.arguments["cutpoints"], settled.case_groups or {}, scored)
+    return RatedCases.of(scores, settled.arguments.get("cutpoints"), settled.case_groups or {}, scored)
 
 
 def _warn_of_parts(rated: RatedCases) -> None:
-    """Warn of raters who share neither a case nor a group, even by way of others."""
-    part = rated.parts()
+    """Warn of raters whose severities are compared only by the prior of cases and groups."""
+    part = rated.parts
     if part.any():
         each = [f"{some(rated.raters[part == number].tolist())}" for number in range(int(part.max()) + 1)]
         warnings.warn(
             f"raters fall into {len(each)} parts that share no case and no group of cases: {'; '.join(each[:5])}"
-            f"{'; …' if len(each) > 5 else ''}. Between parts, severities rest on the assumption that the cases of all "
-            "parts are alike: let raters of different parts rate some cases in common, or name groups of cases "
-            "(case_groups, --case-groups).",
+            f"{'; …' if len(each) > 5 else ''}. Between parts, severities cannot be told from what their cases or "
+            "groups of cases add, and rest on the assumption that these are alike: let raters of different parts rate "
+            "some cases in common, or name groups of cases that they share (case_groups, --case-groups).",
             PlausiblyWarning,
             stacklevel=4,
         )

@@ -1,12 +1,13 @@
 r"""Draws of everything that ratings of all cases share, by data augmentation.
 
-Latent numbers :math:`z` of ratings are normal variables between two cutpoints. Given these, the model is a linear one
-with normal effects of raters, cases and groups of cases. In every sweep, the spreads of raters and then the latent
-numbers are drawn given the ratings; the mean of a case with a single rating is integrated out of both. Then the spread
-of cases is drawn, and then all effects together, with the means of cases integrated out; the effects of the largest
-group, which are independent given all others, are eliminated first. Then come the means of cases, and the spreads of
-raters and effects, each by slices in two parametrisations, one of which suits much data and the other little (Yu & Meng
-2011, To center or not to center, Journal of Computational and Graphical Statistics 20).
+Latent numbers :math:`z` of ratings are normal variables between two cutpoints; where ratings are numbers, they are
+known. Given these, the model is a linear one with normal effects of raters, cases and groups of cases. In every sweep,
+the spreads of raters and then the latent numbers are drawn given the ratings; the mean of a case with a single rating
+is integrated out of both. Then the spread of cases is drawn, and then all effects together, with the means of cases
+integrated out; the effects of the largest group, which are independent given all others, are eliminated first. Then
+come the means of cases, and the spreads of raters and effects, each by slices in two parametrisations, one of which
+suits much data and the other little (Yu & Meng 2011, To center or not to center, Journal of Computational and Graphical
+Statistics 20).
 """
 
 from collections.abc import Callable
@@ -89,7 +90,7 @@ class _State:
         self.bounds = rated.lower, rated.upper
         #: which ratings are the only one of their case; its mean is then integrated out
         self.single = np.bincount(rated.case, minlength=rated.n_cases)[rated.case] == 1
-        self.z = rated.typical[rated.value] + 0.1 * random.standard_normal(len(rated.value))
+        self.z = rated.number + (0.1 * random.standard_normal(len(rated.value)) if rated.unit is None else 0)
         n = len(rated.raters)
         self.count = np.bincount(rated.rater, minlength=n)
         self.width = np.minimum(_WIDTH, 8 / np.sqrt(self.count + 1))
@@ -134,17 +135,23 @@ class _State:
         of_case = np.where(self.single, self.case_spread**2, 0)
         (lower, upper), n = self.bounds, len(self.count)
 
-        def of_ratings(log: Float[np.ndarray, " rater"]) -> Float[np.ndarray, " rater"]:
-            sd = np.sqrt(np.exp(2 * log)[rated.rater] + of_case)
+        def log_density(sd: Float[np.ndarray, " rating"]) -> Float[np.ndarray, " rating"]:
+            if rated.unit is not None:
+                return -np.log(sd) - ((self.z - mean) / sd) ** 2 / 2
             low, high = (lower - mean) / sd, (upper - mean) / sd
             flip = low > 0  # to the left tail, of which small probabilities are exact
             share = ndtr(np.where(flip, -low, high)) - ndtr(np.where(flip, -high, low))
-            of_all = np.bincount(rated.rater, np.log(np.maximum(share, 1e-300)), minlength=n)
+            return np.log(np.maximum(share, 1e-300))
+
+        def of_ratings(log: Float[np.ndarray, " rater"]) -> Float[np.ndarray, " rater"]:
+            sd = np.sqrt(np.exp(2 * log)[rated.rater] + of_case)
+            of_all = np.bincount(rated.rater, log_density(sd), minlength=n)
             return of_all - ((log - self.typical) / self.variation) ** 2 / 2
 
         self.log_spread = slice_draw(self.log_spread, self.width, of_ratings, self.random)
-        sd = np.sqrt(np.exp(2 * self.log_spread)[rated.rater] + of_case)
-        self.z = draw_between(lower, upper, mean, sd, self.random)
+        if rated.unit is None:
+            sd = np.sqrt(np.exp(2 * self.log_spread)[rated.rater] + of_case)
+            self.z = draw_between(lower, upper, mean, sd, self.random)
         self._draw_case_spread()
         self._draw_effects()
         self._draw_means()

@@ -1,12 +1,12 @@
 """Shares of raters who would give a rating, and expected ratings, as functions of the mean of a case."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 from jaxtyping import Float, Int
 from scipy.special import ndtr
-
-from plausibly.families.ratings._cases import RatedCases
 
 _GRID = 300  # means between which functions of them are linear, of more cases than that
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)  # of the normal distribution of log spreads
@@ -14,8 +14,39 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)  # of the normal distri
 Shared = Mapping[str, Float[np.ndarray, "chain draw *shape"]]
 
 
+@dataclass(frozen=True)
+class Scale:
+    """How numbers on the latent scale become ratings: by cutpoints between values, or as numbers in other units."""
+
+    values: Float[np.ndarray, " value"] | None
+    cuts: Float[np.ndarray, " cut"] | None  #: one fewer than values
+    unit: tuple[float, float] | None = None  #: the rating at 0, and how much higher it is at 1
+
+    @classmethod
+    def of(cls, constants: xr.Dataset) -> "Scale":
+        """Read the scale of a posterior from its constants."""
+        if "rating_unit" in constants:
+            centre, unit = constants["rating_unit"].values.tolist()
+            return cls(None, None, (centre, unit))
+        return cls(constants["rating_value"].values, constants["cutpoint"].values)
+
+    def constants(self) -> dict[str, tuple[str, np.ndarray]]:
+        """Constants of a posterior, from which :meth:`of` reads the scale."""
+        if self.unit is not None:
+            return {"rating_unit": ("rating_unit_part", np.array(self.unit))}
+        return {"cutpoint": ("cutpoint", self.cuts), "rating_value": ("rating_value", self.values)}
+
+    def ratings(
+        self, mean: Float[np.ndarray, "*shape"], sd: Float[np.ndarray, "*shape"]
+    ) -> Float[np.ndarray, "*shape"]:
+        """Mean rating of normal latent numbers."""
+        if self.unit is not None:
+            return self.unit[0] + self.unit[1] * mean
+        return self.values[0] + ndtr((mean[..., None] - self.cuts) / sd[..., None]) @ np.diff(self.values)
+
+
 def shares_and_ratings(
-    rated: RatedCases, shared: Shared, mean: Float[np.ndarray, "chain draw case"], cuts: Float[np.ndarray, " cut"]
+    scale: Scale, shared: Shared, mean: Float[np.ndarray, "chain draw case"], cuts: Float[np.ndarray, " cut"]
 ) -> tuple[Float[np.ndarray, "chain draw case class"], Float[np.ndarray, "chain draw case"]]:
     """Shares of raters like these in the classes between cutpoints, and their mean rating, of each case.
 
@@ -24,17 +55,21 @@ def shares_and_ratings(
     """
     plausibility = np.empty((*mean.shape, len(cuts) + 1), np.float32)
     ratings = np.empty(mean.shape, np.float32)
-    inner, steps = rated.cuts[1:-1], np.diff(rated.values)
-    weights = _WEIGHTS / _WEIGHTS.sum()
+    inner = cuts if scale.unit is not None else scale.cuts
+    wanted = np.searchsorted(inner, cuts)
     for at in np.ndindex(mean.shape[:2]):
-        log = np.log(shared["typical_spread"][at]) + shared["spread_of_spreads"][at] * _NODES
-        sd = np.sqrt(np.exp(2 * log) + shared["severity_spread"][at] ** 2)
         points, left, part = _between(mean[at])
         above = np.zeros((len(inner), len(points)))
-        for one, weight in zip(sd, weights, strict=True):
-            above += weight * ndtr((points - inner[:, None]) / one)
-        wanted = np.searchsorted(inner, cuts)
-        rows = np.concatenate([above[wanted], (rated.values[0] + steps @ above)[None]])
+        log = np.log(shared["typical_spread"][at]) + shared["spread_of_spreads"][at] * _NODES
+        for sd, weight in zip(
+            np.sqrt(np.exp(2 * log) + shared["severity_spread"][at] ** 2), _WEIGHTS / _WEIGHTS.sum(), strict=True
+        ):
+            above += weight * ndtr((points - inner[:, None]) / sd)
+        if scale.unit is None:
+            rating = scale.values[0] + np.diff(scale.values) @ above
+        else:
+            rating = scale.ratings(points, points)
+        rows = np.concatenate([above[wanted], rating[None]])
         found = rows if left is None else rows[:, left] * (1 - part) + rows[:, left + 1] * part
         ratings[at] = found[-1]
         ends = np.concatenate([np.ones((1, mean.shape[-1])), found[:-1], np.zeros((1, mean.shape[-1]))])
@@ -42,9 +77,26 @@ def shares_and_ratings(
     return plausibility, ratings
 
 
+def ratings_of_groups(
+    scale: Scale,
+    mean: Float[np.ndarray, "draw case"],
+    severity: Float[np.ndarray, "draw rater"],
+    spread: Float[np.ndarray, "draw rater"],
+    code: Int[np.ndarray, " case"],
+) -> Float[np.ndarray, "draw group"]:
+    """Mean rating of each group of cases by the average of all raters, each of whom counts once."""
+    n = np.bincount(code)
+    found = np.empty((len(mean), len(n)))
+    for at, (own, s, sd) in enumerate(zip(mean, severity, spread, strict=True)):
+        points, left, part = _between(own)
+        rating = scale.ratings(*np.broadcast_arrays(points[:, None] + s, sd)).mean(1)
+        of_case = rating if left is None else rating[left] * (1 - part) + rating[left + 1] * part
+        found[at] = np.bincount(code, of_case) / n
+    return found
+
+
 def expected_ratings(
-    values: Float[np.ndarray, " value"],
-    cuts: Float[np.ndarray, " cut"],
+    scale: Scale,
     mean: Float[np.ndarray, "draw case"],
     severity: Float[np.ndarray, "draw rater"],
     spread: Float[np.ndarray, "draw rater"],
@@ -53,9 +105,9 @@ def expected_ratings(
 ) -> Iterator[Float[np.ndarray, "2 rater"]]:
     """Expected rating of each rater over all cases, and over those that she rated, in one draw after the other.
 
-    ``cuts`` are without the infinite ones; ``case`` and ``rater`` are those of all ratings.
+    ``case`` and ``rater`` are those of all ratings.
     """
-    steps, n = np.diff(values), np.bincount(rater)[:, None]
+    n = np.bincount(rater)[:, None]
     for own, s, sd in zip(mean, severity, spread, strict=True):
         points, left, part = _between(own)
         if left is None or part is None:
@@ -64,8 +116,7 @@ def expected_ratings(
         weight = np.bincount(left, 1 - part, size) + np.bincount(left + 1, part, size + 1)[:size]
         of_rater = np.bincount(first + at, 1 - part[case], len(s) * size)
         of_rater += np.bincount(first + at + 1, part[case], len(s) * size + 1)[:-1]
-        z = (points[:, None] + s)[..., None] - cuts
-        found = values[0] + ndtr(z / sd[:, None]) @ steps
+        found = scale.ratings(*np.broadcast_arrays(points[:, None] + s, sd))
         yield np.stack([weight @ found / len(own), (of_rater.reshape(len(s), size) / n * found.T).sum(1)])
 
 

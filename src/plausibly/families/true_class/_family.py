@@ -32,7 +32,7 @@ from plausibly.families.true_class._sampler import (
     sweeps_per_draw,
 )
 from plausibly.families.true_class._shared_errors import agreements, sentence
-from plausibly.groups import OTHERS
+from plausibly.groups import OTHERS, codes_of_annotators
 from plausibly.model import Model
 from plausibly.posterior import ONE_TRUE_CLASS, build_posterior
 from plausibly.regression import names as coefficient_names
@@ -221,7 +221,7 @@ def labels_of(family: TrueClass, annotations: Annotations, settled: Settled) -> 
     if _difficulty(settled) == "by-case":
         labels = replace(labels, looks=Looks.of(labels.n_classes))
     if (groups := settled.arguments.get("annotator_groups")) is not None:
-        names, of_annotator = np.unique(list(groups.values()), return_inverse=True)
+        names, of_annotator = codes_of_annotators(groups, np.array(list(groups)))
         labels = replace(labels, group=of_annotator, together=tuple(name != OTHERS for name in names.tolist()))
     if evidence is None:
         return labels
@@ -234,7 +234,8 @@ def names_of(annotations: Annotations, settled: Settled) -> dict[str, np.ndarray
     classes, evidence = annotations.classes, settled.evidence
     names = {"annotator": annotations.annotators, "true_class": classes, "named_class": classes}
     if _difficulty(settled) == "by-case":
-        names |= coordinates_of_looks(classes.tolist(), settled.arguments.get("annotator_groups"))
+        groups, _ = codes_of_annotators(settled.arguments.get("annotator_groups"), annotations.annotators)
+        names |= coordinates_of_looks(classes.tolist(), groups)
     return names | ({} if evidence is None else {"coefficient": coefficient_names(evidence.classifiers, classes)})
 
 

@@ -1,0 +1,125 @@
+"""What more outcomes by people would bring: widths of intervals, and which system is told from the first.
+
+With n cases rated by people, of which a judge with the correlation ρ to them rated s of its N, the squared standard
+error of PPI++ goes with (1 − ρ² s (N − s) / (N n)) / n, by its formula with the best weight; that of people alone with
+1 / n. What is estimated now is scaled by this, which keeps the effect of clusters.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+from scipy.stats import norm, t
+
+from plausibly.systems._estimates import Estimate, squared_correlation
+from plausibly.systems._result import listed
+from plausibly.systems.outcomes import Cells, Outcomes
+
+MORE = (25, 50, 100, 200, 500, 1000)  #: further outcomes of each system that a plan looks at
+COLUMNS = ["system", "more", "n_people", "width", "p_told"]
+_TOLD = 0.8  # probability that is wanted of telling two systems apart
+_FAR = 100_000  # outcomes, the most that are thought of
+
+
+def plan(
+    read: Outcomes, cells: Cells, judge: Float[np.ndarray, " cell"] | None, main: Estimate, order, ci_prob: float
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return a row per system and number of further outcomes, and what follows, in sentences."""
+    n_systems = len(read.systems)
+    known = ~np.isnan(cells.people)
+    n = np.bincount(cells.system[known], minlength=n_systems)
+    rest = np.full(n_systems, _FAR)
+    squared, apart = np.zeros((2, n_systems))
+    if judge is not None:
+        rest = np.bincount(cells.system[np.isnan(cells.people) & ~np.isnan(judge)], minlength=n_systems)
+        apart = np.bincount(cells.system[known & np.isnan(judge)], minlength=n_systems)
+        squared = np.where(main.weight, squared_correlation(cells, cells.people, judge, n_systems), 0)
+    least = int(rest.min())
+    if not np.isfinite(main.se).all() or not least:
+        return pd.DataFrame(columns=COLUMNS), []
+    rows = []
+    for more in (*(one for one in MORE if one < least), *([least] if least <= MORE[-1] else [])):
+        later = _later(main, n, rest, squared, more, apart)
+        lower, upper = later.interval(ci_prob, share=read.is_share)
+        told = _told(later, order, ci_prob, share=read.is_share)
+        rows.append(pd.DataFrame(dict(zip(COLUMNS, (read.systems, more, n + more, upper - lower, told), strict=True))))
+    table = pd.concat([one.iloc[order] for one in rows], ignore_index=True)
+    now = np.subtract(*main.interval(ci_prob, share=read.is_share)[::-1])
+    more = 100 if least > 100 else int(table["more"].max())
+    then = table.loc[table["more"] == more, "width"]
+    what = "comparisons" if read.kind == "pairs" else "cases"
+    words = [
+        f"If people rated {more:,} more {what} of each system, intervals would be {then.mean():.3f} wide on average, "
+        f"now {now.mean():.3f}."
+    ]
+    words += _to_tell(read, main, n, rest, squared, apart, order, ci_prob, what, judged=judge is not None)
+    return table, words
+
+
+def _later(main: Estimate, n, rest, squared, more: int, apart=0) -> Estimate:
+    """Return the estimate, with the errors that it would have after further outcomes of each system.
+
+    `apart` is the number of cases that people rated and the judge did not.
+    """
+
+    def variance(number: Int[np.ndarray, " system"]) -> Float[np.ndarray, " system"]:
+        of_all = n - apart + rest
+        shared = number - apart
+        return (1 - squared * shared * (of_all - shared) / (of_all * number)) / number
+
+    ratio = variance(n + more) / variance(n)
+    times = (n + more) / n
+    return replace(
+        main, influence=main.influence * np.sqrt(ratio), n_clusters=main.n_clusters * times, df=main.df * times
+    )
+
+
+def _told(later: Estimate, order, ci_prob: float, *, share: bool) -> Float[np.ndarray, " system"]:
+    """Probability that the interval of the difference to the first leaves 0 out, if the difference is as estimated.
+
+    For the first itself, of the one that is hardest to tell from it.
+    """
+    first = order[0]
+    _, covariance = later.normal(share=share)
+    own = np.diag(covariance)
+    se = np.sqrt(np.maximum(own[first] + own - 2 * covariance[first], 0))
+    quantile = t.ppf((1 + ci_prob) / 2, np.minimum(later.df, later.df[first]))
+    apart = np.abs(later.value[first] - later.value)
+    told = norm.cdf(np.divide(apart, se, out=np.where(apart > 0, np.inf, 0), where=se > 0) - quantile)
+    told[first] = np.nan
+    told[first] = np.nanmin(told) if len(told) > 1 else np.nan
+    return told
+
+
+def _to_tell(
+    read: Outcomes, main, n, rest, squared, apart, order, ci_prob: float, what: str, *, judged: bool
+) -> list[str]:
+    """Say how many further outcomes would tell the first system from those whose differences to it may be 0."""
+    others = order[1:]
+    if not len(others):
+        return []
+    _, lower, upper = main.difference(np.full(len(others), order[0]), others, ci_prob, share=read.is_share)
+    near = others[(lower <= 0) & (upper >= 0)]
+    if not len(near):
+        return []
+    limit = int(rest.min())
+    steps = np.unique(np.geomspace(1, limit, 120).astype(int))
+    told = np.array(
+        [_told(_later(main, n, rest, squared, one, apart), order, ci_prob, share=read.is_share) for one in steps]
+    )
+    first, words = read.systems[order[0]], []
+    reached = [(int(steps[np.argmax(told[:, one] >= _TOLD)]), one) for one in near if (told[:, one] >= _TOLD).any()]
+    if reached:
+        most = max(number for number, _ in reached)
+        scale = 10 ** max(int(np.log10(most)) - 1, 0)
+        names = listed(read.systems[[one for _, one in reached]].tolist())
+        words.append(
+            f"To tell {first} from {names}, let people rate about {-(-most // scale) * scale:,} more {what} of each of "
+            f"them (enough with probability {_TOLD:g} if they differ as estimated)."
+        )
+    far = [one for one in near if not (told[:, one] >= _TOLD).any()]
+    if far:
+        all_of = f"all {limit:,} {what} that only the judge saw" if judged else f"{limit:,} {what} more"
+        words.append(f"Even {all_of} would hardly tell {first} from {listed(read.systems[far].tolist())}.")
+    return words
