@@ -171,7 +171,7 @@ ANNOTATION_FILES = [
 HEADER = "case,Eczema,Psoriasis,Tinea\n"
 PREDICTION_FILES = [
     ("b.csv", None, F, "the file does not exist"),
-    ("b.json", "[]", F, "suffix '.json' names no format read here; use one of .npy, .csv"),
+    ("b.json", "[]", P, "the file holds []; write an object per case"),
     ("b.csv", HEADER + "p,1,2,3\n", P, "there is no row for case 'q'; predict every case"),
     ("b.csv", HEADER + "p,1,2,3\nr,1,2,3\nq,1,2,3\n", P, "there is a row for case 'r', which is not annotated"),
     ("b.csv", HEADER + "p,1,2,3\nq,1,2,3\np,1,2,3\n", P, "case 'p' has two rows (1 and 3); keep one"),

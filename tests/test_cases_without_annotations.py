@@ -77,6 +77,8 @@ OTHERS |= {"corrupt_labels", "judgement", "ks", "labels_report", "largest_shifts
 OTHERS |= {
     "mean_ratings",
     "severities",
+    "rank_probabilities",
+    "rating_errors",
     "pathologies",
     "read_annotations",
     "read_gold",

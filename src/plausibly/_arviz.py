@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +45,7 @@ def arviz() -> Any:
     return arviz
 
 
-def is_posterior(thing: object) -> bool:
+def is_posterior(thing: object) -> TypeGuard[Posterior]:
     """Whether a thing is a container of groups, of any ArviZ."""
     import xarray as xr
 

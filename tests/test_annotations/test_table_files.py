@@ -76,9 +76,9 @@ def test_a_fault_in_a_late_piece_is_found_in_its_row(tmp_path, monkeypatch):
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_absent_columns_are_told_with_those_that_are_there(tmp_path, ending):
     path = tmp_path / f"a{ending}"
-    table = pd.DataFrame({"case": ["p"], "annotator": ["ann"], "diagnosis": ["x"]})
+    table = pd.DataFrame({"case": ["p"], "annotator": ["ann"], "remark": ["x"]})
     table.to_csv(path, index=False) if ending == ".csv" else table.to_parquet(path)
-    with pytest.raises(AnnotationError, match=r"columns found: 'case', 'annotator', 'diagnosis'"):
+    with pytest.raises(AnnotationError, match=r"columns found: 'case', 'annotator', 'remark'"):
         read_annotations(path)
 
 

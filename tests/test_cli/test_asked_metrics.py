@@ -308,7 +308,7 @@ def test_metrics_and_thresholds_are_named_where_they_matter(files, tmp_path):
     )
     accuracy = pd.read_csv(tmp_path / "metrics.csv")["mean"].item()
     assert f"A agrees with an expert in {100 * accuracy:.1f} % of cases" in shown
-    assert shown.endswith("for malignant.")
+    assert shown.endswith("(positive class: malignant).")
     shown = words(run(files, tmp_path, "--positive", "malignant", "--threshold", 0.2).output)
     assert "A's first choice agrees with an expert in" in shown
     names = "brier,brier_expected,calibration_slope,positive_likelihood_ratio"

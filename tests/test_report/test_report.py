@@ -80,6 +80,7 @@ def test_what_cases_share_is_shown_once_for_each_model():
     skene = SimpleNamespace(
         label="skene",
         model="skene",
+        attrs={},
         shared={"annotators": pd.DataFrame({"annotator": ["ann"]}), "confusions": confusions},
     )
     population = [

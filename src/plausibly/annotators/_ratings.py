@@ -232,7 +232,8 @@ def rank_sentences(table: pd.DataFrame) -> list[str]:
     told = []
     if moved.any():
         settled = table[moved & ((table["raw_rank"] < table["rank_lower"]) | (table["raw_rank"] > table["rank_upper"]))]
-        each = [f"{row.group} ({row.raw_rank} → {row.rank})" for row in settled.itertuples()]
+        rows = settled[["group", "raw_rank", "rank"]].to_dict("records")
+        each = [f"{row['group']} ({row['raw_rank']} → {row['rank']})" for row in rows]
         verb = "is" if len(each) == 1 else "are"
         told.append(
             f"Of {len(table)} ranks, {moved.sum()} are not those of the means as they are; "
@@ -341,7 +342,7 @@ def _mean_ratings(
     for name in _groups_of(posterior):
         mean += _draws(posterior, f"{name}_effect", name)[:, constants[f"{name}_of_case"].values]
     if "coefficients" in posterior["posterior"]:
-        mean += _draws(posterior, "coefficients", "coefficient") @ constants["expected_of_case"].values.T
+        mean += _draws(posterior, "coefficients", "coefficient") @ constants["expected_of_case"].to_numpy().T
     spread = np.hypot(spread, _draws(posterior, "case_spread")[:, None])
     return ratings_of_groups(Scale.of(constants), mean, severity, spread, code)
 

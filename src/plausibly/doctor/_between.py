@@ -9,10 +9,8 @@ from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotations.io.columns import is_number
 from plausibly.annotations.io.matrix import Matrix
 from plausibly.annotations.names import some
-from plausibly.audit import no_answers
 from plausibly.doctor._look import Looked
 from plausibly.errors import PlausiblyError
-from plausibly.predictions import same_classes
 
 
 def unfit(one: Looked, main: Looked) -> Iterator[str]:
@@ -54,6 +52,9 @@ def _unfit_classes(one: Looked, read: Annotations, main: Looked) -> Iterator[str
     known = set(read.classes.tolist())
     numbers = all(map(is_number, known))
     if one.classes is not None:
+        from plausibly.audit import no_answers  # with JAX, which takes long to import
+        from plausibly.predictions import same_classes
+
         if one.role == "predictions" and same_classes(one.classes.tolist(), read.classes) is not None:
             return
         unknown = [name for name in one.classes.tolist() if name not in known]

@@ -163,7 +163,7 @@ class SharedDraws:
         bound = r_hat_bound(judged["ess_bulk"].values, max(judged.attrs["chains"], 2), judged.attrs["quantities"])
         good = judged["converged"].values | (
             (judged["r_hat"].values <= bound)
-            & (np.minimum(judged["ess_bulk"], judged["ess_tail"]).values >= ENOUGH)
+            & (np.minimum(judged["ess_bulk"].values, judged["ess_tail"].values) >= ENOUGH)
             & (judged["n_diverging"].values == 0 if "n_diverging" in judged else True)
         )
         of_annotator = np.ones(int(self.annotator.max(initial=0)) + 1, bool)

@@ -60,8 +60,8 @@ def _with_shared(groups: dict[str, xr.Dataset], chains: xr.Dataset, attrs: Mappi
     if "evidence" in attrs:
         names["coefficient"] = coefficient_names(json.loads(attrs["evidence"])["classifiers"], classes)
     if "look" in sites.dims:
-        groups, _ = codes_of_annotators(json.loads(attrs["arguments"]).get("annotator_groups"), annotators)
-        names |= coordinates_of_looks(classes.tolist(), groups)
+        named, _ = codes_of_annotators(json.loads(attrs["arguments"]).get("annotator_groups"), annotators)
+        names |= coordinates_of_looks(classes.tolist(), named)
     names = {dim: values for dim, values in names.items() if dim in sites.dims}
     return groups | {"posterior": groups["posterior"].assign(sites.data_vars).assign_coords(names)}
 

@@ -18,8 +18,8 @@ Shared = Mapping[str, Float[np.ndarray, "chain draw *shape"]]
 class Scale:
     """How numbers on the latent scale become ratings: by cutpoints between values, or as numbers in other units."""
 
-    values: Float[np.ndarray, " value"] | None
-    cuts: Float[np.ndarray, " cut"] | None  #: one fewer than values
+    values: Float[np.ndarray, " value"]  #: none of numbers
+    cuts: Float[np.ndarray, " cut"]  #: one fewer than values
     unit: tuple[float, float] | None = None  #: the rating at 0, and how much higher it is at 1
 
     @classmethod
@@ -27,7 +27,7 @@ class Scale:
         """Read the scale of a posterior from its constants."""
         if "rating_unit" in constants:
             centre, unit = constants["rating_unit"].values.tolist()
-            return cls(None, None, (centre, unit))
+            return cls(np.empty(0), np.empty(0), (centre, unit))
         return cls(constants["rating_value"].values, constants["cutpoint"].values)
 
     def constants(self) -> dict[str, tuple[str, np.ndarray]]:

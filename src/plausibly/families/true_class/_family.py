@@ -273,7 +273,7 @@ def sample_shared(
         advance(len(made) * (draws + warmup))
         if scheduler is None:
             many = len(missing) * (warmup + draws * sweeps_per_draw(family, labels)) > _MANY
-            parts = np.array_split(missing, n_processes(len(missing)) if many else 1)
+            parts = [part.tolist() for part in np.array_split(missing, n_processes(len(missing)) if many else 1)]
             given = family, labels, settings
             with in_processes(_chains, [(part, *given) for part in parts[1:]]) as others:
                 for number in parts[0]:
