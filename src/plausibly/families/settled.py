@@ -157,7 +157,7 @@ class SharedDraws:
     ) -> Bool[np.ndarray, " case"]:
         """Whether quantities that are everybody's are known well enough, and the annotators' of a case, by case.
 
-        The draws of a case are judged themselves, so what they rest on needs only :data:`ENOUGH` effective draws.
+        The draws of a case are judged themselves, so what they rest on needs only ``ENOUGH`` effective draws.
         """
         judged, own = self.judged, self.annotator >= 0
         bound = r_hat_bound(judged["ess_bulk"].values, max(judged.attrs["chains"], 2), judged.attrs["quantities"])
