@@ -161,7 +161,7 @@ def test_intervals_cover_and_a_useless_judge_costs_nothing(n, rate, clusters):
         _, lower, upper = found.difference(first, second, 0.95, share=True)
         assert least <= ((lower <= 0) & (upper >= 0)).mean() <= 0.99, name
     assert widths["useless"] < 1.02 * widths["alone"]
-    assert widths["good"] < 0.98 * widths["alone"]
+    assert widths["good"] < (0.9 if rate < 0.8 else 0.98) * widths["alone"]
     found = rogan_gladen_by_system(cells, cells.people, judges[0], *sized, 0.95)
     known = ~np.isnan(found.value)  # in the other worlds, nothing failed
     assert ((found.lower <= rate) & (rate <= found.upper))[known].mean() >= least - 0.04 * (rate > 0.8)

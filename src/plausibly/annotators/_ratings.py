@@ -164,8 +164,8 @@ def mean_ratings(
     table = pd.DataFrame(
         {"case" if by is None else "group": names.astype(object), "cases": n_cases, "ratings": n}
         | interval
-        | {"raw_mean": raw, "raw_rank": ranked(-sign * raw[None], ci_prob)["rank"]}
-        | ranked(-sign * draws, ci_prob)
+        | {"raw_mean": raw, "raw_rank": ranked(sign * raw[None], ci_prob)["rank"]}
+        | ranked(sign * draws, ci_prob)
     )
     table = table.drop(columns="cases") if by is None else table
     return table.sort_values("rank", kind="stable", ignore_index=True)
@@ -206,10 +206,10 @@ def rank_probabilities(
     """
     names, _, draws, _ = _of_groups(posterior, by)
     sign, n = _sign(best), len(names)
-    rank = np.argsort(np.argsort(sign * draws, axis=1, kind="stable"), axis=1)
+    rank = np.argsort(np.argsort(-sign * draws, axis=1, kind="stable"), axis=1)
     counts = np.bincount((np.arange(n) * n + rank).ravel(), minlength=n * n).reshape(n, n)
     found = pd.DataFrame(counts / len(draws), pd.Index(names.astype(object), name="group"), range(1, n + 1))
-    return found.iloc[np.argsort(sign * draws.mean(0), kind="stable")].rename_axis(columns="rank")
+    return found.iloc[np.argsort(-sign * draws.mean(0), kind="stable")].rename_axis(columns="rank")
 
 
 def rank_sentences(table: pd.DataFrame) -> list[str]:
@@ -231,9 +231,10 @@ def rank_sentences(table: pd.DataFrame) -> list[str]:
     moved = table["rank"] != table["raw_rank"]
     told = []
     if moved.any():
-        settled = table[moved & ((table["raw_rank"] < table["rank_lower"]) | (table["raw_rank"] > table["rank_upper"]))]
-        rows = settled[["group", "raw_rank", "rank"]].to_dict("records")
-        each = [f"{row['group']} ({row['raw_rank']} → {row['rank']})" for row in rows]
+        beyond = (table["raw_rank"] < table["rank_lower"]) | (table["raw_rank"] > table["rank_upper"])
+        settled = table.loc[moved & beyond]
+        columns = (settled[name].tolist() for name in ("group", "raw_rank", "rank"))
+        each = [f"{group} ({before} → {after})" for group, before, after in zip(*columns, strict=True)]
         verb = "is" if len(each) == 1 else "are"
         told.append(
             f"Of {len(table)} ranks, {moved.sum()} are not those of the means as they are; "
@@ -298,7 +299,7 @@ def _check(posterior: Posterior) -> None:
 def _sign(best: str) -> int:
     if best not in ("highest", "lowest"):
         raise ArgumentError(f'best must be "highest" or "lowest", but {best!r} was given: choose one of the two.')
-    return -1 if best == "highest" else 1
+    return 1 if best == "highest" else -1
 
 
 def _of_groups(

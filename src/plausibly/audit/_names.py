@@ -34,7 +34,7 @@ def of_names(annotations: Annotations) -> Iterator[Finding]:
     """Find names of classes, cases and annotators that look like another."""
     named = {"class": annotations.classes, "case": annotations.cases, "annotator": known_names(annotations)}
     for what, names in named.items():
-        alike = _alike(names.tolist())
+        alike = [f"{first} = {second}" for first, second in same_names(names.tolist())]
         yield Finding(f"similar {what} names", len(alike), len(names), alike)
         if what == "class":
             typos = _typos(names.tolist(), np.bincount(annotations.entry_class, minlength=len(names)).tolist())
@@ -56,15 +56,12 @@ def no_answers(names: Iterable[str]) -> tuple[list[str], list[str]]:
     return absent, unclear
 
 
-def _alike(names: list[str]) -> list[str]:
-    """Names that look like an earlier one, each written with it."""
+def same_names(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Find names that differ from an earlier one only in what readers overlook, each after the earlier one."""
     first: dict[str, str] = {}
-    found = []
     for name in names:
-        earlier = first.setdefault(plain_name(name), name)
-        if earlier != name:
-            found.append(f"{earlier} = {name}")
-    return found
+        if (earlier := first.setdefault(plain_name(name), name)) != name:
+            yield earlier, name
 
 
 def _typos(names: list[str], counts: list[int]) -> list[str]:

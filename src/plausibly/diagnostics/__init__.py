@@ -41,6 +41,7 @@ from plausibly.diagnostics._convergence import diagnose as diagnose
 from plausibly.diagnostics._convergence import enough_energy as enough_energy
 from plausibly.diagnostics._convergence import judge as judge
 from plausibly.diagnostics._convergence import judge_shared as judge_shared
+from plausibly.diagnostics._convergence import passed as passed
 from plausibly.diagnostics._convergence import r_hat_bound as r_hat_bound
 from plausibly.diagnostics._convergence import shared_convergence as shared_convergence
 from plausibly.diagnostics._convergence import trajectories as trajectories

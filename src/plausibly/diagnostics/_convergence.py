@@ -173,6 +173,23 @@ def enough_energy(found: Mapping[str, np.ndarray], n: int) -> Bool[np.ndarray, "
     return np.broadcast_to(~(np.asarray(found.get("e_bfmi", np.nan)) < E_BFMI), (n,))
 
 
+def passed(
+    r_hat: Float[np.ndarray, " quantity"],
+    bulk: Float[np.ndarray, " quantity"],
+    tail: Float[np.ndarray, " quantity"],
+    *,
+    chains: int,
+    quantities: int,
+    least: float,
+) -> Bool[np.ndarray, " quantity"]:
+    """Whether quantities pass the rule of :mod:`plausibly.diagnostics`, except for divergences, by their statistics.
+
+    ``least`` is the effective sample size of all chains that each needs.
+    """
+    bound = r_hat_bound(bulk, max(chains, 2), max(quantities, 1))
+    return (r_hat <= bound) & (bulk >= least) & (tail >= least)  # written so that NaN fails
+
+
 def judge(
     draws: Float[np.ndarray, "chain draw quantity"],
     *,
@@ -224,11 +241,9 @@ def judge(
         if chains == 1:  # its halves, since there is no R-hat of fewer chains than two
             half = some.shape[1] // 2
             r_hat[at] = r_hat_and_ess(some[0, : 2 * half].reshape(2, half, -1)).r_hat
-    bound = r_hat_bound(bulk, max(chains, 2), max(quantities or int(moves.sum()), 1))
     least = ESS_PER_CHAIN * chains if enough is None else enough
-    # Written so that NaN fails; ranks do not notice infinity.
-    good = (r_hat <= bound) & (bulk >= least) & (tail >= least) & finite
-    return r_hat, bulk, tail, good
+    good = passed(r_hat, bulk, tail, chains=chains, quantities=quantities or int(moves.sum()), least=least)
+    return r_hat, bulk, tail, good & finite  # ranks do not notice infinity
 
 
 def judge_shared(

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from plausibly._arviz import Posterior
 from plausibly.annotations.matching import by_name
 from plausibly.annotators import rating_draws
-from plausibly.bootstrap import CI_PROB, check_probability
+from plausibly.bootstrap import CI_PROB, check_probability, interval
 from plausibly.errors import ArgumentError, show
 from plausibly.groups import check_clusters
 from plausibly.posterior import scores_of
@@ -121,5 +121,4 @@ def _numbers(name: Any, given: Any, cases: np.ndarray) -> Float[np.ndarray, " ca
 
 
 def _ends(prefix: str, draws: Float[np.ndarray, " draw"], ci_prob: float) -> dict[str, float]:
-    low, high = np.quantile(draws, [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
-    return {f"{prefix}lower": low, f"{prefix}upper": high}
+    return dict(zip((f"{prefix}lower", f"{prefix}upper"), interval(draws, ci_prob), strict=True))

@@ -13,7 +13,7 @@ from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.case import Entries
-from plausibly.diagnostics import judge_shared, r_hat_bound
+from plausibly.diagnostics import judge_shared, passed
 from plausibly.fingerprint import versions_text
 from plausibly.inference import Program, nested_cases
 from plausibly.model import Model
@@ -160,12 +160,11 @@ class SharedDraws:
         The draws of a case are judged themselves, so what they rest on needs only ``ENOUGH`` effective draws.
         """
         judged, own = self.judged, self.annotator >= 0
-        bound = r_hat_bound(judged["ess_bulk"].values, max(judged.attrs["chains"], 2), judged.attrs["quantities"])
-        good = judged["converged"].values | (
-            (judged["r_hat"].values <= bound)
-            & (np.minimum(judged["ess_bulk"].values, judged["ess_tail"].values) >= ENOUGH)
-            & (judged["n_diverging"].values == 0 if "n_diverging" in judged else True)
-        )
+        statistics = (judged[name].values for name in ("r_hat", "ess_bulk", "ess_tail"))
+        counts = {name: judged.attrs[name] for name in ("chains", "quantities")}
+        good = judged["converged"].values | passed(*statistics, **counts, least=ENOUGH)
+        if "n_diverging" in judged:
+            good &= judged["n_diverging"].values == 0
         of_annotator = np.ones(int(self.annotator.max(initial=0)) + 1, bool)
         np.logical_and.at(of_annotator, self.annotator[own], good[own])
         converged = np.full(n_cases, good[self.annotator == -1].all())

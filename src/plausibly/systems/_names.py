@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from plausibly.annotations.names import some
-from plausibly.audit._names import plain_name
+from plausibly.audit._names import plain_name, same_names
 from plausibly.systems.outcomes import Outcomes, cell_of_rows
 
 _MANY = 3  # times as many outcomes as others have
@@ -16,20 +16,13 @@ _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 def of_names(outcomes: Outcomes) -> Iterator[str]:
     """Say which names are written in two ways, which people may be judges, and which judges may be people."""
     for what, names in (("system", outcomes.systems), ("rater", outcomes.raters)):
-        for first, second in _alike(names.tolist()):
+        for first, second in same_names(names.tolist()):
             yield (
                 f"The {what}s {first!r} and {second!r} are counted apart, but their names differ only in capitals, "
                 "spaces or punctuation; write them alike if they are one."
             )
     yield from _of_people(outcomes)
     yield from _of_judges(outcomes)
-
-
-def _alike(names: list[str]) -> Iterator[tuple[str, str]]:
-    first: dict[str, str] = {}
-    for name in names:
-        if (earlier := first.setdefault(plain_name(name), name)) != name:
-            yield earlier, name
 
 
 def _of_people(outcomes: Outcomes) -> Iterator[str]:

@@ -10,6 +10,7 @@ from scipy.special import ndtr
 
 _GRID = 300  # means between which functions of them are linear, of more cases than that
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)  # of the normal distribution of log spreads
+_WEIGHTS /= _WEIGHTS.sum()
 
 Shared = Mapping[str, Float[np.ndarray, "chain draw *shape"]]
 
@@ -61,14 +62,13 @@ def shares_and_ratings(
         points, left, part = _between(mean[at])
         above = np.zeros((len(inner), len(points)))
         log = np.log(shared["typical_spread"][at]) + shared["spread_of_spreads"][at] * _NODES
-        for sd, weight in zip(
-            np.sqrt(np.exp(2 * log) + shared["severity_spread"][at] ** 2), _WEIGHTS / _WEIGHTS.sum(), strict=True
-        ):
+        spread = np.sqrt(np.exp(2 * log) + shared["severity_spread"][at] ** 2)
+        for sd, weight in zip(spread, _WEIGHTS, strict=True):
             above += weight * ndtr((points - inner[:, None]) / sd)
         if scale.unit is None:
             rating = scale.values[0] + np.diff(scale.values) @ above
         else:
-            rating = scale.ratings(points, points)
+            rating = scale.ratings(points, np.ones_like(points))
         rows = np.concatenate([above[wanted], rating[None]])
         found = rows if left is None else rows[:, left] * (1 - part) + rows[:, left + 1] * part
         ratings[at] = found[-1]
