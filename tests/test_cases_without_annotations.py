@@ -208,6 +208,7 @@ def test_cases_in_any_order():
         np.testing.assert_allclose(likelihoods[0], turned, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_shards_are_parts_of_the_whole(tmp_path):
     """Some shards have no annotations at all, others some."""
     _, annotations, scores = world(50, 13)
@@ -228,6 +229,7 @@ def test_shards_are_parts_of_the_whole(tmp_path):
         pb.aggregate(annotations, model, out=tmp_path / f"{model}.zarr", shard=10, **changed)
 
 
+@pytest.mark.slow
 def test_many_classes():
     _, annotations, scores = world(30, 20, k=40)
     posterior = pb.aggregate(annotations, predictions=scores, extra="include", **FEW)
@@ -236,6 +238,7 @@ def test_many_classes():
     assert pb.evaluate(posterior, scores, k=1, progress=False)["top1_accuracy"].notnull().all()
 
 
+@pytest.mark.slow
 def test_accuracy_is_over_all_cases_and_agreement_over_annotated_ones():
     _, annotations, scores = world(60, 40)
     posterior = pb.aggregate(annotations, predictions=scores, extra="include", **FEW)
@@ -303,6 +306,7 @@ def test_which_cases_are_included_and_which_classifiers_known(tmp_path):
         pb.evaluate(posterior, scores, progress=False)
 
 
+@pytest.mark.slow
 def test_a_sweep_and_its_report(tmp_path):
     _, annotations, scores = world(60, 40)
     model = {"dirichlet-categorical": [1]}
@@ -332,6 +336,7 @@ def test_a_sweep_and_its_report(tmp_path):
     assert strata_table(swept, 0.95, 0.5)["cases"][-2:] == [20, 40]  # without annotator, with 2 or 3
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, no_report):
     _, annotations, scores = world(60, 40)
     pb.write_annotations(annotations, tmp_path / "annotations.json")

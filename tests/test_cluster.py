@@ -91,6 +91,7 @@ def test_without_a_folder_the_draws_are_in_memory(cluster, annotations, whole):
     assert_equal(pb.aggregate(annotations, scheduler=cluster.scheduler_address, **SETTINGS), whole)
 
 
+@pytest.mark.slow
 def test_the_command_makes_the_same_posterior(cluster, annotations, whole, tmp_path):
     pb.write_annotations(annotations, tmp_path / "a.json")
     words = ["aggregate", tmp_path / "a.json", "--model", "prirn", "--draws", 20, "--chains", 2, "--shard", 4]
@@ -119,12 +120,14 @@ def asked():
     }
 
 
+@pytest.mark.slow
 def test_an_evaluation_is_that_of_one_process(by_value, cluster, asked, whole, monkeypatch):
     monkeypatch.setattr(ranges, "CASES", 4)
     found = pb.evaluate(whole, **asked, scheduler=cluster.scheduler_address)
     xr.testing.assert_identical(found, pb.evaluate(whole, **asked))
 
 
+@pytest.mark.slow
 def test_a_sweep_is_that_of_one_process(cluster, annotations, tmp_path):
     scores = {"A": np.random.default_rng(0).random((N, K))}
     words = {"models": {"prirn": (30,)}, "k": 1, "draws": 20, "chains": 2, "shard": 4, "progress": False}
@@ -137,6 +140,7 @@ def test_a_sweep_is_that_of_one_process(cluster, annotations, tmp_path):
     xr.testing.assert_equal(one["posterior"]["plausibility"], two["posterior"]["plausibility"])
 
 
+@pytest.mark.slow
 def test_a_sweep_of_scores_is_evaluated_by_the_cluster(cluster):
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"case": np.repeat(np.arange(6), 3), "annotator": [0, 1, 2] * 6, "score": rng.normal(size=18)})

@@ -248,6 +248,7 @@ class Scaled:
         return self.by * (scores @ plausibility)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [scaled, in_a_loop, Scaled(), pb.metrics.Metric(scaled)])
 def test_a_changed_metric_is_computed_as_it_is_now(monkeypatch, function):
     labels = pb.Annotations.from_labels([["a"], ["b"]])
@@ -272,6 +273,7 @@ def update(plausibility, case):
     return weights / weights.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [program, pb.Model("mine", program, deterministic=True, update=update)])
 def test_a_changed_model_is_sampled_as_it_is_now(monkeypatch, model):
     labels = pb.Annotations.from_labels([["a", "a", "b"]], classes=list("abc"))

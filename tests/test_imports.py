@@ -33,6 +33,7 @@ app(standalone_mode=False)
 """
 
 
+@pytest.mark.slow
 def test_the_package_alone_imports_nothing_slow_and_finds_all_names():
     assert imported("import plausibly; plausibly.__version__; dir(plausibly); plausibly.plots") == set()
     names = "report, plausibly.audit, plausibly.agreement.agreement"
@@ -58,6 +59,7 @@ def test_completing_a_command_imports_nothing_slow(monkeypatch):
     assert python(f"SLOW = {SLOW}\n{listing}\n{code}").split()[-2:] == ["convert", "imported"]
 
 
+@pytest.mark.slow
 def test_converting_and_agreement_need_no_sampler(tmp_path):
     source = tmp_path / "labels.csv"
     source.write_text("case,annotator,class,rank\np,x,wart,1\np,y,corn,1\nq,x,corn,1\n")
@@ -71,6 +73,7 @@ def test_converting_and_agreement_need_no_sampler(tmp_path):
     assert drawn == {"pandas", "pyarrow", "matplotlib"}
 
 
+@pytest.mark.slow
 def test_the_first_numbers_need_neither_figures_nor_arviz(tmp_path):
     labels, predictions = tmp_path / "labels.csv", tmp_path / "a.csv"
     labels.write_text("case,annotator,class\n" + "".join(f"c{at},{who},k{at % 2}\n" for at in range(9) for who in "xy"))

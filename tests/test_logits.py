@@ -66,6 +66,7 @@ def test_marks_name_classifiers(logits, words):
         pb.evaluate(ANNOTATIONS, {"A": LOGITS}, logits=logits, truth="annotator")
 
 
+@pytest.mark.slow
 def test_logits_are_evidence_as_their_probabilities_are():
     above = LOGITS - LOGITS.min()  # none is negative, which would say that they are logits
     options = {"draws": 10, "chains": 1, "seed": 0, "progress": False}
@@ -87,6 +88,7 @@ def test_plans_and_thresholds_of_logits_are_those_of_their_probabilities():
     assert chosen == pytest.approx(pb.evaluation.choose_threshold(BINARY, {"A": expit(column)}, **options))
 
 
+@pytest.mark.slow
 def test_other_commands_take_logits(tmp_path):
     posterior = pb.aggregate(ANNOTATIONS, "dirichlet-categorical", draws=50, chains=2, progress=False)
     pb.save(posterior, tmp_path / "posterior.nc")

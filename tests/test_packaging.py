@@ -111,6 +111,7 @@ def test_the_wheel_holds_the_sources_the_command_and_the_licence(root, wheel):
     assert "licenses/LICENSE" in texts
 
 
+@pytest.mark.slow
 def test_every_module_of_the_wheel_imports_away_from_the_checkout(wheel, tmp_path):
     pip("install", "--target", tmp_path / "site", wheel)
     run = subprocess.run(

@@ -281,6 +281,7 @@ def test_relabelling_moves_the_labels_alone(model):
         assert point == pytest.approx(other_point, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_labels_and_rankings_have_default_models_of_their_own():
     labels = pb.aggregate(Annotations.from_labels([["a", "b"], ["a"]]), draws=10, chains=1, progress=False)
     assert (labels.attrs["model"], labels.attrs["reliability"]) == ("dirichlet-categorical", 1)

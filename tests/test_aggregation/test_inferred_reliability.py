@@ -98,6 +98,7 @@ def small(optimised):
         return pb.infer_reliability(annotations, seed=2, **SETTINGS)
 
 
+@pytest.mark.slow
 def test_one_reliability_has_the_posterior_of_quadrature(small):
     grid = np.linspace(-5.5, 5, 40)
     evidences = np.array([[evidence(case, np.exp(t)) for case in SMALL.values()] for t in grid])

@@ -143,6 +143,7 @@ def test_the_sentence():
         agreement(noisy(5, [1, 1]), progress=False).annotators(ci_prob=2)
 
 
+@pytest.mark.slow
 def test_the_worst_annotators_of_boxes_head_the_table(shared):
     boxes = pd.read_csv(shared / "data" / "complex_annotations" / "boundingbox_data.csv")
     rows = boxes.rename(columns={"uid": "annotator", "item": "case", "annotation": "label"})

@@ -82,6 +82,7 @@ def test_one_open_answer_and_two_unknown_ones_leave_the_verdict_open(crowd):
     assert "questions 3 and 4 are unknown" in found.headline("expert")
 
 
+@pytest.mark.slow
 def test_numbers_of_chains_that_did_not_converge_are_no_reasons_and_gold_labels_contradict_the_model(monkeypatch):
     """The reasons held posterior means of chains that did not converge; gold labels 0.2 away were not remarked on."""
     random = np.random.default_rng(0)

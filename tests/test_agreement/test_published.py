@@ -8,6 +8,7 @@ from plausibly.agreement import agreement
 from validation import published
 
 
+@pytest.mark.slow
 def test_printed_values_are_within_the_noise_of_their_sample(shared):
     """Emotions and simulated rankings; boxes, which take longer, are in ``python -m validation.published``."""
     rows = list(islice(published.agreement(shared / "data"), 15))

@@ -53,6 +53,7 @@ def test_classifiers_costs_and_risks_go_by_name(annotations, scores):
     assert pb.read_risks(pd.Series([2, 0, 1]), CLASSES).tolist() == [2, 0, 1]
 
 
+@pytest.mark.slow
 def test_files_on_the_command_line(annotations, scores, tmp_path, no_report):
     """pandas writes an index of 0, 1, … into the metadata of Parquet, with its name."""
     annotations.to_table().to_csv(tmp_path / "annotations.csv", index=False)

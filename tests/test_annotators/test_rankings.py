@@ -66,6 +66,7 @@ def test_ties_of_the_others_can_be_broken_at_random():
     assert abs(random.mean() - 1 / 3) < 5 * np.sqrt(2 * 0.25 / 9 / 600)
 
 
+@pytest.mark.slow
 def test_evaluate_reports_agreement_and_its_correlation_with_certainty():
     annotations = pb.datasets.simulate_differentials(60, seed=0).annotations
     posterior = pb.aggregate(annotations, "prirn", reliability=30, draws=100, progress=False)

@@ -17,6 +17,7 @@ ALL = Stages(0.6, 0.5, 0.7, 1.3, 0.4, 0.1, 0.2, (3.0, 0.5, 1.0, 3.0, 3.0), (1.0,
 OTHERS, LEFT_OUT = [[[2], [1]], [[0, 1]]], [[0], [1, 2], [3]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stages", "reliability"), [(Stages(), 1.0), (ALL, 1.3)])
 def test_second_choices_are_predicted_as_by_draws_from_the_prior(stages, reliability, monkeypatch):
     monkeypatch.setattr(second_choices, "PROPOSALS", 100_000)

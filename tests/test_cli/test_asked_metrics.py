@@ -150,6 +150,7 @@ def test_options_of_models_are_refused_without_a_model(files, tmp_path, option):
     assert f"--truth annotator fits no model, but {option[0]} was given" in found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", ["annotator", "most-plausible"])
 def test_curves_and_confusion_matrices_have_tables(files, tmp_path, truth):
     model = () if truth == "annotator" else ("--model", "dirichlet-categorical@1", "--draws", 20, "--chains", 2)
@@ -302,6 +303,7 @@ def test_no_answer_has_a_column_and_a_rate(files, tmp_path):
     assert "an answer in every case for 'auroc', but all scores of 'A' of case 'p1' are 0" in words(refused.output)
 
 
+@pytest.mark.slow
 def test_metrics_and_thresholds_are_named_where_they_matter(files, tmp_path):
     shown = words(
         of_labels(files, tmp_path, "--truth", "annotator", "--metrics", "accuracy", "--threshold", 0.2).output

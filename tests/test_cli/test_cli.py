@@ -89,6 +89,7 @@ def test_quick_stops_at_the_numbers(evaluated, given, data, tmp_path):
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "quick" / "metrics.csv"), expected, check_exact=True)
 
 
+@pytest.mark.slow
 def test_a_second_run_reuses_posteriors_and_spares_what_is_not_ours(evaluated, tmp_path):
     _, out, words = evaluated
     again = tmp_path / "again"

@@ -46,6 +46,7 @@ def test_compare_writes_what_the_library_computes(data, predictions, saved, tmp_
     assert plausibly(*words, "--quiet").stdout.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_compare_agrees_on_these_cases_and_new_ones_and_does_not_know_of_points(data, saved, tmp_path, predictions):
     truth = np.load(data / "truth.npy")
     words = []
@@ -62,6 +63,7 @@ def test_compare_agrees_on_these_cases_and_new_ones_and_does_not_know_of_points(
     assert "probability" not in result.stdout.splitlines()[-1].split(". ")[0]
 
 
+@pytest.mark.slow
 def test_compare_models_writes_what_the_library_computes_also_of_predictions(data, tmp_path, predictions):
     words = ["compare-models", data / "annotations.json", "--model", "prirn@3,30", "--model", "irn", "--ties", "full"]
     words += ["--folds", 2, "--seed", 4]

@@ -50,6 +50,7 @@ def evaluated(folder, labels, monkeypatch, *words, classifiers="AB"):
     return found, re.sub(r"\s+", " ", screen), out
 
 
+@pytest.mark.slow
 def test_one_label_a_case_is_reported_by_agreement_bounds_and_what_is_assumed(folder, monkeypatch):
     found, screen, out = evaluated(folder, "one", monkeypatch, classifiers="A")
     agreed = float(re.search(r"A agrees with an expert in ([\d.]+) %", found.stdout)[1])
@@ -68,6 +69,7 @@ def test_one_label_a_case_is_reported_by_agreement_bounds_and_what_is_assumed(fo
     assert "may be anything" not in screen
 
 
+@pytest.mark.slow
 def test_fresh_labels_are_compared_with_the_old_ones_or_refused(folder, monkeypatch):
     found, screen, out = evaluated(folder, "three", monkeypatch, "--fresh-labels", folder / "fresh.csv")
     told = re.search(
@@ -86,6 +88,7 @@ def test_fresh_labels_are_compared_with_the_old_ones_or_refused(folder, monkeypa
     assert not (folder / "refused").exists()
 
 
+@pytest.mark.slow
 def test_who_has_seen_the_labels_has_no_accuracy_in_the_headline(folder, monkeypatch):
     found, screen, _ = evaluated(folder, "three", monkeypatch)
     assert "B agrees with more labels than is possible" in found.stderr
@@ -97,6 +100,7 @@ def test_who_has_seen_the_labels_has_no_accuracy_in_the_headline(folder, monkeyp
     assert "accuracies are too high" not in told
 
 
+@pytest.mark.slow
 def test_a_flat_prior_that_outweighs_three_labels_of_ten_classes_is_named(folder, monkeypatch):
     random = np.random.default_rng(1)
     rows = [(f"c{case}", f"{i}", f"k{random.integers(10)}") for case in range(N) for i in range(3)]
@@ -109,6 +113,7 @@ def test_a_flat_prior_that_outweighs_three_labels_of_ten_classes_is_named(folder
         assert "class_prior=learned" in text
 
 
+@pytest.mark.slow
 def test_scores_are_labels_where_predictions_inform_the_posterior(folder, monkeypatch):
     three = pd.read_csv(folder / "three.csv")
     scores = three.assign(score=three["label"].map({"a": 1.0, "b": 2.0, "c": 3.0})).drop(columns="label")

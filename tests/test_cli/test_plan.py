@@ -25,6 +25,7 @@ def files(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_plan_writes_what_the_library_computes(files, tmp_path):
     words = [files / "posterior.nc", "--predictions", f"A={files / 'A.npy'}", "--predictions", f"B={files / 'B.npy'}"]
     result = succeed("plan", *words, "--budget", 12, "--task-data", files / "data.csv", "--out", tmp_path)

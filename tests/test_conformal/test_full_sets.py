@@ -39,6 +39,7 @@ def test_sets_of_flat_posteriors_miss_what_they_may(n_classes, n_labels, alpha):
     assert own["size"] < n_classes - 0.1
 
 
+@pytest.mark.slow
 def test_sets_of_every_class_and_priors_are_told():
     annotations, predictions = flat(3, 2)
     posterior = posterior_of(annotations)

@@ -78,6 +78,7 @@ def test_tiny_concentrations_stay_finite(alpha):
     assert np.asarray(slope).max() < 1  # the gradient is bounded by the concentrations
 
 
+@pytest.mark.slow
 def test_shapes_transformations_programs_and_validation():
     alpha = np.random.default_rng(0).uniform(0.5, 3, (2, 3)).astype(np.float32)
     d = LogRatioDirichlet(alpha)

@@ -142,6 +142,7 @@ def test_blocks_have_a_limit_of_at_least_one_but_for_the_last():
         PartialPlackettLuce(LOGS, max_block_size=0)
 
 
+@pytest.mark.slow
 def test_blocks_of_twelve_and_forty_in_one_ranking_and_in_samples():
     """Against the two blocks one by one; without a limit, known beforehand or traced alike."""
     x = np.random.default_rng(0).normal(size=60).astype(np.float32)
@@ -251,6 +252,7 @@ def test_what_rankings_cost_grows_with_their_blocks_not_with_pairs_of_classes():
     np.testing.assert_allclose(log_prob(d, values[0]), np.log(2 / 400 / 399 / 398 / 397), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_it_passes_through_jit_and_vmap_and_validates_on_request():
     d = PartialPlackettLuce(LOGS, np.array([1, 2]), max_block_size=2)
     values = sample(d, jax.random.key(0), (6,))

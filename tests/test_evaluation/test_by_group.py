@@ -31,6 +31,7 @@ def data():
     return annotations, posterior, predictions, table, found
 
 
+@pytest.mark.slow
 def test_groups_are_evaluate_on_the_subset_and_all_else_is_as_without_them(data):
     annotations, posterior, predictions, _, found = data
     inside = (SITE == "west") & (SEX == "f")
@@ -138,6 +139,7 @@ def test_the_report_has_worst_groups_a_figure_and_a_table_by_column(data):
     pd.testing.assert_frame_equal(own.reset_index(drop=True), by_group(found, "top1_accuracy"))
 
 
+@pytest.mark.slow
 def test_ranges_of_cases_may_lack_members_of_a_group(data, monkeypatch):
     """As where more cases than are read at a time are sorted by group."""
     _, posterior, predictions, _, _ = data

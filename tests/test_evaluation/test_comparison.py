@@ -152,6 +152,7 @@ def random_cases(n_cases=40, seed=0):
     return pb.aggregate(annotations, "dirichlet-categorical", **given), truth
 
 
+@pytest.mark.slow
 def test_a_better_classifier_is_better_by_every_metric_and_kind_of_noise():
     posterior, truth = random_cases()
     loss = pb.metrics.Metric(lambda scores, plausibility: ((scores - plausibility) ** 2).sum(), better="smaller")
@@ -197,6 +198,7 @@ def test_advice_on_labels_agrees_with_what_a_plan_says_of_new_cases(sd, sampling
         assert "more labels of these cases would not" in told
 
 
+@pytest.mark.slow
 def test_labels_are_not_advised_under_a_model_that_learns_nothing_from_them():
     posterior, truth = random_cases()
     posterior = pb.aggregate(annotations_of(posterior), "prirn", draws=40, seed=0, progress=False)

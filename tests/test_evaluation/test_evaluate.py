@@ -292,6 +292,7 @@ def test_weights_make_weighted_means(full, scores, pairs, monkeypatch):
     assert float(results["top3_overlap_point"][0]) == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_weights_of_cases_select_a_subgroup_and_equal_ones_change_nothing(full, scores, ragged, of_ragged):
     few = np.arange(N_CASES) < 9
     results = evaluate(full, scores, weights=few)
@@ -341,6 +342,7 @@ def test_weights_that_do_not_fit_are_refused(full, scores, weights, message):
         evaluate(full, scores, weights=weights)
 
 
+@pytest.mark.slow
 def test_draws_may_stay_in_their_file_and_every_range_is_read_once(ragged, scores, tmp_path, monkeypatch):
     monkeypatch.setattr(ranges, "PAIRS", N_DRAWS * 4)
     path = tmp_path / "posterior.nc"

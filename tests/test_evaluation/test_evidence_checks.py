@@ -58,6 +58,7 @@ def label_shares(counts, scores):
     return {row[1]: dict(zip(checks.COLUMNS, row, strict=True)) for row in rows}
 
 
+@pytest.mark.slow
 def test_who_looks_at_the_case_knows_more_than_a_posterior_without_predictions():
     _, counts, scores = world()
     table = evidence_checks(posterior_of(counts), {"A": scores}).set_index("check")
@@ -68,6 +69,7 @@ def test_who_looks_at_the_case_knows_more_than_a_posterior_without_predictions()
     assert table.loc["ceiling", "passed"]
 
 
+@pytest.mark.slow
 def test_expected_agreement_is_the_mean_plausibility_of_first_choices_and_met_by_who_knows_only_labels():
     _, counts, _ = world(n=40)
     scores, posterior = counts + np.arange(4) / 9 * (counts > 0), posterior_of(counts)  # choices that have labels
@@ -84,6 +86,7 @@ def test_expected_agreement_is_the_mean_plausibility_of_first_choices_and_met_by
     assert knows_more(results) == {}
 
 
+@pytest.mark.slow
 def test_plausibilities_that_are_not_shares_and_point_estimates_expect_no_agreement():
     _, counts, scores = world(n=20)
     annotations = pb.Annotations.from_counts(counts)
@@ -118,6 +121,7 @@ def test_the_ceiling_holds_however_plausibilities_are_distributed_unless_agreeme
     assert list(limiting.ceiling(pb.Annotations.from_counts(counts), ["A"], observed, np.arange(20))) == []
 
 
+@pytest.mark.slow
 def test_labels_of_shares_pass_labels_with_errors_do_not_and_two_labels_are_not_judged():
     assert all(row["passed"] for row in label_shares(*world(n=1000)[1:]).values())
     found = label_shares(*world(n=1500, labels=5, errors=0.2)[1:])
@@ -125,6 +129,7 @@ def test_labels_of_shares_pass_labels_with_errors_do_not_and_two_labels_are_not_
     assert label_shares(*world(n=50, labels=2)[1:]) == {}
 
 
+@pytest.mark.slow
 def test_a_posterior_with_predictions_is_checked_without_the_agreement_that_it_was_fitted_to():
     _, counts, scores = world(n=100)
     table = evidence_checks(posterior_of(counts, scores), {"A": scores})
@@ -132,6 +137,7 @@ def test_a_posterior_with_predictions_is_checked_without_the_agreement_that_it_w
     assert table["passed"].iloc[0]
 
 
+@pytest.mark.slow
 def test_classifiers_and_predictions_that_the_posterior_does_not_know():
     _, counts, scores = world(n=60)
     posterior = posterior_of(counts, scores)
@@ -166,6 +172,7 @@ def test_fresh_annotations_find_who_has_seen_the_old_ones():
         evidence_checks(posterior, {"A": scores}, fresh=pb.Annotations.from_labels([["x"]], classes=["x"], cases=["0"]))
 
 
+@pytest.mark.slow
 def test_limits_are_named_and_evaluate_warns_of_them_where_predictions_are_evidence():
     many = [[2, 1], [1, 2]] * 40
     assert limits(pb.Annotations.from_counts(many)) == []
@@ -209,6 +216,7 @@ def one_label(n=300, **given):
     return pb.aggregate(annotations, predictions={"A": scores}, **given, **FEW), {"A": scores}
 
 
+@pytest.mark.slow
 def test_one_label_a_case_gives_agreement_and_bounds_and_no_accuracy():
     posterior, predictions = one_label()
     by = {"site": ["x", "y"] * 150}
@@ -292,6 +300,7 @@ def sentences_of(counts, scores, **given):
     return list(cautions(annotations, results, table))
 
 
+@pytest.mark.slow
 def test_the_first_screen_names_what_applies_and_nothing_else():
     (unseen,) = sentences_of(*world(n=300)[1:])
     assert unseen.startswith("Nothing shows")

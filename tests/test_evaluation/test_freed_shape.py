@@ -29,6 +29,7 @@ def posterior(data):
     return pb.aggregate(*data[:1], predictions=data[1], draws=150, chains=2, seed=0, progress=False)
 
 
+@pytest.mark.slow
 def test_the_union_contains_the_usual_interval_and_is_wider(data, posterior):
     table = pb.evaluation.freed_shape(posterior, data[1], seed=0)
     accuracy = pb.evaluate(posterior, data[1], k=1, progress=False)["top1_accuracy"]
@@ -62,6 +63,7 @@ def test_posteriors_that_do_not_know_the_predictions_are_refused(data, posterior
         pb.evaluation.freed_shape(posterior, data[1] | {"A": data[1]["B"]})
 
 
+@pytest.mark.slow
 def test_a_sweep_says_it_in_the_headline(data):
     models = {"dirichlet-categorical": {"model": "dirichlet-categorical", "class_prior": "predictions"}}
     swept = pb.sweep(*data, models, draws=100, chains=2, k=1, replicates=50, progress=False)

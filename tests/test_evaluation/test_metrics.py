@@ -52,6 +52,7 @@ def test_metrics_may_be_mixed(metrics, expected):
             np.testing.assert_allclose(found[name], literal[same], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_functions_stand_for_lists_of_all_lengths_also_in_sweeps_scorers_and_comparisons(posterior):
     found = evaluated([pb.metrics.overlap, "coverage", {"mine": OWN}], posterior=posterior, truth="most-plausible", k=2)
     assert names_of(found) == ["top2_overlap", "top2_coverage", "mine"]

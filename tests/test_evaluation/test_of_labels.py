@@ -77,6 +77,7 @@ def replicated(cases, clusters=None, n_draws=DRAWS):
     return np.concatenate([np.asarray(one) for one in rounds], axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_classes", "weighted"), [(2, "by draw"), (3, "no"), (3, "by case")])
 def test_every_draw_replicate_and_group(n_classes, weighted):
     posterior, annotations, predictions, draws, point = world(n_classes)
@@ -114,6 +115,7 @@ def test_every_draw_replicate_and_group(n_classes, weighted):
                 assert not np.isnan(named("_total")).all(), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("truth", "n_classes"), [("annotator", 2), ("panel", 3)])
 def test_labels_as_truth(truth, n_classes):
     posterior, annotations, predictions, _, _ = world(n_classes)
@@ -380,6 +382,7 @@ def test_published_distances_to_experts_and_calibration(shared):
         np.testing.assert_allclose(found[metric][:, 0], printed, atol=0.0015)
 
 
+@pytest.mark.slow
 def test_two_halves_of_votes_are_no_further_apart_than_votes_of_the_same_people(shared):
     """The plug-in distance grows as votes get fewer, because both halves are a few votes; posteriors know that."""
     data, random, m = np.load(shared / "data/chaosnli/snli.npz"), np.random.default_rng(0), 10

@@ -48,6 +48,7 @@ def test_levels_share_every_case(posterior, of):
     np.testing.assert_allclose(total, 1, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_subgroups_add_up_to_the_whole(posterior):
     scores = {"A": np.random.default_rng(0).random((5, 4))}
     whole = pb.evaluate(posterior, scores, k=2)["top2_overlap"].values

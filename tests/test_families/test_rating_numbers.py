@@ -99,6 +99,7 @@ def test_categories_of_skewed_ratings_are_on_the_scale_of_points(table):
     np.testing.assert_allclose(found, raters, atol=0.4)
 
 
+@pytest.mark.slow
 def test_gibbs_agrees_with_nuts(table):
     few = table[table["case"].str[-2:].isin([f"{at:02}" for at in range(0, 100, 20)])]
     sizes = {"draws": 500, "chains": 1, "warmup": 300}

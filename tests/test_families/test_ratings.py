@@ -44,6 +44,7 @@ def posterior():
     return aggregate(scores(1, n_groups=4), case_groups={"system": np.arange(60) % 4})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("per_case", [1, 3])
 def test_severities_are_recovered(per_case):
     """With one rater a case, they are identified by groups of cases alone."""
@@ -63,6 +64,7 @@ def test_severities_are_recovered(per_case):
     assert np.ptp(high - low) > 0
 
 
+@pytest.mark.slow
 def test_gibbs_agrees_with_nuts():
     data, sizes = scores(2, n_cases=24, n_raters=4, n_groups=3), {"draws": 500, "chains": 1, "warmup": 300}
     case_groups = {"system": np.arange(24) % 3}
@@ -113,6 +115,7 @@ def test_anonymous_raters_and_groups_of_the_wrong_model_are_refused():
         pb.aggregate(scores(1), "ordinal-scores")
 
 
+@pytest.mark.slow
 def test_ratings_are_classes_without_a_threshold(posterior):
     data = scores(1, n_groups=4)
     assert posterior["constant_data"]["class_names"].values.tolist() == ["1", "2", "3", "4", "5"]
@@ -148,6 +151,7 @@ def seen(seed, n_cases, n_raters, per_case):
     return pb.Annotations.from_scores(table), truth, near / near.sum(1, keepdims=True)
 
 
+@pytest.mark.slow
 def test_a_classifier_that_sees_the_case_is_rated_nearer_to_the_truth_if_its_predictions_are_known():
     data, truth, predictions = seen(4, n_cases=150, n_raters=5, per_case=2)
     error = np.abs(predictions.argmax(1) - truth).mean()
@@ -167,6 +171,7 @@ def test_a_classifier_that_sees_the_case_is_rated_nearer_to_the_truth_if_its_pre
         pb.aggregate(data, "ordinal-scores", threshold=3, predictions={"A": predictions[:, :2]}, progress=False)
 
 
+@pytest.mark.slow
 def test_predictions_that_say_nothing_change_nothing():
     alike = {"A": np.full((60, 5), 0.2)}
     data = scores(1)

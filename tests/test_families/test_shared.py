@@ -57,6 +57,7 @@ def failing(x):
     raise ValueError
 
 
+@pytest.mark.slow
 def test_other_processes_return_what_functions_do_or_nothing():
     with in_processes(shouting, [(1,), (2,)]) as found:
         assert [one.result() for one in found] == [2, 3]
@@ -64,6 +65,7 @@ def test_other_processes_return_what_functions_do_or_nothing():
         assert found[0].result() is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fails", [False, True])
 def test_chains_in_other_processes_are_those_of_this_one(monkeypatch, fails):
     family = true_class._family

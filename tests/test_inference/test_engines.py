@@ -41,6 +41,7 @@ def sampled(reliability):
     return pb.aggregate(SINGLES, "plackett-luce", reliability=reliability, **SETTINGS, seed=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reliability", [3, 10])
 def test_of_single_labels_the_posterior_is_dirichlet_and_statistics_describe_trajectories(reliability):
     posterior = sampled(reliability)
@@ -147,6 +148,7 @@ def test_nuts_agrees_with_exact_draws(model):
 EXACT = {"draws": 50, "chains": 2, "progress": False}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["plackett-luce", "dirichlet-categorical"])
 def test_draws_are_equal_to_the_bit_for_one_seed_and_differ_for_another(model):
     options = SETTINGS if model == "plackett-luce" else EXACT
@@ -182,6 +184,7 @@ def own_program(case, reliability=2.0):
         numpyro.sample("label", dist.Categorical((1 - mistakes) * plausibility + mistakes / k), obs=label)
 
 
+@pytest.mark.slow
 def test_a_program_of_the_users_own_runs_through():
     annotations = SINGLES.select(["p2"])
     posterior = pb.aggregate(annotations, own_program, reliability=1.5, seed=1, **SETTINGS)

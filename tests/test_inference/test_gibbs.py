@@ -172,6 +172,7 @@ def test_sweeps_are_counted(sweeps):
         PlackettLuceGibbs(sweeps)
 
 
+@pytest.mark.slow
 def test_draws_are_equal_to_the_bit_for_one_seed_whatever_else_is_there_and_in_any_order():
     first, again, other = (draws_of(pb.aggregate(SINGLES, MODEL, reliability=3, seed=s, **SETTINGS)) for s in (3, 3, 4))
     np.testing.assert_array_equal(first, again)
@@ -202,6 +203,7 @@ def test_classes_that_leave_nothing_open(ranked):
         assert stats.kstest(draws[:, ::2, 1].ravel(), stats.beta(4, 1).cdf).pvalue > 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concentration", [0.3, 1e-3])
 def test_what_says_nothing_leaves_the_prior(concentration):
     """Even where the gamma variables of the prior are all below the smallest number."""

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 import xarray as xr
 from scipy import special
 
@@ -75,6 +76,7 @@ def test_a_skewed_target():
     check(np.exp(x), alpha)
 
 
+@pytest.mark.slow
 def test_one_dimension_what_thinning_leaves_and_bounded_trees():
     thinning = 3
     data = jnp.array([1.0, 5.0])
@@ -96,6 +98,7 @@ def test_many_dimensions_are_whitened_by_their_variances():
     check(x[:, :, :, 0] ** 2, scale**2)
 
 
+@pytest.mark.slow
 def test_a_target_with_a_wall_reports_divergences():
     """Where the density vanishes beyond a hard edge, and leapfrog steps jump over it."""
 

@@ -36,6 +36,7 @@ def test_shares_are_those_of_all_subsets(counts, n):
     np.testing.assert_allclose(panel_shares(np.array(counts), n), expected, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_further_annotator_meets_panels_of_the_others_and_large_panels_keep_their_digits():
     counts = np.array([[3, 2, 1], [1, 1, 1], [4, 0, 2], [0, 1, 0]])
     row, column = np.nonzero(counts)

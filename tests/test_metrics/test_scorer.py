@@ -30,6 +30,7 @@ def data():
     return posterior, X, vote
 
 
+@pytest.mark.slow
 def test_cross_validation_ranks_models_as_evaluate_does(data):
     posterior, X, vote = data
     folds = KFold(3, shuffle=True, random_state=0)
@@ -70,6 +71,7 @@ def test_greater_is_better_and_grids_are_searched(data):
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "options"),
     [("brier", {}), ("ppv", {"positive": "wart", "threshold": 0.3}), ("auroc_macro", {"truth": "annotator"})],

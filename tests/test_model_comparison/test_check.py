@@ -82,6 +82,7 @@ def dirichlet_labels(n=80, seed=0):
     return Annotations.from_counts(np.stack([rng.multinomial(6, row) for row in rng.dirichlet(np.ones(4), n)]))
 
 
+@pytest.mark.slow
 def test_a_model_that_fits_reproduces_and_one_that_does_not_fails():
     annotations = dirichlet_labels()
     fitting = pb.aggregate(annotations, "dirichlet-categorical", progress=False)

@@ -367,6 +367,7 @@ def test_a_single_case_or_single_annotations_say_little():
     np.testing.assert_allclose(_without_others(whole, of_rankings=True, population=None), np.log([1 / 30, 1 / 5]))
 
 
+@pytest.mark.slow
 def test_predictions_inform_the_models_that_ask_for_them():
     annotations, truth = labels(), np.random.default_rng(0).dirichlet(np.full(4, 0.5), 40)
     scores = {"A": truth + 0.02}

@@ -19,6 +19,7 @@ def found(data):
     return pb.prior_sensitivity(*data, models, k=(1, 2), draws=50, seed=3, progress=False)
 
 
+@pytest.mark.slow
 def test_each_choice_is_a_run_with_all_others_as_usual(data, found):
     choices = {
         ("baseline", ""): {},
@@ -52,6 +53,7 @@ def test_shifts_are_from_the_baseline_of_the_model_of_known_metrics(found):
         found.largest("top9_accuracy")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "tried", "medians"),
     [
@@ -70,6 +72,7 @@ def test_a_learned_prior_has_a_median_of_its_concentration_to_choose(data, given
     assert (changed != 0).any()
 
 
+@pytest.mark.slow
 def test_a_population_prior_has_no_concentration_to_choose_and_no_classifier_leaves_certainties(data):
     variants = {"own": {"model": "prirn", "reliability": 30, "class_prior": "population"}}
     found = pb.prior_sensitivity(*data, variants, k=1, draws=10, progress=False)

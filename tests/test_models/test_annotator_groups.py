@@ -38,6 +38,7 @@ def overconfidence(posterior, truth):
     return mean.max(1).mean() - (mean.argmax(1) == truth).mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["dawid-skene", "one-coin"])
 def test_annotators_who_err_together_are_named_and_count_for_less_as_a_group(name):
     annotations, truth = jury()
@@ -123,6 +124,7 @@ def test_groups_need_cases_that_differ():
         pb.aggregate(annotations, "one-coin", difficulty="same", annotator_groups=GROUPS, progress=False)
 
 
+@pytest.mark.slow
 def test_shards_and_an_interruption_leave_the_draws_of_groups(tmp_path, monkeypatch):
     annotations, _ = jury(n=20)
     given = SHARDED | {"annotator_groups": GROUPS}
@@ -149,7 +151,7 @@ def test_shards_and_an_interruption_leave_the_draws_of_groups(tmp_path, monkeypa
 
 @pytest.mark.slow
 def test_nuts_draws_from_the_same_posterior_with_groups():
-    annotations, _ = jury(n=25)
+    annotations, _ = jury(n=12)
     given = {"annotator_groups": GROUPS, "progress": False}
     gibbs = aggregate(annotations, "one-coin", draws=400, **given)
     nuts = aggregate(annotations, "one-coin", engine="nuts", draws=300, warmup=300, chains=2, **given)

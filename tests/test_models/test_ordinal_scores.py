@@ -75,6 +75,7 @@ def by_quadrature(values, categories, threshold):
     return (weight * ndtr((categories.threshold(threshold) - mean) / sd)).sum() / weight.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cutpoints", ["midpoints", "inferred"])
 def test_draws_have_the_mean_of_quadrature(cutpoints):
     categories = Categories.of(SCORES, cutpoints)
@@ -102,6 +103,7 @@ def test_the_prior_is_found_again():
     assert found.scale / found.shape == pytest.approx(2 / 3, rel=0.35)
 
 
+@pytest.mark.slow
 def test_continuous_scores_are_as_under_normal_scores():
     scores = simulated(n=100)
     options = {"threshold": 0.4, "draws": 200, "progress": False}

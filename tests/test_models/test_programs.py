@@ -248,6 +248,7 @@ def test_names_of_classes_and_order_of_annotators_do_not_matter(program, ranking
     assert found[0] == pytest.approx(found[1], rel=1e-5, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_programs_can_be_run_forwards():
     """From the prior, as any NumPyro program."""
     case, slots = one_case(LABELS)

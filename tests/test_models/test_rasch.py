@@ -13,6 +13,7 @@ SIZES = {"n_annotators": 4, "n_cases": 25}
 ANNOTATOR, CASE = np.tile(np.arange(4), 25), np.repeat(np.arange(25), 4)
 
 
+@pytest.mark.slow
 def test_density_is_the_formula_and_abilities_and_difficulties_are_sites(float64):
     rng = np.random.default_rng(0)
     z, w = rng.normal(size=4), rng.normal(size=25)

@@ -68,6 +68,7 @@ def test_the_truth_is_summed_out_and_labels_are_counted_by_it():
     np.testing.assert_array_equal(LABELS.votes, [[1, 1, 0], [0, 0, 1], [2, 1, 0]])
 
 
+@pytest.mark.slow
 def test_programs_give_labels_the_same_probability():
     values = {
         "dawid-skene": {"prevalence": jnp.asarray(PREVALENCE), "confusion": jnp.asarray(CONFUSION)},
@@ -256,6 +257,7 @@ def same(found, expected):
                 np.testing.assert_array_equal(to_groups(found)[group][name], variable)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOTH)
 def test_shards_rest_on_the_same_chains(tmp_path, name):
     annotations, _ = crowd(n=25)
@@ -282,6 +284,7 @@ def test_annotators_of_a_shard_are_those_of_all_cases(tmp_path):
     same(pb.aggregate(annotations, "one-coin", out=tmp_path / "p.zarr", shard=1, **SHARDED), at_once)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 4])
 def test_finished_chains_and_shards_survive_an_interruption(monkeypatch, tmp_path, after):
     """Three chains and two shards; the process stops before it writes one more than ``after`` of these five."""
@@ -336,7 +339,7 @@ def test_a_cluster_samples_the_same_chains(tmp_path):
 @pytest.mark.slow
 def test_nuts_draws_from_the_same_posterior():
     """That of one-coin is compared where it has predictions, too."""
-    name, (annotations, _) = "dawid-skene", crowd(n=25)
+    name, (annotations, _) = "dawid-skene", crowd(n=12)
     short = unjudged(pb.aggregate)  # enough to compare means
     gibbs = short(annotations, name, draws=400, progress=False)
     nuts = short(annotations, name, engine="nuts", draws=200, warmup=150, chains=2, progress=False)
@@ -354,6 +357,7 @@ def two_camps():
     return pb.Annotations.from_labels(rows, annotators=list("pqrs"))
 
 
+@pytest.mark.slow
 def test_chains_in_different_modes_are_told_once_and_not_to_draw_more(two_camps, tmp_path):
     words = r"in 30 of 30 cases \(dawid-skene: 30\).*in different modes .*more draws do not change \(chains? .*"
     words += r"\(log likelihood -[\d]+\); chains? .* differ on the true class of up to \d+% of the cases\)"

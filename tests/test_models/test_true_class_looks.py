@@ -119,6 +119,7 @@ CHECKED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind", "k"), CHECKED)
 def test_programs_and_the_sampler_sum_out_looks(name, kind, k):
     model, family = MODELS[name], MODELS[name].family.where("by-case")
@@ -197,6 +198,7 @@ MOVED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_shifts_return_the_density_along_their_line(name):
     """It changes as the density of the program does, times the determinant of the shift, by differences."""
@@ -332,7 +334,7 @@ def test_confidence_is_accuracy_where_cases_are_unclear(name):
 @pytest.mark.slow
 def test_nuts_draws_from_the_same_posterior():
     """That of one-coin, in which NUTS moves well: shapes of Dawid-Skene that are nearly zero hold it up."""
-    annotations, _ = unclear(n=25, k=3)
+    annotations, _ = unclear(n=12, k=3)
     gibbs = aggregate(annotations, "one-coin", difficulty="by-case", draws=400, progress=False)
     given = {"difficulty": "by-case", "engine": "nuts", "draws": 300, "warmup": 300, "chains": 2, "progress": False}
     nuts = aggregate(annotations, "one-coin", **given)

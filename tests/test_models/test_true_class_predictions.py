@@ -102,6 +102,7 @@ def test_programs_and_the_sampler_give_labels_their_probability(name):
     np.testing.assert_allclose(sites["labels"]["fn"].log_factor, np.log(joint.sum(1)).sum(), rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_coefficients_are_drawn_from_their_posterior():
     """Given the true classes, against draws from the prior, weighted by the probability of these classes."""
     random = np.random.default_rng(1)
@@ -134,10 +135,10 @@ def test_coefficients_are_drawn_from_their_posterior():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["one-coin", "common-confusion"])
 def test_nuts_draws_from_the_same_posterior(name):
-    annotations, _, scores = crowd(n=25)
+    annotations, _, scores = crowd(n=12)
     given = {"predictions": scores, "progress": False}
     gibbs = aggregate(annotations, name, draws=400, **given)
-    nuts = aggregate(annotations, name, engine="nuts", draws=400, warmup=600, chains=2, **given)
+    nuts = aggregate(annotations, name, engine="nuts", draws=400, warmup=400, chains=2, **given)
     for site in ("coefficients", "prevalence"):
         ours, theirs = (one["posterior"][site] for one in (gibbs, nuts))
         sd = ours.std(("chain", "draw")).values
@@ -145,6 +146,7 @@ def test_nuts_draws_from_the_same_posterior(name):
         assert (np.abs(gap) < 0.4 * sd).all(), (site, gap / sd)
 
 
+@pytest.mark.slow
 def test_predictions_correct_accuracies():
     """Accuracies are right for classifiers that look at the case, and for one that knows nothing."""
     annotations, truth, scores = crowd(n=400, right=0.7, noise=0.6)
@@ -163,6 +165,7 @@ def test_predictions_correct_accuracies():
         pb.evaluate(aggregate(annotations, "one-coin", predictions={"A": scores["A"]}, **SHORT), scores, progress=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_shards_and_files_have_the_same_draws(tmp_path, name):
     annotations, _, scores = crowd(n=25)
@@ -181,6 +184,7 @@ def test_shards_and_files_have_the_same_draws(tmp_path, name):
         aggregate(annotations, name, predictions=changed, out=tmp_path / "p.zarr", shard=10, **SHORT)
 
 
+@pytest.mark.slow
 def test_annotators_who_are_alike_need_no_names():
     annotations, _, scores = crowd(n=40)
     given = SHORT | {"predictions": scores, "difficulty": "same"}  # by case, each label has random numbers of its own
@@ -195,6 +199,7 @@ def test_annotators_who_are_alike_need_no_names():
     assert check.replicated.sizes["replicate"] == 40
 
 
+@pytest.mark.slow
 def test_cases_without_labels_have_what_predictions_say():
     annotations, truth, scores = crowd(n=80, noise=0.3)
     annotated = annotations.select(range(60))
@@ -214,6 +219,7 @@ def test_cases_without_labels_have_what_predictions_say():
     assert (share[:, 60:].mean(0).argmax(1) == truth[60:]).mean() > 0.8
 
 
+@pytest.mark.slow
 def test_left_out_labels_are_better_predicted_with_predictions():
     annotations, _, scores = crowd(n=90, right=0.7, noise=0.4)
     known = {"model": "common-confusion", "class_prior": "predictions", "predictions": scores}
@@ -253,6 +259,7 @@ def test_what_cannot_be_is_refused_and_one_truth_has_the_model_that_annotators_a
         one_truth_model(ranked, predictions=True)
 
 
+@pytest.mark.slow
 def test_the_command_for_one_truth(tmp_path, no_report):
     annotations, _, scores = crowd(n=60)
     table = pd.DataFrame(LabelledCases.of(annotations).votes, columns=annotations.classes)

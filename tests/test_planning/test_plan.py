@@ -24,6 +24,7 @@ def plan(two):
     return pb.plan(two.posterior, two.predictions, budget=12, progress=False)
 
 
+@pytest.mark.slow
 def test_a_plan_spends_its_budget_on_the_values_of_brute_force_and_beats_chance(plan, two):
     table = plan.table
     assert table["labels"].sum() == 12
@@ -111,6 +112,7 @@ def test_labels_inform_the_parameters_that_cases_share_if_these_are_learned(shar
     assert _learned_from(two.posterior, two.annotations) == np.inf
 
 
+@pytest.mark.slow
 def test_posteriors_under_which_nothing_is_gained(two):
     counts = [(900, 0), (0, 900)] * 4 + [(900, 600)] * 2
     posterior = pb.aggregate(labels_of(counts), "dirichlet-categorical", seed=0, progress=False)

@@ -63,6 +63,7 @@ def test_lines_are_means_and_bands_are_intervals(ax, two, name):
         np.testing.assert_allclose(of_all.get_ydata(), two["net_benefit_of_all"][0].mean("draw"), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_operating_points_single_classifiers_and_no_replicates(ax, three):
     annotations = pb.Annotations.from_labels([["a", "b"], ["b", "b"], ["a", "a"], ["b", "a"]], classes=["a", "b"])
     metrics, scores = ["roc_curve", "sensitivity", "specificity"], {"A": np.array([0.3, 0.8, 0.1, 0.6])}
@@ -95,6 +96,7 @@ def test_one_class_is_chosen_of_several(ax, three, name):
         draw(three, "c9", ax=ax)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", ["most-plausible", "annotator"])
 def test_calibration_stands_above_mean_predictions(ax, truth):
     results = evaluated(2, truth)

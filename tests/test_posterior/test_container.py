@@ -119,6 +119,7 @@ def test_draws_of_a_case_have_the_names_of_its_classes_also_in_arviz(posterior):
     assert set(draws.data_vars) == {"plausibility", "mean", "variance"}
 
 
+@pytest.mark.slow
 def test_files_are_equal_to_the_byte_and_hold_everything(posterior, tmp_path):
     save(posterior, tmp_path / "a.nc")
     loaded = load(tmp_path / "a.nc")
@@ -175,6 +176,7 @@ def test_dense_splits_the_remainder_by_its_dirichlet():
     assert stats.kstest(share, stats.beta(2, 6).cdf).pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_cases_do_not_depend_on_each_other(posterior):
     np.testing.assert_array_equal(dense(posterior, cases=["p2", "p1"]), dense(posterior)[:, [1, 0]])
     np.testing.assert_array_equal(top_classes(posterior, 5, cases=["p2", "p1"]), top_classes(posterior, 5)[:, [1, 0]])

@@ -109,6 +109,7 @@ def test_a_short_list_is_the_beginning_of_a_long_one(ties):
         np.testing.assert_array_equal(rank(values, slots, depth, 40, 0.3, break_ties=ties), long[..., :depth])
 
 
+@pytest.mark.slow
 def test_unnamed_classes_follow_in_class_order_without_mass_and_come_first_with_it():
     assert rank([[0.7, 0.3, 0]], one_case([4, 2], 6), 5, 6).tolist() == [[[4, 2, 0, 1, 3]]]
     assert rank([[0.7, 0.3]], one_case([2, 4], 6, remainder=False), 5, 6).tolist() == [[[2, 4, 0, 1, 3]]]
@@ -119,6 +120,7 @@ def test_unnamed_classes_follow_in_class_order_without_mass_and_come_first_with_
     assert (lists[:, 3] == 0).all()
 
 
+@pytest.mark.slow
 def test_ties_of_named_classes_in_class_order_or_at_random():
     slots = one_case([1, 2, 5], 6)
     values = np.tile([0.25, 0.25, 0.5, 0], (4000, 1))

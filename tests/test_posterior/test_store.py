@@ -286,6 +286,7 @@ def test_a_chunk_that_is_lost_before_the_end_is_not_taken_for_zeros(monkeypatch,
     assert np.isnan(plausibility.sel(slot=plausibility["case"] == annotations.cases[0])).all()
 
 
+@pytest.mark.slow
 def test_a_sweep_says_what_it_continues(monkeypatch, annotations, tmp_path):
     interrupt(monkeypatch, annotations, tmp_path / "posterior-prirn-30.zarr", 1, log_likelihood=False)
     plan, said = Plan.of(annotations, {}, {"prirn": (30,)}, draws=20, chains=2), []
@@ -316,6 +317,7 @@ def test_a_sweep_replaces_what_does_not_match_in_either_format(annotations, tmp_
         assert pb.load(path).attrs["seed"] == seed
 
 
+@pytest.mark.slow
 def test_links_and_folders(annotations, whole, tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link.zarr").symlink_to(tmp_path / "real")

@@ -41,6 +41,7 @@ def set_to(name: str, *places, by=None):
     return change
 
 
+@pytest.mark.slow
 def test_nothing_is_wrong_with_what_nobody_changed():
     assert slots_of(spoiled("posterior", kept)) is not None
     assert pb.evaluate(spoiled("posterior", kept), SCORES, k=1)["top1_accuracy"].shape == (1, 60)

@@ -65,6 +65,7 @@ def test_the_integral_of_the_definition(float64):
             assert relative(got, expected) < 1e-11 + 1e-15 * abs(expected)
 
 
+@pytest.mark.slow
 def test_derivatives_to_third_order_equal_finite_differences(float64):
     x = np.random.default_rng(0).normal(size=20)
     with float64():

@@ -38,6 +38,7 @@ def by_quadrature(shape):
     return ((below[1:] - below[:-1]) * (others[1:] + others[:-1])).sum(0) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3, 10])
 def test_probabilities_of_the_most_plausible_class_by_quadrature(k):
     random = np.random.default_rng(k)
@@ -70,6 +71,7 @@ def tiny(seed=0, n=3):
     return counts, evidence, prior, choice, (evidence.log_scores, prior.log_prevalence, labels_of(annotations), places)
 
 
+@pytest.mark.slow
 def test_the_density_of_labels_by_simulation_and_without_a_tilt_the_usual_one():
     counts, evidence, prior, choice, given = tiny()
     tilt = np.array([0.9, -0.7])
@@ -117,6 +119,7 @@ def test_a_tilt_is_recovered_from_many_labels(tilt):
     assert np.quantile(np.sign(tilt) * found, 0.05) > 0
 
 
+@pytest.mark.slow
 def test_accuracies_are_freed_around_the_usual_ones():
     plausibility, annotations, scores, choice = tilted_world(0.0, n=200, labels=3)
     main, freed = freeing.accuracies(annotations, Evidence.of(scores, annotations), choice[None], seed=0)

@@ -35,6 +35,7 @@ ANNOTATIONS = pb.Annotations.from_counts(np.random.default_rng(1).multinomial(3,
 SCORES = {"A": PLAUSIBILITY + 0.05}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "given"),
     [

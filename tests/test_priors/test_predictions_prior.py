@@ -154,6 +154,7 @@ def test_a_poor_approximation_is_improved_from_its_own_proposals(monkeypatch):
         PredictionsPrior.learn(annotations, evidence, draws=50, seed=5)
 
 
+@pytest.mark.slow
 def test_a_classifier_that_sees_the_case_is_not_underrated_and_one_that_knows_nothing_at_chance():
     plausibility, annotations, scores = world(n=500)
     top = plausibility.argmax(1)
@@ -191,6 +192,7 @@ def test_exact_draws_have_the_moments_of_their_shapes():
     np.testing.assert_allclose(draws.var(0), variance, atol=0.02)
 
 
+@pytest.mark.slow
 def test_exact_draws_agree_with_gibbs_on_labels_and_with_nuts_given_the_same_prior():
     _, annotations, scores = world(n=30)
     means = []
@@ -213,6 +215,7 @@ def test_exact_draws_agree_with_gibbs_on_labels_and_with_nuts_given_the_same_pri
     np.testing.assert_allclose(draws.std((0, 1)), exact.std((0, 1)), atol=0.03)
 
 
+@pytest.mark.slow
 def test_many_classes_have_slots_where_mass_is_likely():
     """The remainder has the shapes of all classes without a slot."""
     random = np.random.default_rng(0)
@@ -232,6 +235,7 @@ def test_many_classes_have_slots_where_mass_is_likely():
     assert accuracies(posterior, {"A": scores}).mean() > 0.5
 
 
+@pytest.mark.slow
 def test_without_predictions_one_prior_for_all_cases():
     """Concentration and mean of a symmetric world are found again."""
     _, annotations, _ = world(n=600, labels=5, concentration=0.3)
@@ -241,6 +245,7 @@ def test_without_predictions_one_prior_for_all_cases():
     assert np.exp(parameters["log_concentration"]["mean"]) == pytest.approx(4 * 0.3, rel=0.2)
 
 
+@pytest.mark.slow
 def test_predictions_inform_annotators_who_choose_by_a_power():
     _, annotations, scores = world(n=12, noise=0.2)
     given = {"mode": "temper", "reliability": 2.0, "seed": 0, "progress": False, **FEW}
@@ -251,6 +256,7 @@ def test_predictions_inform_annotators_who_choose_by_a_power():
     assert accuracies(informed, scores).mean() > accuracies(alone, scores).mean() + 0.05
 
 
+@pytest.mark.slow
 def test_scores_with_predictions_are_labels_unless_a_model_is_named():
     random = np.random.default_rng(0)
     level = random.normal(3, 1.5, 60)
@@ -315,6 +321,7 @@ def test_the_program_draws_its_parameters():
     assert found["offset"].shape == (400, 2)
 
 
+@pytest.mark.slow
 def test_left_out_annotations_are_predicted_better_with_predictions():
     """Shared parameters come from other cases, and only the scores tell the cases apart."""
     _, annotations, scores = world(n=60, labels=2, noise=0.3)

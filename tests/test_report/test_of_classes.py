@@ -142,6 +142,7 @@ def test_metrics_and_confusions_of_three_classes(three):
     assert text.count("<script") == 1
 
 
+@pytest.mark.slow
 def test_accuracies_are_withheld_where_classifiers_saw_the_labels_or_there_is_one_each():
     annotations, predictions = labelled(2, n_cases=200)
     votes = pb.evaluation.truth_of_labels(annotations, "annotator")
@@ -168,6 +169,7 @@ def test_accuracies_are_withheld_where_classifiers_saw_the_labels_or_there_is_on
     assert any(words.startswith("By site, against what one expert would say") for words in captions(text))
 
 
+@pytest.mark.slow
 def test_groups_have_the_metrics_of_several_classes_too():
     annotations, predictions = labelled(3)
     swept, text, page = pages(annotations, predictions, by={"site": np.arange(60) % 2})
@@ -182,6 +184,7 @@ def test_groups_have_the_metrics_of_several_classes_too():
     assert float(shown) == pytest.approx(swept.panels["panel_accuracy"].sel(classifier="A", n=3).item(), abs=6e-4)
 
 
+@pytest.mark.slow
 def test_the_prior_of_a_recommended_run_is_not_to_be_learned_again():
     annotations = pb.Annotations.from_labels([["a", "b"], ["a"], ["b", "b"]] * 20)
     learned = {"model": "dirichlet-categorical", "reliability": 1, "class_prior": "learned", "draws": 50}
@@ -192,6 +195,7 @@ def test_the_prior_of_a_recommended_run_is_not_to_be_learned_again():
     assert "Learn the prior from all cases" not in render(swept)
 
 
+@pytest.mark.slow
 def test_scores_that_are_no_probabilities_have_no_calibration():
     annotations, predictions = labelled(2)
     hard = {"A": np.eye(2)[predictions["A"].argmax(axis=1)]}
@@ -211,6 +215,7 @@ def test_nothing_of_classes_without_classifiers():
     assert 'id="clear"' not in text
 
 
+@pytest.mark.slow
 def test_of_many_classes_the_page_has_the_most_frequent_ones():
     rng = np.random.default_rng(0)
     classes = [f"class {n}" for n in range(60)]

@@ -266,6 +266,7 @@ def test_what_was_done_is_said_escaped_and_complete(text, page, swept):
     assert all(attrs["alt"] for tag, attrs in page.tags if tag == "img")
 
 
+@pytest.mark.slow
 def test_other_letters_and_twenty_classifiers_are_shown():
     annotations = pb.Annotations.from_labels([["痣", "湿疹"], ["痣"]], cases=["病例", "另一个"])
     text = render(pb.sweep(annotations, {"模型": np.array([[0.3, 0.7]] * 2)}, {"irn": None}, k=1, progress=False))
@@ -290,6 +291,7 @@ def with_chains(swept, failed):
     return replace(swept, runs=(replace(run, convergence=convergence), *swept.runs[1:]))
 
 
+@pytest.mark.slow
 def test_cases_that_did_not_converge_are_listed_in_the_same_text(plain):
     page = Page(render(with_chains(plain, [1])))
     assert page.tables["failed"][1:] == [
@@ -305,6 +307,7 @@ def test_cases_that_did_not_converge_are_listed_in_the_same_text(plain):
     assert render(with_chains(plain, [1])) == render(with_chains(plain, [1]))
 
 
+@pytest.mark.slow
 def test_without_classifiers_or_sizes_there_is_still_certainty():
     annotations = pb.Annotations.from_labels([["a", "b"], ["a", "a"]])
     swept = pb.sweep(annotations, {}, {"irn": None}, progress=False)

@@ -51,6 +51,7 @@ def test_a_model_that_does_not_learn_asks_for_no_labels_and_is_bounded_by_counti
     assert max(sum(map(sum, row)) for row in agrees) / annotations.n_annotations <= bound
 
 
+@pytest.mark.slow
 def test_disagreement_is_foretold_by_its_probability_where_annotations_say_so():
     counts = [[70, 30], [5, 0], [28, 4]]
     posterior = pb.aggregate(pb.Annotations.from_counts(counts), "dirichlet-categorical", seed=0, draws=4000)
@@ -69,6 +70,7 @@ def test_disagreement_is_foretold_by_its_probability_where_annotations_say_so():
     assert set(stay_open(swept, sure)["case"]) == {"split", "three"}  # annotators of the third case agree
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["prirn", "dawid-skene", "irn"])
 def test_a_posterior_from_a_file_tells_what_its_plausibilities_are(name, tmp_path):
     labels = [["a", "ab"[i % 2], "b"] for i in range(6)]
@@ -83,6 +85,7 @@ def test_a_posterior_from_a_file_tells_what_its_plausibilities_are(name, tmp_pat
     assert learns(results.attrs) == learns(loaded.attrs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "shares"), [("power", True), ("temper", False)])
 def test_annotators_who_choose_by_a_power_of_plausibilities_have_no_shares(mode, shares):
     annotations = pb.Annotations.from_labels([["a", "b"], ["a", "a"]])
@@ -133,6 +136,7 @@ def test_the_table_of_diagnostics_has_the_limit_that_applied():
     assert not any("R-hat" in failed for failed in failures(swept.runs[0].convergence))
 
 
+@pytest.mark.slow
 def test_few_cases_and_point_estimates_are_marked():
     annotations = pb.Annotations.from_labels([["a"] * 3] * 40 + [["b"] * 3] * 5, classes=["a", "b"])
     predictions = {"A": [[0.9, 0.1]] * 45, "B": [[0.9, 0.1]] * 34 + [[0.1, 0.9]] * 11}
@@ -160,6 +164,7 @@ def test_priors_are_named_and_not_to_be_trusted_more():
     assert "Raise" not in notes[0]
 
 
+@pytest.mark.slow
 def test_a_posterior_that_knows_the_predictions_underrates_none_of_them():
     annotations = pb.Annotations.from_labels([["a", "a", "b"], ["b", "b", "a"]] * 10, classes=["a", "b"])
     predictions = {"A": [[0.9, 0.1], [0.2, 0.8]] * 7 + [[0.4, 0.6], [0.2, 0.8]] * 3}
@@ -190,6 +195,7 @@ def test_agreement_with_panels_says_over_which_cases_it_is():
     )
 
 
+@pytest.mark.slow
 def test_an_interval_on_new_cases_that_is_narrower_by_chance_is_explained():
     random = np.random.default_rng(0)
     annotations = pb.Annotations.from_labels(random.choice(["a", "b"], (30, 2)).tolist())

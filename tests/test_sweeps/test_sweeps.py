@@ -161,6 +161,7 @@ def test_the_excerpt_is_the_posterior_of_the_least_certain_cases(annotations, sw
         np.testing.assert_array_equal(pb.dense(posterior, [case]), pb.dense(run.excerpt, [case]))
 
 
+@pytest.mark.slow
 def test_usual_reliabilities_and_lists_shorter_than_there_are_classes(annotations):
     swept = pb.sweep(annotations, {}, {"prirn": None}, k=1, draws=4, chains=1, progress=False)
     assert [run.reliability for run in swept.runs] == [10, 20, 30, 50, 100]
@@ -172,6 +173,7 @@ def test_usual_reliabilities_and_lists_shorter_than_there_are_classes(annotation
         assert {name.split("_")[0] for name in swept.metrics["metric"]} == found
 
 
+@pytest.mark.slow
 def test_named_metrics_are_beside_those_of_lists():
     annotations = pb.Annotations.from_labels([["a", "b"], ["a"], ["b", "b"]])
     scores = {"A": [[0.1, 0.9], [0.6, 0.4], [0.3, 0.7]]}

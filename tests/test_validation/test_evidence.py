@@ -11,6 +11,7 @@ from validation._worlds import FAILS, HOLDS, NOT_TRUE_CLASS, ONE_TRUE_CLASS, Dat
 WORLD = partial(dirichlet, n=400)
 
 
+@pytest.mark.slow
 def test_accuracies_are_those_of_the_public_functions():
     data = WORLD(np.random.default_rng(0))
     direct, public = (of(data, np.random.default_rng(1)) for of in (evidence.by_prior, evidence.by_package))

@@ -33,6 +33,7 @@ def test_every_sampler_is_calibrated(sampler):
     assert verdict.passed, str(verdict)
 
 
+@pytest.mark.slow
 def test_a_broken_sampler_and_a_broken_sample_are_caught():
     condition = Condition("exact Dirichlet", "power", 1.0, "exact")
     assert BREAKS["dirichlet-shape"].only in str(condition)

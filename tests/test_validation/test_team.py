@@ -43,6 +43,7 @@ def test_the_population_is_that_of_the_package(true):
     assert values == sorted(values)
 
 
+@pytest.mark.slow
 def test_results_from_draws_are_compared(true):
     found = team.against_draws(1, 0, true)
     known, alone = (found["most-plausible", one] for one in ("predictions known", "annotations only"))

@@ -234,6 +234,7 @@ def test_shards_give_the_same_draws(tmp_path):
     np.testing.assert_array_equal(whole["posterior"]["plausibility"].values, parts["posterior"]["plausibility"].values)
 
 
+@pytest.mark.slow
 def test_left_out_scores_use_other_cases():
     annotations = simulated(60)
     plain, borrowing = "plain", "borrowing"

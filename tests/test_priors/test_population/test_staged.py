@@ -164,6 +164,7 @@ def test_chains_of_equal_weights_accept_everything():
     assert (at == np.arange(30)).all()
 
 
+@pytest.mark.slow
 def test_it_samples_and_is_checked():
     annotations = pb.datasets.simulate_differentials(12, n_classes=6, seed=1).annotations
     posterior = pb.aggregate(annotations, "staged-plackett-luce", draws=40, chains=2, progress=False)
