@@ -5,9 +5,9 @@ Every program is called as ``program(case, **arguments)`` with a :class:`plausib
 model, write a file like the others that ends with a :class:`plausibly.Model`, and add this to :data:`MODELS`. Programs
 of models with one true class per case, such as :func:`dawid_skene`, describe all cases at once: they are called with a
 :class:`plausibly.case.LabelledCases`; so do :func:`ordinal_ratings` and :func:`normal_ratings`, of ratings by raters
-who differ. Two programs for all cases have no declaration: :func:`rasch`, which
-:func:`plausibly.agreement.weighted_reliability` samples, and :func:`tempered_plackett_luce`, which
-:func:`plausibly.infer_reliability` samples.
+who differ. Three programs for all cases have no declaration: :func:`rasch`, which
+:func:`plausibly.agreement.weighted_reliability` samples, :func:`tempered_plackett_luce`, which
+:func:`plausibly.infer_reliability` samples, and :func:`judged_outcomes`, which :func:`plausibly.systems` samples.
 """
 
 import sys
@@ -18,6 +18,7 @@ from .common_confusion import common_confusion as common_confusion
 from .dawid_skene import dawid_skene as dawid_skene
 from .dirichlet_categorical import dirichlet_categorical as dirichlet_categorical
 from .irn import irn as irn
+from .judged_outcomes import judged_outcomes as judged_outcomes
 from .majority_vote import majority_vote as majority_vote
 from .normal_scores import normal_ratings as normal_ratings
 from .normal_scores import normal_scores as normal_scores

@@ -21,6 +21,7 @@ from validation import (
     goodness,
     intervals,
     judge,
+    judged,
     ordinal,
     panels,
     planning,
@@ -56,6 +57,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "planning": planning.check,
     "judge": judge.check,
     "systems": systems.check,
+    "judged": judged.check,
     "evidence": evidence.check,
     "team": team.check,
 }
@@ -84,6 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             *population.SAMPLERS,
             ratings.CATEGORIES,
             ratings.NUMBERS,
+            *judged.JUDGES,
             "rasch",
         )
     ):

@@ -25,7 +25,7 @@ from plausibly.families.true_class import _by_look, _coefficients, _family
 from plausibly.families.true_class import _sampler as _truth_sampler
 from plausibly.inference.gibbs import _engine, _ordinal, _sweep, _tied_blocks
 from plausibly.inference.nuts import _sampler
-from plausibly.models import MODELS
+from plausibly.models import MODELS, judged_outcomes
 from plausibly.planning import _forecast
 from plausibly.priors import CasePriors, Evidence, PredictionsPrior, _program
 from plausibly.priors.population import _sampler as _population
@@ -52,6 +52,10 @@ def _last_point(noise):
         return made._replace(log_u=jnp.full_like(made.log_u, -jnp.inf), log_v=jnp.full_like(made.log_v, -jnp.inf))
 
     return wrong
+
+
+def _twice_as_sharp(log):
+    return lambda judged, nodes, p: log(judged, nodes, p._replace(discrimination=2 * p.discrimination))
 
 
 def _prior_shape(log_prob):
@@ -263,6 +267,7 @@ def _without_expert(of):
     return lambda predictions, annotations: of({n: p for n, p in predictions.items() if n != "expert"}, annotations)
 
 
+_JUDGED = sys.modules[judged_outcomes.__module__]
 _SKENE, _COIN = (sys.modules[MODELS[name].program.__module__] for name in ("dawid-skene", "one-coin"))
 
 BREAKS = {
@@ -408,6 +413,9 @@ BREAKS = {
         "labels are taken to leave half of the variance", "", "planning", _forecast, "_known_after", _half_known
     ),
     "judge-doubled": Break("the difference allowed is doubled", "", "judge", judge, "p_values", _generous),
+    "judged-discrimination": Break(
+        "raters tell good from bad twice as well", "", "judged", _JUDGED, "log_of_nodes", _twice_as_sharp
+    ),
     "systems-clusters": Break("clusters are ignored", "", "systems", _estimates, "_sums", _scattered),
     "wrong-labels": Break(
         "annotators who are both wrong always agree",

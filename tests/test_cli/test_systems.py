@@ -9,6 +9,7 @@ import plausibly as pb
 from tests.test_annotations.test_shown import lists
 from tests.test_annotations.test_verdicts import component, output, promptfoo
 from tests.test_cli.run import refuse, succeed
+from tests.test_systems.test_model import outcomes as sample
 from tests.test_systems.test_systems import comparisons, dated, table
 
 
@@ -40,6 +41,19 @@ def test_tables_sentences_and_a_page(outcomes, tmp_path):
     assert page.count('<img alt="') == 1
     for words in ("Rogan–Gladen", "P(best)", "outcomes.csv", "a random sample of all", "in 100 clusters"):
         assert words in page
+
+
+@pytest.mark.slow
+def test_the_model_ranks_and_its_checks_are_written(tmp_path):
+    sample("pass", cases=30).to_csv(tmp_path / "outcomes.csv", index=False)
+    settings = ("--model", "--draws", 300, "--chains", 2, "--warmup", 300)
+    result = succeed("systems", tmp_path / "outcomes.csv", "--people", "ann,bob", *settings, "--out", tmp_path)
+    shown = " ".join(result.output.split())
+    assert "model, other people" in shown
+    assert "Checks of the model by replicates" in shown
+    assert {"checks.csv", "convergence.csv"} <= {path.name for path in tmp_path.iterdir()}
+    assert "Davidson (1970)" in (tmp_path / "systems.html").read_text()
+    assert {"model", "model-these"} <= {*pd.read_csv(tmp_path / "systems.csv")["estimator"]}
 
 
 def test_every_option_is_that_of_the_function(outcomes, tmp_path):

@@ -72,7 +72,7 @@ SHORT = {
         {"crowds-alike": "said 0.0 to 1.0"},
     ),
 }
-SLOW = {"annotators", "weighted", "planning", "crowds"}
+SLOW = {"annotators", "weighted", "planning", "crowds", "evidence", "panels"}
 
 
 @pytest.mark.parametrize(

@@ -64,16 +64,24 @@ def systems(
     ci_prob: options.IntervalWidth = 0.95,
     replicates: Annotated[int, options.measure(help="Number of draws of the ranking.")] = 10_000,
     seed: options.Seed = 0,
+    model: Annotated[
+        bool,
+        options.measure("--model", help="Also sample the model of all outcomes, and rank by it: a minute or more."),
+    ] = False,
+    draws: Annotated[int, options.measure(help="Draws of each chain of the model.")] = 500,
+    chains: Annotated[int, options.measure(help="Number of chains of the model.")] = 4,
+    warmup: Annotated[int, options.measure(help="Draws of each chain that are not kept.")] = 500,
     *,
     output: options.Output,
 ) -> None:
     """Rank systems by the outcomes that people would give, from few of theirs and many of judges.
 
     Judges, such as language models, rated many cases; people rated some of them, chosen at random. Prints the ranking
-    with P(best), every estimator, and what judges are worth and where they are biased. Nothing is sampled: all numbers
-    are closed forms. With --out, also writes systems.html (one page), systems.csv (every estimator), ranking.csv,
-    differences.csv, bias.csv, judges.csv, plan.csv (what more human outcomes would bring), drift.csv (bias by period,
-    if there is a column date) and systems.png.
+    with P(best), every estimator, and what judges are worth and where they are biased. All numbers are closed forms;
+    --model also samples a model of all raters, and ranks by it. With --out, also writes systems.html (one page),
+    systems.csv (every estimator), ranking.csv, differences.csv, bias.csv, judges.csv, plan.csv (what more human
+    outcomes would bring), drift.csv (bias by period, if there is a column date), checks.csv and convergence.csv (of the
+    model) and systems.png.
     """
     if people is not None and people_file is not None:
         raise ArgumentError("people are named twice, by --people and by --people-file: leave one out.")
@@ -90,6 +98,11 @@ def systems(
         ci_prob=ci_prob,
         replicates=replicates,
         seed=seed,
+        model=model,
+        draws=draws,
+        chains=chains,
+        warmup=warmup,
+        progress=not output.quiet,
     )
     output.publish(_shown(result), _files(result, {"outcomes": ", ".join(outcomes)}))
     for sentence in result.summary[1:] if not output.quiet else ():
@@ -112,15 +125,17 @@ def _shown(result: Systems) -> Iterator[ScreenTable | str]:
         f"{low}" if low == high else f"{low}–{high}"
         for low, high in zip(rank["rank_lower"], rank["rank_upper"], strict=True)
     ]
-    by = f"PPI++ with {result.judge}" if result.judge else "people alone"
     shown = rank.drop(columns=["rank_lower", "rank_upper"]).assign(rank=spans)
     more = f"; {len(result.ranking) - len(rank)} more" if len(result.ranking) > len(rank) else ""
-    title = f"{capitalised(read.quantity)} that people would give, by {by} ({100 * result.ci_prob:g} % intervals{more})"
+    width = f"{100 * result.ci_prob:g} % intervals{more}"
+    title = f"{capitalised(read.quantity)} that people would give, by {result.by} ({width})"
     yield ScreenTable.of(title, shown, left=("system",))
     table = result.table[result.table["system"].isin(rank["system"])]
     named = [NAMES[one] for one in table["estimator"]]
     table = table.drop(columns=["se", "meant"]).assign(estimator=named)
     yield ScreenTable.of("Every estimator", table, missing="", left=("system", "estimator", "judge"))
+    if len(result.checks):
+        yield ScreenTable.of("Checks of the model by replicates", result.checks, left=("check",))
     if len(bias := result.bias[result.bias["system"].isin(rank["system"])]):
         title = "Bias of judges: their mean outcome minus that of people on the same cases"
         yield ScreenTable.of(title, bias.drop(columns="own"), missing="", left=("judge", "system"))
@@ -135,4 +150,7 @@ def _files(result: Systems, sources: dict[str, str]) -> Iterator[tuple[str, Any]
     yield "systems.csv", result.table
     for name in ("ranking", "differences", "bias", "judges", "plan", *(["drift"] if len(result.drift) else [])):
         yield f"{name}.csv", getattr(result, name)
+    if result.posterior is not None:
+        yield "checks.csv", result.checks
+        yield "convergence.csv", result.posterior["convergence"].to_dataframe().reset_index()
     yield "systems.png", plots.systems(result)

@@ -7,12 +7,12 @@ from plausibly.errors import ArgumentError
 from plausibly.plots.style import COLOURS, GREY, finish_rows, new_axes, plain
 from plausibly.systems import NAMES, Systems
 
-_SHOWN = {"people": (GREY, "o"), "judge": (COLOURS[1], "s"), "ppi++": (COLOURS[0], "D")}
+_SHOWN = {"people": (GREY, "o"), "judge": (COLOURS[1], "s"), "ppi++": (COLOURS[0], "D"), "model": (COLOURS[2], "^")}
 _STEP = 0.22  # between the estimators of a system
 
 
 def systems(result: Systems, judge: str | None = None, *, most: int = 40, ax: Axes | None = None) -> Axes:
-    """Draw the mean outcome of each system by people, by a judge, and corrected (PPI++), the best at the top.
+    """Draw the mean outcome of each system by people, by a judge, and corrected (PPI++, model), the best at the top.
 
     Parameters
     ----------
@@ -35,11 +35,13 @@ def systems(result: Systems, judge: str | None = None, *, most: int = 40, ax: Ax
     names = result.ranking["system"].tolist()[:most]
     ax = new_axes(ax, height=1.6 + 0.42 * len(names))
     table = result.table.set_index("system")
-    for number, (estimator, (colour, marker)) in enumerate(_SHOWN.items()):
+    shown = [one for one in _SHOWN if (table["estimator"] == one).any()]
+    for number, estimator in enumerate(shown):
+        colour, marker = _SHOWN[estimator]
         rows = table[(table["estimator"] == estimator) & table["judge"].isin(["", judge])]
         if not len(rows):
             continue
-        rows, places = rows.loc[names], np.arange(len(names)) + _STEP * (number - 1)
+        rows, places = rows.loc[names], np.arange(len(names)) + _STEP * (number - (len(shown) - 1) / 2)
         ax.hlines(places, rows["lower"], rows["upper"], color=colour, lw=2)
         label = plain(judge, 24) + " alone" if estimator == "judge" else NAMES[estimator]
         ax.scatter(rows["mean"], places, color=colour, marker=marker, s=30, zorder=3, label=label)

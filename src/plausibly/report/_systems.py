@@ -35,6 +35,19 @@ SOURCES = (
     "specificity, Preventive Veterinary Medicine 113.",
 )
 
+MODEL_ASSUMED = (
+    (
+        "Model",
+        "Qualities of outputs vary normally around that of their system; how raters differ is normal, too; judges err "
+        "by a bias for each system, by lapses, and by errors that they share. Checks by replicates are in the notes.",
+    ),
+)
+MODEL_SOURCES = (
+    "Davidson (1970), On extending the Bradley–Terry model to accommodate ties in paired comparison experiments, "
+    "Journal of the American Statistical Association 65.",
+    "Linacre (1989), Many-facet Rasch measurement.",
+)
+
 
 def systems_report(result: Systems, path: str | os.PathLike, sources: Mapping[str, str] | None = None) -> None:
     """Write a result as one self-contained HTML page.
@@ -65,12 +78,12 @@ def systems_report(result: Systems, path: str | os.PathLike, sources: Mapping[st
             "cases": f"{len(read.cases):,}, in {int(read.cluster.max()) + 1:,} clusters",
             "outcomes": f"{n:,}, {read.n_human:,} by {len(read.people):,} people, {n - read.n_human:,} by "
             f"{len(read.judges):,} judges",
-            "ranking": "people alone" if not result.judge else f"PPI++ with {result.judge}",
+            "ranking": result.by,
             "intervals": f"{100 * result.ci_prob:g} %; ranks from {result.replicates:,} draws",
         },
         sources=dict(sources or {}),
-        assumed=ASSUMED,
-        references=SOURCES,
+        assumed=ASSUMED + (MODEL_ASSUMED if result.posterior is not None else ()),
+        references=SOURCES + (MODEL_SOURCES if result.posterior is not None else ()),
         version=plausibly.__version__,
     )
     write_page(page, path)

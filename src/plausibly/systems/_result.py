@@ -1,11 +1,12 @@
 """The result: tables of systems and judges, and what they mean in words."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
+from plausibly._arviz import Posterior
 from plausibly.annotations.names import some
 from plausibly.systems.outcomes import Outcomes
 
@@ -18,6 +19,9 @@ NAMES = {
     "ppi": "PPI",
     "ppi++": "PPI++",
     "rogan-gladen": "Rogan–Gladen",
+    "model": "model",
+    "model-these": "model, these cases",
+    "model-people": "model, other people",
 }
 #: What each interval is for.
 MEANT = {
@@ -26,6 +30,9 @@ MEANT = {
     "ppi": "mean outcome that people would give, on new cases like these",
     "ppi++": "mean outcome that people would give, on new cases like these",
     "rogan-gladen": "mean outcome that people would give, on new cases like these",
+    "model": "mean outcome that people would give, on new cases like these",
+    "model-these": "mean outcome that people would give, on these cases",
+    "model-people": "mean outcome that other people like these would give, on new cases like these",
 }
 
 
@@ -38,13 +45,15 @@ class Systems:
     outcomes
         What was read.
     table
-        One row per system and estimator: ``system``; ``estimator`` (``people``, ``judge``, ``ppi``, ``ppi++`` or
-        ``rogan-gladen``); ``judge``, its name, empty for people alone; ``n_people`` and ``n_judge``, the number of
-        cases (of pairs, comparisons) that they saw; ``mean`` with ``lower``, ``upper`` and standard error ``se``;
-        ``weight`` of the judge; ``meant``, what the interval is for.
+        One row per system and estimator: ``system``; ``estimator`` (``people``, ``judge``, ``ppi``, ``ppi++``,
+        ``rogan-gladen``, and of the model ``model``, ``model-these`` and ``model-people``); ``judge``, its name, empty
+        for people alone and the model; ``n_people`` and ``n_judge``, the number of cases (of pairs, comparisons) that
+        they saw; ``mean`` with ``lower``, ``upper`` and standard error ``se``; ``weight`` of the judge; ``meant``, what
+        the interval is for.
     ranking
         One row per system, the best first, by the estimator ``main``: ``mean``, ``lower``, ``upper``, ``p_best``, and
-        the interval of the rank, ``rank_lower`` to ``rank_upper``.
+        the interval of the rank, ``rank_lower`` to ``rank_upper``. By the model, also the intervals on these cases
+        alone (``these_lower``, ``these_upper``), and of other people like these (``people_lower``, ``people_upper``).
     differences
         One row per two systems, paired by case: ``difference`` of their means with ``lower`` and ``upper``, and
         ``p_better``, the probability that the first one is better, by a normal approximation.
@@ -71,7 +80,13 @@ class Systems:
     notes
         What limits the results, in sentences.
     main, judge
-        Estimator and judge of ``ranking`` and ``differences``; the judge is empty for people alone.
+        Estimator of ``ranking`` and ``differences``, and its judge, empty for people alone. The model uses all judges;
+        the one named is that of PPI++.
+    posterior
+        Draws of the model, with its ``convergence``; None without the model.
+    checks
+        If there is a model, one row per posterior predictive ``check``: ``observed``, ``expected``, ``lower``,
+        ``upper`` and p-value ``p``.
     ci_prob, replicates, seed
         Probability of the intervals, number of draws of the ranking, and random seed.
     """
@@ -91,10 +106,19 @@ class Systems:
     ci_prob: float
     replicates: int
     seed: int
+    posterior: Posterior | None = None
+    checks: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def __repr__(self) -> str:
         best = self.ranking.iloc[0]
         return f"Systems({self.outcomes!r}, best {best['system']!r} with {best['mean']:.3f})"
+
+    @property
+    def by(self) -> str:
+        """By what the systems are ranked, in words."""
+        if self.main == "model":
+            return "the model of all outcomes"
+        return f"PPI++ with {self.judge}" if self.judge else "people alone"
 
     @property
     def headline(self) -> str:

@@ -45,6 +45,11 @@ def systems(
     ci_prob: float = 0.95,
     replicates: int = 10_000,
     seed: int = 0,
+    model: bool = False,
+    draws: int = 500,
+    chains: int = 4,
+    warmup: int = 500,
+    progress: bool = True,
 ) -> Systems:
     """Rank systems by the mean outcome that people would give, from few outcomes by people and many by judges.
 
@@ -52,6 +57,11 @@ def systems(
     All estimates are closed forms that need no model of raters. Systems are strata: each has a correction of its own.
     Intervals allow for the choice of cases, that is for new cases like these; for these cases alone they are
     conservative. They do not allow for people other than these.
+
+    ``model=True`` also samples the posterior of all outcomes by all raters (:func:`plausibly.models.judged_outcomes`),
+    which takes a minute or more, and ranks by it if its chains converged: it uses all judges at once, and what is known
+    of one system, person or judge for the others, so that its intervals are narrower. In exchange it assumes that the
+    model is right, which ``checks`` tests, and that cases are independent.
 
     Parameters
     ----------
@@ -81,6 +91,12 @@ def systems(
         Probability of all intervals.
     replicates, seed
         Number of draws of the ranking, from the normal distribution of the estimates, and random seed.
+    model
+        Whether to sample the model.
+    draws, chains, warmup
+        Draws of each chain of the model, number of chains, and draws before them that are not kept.
+    progress
+        Whether to show progress of the sampling.
 
     Returns
     -------
@@ -109,7 +125,8 @@ def systems(
     Angelopoulos, Bates, Fannjiang, Jordan & Zrnic (2023), Prediction-powered inference, Science 382; Angelopoulos,
     Duchi & Zrnic (2023), PPI++, arXiv 2311.01453; Rogan & Gladen (1978), Estimating prevalence from the results of a
     screening test, American Journal of Epidemiology 107; Lang & Reiczigel (2014), Confidence limits for prevalence of
-    disease adjusted for estimated sensitivity and specificity, Preventive Veterinary Medicine 113.
+    disease adjusted for estimated sensitivity and specificity, Preventive Veterinary Medicine 113; for the model,
+    :func:`plausibly.models.judged_outcomes`.
 
     Examples
     --------
@@ -142,7 +159,7 @@ def systems(
     by_period, p_drift, drifted = drift(read, cells, judges, sized[1], ci_prob)
     planned, advice = plan(read, cells, judges.get(name), main, order, ci_prob)
     bias = [_bias(read, name, one, ci_prob) for name, one in rated.items()]
-    return Systems(
+    found = Systems(
         outcomes=read,
         table=_table(read, cells, alone, judges, rated, ci_prob)
         .sort_values(
@@ -167,6 +184,12 @@ def systems(
         replicates=replicates,
         seed=seed,
     )
+    if not model:
+        return found
+    from plausibly.systems._modelled import with_model  # which compiles, as nothing else here does
+
+    own = np.array([_own(read, one) for one in read.judges], float).reshape(-1, len(read.systems))
+    return with_model(found, own, draws=draws, chains=chains, warmup=warmup, progress=progress)
 
 
 _NOT_RANDOM = 0.001  # p-value below which the cases that people saw are no random sample

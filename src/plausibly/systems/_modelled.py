@@ -1,0 +1,164 @@
+"""A result with the model: its rows, the ranking by it, and where it differs from PPI++."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+from scipy.stats import norm
+
+from plausibly._arviz import Posterior
+from plausibly.annotations.names import some
+from plausibly.bootstrap import interval, ranked
+from plausibly.errors import check_whole
+from plausibly.systems._checks import check_sentences, predictive_checks
+from plausibly.systems._estimates import mean
+from plausibly.systems._layout import lay_out
+from plausibly.systems._model import MEANS, sample
+from plausibly.systems._result import MEANT, Systems
+from plausibly.systems.outcomes import Cells, Outcomes, cells_of
+
+ESTIMATORS = dict(zip(("model", "model-these", "model-people"), MEANS, strict=True))
+_SHORT = {"model-these": "these", "model-people": "people"}  # of their intervals in the ranking
+
+
+def with_model(
+    result: Systems, own: Float[np.ndarray, "judge system"], *, draws: int, chains: int, warmup: int, progress: bool
+) -> Systems:
+    """Sample the model, and rank by it if its chains converged."""
+    for name, value, least in (("draws", draws, 4), ("chains", chains, 1), ("warmup", warmup, 1)):
+        check_whole(name, value, least)
+    read, ci_prob = result.outcomes, result.ci_prob
+    layout = lay_out(read, own)
+    posterior = sample(
+        layout, read.systems, draws=draws, chains=chains, warmup=warmup, seed=result.seed, progress=progress
+    )
+    checks = predictive_checks(layout, posterior, ci_prob, result.seed)
+    of = {name: _flat(posterior, mean) for name, mean in ESTIMATORS.items()}
+    effect = design_effect(cells_of(read), len(read.systems))
+    of |= {name: widened(of[name], effect, layout.values[[0, -1]]) for name in ("model", "model-people")}
+    rows = pd.concat([_rows(result, name, values) for name, values in of.items()], ignore_index=True)
+    failed = int((~posterior["convergence"]["converged"].values).sum())
+    notes = list(_notes(result, rows, failed, len(read.people)))
+    found = replace(
+        result,
+        table=_in_order(pd.concat([result.table, rows], ignore_index=True), result.ranking["system"].tolist()),
+        notes=(*result.notes, *notes, *check_sentences(checks)),
+        posterior=posterior,
+        checks=checks,
+    )
+    if failed:
+        return found
+    means = of["model"]
+    order = np.argsort(-means.mean(axis=0), kind="stable")
+    return replace(
+        found,
+        table=_in_order(found.table, read.systems[order].tolist()),
+        ranking=_ranking(read, of, order, ci_prob),
+        differences=_differences(read, means, order, ci_prob),
+        main="model",
+    )
+
+
+def design_effect(cells: Cells, n_systems: int) -> float:
+    """Variance of the people's means with errors of clusters over that of independent cases, on average; at least 1.
+
+    The model takes cases as independent, so on new cases its intervals have to be as much wider as this is above 1.
+    """
+    known = ~np.isnan(cells.people)
+    _, cluster = np.unique(cells.cluster[known], return_inverse=True)
+    seen = Cells(cells.system[known], cluster, cells.people[known], cells.judges[:, :0])
+    apart = replace(seen, cluster=np.arange(len(cluster)))
+    together, alone = (mean(one, one.people, n_systems, int(one.cluster.max()) + 1).se for one in (seen, apart))
+    usable = (alone > 0) & np.isfinite(together)
+    return max(1.0, float(np.mean((together[usable] / alone[usable]) ** 2))) if usable.any() else 1.0
+
+
+def widened(
+    draws: Float[np.ndarray, "draw system"], effect: float, ends: Float[np.ndarray, " end"]
+) -> Float[np.ndarray, "draw system"]:
+    """Draws whose variance is that of others times a design effect, within the range of outcomes."""
+    middle = draws.mean(axis=0)
+    return np.clip(middle + np.sqrt(effect) * (draws - middle), *ends)
+
+
+def _flat(posterior: Posterior, name: str) -> Float[np.ndarray, "draw system"]:
+    values = posterior["posterior"][name].transpose("chain", "draw", "system").values
+    return values.reshape(-1, values.shape[-1]).astype(float)
+
+
+def _rows(result: Systems, estimator: str, draws: Float[np.ndarray, "draw system"]) -> pd.DataFrame:
+    alone = result.table[result.table["estimator"] == "people"].set_index("system")["n_people"]
+    judges = result.table[result.table["estimator"] == "judge"]
+    seen = {name: of["n_judge"].max() for name, of in judges.groupby("system")}
+    systems = result.outcomes.systems
+    lower, upper = interval(draws, result.ci_prob)
+    return pd.DataFrame(
+        {
+            "system": systems,
+            "estimator": estimator,
+            "judge": "",
+            "n_people": alone.loc[systems].to_numpy(),
+            "n_judge": [seen.get(name, 0) for name in systems],
+            "mean": draws.mean(axis=0),
+            "lower": lower,
+            "upper": upper,
+            "se": draws.std(axis=0, ddof=1),
+            "weight": np.nan,
+            "meant": MEANT[estimator],
+        }
+    )
+
+
+def _in_order(table: pd.DataFrame, systems: list[str]) -> pd.DataFrame:
+    place = {name: at for at, name in enumerate(systems)}
+    return table.sort_values("system", key=lambda column: column.map(place), kind="stable", ignore_index=True)
+
+
+def _ranking(read: Outcomes, of: dict[str, np.ndarray], order: np.ndarray, ci_prob: float) -> pd.DataFrame:
+    """Rank by draws: three intervals of each mean, P(best), and the interval of the rank."""
+    means = of["model"]
+    columns = {"system": read.systems, "mean": means.mean(axis=0)}
+    columns |= dict(zip(("lower", "upper"), interval(means, ci_prob), strict=True))
+    for name, short in _SHORT.items():
+        columns |= dict(zip((f"{short}_lower", f"{short}_upper"), interval(of[name], ci_prob), strict=True))
+    ranks = ranked(means, ci_prob)
+    frame = pd.DataFrame(columns | {name: ranks[name] for name in ("p_best", "rank_lower", "rank_upper")})
+    return frame.iloc[order].reset_index(drop=True).astype({"rank_lower": int, "rank_upper": int})
+
+
+def _differences(read: Outcomes, means: Float[np.ndarray, "draw system"], order, ci_prob: float) -> pd.DataFrame:
+    first, second = (order[index] for index in np.triu_indices(len(order), 1))
+    apart = means[:, first] - means[:, second]
+    lower, upper = interval(apart, ci_prob)
+    return pd.DataFrame(
+        {
+            "system": read.systems[first],
+            "other": read.systems[second],
+            "difference": apart.mean(axis=0),
+            "lower": lower,
+            "upper": upper,
+            "p_better": (apart > 0).mean(axis=0),
+        }
+    )
+
+
+def _notes(result: Systems, rows: pd.DataFrame, failed: int, people: int) -> Iterator[str]:
+    """Say whether chains converged, what the intervals rest on, and where the model differs from PPI++."""
+    if failed:
+        yield (
+            f"The model's chains did not converge in {failed:,} quantities, so {result.by} ranks the systems; try more "
+            "draws (draws=, --draws) and a longer warm-up."
+        )
+    if people == 1:
+        yield "One person rated, so what other people would say rests on the prior alone."
+    used = result.table[(result.table["estimator"] == result.main) & (result.table["judge"] == result.judge)]
+    both = rows[rows["estimator"] == "model"].merge(used, on="system", suffixes=("", "_other"))
+    limit = norm.isf((1 - result.ci_prob) / 2 / len(both))
+    apart = both[(both["mean"] - both["mean_other"]).abs() > limit * both[["se", "se_other"]].max(axis=1)]
+    if len(apart):
+        yield (
+            f"The model and {result.by} differ by more than their errors for {some(apart['system'].tolist())}: "
+            "do not trust the model there."
+        )

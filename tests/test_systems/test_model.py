@@ -1,0 +1,260 @@
+"""The model of all outcomes: its likelihood, its design, and what a result says of it."""
+
+from dataclasses import replace
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+
+import plausibly as pb
+from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.models.judged_outcomes import Parameters, log_of_nodes
+from plausibly.systems import _modelled
+from plausibly.systems._checks import check_sentences, predictive_checks
+from plausibly.systems._layout import lay_out, nodes_of
+from plausibly.systems._modelled import design_effect, widened
+from plausibly.systems.outcomes import Cells, cells_of, read_outcomes
+
+# Davidson (1970): brands of pudding i and j, comparisons, preferences for i, for j, and none.
+PUDDINGS = """
+1 2 57 19 22 16
+1 3 47 16 19 12
+2 3 48 19 19 10
+1 4 54 18 23 13
+2 4 51 23 19 9
+3 4 54 19 20 15
+1 5 50 13 19 18
+2 5 48 16 20 12
+3 5 48 16 15 17
+4 5 47 17 14 16
+1 6 51 18 21 12
+2 6 54 22 20 12
+3 6 41 13 18 10
+4 6 51 14 19 18
+5 6 44 11 21 12
+"""
+GAMES = {"A>B": 2, "B>A": 3, "A>D": 1, "D>A": 4, "B>C": 5, "C>B": 3, "C>D": 1, "D>C": 3}
+
+
+def pairs_of(won):
+    """Table of pairs in which each comparison is a case, by one person."""
+    rows = [(a, b, outcome) for a, b, outcome, n in won for _ in range(n)]
+    frame = pd.DataFrame(rows, columns=["system_a", "system_b", "outcome"])
+    return frame.assign(case=range(len(frame)), rater="ann")
+
+
+def maximum(frame, systems):
+    """Worths of systems that maximise the likelihood of the model without anything but qualities and ties."""
+    read = read_outcomes(frame, people=["ann"])
+    layout = lay_out(read, np.zeros((0, len(systems))))
+    judged, nodes = layout.judged, nodes_of(1, 1)
+    k = len(layout.values)
+
+    @jax.jit
+    @jax.value_and_grad
+    def loss(values):
+        step = jnp.zeros((1, k)).at[0, 1:-1].set(values[-1])
+        p = Parameters(values[:-1], 0.0, 0.0, 0.0, jnp.zeros(1), jnp.ones(1), step, *NOTHING, 0.0)
+        return -(judged.times * jax.nn.logsumexp(log_of_nodes(judged, nodes, p), axis=-1)).sum()
+
+    with jax.enable_x64(True):
+        start = np.zeros(len(systems) + 1)
+        found = minimize(lambda x: [np.asarray(one, float) for one in loss(x)], start, jac=True, tol=1e-12)
+    order = [read.systems.tolist().index(name) for name in systems]
+    return found.x[:-1][order], np.exp(found.x[-1])
+
+
+NOTHING = jnp.zeros((0, 1)), *[jnp.zeros(0)] * 3
+
+
+def test_davidsons_puddings():
+    won = []
+    for line in PUDDINGS.strip().splitlines():
+        i, j, _, first, second, tied = line.split()
+        won += [(i, j, "a", int(first)), (i, j, "b", int(second)), (i, j, "tie", int(tied))]
+    quality, tie = maximum(pairs_of(won), list("123456"))
+    worth = np.exp(quality) / np.exp(quality).sum()
+    np.testing.assert_allclose(worth, [0.1388, 0.1730, 0.1617, 0.1654, 0.1587, 0.2024], atol=1e-4)
+    assert tie == pytest.approx(0.7468, abs=1e-4)
+
+
+def test_bradley_terry_of_twenty_two_games():
+    won = [(*pair.split(">"), "a", n) for pair, n in GAMES.items()]
+    quality, _ = maximum(pairs_of(won), list("ABCD"))
+    np.testing.assert_allclose(np.exp(quality - quality.mean()), [0.640, 1.043, 0.660, 2.270], atol=1e-3)
+
+
+def outcomes(kind, *, seed=0, cases=40, own=0.8):
+    """Three systems, two people and two judges, one of which favours a system."""
+    random = np.random.default_rng(seed)
+    systems, rows = ["A", "B", "C"], []
+    quality = dict(zip(systems, random.normal([[1.3], [0.5], [-0.1]], 1.2, (3, cases)), strict=True))
+    noise = {"ann": 1.0, "bob": 1.0, "gpt": 0.6, "llama": 0.6}
+    for case in range(cases):
+        for rater, sd in noise.items():
+            if rater in ("ann", "bob") and case >= cases // 2:
+                continue
+            seen = {name: quality[name][case] + random.logistic(0, sd) for name in systems}
+            seen["C"] += own * (rater == "gpt")
+            if kind == "pairs":
+                for a, b in (("A", "B"), ("C", "A")):
+                    apart = seen[a] - seen[b]
+                    said = "tie" if abs(apart) < 0.7 else "a" if apart > 0 else "b"
+                    rows.append({"system_a": a, "system_b": b, "case": case, "rater": rater, "outcome": said})
+                continue
+            for name, value in seen.items():
+                said = value > 0 if kind == "pass" else int(np.clip(round(3 + value), 1, 5))
+                rows.append({"system": name, "case": case, "rater": rater, "outcome": said})
+    return pd.DataFrame(rows)
+
+
+KINDS = "pass", "ratings", "pairs"
+
+
+def random_parameters(layout, seed=1):
+    random = np.random.default_rng(seed)
+    judges, systems = layout.judged.own.shape
+    raters, middle = len(layout.raters), len(layout.values) - 2
+    step = np.pad(random.normal(size=(raters, middle)), ((0, 0), (1, 1)))
+    bias, longer = random.normal(size=(judges, systems)), random.normal(size=judges)
+    lapses = random.uniform(0.05, 0.4, judges), random.normal(size=judges)
+    centre = 0.0 if layout.judged.opponent is not None else 0.3
+    of_raters = random.normal(size=raters), random.uniform(0.5, 1.5, raters), step
+    parameters = Parameters(random.normal(size=systems), 1.3, 0.8, 0.2, *of_raters, bias, longer, *lapses, centre)
+    return jax.tree.map(jnp.asarray, parameters)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_likelihood_is_an_integral_over_what_cells_have_of_their_own(kind):
+    read = read_outcomes(outcomes(kind, cases=12), people=["ann", "bob"])
+    layout = lay_out(read, np.eye(2, 3))
+    p = random_parameters(layout)
+    found = jax.nn.logsumexp(log_of_nodes(layout.judged, layout.nodes, p), axis=-1)
+    total = float((layout.judged.times * found).sum())
+    raters, values = layout.raters.tolist(), layout.values.tolist()
+    grid = np.linspace(-6, 6, 161)
+    density = np.exp(-(grid**2) / 2) / np.exp(-(grid**2) / 2).sum()
+    score = (layout.values - layout.values[0]) / (layout.values[-1] - layout.values[0]) - 0.5
+    expected, cells = 0.0, {}
+    for row in range(len(read.value)):
+        a, b = read.system[row], -1 if read.opponent is None else read.opponent[row]
+        cells.setdefault((read.case[row], min(a, b), max(a, b)), []).append(row)
+    for rows in cells.values():
+        product = np.ones((161, 161))
+        for row in rows:
+            a = read.system[row]
+            rater = raters.index(read.raters[read.rater[row]])
+            x = p.quality[a] - (0 if read.opponent is None else p.quality[read.opponent[row]])
+            sign = 1.0 if read.opponent is None or a < read.opponent[row] else -1.0
+            x = x + sign * (p.output_spread * grid[:, None] + 0 * grid)
+            offset = p.severity[rater]
+            if rater > 1:
+                x = x + sign * p.error_spread * grid - p.centre
+                offset += p.bias[rater - 2, a]
+                offset -= 0 if read.opponent is None else p.bias[rater - 2, read.opponent[row]]
+            odds = p.discrimination[rater] * x + offset
+            each = np.exp(odds[..., None] * score + p.step[rater])
+            share = each / each.sum(-1, keepdims=True)
+            if rater > 1:
+                said = np.exp(p.guess[rater - 2] * score + p.step[rater])
+                share = (1 - p.lapse[rater - 2]) * share + p.lapse[rater - 2] * said / said.sum()
+            product *= share[..., values.index(read.value[row])]
+        expected += np.log(density @ product @ density)
+    assert total == pytest.approx(expected, rel=2e-4)
+
+
+def test_cells_with_equal_outcomes_are_computed_once():
+    frame = outcomes("pass")
+    layout = lay_out(read_outcomes(frame, people=["ann", "bob"]), np.zeros((2, 3)))
+    assert layout.judged.times.sum() == 120
+    assert len(layout.judged.times) < 40
+
+
+@pytest.fixture(scope="module")
+def result_of(optimised):
+    @cache
+    def sampled(kind):
+        with optimised():
+            settings = {"draws": 60, "chains": 2, "warmup": 100, "progress": False}
+            return pb.systems(outcomes(kind), people=["ann", "bob"], model=True, **settings)
+
+    return sampled
+
+
+SLOW_KINDS = ["pass", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("ratings", "pairs"))]
+
+
+@pytest.mark.parametrize("kind", SLOW_KINDS)
+def test_rows_of_the_model_stand_beside_the_others(result_of, kind):
+    result = result_of(kind)
+    plain = pb.systems(outcomes(kind), people=["ann", "bob"])
+    rows = result.table.set_index(["system", "estimator", "judge"])
+    for key, row in plain.table.set_index(["system", "estimator", "judge"]).iterrows():
+        assert rows.loc[key, "mean"] == pytest.approx(row["mean"], nan_ok=True)
+    means = result.table[result.table["estimator"] == "model"].set_index("system")
+    people = result.table[result.table["estimator"] == "people"].set_index("system")
+    assert (np.abs(means["mean"] - people["mean"]) < 3 * people["se"]).all()
+    wide = result.table[result.table["estimator"] == "model-people"].set_index("system")
+    assert kind == "pairs" or (wide["se"] > means["se"]).all()  # what is shown first cancels out
+    low, high = (0, 1) if kind != "ratings" else (1, 5)
+    assert means["lower"].min() >= low
+    assert means["upper"].max() <= high
+    assert result.checks["p"].min() > 0.001
+    assert {"agreement of two people on the same output", "agreement of gpt with people"} <= {*result.checks["check"]}
+    bias = result.posterior["posterior"]["bias"].mean(("chain", "draw"))
+    assert float(bias.sel(judge="gpt", system="C") - bias.sel(judge="gpt", system="A")) > 0
+
+
+def test_ranking_is_by_the_model_only_if_chains_converged(result_of, monkeypatch):
+    short = result_of("pass")
+    assert not short.posterior["convergence"]["converged"].all()
+    assert short.main == "ppi++"
+    assert any("did not converge" in note for note in short.notes)
+    assert "these_lower" not in short.ranking
+    good = short.posterior.copy()
+    good["convergence"]["converged"][:] = True
+    monkeypatch.setattr(_modelled, "sample", lambda *_, **__: good)
+    result = pb.systems(outcomes("pass"), people=["ann", "bob"], model=True)
+    assert result.main == "model"
+    assert not any("did not converge" in note for note in result.notes)
+    assert {"these_lower", "people_upper"} <= {*result.ranking.columns}
+    assert result.ranking["p_best"].sum() == pytest.approx(1)
+    assert result.differences["p_better"].between(0, 1).all()
+    assert "by the model of all outcomes" in f"by {result.by}"
+
+
+def test_replicates_find_raters_who_agree_too_well(result_of):
+    """The posterior of one data set, and another in which two people always say the same."""
+    frame = outcomes("pass")
+    same = frame[frame["rater"] != "bob"]
+    same = pd.concat([same, same[same["rater"] == "ann"].assign(rater="bob")])
+    layout = lay_out(read_outcomes(same, people=["ann", "bob"]), np.zeros((2, 3)))
+    checks = predictive_checks(layout, result_of("pass").posterior, 0.95, 0)
+    assert any("agreement of two people" in sentence for sentence in check_sentences(checks))
+
+
+def test_clusters_widen_intervals_on_new_cases():
+    read = read_outcomes(outcomes("pass"), people=["ann", "bob"])
+    cells = cells_of(read)
+    assert 0.8 < design_effect(cells, 3) < 1.3
+    copies = [np.tile(one, 4) for one in (cells.system, cells.cluster, cells.people)]
+    four = Cells(*copies, np.tile(cells.judges, (1, 4)))
+    assert design_effect(four, 3) == pytest.approx(4, rel=0.1)
+    assert design_effect(replace(four, cluster=np.arange(len(four.system))), 3) == 1
+    draws = np.random.default_rng(0).normal(0.5, 0.05, (4000, 3))
+    wide = widened(draws, 4.0, np.array([0.0, 1.0]))
+    np.testing.assert_allclose(wide.std(0), 2 * draws.std(0), rtol=1e-6)
+    np.testing.assert_allclose(wide.mean(0), draws.mean(0))
+
+
+def test_bad_settings_and_many_ratings_are_refused():
+    frame = outcomes("ratings", cases=8)
+    with pytest.raises(ArgumentError, match="draws"):
+        pb.systems(frame, people=["ann", "bob"], model=True, draws=1, progress=False)
+    frame["outcome"] = np.arange(len(frame)) / 7
+    with pytest.raises(AnnotationError, match="2 to 12 different ratings"):
+        pb.systems(frame, people=["ann", "bob"], model=True, progress=False)
