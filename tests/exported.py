@@ -102,6 +102,11 @@ def workload():
     pb.metrics.auroc(shares["A"], np.eye(4)[:3])
     pb.evaluation.panels(labels, predictions, replicates=20)
     pb.plan(posterior, predictions, budget=2, progress=False)
+    said = [
+        (system, case, rater, (case + at) % 2) for at, system in enumerate("AB") for case in range(6) for rater in "pq"
+    ]
+    outcomes = pd.DataFrame(said, columns=["system", "case", "rater", "outcome"])
+    pb.systems(outcomes, ["p"], model=True, warmup=30, **LITTLE)
     dense = jnp.asarray(pb.dense(posterior))
     pb.metrics.per_draw(own["expected"], predictions["A"], dense)
     pb.metrics.annotation_certainty(dense, 2)

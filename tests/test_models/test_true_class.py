@@ -339,7 +339,7 @@ def test_a_cluster_samples_the_same_chains(tmp_path):
 @pytest.mark.slow
 def test_nuts_draws_from_the_same_posterior():
     """That of one-coin is compared where it has predictions, too."""
-    name, (annotations, _) = "dawid-skene", crowd(n=12)
+    name, (annotations, _) = "dawid-skene", crowd(n=25)
     short = unjudged(pb.aggregate)  # enough to compare means
     gibbs = short(annotations, name, draws=400, progress=False)
     nuts = short(annotations, name, engine="nuts", draws=200, warmup=150, chains=2, progress=False)
