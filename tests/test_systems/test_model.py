@@ -206,7 +206,8 @@ def test_rows_of_the_model_stand_beside_the_others(result_of, kind):
     assert result.checks["p"].min() > 0.001
     assert {"agreement of two people on the same output", "agreement of gpt with people"} <= {*result.checks["check"]}
     bias = result.posterior["posterior"]["bias"].mean(("chain", "draw"))
-    assert float(bias.sel(judge="gpt", system="C") - bias.sel(judge="gpt", system="A")) > 0
+    favour = bias.sel(system="C") - bias.sel(system="A")
+    assert float(favour.sel(judge="gpt")) > float(favour.sel(judge="llama"))
 
 
 def test_ranking_is_by_the_model_only_if_chains_converged(result_of, monkeypatch):
