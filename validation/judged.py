@@ -16,7 +16,7 @@ from scipy import stats
 
 from plausibly._progress import Progress
 from plausibly.models.judged_outcomes import JudgedOutcomes, Nodes, facets, log_odds, probabilities
-from plausibly.systems._layout import Layout, nodes_of
+from plausibly.systems._layout import Layout, usual_nodes
 from plausibly.systems._model import kernel, of_draw
 from plausibly.systems._modelled import design_effect, widened
 from plausibly.systems.outcomes import Cells
@@ -53,8 +53,7 @@ def layout_of(system, opponent, rater, cell, category, *, pairs: bool, judges: i
         np.ones(people, np.float32),
     )
     first = np.unique(cell, return_index=True)[1]
-    nodes = nodes_of(15, 5 if judges > 1 else 1)
-    return Layout(judged, nodes, np.arange(people + judges), values, first)
+    return Layout(judged, usual_nodes(judges), np.arange(people + judges), values, first)
 
 
 def sample(layout: Layout, changing: dict[str, jax.Array], seed: int, draws: int) -> dict[str, np.ndarray]:
@@ -152,7 +151,7 @@ def check(settings: Settings) -> Iterator[Result]:
     for what in JUDGES:
         if settings.only in what:
             yield from calibrate(what, QUICK if settings.quick else N, settings.seed)
-    if settings.only in "model" and (QUICK_WORLDS or not settings.quick):
+    if settings.only in "model":
         conditions = [(60, "of 1")] if settings.quick else [(n, of) for n in systems.N_HUMAN for of in CLUSTERS]
         with Progress(settings.progress) as bars:
             advance = bars.task("Simulating systems", len(conditions), "conditions")

@@ -66,7 +66,7 @@ def systems(
     seed: options.Seed = 0,
     model: Annotated[
         bool,
-        options.measure("--model", help="Also sample the model of all outcomes, and rank by it: a minute or more."),
+        options.measure("--model", help="Also sample the model of all outcomes, and rank by it, which takes minutes."),
     ] = False,
     draws: Annotated[int, options.measure(help="Draws of each chain of the model.")] = 500,
     chains: Annotated[int, options.measure(help="Number of chains of the model.")] = 4,

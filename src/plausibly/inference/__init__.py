@@ -61,5 +61,6 @@ from plausibly.inference.nuts._engine import THINNING as THINNING
 from plausibly.inference.nuts._engine import no_trajectories as no_trajectories
 from plausibly.inference.nuts._engine import nuts as nuts
 from plausibly.inference.nuts._engine import nuts_shapes as nuts_shapes
+from plausibly.inference.nuts._whole import STATISTICS as STATISTICS
 from plausibly.inference.nuts._whole import nuts_of_all_cases as nuts_of_all_cases
 from plausibly.inference.program import Program as Program

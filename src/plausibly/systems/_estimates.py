@@ -179,8 +179,8 @@ def rogan_gladen(p, n, sensitivity, n_positive, specificity, n_negative, ci_prob
 
     (p + specificity − 1) / (sensitivity + specificity − 1) of Rogan and Gladen (1978), NaN unless the test tells
     positive from negative cases, with the interval of Lang and Reiczigel (2014), which allows for the binomial errors
-    of all three. `n` cases were tested; sensitivity comes from `n_positive` cases that are known to be positive, and
-    specificity from `n_negative` others. Numbers or arrays.
+    of all three. `n` is the number of cases tested. Sensitivity was measured on `n_positive` positive cases, and
+    specificity on `n_negative` negative ones. Numbers or arrays.
 
     Examples
     --------

@@ -68,9 +68,13 @@ def lay_out(outcomes: Outcomes, own: Float[np.ndarray, "judge system"]) -> Layou
         own=np.asarray(own, np.float32).reshape(-1, len(outcomes.systems)),
         person=np.bincount(rater, minlength=len(order))[:people].astype(np.float32),
     )
-    nodes = nodes_of(_QUALITY, _ERROR if len(order) - people > 1 else 1)
-    first = np.array([part[0] for part in distinct])
-    return Layout(judged, nodes, outcomes.raters[order], values, first)
+    of_cell = np.array([part[0] for part in distinct])
+    return Layout(judged, usual_nodes(len(order) - people), outcomes.raters[order], values, of_cell)
+
+
+def usual_nodes(judges: int) -> Nodes:
+    """Nodes that suffice for usual spreads; a single judge shares no errors."""
+    return nodes_of(_QUALITY, _ERROR if judges > 1 else 1)
 
 
 def nodes_of(quality: int, error: int) -> Nodes:

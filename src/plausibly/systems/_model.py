@@ -15,8 +15,9 @@ from numpyro.infer.reparam import LocScaleReparam
 
 from plausibly._arviz import Posterior, from_groups
 from plausibly._progress import Progress
-from plausibly.diagnostics import judge_shared
+from plausibly.families.settled import SharedDraws
 from plausibly.fingerprint import versions_text
+from plausibly.inference import STATISTICS
 from plausibly.models.judged_outcomes import Parameters, facets, judged_outcomes, log_of_nodes, quality_of
 from plausibly.systems._layout import Layout
 
@@ -24,9 +25,8 @@ MEANS = "mean", "mean_of_these", "mean_of_new_people"
 #: Sites that are sampled as multiples of their spread, as few outcomes tell of each.
 APART = "severity_of_people", "log_discrimination"
 MAX_TREE_DEPTH = 8
-STATISTICS = {"diverging": "diverging", "num_steps": "n_steps", "energy": "energy", "accept_prob": "acceptance_rate"}
 _GRID = np.linspace(-15, 15, 301, dtype=np.float32)  # log odds between which mean outcomes are linear
-_NEW = 5, 3, 3  # nodes of severity, discrimination and preference for the middle, of people drawn anew
+_NEW = 5, 3, 3  # nodes of severity, discrimination and preference for the middle, of other people
 
 
 def sample(
@@ -138,18 +138,11 @@ def _posterior(layout, systems, found, statistics, seed: int, warmup: int, progr
     dims |= {name: ["system"] for name in MEANS}
     coordinates = {"chain": np.arange(len(found["mean"])), "draw": np.arange(found["mean"].shape[1])}
     variables = {name: (["chain", "draw", *dims.get(name, [])], value) for name, value in found.items()}
-    quantities, columns = [], []
-    for name in (*MEANS, "bias", *(name for name in found if name.endswith("_spread"))):
-        if name in found and not (found[name] == 0).all():
-            shape = found[name].shape[2:]
-            for at in np.ndindex(shape):
-                of = ", ".join(str(names[dim][i]) for dim, i in zip(dims.get(name, []), at, strict=True))
-                quantities.append(f"{name} of {of}" if of else name)
-            columns.append(found[name].reshape(*found[name].shape[:2], -1))
-    with Progress(progress and len(quantities) > 1000) as bars:
-        convergence = judge_shared(
-            quantities, np.concatenate(columns, axis=-1), n_diverging=int(statistics["diverging"].sum()), progress=bars
-        )
+    judged = [*MEANS, "bias", *(name for name in found if name.endswith("_spread"))]
+    judged = {name: tuple(dims.get(name, [])) for name in judged if name in found and found[name].any()}
+    with Progress(progress and len(systems) > 300) as bars:
+        n_diverging = int(statistics["diverging"].sum())
+        convergence = SharedDraws.of(found, judged, names, n_diverging=n_diverging, progress=bars).judged
     groups = {
         "posterior": xr.Dataset(variables, coordinates | names),
         "sample_stats": xr.Dataset({name: (("chain", "draw"), one) for name, one in statistics.items()}, coordinates),

@@ -38,26 +38,21 @@ def with_model(
     of = {name: _flat(posterior, mean) for name, mean in ESTIMATORS.items()}
     effect = design_effect(cells_of(read), len(read.systems))
     of |= {name: widened(of[name], effect, layout.values[[0, -1]]) for name in ("model", "model-people")}
-    rows = pd.concat([_rows(result, name, values) for name, values in of.items()], ignore_index=True)
+    rows = _rows(result, of)
     failed = int((~posterior["convergence"]["converged"].values).sum())
-    notes = list(_notes(result, rows, failed, len(read.people)))
-    found = replace(
+    changed = {}
+    if not failed:
+        order = np.argsort(-of["model"].mean(axis=0), kind="stable")
+        changed = {"ranking": _ranking(read, of, order, ci_prob), "main": "model"}
+        changed["differences"] = _differences(read, of["model"], order, ci_prob)
+    ranking = changed.get("ranking", result.ranking)
+    return replace(
         result,
-        table=_in_order(pd.concat([result.table, rows], ignore_index=True), result.ranking["system"].tolist()),
-        notes=(*result.notes, *notes, *check_sentences(checks)),
+        table=_in_order(pd.concat([result.table, rows], ignore_index=True), ranking["system"].tolist()),
+        notes=(*result.notes, *_notes(result, rows, failed), *check_sentences(checks)),
         posterior=posterior,
         checks=checks,
-    )
-    if failed:
-        return found
-    means = of["model"]
-    order = np.argsort(-means.mean(axis=0), kind="stable")
-    return replace(
-        found,
-        table=_in_order(found.table, read.systems[order].tolist()),
-        ranking=_ranking(read, of, order, ci_prob),
-        differences=_differences(read, means, order, ci_prob),
-        main="model",
+        **changed,
     )
 
 
@@ -88,14 +83,15 @@ def _flat(posterior: Posterior, name: str) -> Float[np.ndarray, "draw system"]:
     return values.reshape(-1, values.shape[-1]).astype(float)
 
 
-def _rows(result: Systems, estimator: str, draws: Float[np.ndarray, "draw system"]) -> pd.DataFrame:
+def _rows(result: Systems, of: dict[str, Float[np.ndarray, "draw system"]]) -> pd.DataFrame:
     alone = result.table[result.table["estimator"] == "people"].set_index("system")["n_people"]
     judges = result.table[result.table["estimator"] == "judge"]
     seen = {name: of["n_judge"].max() for name, of in judges.groupby("system")}
     systems = result.outcomes.systems
-    lower, upper = interval(draws, result.ci_prob)
-    return pd.DataFrame(
-        {
+    frames = []
+    for estimator, draws in of.items():
+        lower, upper = interval(draws, result.ci_prob)
+        columns = {
             "system": systems,
             "estimator": estimator,
             "judge": "",
@@ -108,7 +104,8 @@ def _rows(result: Systems, estimator: str, draws: Float[np.ndarray, "draw system
             "weight": np.nan,
             "meant": MEANT[estimator],
         }
-    )
+        frames.append(pd.DataFrame(columns))
+    return pd.concat(frames, ignore_index=True)
 
 
 def _in_order(table: pd.DataFrame, systems: list[str]) -> pd.DataFrame:
@@ -144,14 +141,14 @@ def _differences(read: Outcomes, means: Float[np.ndarray, "draw system"], order,
     )
 
 
-def _notes(result: Systems, rows: pd.DataFrame, failed: int, people: int) -> Iterator[str]:
+def _notes(result: Systems, rows: pd.DataFrame, failed: int) -> Iterator[str]:
     """Say whether chains converged, what the intervals rest on, and where the model differs from PPI++."""
     if failed:
         yield (
             f"The model's chains did not converge in {failed:,} quantities, so {result.by} ranks the systems; try more "
             "draws (draws=, --draws) and a longer warm-up."
         )
-    if people == 1:
+    if len(result.outcomes.people) == 1:
         yield "One person rated, so what other people would say rests on the prior alone."
     used = result.table[(result.table["estimator"] == result.main) & (result.table["judge"] == result.judge)]
     both = rows[rows["estimator"] == "model"].merge(used, on="system", suffixes=("", "_other"))

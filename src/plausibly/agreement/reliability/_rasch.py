@@ -13,6 +13,7 @@ from plausibly._arviz import Posterior, from_groups
 from plausibly._progress import Progress
 from plausibly.diagnostics import enough_energy, judge, trajectories
 from plausibly.errors import AnnotationError, check_whole
+from plausibly.inference import STATISTICS
 from plausibly.labels.container import Labels
 from plausibly.models import rasch
 
@@ -21,7 +22,6 @@ HYPER = ("mean_ability", "sd_ability", "sd_difficulty")
 MAX_TREE_DEPTH = 10
 TARGET_ACCEPT = 0.95  # spreads near nothing make narrow places
 _SLOW = 1000  # cases whose difficulties take seconds to judge
-STATISTICS = {"diverging": "diverging", "num_steps": "n_steps", "energy": "energy", "accept_prob": "acceptance_rate"}
 
 
 def sample_rasch(

@@ -8,6 +8,9 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpyro.infer import MCMC, NUTS, init_to_value
 
+#: Statistics that NumPyro's sampler has of each draw, and what ArviZ calls them.
+STATISTICS = {"diverging": "diverging", "num_steps": "n_steps", "energy": "energy", "accept_prob": "acceptance_rate"}
+
 
 def nuts_of_all_cases(
     program: Callable[..., None],
