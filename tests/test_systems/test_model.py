@@ -8,14 +8,18 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
+from numpyro import handlers
 from scipy.optimize import minimize
+from scipy.stats import norm
 
 import plausibly as pb
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.models.judged_outcomes import Parameters, log_of_nodes
+from plausibly.models.judged_outcomes import Parameters, facets, log_of_cells
+from plausibly.report._extras import contents
 from plausibly.systems import _modelled
 from plausibly.systems._checks import check_sentences, predictive_checks
 from plausibly.systems._layout import lay_out, nodes_of
+from plausibly.systems._model import _new_people
 from plausibly.systems._modelled import design_effect, widened
 from plausibly.systems.outcomes import Cells, cells_of, read_outcomes
 
@@ -51,15 +55,15 @@ def maximum(frame, systems):
     """Worths of systems that maximise the likelihood of the model without anything but qualities and ties."""
     read = read_outcomes(frame, people=["ann"])
     layout = lay_out(read, np.zeros((0, len(systems))))
-    judged, nodes = layout.judged, nodes_of(1, 1)
+    judged, nodes = layout.judged, nodes_of(1, 1, 1)
     k = len(layout.values)
 
     @jax.jit
     @jax.value_and_grad
     def loss(values):
         step = jnp.zeros((1, k)).at[0, 1:-1].set(values[-1])
-        p = Parameters(values[:-1], 0.0, 0.0, 0.0, jnp.zeros(1), jnp.ones(1), step, *NOTHING, 0.0)
-        return -(judged.times * jax.nn.logsumexp(log_of_nodes(judged, nodes, p), axis=-1)).sum()
+        p = Parameters(values[:-1], 0.0, 0.0, 0.0, 0.0, jnp.zeros(1), jnp.ones(1), step, *NOTHING, 0.0)
+        return -(judged.times * log_of_cells(judged, nodes, p)).sum()
 
     with jax.enable_x64(True):
         start = np.zeros(len(systems) + 1)
@@ -124,47 +128,86 @@ def random_parameters(layout, seed=1):
     lapses = random.uniform(0.05, 0.4, judges), random.normal(size=judges)
     centre = 0.0 if layout.judged.opponent is not None else 0.3
     of_raters = random.normal(size=raters), random.uniform(0.5, 1.5, raters), step
-    parameters = Parameters(random.normal(size=systems), 1.3, 0.8, 0.2, *of_raters, bias, longer, *lapses, centre)
+    spreads = 1.3, 0.9 if layout.judged.opponent is not None else 0.0, 0.8
+    parameters = Parameters(random.normal(size=systems), *spreads, 0.2, *of_raters, bias, longer, *lapses, centre)
     return jax.tree.map(jnp.asarray, parameters)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_likelihood_is_an_integral_over_what_cells_have_of_their_own(kind):
-    read = read_outcomes(outcomes(kind, cases=12), people=["ann", "bob"])
+    frame = outcomes(kind, cases=12)
+    if kind == "pairs":
+        length = frame["case"] * 31 % 17
+        frame["length_a"], frame["length_b"] = 10 + length, 18
+    read = read_outcomes(frame, people=["ann", "bob"])
     layout = lay_out(read, np.eye(2, 3))
     p = random_parameters(layout)
-    found = jax.nn.logsumexp(log_of_nodes(layout.judged, layout.nodes, p), axis=-1)
-    total = float((layout.judged.times * found).sum())
+    total = float((layout.judged.times * log_of_cells(layout.judged, layout.nodes, p)).sum())
     raters, values = layout.raters.tolist(), layout.values.tolist()
-    grid = np.linspace(-6, 6, 161)
+    grid = np.linspace(-6, 6, 61)
     density = np.exp(-(grid**2) / 2) / np.exp(-(grid**2) / 2).sum()
+    own, alike, error = np.meshgrid(grid, grid[::2], grid, indexing="ij")
     score = (layout.values - layout.values[0]) / (layout.values[-1] - layout.values[0]) - 0.5
+    between = np.where(np.abs(score) < 0.5, p.alike_spread, 0)
+    scaled = np.zeros(len(read.value)) if read.longer is None else read.longer / read.longer.std()
     expected, cells = 0.0, {}
     for row in range(len(read.value)):
         a, b = read.system[row], -1 if read.opponent is None else read.opponent[row]
         cells.setdefault((read.case[row], min(a, b), max(a, b)), []).append(row)
     for rows in cells.values():
-        product = np.ones((161, 161))
+        product = 1.0
         for row in rows:
             a = read.system[row]
             rater = raters.index(read.raters[read.rater[row]])
             x = p.quality[a] - (0 if read.opponent is None else p.quality[read.opponent[row]])
             sign = 1.0 if read.opponent is None or a < read.opponent[row] else -1.0
-            x = x + sign * (p.output_spread * grid[:, None] + 0 * grid)
+            x = x + p.longer * scaled[row] + sign * p.output_spread * own
             offset = p.severity[rater]
             if rater > 1:
-                x = x + sign * p.error_spread * grid - p.centre
-                offset += p.bias[rater - 2, a]
+                x = x + sign * p.error_spread * error - p.centre
+                offset += p.bias[rater - 2, a] + p.bias_longer[rater - 2] * scaled[row]
                 offset -= 0 if read.opponent is None else p.bias[rater - 2, read.opponent[row]]
             odds = p.discrimination[rater] * x + offset
-            each = np.exp(odds[..., None] * score + p.step[rater])
-            share = each / each.sum(-1, keepdims=True)
+            each = np.exp(odds[..., None] * score + p.step[rater] + alike[..., None] * between)
+            share = each[..., values.index(read.value[row])] / each.sum(-1)
             if rater > 1:
                 said = np.exp(p.guess[rater - 2] * score + p.step[rater])
-                share = (1 - p.lapse[rater - 2]) * share + p.lapse[rater - 2] * said / said.sum()
-            product *= share[..., values.index(read.value[row])]
-        expected += np.log(density @ product @ density)
+                share = (1 - p.lapse[rater - 2]) * share + p.lapse[rater - 2] * (said / said.sum())[
+                    values.index(read.value[row])
+                ]
+            product = product * share
+        expected += np.log(np.einsum("qae,q,a,e", product, density, density[::2] / density[::2].sum(), density))
     assert total == pytest.approx(expected, rel=2e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_biases_and_people_have_the_prior_that_is_stated(kind):
+    """Biases are normal about those of own outputs, and the people here are a sample of all people."""
+    judged = lay_out(read_outcomes(outcomes(kind, cases=12), people=["ann", "bob"]), np.eye(2, 3)).judged
+    with jax.enable_x64(True):
+        trace = handlers.trace(handlers.seed(facets, 3)).get_trace(judged)
+        sites = {name: site["value"] for name, site in trace.items()}
+        p = jax.tree.map(np.asarray, handlers.substitute(handlers.seed(facets, 0), sites)(judged))
+        new = [np.asarray(one) for one in _new_people(sites, 2)]
+        wide = 1 + 0.346 * sites["discrimination_of_judges"] ** 2 * (p.output_spread**2 + p.error_spread**2)
+        less = np.asarray(jax.nn.sigmoid(-sites["logit_lapse"]) / np.sqrt(wide))
+        of_biases = norm.logpdf(p.bias, judged.own * sites["own_bias"], sites["bias_spread"]).sum()
+        said = float(trace["said"]["fn"].log_prob(sites["said"]))
+    sites = {name: np.asarray(value) for name, value in sites.items()}
+    assert said == pytest.approx(of_biases - 3 * np.log(less).sum(), rel=1e-5)  # the change of variables
+    means = [p.severity[:2].mean() - sites.get("first", 0), np.log(p.discrimination[:2]).mean()]
+    if kind != "pass":
+        means.append(p.step[:2, 1].mean() - sites["step_of_people"][0])
+    np.testing.assert_allclose(means, 0, atol=1e-6)
+    values, weight = [new[0] - sites.get("first", 0), np.log(new[1])], new[3]
+    spreads = [sites["severity_spread"], sites["discrimination_spread"]]
+    if kind != "pass":
+        values.append(new[2][:, 1] - sites["step_of_people"][0])
+        spreads.append(sites["middle_spread"])
+    for value, spread, shift in zip(values, spreads, sites["population"], strict=False):
+        mean = weight @ value
+        assert mean == pytest.approx(float(spread * shift) / np.sqrt(2), rel=1e-4)
+        assert weight @ (value - mean) ** 2 == pytest.approx(float(spread) ** 2, rel=1e-4)
 
 
 def test_cells_with_equal_outcomes_are_computed_once():
@@ -204,7 +247,7 @@ def test_rows_of_the_model_stand_beside_the_others(result_of, kind):
     assert means["lower"].min() >= low
     assert means["upper"].max() <= high
     assert result.checks["p"].min() > 0.001
-    assert {"agreement of two people on the same output", "agreement of gpt with people"} <= {*result.checks["check"]}
+    assert {"agreement of two outcomes by people", "agreement of gpt with people"} <= {*result.checks["check"]}
     bias = result.posterior["posterior"]["bias"].mean(("chain", "draw"))
     favour = bias.sel(system="C") - bias.sel(system="A")
     assert float(favour.sel(judge="gpt")) > float(favour.sel(judge="llama"))
@@ -225,7 +268,9 @@ def test_ranking_is_by_the_model_only_if_chains_converged(result_of, monkeypatch
     assert {"these_lower", "people_upper"} <= {*result.ranking.columns}
     assert result.ranking["p_best"].sum() == pytest.approx(1)
     assert result.differences["p_better"].between(0, 1).all()
-    assert "by the model of all outcomes" in f"by {result.by}"
+    captions = [caption for part in contents(result) if isinstance(part, dict) for caption in part]
+    assert any(caption.startswith("Ranking by the model of all outcomes") for caption in captions)
+    assert "Checks of the model by replicates" in captions
 
 
 def test_replicates_find_raters_who_agree_too_well(result_of):
@@ -235,7 +280,7 @@ def test_replicates_find_raters_who_agree_too_well(result_of):
     same = pd.concat([same, same[same["rater"] == "ann"].assign(rater="bob")])
     layout = lay_out(read_outcomes(same, people=["ann", "bob"]), np.zeros((2, 3)))
     checks = predictive_checks(layout, result_of("pass").posterior, 0.95, 0)
-    assert any("agreement of two people" in sentence for sentence in check_sentences(checks))
+    assert any("agreement of two outcomes by people" in sentence for sentence in check_sentences(checks))
 
 
 def test_clusters_widen_intervals_on_new_cases():

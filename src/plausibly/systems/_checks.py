@@ -6,10 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
+from jaxtyping import Int
 
 from plausibly._arviz import Posterior
 from plausibly.bootstrap import interval
-from plausibly.models.judged_outcomes import Parameters, log_odds, probabilities
+from plausibly.models.judged_outcomes import Kinds, Own, Parameters, probabilities
 from plausibly.systems._layout import Layout
 from plausibly.systems._result import SURE
 
@@ -27,25 +28,27 @@ def predictive_checks(layout: Layout, posterior: Posterior, ci_prob: float, seed
         ``upper``, and the two-sided posterior predictive p-value ``p``.
     """
     random = np.random.default_rng(seed)
-    kind, cell = _cells_of_people(layout, random)
-    judged, nodes = jax.tree.map(jnp.asarray, (layout.judged, layout.nodes))
-    observed = _statistics(layout, kind, cell, layout.judged.category[kind])
+    judged = layout.judged
+    seen = _cells_of_people(layout, random)
+    parts = [_of_sets(judged.by_people, judged.people[seen]), _of_sets(judged.by_judges, judged.judges[seen])]
+    observed = _statistics(layout, parts, [kinds.category for kinds, _ in parts])
     group = posterior["posterior"].stack(sample=("chain", "draw")).transpose("sample", ...)
     some = np.unique(np.linspace(0, group.sizes["sample"] - 1, _DRAWS).astype(int))
-    share = np.exp(layout.nodes.log_weight)
 
     @jax.jit
-    def cumulative(parameters):
-        odds = log_odds(judged, nodes, parameters)
-        at = jax.vmap(lambda one: probabilities(judged, parameters, one), in_axes=1, out_axes=1)(odds)
-        return jnp.cumsum(at, axis=-1)[..., :-1]
+    def cumulative(kinds, own, parameters):
+        return jnp.cumsum(probabilities(judged, kinds, own, parameters)[:, 0], axis=-1)[:, :-1]
 
     replicates = []
     for at in some:
-        below = np.asarray(cumulative(parameters_of(layout, group.isel(sample=at))))
-        node = random.choice(len(share), cell.max() + 1, p=share / share.sum())[cell]
-        drawn = (random.random((len(kind), 1)) > below[kind, node]).sum(1)
-        replicates.append(_statistics(layout, kind, cell, drawn))
+        parameters = parameters_of(layout, group.isel(sample=at))
+        quality, alike, error = random.standard_normal((3, len(seen), 1)).astype(np.float32)
+        drawn = []
+        for (kinds, cell), shared in zip(parts, (None, error), strict=True):
+            own = Own(quality[cell], alike[cell], None if shared is None else shared[cell])
+            below = np.asarray(cumulative(kinds, own, parameters)) if len(cell) else np.zeros((0, 1))
+            drawn.append((random.random((len(cell), 1)) > below).sum(1))
+        replicates.append(_statistics(layout, parts, drawn))
     rows = []
     for check, value in observed.items():
         draws = np.array([one[check] for one in replicates])
@@ -73,37 +76,47 @@ def parameters_of(layout: Layout, draw) -> Parameters:
     return Parameters(*map(jnp.asarray, values))
 
 
-def _cells_of_people(layout: Layout, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Kind and cell of the outcomes in cells that people saw, or some of these, each cell as often as it occurs."""
+def _cells_of_people(layout: Layout, random: np.random.Generator) -> Int[np.ndarray, " chosen"]:
+    """Cells that people saw, or some of these, each as often as it occurs."""
     judged = layout.judged
-    seen = np.unique(judged.cell[judged.rater[judged.kind] < len(judged.person)])
+    seen = np.flatnonzero(np.asarray(judged.by_people.size)[judged.people])
     chosen = np.repeat(seen, judged.times[seen].astype(int))
-    if len(chosen) > _CELLS:
-        chosen = random.choice(chosen, _CELLS, replace=False)
-    start = np.searchsorted(judged.cell, np.arange(len(judged.times) + 1))
-    number = np.diff(start)[chosen]
-    at = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number) + np.repeat(start[chosen], number)
-    return judged.kind[at], np.repeat(np.arange(len(chosen)), number)
+    return random.choice(chosen, _CELLS, replace=False) if len(chosen) > _CELLS else chosen
 
 
-def _statistics(layout: Layout, kind, cell, category) -> dict[str, float]:
-    judged, n, k = layout.judged, len(layout.judged.person), len(layout.values)
-    rater, found = judged.rater[kind], {}
+def _of_sets(kinds: Kinds, sets: Int[np.ndarray, " chosen"]) -> tuple[Kinds, Int[np.ndarray, " outcome"]]:
+    """Outcomes of some sets, each as a kind of its own, and the places of their sets among these."""
+    number = kinds.size[sets]
+    of = np.repeat(np.arange(len(sets)), number)
+    start = (np.cumsum(kinds.size) - kinds.size)[sets] - (np.cumsum(number) - number)
+    at = kinds.kind[np.arange(len(of)) + start[of]]
+    columns = (value if value is None else value[at] for value in kinds[:6])
+    return Kinds(*columns, np.arange(len(at)), number), of
+
+
+def _statistics(
+    layout: Layout, parts: list[tuple[Kinds, np.ndarray]], categories: list[np.ndarray]
+) -> dict[str, float]:
+    judged, n, k, found = layout.judged, len(layout.judged.person), len(layout.values), {}
+    (_, cell), (judges, cell_of_judges) = parts
+    category, category_of_judges = categories
     by_people = np.zeros((cell.max() + 1, k))
-    np.add.at(by_people, (cell[rater < n], category[rater < n]), 1)
+    np.add.at(by_people, (cell, category), 1)
     total = by_people.sum(1)
     if (total > 1).any():
         agree = (by_people * (by_people - 1)).sum(1)[total > 1] / (total * (total - 1))[total > 1]
-        found["agreement of two people on the same output"] = float(agree.mean())
-    middle = (category > 0) & (category < k - 1)
+        found["agreement of two outcomes by people"] = float(agree.mean())
+    middle = [(one > 0) & (one < k - 1) for one in categories]
     word = "share of ties" if judged.opponent is not None else "share of middle ratings"
     if k > 2:
-        found[f"{word} by people"] = float(middle[rater < n].mean())
+        found[f"{word} by people"] = float(middle[0].mean())
     for judge, name in enumerate(layout.raters[n:].tolist(), start=n):
-        own = rater == judge
+        own = np.asarray(judges.rater) == judge
         if own.any():
-            shares = by_people[cell[own], category[own]] / total[cell[own]]
-            found[f"agreement of {name} with people"] = float(shares.mean())
+            at = cell_of_judges[own]
+            found[f"agreement of {name} with people"] = float(
+                (by_people[at, category_of_judges[own]] / total[at]).mean()
+            )
         if own.any() and k > 2:
-            found[f"{word} by {name}"] = float(middle[own].mean())
+            found[f"{word} by {name}"] = float(middle[1][own].mean())
     return found

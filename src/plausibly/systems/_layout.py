@@ -6,11 +6,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from plausibly.errors import AnnotationError
-from plausibly.models.judged_outcomes import JudgedOutcomes, Nodes
+from plausibly.models.judged_outcomes import JudgedOutcomes, Kinds, Nodes, Own
 from plausibly.systems.outcomes import Outcomes, cell_of_rows
 
 MOST_VALUES = 12  #: different ratings that are categories
-_QUALITY, _ERROR = 15, 5  # nodes
+_QUALITY, _ALIKE, _ERROR = 11, 4, 3  # nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +21,6 @@ class Layout:
     nodes: Nodes
     raters: np.ndarray  #: names, people first
     values: Float[np.ndarray, " category"]
-    first: Int[np.ndarray, " cell"]  #: a kind of outcome in each cell of ``judged``
 
 
 def lay_out(outcomes: Outcomes, own: Float[np.ndarray, "judge system"]) -> Layout:
@@ -45,41 +44,62 @@ def lay_out(outcomes: Outcomes, own: Float[np.ndarray, "judge system"]) -> Layou
             f"the model takes 2 to {MOST_VALUES} different ratings, but there are {len(values):,}: round them, or do "
             "without the model."
         )
-    columns = [first, first if second is None else second, rater, np.searchsorted(values, value), shown, longer]
-    kinds, kind = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
-    cell, _, _ = cell_of_rows(outcomes)
-    sort = np.lexsort((kind, cell))
-    parts = np.split(kind[sort], np.flatnonzero(np.diff(cell[sort])) + 1)
-    seen: dict[bytes, int] = {}
-    number_of = np.bincount([seen.setdefault(part.tobytes(), len(seen)) for part in parts])
-    distinct = [np.frombuffer(part, kind.dtype) for part in seen]
-    codes = kinds[:, :4].astype(np.int32)
+    compared = np.stack([first, first if second is None else second, longer], axis=1)
+    columns = np.column_stack([compared, rater, np.searchsorted(values, value), shown])
+    cell, n, at = cell_of_rows(outcomes)
+    parts, sets = [], []
+    for own_rows in (rater < people, rater >= people):
+        kinds, of_cell = _kinds(columns[own_rows], cell[own_rows], n, pairs=second is not None)
+        parts.append(kinds)
+        sets.append(of_cell)
+    cells, number_of = np.unique(np.column_stack([compared[at], *sets]), axis=0, return_counts=True)
+    codes = cells.astype(np.int32)
     judged = JudgedOutcomes(
+        by_people=parts[0],
+        by_judges=parts[1],
         system=codes[:, 0],
         opponent=None if second is None else codes[:, 1],
-        rater=codes[:, 2],
-        category=codes[:, 3],
-        shown=kinds[:, 4].astype(np.float32),
-        longer=kinds[:, 5].astype(np.float32),
-        kind=np.concatenate(distinct).astype(np.int32),
-        cell=np.repeat(np.arange(len(distinct)), [len(part) for part in distinct]).astype(np.int32),
+        longer=cells[:, 2].astype(np.float32),
+        people=codes[:, 3],
+        judges=codes[:, 4],
         times=number_of.astype(np.float32),
         score=((values - values[0]) / (values[-1] - values[0]) - 0.5).astype(np.float32),
         own=np.asarray(own, np.float32).reshape(-1, len(outcomes.systems)),
         person=np.bincount(rater, minlength=len(order))[:people].astype(np.float32),
     )
-    of_cell = np.array([part[0] for part in distinct])
-    return Layout(judged, usual_nodes(len(order) - people), outcomes.raters[order], values, of_cell)
+    nodes = usual_nodes(len(order) - people, pairs=second is not None, middle=len(values) > 2)
+    return Layout(judged, nodes, outcomes.raters[order], values)
 
 
-def usual_nodes(judges: int) -> Nodes:
-    """Nodes that suffice for usual spreads; a single judge shares no errors."""
-    return nodes_of(_QUALITY, _ERROR if judges > 1 else 1)
+def _kinds(columns: np.ndarray, cell: np.ndarray, n: int, *, pairs: bool) -> tuple[Kinds, Int[np.ndarray, " cell"]]:
+    """Kinds of outcomes of some of the raters, and the set of these in each of all cells, which may be empty."""
+    kinds, kind = np.unique(columns, axis=0, return_inverse=True)
+    kind = kind.astype(np.int32)
+    sort = np.lexsort((kind, cell))
+    parts = np.split(kind[sort], np.searchsorted(cell[sort], np.arange(1, n)))
+    seen: dict[bytes, int] = {}
+    of_cell = np.array([seen.setdefault(part.tobytes(), len(seen)) for part in parts])
+    sets = [np.frombuffer(part, kind.dtype) for part in seen]
+    codes = kinds.astype(np.int32)
+    return Kinds(
+        system=codes[:, 0],
+        opponent=codes[:, 1] if pairs else None,
+        longer=kinds[:, 2].astype(np.float32),
+        rater=codes[:, 3],
+        category=codes[:, 4],
+        shown=kinds[:, 5].astype(np.float32),
+        kind=np.concatenate(sets),
+        size=np.array([len(one) for one in sets], np.int32),
+    ), of_cell
 
 
-def nodes_of(quality: int, error: int) -> Nodes:
-    """Gauss–Hermite nodes of the integral over a cell's own quality, and over the error that judges share."""
-    (x, of_x), (y, of_y) = (np.polynomial.hermite_e.hermegauss(n) for n in (quality, error))
-    grid = np.meshgrid(x, y, indexing="ij")
-    weight = np.outer(of_x / of_x.sum(), of_y / of_y.sum())
-    return Nodes(*(one.ravel().astype(np.float32) for one in (*grid, np.log(weight))))
+def usual_nodes(judges: int, *, pairs: bool, middle: bool) -> Nodes:
+    """Nodes that suffice for usual spreads; a single judge shares no errors, and only pairs can tie."""
+    return nodes_of(_QUALITY, _ALIKE if pairs and middle else 1, _ERROR if judges > 1 else 1)
+
+
+def nodes_of(*numbers: int) -> Nodes:
+    """Gauss–Hermite nodes of quality, of how alike a pair is, and of the error that judges share."""
+    rules = [np.polynomial.hermite_e.hermegauss(number) for number in numbers]
+    at = (x.astype(np.float32) for x, _ in rules)
+    return Nodes(Own(*at), Own(*(np.log(of / of.sum()).astype(np.float32) for _, of in rules)))

@@ -1,6 +1,5 @@
 """Draws of the model of all outcomes, and of the mean outcomes that people would give."""
 
-import sys
 from typing import Any, cast
 
 import jax
@@ -9,22 +8,31 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float
 from numpyro import handlers
-from numpyro.handlers import reparam
-from numpyro.infer import MCMC, NUTS, init_to_median
-from numpyro.infer.reparam import LocScaleReparam
+from numpyro.infer import NUTS, init_to_median
 
 from plausibly._arviz import Posterior, from_groups
 from plausibly._progress import Progress
+from plausibly.compute import Part, run
 from plausibly.families.settled import SharedDraws
 from plausibly.fingerprint import versions_text
 from plausibly.inference import STATISTICS
-from plausibly.models.judged_outcomes import Parameters, facets, judged_outcomes, log_of_nodes, quality_of
+from plausibly.models.judged_outcomes import (
+    JudgedOutcomes,
+    Parameters,
+    facets,
+    judged_outcomes,
+    log_of_nodes,
+    quality_of,
+)
 from plausibly.systems._layout import Layout
 
 MEANS = "mean", "mean_of_these", "mean_of_new_people"
-#: Sites that are sampled as multiples of their spread, as few outcomes tell of each.
-APART = "severity_of_people", "log_discrimination"
-MAX_TREE_DEPTH = 8
+TARGET_ACCEPT = 0.95
+MAX_TREE_DEPTH = 6, 8  # in the warm-up, and after
+_BLOCK = 25  # draws between two looks at how far chains are
+_AT_ONCE = 4  # draws whose mean outcomes are computed side by side
+#: Sites with an element for each system or person, and those that outcomes do not tell of.
+OF_EACH = "average", "said", "severity_of_people", "discrimination_of_people", "middle_of_people", "population"
 _GRID = np.linspace(-15, 15, 301, dtype=np.float32)  # log odds between which mean outcomes are linear
 _NEW = 5, 3, 3  # nodes of severity, discrimination and preference for the middle, of other people
 
@@ -42,29 +50,58 @@ def sample(
         counts by the number of outcomes; and ``mean_of_new_people``, on new cases by other people like these.
         ``convergence`` is by quantity: means of systems, spreads and biases.
     """
-    judged, nodes = jax.tree.map(jnp.asarray, (layout.judged, layout.nodes))
-    sampler = MCMC(
-        kernel(),
-        num_warmup=warmup,
-        num_samples=draws,
-        num_chains=chains,
-        chain_method="vectorized",
-        progress_bar=progress and sys.stderr.isatty(),
-    )
-    sampler.run(jax.random.key(seed), judged, nodes, extra_fields=tuple(STATISTICS))
-    sites = sampler.get_samples(group_by_chain=True)
-    fields = sampler.get_extra_fields(group_by_chain=True)
-    flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in sites.items()}
-    found = jax.jit(lambda drawn: jax.lax.map(lambda one: of_draw(layout, one), drawn, batch_size=20))(flat)
-    found = {name: np.asarray(values).reshape(chains, draws, *values.shape[1:]) for name, values in found.items()}
-    statistics = {ours: np.asarray(fields[theirs]) for theirs, ours in STATISTICS.items()}
+    given = layout.judged, layout.nodes
+    parts = [Part("chain", 1, np.array([chain])) for chain in range(chains)]
+    keys = np.asarray(jax.random.split(jax.random.PRNGKey(seed), chains))
+
+    def begun(key, given):
+        nuts = kernel(given[0])
+        return nuts, nuts.init(key, warmup, None, given, {})
+
+    def block(state, *given):
+        nuts, _ = begun(state.rng_key, given)
+
+        def step(state, _):
+            state = nuts.sample(state, given, {})
+            return state, (state.z, {ours: getattr(state, theirs) for theirs, ours in STATISTICS.items()})
+
+        return jax.lax.scan(step, state, None, _BLOCK)
+
+    def outcomes(z, values, *given):
+        coded = Layout(*given, layout.raters, values)
+        sites = begun(jax.random.PRNGKey(0), given)[0].postprocess_fn(given, {})
+        return jax.lax.map(lambda one: of_draw(coded, sites(one)), z, batch_size=_AT_ONCE)
+
+    def of_chains(function, inputs, *, repeated=False):
+        """Apply a function to the inputs of each chain."""
+        name = "judged outcomes", function.__name__, warmup
+        found = run(name, function, parts, lambda part: (*inputs[part.at[0]], *given), repeated=repeated)
+        return [of_chain for _, of_chain in found]
+
+    def start(key, *given):
+        return begun(key, given)[1]
+
+    blocks, number = [], -(-(warmup + draws) // _BLOCK)
+    with Progress(progress) as bars:
+        advance = bars.task("Sampling the model", number * _BLOCK * chains, "draws")
+        states = of_chains(start, [(key,) for key in keys])
+        for _ in range(number):
+            states, drawn = zip(*of_chains(block, [(state,) for state in states], repeated=True), strict=True)
+            blocks.append(jax.tree.map(lambda *chain: np.stack(chain), *drawn))
+            advance(_BLOCK * chains)
+    z, statistics = jax.tree.map(lambda *of: np.concatenate(of, axis=1)[:, warmup : warmup + draws], *blocks)
+    inputs = [(jax.tree.map(lambda of, chain=chain: of[chain], z), layout.values) for chain in range(chains)]
+    found = jax.tree.map(lambda *chain: np.stack(chain), *of_chains(outcomes, inputs))
     return _posterior(layout, systems, found, statistics, seed, warmup, progress)
 
 
-def kernel() -> NUTS:
-    """Return the sampler of the model."""
-    program = reparam(judged_outcomes, config={name: LocScaleReparam(0) for name in APART})
-    return NUTS(program, max_tree_depth=MAX_TREE_DEPTH, init_strategy=init_to_median(num_samples=15))
+def kernel(judged: JudgedOutcomes) -> NUTS:
+    """Return the sampler of the model, whose metric is diagonal for systems and people, and dense for all else."""
+    trace = handlers.trace(handlers.seed(facets, 0)).get_trace(judged)
+    common = tuple(name for name, site in trace.items() if site["type"] == "sample" and name not in OF_EACH)
+    start = init_to_median(num_samples=15)
+    options: dict[str, Any] = {"max_tree_depth": MAX_TREE_DEPTH, "target_accept_prob": TARGET_ACCEPT}
+    return NUTS(judged_outcomes, dense_mass=[common], init_strategy=start, **options)
 
 
 def of_draw(layout: Layout, sites: dict[str, Array]) -> dict[str, Array]:
@@ -72,61 +109,65 @@ def of_draw(layout: Layout, sites: dict[str, Array]) -> dict[str, Array]:
     judged, nodes = jax.tree.map(jnp.asarray, (layout.judged, layout.nodes))
     p = cast(Parameters, handlers.substitute(handlers.seed(facets, 0), sites)(judged))
     n = len(judged.person)
-    here = _mean_outcome(layout, p.severity[:n], p.discrimination[:n], p.step[:n], judged.person / judged.person.sum())
-    kept = {name: value for name, value in sites.items() if name.endswith("_spread")}
-    usual = sites.get("step_of_people", jnp.zeros(0))
-    new = _mean_outcome(layout, *_new_people(kept, sites.get("first", 0.0), usual))
-    x = quality_of(judged, p)[layout.first, None] + p.output_spread * nodes.quality
+    alike = p.alike_spread * nodes.at.alike
+    here = p.severity[:n], p.discrimination[:n], p.step[:n], judged.person / judged.person.sum()
+    curves = _mean_outcome(layout, alike, *here)
+    of_new = _mean_outcome(layout, alike, *_new_people(sites, n))
+    x = quality_of(judged, p)[:, None] + p.output_spread * nodes.at.quality
     log = log_of_nodes(judged, nodes, p)
-    weights = jnp.exp(nodes.log_weight), jax.nn.softmax(log, axis=-1), jnp.exp(nodes.log_weight)
-    curves = here, here, new
+    prior = jnp.exp(nodes.log_weight.quality[:, None] + nodes.log_weight.alike)
+    these = jax.nn.softmax(log.reshape(len(log), -1), axis=-1).reshape(log.shape)
     means = {
-        name: _by_system(layout, (weight * jnp.interp(x, _GRID, curve)).sum(-1))
-        for name, weight, curve in zip(MEANS, weights, curves, strict=True)
+        name: _by_system(layout, (weight * jax.vmap(lambda y: jnp.interp(x, _GRID, y), 0, -1)(of)).sum((1, 2)))
+        for name, weight, of in zip(MEANS, (prior, these, prior), (curves, curves, of_new), strict=True)
     }
     shown = {name: value for name, value in p._asdict().items() if value.size}
-    return kept | shown | means
+    return {name: value for name, value in sites.items() if name.endswith("_spread")} | shown | means
 
 
-def _mean_outcome(layout: Layout, severity, discrimination, step, weight) -> Float[Array, " grid"]:
+def _mean_outcome(layout: Layout, alike, severity, discrimination, step, weight) -> Float[Array, "alike grid"]:
     """Mean outcome that people would give at each point of the grid; of pairs, in both orders."""
     values, score = (jnp.asarray(one, jnp.float32) for one in (layout.values, layout.judged.score))
     both = (1, -1) if layout.judged.opponent is not None else (1,)
+    between = jnp.zeros((len(alike), len(score))).at[:, 1:-1].set(alike[:, None])
 
     def at(x):
-        odds = [discrimination * x + sign * severity for sign in both]
-        share = sum(jax.nn.softmax(one[:, None] * score + step, axis=-1) for one in odds) / len(both)
-        return weight @ (share @ values)
+        odds = [(discrimination * x + sign * severity)[:, None] * score + step for sign in both]
+        share = sum(jax.nn.softmax(one + between[:, None], axis=-1) for one in odds) / len(both)
+        return jnp.einsum("akv,k,v->a", share, weight, values)
 
-    return jax.lax.map(at, jnp.asarray(_GRID), batch_size=64)
+    return jax.lax.map(at, jnp.asarray(_GRID), batch_size=64).T
 
 
-def _new_people(spreads: dict[str, Array], first, usual) -> tuple[Array, Array, Array, Array]:
-    """Severity, discrimination, steps and weights of nodes of the population of people."""
-    rules = [np.polynomial.hermite_e.hermegauss(n) for n in _NEW]
-    severity, log_discrimination, middle = (one.ravel() for one in np.meshgrid(*(x for x, _ in rules)))
-    weight = np.meshgrid(*(of / of.sum() for _, of in rules))
+def _new_people(sites: dict[str, Array], n: int) -> tuple[Array, Array, Array, Array]:
+    """Severity, discrimination, steps and weights of nodes of the population of people, of whom n are here."""
+    rules = [np.polynomial.hermite_e.hermegauss(number) for number in _NEW]
+    grids = np.meshgrid(*(x for x, _ in rules), indexing="ij")
+    weight = np.prod(np.meshgrid(*(of / of.sum() for _, of in rules), indexing="ij"), axis=0)
+    # The mean of all people is uncertain, since those here are a sample.
+    severity, log_discrimination, middle = (
+        grid.ravel() + mean / np.sqrt(n) for grid, mean in zip(grids, sites["population"], strict=True)
+    )
     inner = jnp.zeros((len(middle), 0))
-    if usual.size:
-        inner = usual + spreads["middle_spread"] * middle[:, None]
+    if "step_of_people" in sites:
+        inner = sites["step_of_people"] + sites["middle_spread"] * middle[:, None]
     return (
-        first + spreads["severity_spread"] * severity,
-        jnp.exp(spreads["discrimination_spread"] * log_discrimination),
+        sites.get("first", 0.0) + sites["severity_spread"] * severity,
+        jnp.exp(sites["discrimination_spread"] * log_discrimination),
         jnp.pad(inner, ((0, 0), (1, 1))),
-        jnp.asarray(np.prod(weight, axis=0).ravel(), jnp.float32),
+        jnp.asarray(weight.ravel(), jnp.float32),
     )
 
 
 def _by_system(layout: Layout, of_cell: Float[Array, " cell"]) -> Float[Array, " system"]:
     """Mean over the cells of each system; what one system of a pair wins, the other loses."""
     judged, n = layout.judged, np.shape(layout.judged.own)[1]
-    times, first = jnp.asarray(judged.times), jnp.asarray(judged.system)[layout.first]
-    total = jnp.zeros(n).at[first].add(times * of_cell)
-    number = jnp.zeros(n).at[first].add(times)
+    times = jnp.asarray(judged.times)
+    total = jnp.zeros(n).at[judged.system].add(times * of_cell)
+    number = jnp.zeros(n).at[judged.system].add(times)
     if judged.opponent is not None:
-        second = jnp.asarray(judged.opponent)[layout.first]
-        total = total.at[second].add(times * (1 - of_cell))
-        number = number.at[second].add(times)
+        total = total.at[judged.opponent].add(times * (1 - of_cell))
+        number = number.at[judged.opponent].add(times)
     return total / number
 
 

@@ -16,7 +16,7 @@ from plausibly.systems._checks import check_sentences, predictive_checks
 from plausibly.systems._estimates import mean
 from plausibly.systems._layout import lay_out
 from plausibly.systems._model import MEANS, sample
-from plausibly.systems._result import MEANT, Systems
+from plausibly.systems._result import MEANT, Systems, in_ranks, table_of_differences
 from plausibly.systems.outcomes import Cells, Outcomes, cells_of
 
 ESTIMATORS = dict(zip(("model", "model-these", "model-people"), MEANS, strict=True))
@@ -49,7 +49,11 @@ def with_model(
     return replace(
         result,
         table=_in_order(pd.concat([result.table, rows], ignore_index=True), ranking["system"].tolist()),
-        notes=(*result.notes, *_notes(result, rows, failed), *check_sentences(checks)),
+        notes=(
+            *result.notes,
+            *_notes(result, rows, failed, int(posterior["sample_stats"]["diverging"].sum())),
+            *check_sentences(checks),
+        ),
         posterior=posterior,
         checks=checks,
         **changed,
@@ -116,37 +120,28 @@ def _in_order(table: pd.DataFrame, systems: list[str]) -> pd.DataFrame:
 def _ranking(read: Outcomes, of: dict[str, np.ndarray], order: np.ndarray, ci_prob: float) -> pd.DataFrame:
     """Rank by draws: three intervals of each mean, P(best), and the interval of the rank."""
     means = of["model"]
-    columns = {"system": read.systems, "mean": means.mean(axis=0)}
+    columns = {"mean": means.mean(axis=0)}
     columns |= dict(zip(("lower", "upper"), interval(means, ci_prob), strict=True))
     for name, short in _SHORT.items():
         columns |= dict(zip((f"{short}_lower", f"{short}_upper"), interval(of[name], ci_prob), strict=True))
     ranks = ranked(means, ci_prob)
-    frame = pd.DataFrame(columns | {name: ranks[name] for name in ("p_best", "rank_lower", "rank_upper")})
-    return frame.iloc[order].reset_index(drop=True).astype({"rank_lower": int, "rank_upper": int})
+    return in_ranks(read, order, columns | {name: ranks[name] for name in ("p_best", "rank_lower", "rank_upper")})
 
 
 def _differences(read: Outcomes, means: Float[np.ndarray, "draw system"], order, ci_prob: float) -> pd.DataFrame:
     first, second = (order[index] for index in np.triu_indices(len(order), 1))
     apart = means[:, first] - means[:, second]
     lower, upper = interval(apart, ci_prob)
-    return pd.DataFrame(
-        {
-            "system": read.systems[first],
-            "other": read.systems[second],
-            "difference": apart.mean(axis=0),
-            "lower": lower,
-            "upper": upper,
-            "p_better": (apart > 0).mean(axis=0),
-        }
-    )
+    return table_of_differences(read, first, second, apart.mean(axis=0), lower, upper, (apart > 0).mean(axis=0))
 
 
-def _notes(result: Systems, rows: pd.DataFrame, failed: int) -> Iterator[str]:
+def _notes(result: Systems, rows: pd.DataFrame, failed: int, diverging: int) -> Iterator[str]:
     """Say whether chains converged, what the intervals rest on, and where the model differs from PPI++."""
     if failed:
+        why = f" ({diverging:,} of their steps diverged)" if diverging else ""
         yield (
-            f"The model's chains did not converge in {failed:,} quantities, so {result.by} ranks the systems; try more "
-            "draws (draws=, --draws) and a longer warm-up."
+            f"The model's chains did not converge in {failed:,} quantities{why}, so {result.by} ranks the systems; try "
+            "more draws (draws=, --draws), a longer warm-up (warmup=, --warmup), or another seed."
         )
     if len(result.outcomes.people) == 1:
         yield "One person rated, so what other people would say rests on the prior alone."

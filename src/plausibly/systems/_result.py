@@ -1,10 +1,12 @@
 """The result: tables of systems and judges, and what they mean in words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Int
 
 from plausibly._arviz import Posterior
 from plausibly.annotations.names import some
@@ -204,3 +206,15 @@ def _probability(value: float) -> str:
 def p_in_words(value: float) -> str:
     """Write a p-value with its relation sign."""
     return "< 0.001" if value < 0.001 else f"= {value:.3f}"
+
+
+def in_ranks(read: Outcomes, order: Int[np.ndarray, " system"], columns: Mapping[str, Any]) -> pd.DataFrame:
+    """Table of the ranking, in the order given, from columns in the order of the systems."""
+    frame = pd.DataFrame({"system": read.systems, **columns})
+    return frame.iloc[order].reset_index(drop=True).astype({"rank_lower": int, "rank_upper": int})
+
+
+def table_of_differences(read: Outcomes, first, second, difference, lower, upper, p_better) -> pd.DataFrame:
+    """Table of differences of the first systems from the second."""
+    names = {"system": read.systems[first], "other": read.systems[second]}
+    return pd.DataFrame(names | {"difference": difference, "lower": lower, "upper": upper, "p_better": p_better})

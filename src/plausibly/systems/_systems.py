@@ -29,7 +29,16 @@ from plausibly.systems._estimates import (
 from plausibly.systems._findings import of_pairs
 from plausibly.systems._names import of_cases, of_names
 from plausibly.systems._plan import plan
-from plausibly.systems._result import FEW, FEW_CLUSTERS, FEW_OF_A_KIND, MEANT, Systems, few_in_words
+from plausibly.systems._result import (
+    FEW,
+    FEW_CLUSTERS,
+    FEW_OF_A_KIND,
+    MEANT,
+    Systems,
+    few_in_words,
+    in_ranks,
+    table_of_differences,
+)
 from plausibly.systems.outcomes import Cells, Outcomes, cells_of, read_outcomes
 
 
@@ -283,22 +292,22 @@ def _rows(read, cells: Cells, estimator: str, judge: str, values, found, lower, 
 
 def _ranking(read: Outcomes, main: Estimate, order, ci_prob: float, replicates: int, seed: int) -> pd.DataFrame:
     lower, upper = _ends(read, main, ci_prob)
-    frame = pd.DataFrame({"system": read.systems, "mean": _means(read, main), "lower": lower, "upper": upper})
+    columns = {"mean": _means(read, main), "lower": lower, "upper": upper}
     middle, covariance = main.normal(share=read.is_share)
     n = len(read.systems)
     if np.isfinite(covariance).all():
         draws = np.random.default_rng(seed).multivariate_normal(middle, covariance, replicates, method="eigh")
-        ranks = [rankdata(-draws, method, axis=1) for method in ("min", "max")]  # which differ for ties
+        of_draws = [rankdata(-draws, method, axis=1) for method in ("min", "max")]  # which differ for ties
         ends = [
             np.quantile(rank, (1 + sign * ci_prob) / 2, axis=0, method="inverted_cdf")
-            for rank, sign in zip(ranks, (-1, 1), strict=True)
+            for rank, sign in zip(of_draws, (-1, 1), strict=True)
         ]
-        best = ranks[0] == 1
+        best = of_draws[0] == 1
         share = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
-        frame = frame.assign(p_best=share, rank_lower=ends[0], rank_upper=ends[1])
+        ranks = {"p_best": share, "rank_lower": ends[0], "rank_upper": ends[1]}
     else:
-        frame = frame.assign(p_best=1.0 if n == 1 else np.nan, rank_lower=1, rank_upper=n)
-    return frame.iloc[order].reset_index(drop=True).astype({"rank_lower": int, "rank_upper": int})
+        ranks = {"p_best": 1.0 if n == 1 else np.nan, "rank_lower": 1, "rank_upper": n}
+    return in_ranks(read, order, columns | ranks)
 
 
 def _differences(read: Outcomes, main: Estimate, order, ci_prob: float) -> pd.DataFrame:
@@ -310,16 +319,7 @@ def _differences(read: Outcomes, main: Estimate, order, ci_prob: float) -> pd.Da
     apart = middle[first] - middle[second]
     with np.errstate(divide="ignore", invalid="ignore"):
         better = np.where((se == 0) & (apart == 0), 0.5, norm.cdf(apart / se))
-    return pd.DataFrame(
-        {
-            "system": read.systems[first],
-            "other": read.systems[second],
-            "difference": difference,
-            "lower": lower,
-            "upper": upper,
-            "p_better": better,
-        }
-    )
+    return table_of_differences(read, first, second, difference, lower, upper, better)
 
 
 def _bias(read: Outcomes, name: str, one: _Rated, ci_prob: float) -> pd.DataFrame:
