@@ -158,13 +158,15 @@ def _(result: Coverage) -> list[Any]:
 @contents.register
 def _(result: Systems) -> list[Any]:
     read = result.outcomes
-    shown = f"{capitalised(read.quantity)}: people alone, {result.judge or 'no judge'} alone, and corrected (PPI++)"
-    by = f"PPI++ with {result.judge}" if result.judge else "people alone"
+    drawn = ["people alone", *([f"{result.judge} alone", "corrected (PPI++)"] if result.judge else [])]
+    drawn += ["by the model of all outcomes"] if result.posterior is not None else []
+    shown, by = f"{capitalised(read.quantity)}: {', '.join(drawn)}", result.by
     estimates = result.table.drop(columns="meant").assign(estimator=result.table["estimator"].map(NAMES))
     return [
         {shown: partial(plots.systems, result)},
         {f"Ranking by {by}, with P(best) and the interval of the rank": result.ranking},
         {"Every estimator": estimates},
+        None if result.checks is None else {"Checks of the model by replicates": result.checks},
         {f"Differences, by {by}, paired by case": result.differences} if len(result.differences) else None,
         {"Bias of judges: their mean outcome minus that of people on the same cases": result.bias}
         if len(result.bias)
