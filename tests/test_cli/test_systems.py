@@ -154,3 +154,8 @@ def test_an_export_becomes_a_table_of_outcomes_that_goes_with_that_of_people(tmp
     result = succeed("systems", tmp_path / "outcomes.csv", tmp_path / "people.csv")
     assert "Bias of judges: their mean outcome minus that of people on the" in " ".join(result.output.split())
     assert "not written as '.json': use .csv" in refuse("convert", source, tmp_path / "x.json", *form).output
+
+
+@pytest.mark.parametrize("option", ["--draws", "--chains", "--warmup"])
+def test_settings_of_the_model_need_the_model(outcomes, option):
+    assert f"{option} is of the model: add --model" in refuse("systems", outcomes, "--people", "ann", option, 20).stderr

@@ -66,11 +66,13 @@ def systems(
     seed: options.Seed = 0,
     model: Annotated[
         bool,
-        options.measure("--model", help="Also sample the model of all outcomes, and rank by it, which takes minutes."),
+        options.measure(
+            "--model", help="Also sample the model of all outcomes, and rank by it, which takes a minute or more."
+        ),
     ] = False,
-    draws: Annotated[int, options.measure(help="Draws of each chain of the model.")] = 500,
-    chains: Annotated[int, options.measure(help="Number of chains of the model.")] = 4,
-    warmup: Annotated[int, options.measure(help="Draws of each chain that are not kept.")] = 500,
+    draws: Annotated[int | None, options.measure(help="Draws of each chain of the model; by default 500.")] = None,
+    chains: Annotated[int | None, options.measure(help="Number of chains of the model; by default 4.")] = None,
+    warmup: Annotated[int | None, options.measure(help="Draws of each chain before these; by default 500.")] = None,
     *,
     output: options.Output,
 ) -> None:
@@ -85,6 +87,10 @@ def systems(
     """
     if people is not None and people_file is not None:
         raise ArgumentError("people are named twice, by --people and by --people-file: leave one out.")
+    sampling = {"draws": draws, "chains": chains, "warmup": warmup}
+    sampling = {name: value for name, value in sampling.items() if value is not None}
+    if sampling and not model:
+        raise ArgumentError(f"--{next(iter(sampling))} is of the model: add --model.")
     names = None if people is None else [name.strip() for name in people.split(",") if name.strip()]
     make_folder(output.out)
     result = rank_systems(
@@ -99,9 +105,7 @@ def systems(
         replicates=replicates,
         seed=seed,
         model=model,
-        draws=draws,
-        chains=chains,
-        warmup=warmup,
+        **sampling,
         progress=not output.quiet,
     )
     output.publish(_shown(result), _files(result, {"outcomes": ", ".join(outcomes)}))
