@@ -414,7 +414,7 @@ BREAKS = {
     ),
     "judge-doubled": Break("the difference allowed is doubled", "", "judge", judge, "p_values", _generous),
     "judged-discrimination": Break(
-        "raters tell good from bad twice as well", "", "judged", _JUDGED, "log_of_nodes", _twice_as_sharp
+        "raters tell good from bad twice as well", "pass and fail", "judged", _JUDGED, "log_of_nodes", _twice_as_sharp
     ),
     "systems-clusters": Break("clusters are ignored", "", "systems", _estimates, "_sums", _scattered),
     "wrong-labels": Break(
@@ -464,7 +464,9 @@ def broken(name: str) -> Iterator[Break]:
     Samplers compiled before are set aside, and those compiled within are dropped.
     """
     chosen = BREAKS[name]
-    others = {key: program for key, program in _run._compiled.items() if key[0][0] not in ("nuts", "gibbs")}
+    others = {
+        key: program for key, program in _run._compiled.items() if key[0][0] not in ("nuts", "gibbs", "judged outcomes")
+    }
     with ExitStack() as stack:
         if chosen.group == "evidence":
             jax.clear_caches()

@@ -5,19 +5,19 @@ are those of :mod:`validation.systems`, with four systems each: the person is al
 cases come in clusters or not, which is not what the model assumes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from numpyro import handlers
-from numpyro.infer import MCMC
 from scipy import stats
 
 from plausibly._progress import Progress
-from plausibly.models.judged_outcomes import JudgedOutcomes, Nodes, facets, log_odds, probabilities
+from plausibly.models.judged_outcomes import JudgedOutcomes, Kinds, Own, facets, probabilities
 from plausibly.systems._layout import Layout, usual_nodes
-from plausibly.systems._model import kernel, of_draw
+from plausibly.systems._model import of_draw, sample
 from plausibly.systems._modelled import design_effect, widened
 from plausibly.systems.outcomes import Cells
 from validation import systems
@@ -26,8 +26,9 @@ from validation._result import Result, Settings
 
 N, QUICK, DRAWS, THIN = 200, 40, 50, 3
 SYSTEMS, CASES, PEOPLE = 3, 10, 2
-PASS, PAIRS = "judged-outcomes, pass and fail", "judged-outcomes, pairs"
-JUDGES = {PASS: 2, PAIRS: 1}
+PASS, PAIRS, RATINGS = (f"judged-outcomes, {kind}" for kind in ("pass and fail", "pairs", "ratings"))
+JUDGES = {PASS: 2, PAIRS: 1, RATINGS: 1}
+VALUES = {PASS: [0.0, 1.0], PAIRS: [0.0, 0.5, 1.0], RATINGS: [1.0, 2.0, 3.0, 4.0]}
 WORLDS, QUICK_WORLDS = 250, 50  # data sets with a system of each rate
 RATES = (0.45, 0.6, 0.7, 0.85)
 CLUSTERS = "of 1", "of 3"
@@ -35,52 +36,63 @@ CLUSTERS = "of 1", "of 3"
 LEAST, LEAST_OF_FEW, FEW, MOST = 0.92, 0.88, 100, 0.985
 
 
-def layout_of(system, opponent, rater, cell, category, *, pairs: bool, judges: int, people: int, n: int) -> Layout:
-    """Lay out outcomes, each of which is a kind of its own, sorted by cell."""
-    values = np.array([0.0, 0.5, 1.0] if pairs else [0.0, 1.0])
+def layout_of(what: str, system, opponent, rater, cell, category, *, judges: int, people: int, n: int) -> Layout:
+    """Lay out outcomes, each of which is a kind of its own, sorted by cell; every cell is one of its own."""
+    values, pairs = np.array(VALUES[what]), what == PAIRS
+    first = np.unique(cell, return_index=True)[1]
+    cells = np.arange(len(first))
+
+    def kinds(own: np.ndarray) -> Kinds:
+        one = np.ones(own.sum(), np.float32)
+        of = (system[own], opponent[own] if pairs else None, 0 * one, rater[own], category[own], one)
+        return Kinds(*of, np.arange(len(one)), np.bincount(cell[own], minlength=len(cells)))
+
     judged = JudgedOutcomes(
-        system,
-        opponent if pairs else None,
-        rater,
-        category,
-        np.ones(len(system), np.float32),
-        np.zeros(len(system), np.float32),
-        np.arange(len(system)),
-        cell,
-        np.ones(cell.max() + 1, np.float32),
-        (values - 0.5).astype(np.float32),
+        kinds(rater < people),
+        kinds(rater >= people),
+        system[first],
+        opponent[first] if pairs else None,
+        np.zeros(len(cells), np.float32),
+        cells,
+        cells,
+        np.ones(len(cells), np.float32),
+        ((values - values[0]) / (values[-1] - values[0]) - 0.5).astype(np.float32),
         np.eye(judges, n, dtype=np.float32),
         np.ones(people, np.float32),
     )
-    first = np.unique(cell, return_index=True)[1]
-    return Layout(judged, usual_nodes(judges), np.arange(people + judges), values, first)
+    nodes = usual_nodes(judges, pairs=pairs, middle=len(values) > 2)
+    return Layout(judged, nodes, np.arange(people + judges), values)
 
 
-def sample(layout: Layout, changing: dict[str, jax.Array], seed: int, draws: int) -> dict[str, np.ndarray]:
-    """Sample data sets that differ in some of the arrays, all at once; draws by name (data set, draw, …)."""
-    nodes = jax.tree.map(jnp.asarray, layout.nodes)
+def sampled(layouts: Iterable[Layout], names: Sequence[str], draws: int, seed: int) -> dict[str, np.ndarray]:
+    """Sample data sets of one shape, two chains each; thinned draws by name (data set, draw, …)."""
+    found = []
+    for at, layout in enumerate(layouts):
+        settings = {"draws": THIN * draws // 2, "chains": 2, "warmup": 200, "seed": seed + at, "progress": False}
+        posterior = sample(layout, np.arange(np.shape(layout.judged.own)[1]), **settings)["posterior"]
+        thin = posterior.isel(draw=slice(None, None, THIN)).stack(sample=("chain", "draw")).transpose("sample", ...)
+        found.append({name: thin[name].values for name in names})
+    return {name: np.stack([one[name] for one in found]) for name in names}
 
-    def one(key, arrays):
-        judged = jax.tree.map(jnp.asarray, layout.judged)._replace(**arrays)
-        sampler = MCMC(kernel(), num_warmup=200, num_samples=THIN * draws, progress_bar=False)
-        sampler.run(key, judged, nodes)
-        kept = {name: values[::THIN] for name, values in sampler.get_samples().items()}
-        return jax.lax.map(lambda drawn: of_draw(layout, drawn), kept)
 
-    n = len(next(iter(changing.values())))
-    found = jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(seed), n), changing)
-    return {name: np.asarray(values) for name, values in found.items()}
+def with_categories(layout: Layout, people: np.ndarray, judges: np.ndarray) -> Layout:
+    """Return outcomes that differ in what was said."""
+    judged = layout.judged
+    of_people = judged.by_people._replace(category=people)
+    return replace(
+        layout, judged=judged._replace(by_people=of_people, by_judges=judged.by_judges._replace(category=judges))
+    )
 
 
 def calibrate(what: str, n: int, seed: int) -> Iterator[Result]:
     """Test the places of parameters and of a mean outcome among their draws."""
-    judges, pairs = JUDGES[what], what == PAIRS
+    judges = JUDGES[what]
     grid = np.array([(s, c, r) for s in range(SYSTEMS) for c in range(CASES) for r in range(PEOPLE + judges)])
     system, case, rater = grid[(grid[:, 2] >= PEOPLE) | (grid[:, 1] % 2 == 1)].T
     cell = system * CASES + case
     sizes = {"judges": judges, "people": PEOPLE, "n": SYSTEMS}
     opponent, unknown = (system + 1) % SYSTEMS, np.zeros_like(cell)
-    layout = layout_of(system, opponent, rater, cell, unknown, pairs=pairs, **sizes)
+    layout = layout_of(what, system, opponent, rater, cell, unknown, **sizes)
     judged = jax.tree.map(jnp.asarray, layout.judged)
 
     def simulated(key):
@@ -88,20 +100,24 @@ def calibrate(what: str, n: int, seed: int) -> Iterator[Result]:
         trace = handlers.trace(handlers.seed(facets, keys[0])).get_trace(judged)
         sites = {name: site["value"] for name, site in trace.items()}
         p = handlers.substitute(handlers.seed(facets, 0), sites)(judged)
-        own = Nodes(*jax.random.normal(keys[1], (2, len(judged.times))), jnp.zeros(len(judged.times)))
-        odds = log_odds(judged, own, p)[jnp.arange(len(cell)), cell]
-        category = jax.random.categorical(keys[2], jnp.log(probabilities(judged, p, odds)))
-        return of_draw(layout, sites), category
+        quality, alike, error = jax.random.normal(keys[1], (3, len(judged.times), 1))
+        said = []
+        for key, kinds, shared in ((keys[2], judged.by_people, None), (keys[3], judged.by_judges, error)):
+            of = np.repeat(np.arange(len(kinds.size)), kinds.size)
+            own = Own(quality[of], alike[of], None if shared is None else shared[of])
+            said.append(jax.random.categorical(key, jnp.log(probabilities(judged, kinds, own, p)[:, 0])))
+        return of_draw(layout, sites), said
 
-    truth, category = jax.jit(jax.vmap(simulated))(jax.random.split(jax.random.key(seed), n))
-    found = sample(layout, {"category": category}, seed + 1, DRAWS)
+    truth, said = jax.jit(jax.vmap(simulated))(jax.random.split(jax.random.key(seed), n))
+    tested = [name for name, value in truth.items() if np.ptp(value) > 0 and name != "mean_of_these"]  # of the outcomes
+    layouts = (with_categories(layout, *each) for each in zip(*map(np.asarray, said), strict=True))
+    found = sampled(layouts, tested, DRAWS, seed + 1)
     rng = np.random.default_rng([seed, n])
-    for name, value in truth.items():
+    for name, value in ((name, truth[name]) for name in tested):
         values, draws = (np.asarray(one).reshape(*one.shape[:keep], -1) for one, keep in ((value, 1), (found[name], 2)))
-        at = -1 if name in ("discrimination", "bias_longer") else 1 if name == "step" and pairs else 0
+        at = -1 if name in ("discrimination", "bias_longer") else 1 if name == "step" and what != PASS else 0
         values, draws = values[:, at], draws[..., at]
-        if np.ptp(values) > 0 and name != "mean_of_these":  # which depends on the outcomes
-            yield Result.of_places("judged", what, name, places(values, draws.T, rng), f"{DRAWS} draws")
+        yield Result.of_places("judged", what, name, places(values, draws.T, rng), f"{DRAWS} draws")
 
 
 def cover(worlds: int, n: int, clusters: str, seed: int) -> Iterator[Result]:
@@ -118,7 +134,7 @@ def cover(worlds: int, n: int, clusters: str, seed: int) -> Iterator[Result]:
         if said is not None
     ]
     system, rater, cell, category = np.array(rows).T
-    layout = layout_of(system, None, rater, cell, category, pairs=False, judges=1, people=1, n=len(RATES))
+    layout = layout_of(PASS, system, None, rater, cell, category, judges=1, people=1, n=len(RATES))
     times = np.empty((worlds, len(RATES), len(patterns)), np.float32)
     effects = []
     for world in range(worlds):
@@ -134,7 +150,8 @@ def cover(worlds: int, n: int, clusters: str, seed: int) -> Iterator[Result]:
             np.concatenate([part.judges for part in parts], axis=1),
         )
         effects.append(design_effect(together, len(RATES)))
-    drawn = sample(layout, {"times": jnp.asarray(times.reshape(worlds, -1))}, seed, 100)["mean"]
+    layouts = (replace(layout, judged=layout.judged._replace(times=of.ravel())) for of in times)
+    drawn = sampled(layouts, ["mean"], 100, seed)["mean"]
     ends = np.array([0.0, 1.0])
     found = np.stack([widened(one, effect, ends) for one, effect in zip(drawn, effects, strict=True)])
     lower, upper = np.quantile(found, [0.025, 0.975], axis=1)
