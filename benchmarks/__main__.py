@@ -3,7 +3,18 @@
 import argparse
 from functools import partial
 
-from benchmarks import accuracy, agreement, conformal, discrepancy, gpu, metrics, plackett_luce, planning, scale
+from benchmarks import (
+    accuracy,
+    agreement,
+    conformal,
+    discrepancy,
+    gpu,
+    metrics,
+    plackett_luce,
+    planning,
+    scale,
+    systems,
+)
 from benchmarks._process import apart
 from benchmarks._table import heading, render
 
@@ -19,6 +30,7 @@ def main() -> None:
         "conformal": conformal.measure,
         "planning": planning.measure,
         "scale": scale.measure,
+        "systems": systems.measure,
         "gpu": gpu.measure,
     }
     parser.add_argument("part", nargs="?", choices=list(parts), help="one part of the table; by default all")

@@ -7,11 +7,16 @@ N_CASES = 1947
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def shared() -> Path:
+    """Folder of real data."""
+    return Path(os.environ.get("PLAUSIBLY_SHARED", ROOT.parent / "shared")) / "data"
+
+
 def annotations(quick: bool):
     """Return annotations, and what they are."""
     import plausibly as pb
 
-    folder = Path(os.environ.get("PLAUSIBLY_SHARED", ROOT.parent / "shared")) / "data" / "dermatology_ddx"
+    folder = shared() / "dermatology_ddx"
     rankings = folder / "dermatology_selectors.json"
     if rankings.is_file():
         found = pb.read_annotations(rankings, classes=folder / "dermatology_conditions.txt")

@@ -7,8 +7,9 @@ from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks._data import shared
 from benchmarks.main_job import _environments as environments
-from benchmarks.main_job._jobs import BASELINE, JOBS, PREPARATION, WORKING, Job, Place, data_folder
+from benchmarks.main_job._jobs import BASELINE, JOBS, PREPARATION, WORKING, Job, Place
 from benchmarks.main_job._measure import Sample, run
 from benchmarks.main_job._table import HEADING, row
 
@@ -30,7 +31,7 @@ def main() -> int:
     )
     given = parser.parse_args()
     chosen = {name: JOBS[name] for name in given.jobs}
-    data = data_folder()
+    data = shared()
     if not data.is_dir():
         skipped = [name for name, job in chosen.items() if job.real]
         chosen = {name: job for name, job in chosen.items() if not job.real}

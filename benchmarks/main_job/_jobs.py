@@ -1,11 +1,9 @@
 """What is measured, against what, and what ratio is asked for."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks._data import ROOT
 from benchmarks.main_job import _agreement as agreement
 from benchmarks.main_job._measure import Sample
 
@@ -57,11 +55,6 @@ class Job:
     def commands(self) -> dict[str, Command]:
         """The command of each side."""
         return {"theirs": self.theirs or self.ours, "ours": self.ours}
-
-
-def data_folder() -> Path:
-    """The folder of the real data, whether it exists or not."""
-    return Path(os.environ.get("PLAUSIBLY_SHARED", ROOT.parent / "shared")) / "data"
 
 
 def _plausibly(*words: str) -> Command:
