@@ -109,12 +109,14 @@ def calibrate(what: str, n: int, seed: int) -> Iterator[Result]:
         return of_draw(layout, sites), said
 
     truth, said = jax.jit(jax.vmap(simulated))(jax.random.split(jax.random.key(seed), n))
-    tested = [name for name, value in truth.items() if np.ptp(value) > 0 and name != "mean_of_these"]  # of the outcomes
+    # The mean of these cases depends on the outcomes, and what is constant is not sampled.
+    tested = [name for name, value in truth.items() if np.ptp(value) > 0 and name != "mean_of_these"]
     layouts = (with_categories(layout, *each) for each in zip(*map(np.asarray, said), strict=True))
     found = sampled(layouts, tested, DRAWS, seed + 1)
     rng = np.random.default_rng([seed, n])
-    for name, value in ((name, truth[name]) for name in tested):
-        values, draws = (np.asarray(one).reshape(*one.shape[:keep], -1) for one, keep in ((value, 1), (found[name], 2)))
+    for name in tested:
+        pair = (truth[name], 1), (found[name], 2)
+        values, draws = (np.asarray(one).reshape(*one.shape[:keep], -1) for one, keep in pair)
         at = -1 if name in ("discrimination", "bias_longer") else 1 if name == "step" and what != PASS else 0
         values, draws = values[:, at], draws[..., at]
         yield Result.of_places("judged", what, name, places(values, draws.T, rng), f"{DRAWS} draws")

@@ -87,8 +87,8 @@ def systems(
     """
     if people is not None and people_file is not None:
         raise ArgumentError("people are named twice, by --people and by --people-file: leave one out.")
-    sampling = {"draws": draws, "chains": chains, "warmup": warmup}
-    sampling = {name: value for name, value in sampling.items() if value is not None}
+    settings = ("draws", draws), ("chains", chains), ("warmup", warmup)
+    sampling = {name: value for name, value in settings if value is not None}
     if sampling and not model:
         raise ArgumentError(f"--{next(iter(sampling))} is of the model: add --model.")
     names = None if people is None else [name.strip() for name in people.split(",") if name.strip()]

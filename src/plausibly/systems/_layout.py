@@ -48,8 +48,8 @@ def lay_out(outcomes: Outcomes, own: Float[np.ndarray, "judge system"]) -> Layou
     columns = np.column_stack([compared, rater, np.searchsorted(values, value), shown])
     cell, n, at = cell_of_rows(outcomes)
     parts, sets = [], []
-    for own_rows in (rater < people, rater >= people):
-        kinds, of_cell = _kinds(columns[own_rows], cell[own_rows], n, pairs=second is not None)
+    for rows in (rater < people, rater >= people):
+        kinds, of_cell = _kinds(columns[rows], cell[rows], n, pairs=second is not None)
         parts.append(kinds)
         sets.append(of_cell)
     cells, number_of = np.unique(np.column_stack([compared[at], *sets]), axis=0, return_counts=True)

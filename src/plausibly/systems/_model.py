@@ -55,6 +55,7 @@ def sample(
     keys = np.asarray(jax.random.split(jax.random.PRNGKey(seed), chains))
 
     def begun(key, given):
+        """Set the sampler up, within the program that uses it, which drops the state if it needs none."""
         nuts = kernel(given[0])
         return nuts, nuts.init(key, warmup, None, given, {})
 

@@ -68,7 +68,7 @@ def systems(
     conservative. They do not allow for people other than these.
 
     ``model=True`` also samples the posterior of all outcomes by all raters (:func:`plausibly.models.judged_outcomes`),
-    which takes minutes, and ranks by it if its chains converged: it uses all judges at once, and what is known
+    which takes a minute or more, and ranks by it if its chains converged: it uses all judges at once, and what is known
     of one system, person or judge for the others, so that its intervals are narrower. In exchange it assumes that the
     model is right, which ``checks`` tests, and that cases are independent.
 
