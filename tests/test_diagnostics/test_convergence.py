@@ -18,6 +18,7 @@ from plausibly.diagnostics import (
     ESS_PER_CHAIN,
     FALSE_ALARM,
     convergence,
+    judge,
     r_hat_and_ess,
     r_hat_bound,
     trajectories,
@@ -64,13 +65,31 @@ def test_false_alarms_are_as_rare_as_stated(chains):
     families, quantities = 400, 10
     rng = np.random.default_rng(chains)
     draws = rng.normal(size=(chains, 200, families * quantities))
-    r_hat, bulk, _ = r_hat_and_ess(draws)
-    exceeds = (r_hat > r_hat_bound(bulk, chains, quantities)).reshape(families, quantities).any(1)
+    found = r_hat_and_ess(draws)
+    exceeds = (found.r_hat > r_hat_bound(found.ess_r_hat, chains, quantities)).reshape(families, quantities).any(1)
     # Under the stated rate, more than 36 of 400 have a probability below 0.001.
     assert exceeds.sum() <= 36
     assert FALSE_ALARM == 0.05
     # The rule of thumb without the allowance, at the least effective sample size that passes, would not do.
     assert np.sqrt(1 + stats.chi2.isf(0.05, 2 * chains - 1) / (2 * chains - 1) * 2 / 100) > 1.01
+
+
+def test_draws_that_alternate_raise_no_alarm():
+    """Draws of NUTS change sides, so that bulk ESS is large, while their distances from the median hardly change."""
+    rng = np.random.default_rng(0)
+    draws = np.empty((4, 500, 300))
+    side, log_distance = rng.normal(size=(2, 4, 300))
+    for number in range(500):
+        side = -0.5 * side + np.sqrt(0.75) * rng.normal(size=side.shape)
+        log_distance = 0.9 * log_distance + np.sqrt(0.19) * rng.normal(size=side.shape)
+        draws[:, number] = side * np.exp(0.5 * log_distance)
+    with Progress(False) as progress:
+        judged, good = judge(draws, progress=progress)
+    assert good.all()
+    assert (judged["r_hat"] > r_hat_bound(judged["ess_bulk"], 4, 300)).any()
+    shifted = draws + 0.2 * draws.std() * np.arange(4)[:, None, None]
+    with Progress(False) as progress:
+        assert not judge(shifted, progress=progress)[1].any()
 
 
 def test_the_bound_grows_with_the_tests_and_never_falls_below_the_rule_of_thumb():

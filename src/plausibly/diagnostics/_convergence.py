@@ -20,6 +20,7 @@ from plausibly.posterior import check_posterior, opened, reading, slots_of
 R_HAT = 1.01
 ESS_PER_CHAIN = 100
 E_BFMI = 0.3
+JUDGED = "r_hat", "r_hat_limit", "ess_bulk", "ess_tail"  #: statistics of each quantity
 FALSE_ALARM = 0.05  #: greatest probability that any R-hat exceeds its bound although all chains converged
 
 _PART = 500  # quantities or cases that are looked at together
@@ -31,7 +32,7 @@ def r_hat_bound(ess: Float[np.ndarray, "*quantity"], chains: int, quantities: in
     Parameters
     ----------
     ess
-        Bulk effective sample size, over all chains.
+        Effective sample size, over all chains, of what R-hat compares.
     chains
         Number of chains; R-hat compares their halves.
     quantities
@@ -86,10 +87,10 @@ def convergence(
     Returns
     -------
     xarray.Dataset
-        For each case: the largest ``r_hat`` and the smallest ``ess_bulk`` and ``ess_tail`` over its slots, the number
-        ``n_diverging``, the results of :func:`trajectories`, and ``converged``.
+        For each case: the largest ``r_hat`` and the smallest ``r_hat_limit``, ``ess_bulk`` and ``ess_tail`` over its
+        slots, the number ``n_diverging``, the results of :func:`trajectories`, and ``converged``.
     """
-    r_hat, bulk, tail, good = judge(plausibility, quantities=quantities, enough=enough, progress=progress)
+    judged, good = judge(plausibility, quantities=quantities, enough=enough, progress=progress)
     start = slots.start[:-1]
     divergences = np.zeros(len(start), int)
     if diverging is not None:
@@ -98,14 +99,13 @@ def convergence(
             divergences[part] = np.asarray(diverging[..., part]).sum((0, 1))
     found = trajectories({} if statistics is None else statistics, max_tree_depth)
     by_case = {
-        "r_hat": np.maximum.reduceat(r_hat, start),
-        "ess_bulk": np.minimum.reduceat(bulk, start),
-        "ess_tail": np.minimum.reduceat(tail, start),
+        "r_hat": np.maximum.reduceat(judged["r_hat"], start),
+        **{name: np.minimum.reduceat(judged[name], start) for name in ("r_hat_limit", "ess_bulk", "ess_tail")},
         "n_diverging": divergences,
         **found,
         "converged": np.logical_and.reduceat(good, start) & (divergences == 0) & enough_energy(found, len(start)),
     }
-    attrs = {"chains": plausibility.shape[0], "draws": plausibility.shape[1], "quantities": len(r_hat)}
+    attrs = {"chains": plausibility.shape[0], "draws": plausibility.shape[1], "quantities": len(good)}
     return xr.Dataset({name: ("case", values) for name, values in by_case.items()}, attrs=attrs)
 
 
@@ -173,21 +173,13 @@ def enough_energy(found: Mapping[str, np.ndarray], n: int) -> Bool[np.ndarray, "
     return np.broadcast_to(~(np.asarray(found.get("e_bfmi", np.nan)) < E_BFMI), (n,))
 
 
-def passed(
-    r_hat: Float[np.ndarray, " quantity"],
-    bulk: Float[np.ndarray, " quantity"],
-    tail: Float[np.ndarray, " quantity"],
-    *,
-    chains: int,
-    quantities: int,
-    least: float,
-) -> Bool[np.ndarray, " quantity"]:
+def passed(judged: Mapping[str, Any], least: float) -> Bool[np.ndarray, " quantity"]:
     """Whether quantities pass the rule of :mod:`plausibly.diagnostics`, except for divergences, by their statistics.
 
     ``least`` is the effective sample size of all chains that each needs.
     """
-    bound = r_hat_bound(bulk, max(chains, 2), max(quantities, 1))
-    return (r_hat <= bound) & (bulk >= least) & (tail >= least)  # written so that NaN fails
+    r_hat, limit, bulk, tail = (np.asarray(judged[name]) for name in JUDGED)
+    return (r_hat <= limit) & (bulk >= least) & (tail >= least)  # written so that NaN fails
 
 
 def judge(
@@ -197,12 +189,7 @@ def judge(
     progress: Progress,
     what: str = "plausibilities",
     enough: float | None = None,
-) -> tuple[
-    Float[np.ndarray, " quantity"],
-    Float[np.ndarray, " quantity"],
-    Float[np.ndarray, " quantity"],
-    Bool[np.ndarray, " quantity"],
-]:
+) -> tuple[dict[str, Float[np.ndarray, " quantity"]], Bool[np.ndarray, " quantity"]]:
     """Apply the rule of :mod:`plausibly.diagnostics`, except for divergences, to quantities of any kind.
 
     Parameters
@@ -220,10 +207,10 @@ def judge(
 
     Returns
     -------
-    R-hat, bulk and tail effective sample size, and whether these pass.
+    R-hat, the largest that counts as converged, bulk and tail effective sample size, by name; and whether these pass.
     """
     chains, _, n = draws.shape
-    r_hat, bulk, tail = np.ones(n), np.full(n, np.inf), np.full(n, np.inf)
+    found = np.ones(n), np.full(n, np.inf), np.full(n, np.inf), np.full(n, np.inf)
     finite, moves = np.ones(n, bool), np.ones(n, bool)
     advance = progress.task("Diagnosing", n, what)
     for first in range(0, n, _PART):
@@ -237,13 +224,18 @@ def judge(
         if not len(moving):
             continue
         at, some = first + moving, values[..., moving]
-        r_hat[at], bulk[at], tail[at] = r_hat_and_ess(some)
+        for column, computed in zip(found, r_hat_and_ess(some), strict=True):
+            column[at] = computed
         if chains == 1:  # its halves, since there is no R-hat of fewer chains than two
             half = some.shape[1] // 2
-            r_hat[at] = r_hat_and_ess(some[0, : 2 * half].reshape(2, half, -1)).r_hat
+            found[0][at] = r_hat_and_ess(some[0, : 2 * half].reshape(2, half, -1)).r_hat
+    r_hat, bulk, tail, compared = found
     least = ESS_PER_CHAIN * chains if enough is None else enough
-    good = passed(r_hat, bulk, tail, chains=chains, quantities=quantities or int(moves.sum()), least=least)
-    return r_hat, bulk, tail, good & finite  # ranks do not notice infinity
+    # The bound is for chains that mix; it would excuse any R-hat where hardly a draw is effective.
+    effective = np.maximum(np.nan_to_num(compared, nan=0.0), least)
+    limit = r_hat_bound(effective, max(chains, 2), max(quantities or int(moves.sum()), 1))
+    judged = dict(zip(JUDGED, (r_hat, limit, bulk, tail), strict=True))
+    return judged, passed(judged, least) & finite  # ranks do not notice infinity
 
 
 def judge_shared(
@@ -255,8 +247,7 @@ def judge_shared(
     **options: Any,
 ) -> xr.Dataset:
     """Convergence of parameters that all cases share, by ``quantity``; options are those of :func:`judge`."""
-    r_hat, bulk, tail, good = judge(draws, what=what, **options)
-    columns: dict[str, np.ndarray] = {"r_hat": r_hat, "ess_bulk": bulk, "ess_tail": tail}
+    columns, good = judge(draws, what=what, **options)
     if n_diverging is not None:
         columns["n_diverging"] = np.full(len(good), n_diverging)
         good = good & (n_diverging == 0)
@@ -282,10 +273,10 @@ def diagnose(posterior: Posterior | str | PathLike, *, progress: bool = False) -
     Returns
     -------
     xarray.Dataset
-        For each case, ``r_hat``, ``ess_bulk``, ``ess_tail``, ``n_diverging`` and ``converged``, by the rule of
-        :mod:`plausibly.diagnostics`. NUTS adds ``e_bfmi`` and ``at_max_depth``, NaN for cases drawn exactly. For exact
-        draws and point estimates there is only ``converged``, which is always true. Models of labels, such as the Rasch
-        model, have these values for each quantity instead of each case.
+        For each case, ``r_hat``, ``r_hat_limit``, ``ess_bulk``, ``ess_tail``, ``n_diverging`` and ``converged``, by the
+        rule of :mod:`plausibly.diagnostics`. NUTS adds ``e_bfmi`` and ``at_max_depth``, NaN for cases drawn exactly.
+        For exact draws and point estimates there is only ``converged``, which is always true. Models of labels, such
+        as the Rasch model, have these values for each quantity instead of each case.
 
     Raises
     ------
@@ -335,8 +326,8 @@ def shared_convergence(posterior: Posterior) -> xr.Dataset | None:
     Returns
     -------
     xarray.Dataset or None
-        ``r_hat``, ``ess_bulk``, ``ess_tail`` and ``converged`` by ``quantity``; None if cases share no sampled
-        quantity.
+        ``r_hat``, ``r_hat_limit``, ``ess_bulk``, ``ess_tail`` and ``converged`` by ``quantity``; None if cases share no
+        sampled quantity.
     """
     groups = to_groups(posterior)
     for name in ("reliability_convergence", "shared_convergence"):

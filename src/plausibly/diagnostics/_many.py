@@ -45,11 +45,12 @@ _RESOLUTION = np.finfo(float).resolution  # what varies less does not vary
 
 
 class Diagnostics(NamedTuple):
-    """R-hat, bulk and tail effective sample size of many quantities."""
+    """R-hat, bulk and tail effective sample size of many quantities, and that of what R-hat compared."""
 
     r_hat: Float[np.ndarray, " quantity"]
     ess_bulk: Float[np.ndarray, " quantity"]
     ess_tail: Float[np.ndarray, " quantity"]
+    ess_r_hat: Float[np.ndarray, " quantity"]  #: of distances from the median where these disagree by over 1 %, or bulk
 
 
 def r_hat_and_ess(draws: Float[np.ndarray, "chain draw quantity"]) -> Diagnostics:
@@ -82,7 +83,7 @@ def r_hat_and_ess(draws: Float[np.ndarray, "chain draw quantity"]) -> Diagnostic
     >>> found.r_hat.round(2).tolist(), found.ess_bulk.round().tolist(), found.ess_tail.round().tolist()
     ([1.0, 1.48], [845.0, 8.0], [954.0, 39.0])
     """
-    return Diagnostics(*_by_block(_r_hat_and_ess, draws, 3))
+    return Diagnostics(*_by_block(_r_hat_and_ess, draws, 4))
 
 
 def ess_of_mean(draws: Float[np.ndarray, "chain draw quantity"]) -> Float[np.ndarray, " quantity"]:
@@ -174,7 +175,7 @@ def _halves(rows: np.ndarray) -> np.ndarray:
     return np.concatenate([rows[..., :half], rows[..., -half:]], axis=1)
 
 
-def _r_hat_and_ess(rows: Float[np.ndarray, "quantity chain draw"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _r_hat_and_ess(rows: Float[np.ndarray, "quantity chain draw"]) -> tuple[np.ndarray, ...]:
     halves = _halves(rows)
     scores, ordered = _normal_scores(halves)
     middle = ordered.shape[1] // 2
@@ -185,10 +186,15 @@ def _r_hat_and_ess(rows: Float[np.ndarray, "quantity chain draw"]) -> tuple[np.n
         ordered = np.sort(rows.reshape(len(rows), -1), axis=1)
     low, high = (_ess(_halves(rows <= _quantile(ordered, share)[:, None, None]).astype(float)) for share in _TAILS)
     several = rows.shape[1] > 1
+    bulk = _ess(scores)
+    compared, apart = bulk.copy(), (scale > location) & (scale > 1.01)
+    if apart.any():
+        compared[apart] = _ess(folded[apart])
     return (
         np.where(scale > location, scale, location) if several else np.full(len(rows), np.nan),
-        _ess(scores),
+        bulk,
         np.where(high < low, high, low),
+        compared,
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from plausibly.diagnostics import E_BFMI, ESS_PER_CHAIN, R_HAT, r_hat_bound
+from plausibly.diagnostics import E_BFMI, ESS_PER_CHAIN, R_HAT
 
 STATISTICS = {
     "r_hat": "R-hat",
@@ -177,13 +177,7 @@ def failures(found: xr.Dataset) -> list[str]:
 
 def r_hat_limits(found: xr.Dataset) -> np.ndarray:
     """Largest R-hat that counts as converged, by row of a table of convergence."""
-    ess = np.nan_to_num(found["ess_bulk"].values if "ess_bulk" in found else np.inf, nan=0.0)
-    # The bound is for chains that mix; it would excuse any R-hat where hardly a draw is effective.
-    return r_hat_bound(
-        np.maximum(ess, _least(found)),
-        max(_chains(found), 2),
-        max(int(found.attrs.get("quantities", found["converged"].size)), 1),
-    )
+    return found["r_hat_limit"].values if "r_hat_limit" in found else np.full(found["r_hat"].shape, R_HAT)
 
 
 def checks(found: xr.Dataset) -> pd.DataFrame:

@@ -160,9 +160,7 @@ class SharedDraws:
         The draws of a case are judged themselves, so what they rest on needs only ``ENOUGH`` effective draws.
         """
         judged, own = self.judged, self.annotator >= 0
-        statistics = (judged[name].values for name in ("r_hat", "ess_bulk", "ess_tail"))
-        counts = {name: judged.attrs[name] for name in ("chains", "quantities")}
-        good = judged["converged"].values | passed(*statistics, **counts, least=ENOUGH)
+        good = judged["converged"].values | passed(judged, ENOUGH)
         if "n_diverging" in judged:
             good &= judged["n_diverging"].values == 0
         of_annotator = np.ones(int(self.annotator.max(initial=0)) + 1, bool)

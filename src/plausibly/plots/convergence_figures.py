@@ -224,8 +224,8 @@ def _plausibility(posterior: Posterior, case: str, class_name: str | None):
     draws = variable.values
     if class_name is None:
         with Progress(False) as progress:
-            _, bulk, tail, good = judge(draws, progress=progress)
-        effective = np.nan_to_num(np.minimum(bulk, tail), nan=0.0)
+            judged, good = judge(draws, progress=progress)
+        effective = np.nan_to_num(np.minimum(judged["ess_bulk"], judged["ess_tail"]), nan=0.0)
         chosen = int(np.lexsort((effective, good))[0])
     elif class_name in classes:
         chosen = classes.index(class_name)

@@ -106,12 +106,11 @@ def _convergence(
     """Judge every ability, every difficulty and the three of all; trajectories belong to all of them."""
     quantities = [f"{site} of {name}" for site, dim in SITES.items() for name in names[dim]] + list(HYPER)
     draws = np.concatenate([sampled[site] for site in SITES] + [sampled[name][..., None] for name in HYPER], axis=-1)
-    r_hat, bulk, tail, good = judge(draws, progress=progress, what="abilities and difficulties")
+    values, good = judge(draws, progress=progress, what="abilities and difficulties")
     size = len(quantities)
     found = trajectories(statistics, MAX_TREE_DEPTH)
     n = np.full(size, statistics["diverging"].sum())
-    values = {"r_hat": r_hat, "ess_bulk": bulk, "ess_tail": tail, "n_diverging": n}
-    values |= {name: np.full(size, value) for name, value in found.items()}
+    values |= {"n_diverging": n} | {name: np.full(size, value) for name, value in found.items()}
     values["converged"] = good & (n == 0) & enough_energy(found, size)
     return xr.Dataset(
         {name: ("quantity", column) for name, column in values.items()},
