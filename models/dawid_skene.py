@@ -343,19 +343,23 @@ def of_concentration(
 
 
 def shift(values: dict[str, Any], by: Float[np.ndarray, " class"]) -> tuple[dict[str, Any], float]:
-    """Add to the log odds that anybody names each class that she sees, and their mean to those of attention.
+    """Add to the log odds that anybody names each class that she sees, and their mean to those of attention."""
+    mean = moved(values["mean_attention"], by.mean())
+    values, of_each = shift_each(values | {"mean_attention": mean}, by[None])
+    return values, float(of_each.sum() + np.log(mean) + np.log1p(-mean))
 
-    What else an annotator names keeps its proportions. Returns the values and their log density.
+
+def shift_each(
+    values: dict[str, Any], by: Float[np.ndarray, "#annotator class"]
+) -> tuple[dict[str, Any], Float[np.ndarray, " annotator"]]:
+    """Add to the log odds that each annotator names each class that she sees, and the mean to those of her attention.
+
+    What else she names keeps its proportions. Returns the values and the log density of what is hers.
     """
     confusion, diagonal = values["confusion"], np.arange(len(values["common_confusion"]))
     k, own, strength = len(diagonal), np.eye(len(diagonal), dtype=bool), values["attention_strength"]
-
-    def moved(share, by) -> Any:
-        return np.clip(expit(logit(np.clip(share, 1e-12, 1 - 1e-12)) + by), 1e-12, 1 - 1e-12)
-
     before = np.minimum(confusion[:, diagonal, diagonal], 1 - 1e-12)
-    right, of_all = moved(before, by), np.mean(by)
-    attention, mean = moved(values["attention"], of_all), moved(values["mean_attention"], of_all)
+    right, attention = moved(before, by), moved(values["attention"], by.mean(1))
     shifted = confusion * ((1 - right) / (1 - before))[..., None]
     shifted[:, diagonal, diagonal] = right
     centre = attention[:, None, None] * own + (1 - attention)[:, None, None] * values["habit"][:, None]
@@ -363,10 +367,14 @@ def shift(values: dict[str, Any], by: Float[np.ndarray, " class"]) -> tuple[dict
     # Of a Dirichlet distribution over rows, in coordinates of the log odds and the proportions of the rest.
     of_rows = gammaln(shape.sum(-1)) + np.where(own, 0, (shape - 1) * np.log(np.maximum(shifted, 1e-290))).sum(-1)
     of_rows += shape[:, diagonal, diagonal] * np.log(right) + (k - 1) * np.log1p(-right) - gammaln(shape).sum(-1)
-    a, b = strength * mean, strength * (1 - mean)
+    a, b = strength * values["mean_attention"], strength * (1 - values["mean_attention"])
     of_attention = a * np.log(attention) + b * np.log1p(-attention) - betaln(a, b)
-    prior = of_rows.sum() + of_attention.sum() + np.log(mean) + np.log1p(-mean)
-    return values | {"confusion": shifted, "attention": attention, "mean_attention": mean}, float(prior)
+    return values | {"confusion": shifted, "attention": attention}, of_rows.sum(1) + of_attention
+
+
+def moved(share: Any, by: Any) -> Any:
+    """Add to the log odds of shares."""
+    return np.clip(expit(logit(np.clip(share, 1e-12, 1 - 1e-12)) + by), 1e-12, 1 - 1e-12)
 
 
 SKENE = (
@@ -404,6 +412,7 @@ model = Model(
             "start": start_seeing,
             "move": partial(move, draw_common=lambda common, *_: common),
             "shift": shift,
+            "shift_each": shift_each,
             "thinning": 12,
         },
     ),

@@ -4,7 +4,7 @@ Given the look of a case, each label has a class that its annotator saw, and wha
 often they named each class that they saw, as it is from true classes where cases are alike. The same disagreement is
 explained by annotators who do not name what they see, and by unclear cases. So the log odds of all annotators move
 together, with looks summed out, by a slice along a line, of all classes in one sweep and of a single class in the next;
-without it, chains hardly mix.
+without it, chains hardly mix. Those of each annotator move alone given looks, with what she saw summed out.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,12 +17,13 @@ from jaxtyping import Float, Int
 
 from plausibly.case import LabelledCases, Looks, mixed, relative
 from plausibly.families.true_class._coefficients import Coefficients
-from plausibly.inference.draws import categorical, dirichlet, slice_one
+from plausibly.inference.draws import categorical, dirichlet, slice_draw, slice_one
 
 if TYPE_CHECKING:
     from plausibly.families.true_class._family import TrueClass
 
 _WIDTH = 0.3  # of the interval in which log odds move together
+_WIDTH_ALONE = 2.0  # of those in which the log odds of each annotator move
 _EXCHANGES = 10  # between two kinds of looks in a sweep
 _SMALLEST = 1e-290
 
@@ -70,15 +71,17 @@ def sweeps_by_look(
         if coefficients is not None and number in tuned:
             coefficients.tune((chance / chance.sum(0)).T)
         truth = categorical(chance, random)
-        kinds, seen = np.zeros_like(weights), np.empty(len(labels.label), int)
-        named = sampler.confusion(values).transpose(1, 0, 2).reshape(k, -1)
+        kinds, look = np.zeros_like(weights), np.empty(len(labels.label), int)
         for group, ((of_look, _), given) in enumerate(zip(of_looks, given_class, strict=True)):
-            look = categorical(of_look * np.take(given, truth, axis=1), random)
-            cell = looks.kind[look] if weights.ndim == 2 else truth * kinds.shape[-1] + looks.kind[look]
+            of_case = categorical(of_look * np.take(given, truth, axis=1), random)
+            cell = looks.kind[of_case] if weights.ndim == 2 else truth * kinds.shape[-1] + looks.kind[of_case]
             kinds[group] = np.bincount(cell, minlength=kinds[group].size).reshape(kinds[group].shape)
             own = slice(None) if labels.n_groups == 1 else labels.group_of_label == group
-            by_label = np.take(looks.shares.T, look[labels.case[own]], axis=1) * np.take(named, pair[own], axis=1)
-            seen[own] = categorical(by_label, random)
+            look[own] = of_case[labels.case[own]]
+        if sampler.shift_each is not None and number % 2:
+            values = _each_shifted(sampler, sampler.shift_each, labels, values, look, random)
+        named = sampler.confusion(values).transpose(1, 0, 2).reshape(k, -1)
+        seen = categorical(np.take(looks.shares.T, look, axis=1) * np.take(named, pair, axis=1), random)
         if coefficients is not None and labels.n_groups == 1:
             weights = _draw_with_predictions(looks, weights, kinds[0], np.bincount(truth, minlength=k), random)
         else:
@@ -123,6 +126,29 @@ def _shifted(
         at(0.0, values)
         return found[0.0]
     return found[slice_one(0.0, _WIDTH, log_density, random)]
+
+
+def _each_shifted(
+    sampler: "TrueClass",
+    shift: Callable[..., tuple[dict[str, Any], np.ndarray]],
+    labels: LabelledCases,
+    values: dict[str, Any],
+    look: Int[np.ndarray, " label"],
+    random: np.random.Generator,
+) -> dict[str, Any]:
+    """Move the log odds of each annotator by a number of her own, given what the cases that she labelled look like."""
+    looks, n, k = labels.looks, labels.n_annotators, labels.n_classes
+    assert looks is not None
+    cell = (labels.annotator.astype(np.int64) * len(looks.shares) + look) * k + labels.label
+    counts = np.bincount(cell, minlength=n * len(looks.shares) * k).reshape(n, -1, k)
+
+    def log_density(by: Float[np.ndarray, " annotator"]) -> Float[np.ndarray, " annotator"]:
+        moved, of_values = shift(values, np.repeat(by[:, None], k, axis=1))
+        of_labels = counts * np.log(np.maximum(looks.seen(sampler.confusion(moved)), _SMALLEST))
+        return of_values + of_labels.sum((1, 2))
+
+    by = slice_draw(np.zeros(n), _WIDTH_ALONE, log_density, random)
+    return shift(values, np.repeat(by[:, None], k, axis=1))[0]
 
 
 def _exchanged(

@@ -77,6 +77,9 @@ class TrueClass:
         Move of the log odds that anybody names what she sees: ``shift(values, by)``, with a number for each class,
         returns the values and the log density of all shared quantities, up to a constant, in coordinates that the move
         translates. It makes chains mix where cases differ in difficulty; optional.
+    shift_each
+        The same move of each annotator by herself, ``shift_each(values, by)``, with a number for each annotator and
+        class, which returns the values and the log densities (annotator) of what is hers; optional.
     by_case
         What is different where cases differ in difficulty: further ``sites``, and any other of these arguments.
     """
@@ -89,6 +92,7 @@ class TrueClass:
     above: tuple[str, ...] = ()
     named: bool = True
     shift: Callable[..., tuple[dict[str, Any], float]] | None = None
+    shift_each: Callable[..., tuple[dict[str, Any], np.ndarray]] | None = None
     by_case: Mapping[str, Any] = field(default_factory=dict)
 
     def says(self, model: Model) -> Facts:
