@@ -78,13 +78,13 @@ class Parameters(NamedTuple):
 AVERAGE = 0.346
 #: Median of the prior of each standard deviation, and log standard deviation of what it is above the least.
 SPREADS = {
-    "system_spread": (0.7, 0.5),
+    "system_spread": (1.2, 0.7),
     "output_spread": (1.2, 0.5),
     "alike_spread": (0.8, 0.5),
     "severity_spread": (0.4, 0.6),
     "discrimination_spread": (0.3, 0.6),
     "middle_spread": (0.8, 0.6),
-    "bias_spread": (0.7, 0.5),
+    "bias_spread": (1.2, 0.5),
     "error_spread": (0.7, 0.5),
 }
 LEAST = 0.2  #: share of its median that every standard deviation is at least, as all systems and raters differ

@@ -1,8 +1,9 @@
 """The model of judged outcomes, calibrated by simulation, and how often its intervals cover in worlds that differ.
 
 Calibration draws everything from the prior and the outcomes from that, and samples all data sets at once. The worlds
-are those of :mod:`validation.systems`, with four systems each: the person is always right, the judge errs in 15 %, and
-cases come in clusters or not, which is not what the model assumes.
+have four systems each. Some are those of :mod:`validation.systems`: the person is always right, the judge errs in 15 %,
+and cases come in clusters or not, which is not what the model assumes. In others readers are strict or lenient, and the
+judge errs by system and by output.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpyro import handlers
 from scipy import stats
+from scipy.special import expit, logit
 
 from plausibly._progress import Progress
 from plausibly.models.judged_outcomes import JudgedOutcomes, Kinds, Own, facets, probabilities
@@ -32,6 +34,9 @@ VALUES = {PASS: [0.0, 1.0], PAIRS: [0.0, 0.5, 1.0], RATINGS: [1.0, 2.0, 3.0, 4.0
 WORLDS, QUICK_WORLDS = 250, 50  # data sets with a system of each rate
 RATES = (0.45, 0.6, 0.7, 0.85)
 CLUSTERS = "of 1", "of 3"
+READERS = 5
+SD_OF_OUTPUTS = 1.3  # in log odds
+LEVEL_FACTOR = 1.25  # log odds of an average output, for a mean over outputs of about the rate
 #: Share of 95 % intervals that cover. The best and the worst system are drawn towards the others, most of few outcomes.
 LEAST, LEAST_OF_FEW, FEW, MOST = 0.92, 0.88, 100, 0.985
 
@@ -123,21 +128,11 @@ def calibrate(what: str, n: int, seed: int) -> Iterator[Result]:
 
 
 def cover(worlds: int, n: int, clusters: str, seed: int) -> Iterator[Result]:
-    """Count how often intervals of the model cover the rates of the worlds."""
+    """Count how often intervals of the model cover the rates of worlds with an infallible person."""
     random = np.random.default_rng([seed, n, len(clusters)])
     of_rates = [systems.simulate(random, worlds, n, rate, *systems.CLUSTERS[clusters]) for rate in RATES]
-    # Cells of a system with the same outcomes: what person and judge said, or the judge alone.
-    patterns = [(y, f) for y in (0, 1) for f in (0, 1)] + [(None, 0), (None, 1)]
-    rows = [
-        (at, rater, len(patterns) * at + cell, said)
-        for at in range(len(RATES))
-        for cell, of in enumerate(patterns)
-        for rater, said in enumerate(of)
-        if said is not None
-    ]
-    system, rater, cell, category = np.array(rows).T
-    layout = layout_of(PASS, system, None, rater, cell, category, judges=1, people=1, n=len(RATES))
-    times = np.empty((worlds, len(RATES), len(patterns)), np.float32)
+    layout = _patterns(people=1)
+    times = np.empty((worlds, len(RATES), 6), np.float32)
     effects = []
     for world in range(worlds):
         parts = []
@@ -152,17 +147,59 @@ def cover(worlds: int, n: int, clusters: str, seed: int) -> Iterator[Result]:
             np.concatenate([part.judges for part in parts], axis=1),
         )
         effects.append(design_effect(together, len(RATES)))
+    yield _covered(f"{n} human outcomes, clusters {clusters}", n, layout, times, np.array(RATES), effects, seed)
+
+
+def cover_readers(worlds: int, n: int, seed: int) -> Iterator[Result]:
+    """Count how often intervals cover where readers are strict or lenient and the judge errs by system and output."""
+    random = np.random.default_rng([seed, n])
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    layout = _patterns(people=READERS)
+    times = np.empty((worlds, len(RATES), 4 * READERS + 2), np.float32)
+    truth = np.empty((worlds, len(RATES)))
+    judge_alone = 4 * READERS
+    for world in range(worlds):
+        severity, bias = random.normal(0, 0.5, READERS), random.normal(0, 0.4, len(RATES))
+        for at, rate in enumerate(RATES):
+            level = LEVEL_FACTOR * logit(rate)
+            by_reader = expit(level + severity + SD_OF_OUTPUTS * nodes[:, None]).mean(1)
+            truth[world, at] = by_reader @ weights / weights.sum()
+            quality = level + random.normal(0, SD_OF_OUTPUTS, 5 * n)
+            said = random.random(5 * n) < expit(1.2 * quality + bias[at] + random.normal(0, 1, 5 * n))
+            reader = np.arange(n) % READERS
+            passed = random.random(n) < expit(quality[:n] + severity[reader])
+            pattern = np.concatenate([4 * reader + 2 * passed, np.full(4 * n, judge_alone)]) + said
+            times[world, at] = np.bincount(pattern, minlength=judge_alone + 2)
+    yield _covered(f"{n} human outcomes, {READERS} readers", n, layout, times, truth, np.ones(worlds), seed)
+
+
+def _patterns(people: int) -> Layout:
+    """Lay out each way in which one of the people and a judge can have judged an output, or the judge alone."""
+    patterns = [(person, y, f) for person in range(people) for y in (0, 1) for f in (0, 1)] + [
+        (None, 0, 0),
+        (None, 0, 1),
+    ]
+    rows = []
+    for at in range(len(RATES)):
+        for cell, (person, y, f) in enumerate(patterns, start=len(patterns) * at):
+            rows += [] if person is None else [(at, person, cell, y)]
+            rows.append((at, people, cell, f))
+    system, rater, cell, category = np.array(rows).T
+    return layout_of(PASS, system, None, rater, cell, category, judges=1, people=people, n=len(RATES))
+
+
+def _covered(condition: str, n: int, layout: Layout, times, truth, effects, seed: int) -> Result:
     layouts = (replace(layout, judged=layout.judged._replace(times=of.ravel())) for of in times)
     drawn = sampled(layouts, ["mean"], 100, seed)["mean"]
     ends = np.array([0.0, 1.0])
     found = np.stack([widened(one, effect, ends) for one, effect in zip(drawn, effects, strict=True)])
     lower, upper = np.quantile(found, [0.025, 0.975], axis=1)
-    covered = int(((lower <= RATES) & (np.array(RATES) <= upper)).sum())
+    covered = int(((lower <= truth) & (truth <= upper)).sum())
     least = LEAST if n >= FEW else LEAST_OF_FEW
     p = {f"at least {least:.0%}": float(stats.binom.cdf(covered, lower.size, least))}
     p["at most 98.5 %"] = float(stats.binom.sf(covered - 1, lower.size, MOST))
     remark = f"covers {covered / lower.size:.1%}, width {np.mean(upper - lower):.3f}"
-    yield Result("judged", "model", f"{n} human outcomes, clusters {clusters}", p, lower.size, remark=remark)
+    return Result("judged", "model", condition, p, lower.size, remark=remark)
 
 
 def check(settings: Settings) -> Iterator[Result]:
@@ -171,9 +208,15 @@ def check(settings: Settings) -> Iterator[Result]:
         if settings.only in what:
             yield from calibrate(what, QUICK if settings.quick else N, settings.seed)
     if settings.only in "model":
-        conditions = [(60, "of 1")] if settings.quick else [(n, of) for n in systems.N_HUMAN for of in CLUSTERS]
+        conditions = [(60, of) for of in ("of 1", None)]
+        if not settings.quick:
+            conditions = [(n, of) for n in systems.N_HUMAN for of in (*CLUSTERS, None)]
+        worlds = QUICK_WORLDS if settings.quick else WORLDS
         with Progress(settings.progress) as bars:
             advance = bars.task("Simulating systems", len(conditions), "conditions")
             for n, clusters in conditions:
-                yield from cover(QUICK_WORLDS if settings.quick else WORLDS, n, clusters, settings.seed)
+                if clusters is None:
+                    yield from cover_readers(worlds, n, settings.seed)
+                else:
+                    yield from cover(worlds, n, clusters, settings.seed)
                 advance(1)

@@ -16,7 +16,7 @@ import plausibly as pb
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.models.judged_outcomes import Parameters, facets, log_of_cells
 from plausibly.report._extras import contents
-from plausibly.systems import _modelled
+from plausibly.systems import _model, _modelled
 from plausibly.systems._checks import check_sentences, predictive_checks
 from plausibly.systems._layout import lay_out, nodes_of
 from plausibly.systems._model import _new_people
@@ -146,7 +146,10 @@ def test_likelihood_is_an_integral_over_what_cells_have_of_their_own(kind):
     raters, values = layout.raters.tolist(), layout.values.tolist()
     grid = np.linspace(-6, 6, 61)
     density = np.exp(-(grid**2) / 2) / np.exp(-(grid**2) / 2).sum()
-    own, alike, error = np.meshgrid(grid, grid[::2], grid, indexing="ij")
+    ends = np.linspace(-3, 3, 121)[1::2]
+    within = np.exp(-(ends**2) / 2) / np.exp(-(ends**2) / 2).sum()
+    ends /= np.sqrt(within @ ends**2)
+    own, alike, error = np.meshgrid(ends, grid[::2], grid, indexing="ij")
     score = (layout.values - layout.values[0]) / (layout.values[-1] - layout.values[0]) - 0.5
     between = np.where(np.abs(score) < 0.5, p.alike_spread, 0)
     scaled = np.zeros(len(read.value)) if read.longer is None else read.longer / read.longer.std()
@@ -176,7 +179,7 @@ def test_likelihood_is_an_integral_over_what_cells_have_of_their_own(kind):
                     values.index(read.value[row])
                 ]
             product = product * share
-        expected += np.log(np.einsum("qae,q,a,e", product, density, density[::2] / density[::2].sum(), density))
+        expected += np.log(np.einsum("qae,q,a,e", product, within, density[::2] / density[::2].sum(), density))
     assert total == pytest.approx(expected, rel=2e-4)
 
 
@@ -304,3 +307,21 @@ def test_bad_settings_and_many_ratings_are_refused():
     frame["outcome"] = np.arange(len(frame)) / 7
     with pytest.raises(AnnotationError, match="2 to 12 different ratings"):
         pb.systems(frame, people=["ann", "bob"], model=True, progress=False)
+
+
+@pytest.mark.slow
+def test_more_nodes_where_outputs_differ_much(monkeypatch):
+    """Where raters nearly always agree, their log odds are steps in the quality of outputs, which few nodes would miss."""
+    found, usual = [], _model.finer_nodes
+    monkeypatch.setattr(_model, "finer_nodes", lambda nodes: found.append(len(nodes.at.quality)) or usual(nodes))
+    random = np.random.default_rng(0)
+    truth = random.random((4, 600)) < np.array([0.45, 0.6, 0.7, 0.85])[:, None]
+    system, case = np.indices(truth.shape).reshape(2, -1)
+    rows = [
+        pd.DataFrame({"system": np.array(list("ABCD"))[system], "case": case, "rater": rater, "outcome": said.ravel()})
+        for rater, said in (("ann", truth), ("gpt", truth ^ (random.random(truth.shape) < 0.02)))
+    ]
+    settings = {"people": ["ann"], "model": True, "draws": 20, "warmup": 60, "chains": 2, "progress": False}
+    pb.systems(pd.concat(rows).astype({"outcome": int}), **settings)
+    assert found[0] == 12
+    assert found[-1] > 12

@@ -3,14 +3,16 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from plausibly.errors import AnnotationError
 from plausibly.models.judged_outcomes import JudgedOutcomes, Kinds, Nodes, Own
 from plausibly.systems.outcomes import Outcomes, cell_of_rows
 
 MOST_VALUES = 12  #: different ratings that are categories
-_QUALITY, _ALIKE, _ERROR = 11, 4, 3  # nodes
+_QUALITY, _ALIKE, _ERROR = 12, 5, 3  # nodes
+_END = 3.0  # standard deviations beyond which no cell is
+_MOST = 99  # nodes of one kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +101,28 @@ def usual_nodes(judges: int, *, pairs: bool, middle: bool) -> Nodes:
 
 
 def nodes_of(*numbers: int) -> Nodes:
-    """Gauss–Hermite nodes of quality, of how alike a pair is, and of the error that judges share."""
-    rules = [np.polynomial.hermite_e.hermegauss(number) for number in numbers]
+    """Nodes of quality, of how alike a pair is, and of the error that judges share.
+
+    Qualities are spaced evenly: where they differ much, log odds of raters are steps in them, which Gauss-Hermite
+    nodes, whose distances differ, follow less well. No cell is beyond three standard deviations.
+    """
+    even = _END * (2 * np.arange(numbers[0]) + 1 - numbers[0]) / numbers[0]
+    weights = np.exp(-(even**2) / 2)
+    even /= np.sqrt(np.average(even**2, weights=weights)) if numbers[0] > 1 else 1
+    rules = [(even, weights), *(np.polynomial.hermite_e.hermegauss(number) for number in numbers[1:])]
     at = (x.astype(np.float32) for x, _ in rules)
     return Nodes(Own(*at), Own(*(np.log(of / of.sum()).astype(np.float32) for _, of in rules)))
+
+
+def finer_nodes(nodes: Nodes) -> Nodes:
+    """Twice as many nodes of each kind, up to a number that suffices for any spread met so far."""
+    return nodes_of(*(len(at) if len(at) == 1 else min(2 * len(at), _MOST) for at in nodes.at))
+
+
+def chosen(nodes: Nodes, finer: Nodes, which: Bool[np.ndarray, " kind"]) -> Nodes:
+    """Return nodes of which some kinds are finer."""
+    at, log_weight = (
+        Own(*(new if yes else old for old, new, yes in zip(*both, which, strict=True)))
+        for both in zip(nodes, finer, strict=True)
+    )
+    return Nodes(at, log_weight)

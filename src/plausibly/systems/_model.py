@@ -1,5 +1,6 @@
 """Draws of the model of all outcomes, and of the mean outcomes that people would give."""
 
+from dataclasses import replace
 from typing import Any, cast
 
 import jax
@@ -13,7 +14,8 @@ from numpyro.infer import NUTS, init_to_median
 from plausibly._arviz import Posterior, from_groups
 from plausibly._progress import Progress
 from plausibly.compute import Part, run
-from plausibly.families.settled import SharedDraws
+from plausibly.diagnostics import passed
+from plausibly.families.settled import ENOUGH, SharedDraws
 from plausibly.fingerprint import versions_text
 from plausibly.inference import STATISTICS
 from plausibly.models.judged_outcomes import (
@@ -21,15 +23,18 @@ from plausibly.models.judged_outcomes import (
     Parameters,
     facets,
     judged_outcomes,
+    log_of_cells,
     log_of_nodes,
     quality_of,
 )
-from plausibly.systems._layout import Layout
+from plausibly.systems._layout import Layout, chosen, finer_nodes
 
 MEANS = "mean", "mean_of_these", "mean_of_new_people"
 TARGET_ACCEPT = 0.95
 MAX_TREE_DEPTH = 6, 8  # in the warm-up, and after
 _BLOCK = 25  # draws between two looks at how far chains are
+_TRIED = 10  # draws of each chain for which the integral is computed with more nodes
+_NEGLIGIBLE = 0.5  # standard deviation of what more nodes add to the log likelihood
 _AT_ONCE = 4  # draws whose mean outcomes are computed side by side
 #: Sites with an element for each system or person, and those that outcomes do not tell of.
 OF_EACH = "average", "said", "severity_of_people", "discrimination_of_people", "middle_of_people", "population"
@@ -40,7 +45,7 @@ _NEW = 5, 3, 3  # nodes of severity, discrimination and preference for the middl
 def sample(
     layout: Layout, systems: np.ndarray, *, draws: int, chains: int, warmup: int, seed: int, progress: bool
 ) -> Posterior:
-    """Sample the model by NUTS.
+    """Sample the model by NUTS; again with more nodes where the integral over cells needs them.
 
     Returns
     -------
@@ -51,6 +56,7 @@ def sample(
         ``convergence`` is by quantity: means of systems, spreads and biases.
     """
     given = layout.judged, layout.nodes
+    several = [at for at, of in enumerate(layout.nodes.at) if len(of) > 1]
     parts = [Part("chain", 1, np.array([chain])) for chain in range(chains)]
     keys = np.asarray(jax.random.split(jax.random.PRNGKey(seed), chains))
 
@@ -73,6 +79,19 @@ def sample(
         sites = begun(jax.random.PRNGKey(0), given)[0].postprocess_fn(given, {})
         return jax.lax.map(lambda one: of_draw(coded, sites(one)), z, batch_size=_AT_ONCE)
 
+    def gains(z, finer, *given):
+        """By how much the log likelihood of draws is greater with more nodes of each kind."""
+        judged, nodes = given
+        sites = begun(jax.random.PRNGKey(0), given)[0].postprocess_fn(given, {})
+
+        def of(one):
+            p = cast(Parameters, handlers.substitute(handlers.seed(facets, 0), sites(one))(judged))
+            each = [nodes, *(chosen(nodes, finer, at == np.arange(len(nodes.at))) for at in several)]
+            total = jnp.stack([(judged.times * log_of_cells(judged, those, p)).sum() for those in each])
+            return total[1:] - total[0]
+
+        return jax.lax.map(of, z)
+
     def of_chains(function, inputs, *, repeated=False):
         """Apply a function to the inputs of each chain."""
         name = "judged outcomes", function.__name__, warmup
@@ -91,6 +110,14 @@ def sample(
             blocks.append(jax.tree.map(lambda *chain: np.stack(chain), *drawn))
             advance(_BLOCK * chains)
     z, statistics = jax.tree.map(lambda *of: np.concatenate(of, axis=1)[:, warmup : warmup + draws], *blocks)
+    some = np.linspace(0, draws - 1, min(draws, _TRIED), dtype=int)
+    finer = finer_nodes(layout.nodes)
+    tried = [(jax.tree.map(lambda of, chain=chain: of[chain, some], z), finer) for chain in range(chains)]
+    short = np.zeros(len(finer.at), bool)
+    short[several] = np.concatenate(of_chains(gains, tried)).std(axis=0) > _NEGLIGIBLE
+    if short.any():
+        options = {"draws": draws, "chains": chains, "warmup": warmup, "seed": seed, "progress": progress}
+        return sample(replace(layout, nodes=chosen(layout.nodes, finer, short)), systems, **options)
     inputs = [(jax.tree.map(lambda of, chain=chain: of[chain], z), layout.values) for chain in range(chains)]
     found = jax.tree.map(lambda *chain: np.stack(chain), *of_chains(outcomes, inputs))
     return _posterior(layout, systems, found, statistics, seed, warmup, progress)
@@ -185,6 +212,9 @@ def _posterior(layout, systems, found, statistics, seed: int, warmup: int, progr
     with Progress(progress and len(systems) > 300) as bars:
         n_diverging = int(statistics["diverging"].sum())
         convergence = SharedDraws.of(found, judged, names, n_diverging=n_diverging, progress=bars).judged
+    # Means are judged themselves, so what they rest on needs fewer effective draws.
+    rest = ~np.isin(convergence["quantity"].values.astype(str), [f"{name} of {s}" for name in MEANS for s in systems])
+    convergence["converged"] |= rest & passed(convergence, ENOUGH) & (n_diverging == 0)
     groups = {
         "posterior": xr.Dataset(variables, coordinates | names),
         "sample_stats": xr.Dataset({name: (("chain", "draw"), one) for name, one in statistics.items()}, coordinates),
