@@ -86,6 +86,7 @@ def _left_out(folds: int) -> list[Row]:
     import numpy as np
     from scipy.special import logsumexp
 
+    from plausibly._arviz import to_groups
     from plausibly.models.judged_outcomes import log_of_cells
     from plausibly.systems._checks import parameters_of
     from plausibly.systems._layout import lay_out
@@ -119,7 +120,7 @@ def _left_out(folds: int) -> list[Row]:
         vote = np.flatnonzero(human & (fold == left))  # each with the verdict of its pair, as a cell of its own
         both = np.concatenate([vote, [verdict[one] for one in cell[vote]]])
         tested = of(both, case=np.tile(np.arange(len(vote)), 2))
-        draws = posterior["posterior"].stack(sample=("chain", "draw")).transpose("sample", ...)
+        draws = to_groups(posterior)["posterior"].stack(sample=("chain", "draw")).transpose("sample", ...)
         each = [
             scores(tested.judged, tested.nodes, parameters_of(tested, draws.isel(sample=at)))
             for at in range(0, draws.sizes["sample"], 2)

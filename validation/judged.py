@@ -16,6 +16,7 @@ from numpyro import handlers
 from scipy import stats
 from scipy.special import expit, logit
 
+from plausibly._arviz import to_groups
 from plausibly._progress import Progress
 from plausibly.models.judged_outcomes import JudgedOutcomes, Kinds, Own, facets, probabilities
 from plausibly.systems._layout import Layout, usual_nodes
@@ -74,7 +75,7 @@ def sampled(layouts: Iterable[Layout], names: Sequence[str], draws: int, seed: i
     found = []
     for at, layout in enumerate(layouts):
         settings = {"draws": THIN * draws // 2, "chains": 2, "warmup": 200, "seed": seed + at, "progress": False}
-        posterior = sample(layout, np.arange(np.shape(layout.judged.own)[1]), **settings)["posterior"]
+        posterior = to_groups(sample(layout, np.arange(np.shape(layout.judged.own)[1]), **settings))["posterior"]
         thin = posterior.isel(draw=slice(None, None, THIN)).stack(sample=("chain", "draw")).transpose("sample", ...)
         found.append({name: thin[name].values for name in names})
     return {name: np.stack([one[name] for one in found]) for name in names}

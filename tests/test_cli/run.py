@@ -1,13 +1,17 @@
 """How tests run a command."""
 
+import pytest
 from typer.testing import CliRunner, Result
 
+from plausibly import _arviz
 from plausibly.cli import app
 
 
 def plausibly(*words) -> Result:
-    # As wide as tables like: the workers of pytest-xdist inherit a terminal's 80 columns.
-    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(word) for word in words])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_arviz, "_data_trees", True)  # as plausibly.cli.main does
+        # As wide as tables like: the workers of pytest-xdist inherit a terminal's 80 columns.
+        return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(word) for word in words])
 
 
 def succeed(*words) -> Result:

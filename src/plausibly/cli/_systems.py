@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from plausibly._arviz import to_groups
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._output import ScreenTable, make_folder, say
@@ -156,5 +157,5 @@ def _files(result: Systems, sources: dict[str, str]) -> Iterator[tuple[str, Any]
         yield f"{name}.csv", getattr(result, name)
     if result.posterior is not None:
         yield "checks.csv", result.checks
-        yield "convergence.csv", result.posterior["convergence"].to_dataframe().reset_index()
+        yield "convergence.csv", to_groups(result.posterior)["convergence"].to_dataframe().reset_index()
     yield "systems.png", plots.systems(result)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from plausibly._arviz import Posterior
+from plausibly._arviz import Posterior, to_groups
 from plausibly.bootstrap import interval
 from plausibly.models.judged_outcomes import Kinds, Own, Parameters, probabilities
 from plausibly.systems._layout import Layout
@@ -32,7 +32,7 @@ def predictive_checks(layout: Layout, posterior: Posterior, ci_prob: float, seed
     seen = _cells_of_people(layout, random)
     parts = [_of_sets(judged.by_people, judged.people[seen]), _of_sets(judged.by_judges, judged.judges[seen])]
     observed = _statistics(layout, parts, [kinds.category for kinds, _ in parts])
-    group = posterior["posterior"].stack(sample=("chain", "draw")).transpose("sample", ...)
+    group = to_groups(posterior)["posterior"].stack(sample=("chain", "draw")).transpose("sample", ...)
     some = np.unique(np.linspace(0, group.sizes["sample"] - 1, _DRAWS).astype(int))
 
     @jax.jit
