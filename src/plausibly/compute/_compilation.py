@@ -59,7 +59,8 @@ def lower(
     jitted = jax.jit(function, donate_argnums=donated)
 
     def on(device: Any, array: Any) -> jax.ShapeDtypeStruct:
-        return jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=SingleDeviceSharding(device))
+        kind = jax.dtypes.canonicalize_dtype(array.dtype)  # as an array is when the program is called
+        return jax.ShapeDtypeStruct(array.shape, kind, sharding=SingleDeviceSharding(device))
 
     return [jitted.lower(*jax.tree.map(partial(on, device), arguments)) for device in devices]
 
