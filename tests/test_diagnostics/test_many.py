@@ -37,7 +37,9 @@ def hard_quantities(chains, draws, dtype):
 
 
 def equal(ours, theirs):
-    np.testing.assert_allclose(ours, np.asarray(theirs["x"], float), rtol=1e-6)
+    # Where chains stand still, rounding decides whether R-hat is 1e15 or infinite.
+    ours, theirs = (np.where(array > 1e9, np.inf, array) for array in (ours, np.asarray(theirs["x"], float)))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -48,7 +50,8 @@ def test_all_are_those_of_arviz(shape, dtype):
     logging.getLogger("arviz").setLevel(logging.ERROR)
     with np.errstate(all="ignore"):
         r_hat = arviz().rhat(data)
-        sizes = {method: arviz().ess(data, method=method) for method in ("bulk", "tail", "mean")}
+        sizes = {method: arviz().ess(data, method=method) for method in ("bulk", "mean")}
+        sizes["tail"] = arviz().ess(data, method="tail", prob=(0.05, 0.95))  # in ArviZ 1 a setting chooses the tails
         error = arviz().mcse(data.astype(float), method="mean")  # a variance in single precision has few digits
     found = r_hat_and_ess(draws)
     equal(found.ess_bulk, sizes["bulk"])
