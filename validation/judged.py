@@ -39,7 +39,7 @@ READERS = 5
 SD_OF_OUTPUTS = 1.3  # in log odds
 LEVEL_FACTOR = 1.25  # log odds of an average output, for a mean over outputs of about the rate
 #: Share of 95 % intervals that cover. The best and the worst system are drawn towards the others, most of few outcomes.
-LEAST, LEAST_OF_FEW, FEW, MOST = 0.92, 0.88, 100, 0.985
+LEAST, LEAST_OF_FEW, FEW, MOST = 0.92, 0.9, 100, 0.985
 
 
 def layout_of(what: str, system, opponent, rater, cell, category, *, judges: int, people: int, n: int) -> Layout:
