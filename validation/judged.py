@@ -3,7 +3,7 @@
 Calibration draws everything from the prior and the outcomes from that, and samples all data sets at once. The worlds
 have four systems each. Some are those of :mod:`validation.systems`: the person is always right, the judge errs in 15 %,
 and cases come in clusters or not, which is not what the model assumes. In others readers are strict or lenient, and the
-judge errs by system and by output.
+judge errs by system and by output. Systems of one world share raters, so their intervals are not quite independent.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -88,8 +88,23 @@ def test_draws_that_alternate_raise_no_alarm():
     assert good.all()
     assert (judged["r_hat"] > r_hat_bound(judged["ess_bulk"], 4, 300)).any()
     shifted = draws + 0.2 * draws.std() * np.arange(4)[:, None, None]
+    wider = rng.normal(size=(4, 1000, 200)) * np.array([1, 1, 1, 1.5])[:, None, None]
     with Progress(False) as progress:
         assert not judge(shifted, progress=progress)[1].any()
+        assert not judge(wider, progress=progress)[1].any()
+        assert not judge(wider, progress=progress, enough=100)[1].any()
+
+
+def test_enough_effective_draws_are_enough():
+    """Of what needs only 100 effective draws, R-hat may be as large as chance makes it with so few."""
+    draws = np.random.default_rng(0).normal(size=(4, 250, 30))
+    for number in range(1, 250):
+        draws[:, number] = 0.72 * draws[:, number - 1] + np.sqrt(1 - 0.72**2) * draws[:, number]
+    with Progress(False) as progress:
+        judged, good = judge(draws, enough=100, progress=progress)
+        assert good.mean() > 0.9
+        assert not judge(draws, progress=progress)[1].any()
+    assert np.median(judged["ess_bulk"]) < 250
 
 
 def test_the_bound_grows_with_the_tests_and_never_falls_below_the_rule_of_thumb():

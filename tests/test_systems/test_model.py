@@ -311,7 +311,7 @@ def test_bad_settings_and_many_ratings_are_refused():
 
 @pytest.mark.slow
 def test_more_nodes_where_outputs_differ_much(monkeypatch):
-    """Where raters nearly always agree, their log odds are steps in the quality of outputs, which few nodes miss."""
+    """Where raters nearly always agree, outcomes are nearly steps in the quality of outputs, which few nodes miss."""
     found, usual = [], _model.finer_nodes
     monkeypatch.setattr(_model, "finer_nodes", lambda nodes: found.append(len(nodes.at.quality)) or usual(nodes))
     random = np.random.default_rng(0)

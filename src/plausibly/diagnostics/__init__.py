@@ -14,8 +14,9 @@ A case has converged if
 The thresholds of effective sample size and R-hat are those of Vehtari et al. (2021), meant for a handful of quantities.
 Among ten thousand quantities, dozens exceed 1.01 by chance alone, so the R-hat rule corrects for the number of tests:
 for the means of m independent half-chains, each worth n effective draws, (m − 1) n (R-hat² − 1) is about chi-squared
-with m − 1 degrees of freedom. Where R-hat compares distances from the median, n is of these: NUTS may give draws that
-alternate, and yet distances that hardly change from one draw to the next. A single chain is split into two halves.
+with m − 1 degrees of freedom. Where R-hat compares distances from the median, n is the number of effective draws of
+these distances: NUTS may give draws that alternate, while their distances hardly change from one draw to the next. A
+single chain is split into two halves.
 
 E-BFMI (Betancourt 2016) compares the change of the energy between kept draws with its variance: it is near 2 for
 independent draws, and near 0 if momenta are too small for the range of energies of the posterior. It is computed from

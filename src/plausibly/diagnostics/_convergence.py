@@ -13,7 +13,7 @@ from scipy.special import chdtri
 from plausibly._arviz import Posterior, is_posterior, to_groups
 from plausibly._progress import Progress
 from plausibly.annotations import Slots
-from plausibly.diagnostics._many import r_hat_and_ess
+from plausibly.diagnostics._many import Diagnostics, r_hat_and_ess
 from plausibly.inference import MAX_TREE_DEPTH
 from plausibly.posterior import check_posterior, opened, reading, slots_of
 
@@ -87,11 +87,13 @@ def convergence(
     Returns
     -------
     xarray.Dataset
-        For each case: the largest ``r_hat`` and the smallest ``r_hat_limit``, ``ess_bulk`` and ``ess_tail`` over its
-        slots, the number ``n_diverging``, the results of :func:`trajectories`, and ``converged``.
+        For each case: the largest ``r_hat`` over its slots and its limit, the smallest ``ess_bulk`` and ``ess_tail``,
+        the number ``n_diverging``, the results of :func:`trajectories`, and ``converged``.
     """
     judged, good = judge(plausibility, quantities=quantities, enough=enough, progress=progress)
     start = slots.start[:-1]
+    highest = np.maximum.reduceat(judged["r_hat"], start)
+    of_highest = np.where(judged["r_hat"] == np.repeat(highest, np.diff(slots.start)), judged["r_hat_limit"], R_HAT)
     divergences = np.zeros(len(start), int)
     if diverging is not None:
         for first in range(0, len(start), _PART):
@@ -99,8 +101,9 @@ def convergence(
             divergences[part] = np.asarray(diverging[..., part]).sum((0, 1))
     found = trajectories({} if statistics is None else statistics, max_tree_depth)
     by_case = {
-        "r_hat": np.maximum.reduceat(judged["r_hat"], start),
-        **{name: np.minimum.reduceat(judged[name], start) for name in ("r_hat_limit", "ess_bulk", "ess_tail")},
+        "r_hat": highest,
+        "r_hat_limit": np.maximum.reduceat(of_highest, start),
+        **{name: np.minimum.reduceat(judged[name], start) for name in ("ess_bulk", "ess_tail")},
         "n_diverging": divergences,
         **found,
         "converged": np.logical_and.reduceat(good, start) & (divergences == 0) & enough_energy(found, len(start)),
@@ -210,7 +213,7 @@ def judge(
     R-hat, the largest that counts as converged, bulk and tail effective sample size, by name; and whether these pass.
     """
     chains, _, n = draws.shape
-    found = np.ones(n), np.full(n, np.inf), np.full(n, np.inf), np.full(n, np.inf)
+    found = Diagnostics(np.ones(n), *np.full((2, n), np.inf), np.ones(n), np.full(n, np.inf))
     finite, moves = np.ones(n, bool), np.ones(n, bool)
     advance = progress.task("Diagnosing", n, what)
     for first in range(0, n, _PART):
@@ -224,17 +227,20 @@ def judge(
         if not len(moving):
             continue
         at, some = first + moving, values[..., moving]
-        for column, computed in zip(found, r_hat_and_ess(some), strict=True):
-            column[at] = computed
+        computed = r_hat_and_ess(some)
         if chains == 1:  # its halves, since there is no R-hat of fewer chains than two
             half = some.shape[1] // 2
-            found[0][at] = r_hat_and_ess(some[0, : 2 * half].reshape(2, half, -1)).r_hat
-    r_hat, bulk, tail, compared = found
-    least = ESS_PER_CHAIN * chains if enough is None else enough
+            of_halves = r_hat_and_ess(some[0, : 2 * half].reshape(2, half, -1))
+            computed = of_halves._replace(ess_bulk=computed.ess_bulk, ess_tail=computed.ess_tail)
+        for column, values in zip(found, computed, strict=True):
+            column[at] = values
     # The bound is for chains that mix; it would excuse any R-hat where hardly a draw is effective.
-    effective = np.maximum(np.nan_to_num(compared, nan=0.0), least)
-    limit = r_hat_bound(effective, max(chains, 2), max(quantities or int(moves.sum()), 1))
-    judged = dict(zip(JUDGED, (r_hat, limit, bulk, tail), strict=True))
+    effective = (np.maximum(np.nan_to_num(ess, nan=0.0), ESS_PER_CHAIN) for ess in (found.ess_bulk, found.ess_r_hat))
+    counts = max(chains, 2), max(quantities or int(moves.sum()), 1)
+    of_location, of_greater = (r_hat_bound(ess, *counts) for ess in effective)
+    limit = np.where(found.location > of_location, of_location, of_greater)
+    judged = dict(zip(JUDGED, (found.r_hat, limit, found.ess_bulk, found.ess_tail), strict=True))
+    least = ESS_PER_CHAIN * chains if enough is None else enough
     return judged, passed(judged, least) & finite  # ranks do not notice infinity
 
 

@@ -45,12 +45,14 @@ _RESOLUTION = np.finfo(float).resolution  # what varies less does not vary
 
 
 class Diagnostics(NamedTuple):
-    """R-hat, bulk and tail effective sample size of many quantities, and that of what R-hat compared."""
+    """R-hat, bulk and tail effective sample size of many quantities, and the two parts of R-hat."""
 
     r_hat: Float[np.ndarray, " quantity"]
     ess_bulk: Float[np.ndarray, " quantity"]
     ess_tail: Float[np.ndarray, " quantity"]
-    ess_r_hat: Float[np.ndarray, " quantity"]  #: of distances from the median where these disagree by over 1 %, or bulk
+    location: Float[np.ndarray, " quantity"]  #: R-hat of the scores alone, without that of distances from the median
+    #: Bulk, or where R-hat of these distances is greater and above 1.01, their effective draws within chains, if fewer.
+    ess_r_hat: Float[np.ndarray, " quantity"]
 
 
 def r_hat_and_ess(draws: Float[np.ndarray, "chain draw quantity"]) -> Diagnostics:
@@ -83,7 +85,7 @@ def r_hat_and_ess(draws: Float[np.ndarray, "chain draw quantity"]) -> Diagnostic
     >>> found.r_hat.round(2).tolist(), found.ess_bulk.round().tolist(), found.ess_tail.round().tolist()
     ([1.0, 1.48], [845.0, 8.0], [954.0, 39.0])
     """
-    return Diagnostics(*_by_block(_r_hat_and_ess, draws, 4))
+    return Diagnostics(*_by_block(_r_hat_and_ess, draws, 5))
 
 
 def ess_of_mean(draws: Float[np.ndarray, "chain draw quantity"]) -> Float[np.ndarray, " quantity"]:
@@ -188,12 +190,14 @@ def _r_hat_and_ess(rows: Float[np.ndarray, "quantity chain draw"]) -> tuple[np.n
     several = rows.shape[1] > 1
     bulk = _ess(scores)
     compared, apart = bulk.copy(), (scale > location) & (scale > 1.01)
-    if apart.any():
-        compared[apart] = _ess(folded[apart])
+    if apart.any():  # within chains, as chains that disagree would excuse themselves
+        within = _ess(folded[apart] - folded[apart].mean(axis=2, keepdims=True))
+        compared[apart] = np.minimum(bulk[apart], within)
     return (
         np.where(scale > location, scale, location) if several else np.full(len(rows), np.nan),
         bulk,
         np.where(high < low, high, low),
+        location if several else np.full(len(rows), np.nan),
         compared,
     )
 

@@ -12,7 +12,7 @@ from plausibly.systems.outcomes import Outcomes, cell_of_rows
 MOST_VALUES = 12  #: different ratings that are categories
 _QUALITY, _ALIKE, _ERROR = 12, 5, 3  # nodes
 _END = 3.0  # standard deviations beyond which no cell is
-_MOST = 99  # nodes of one kind
+_MOST = 99, 24, 24  # nodes of each kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +103,8 @@ def usual_nodes(judges: int, *, pairs: bool, middle: bool) -> Nodes:
 def nodes_of(*numbers: int) -> Nodes:
     """Nodes of quality, of how alike a pair is, and of the error that judges share.
 
-    Qualities are spaced evenly: where they differ much, log odds of raters are steps in them, which Gauss-Hermite
-    nodes, whose distances differ, follow less well. No cell is beyond three standard deviations.
+    Qualities are spaced evenly: where they differ much, probabilities of outcomes are nearly steps in them, at which
+    Gauss-Hermite nodes err more. No cell is beyond three standard deviations.
     """
     even = _END * (2 * np.arange(numbers[0]) + 1 - numbers[0]) / numbers[0]
     weights = np.exp(-(even**2) / 2)
@@ -116,7 +116,8 @@ def nodes_of(*numbers: int) -> Nodes:
 
 def finer_nodes(nodes: Nodes) -> Nodes:
     """Twice as many nodes of each kind, up to a number that suffices for any spread met so far."""
-    return nodes_of(*(len(at) if len(at) == 1 else min(2 * len(at), _MOST) for at in nodes.at))
+    sizes = zip(map(len, nodes.at), _MOST, strict=True)
+    return nodes_of(*(size if size == 1 else min(2 * size, most) for size, most in sizes))
 
 
 def chosen(nodes: Nodes, finer: Nodes, which: Bool[np.ndarray, " kind"]) -> Nodes:

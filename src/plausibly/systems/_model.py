@@ -87,8 +87,8 @@ def sample(
         def of(one):
             p = cast(Parameters, handlers.substitute(handlers.seed(facets, 0), sites(one))(judged))
             each = [nodes, *(chosen(nodes, finer, at == np.arange(len(nodes.at))) for at in several)]
-            total = jnp.stack([(judged.times * log_of_cells(judged, those, p)).sum() for those in each])
-            return total[1:] - total[0]
+            usual, *more = (log_of_cells(judged, those, p) for those in each)
+            return jnp.stack([(judged.times * (one - usual)).sum() for one in more])  # sums of all have few digits left
 
         return jax.lax.map(of, z)
 
@@ -113,8 +113,8 @@ def sample(
     some = np.linspace(0, draws - 1, min(draws, _TRIED), dtype=int)
     finer = finer_nodes(layout.nodes)
     tried = [(jax.tree.map(lambda of, chain=chain: of[chain, some], z), finer) for chain in range(chains)]
-    short = np.zeros(len(finer.at), bool)
-    short[several] = np.concatenate(of_chains(gains, tried)).std(axis=0) > _NEGLIGIBLE
+    short = np.array([len(more) > len(of) for more, of in zip(finer.at, layout.nodes.at, strict=True)])
+    short[several] &= ~(np.concatenate(of_chains(gains, tried)).std(axis=0) <= _NEGLIGIBLE)
     if short.any():
         options = {"draws": draws, "chains": chains, "warmup": warmup, "seed": seed, "progress": progress}
         return sample(replace(layout, nodes=chosen(layout.nodes, finer, short)), systems, **options)

@@ -4,7 +4,8 @@ Given the look of a case, each label has a class that its annotator saw, and wha
 often they named each class that they saw, as it is from true classes where cases are alike. The same disagreement is
 explained by annotators who do not name what they see, and by unclear cases. So the log odds of all annotators move
 together, with looks summed out, by a slice along a line, of all classes in one sweep and of a single class in the next;
-without it, chains hardly mix. Those of each annotator move alone given looks, with what she saw summed out.
+without it, chains hardly mix. In every second sweep the log odds of each annotator also move alone, given looks, with
+what she saw summed out.
 """
 
 from collections.abc import Callable, Iterator

@@ -41,7 +41,8 @@ class Population:
     samples
         Draws of the shared parameters, each a Population, for full Bayesian inference; empty for an estimate only.
     convergence
-        Diagnostics of the shared parameters by ``quantity``: ``r_hat``, ``ess_bulk``, ``ess_tail``, ``converged``.
+        Diagnostics of the shared parameters by ``quantity``: ``r_hat``, ``r_hat_limit``, ``ess_bulk``, ``ess_tail``,
+        ``converged``.
 
     Examples
     --------
