@@ -149,6 +149,8 @@ def test_one_column_is_a_probability_of_two_classes():
         read_predictions(np.array([0.5, 1.5, 0.5]), TWO)
     with pytest.raises(PredictionError, match=r"column .low. is none of the classes no, yes; call a probability after"):
         read_predictions(pd.DataFrame({"low": [0.5, 0.5, 0.5]}), TWO)
+    with pytest.raises(PredictionError, match="call a probability after its class, 'no', or 'probability'"):
+        line_up(pd.DataFrame({"low": [0.5, 0.5, 0.5]}), TWO, positive="no")
     with pytest.raises(PredictionError, match="there are 1 columns for 3 classes"):
         read_predictions(np.array([0.5, 0.5, 0.5]), ANNOTATIONS)
 

@@ -400,11 +400,8 @@ def _of_two_classes(matrix: Matrix, classes: np.ndarray, positive: str | None, l
         words = f"took the column {name!r} for the probability of {positive!r}"
         warnings.warn(words, PlausiblyWarning, stacklevel=4)
     elif name is not None and name not in (*classes.tolist(), *_ONE):
-        fix = suggest(
-            name,
-            classes,
-            f"call a probability after its class, {str(classes[positive_of_two(classes)])!r}, or {_ONE[0]!r}",
-        )
+        its = positive if positive in classes else str(classes[positive_of_two(classes)])
+        fix = suggest(name, classes, f"call a probability after its class, {its!r}, or {_ONE[0]!r}")
         raise PredictionError(f"the column {name!r} is none of the classes {', '.join(classes)}; {fix}")
     named = name if name in classes else positive
     known = positive_of_two(classes) if named is None else classes.tolist().index(named)

@@ -132,6 +132,9 @@ def test_a_column_for_each_annotator_as_spreadsheets_have_them(tmp_path):
         assert read_metadata(path)["site"].to_dict() == {"p": "north", "q": "south", "r": "north"}
     with pytest.warns(PlausiblyWarning):
         assert str(read_labels(path)) == "3 cases, 3 annotators, 6 labels"
+    path.write_text("image_id,R1,R2,R3,site\np,x,x,,north\nq,y,,x,south\nr,,y, y,north\n")
+    with pytest.warns(PlausiblyWarning, match="one annotator each, and 'image_id' as the case"):
+        assert read_annotations(path).n_annotations == 6
     path.write_text("case,x,y\np,1,2\nq,0,1\n")  # counts
     assert read_annotations(path).n_annotations == 4
     path.write_text("case,site,sex\np,north,f\nq,south,m\n")

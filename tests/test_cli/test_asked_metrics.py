@@ -321,7 +321,8 @@ def test_metrics_and_thresholds_are_named_where_they_matter(files, tmp_path):
     assert {"undefined", "infinite"} <= {*table}
     more = "--metrics", "sensitivity", "--by", "site", "--require", "auroc>=0.99"
     shown = run(files, tmp_path, "--positive", "malignant", *more, status=3).output
-    assert shown.splitlines()[-1] == "A: P(AUROC >= 0.99) = 0.00, below the 0.95 required: not met"
+    last = "A: P(AUROC >= 0.99) = 0.00 against what most experts would name, below the 0.95 required: not met"
+    assert shown.splitlines()[-1] == last
     assert pd.read_csv(tmp_path / "requirements.csv")[["model", "met"]].values.tolist() == [
         ["dirichlet-categorical", False]
     ]
@@ -336,10 +337,13 @@ def test_requirements_set_the_exit_status(files, tmp_path):
     more = "--predictions", f"B={files / 'b.csv'}", "--metrics", "sensitivity", "--require", "auroc >= 0.1"
     labels = "--truth", "annotator", "--quiet"
     shown = of_labels(files, tmp_path, *more, *labels).output.splitlines()
-    assert shown[-2:] == [f"{name}: P(AUROC >= 0.1) = 1.00, at least the 0.95 required: met" for name in "AB"]
+    told = "P(AUROC >= 0.1) = 1.00 against what one expert would say, at least the 0.95 required: met"
+    assert shown[-2:] == [f"{name}: {told}" for name in "AB"]
     found = of_labels(files, tmp_path, *more, *labels, "--require", "B:ppv>0.9@0.5", status=3).output.splitlines()
     assert found[-3:-1] == shown[-2:]
-    assert re.fullmatch(r"B: P\(PPV > 0.9\) = 0[.\d]*, below the 0.5 required: not met", found[-1])
+    assert re.fullmatch(
+        r"B: P\(PPV > 0.9\) = 0[.\d]* against what one expert would say, below the 0.5 required: not met", found[-1]
+    )
     assert all(words(line) in words((tmp_path / "report.html").read_text()) for line in found[-3:])
     table = pd.read_csv(tmp_path / "requirements.csv")
     assert table["met"].tolist() == [True, True, False]

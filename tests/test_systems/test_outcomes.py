@@ -70,6 +70,16 @@ def test_of_classes_one_counts():
         read_outcomes(table, ["ann"])
     with pytest.raises(ArgumentError, match="'goood' is not: did you mean 'good'"):
         read_outcomes(table, ["ann"], positive="goood")
+    assert read_outcomes(table, ["ann"], positive="GOOD").value.tolist() == [1, 0, 1]
+
+
+def test_what_is_neither_pass_nor_fail_is_no_failure():
+    """It was counted as one where a class was named, as doctor proposed."""
+    table = frame([("A", "p", "ann", "PASS"), ("A", "q", "ann", "fail"), ("A", "r", "ann", "N/A")])
+    with pytest.raises(
+        AnnotationError, match=r"row 3: the outcome 'N/A' is neither pass nor fail.*\(in 1 row: 'N/A'\)"
+    ):
+        read_outcomes(table, ["ann"])
 
 
 @pytest.mark.parametrize("columns", [("model", "prompt", "judge", "score"), ("candidate", "item", "worker", "verdict")])

@@ -131,6 +131,7 @@ def requirement_rows(
             reason = "it may have seen these labels" if told else results.attrs.get("withheld", _UNKNOWN).rstrip(".")
             row = {"requirement": one.text, "classifier": name, "metric": one.metric, "relation": one.relation}
             row |= {"value": one.value, "required": one.required, **run, "probability": share}
+            row["against"] = own[one.metric].attrs.get("against", "") if one.metric in own else ""
             rows.append(row | {"met": share >= one.required, "unknown": reason if np.isnan(share) else ""})
     return pd.DataFrame(rows)
 
@@ -147,7 +148,8 @@ def requirement_sentences(table: pd.DataFrame) -> Iterator[str]:
         else:
             than, met = ("at least", "met") if row["met"] else ("below", "not met")
             share = _rounded(row["probability"], row["required"])
-            yield f"{what} = {share}{where}, {than} the {row['required']:g} required: {met}"
+            against = f" against {row['against']}" if row["against"] else ""
+            yield f"{what} = {share}{against}{where}, {than} the {row['required']:g} required: {met}"
 
 
 def _rounded(share: float, required: float) -> str:

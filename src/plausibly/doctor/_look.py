@@ -153,6 +153,8 @@ def _of_json(path: Path, classes: np.ndarray | None) -> Looked | None:
     source = open_source(path)
     first = next(iter(source.records), None)
     keys = list(map(str, first)) if isinstance(first, Mapping) else []
+    if (found := outcomes_in(path, keys)) is not None:
+        return _outcomes(path, found)
     if not keys or find("annotator", keys) is not None or format_of(source, OF_ANSWERS) is not None:
         return None
     try:
@@ -226,7 +228,8 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
 def _outcomes(path: Path, found: Found) -> Looked:
     read = found.outcomes
     words = f"outcomes ({read.quantity}) of {len(read.systems):,} systems: {len(read.value):,} in {len(read.cases):,} "
-    words += f"cases, by {len(read.people):,} people and {len(read.judges):,} judges"
+    people, judges = len(read.people), len(read.judges)
+    words += f"cases, by {people:,} {'person' if people == 1 else 'people'} and {judges:,} judge{'s' * (judges != 1)}"
     return Looked(path, "outcomes", words, found.columns, read, options=found.words)
 
 

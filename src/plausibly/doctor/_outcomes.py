@@ -10,9 +10,8 @@ import numpy as np
 
 from plausibly.annotations.io.columns import list_of, to_codes
 from plausibly.annotations.io.spellings import OUTCOMES, find, success_in
-from plausibly.annotations.io.table_files import read_columns
 from plausibly.errors import AnnotationError, PlausiblyWarning
-from plausibly.systems.outcomes import Outcomes, is_of_outcomes, read_outcomes
+from plausibly.systems.outcomes import Outcomes, beside_passes, is_of_outcomes, read_outcomes
 from plausibly.systems.sources import KIND, LENGTHS, PAIR, RANK, RANKING, Rows, read_rows
 
 _FEW = 0.5  # of the outcomes of the rater with the most, below which a rater is taken for a person
@@ -41,8 +40,8 @@ def outcomes_in(path: Path, names: Sequence[str]) -> Found | None:
     found |= {name: "ranking" for name in names if name in (RANKING, RANK) and "outcome" not in found.values()}
     place = {role: name for name, role in found.items()}
     if PAIR[0] not in place and RANKING not in names:
-        columns = read_columns(path)
-        shown = (list_of(columns[place[role]]) for role in ("case", "system") if role in place)
+        rows = read_rows(str(path), None).columns
+        shown = (list_of(rows[role]) for role in ("case", "system") if role in rows)
         pairs = {*zip(*shown, strict=True)}
         if len(pairs) == len({case for case, *_ in pairs}):  # a system of each case is a group of cases
             return None
@@ -106,7 +105,7 @@ def _with_class(sources: Any, people: Any, rows: Rows, control: str | None) -> t
         return read_outcomes(sources, people, control=control), []
     except AnnotationError:
         texts = [str(one) for one in list_of(rows.columns["outcome"])]
-        if rows.pairs or not 1 < len({*texts}) <= _SOME or not any(map(str.isalpha, texts)):
+        if rows.pairs or not 1 < len({*texts}) <= _SOME or not any(map(str.isalpha, texts)) or beside_passes(texts):
             raise
         positive = success_in(texts) or texts[0]
         return read_outcomes(sources, people, positive=positive, control=control), ["--positive", positive]

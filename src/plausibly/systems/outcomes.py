@@ -325,10 +325,11 @@ def _of_values(column: pa.ChunkedArray, positive: str | None, at: At) -> tuple[K
     """Outcomes as numbers: passes and failures count 1 and 0, numbers what they are."""
     texts, code = _texts(column)
     if positive is not None:
-        if str(positive) not in texts:
+        same = [text.lower() == str(positive).strip().lower() for text in texts]
+        if not any(same):
             fix = suggest(positive, texts, f"choose from {some(texts, 9)}")
             raise ArgumentError(f"positive must be one of the outcomes, but {show(positive)} is not: {fix}")
-        return "classes", np.array([text == str(positive) for text in texts], float)[code]
+        return "classes", np.array(same, float)[code]
     lower = [text.lower() for text in texts]
     in_words = {text: 1.0 if text in _PASS else 0.0 for text in lower if text in _PASS | _FAIL}
     if "c" in lower and all(text in GRADES or is_number(text) for text in lower):
@@ -348,9 +349,32 @@ def _of_values(column: pa.ChunkedArray, positive: str | None, at: At) -> tuple[K
             )
         return ("pass" if {*values.tolist()} <= {0.0, 1.0} else "ratings"), values[code]
     success = success_in(texts)
+    if success is not None and (odd := beside_passes(texts)):
+        rows = np.isin(code, [texts.index(text) for text in odd])
+        n = int(rows.sum())
+        raise AnnotationError(
+            f"{at(int(rows.argmax()))}: the outcome {texts[code[rows.argmax()]]!r} is neither pass nor fail, as others "
+            f"are (in {n:,} row{'s' * (n > 1)}: {some(odd, 5)}); leave these rows out, or count them as "
+            f"failures by positive= (--positive), here {success!r}"
+        )
     raise AnnotationError(
         f"the outcomes {some(texts, 5)} are neither pass and fail nor numbers; name the class that counts as a "
         f"success with positive= (--positive){'' if success is None else f', such as {success!r}'}"
+    )
+
+
+def beside_passes(texts: Iterable[str]) -> list[str]:
+    """Return outcomes that say neither that something passed nor that it failed, where others say either.
+
+    Examples
+    --------
+    >>> beside_passes(["PASS", "fail", "N/A"]), beside_passes(["good", "poor"])
+    (['N/A'], [])
+    """
+    given = {str(text): str(text).strip().lower() for text in texts}
+    words = {*given.values()}
+    return (
+        [text for text, word in given.items() if word not in _PASS | _FAIL] if words & _PASS and words & _FAIL else []
     )
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from plausibly.annotations.io.answers import Answers, is_nothing, to_name
 from plausibly.annotations.io.columns import Columns, is_number, is_text, list_of
 from plausibly.annotations.io.long_table import MARKS
-from plausibly.annotations.io.spellings import ANSWERS, CASE, SOFT
+from plausibly.annotations.io.spellings import ANSWERS, CASE, SOFT, find
 from plausibly.annotations.io.table_files import read_batches
 from plausibly.annotations.names import some
 from plausibly.errors import PlausiblyWarning
@@ -26,14 +26,17 @@ def is_wide(source: "Source") -> bool:
     if source.path is None or source.content is not None or not _case(source) or names & _NOT_ANNOTATORS:
         return False
     return (
-        len(names) > 2 and _holds_text(next(read_batches(source.path), {})) and len(_annotators(source.columns())) > 1
+        len(names) > 2
+        and _holds_text(next(read_batches(source.path), {}))
+        and len(_annotators(source.columns(), _case(source))) > 1
     )
 
 
 def wide_answers(source: "Source") -> Answers:
     """Take apart a table with a column per annotator; a blank cell is no answer, and further columns are of cases."""
     cells = source.columns()
-    case, people = _case(source), _annotators(cells)
+    case = _case(source)
+    people = _annotators(cells, case)
     columns = {name: list_of(column) for name, column in cells.items()}
     rest = [name for name in columns if name not in (case, *people)]
     answers = Answers()
@@ -42,9 +45,9 @@ def wide_answers(source: "Source") -> Answers:
         for who in people:
             if not is_nothing(said := columns[who][row]):
                 answers.add(to_name(name, f"row {row + 1}: the case"), who, said.strip(), further)
-    warnings.warn(
-        f"{source.path}: the columns {some(people, 9)} are read as one annotator each", PlausiblyWarning, stacklevel=4
-    )
+    taken = "" if case in CASE else f", and {case!r} as the case"
+    words = f"{source.path}: the columns {some(people, 9)} are read as one annotator each{taken}"
+    warnings.warn(words, PlausiblyWarning, stacklevel=4)
     return answers
 
 
@@ -55,15 +58,15 @@ def _holds_text(columns: Columns) -> bool:
 
 
 def _case(source: "Source") -> str:
-    return next((name for name in CASE if name in source.names), "")
+    return next((name for name in CASE if name in source.names), None) or find("case", map(str, source.names)) or ""
 
 
-def _annotators(columns: Columns) -> list[str]:
+def _annotators(columns: Columns, case: str) -> list[str]:
     """Columns of text, at least half of whose different texts are in another one, too."""
     said: dict[str, set[str]] = {}
     for name, column in columns.items():
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        if name in CASE or not is_text(kind):
+        if name == case or name in CASE or not is_text(kind):
             continue
         texts = {one.strip() for one in list_of(column) if not is_nothing(one)}
         if 0 < len(texts) <= _MOST_CLASSES and not all(map(is_number, texts)):
