@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import plausibly as pb
 from plausibly.errors import AnnotationError, ArgumentError, FileError, PlausiblyWarning
 from plausibly.systems import read_outcomes
 from plausibly.systems.outcomes import cells_of, is_of_outcomes
@@ -364,3 +365,13 @@ def test_arguments_and_files_are_refused(tmp_path):
     (tmp_path / "people.txt").write_text("\n")
     with pytest.raises(FileError, match="the file is empty"):
         read_outcomes(frame(), tmp_path / "people.txt")
+
+
+def test_intervals_of_grades_end_where_grades_do():
+    """The mean of Inspect's grades, from 0 to 1, had an upper end above 1."""
+    said = ["C"] * 36 + ["P"] * 2 + ["I"] * 2
+    rows = [(system, case, "ann", grade) for system in "AB" for case, grade in enumerate(said)]
+    rows += [(system, case, "gpt", "C" if case % 5 else "P") for system in "AB" for case in range(60)]
+    result = pb.systems(frame(rows), people=["ann"])
+    assert result.table["lower"].min() >= 0
+    assert result.table["upper"].max() <= 1

@@ -115,7 +115,7 @@ class Outcomes:
     @property
     def is_share(self) -> bool:
         """Whether outcomes lie between 0 and 1, so that their mean is a share."""
-        return self.kind != "ratings"
+        return self.kind != "ratings" or bool(((self.value >= 0) & (self.value <= 1)).all())
 
     @property
     def unit(self) -> str:
