@@ -285,7 +285,8 @@ def with_chains(swept, failed):
     run = swept.runs[0]
     cases = run.convergence["case"].values
     bad = np.isin(np.arange(len(cases)), failed)
-    values = {"r_hat": (1.25, 1.001), "ess_bulk": (12.0, 1500.0), "ess_tail": (34.0, 1600.0), "n_diverging": (7, 0)}
+    values = {"r_hat": (1.25, 1.001), "r_hat_limit": (1.025, 1.01)}
+    values |= {"ess_bulk": (12.0, 1500.0), "ess_tail": (34.0, 1600.0), "n_diverging": (7, 0)}
     columns = {name: ("case", np.where(bad, *ends)) for name, ends in values.items()} | {"converged": ("case", ~bad)}
     convergence = xr.Dataset(columns, coords={"case": cases})
     return replace(swept, runs=(replace(run, convergence=convergence), *swept.runs[1:]))
