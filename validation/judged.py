@@ -176,10 +176,8 @@ def cover_readers(worlds: int, n: int, seed: int) -> Iterator[Result]:
 
 def _patterns(people: int) -> Layout:
     """Lay out each way in which one of the people and a judge can have judged an output, or the judge alone."""
-    patterns = [(person, y, f) for person in range(people) for y in (0, 1) for f in (0, 1)] + [
-        (None, 0, 0),
-        (None, 0, 1),
-    ]
+    patterns = [(person, y, f) for person in range(people) for y in (0, 1) for f in (0, 1)]
+    patterns += [(None, 0, f) for f in (0, 1)]
     rows = []
     for at in range(len(RATES)):
         for cell, (person, y, f) in enumerate(patterns, start=len(patterns) * at):

@@ -87,8 +87,7 @@ class Labels:
             :meth:`plausibly.Annotations.from_case_rows` and :func:`plausibly.read_annotations` describe; annotations or
             scores by named annotators; or Labels, which are returned as they are. Columns are ``case``, ``annotator``,
             ``label`` (or ``task``, ``worker``; or ``class``, or else ``score``, for the label). A JSON file holds any
-            of the mappings or lists. If every label in a CSV file is a number, they are read as numbers, and otherwise
-            as text.
+            of the mappings or lists. Labels of a CSV file become numbers if each of them is one; else all stay text.
         columns
             Names of further columns to keep, such as ``"confidence"`` or ``"group"``.
         optional

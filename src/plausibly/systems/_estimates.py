@@ -179,8 +179,8 @@ def rogan_gladen(p, n, sensitivity, n_positive, specificity, n_negative, ci_prob
 
     (p + specificity − 1) / (sensitivity + specificity − 1) of Rogan and Gladen (1978), NaN unless the test tells
     positive from negative cases, with the interval of Lang and Reiczigel (2014), which allows for the binomial errors
-    of all three. `p` was found in `n` cases, the sensitivity in `n_positive` cases known to be positive, and the
-    specificity in `n_negative` cases known to be negative. All may be numbers or arrays.
+    of all three. `n` is the sample size behind `p`; `n_positive` and `n_negative` are those behind the sensitivity and
+    the specificity. All may be numbers or arrays.
 
     Examples
     --------

@@ -350,11 +350,10 @@ def _of_values(column: pa.ChunkedArray, positive: str | None, at: At) -> tuple[K
         return ("pass" if {*values.tolist()} <= {0.0, 1.0} else "ratings"), values[code]
     success = success_in(texts)
     if success is not None and (odd := beside_passes(texts)):
-        rows = np.isin(code, [texts.index(text) for text in odd])
-        n = int(rows.sum())
+        rows = np.flatnonzero(np.isin(code, [texts.index(text) for text in odd]))
         raise AnnotationError(
-            f"{at(int(rows.argmax()))}: the outcome {texts[code[rows.argmax()]]!r} is neither pass nor fail, as others "
-            f"are (in {n:,} row{'s' * (n > 1)}: {some(odd, 5)}); leave these rows out, or count them as "
+            f"{at(int(rows[0]))}: the outcome {texts[code[rows[0]]]!r} is neither pass nor fail, as others are "
+            f"(in {len(rows):,} row{'s' * (len(rows) > 1)}: {some(odd, 5)}); leave these rows out, or count them as "
             f"failures by positive= (--positive), here {success!r}"
         )
     raise AnnotationError(
@@ -372,10 +371,8 @@ def beside_passes(texts: Iterable[str]) -> list[str]:
     (['N/A'], [])
     """
     given = {str(text): str(text).strip().lower() for text in texts}
-    words = {*given.values()}
-    return (
-        [text for text, word in given.items() if word not in _PASS | _FAIL] if words & _PASS and words & _FAIL else []
-    )
+    both = all(words & {*given.values()} for words in (_PASS, _FAIL))
+    return [text for text, word in given.items() if both and word not in _PASS | _FAIL]
 
 
 def _of_pairs(
