@@ -42,7 +42,9 @@ def main() -> None:
     print(apart(heading)[0], flush=True)
     for name, measure in parts.items():
         if arguments.part in (None, name):
-            print(render(measure(quick=arguments.quick)), flush=True)
+            for row in measure(quick=arguments.quick):
+                print(render([row]), end="", flush=True)
+            print(flush=True)
 
 
 if __name__ == "__main__":

@@ -130,7 +130,7 @@ def calibrate(what: str, n: int, seed: int) -> Iterator[Result]:
 
 def cover(worlds: int, n: int, clusters: str, seed: int) -> Iterator[Result]:
     """Count how often intervals of the model cover the rates of worlds with an infallible person."""
-    random = np.random.default_rng([seed, n, len(clusters)])
+    random = np.random.default_rng([seed, n, CLUSTERS.index(clusters)])
     of_rates = [systems.simulate(random, worlds, n, rate, *systems.CLUSTERS[clusters]) for rate in RATES]
     layout = _patterns(people=1)
     times = np.empty((worlds, len(RATES), 6), np.float32)
