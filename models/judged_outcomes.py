@@ -76,18 +76,19 @@ class Parameters(NamedTuple):
 
 #: The log odds of an average are the average log odds over the root of 1 + this times their variance (Zeger et al.).
 AVERAGE = 0.346
-#: Median of the prior of each standard deviation, and log standard deviation of what it is above the least.
+#: Each standard deviation is at least the first, as all systems and raters differ; its prior has the second as median;
+#: the logarithm of what is above the least has the third as standard deviation. Few systems tell little of how much a
+#: judge's biases differ, and a prior near zero would make intervals too narrow.
 SPREADS = {
-    "system_spread": (1.2, 0.7),
-    "output_spread": (1.2, 0.5),
-    "alike_spread": (0.8, 0.5),
-    "severity_spread": (0.4, 0.6),
-    "discrimination_spread": (0.3, 0.6),
-    "middle_spread": (0.8, 0.6),
-    "bias_spread": (1.2, 0.5),
-    "error_spread": (0.7, 0.5),
+    "system_spread": (0.24, 1.2, 0.7),
+    "output_spread": (0.24, 1.2, 0.5),
+    "alike_spread": (0.16, 0.8, 0.5),
+    "severity_spread": (0.08, 0.4, 0.6),
+    "discrimination_spread": (0.06, 0.3, 0.6),
+    "middle_spread": (0.16, 0.8, 0.6),
+    "bias_spread": (0.24, 2.4, 0.5),
+    "error_spread": (0.14, 0.7, 0.5),
 }
-LEAST = 0.2  #: share of its median that every standard deviation is at least, as all systems and raters differ
 
 
 def judged_outcomes(judged: JudgedOutcomes, nodes: Nodes) -> None:
@@ -133,9 +134,9 @@ def facets(judged: JudgedOutcomes) -> Parameters:
     people, (judges, systems), middle = len(judged.person), jnp.shape(judged.own), len(judged.score) - 2
 
     def spread(name: str) -> Array:
-        median, log_sd = SPREADS[name]
-        more = dist.LogNormal(jnp.log((1 - LEAST) * median), log_sd)
-        above = dist.transforms.AffineTransform(LEAST * median, 1.0, domain=dist.constraints.positive)
+        least, median, log_sd = SPREADS[name]
+        more = dist.LogNormal(jnp.log(median - least), log_sd)
+        above = dist.transforms.AffineTransform(least, 1.0, domain=dist.constraints.positive)
         return numpyro.sample(name, dist.TransformedDistribution(more, above))
 
     def several(name: str, *shape: int, mean: float | Array = 0.0, sd: float | Array = 1.0) -> Array:
