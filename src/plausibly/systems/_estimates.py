@@ -7,7 +7,7 @@ so that differences between systems are paired by case. Intervals of shares are 
 cases that would have the same standard error; they hold near 0 and 1, too.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ class Estimate:
     value
         Estimate of each system, NaN if there is none.
     influence
-        What each cluster adds to its error, NaN if it is the only one.
+        What each cluster adds to its error, NaN if it is the only one; and rows for what clusters do not show.
     n_clusters
         Number of clusters with outcomes by people (of a judge alone: by the judge).
     df
@@ -41,7 +41,7 @@ class Estimate:
     """
 
     value: Float[np.ndarray, " system"]
-    influence: Float[np.ndarray, "cluster system"]
+    influence: Float[np.ndarray, "part system"]
     n_clusters: Int[np.ndarray, " system"]
     df: Float[np.ndarray, " system"]
     weight: Float[np.ndarray, " system"] | None = None
@@ -118,11 +118,39 @@ class Proportions(NamedTuple):
     se: np.ndarray
 
 
+class Share(NamedTuple):
+    """Shares, and the number of independent cells behind each."""
+
+    value: Float[np.ndarray, " system"]
+    size: Float[np.ndarray, " system"]
+
+    def interval(self, ci_prob: float) -> tuple[Float[np.ndarray, " system"], Float[np.ndarray, " system"]]:
+        """Ends of Wilson's intervals."""
+        z2 = stats.norm.ppf((1 + ci_prob) / 2) ** 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            half = np.sqrt(z2 * (self.value * (1 - self.value) + z2 / self.size / 4) / self.size)
+            middle = self.value + z2 / self.size / 2
+            return (middle - half) / (1 + z2 / self.size), (middle + half) / (1 + z2 / self.size)
+
+
 def mean(cells: Cells, values: Float[np.ndarray, " cell"], n_systems: int, n_clusters: int) -> Estimate:
     """Mean over the cells of each system whose value is not NaN."""
     known = ~np.isnan(values)
     at, influence, used, df = _centred(cells, np.where(known, values, 0), known, n_systems, n_clusters)
     return Estimate(at, influence, used, df)
+
+
+def bias(
+    cells: Cells,
+    people: Float[np.ndarray, " cell"],
+    judge: Float[np.ndarray, " cell"],
+    n_systems: int,
+    n_clusters: int,
+) -> Estimate:
+    """Mean of a judge minus that of people in the cells that both saw."""
+    found = mean(cells, judge - people, n_systems, n_clusters)
+    unseen = _unseen_errors(cells, people, judge, n_systems, n_clusters)
+    return replace(found, influence=np.vstack([found.influence, np.diag(np.sqrt(unseen))]))
 
 
 def prediction_powered(
@@ -143,7 +171,9 @@ def prediction_powered(
     cluster and n = k, the squared standard error is var(y − λ f) / n + λ² var(f′) / m (Angelopoulos et al. 2023).
 
     As λ is estimated from the same cells, the standard error is that of cells corrected with a λ whose covariance
-    leaves their cluster out; otherwise it would be too small. The estimate is biased by about 1/n.
+    leaves their cluster out; otherwise it would be too small. The estimate is biased by about 1/n. Where people and
+    judge are apart in fewer than two clusters, so many more of them are added to the variance, as a judge that was
+    right a few times is not always right.
     """
     known, rated = ~np.isnan(people), ~np.isnan(judge)
     both, rest = known & rated, ~known & rated
@@ -167,11 +197,33 @@ def prediction_powered(
     unseen, of_unseen, _, free_of_rest = _centred(cells, own * f, rest, n_systems, n_clusters)
     value = value + np.where(weight == 0, 0, unseen - weight * mean_f)
     of_unseen = np.where(weight == 0, 0, of_unseen)
-    a, b = (of_seen**2).sum(axis=0), (of_unseen**2).sum(axis=0)
+    errors = np.nan_to_num(weight) ** 2 * _unseen_errors(cells, people, judge, n_systems, n_clusters)
+    a, b = (of_seen**2).sum(axis=0) + errors, (of_unseen**2).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):  # Satterthwaite's degrees of freedom
         df = (a + b) ** 2 / (a**2 / free + b**2 / np.maximum(free_of_rest, 1))
     df = np.where((a + b > 0) & (free > 0), df, free)
-    return Estimate(value, of_seen + of_unseen, used, df, weight, not tuned)
+    influence = np.vstack([of_seen + of_unseen, np.diag(np.sqrt(errors))])
+    return Estimate(value, influence, used, df, weight, not tuned)
+
+
+def _unseen_errors(
+    cells: Cells,
+    people: Float[np.ndarray, " cell"],
+    judge: Float[np.ndarray, " cell"],
+    n_systems: int,
+    n_clusters: int,
+) -> Float[np.ndarray, " system"]:
+    """Variance of the mean difference of judge and people that few clusters do not show, by system.
+
+    It is that of as many clusters as are missing from two in which they are apart, by the least that the judge's values
+    are, among two more clusters than both saw (Bonett and Price 2012, who add them always, for paired shares).
+    """
+    difference = np.nan_to_num(judge - people)
+    apart = np.count_nonzero(_sums(cells, np.abs(difference), n_systems, n_clusters), axis=0)
+    both = ~np.isnan(judge - people)
+    shared = np.count_nonzero(_sums(cells, both.astype(float), n_systems, n_clusters), axis=0)
+    least = np.diff(np.unique(judge[~np.isnan(judge)])).min(initial=1.0)
+    return np.where(shared > 0, np.maximum(2 - apart, 0) * (least / (shared + 2)) ** 2, 0)
 
 
 def rogan_gladen(p, n, sensitivity, n_positive, specificity, n_negative, ci_prob: float) -> Proportions:
@@ -215,23 +267,42 @@ def rogan_gladen_by_system(
 ) -> Proportions:
     """Share of positive outcomes by people of each system, from a judge's in the cells that people did not see.
 
-    Where people differ, each share of them counts for as much. Numbers of cells are divided by the design effect of the
-    clusters.
+    Numbers of cells are divided by the design effect of the clusters.
     """
-    both, rest = ~np.isnan(people) & ~np.isnan(judge), np.isnan(people) & ~np.isnan(judge)
-    y, f = np.where(both, people, 0), np.where(np.isnan(judge), 0, judge)
-    shares, sizes = [], []
-    for said, weight in ((f, rest), (f, both * y), (1 - f, both * (1 - y))):
-        total = np.bincount(cells.system, weight, n_systems)
-        share = np.bincount(cells.system, weight * said, n_systems) / np.where(total > 0, total, np.nan)
-        error = weight * (said - share[cells.system])
-        by_cluster = _sums(cells, np.nan_to_num(error), n_systems, n_clusters)
-        alone = np.bincount(cells.system, np.nan_to_num(error) ** 2, n_systems)
-        effect = np.where(alone > 0, (by_cluster**2).sum(axis=0) / np.where(alone > 0, alone, 1), 1)
-        shares.append(share)
-        sizes.append(total / np.maximum(effect, 1))
-    (p, hit, miss), (n, positive, negative) = shares, sizes
-    return rogan_gladen(p, n, hit, positive, miss, negative, ci_prob)
+    rest = np.isnan(people) & ~np.isnan(judge)
+    p = _share(cells, np.nan_to_num(judge), rest.astype(float), n_systems, n_clusters)
+    hit, miss = error_rates(cells, people, judge, n_systems, n_clusters)
+    return rogan_gladen(*p, *hit, *miss, ci_prob)
+
+
+def error_rates(
+    cells: Cells,
+    people: Float[np.ndarray, " cell"],
+    judge: Float[np.ndarray, " cell"],
+    n_systems: int,
+    n_clusters: int,
+) -> tuple[Share, Share]:
+    """Sensitivity and specificity of a judge by system: of what people count, and do not count, what it does the same.
+
+    Where people differ, each share of them counts for as much.
+    """
+    both = ~np.isnan(people) & ~np.isnan(judge)
+    y, f = np.where(both, people, 0), np.where(both, judge, 0)
+    return (
+        _share(cells, f, both * y, n_systems, n_clusters),
+        _share(cells, 1 - f, both * (1 - y), n_systems, n_clusters),
+    )
+
+
+def _share(cells: Cells, said, weight, n_systems: int, n_clusters: int) -> Share:
+    """Weighted mean of shares by system, and the number of independent cells behind it."""
+    total = np.bincount(cells.system, weight, n_systems)
+    share = np.bincount(cells.system, weight * said, n_systems) / np.where(total > 0, total, np.nan)
+    error = np.nan_to_num(weight * (said - share[cells.system]))
+    by_cluster = _sums(cells, error, n_systems, n_clusters)
+    alone = np.bincount(cells.system, error**2, n_systems)
+    effect = np.where(alone > 0, (by_cluster**2).sum(axis=0) / np.where(alone > 0, alone, 1), 1)
+    return Share(share, total / np.maximum(effect, 1))
 
 
 def p_of_equal(estimate: Estimate) -> float:
