@@ -8,7 +8,9 @@ import pyarrow as pa
 import pytest
 
 from plausibly.annotations import Annotations
-from plausibly.errors import ArgumentError, PlausiblyWarning, PredictionError
+from plausibly.errors import ArgumentError, FileError, PlausiblyWarning, PredictionError
+from plausibly.labels import Labels
+from plausibly.labels.predictions import read_models
 from plausibly.predictions import line_up, named_predictions, read_predictions
 from tests.test_cli.run import plausibly
 
@@ -299,3 +301,43 @@ def test_columns_that_are_not_classes_in_one_way_are_all_listed():
     with pytest.warns(PlausiblyWarning, match="'prob_Malignant' for 'malignant'"):
         read = read_predictions(pd.DataFrame({"prob_Malignant": [0.25, 0.75]}), of_two)
     np.testing.assert_array_equal(read[:, 1], [0.25, 0.75])
+
+
+def test_a_table_with_a_column_for_each_classifier(tmp_path):
+    annotations = Annotations.from_labels([["a", "a"], ["b", "a"], ["b"]], classes=["a", "b"], cases=list("pqr"))
+    path = tmp_path / "models.csv"
+    path.write_text("site,case,gpt,cnn\nx,r,b,0.9\ny,q,a,0.25\nx,p,,0.5\n")
+    for column, expected in (("gpt", [[0, 0], [1, 0], [0, 1]]), ("cnn", [[0.5, 0.5], [0.75, 0.25], [0.1, 0.9]])):
+        np.testing.assert_allclose(read_predictions(f"{path}:{column}", annotations), expected)
+    labels = Labels.of({"p": {"ann": "a", "bob": "b"}, "q": {"ann": "b"}})
+    path.write_text("site,case,gpt\nx,p,b\ny,q,a\n")
+    said = read_models({"gpt": f"{path}:gpt"}, labels, np.array([True, True]))["gpt"]
+    assert (said.case.tolist(), said.values.tolist()) == ([0, 1], ["b", "a"])
+    with pytest.raises(FileError, match=r"models.csv:gtp: there is no such column; did you mean 'gpt'"):
+        read_predictions(f"{path}:gtp", annotations)
+    path.write_text("case,gpt,llama\np,a,b\nq,b,b\nr,b,a\n")
+    with pytest.raises(PredictionError, match=r"the column 'gpt' holds names of classes, .* here FILE:gpt"):
+        read_predictions(path, annotations)
+    path.write_text("case,cnn,vit\np,0.5,0.5\nq,0.25,0.5\nr,0.9,0\n")
+    with pytest.raises(PredictionError, match=r"'cnn', 'vit' are none .* if each is a classifier's, .* FILE:COLUMN"):
+        read_predictions(path, annotations)
+
+
+def test_cases_without_a_prediction_are_left_out_if_asked(tmp_path):
+    """They were refused, and only the annotations could be changed."""
+    rows = [f"c{i},{who},{'ab'[(i + (who == 'bob' and i % 5 == 0)) % 2]}" for i in range(30) for who in ("ann", "bob")]
+    (tmp_path / "labels.csv").write_text("\n".join(["case,annotator,label", *rows]) + "\n")
+    predicted = [f"c{i},{'ab'[i % 3 % 2]},{'ab'[i % 2]}" for i in range(31) if i > 3]
+    (tmp_path / "m.csv").write_text("\n".join(["case,gpt,cnn", *predicted]) + "\n")
+    both = [word for one in ("gpt", "cnn") for word in ("--predictions", f"{one}={tmp_path / 'm.csv'}:{one}")]
+    given = ["evaluate", tmp_path / "labels.csv", *both, "--truth", "annotator", "--extra", "ignore"]
+    given += ["--out", tmp_path / "out"]
+    refused = plausibly(*given)
+    assert refused.exit_code == 2
+    assert "no row for case 'c0', 'c1', 'c2' and 1 more" in refused.output
+    done = plausibly(*given, "--unpredicted", "leave-out")
+    assert done.exit_code == 0, done.output
+    assert "4 of 30 cases have no prediction of some classifier and are left out" in " ".join(done.output.split())
+    found = pd.read_csv(tmp_path / "out" / "metrics.csv")
+    of_cnn = found[(found["classifier"] == "cnn") & (found["metric"] == "accuracy")]["mean"].item()
+    assert of_cnn == pytest.approx(1 - 5 / 52)

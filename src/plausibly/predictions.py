@@ -3,7 +3,7 @@
 import os
 import re
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
@@ -20,7 +20,7 @@ from plausibly._logging import logged
 from plausibly.annotations import Annotations
 from plausibly.annotations.io.answers import CASE
 from plausibly.annotations.io.columns import is_number
-from plausibly.annotations.io.exports import predicted_labels
+from plausibly.annotations.io.exports import column_of_file, predicted_labels
 from plausibly.annotations.io.files import naming, read_npy
 from plausibly.annotations.io.json_predictions import frame_of_json
 from plausibly.annotations.io.matrix import NAMED, Matrix, read_matrix
@@ -174,18 +174,26 @@ def with_predicted(annotations: Annotations, predictions: Mapping[str, Any]) -> 
     if not isinstance(annotations, Annotations) or not predictions:
         what = "there are none" if isinstance(annotations, Annotations) else "of scores, there can be none"
         raise ArgumentError(f'extra="include" adds the cases of predictions, but {what}: leave it out.')
-    names = []
+    why = 'which extra="include" needs; add a column "case", or give annotations.with_cases(…) the names of the rows'
+    return annotations.with_cases(pd.unique(np.concatenate([*_names_of_cases(annotations, predictions, why)])))
+
+
+def all_predicted(annotations: Annotations, predictions: Mapping[str, Any]) -> np.ndarray:
+    """Names of the annotated cases that all predictions, which must name them, have a row for."""
+    why = 'without which they are taken in order; add a column "case", or predict every case'
+    there = [np.isin(annotations.cases, names) for names in _names_of_cases(annotations, predictions, why)]
+    return annotations.cases[np.logical_and.reduce(there)]
+
+
+def _names_of_cases(annotations: Annotations, predictions: Mapping[str, Any], why: str) -> Iterator[np.ndarray]:
+    """Yield the names of the cases that each classifier has a row for; `why` ends the sentence if there are none."""
     for name, given in predictions.items():
         source = given.source if isinstance(given, Logits) else given
         with naming(source if isinstance(source, str | os.PathLike) else f"predictions of {name}"):
             found = _matrix(source, annotations).cases
             if found is None:
-                raise PredictionError(
-                    'there are no names of cases, which extra="include" needs; add a column "case", or give '
-                    "annotations.with_cases(…) the names of the rows"
-                )
-            names.append(found)
-    return annotations.with_cases(pd.unique(np.concatenate(names)))
+                raise PredictionError(f"there are no names of cases, {why}")
+            yield found
 
 
 def line_up(
@@ -238,7 +246,9 @@ def line_up(
 
 def _matrix(source: Any, annotations: Annotations) -> Matrix:
     """Read a matrix with the names of its rows, if it has any."""
-    if (said := predicted_labels(source, {*annotations.classes.tolist()})) is not None:
+    if (column := column_of_file(source, NAMED[0], _ONE[0])) is not None:
+        source = column
+    elif (said := predicted_labels(source, {*annotations.classes.tolist()})) is not None:
         labels = pd.Series([None if label is None else str(label) for label in said["label"]], dtype=object)
         source = pd.DataFrame({"case": said["case"], NAMED[0]: labels})
     elif isinstance(source, str | os.PathLike) and Path(source).suffix.lower() in JSON:
@@ -458,7 +468,10 @@ def _rows(matrix: Matrix, cases: np.ndarray, extra: str) -> Int[np.ndarray, " ca
         raise PredictionError(f"case {str(named[row])!r} has two rows ({first + 1} and {row + 1}); keep one")
     rows = named.get_indexer(known)
     if (rows < 0).any():
-        raise PredictionError(f"there is no row for case {some(cases[rows < 0])}; predict every case")
+        raise PredictionError(
+            f"there is no row for case {some(cases[rows < 0])}; predict every case, or leave such cases out: "
+            "annotations.select(…) (plausibly evaluate … --unpredicted leave-out)"
+        )
     if n_rows > len(cases) and extra == "refuse":
         more = matrix.cases[known.get_indexer(named) < 0]
         raise PredictionError(

@@ -89,7 +89,7 @@ def against_labels(
     usual += [name for name in of_classes if name not in usual]
     metrics = parse_metrics(asked, read.n_classes, drawn=False, usual=usual)
     by, clusters = read_by(data.by, data.annotations), read_column(data.clusters, data.annotations)
-    if asked.gold is not None or data.missing is not None:  # of other cases, nothing is known to be true
+    if asked.gold is not None or data.fewer_cases:  # of other cases, nothing is known to be true
         by = None if by is None else {name: of_cases(column, read.cases) for name, column in by.items()}
         clusters = of_cases(clusters, read.cases)
     groups = None if by is None else read_groups(by, read.cases, intersections=data.intersections)

@@ -15,7 +15,7 @@ from plausibly.annotations.io.columns import is_number
 from plausibly.annotations.names import some
 from plausibly.bootstrap import CI_PROB
 from plausibly.cli._options import AnnotatedData, EvaluatedData, MetricOptions, parse_numbers, percent
-from plausibly.cli._output import ScreenTable, TablesInParts, say, with_interval
+from plausibly.cli._output import ScreenTable, TablesInParts, complain, say, with_interval
 from plausibly.cli._requirements import parse_requirements
 from plausibly.errors import AnnotationError, ArgumentError, FileError
 from plausibly.evaluation import choose_threshold, curve_points, summary
@@ -24,6 +24,7 @@ from plausibly.evaluation.metrics import USUAL, public_name
 from plausibly.evaluation.truth import truth_in_words
 from plausibly.metrics import Metric, OrderMetric, SumMetric
 from plausibly.plots.words import capitalised
+from plausibly.predictions import all_predicted
 from plausibly.report import about_few, at_threshold, by_group_table, metric_rows, operating_point, unusual
 
 CURVES, CONFUSION = "curves.csv", "confusion.csv"
@@ -35,7 +36,7 @@ _COORDINATES = "classifier", "class_name", "mean", "lower", "upper", "total_lowe
 
 
 def graded(
-    data: AnnotatedData,
+    data: EvaluatedData,
     asked: MetricOptions,
     *,
     progress: bool,
@@ -44,8 +45,32 @@ def graded(
 ) -> Annotations | Scores:
     """Read annotations; with --ordered, scores as grades, of the scale in a file of classes if there is one.
 
-    Further annotations have the scale of the first, which they are ``like``.
+    Further annotations have the scale of the first, which they are ``like``. Cases without a prediction are left out if
+    that was asked for.
     """
+    read = _graded(data, asked, progress=progress, threshold=threshold, like=like)
+    if data.unpredicted == "refuse" or not data.files:
+        return read
+    kept = all_predicted(read if isinstance(read, Annotations) else read.split(0), data.files)
+    if not len(kept):
+        raise ArgumentError("no case has a prediction of every classifier: call the cases by the same names.")
+    if (without := read.n_cases - len(kept)) > 0:
+        complain(
+            f"{without:,} of {read.n_cases:,} cases have no prediction of some classifier and are left out; if these "
+            "were not chosen at random, the numbers do not hold for all cases",
+            "Note",
+        )
+    return read.select(kept)
+
+
+def _graded(
+    data: AnnotatedData,
+    asked: MetricOptions,
+    *,
+    progress: bool,
+    threshold: float | None,
+    like: Annotations | Scores | None,
+) -> Annotations | Scores:
     if not asked.ordered:
         return data.read(progress=progress)
     try:

@@ -36,7 +36,7 @@ LabelPredictions = Annotated[
     list[str] | None,
     data(
         metavar="NAME=FILE",
-        help="Name of a model and table of its labels (case, label). Repeat for each.",
+        help="Name of a model and table of its labels (case, label), or FILE:COLUMN. Repeat for each.",
     ),
 ]
 GoldFile = Annotated[
@@ -108,7 +108,8 @@ PredictionFiles = Annotated[
     data(
         metavar="NAME=FILE",
         help="Name of a classifier and file of its predictions, cases × classes, or names of classes in one column "
-        "called prediction (.npy, .csv, .txt, .parquet, .json, .jsonl). Repeat for each classifier.",
+        "called prediction (.npy, .csv, .txt, .parquet, .json, .jsonl); FILE:COLUMN if it is one column of a table. "
+        "Repeat for each classifier.",
     ),
 ]
 LogitsOption = Annotated[
@@ -236,6 +237,18 @@ class EvaluatedData(SweptData):
         ),
     ] = None
     intersections: Intersections = False
+    unpredicted: Annotated[
+        Literal["refuse", "leave-out"],
+        data(
+            help="What to do with annotated cases of which a classifier has no prediction: refuse them, or leave them "
+            "out. To count a case as missed, write a row for it without an answer instead.",
+        ),
+    ] = "refuse"
+
+    @property
+    def fewer_cases(self) -> bool:
+        """Whether cases of the annotations may be left out."""
+        return self.missing is not None or self.unpredicted != "refuse"
 
     def sources(self, further: dict[str, Path | None]) -> dict[str, str]:
         """Name the files of the data, and further ones, for a report."""

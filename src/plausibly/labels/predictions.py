@@ -11,7 +11,7 @@ from jaxtyping import Int
 
 from plausibly.annotations import Annotations
 from plausibly.annotations.io.columns import missing, to_codes
-from plausibly.annotations.io.exports import predicted_labels
+from plausibly.annotations.io.exports import column_of_file, predicted_labels
 from plausibly.annotations.io.files import naming
 from plausibly.annotations.names import some
 from plausibly.errors import AnnotationError, PlausiblyWarning, PredictionError, show
@@ -88,7 +88,9 @@ def read_rows(
     Values are of the type of labels, where the cases are those of labels.
     """
     known = of.values if isinstance(of, Labels) else of.classes
-    if column == "label" and (said := predicted_labels(source, {*map(str, known.tolist())})) is not None:
+    if (one := column_of_file(source, column, column)) is not None:
+        source = one
+    elif column == "label" and (said := predicted_labels(source, {*map(str, known.tolist())})) is not None:
         source = said
     table = read_table(source, ("case", column))
     if not isinstance(source, str | os.PathLike) and not len(table.names["case"]):

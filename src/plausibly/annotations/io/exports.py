@@ -15,12 +15,14 @@ from plausibly.annotations.io._formats import refuse_control as refuse_control
 from plausibly.annotations.io._inspect import ARCHIVE as ARCHIVE
 from plausibly.annotations.io._shared_tables import alt_test_answers, is_alt_test
 from plausibly.annotations.io.answers import Answers
-from plausibly.annotations.io.columns import list_of
+from plausibly.annotations.io.columns import is_number, list_of
 from plausibly.annotations.io.files import naming, refuse_workbook
 from plausibly.annotations.io.source import JSON, TABLES, Source, open_source, source_in_memory
-from plausibly.annotations.io.spellings import COLUMNS, find
+from plausibly.annotations.io.spellings import CASE, COLUMNS, find
+from plausibly.annotations.io.table_files import header_of, read_columns
 from plausibly.annotations.io.verdicts import answers_of_one
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.annotations.names import some
+from plausibly.errors import AnnotationError, ArgumentError, FileError, suggest
 
 
 def answers_in(source: Source) -> Answers | None:
@@ -50,6 +52,26 @@ def predicted_labels(source: Any, known: Collection[str]) -> dict[str, list[Any]
     if isinstance(content, Mapping) and content and all(isinstance(one, str | int | float) for one in content.values()):
         return {"case": [str(case) for case in content], "label": list(content.values())}
     return None
+
+
+def column_of_file(source: Any, texts: str, numbers: str) -> pd.DataFrame | None:
+    """Read ``FILE:COLUMN``, one column of a table with one for each model; None of anything else.
+
+    The frame has the names of the cases as ``case``, if there are any, and the column as `texts` or `numbers`.
+    """
+    whole = str(source) if isinstance(source, str | Path) else ""
+    path, colon, column = whole.rpartition(":")
+    if not colon or Path(path).suffix.lower() not in TABLES or Path(whole).exists():
+        return None
+    names = header_of(Path(path))
+    if column not in names:
+        raise FileError(f"there is no such column; {suggest(column, names, f'choose from {some(names, 9)}')}")
+    case = find("case", [name for name in names if name != column], {"case": CASE})
+    read = read_columns(Path(path), [name for name in (case, column) if name is not None])
+    cells = [None if cell is None or not str(cell).strip() else cell for cell in list_of(read[column])]
+    header = numbers if all(is_number(str(cell)) for cell in cells if cell is not None) else texts
+    frame = {} if case is None else {"case": list_of(read[case])}
+    return pd.DataFrame({**frame, header: cells})
 
 
 def read_metadata(source: Any, of: str = "cases") -> pd.DataFrame:

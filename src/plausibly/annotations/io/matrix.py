@@ -18,6 +18,7 @@ from plausibly.annotations.io.columns import (
     frame_columns,
     is_frame,
     is_number,
+    list_of,
     missing,
     rounded,
     to_codes,
@@ -62,7 +63,7 @@ class Matrix:
             raise error(
                 f"the header is wrong: {some(unknown, 9)} are none of the {len(classes)} classes, of which "
                 f"{some(sorted(absent), 9)} {'has' if len(absent) == 1 else 'have'} no column; call the columns by "
-                "the names of the classes"
+                "the names of the classes, or, if each is a classifier's, name one at a time: FILE:COLUMN"
             )
         absent = [name for name in map(str, classes) if name not in at]
         if absent:
@@ -178,6 +179,8 @@ def _joined(
             n_rows += len(blocks[-1])
             names = list(map(str, classes))
             continue
+        if labels and classes is not None and len(names) > 1:
+            _refuse_several(columns, classes, error)
         where = [f"class {name!r}" for name in names] if named else [f"column {i + 1}" for i in range(len(names))]
         block = [_numbers(columns[name], what, rows, error) for name, what in zip(names, where, strict=True)]
         blocks.append(np.column_stack(block))
@@ -207,6 +210,17 @@ def _names_classes(columns: Columns, classes: Any, error: type[PlausiblyError]) 
     if not named and any(text in classes for text in texts):
         raise error(f"the column {header!r} holds names of classes; call it {NAMED[0]!r}")
     return named
+
+
+def _refuse_several(columns: Columns, classes: Any, error: type[PlausiblyError]) -> None:
+    """Refuse columns that each name a class in each row."""
+    for header, column in columns.items():
+        cells = {str(one).strip() for one in list_of(column.slice(0, _LOOKED_AT)) if one is not None}
+        if header not in classes and not all(map(is_number, cells)) and cells & {*map(str, classes)}:
+            raise error(
+                f"the column {header!r} holds names of classes, and is not the only one; if each column is a "
+                f"classifier's, name one at a time, here FILE:{header}"
+            )
 
 
 def _one_hot(
