@@ -362,3 +362,32 @@ def test_columns_and_classes_that_nearly_match_and_rows_of_other_cases(labels, t
             [some, table(tmp_path / "t.csv", "case,a,b", *(f"c{i},0.5,0.5" for i in range(30)))]
         ).problems
     )
+
+
+def test_a_table_with_a_column_for_each_classifier(labels, tmp_path):
+    """Its columns were taken for classes, or for annotators."""
+    names = table(
+        tmp_path / "models.csv", "case,gpt,llama", *(f"c{i},{'ab'[i % 2]},{'ab'[i % 3 > 0]}" for i in range(30))
+    )
+    found = pb.doctor([labels, names])
+    assert [(one.column, one.role) for one in found.files[1:]] == [
+        (one, "labels of one rater") for one in ("gpt", "llama")
+    ]
+    assert parse(of(found, "evaluate"))["predictions"] == [f"{one}={names}:{one}" for one in ("gpt", "llama")]
+    assert "gpt" in run(of(found, "audit")).output
+    numbers = table(tmp_path / "p.csv", "case,cnn,vit", *(f"c{i},{i % 2 * 0.5},{0.25}" for i in range(29)))
+    (told, _) = pb.doctor([labels, numbers]).problems
+    assert "p.csv:cnn has no rows for 1 of 30 cases" in told
+    assert "--unpredicted leave-out" in told
+
+
+def test_a_column_for_each_rater_of_systems(tmp_path):
+    rows = [
+        f"{s},c{i},t{i % 5},{'pass' if i % 3 else 'fail'},{'' if i % 4 else 'fail'}" for s in "AB" for i in range(30)
+    ]
+    sheet = table(tmp_path / "sheet.csv", "system,case,topic,gpt,ann", *rows)
+    found = pb.doctor(sheet)
+    words = parse(of(found, "systems"))
+    assert (words["people"], words["raters"]) == ("ann", "gpt,ann")
+    done = run(of(found, "systems").replace(" --out systems", ""))
+    assert "gpt agrees with people in" in done.output

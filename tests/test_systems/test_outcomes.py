@@ -78,9 +78,43 @@ def test_what_is_neither_pass_nor_fail_is_no_failure():
     """It was counted as one where a class was named, as doctor proposed."""
     table = frame([("A", "p", "ann", "PASS"), ("A", "q", "ann", "fail"), ("A", "r", "ann", "N/A")])
     with pytest.raises(
-        AnnotationError, match=r"row 3: the outcome 'N/A' is neither pass nor fail.*\(in 1 row: 'N/A'\)"
+        AnnotationError,
+        match=r"row 3: the outcome 'N/A' is neither pass nor fail.*\(in 1 row: 'N/A'\).*--missing 'N/A'",
     ):
         read_outcomes(table, ["ann"])
+
+
+def test_outcomes_that_stand_for_none_are_left_out():
+    table = frame([("A", "p", "ann", "pass"), ("A", "q", "ann", " "), ("A", "r", "ann", "N/A"), ("A", "s", "ann", "x")])
+    with pytest.raises(AnnotationError, match=r"row 2 has no outcome; fill it in, or leave such rows out: missing="):
+        read_outcomes(table, ["ann"])
+    with pytest.warns(PlausiblyWarning, match="left out 3 of 4 rows without an outcome"):
+        read = read_outcomes(table, ["ann"], missing=["N/A", "x"])
+    assert (read.cases.tolist(), read.value.tolist()) == (["p"], [1])
+    with pytest.warns(PlausiblyWarning, match="left out 1 of 4"), pytest.raises(AnnotationError, match=r"row 4: .*'x'"):
+        read_outcomes(table.replace("N/A", "fail"), ["ann"], missing=[""])
+
+
+def test_a_column_for_each_rater(tmp_path):
+    table = pd.DataFrame(
+        {"model": list("ABA"), "prompt": list("ppq"), "topic": list("ttu"), "ann": ["pass", "fail", None]}
+        | {"gpt": ["pass", "pass", "fail"], "length": [7, 8, 9]}
+    )
+    table.to_csv(tmp_path / "sheet.csv", index=False)
+    for source in (table, tmp_path / "sheet.csv"):
+        read = read_outcomes(source, ["ann"], raters=["ann", "gpt"], clusters="topic")
+        said = zip(read.systems[read.system], read.cases[read.case], read.raters[read.rater], read.value, strict=True)
+        by_gpt = [("A", "p", "gpt", 1), ("B", "p", "gpt", 1), ("A", "q", "gpt", 0)]
+        assert [*said] == [("A", "p", "ann", 1), ("B", "p", "ann", 0), *by_gpt]
+        assert read.cluster.tolist() == [0, 1]
+    with pytest.raises(AnnotationError, match="or, with a column for each rater, say which: raters="):
+        read_outcomes(table, ["ann"])
+    with pytest.raises(AnnotationError, match=r"there is no column 'gtp'.*did you mean 'gpt'"):
+        read_outcomes(table, ["ann"], raters=["ann", "gtp"])
+    with pytest.raises(ArgumentError, match="there is a column 'rater': drop one"):
+        read_outcomes(table.assign(rater="x"), ["ann"], raters=["ann"])
+    with pytest.raises(AnnotationError, match="row 2: the outcome 'maybe'"):
+        read_outcomes(table.replace("fail", "maybe").assign(gpt=["fail"] * 3), ["ann"], raters=["ann", "gpt"])
 
 
 @pytest.mark.parametrize("columns", [("model", "prompt", "judge", "score"), ("candidate", "item", "worker", "verdict")])

@@ -9,6 +9,7 @@ from scipy.special import expit
 import plausibly as pb
 from plausibly.errors import ArgumentError
 from plausibly.systems._estimates import (
+    bias,
     mean,
     p_of_choice,
     p_of_contrast,
@@ -167,6 +168,22 @@ def test_intervals_cover_and_a_useless_judge_costs_nothing(n, rate, clusters):
     assert ((found.lower <= rate) & (rate <= found.upper))[known].mean() >= least - 0.04 * (rate > 0.8)
 
 
+@pytest.mark.parametrize(("n", "errors"), [(30, 0.05), (60, 0.02)])
+def test_a_judge_that_is_nearly_always_right_is_not_taken_for_perfect(n, errors):
+    """It misses some passes, and judged so many cases that its errors in the few that people saw are what counts."""
+    worlds, rate, total = 400, 0.6, 61 * n
+    random = np.random.default_rng(n)
+    y = (random.random((worlds, total)) < rate).astype(float)
+    f = np.where(random.random(y.shape) < errors / rate, 0, y)
+    y[:, n:] = np.nan
+    cells = Cells(np.repeat(np.arange(worlds), total), np.tile(np.arange(total), worlds), y.ravel(), f.reshape(1, -1))
+    for found in (prediction_powered(cells, cells.people, cells.judges[0], worlds, total, tuned=one) for one in (0, 1)):
+        lower, upper = found.interval(0.95, share=True)
+        assert ((lower <= rate) & (rate <= upper)).mean() >= 0.92  # without unseen errors .77 to .84
+    lower, upper = bias(cells, cells.people, cells.judges[0], worlds, total).interval(0.95)
+    assert (lower < upper).all()
+
+
 def test_clusters_of_different_sizes_have_fewer_degrees_of_freedom():
     """CR2 and its degrees of freedom against their definitions, with matrices."""
     random = np.random.default_rng(0)
@@ -266,7 +283,20 @@ def test_what_a_judge_is_worth_is_the_ratio_of_variances(found):
     expected = 100 * ((rows["people"] / rows["ppi++"]) ** 2).sum()
     assert found.judges["worth"].item() == pytest.approx(expected)
     assert expected > 300
-    assert f"the 300 outputs that people rated are worth {expected:,.0f} without" in " ".join(found.summary)
+    assert f"the 300 outputs that people rated tell as much as {expected:,.0f} would without" in " ".join(found.summary)
+
+
+def test_judges_are_compared_with_people(found):
+    """Agreement, and how often the judge passes what people pass and fails what they fail, over all systems."""
+    wide = table().pivot(index=["system", "case"], columns="rater", values="outcome").dropna().astype(float)
+    y, f = (wide[name].to_numpy() for name in ("ann", "gpt-4"))
+    row = found.judges.iloc[0]
+    assert row["agreement"] == pytest.approx((y == f).mean())
+    for rate, said in (("sensitivity", f[y == 1]), ("specificity", 1 - f[y == 0])):
+        assert row[rate] == pytest.approx(said.mean())
+        assert row[f"{rate}_lower"] < row[rate] < row[f"{rate}_upper"]
+    words = f"gpt-4 agrees with people in {100 * (y == f).mean():.0f} % of the {len(y)} outputs that both rated: in "
+    assert any(one.startswith(words) for one in found.summary)
 
 
 def test_differences_are_paired_by_case():
@@ -520,6 +550,10 @@ def test_people_and_judges_that_write_cases_differently_are_told():
     other = given["case"].where(given["rater"] == "gpt-4", "human-" + given["case"])
     (told,) = [n for n in pb.systems(given.assign(case=other), people=["ann"]).notes if "in two ways" in n]
     assert "People have 'human-p0', gpt-4 'p0'" in told
+    some = (given["rater"] == "gpt-4") & (given["case"].str[1:].astype(int) > 9)
+    numbers = given.assign(case=given["case"].str[1:].where(~some, "test " + given["case"].str[1:]))
+    (told,) = [n for n in pb.systems(numbers, people=["ann"]).notes if "in two ways" in n]
+    assert "People have '10', gpt-4 'test 10'" in told
 
 
 def test_names_that_differ_only_in_capitals_are_told(found):

@@ -62,6 +62,20 @@ def systems(
     case: Annotated[
         str | None, options.data(metavar="FIELD", help="Column, or field of an export, with the case.")
     ] = None,
+    raters: Annotated[
+        str | None,
+        options.data(
+            metavar="COLUMN,…",
+            help="Columns with the outcomes of a rater each, instead of the columns rater and outcome.",
+        ),
+    ] = None,
+    missing: Annotated[
+        str | None,
+        options.data(
+            metavar="TEXT,…",
+            help="Outcomes that stand for none, such as N/A; rows with one of them, or a blank outcome, are left out.",
+        ),
+    ] = None,
     ci_prob: options.IntervalWidth = 0.95,
     replicates: Annotated[int, options.measure(help="Number of draws of the ranking.")] = 10_000,
     seed: options.Seed = 0,
@@ -102,6 +116,8 @@ def systems(
         control=control,
         system=system,
         case=case,
+        raters=None if raters is None else options.texts_of(raters),
+        missing=options.texts_of(missing),
         ci_prob=ci_prob,
         replicates=replicates,
         seed=seed,

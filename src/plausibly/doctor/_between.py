@@ -21,7 +21,8 @@ def unfit(one: Looked, main: Looked) -> Iterator[str]:
         if len(absent):
             yield (
                 f"{one.path} has no rows for {len(absent):,} of {len(cases):,} cases of {main.path}, such as "
-                f"{some(absent[:2])}: add them, or call the cases by the same names."
+                f"{some(absent[:2])}: add them, call the cases by the same names, or leave them out (plausibly "
+                "evaluate … --unpredicted leave-out)."
             )
             return
     elif isinstance(one.content, Matrix) and len(one.content.values) != len(cases):

@@ -11,7 +11,7 @@ from plausibly.annotations import Annotations
 from plausibly.annotations.by_case import many
 from plausibly.annotations.io.files import check_path
 from plausibly.doctor._between import extra_cases, unfit, unfit_risks
-from plausibly.doctor._look import Looked, as_classifier, look, with_classes
+from plausibly.doctor._look import Looked, as_classifier, as_classifiers, look, with_classes
 from plausibly.doctor._propose import Proposal, Together, of_posterior, of_systems, propose
 from plausibly.errors import ArgumentError
 
@@ -64,7 +64,7 @@ def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
         Files with annotations, predictions, labels, ratings, classes, risks, groups of cases, outcomes of systems or a
         posterior, exports of tools among them, in any order. A file of labels by one rater is gold labels if its name
         says so (``gold.csv``, ``truth.csv``), and else predictions of a classifier that is called by the name of the
-        file.
+        file; a table with a column for each classifier is taken for as many files.
 
     Returns
     -------
@@ -101,6 +101,7 @@ def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
     mains = sorted((one for one in files if one.role in ("annotations", "labels")), key=_size, reverse=True)
     if mains:
         files = [as_classifier(one, mains[0]) or one for one in files]
+        files = [part for one in files for part in as_classifiers(one, mains[0]) or [one]]
         mains = [one for one in mains if any(one is other for other in files)]
     proposals, lacking = of_systems(files)
     problems += lacking
@@ -166,7 +167,7 @@ def _named(files: Iterable[Looked]) -> dict[str, Looked]:
     """Name classifiers by their files."""
     found: dict[str, Looked] = {}
     for one in files:
-        stem = one.path.stem.replace("=", "-")
+        stem = (one.column or one.path.stem).replace("=", "-")
         short = stem.removeprefix(_BEGINNING).strip("-_. ") if stem.startswith(_BEGINNING) else stem
         name = short if short and short not in found else stem
         while name in found:

@@ -19,7 +19,7 @@ from plausibly.annotations.io.files import lines_of, naming, read_npy, read_text
 from plausibly.annotations.io.json_predictions import frame_of_json
 from plausibly.annotations.io.long_table import is_of_scores
 from plausibly.annotations.io.matrix import SUFFIXES as MATRICES
-from plausibly.annotations.io.matrix import read_matrix
+from plausibly.annotations.io.matrix import Matrix, read_matrix
 from plausibly.annotations.io.source import TABLES, Source, open_source
 from plausibly.annotations.io.spellings import CASE, LABEL_COLUMNS, OUTCOMES, PREDICTED, find
 from plausibly.annotations.io.table_files import read_columns
@@ -86,6 +86,8 @@ class Looked:
         Whether it is the export of a tool that tests language models.
     options
         Words of the command for outcomes of systems.
+    column
+        Column of a table with one for each classifier, which ends the path then.
     """
 
     path: Path
@@ -101,6 +103,7 @@ class Looked:
     clusters: str | None = None
     of_tool: bool = False
     options: Sequence[str] = ()
+    column: str = ""
 
     def __str__(self) -> str:
         meant: dict[str, list[str]] = {}
@@ -397,6 +400,30 @@ def as_classifier(one: Looked, main: Looked) -> Looked | None:
         return None
     found = _of_one(one.path, said["case"], said["label"], {})
     return replace(found, role="labels of one rater", words=f"{one.words}; here {found.words}", of_tool=True)
+
+
+def as_classifiers(one: Looked, main: Looked) -> list[Looked]:
+    """Take columns of a table as predictions of a classifier each: classes, or of two classes probabilities.
+
+    Where the columns might be annotators instead, there are annotations already.
+    """
+    known = one.role in ("annotations", "groups", "predictions", None) and one is not main
+    if not known or one.path.suffix.lower() not in TABLES or main.classes is None:
+        return []
+    classes, columns = {*main.classes.tolist()}, read_columns(one.path)
+    case = find("case", columns, {"case": CASE})
+    cases = [] if case is None else list_of(columns.pop(case))
+    found = []
+    for name, column in columns.items():
+        cells = [cell for cell in list_of(column) if cell is not None and str(cell).strip()]
+        path, named = Path(f"{one.path}:{name}"), {"column": name, "cases": np.array(cases, str)}
+        if cells and {*map(str, cells)} <= classes:
+            found.append(replace(_of_one(path, cases, cells, {}), role="labels of one rater", **named))
+        elif len(classes) == 2 and _is_numeric(column) and all(0 <= float(cell) <= 1 for cell in cells):
+            matrix = Matrix(np.array(cells, float)[:, None], None, None)
+            words = f"predictions of {len(cells):,} cases, one number each"
+            found.append(Looked(path, "predictions", words, content=matrix, **named))
+    return found if len(found) > 1 and not classes & {one.column for one in found} else []
 
 
 def with_classes(looked: Looked, classes: np.ndarray) -> Looked:

@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausibly.annotations.io.columns import list_of, to_codes
+from plausibly.annotations.io.columns import is_number, list_of, to_codes
+from plausibly.annotations.io.source import TABLES
 from plausibly.annotations.io.spellings import OUTCOMES, find, success_in
+from plausibly.annotations.io.table_files import read_columns
 from plausibly.errors import AnnotationError, PlausiblyWarning
-from plausibly.systems.outcomes import Outcomes, beside_passes, is_of_outcomes, read_outcomes
+from plausibly.systems.outcomes import WORDS, Outcomes, beside_passes, is_of_outcomes, read_outcomes
 from plausibly.systems.sources import KIND, LENGTHS, PAIR, RANK, RANKING, Rows, read_rows
 
 _FEW = 0.5  # of the outcomes of the rater with the most, below which a rater is taken for a person
@@ -30,7 +32,7 @@ class Found(NamedTuple):
 def outcomes_in(path: Path, names: Sequence[str]) -> Found | None:
     """Look for outcomes of systems in a table; None if it holds something else, such as cases of one system each."""
     if not is_of_outcomes(names):
-        return None
+        return _by_rater(path, names)
     found = {name: role for role, words in OUTCOMES.items() for name in names if name in words}
     found |= {
         name: role for role in OUTCOMES if (name := find(role, names, OUTCOMES)) is not None and name not in found
@@ -46,6 +48,20 @@ def outcomes_in(path: Path, names: Sequence[str]) -> Found | None:
         if len(pairs) == len({case for case, *_ in pairs}):  # a system of each case is a group of cases
             return None
     return _found(path, None, found)
+
+
+def _by_rater(path: Path, names: Sequence[str]) -> Found | None:
+    """Look for columns with the outcomes of a rater each, in a table of systems and cases; None if there are none."""
+    place = {name: role for role in ("system", "case") if (name := find(role, names, OUTCOMES)) is not None}
+    if len(place) < 2 or path.suffix.lower() not in TABLES or any(one in names for one in ("rater", "outcome")):
+        return None
+    raters = []
+    for name, column in read_columns(path).items():
+        cells = {str(cell).strip().lower() for cell in list_of(column) if cell is not None} - {""}
+        numbers = 1 < len(cells) <= _SOME and all(map(is_number, cells))
+        if name not in (*place, *LENGTHS) and cells and (numbers or cells <= WORDS - {"0", "1"}):
+            raters.append(name)
+    return _found(str(path), None, {**place, **dict.fromkeys(raters, "rater")}, raters) if len(raters) > 1 else None
 
 
 def comparisons_in(path: Path) -> Found:
@@ -67,15 +83,16 @@ def outcomes_of(paths: Sequence[Path], control: str | None) -> Found | None:
     return found if found.outcomes.judges else None
 
 
-def _found(sources: Any, control: str | None, columns: Mapping[str, str]) -> Found:
-    rows = read_rows(sources, control)
+def _found(sources: Any, control: str | None, columns: Mapping[str, str], by: Sequence[str] | None = None) -> Found:
+    rows = read_rows(sources, control, raters=by)
     raters, rater = to_codes(rows.columns["rater"], "rater")
     people = _people(rows, raters, rater)
     everyone = None if people is None else raters.tolist()
-    read, words = _with_class(sources, everyone, rows, control)
+    read, words = _with_class(sources, everyone, rows, control, by)
+    words += [] if by is None else ["--raters", ",".join(by)]
     if people is not None:
         try:
-            read = read_outcomes(sources, people or everyone, positive=read.positive, control=control)
+            read = read_outcomes(sources, people or everyone, positive=read.positive, control=control, raters=by)
         except AnnotationError:  # they did not see all systems
             people = []
         words = ["--people", ",".join((people or raters.tolist())[:_SOME]), *words]
@@ -99,13 +116,16 @@ def _people(rows: Rows, raters: np.ndarray, rater: np.ndarray) -> list[str] | No
     return [name for name in raters.tolist() if name in seen or _PERSON.search(name.lower())]
 
 
-def _with_class(sources: Any, people: Any, rows: Rows, control: str | None) -> tuple[Outcomes, list[str]]:
+def _with_class(
+    sources: Any, people: Any, rows: Rows, control: str | None, by: Sequence[str] | None
+) -> tuple[Outcomes, list[str]]:
     """Read outcomes; of classes the one that stands for a success counts, or else the first one."""
     try:
-        return read_outcomes(sources, people, control=control), []
+        return read_outcomes(sources, people, control=control, raters=by), []
     except AnnotationError:
         texts = [str(one) for one in list_of(rows.columns["outcome"])]
         if rows.pairs or not 1 < len({*texts}) <= _SOME or not any(map(str.isalpha, texts)) or beside_passes(texts):
             raise
         positive = success_in(texts) or texts[0]
-        return read_outcomes(sources, people, positive=positive, control=control), ["--positive", positive]
+        read = read_outcomes(sources, people, positive=positive, control=control, raters=by)
+        return read, ["--positive", positive]

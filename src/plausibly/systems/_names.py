@@ -74,6 +74,10 @@ def of_cases(outcomes: Outcomes, judge: str) -> Iterator[str]:
     people, judges = (outcomes.cases[np.setdiff1d(*two)].tolist() for two in ((without, only), (only, without)))
     known = {_key(name): name for name in judges}
     same = [(name, known[_key(name)]) for name in people if _key(name) in known]
+    if not same:  # 16 and test 16
+        numbered = {_number(name): name for name in judges}
+        both = [(name, numbered[_number(name)]) for name in people if _number(name) in numbered]
+        same = [(first, second) for first, second in both if first.isdecimal() or second.isdecimal()]
     if not same and people and judges and not (by_people & by_judge).any():
         same = [(people[0], judges[0])]
     for first, second in same[:1]:
@@ -81,6 +85,11 @@ def of_cases(outcomes: Outcomes, judge: str) -> Iterator[str]:
             f"{(by_people & ~by_judge).sum():,} of the {by_people.sum():,} {outcomes.unit}s that people rated have no "
             f"outcome by {judge}. Are cases written in two ways? People have {first!r}, {judge} {second!r}."
         )
+
+
+def _number(name: str) -> str:
+    """The last number in a name, or the name."""
+    return _key((re.findall(r"\d+", name) or [name])[-1])
 
 
 def _key(name: str) -> str:

@@ -63,7 +63,10 @@ class Systems:
         One row per judge and system: ``bias``, the judge's mean outcome minus the people's on the same cases, with
         ``lower`` and ``upper``; ``own``, whether the judge's name is in that of the system.
     judges
-        One row per judge: ``n_cases`` that it saw and ``n_shared`` with people, counted for each system;
+        One row per judge: ``n_cases`` that it saw and ``n_shared`` with people, counted for each system (of pairs,
+        comparisons); ``agreement``, how often it says what a person says (of pairs, a tie agrees by half with either);
+        of pass/fail and classes ``sensitivity`` and ``specificity``, of the outputs that people count, and do not
+        count, the shares in which it does the same, over all systems, with intervals (``sensitivity_lower``, …);
         ``correlation`` with people within systems; ``bias``, the mean over systems; ``p_bias_differs``, the p-value of
         the same bias in all systems; ``p_own``, that of the same bias in systems with its name as in others;
         ``p_drift``, that of a bias that does not move with time; ``worth``, the number of outputs (of pairs,
@@ -149,8 +152,9 @@ class Systems:
         for row in self.judges[self.judges["judge"].isin(used)].to_dict("records"):
             if pd.notna(row["worth"]):
                 seen = f"{self._n_seen():,} {self.outcomes.unit}s that people rated"
-                yield f"With {self._the(row['judge'])}, the {seen} are worth {row['worth']:,.0f} without."
+                yield f"With {self._the(row['judge'])}, the {seen} tell as much as {row['worth']:,.0f} would without."
         for row in self.judges[self.judges["judge"].isin(self.outcomes.judges)].to_dict("records"):
+            yield from self._of_agreement(row)
             yield from self._of_bias(row)
 
     def _n_seen(self) -> int:
@@ -160,6 +164,20 @@ class Systems:
 
     def _the(self, judge: str) -> str:
         return judge if judge in self.outcomes.judges else f"the {judge}"
+
+    def _of_agreement(self, row: dict) -> Iterator[str]:
+        if not row["n_shared"] or pd.isna(row["agreement"]):
+            return
+        words = f"{row['judge']} agrees with people in {100 * row['agreement']:.0f} % of the {row['n_shared']:,} "
+        words += f"{self.outcomes.unit}s that both rated"
+        yes, no = ("pass", "fail") if self.outcomes.kind == "pass" else (f"call {self.outcomes.positive!r}", "do not")
+        if pd.notna(row["sensitivity"]) and pd.notna(row["specificity"]):
+            hit, right = (
+                f"{100 * row[rate]:.0f} % ({100 * row[f'{rate}_lower']:.0f} to {100 * row[f'{rate}_upper']:.0f} %)"
+                for rate in ("sensitivity", "specificity")
+            )
+            words += f": in {hit} of those that people {yes}, and in {right} of those that they {no}"
+        yield f"{words}."
 
     def _of_bias(self, row: dict) -> Iterator[str]:
         own = self.bias[self.bias["judge"] == row["judge"]].dropna(subset=["bias"])

@@ -1,8 +1,8 @@
 """From outcomes to a result."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -19,6 +19,8 @@ from plausibly.systems._estimates import (
     LEAST_SHARED,
     Estimate,
     Proportions,
+    bias,
+    error_rates,
     mean,
     p_of_choice,
     p_of_contrast,
@@ -51,6 +53,8 @@ def systems(
     control: str | None = None,
     system: str | None = None,
     case: str | None = None,
+    raters: Sequence[str] | None = None,
+    missing: Collection[str] = (),
     ci_prob: float = 0.95,
     replicates: int = 10_000,
     seed: int = 0,
@@ -96,6 +100,12 @@ def systems(
         Question of an export, if it has several.
     system, case
         Column or field with the name of the system or the case, if it has none of the usual names.
+    raters
+        Columns with the outcomes of a rater each, in which blank cells are no outcome, instead of the columns ``rater``
+        and ``outcome``.
+    missing
+        Outcomes that stand for none, such as ``N/A``: rows with one of them, or a blank outcome, are left out, with a
+        warning.
     ci_prob
         Probability of all intervals.
     replicates, seed
@@ -154,7 +164,15 @@ def systems(
     check_replicates(replicates, 2)
     check_whole("seed", seed, 0)
     read = read_outcomes(
-        outcomes, people, clusters=clusters, positive=positive, control=control, system=system, case=case
+        outcomes,
+        people,
+        clusters=clusters,
+        positive=positive,
+        control=control,
+        system=system,
+        case=case,
+        raters=raters,
+        missing=missing,
     )
     cells = cells_of(read)
     judges = {name: values for name, values in zip(read.judges, cells.judges, strict=True)}
@@ -203,7 +221,9 @@ def systems(
 
 _NOT_RANDOM = 0.001  # p-value below which the cases that people saw are no random sample
 _BIAS = ("judge", "system", "n_shared", "bias", "lower", "upper", "own")
-_JUDGE = ["judge", "n_cases", "n_shared", "correlation", "bias", "p_bias_differs", "p_own", "p_drift", "worth"]
+_RATES = [f"{rate}{end}" for rate in ("sensitivity", "specificity") for end in ("", "_lower", "_upper")]
+_JUDGE = ["judge", "n_cases", "n_shared", "agreement", *_RATES, "correlation", "bias", "p_bias_differs", "p_own"]
+_JUDGE += ["p_drift", "worth"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,6 +235,8 @@ class _Rated:
     tuned: Estimate
     bias: Estimate
     proportions: Proportions | None
+    #: Sensitivity with the ends of its interval, and specificity, over all systems; NaN unless outcomes are 0 or 1
+    rates: tuple[float, ...]
     #: Ratio of the variance of people alone to that with the judge
     gain: Float[np.ndarray, " system"]
     #: P-value of the same mean of the judge in the cases that people saw and in the others
@@ -226,12 +248,17 @@ class _Rated:
         binary = read.kind in ("pass", "classes") and np.isin(values[~np.isnan(values)], (0, 1)).all()
         with np.errstate(divide="ignore", invalid="ignore"):
             gain = np.where(tuned.se > 0, (alone.se / tuned.se) ** 2, np.nan)
+        rates = (float("nan"),) * 6
+        if binary:
+            of_all = error_rates(replace(cells, system=0 * cells.system), cells.people, values, 1, sized[1])
+            rates = tuple(float(end[0]) for share in of_all for end in (share.value, *share.interval(ci_prob)))
         return cls(
             mean(cells, values, *sized),
             prediction_powered(cells, cells.people, values, *sized, tuned=False),
             tuned,
-            mean(cells, values - cells.people, *sized),
+            bias(cells, cells.people, values, *sized),
             rogan_gladen_by_system(cells, cells.people, values, *sized, ci_prob) if binary else None,
+            rates,
             gain,
             p_of_choice(cells, cells.people, values, *sized),
         )
@@ -346,17 +373,22 @@ def _judge(read: Outcomes, name: str, one: _Rated, cells: Cells, values, p_drift
     within = [both - (np.bincount(system, both, n) / number)[system] for both in (values[shared], cells.people[shared])]
     spread = [float((both**2).sum()) for both in within]
     correlation = float(within[0] @ within[1]) / np.sqrt(spread[0] * spread[1]) if min(spread) > 0 else np.nan
+    comparable = read.kind != "ratings" and shared.any()
+    agreement = 1 - float(np.abs(values - cells.people)[shared].mean()) if comparable else np.nan
+    sides = 2 if read.kind == "pairs" else 1  # of a comparison, which is a cell of both systems
     seen = np.bincount(cells.system[~np.isnan(cells.people)], minlength=n)
     return (
         name,
-        int((~np.isnan(values)).sum()),
-        int(shared.sum()),
+        int((~np.isnan(values)).sum()) // sides,
+        int(shared.sum()) // sides,
+        agreement,
+        *one.rates,
         correlation,
         float(np.mean(one.bias.value)),
         p_of_equal(one.bias),
         p_of_contrast(one.bias, np.array(_own(read, name)))[1],
         p_drift.get(name, np.nan),
-        float(one.gain @ seen) / (2 if read.kind == "pairs" else 1),
+        float(one.gain @ seen) / sides,
     )
 
 

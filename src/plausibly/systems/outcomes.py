@@ -1,6 +1,6 @@
 """Outcomes of systems by case and rater: what a table of them holds, in codes, and what is wrong with it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from os import PathLike
@@ -38,6 +38,7 @@ _PEOPLE = {"person", "people", "human", "expert", "annotator"}
 _JUDGES = {"judge", "model", "llm", "machine"}
 _PASS = {"1", "yes", "pass", "passed", "true", "correct"}
 _FAIL = {"0", "no", "fail", "failed", "false", "incorrect"}
+WORDS = _PASS | _FAIL  #: that say that an output passed or failed
 _A = {"a", "system_a", "model_a", "left"}
 _B = {"b", "system_b", "model_b", "right"}
 _TIE = {"tie", "draw", "both", "neither", "equal", "same", "tie (bothbad)"}
@@ -212,12 +213,14 @@ def read_outcomes(
     control: str | None = None,
     system: str | None = None,
     case: str | None = None,
+    raters: Sequence[str] | None = None,
+    missing: Collection[str] = (),
 ) -> Outcomes:
     """Read outcomes of systems from files, data frames, and exports of tools.
 
     Parameters
     ----------
-    outcomes, people, clusters, positive, control, system, case
+    outcomes, people, clusters, positive, control, system, case, raters, missing
         As for :func:`plausibly.systems`.
 
     Returns
@@ -239,7 +242,7 @@ def read_outcomes(
     if isinstance(outcomes, Outcomes):
         return outcomes
     known = _names_in(people) if isinstance(people, str | PathLike) else people
-    rows = read_rows(outcomes, control, system, case, clusters)
+    rows = read_rows(outcomes, control, system, case, clusters, raters, missing)
     with naming(outcomes) if isinstance(outcomes, str | PathLike) else nullcontext():
         return _outcomes(rows, known, clusters, positive)
 
@@ -331,7 +334,7 @@ def _of_values(column: pa.ChunkedArray, positive: str | None, at: At) -> tuple[K
             raise ArgumentError(f"positive must be one of the outcomes, but {show(positive)} is not: {fix}")
         return "classes", np.array(same, float)[code]
     lower = [text.lower() for text in texts]
-    in_words = {text: 1.0 if text in _PASS else 0.0 for text in lower if text in _PASS | _FAIL}
+    in_words = {text: 1.0 if text in _PASS else 0.0 for text in lower if text in WORDS}
     if "c" in lower and all(text in GRADES or is_number(text) for text in lower):
         in_words |= GRADES
     if all(text in in_words or is_number(text) for text in lower):
@@ -353,8 +356,8 @@ def _of_values(column: pa.ChunkedArray, positive: str | None, at: At) -> tuple[K
         rows = np.flatnonzero(np.isin(code, [texts.index(text) for text in odd]))
         raise AnnotationError(
             f"{at(int(rows[0]))}: the outcome {texts[code[rows[0]]]!r} is neither pass nor fail, as others are "
-            f"(in {len(rows):,} row{'s' * (len(rows) > 1)}: {some(odd, 5)}); leave these rows out, or count them as "
-            f"failures by positive= (--positive), here {success!r}"
+            f"(in {len(rows):,} row{'s' * (len(rows) > 1)}: {some(odd, 5)}); leave such rows out: missing= "
+            f"(--missing {','.join(odd[:5])!r}), or count them as failures: positive= (--positive), here {success!r}"
         )
     raise AnnotationError(
         f"the outcomes {some(texts, 5)} are neither pass and fail nor numbers; name the class that counts as a "
@@ -372,7 +375,7 @@ def beside_passes(texts: Iterable[str]) -> list[str]:
     """
     given = {str(text): str(text).strip().lower() for text in texts}
     both = all(words & {*given.values()} for words in (_PASS, _FAIL))
-    return [text for text, word in given.items() if both and word not in _PASS | _FAIL]
+    return [text for text, word in given.items() if both and word not in WORDS]
 
 
 def _of_pairs(

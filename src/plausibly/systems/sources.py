@@ -5,7 +5,8 @@ what people say. A ranking of the systems that were shown is taken apart into it
 shown are not worse.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -17,13 +18,22 @@ import pandas as pd
 import pyarrow as pa
 
 from plausibly.annotations.io.answers import Answers, is_nothing
-from plausibly.annotations.io.columns import Columns, missing, plain, table_columns, to_codes, to_floats
+from plausibly.annotations.io.columns import (
+    Columns,
+    list_of,
+    missing,
+    plain,
+    table_columns,
+    to_codes,
+    to_floats,
+)
 from plausibly.annotations.io.exports import ARCHIVE, TOOLS, format_of
 from plausibly.annotations.io.files import naming, suffix_of
 from plausibly.annotations.io.source import JSON, TABLES, Source, open_source
 from plausibly.annotations.io.spellings import OUTCOMES, find, spelling_of
 from plausibly.annotations.io.verdicts import LEFT_OUT, Verdict, verdicts_on_one
-from plausibly.errors import AnnotationError, ArgumentError, show
+from plausibly.annotations.names import some
+from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning, show, suggest
 
 KIND = "kind"  #: column that says of every rater whether it is a person
 PAIR = ("system_a", "system_b")
@@ -32,7 +42,7 @@ CLUSTER = "(cluster)"  #: what an export says that a case is a part of
 RANKING, RANK = "ranking", "rank"  #: columns of rankings: in one cell, or a row for each system
 _NEEDED = (
     "name the columns system, case, rater and outcome, of pairs system_a, system_b, rater and outcome, or of rankings "
-    "case, rater and ranking"
+    "case, rater and ranking; or, with a column for each rater, say which: raters= (--raters)"
 )
 
 
@@ -71,9 +81,12 @@ def read_rows(
     system: str | None = None,
     case: str | None = None,
     clusters: Any = None,
+    raters: Sequence[str] | None = None,
+    missing: Collection[str] = (),
 ) -> Rows:
     """Read sources of outcomes; the arguments are those of :func:`plausibly.systems`."""
-    wanted = _Wanted(control, system, case, clusters if isinstance(clusters, str) else None)
+    named = None if raters is None else tuple(map(str, raters))
+    wanted = _Wanted(control, system, case, clusters if isinstance(clusters, str) else None, named, missing)
     listed, found = list(_listed(outcomes)), []
     for name, source in listed:
         is_path = isinstance(source, str | PathLike)
@@ -106,12 +119,14 @@ def outcomes_table(source: Any, control: str | None = None) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What to look for in sources: a question, and fields with the system, the case and clusters."""
+    """What to look for in sources: a question, fields with the system, the case and clusters, and columns of raters."""
 
     control: str | None
     system: str | None
     case: str | None
     clusters: str | None
+    raters: tuple[str, ...] | None
+    missing: Collection[str]  #: texts that stand for no outcome
 
     def field(self, role: str) -> str | None:
         """Return the name of a field with a role that was asked for."""
@@ -147,6 +162,7 @@ def _of_file(path: Path, wanted: _Wanted) -> Rows:
 
 def _of_table(columns: Columns, wanted: _Wanted) -> Rows:
     """Name the columns of a table by their roles, and take rankings apart."""
+    columns, at = (columns, _row) if wanted.raters is None else _by_rater(columns, wanted.raters)
     pairs = any(spelling in columns for spelling in OUTCOMES[PAIR[0]])
     form = next((one for one in (RANKING, RANK) if one in columns and not pairs and not is_rated(columns)), None)
     spellings = {**OUTCOMES, "system": (*OUTCOMES["system"], *(["class"] if form else []))}
@@ -160,15 +176,55 @@ def _of_table(columns: Columns, wanted: _Wanted) -> Rows:
             found[role] = spelling_of(role, columns, _NEEDED, spellings=known)
     date = next((one for one in OUTCOMES["date"] if one in columns), None)
     found |= {} if date is None else {"date": date}
+    if wanted.missing and "outcome" in found:
+        columns, at = _with_outcome(columns, found["outcome"], wanted.missing, at)
     named = {role: columns[name] for role, name in found.items()}
     for role, column in named.items():
         for row in missing(column)[:1].tolist() if role != "date" else ():
-            raise AnnotationError(f"row {row + 1} has no {role}; fill it in, or leave the row out")
+            out = "leave such rows out: missing=[\"\"] (--missing '')" if role == "outcome" else "leave the row out"
+            raise AnnotationError(f"{at(row)} has no {role}; fill it in, or {out}")
     named |= {name: column for name, column in columns.items() if name not in found.values() and name not in named}
     if not len(named["rater"]):
         raise AnnotationError("there are no rows; give at least one outcome by a person for each system")
-    read = Rows(named, lambda row: f"row {row + 1}")
+    read = Rows(named, at)
     return read if form is None else _of_rankings(read, form)
+
+
+def _row(row: int) -> str:
+    return f"row {row + 1}"
+
+
+def _by_rater(columns: Columns, raters: Sequence[str]) -> tuple[Columns, Callable[[int], str]]:
+    """Take a table with a column for each rater as one with a row for each outcome; blank cells are none."""
+    there = [name for name in ("rater", "outcome") if name in columns and name not in raters]
+    if there:
+        raise ArgumentError(
+            f"raters= (--raters) names columns of raters, but there is a column {there[0]!r}: drop one."
+        )
+    for name in raters:
+        if name not in columns:
+            fix = suggest(name, columns, f"choose from {some([*columns], 9)}")
+            raise AnnotationError(f"there is no column {name!r}, which is named as that of a rater; {fix}")
+    given = [np.setdiff1d(np.arange(len(columns[name])), missing(columns[name])) for name in raters]
+    row = pa.array(np.concatenate(given))
+    outcomes = [plain(columns[name]).take(pa.array(own)) for name, own in zip(raters, given, strict=True)]
+    melted = {name: column.take(row) for name, column in columns.items() if name not in raters}
+    melted["rater"] = _text(np.repeat(raters, [len(own) for own in given]))
+    melted["outcome"] = _text([None if one is None else str(one) for column in outcomes for one in list_of(column)])
+    return melted, lambda at: _row(row[at].as_py())
+
+
+def _with_outcome(
+    columns: Columns, outcome: str, texts: Collection[str], at: Callable[[int], str]
+) -> tuple[Columns, Callable[[int], str]]:
+    """Leave out rows without an outcome, or with one of some texts instead; warn of their number."""
+    cells = list_of(plain(columns[outcome]))
+    kept = np.flatnonzero([one is not None and str(one).strip() not in {"", *texts} for one in cells])
+    if len(kept) < len(cells):
+        words = f"left out {len(cells) - len(kept):,} of {len(cells):,} rows without an outcome"
+        warnings.warn(words, PlausiblyWarning, stacklevel=4)
+    row = pa.array(kept)
+    return {name: column.take(row) for name, column in columns.items()}, lambda one: at(int(kept[one]))
 
 
 def is_rated(columns: Mapping[str, Any] | Sequence[str]) -> bool:
@@ -178,7 +234,7 @@ def is_rated(columns: Mapping[str, Any] | Sequence[str]) -> bool:
 
 def _of_verdicts(verdicts: Sequence[Verdict], wanted: _Wanted, source: Source) -> Rows:
     """Take what raters say of outputs as outcomes: the system is who produced the output."""
-    said = [row for row in verdicts if not is_nothing(row.value)]
+    said = [one for one in verdicts if not is_nothing(one.value) and str(one.value).strip() not in wanted.missing]
     if len(said) < len(verdicts):
         Answers(left_out={LEFT_OUT: len(verdicts) - len(said)}).tell_left_out(source.path)
     if not said:
