@@ -155,3 +155,41 @@ def test_the_worst_annotators_of_boxes_head_the_table(shared):
         assert set(table.index[:2]) == {"75", "149"}
         assert (table["labels"].iloc[:60] >= 8).all()
     assert set(table[table["labels"] >= 8].sort_values("distance").index[-2:]) == {"75", "149"}
+
+
+def yes_or_no(seed, bias, n=80, people=5):
+    """Labels of unclear cases; the first annotator says yes more often, by so much in log odds."""
+    random = np.random.default_rng(seed)
+    odds = random.normal(0, 1.5, n)[:, None] + np.eye(people)[0] * bias + random.normal(0, 0.5, (n, people))
+    said = np.where(random.random((n, people)) < 1 / (1 + np.exp(-odds)), "yes", "no")
+    some = random.random((n, people)) < 0.7
+    return [(case, who, said[case, who]) for case, who in np.argwhere(some).tolist()]
+
+
+def test_who_says_yes_more_often_than_others_is_told():
+    rows = yes_or_no(0, 2.0)
+    table = table_of(rows)
+    row = table.loc["0"]
+    assert (row["label"], row["leans"]) == ("yes", True)
+    frame = pd.DataFrame(rows, columns=["case", "who", "label"]).assign(yes=lambda of: of["label"] == "yes")
+    wide = frame.pivot(index="case", columns="who", values="yes").astype(float)
+    mine = wide[wide[0].notna() & wide.drop(columns=0).notna().any(axis=1)]
+    assert (row["own"], row["others"]) == pytest.approx((mine[0].mean(), mine.drop(columns=0).mean(axis=1).mean()))
+    words = annotators_in_words(table.rename_axis("annotator").reset_index())
+    assert f"0 says 'yes' in {100 * row['own']:.0f} % of cases, others in {100 * row['others']:.0f} % of" in words
+    told = [table_of(yes_or_no(seed, 0.0))["leans"].any() for seed in range(60)]
+    assert np.mean(told) < 0.07
+
+
+def test_who_rates_higher_and_what_cannot_be_compared():
+    random = np.random.default_rng(0)
+    truth = random.normal(3, 1, 60)
+    pairs = [(case, who) for case in range(60) for who in range(4)]
+    rows = [(case, who, truth[case] + 0.5 * (who == 1) + random.normal(0, 0.5)) for case, who in pairs]
+    table = table_of(rows, "interval")
+    assert table.loc["1", "leans"]
+    assert table.loc["1", "own"] - table.loc["1", "others"] == pytest.approx(0.5, abs=0.2)
+    assert " 1 rates the same cases 0." in annotators_in_words(table.rename_axis("annotator").reset_index())
+    many = table_of([(case, who, f"w{case % 15}") for case in range(60) for who in range(3)])
+    assert not many["leans"].any()
+    assert many["own"].isna().all()

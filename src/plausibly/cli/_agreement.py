@@ -85,7 +85,8 @@ def agreement(
     Prints superiority, sigma and alpha for each distance, best first, with warnings about unsuitable distances.
     Superiority (called KS by Braylan et al. 2022) is the probability that labels of different cases are farther apart
     than labels of the same case; ties count against it and have their own column. Also lists annotators who agree no
-    better than chance or copy another annotator. With --out, also writes agreement.csv, cases.csv, annotators.csv
+    better than chance or copy another annotator, and those who name a label more often, or rate higher, than others of
+    the same cases. With --out, also writes agreement.csv, cases.csv, annotators.csv
     (under the best distance, most suspicious first) and figures.
     """
     read = measured.read_labels(_source(labels, more or []), kind, case=case, annotator=annotator, label=label)

@@ -190,6 +190,12 @@ class Agreement:
               the other annotators can be excluded at that level. Flagged annotators come first, then those without a
               flag, then those with too few labels; within each group, the lowest agreement comes first.
 
+            Whether annotators are strict or lenient is in ``label``, ``own``, ``others`` and ``leans``: of numbers,
+            unless the distance is nominal, ``own`` is the mean that an annotator gave, ``others`` that of the others in
+            the same cases; else they are the shares of the ``label`` in which both differ most clearly (of two labels,
+            of the positive or second one). ``leans`` says whether chance is excluded, by a t-test over cases at the 1 %
+            level for all annotators and labels together. Where there are more than ten labels, they are empty.
+
         Examples
         --------
         >>> rng = np.random.default_rng(0)

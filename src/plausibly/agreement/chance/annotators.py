@@ -10,12 +10,12 @@ from scipy.special import stdtrit
 from plausibly.agreement._case_pairs import pairs_of_others
 from plausibly.agreement.chance._compared_pairs import ComparedPairs
 from plausibly.agreement.chance._copies import find_copies
+from plausibly.agreement.chance._leaning import LEAST, leaning_in_words, leanings
 from plausibly.agreement.chance._pair_distances import distances_of
 
 Groups = Int[np.ndarray, " row"]
 Values = Float[np.ndarray, " row"]
 
-LEAST = 8  #: cases shared with others, below which nobody is judged
 TOO_FEW, NO_BETTER = "too few", "no better than chance"
 _LEVEL = 0.01  # of the test against chance
 _PARTNERS, _PAIRS, _SLOW_PAIRS = 128, 1_000_000, 40_000  # labels of other cases, of each label and in all
@@ -58,7 +58,7 @@ def annotator_table(compared: ComparedPairs, ci_prob: float, seed: int) -> pd.Da
             "upper": agreement + half,
             "flag": _flags(gains, n),
         }
-    )
+    ).join(leanings(labels, nominal=compared.distance.name == "nominal"))
     for copier, source in find_copies(labels, compared.distinct.code):
         table.loc[copier, "flag"] = f"copies {labels.annotators[source]}"
     order = np.select([table["flag"] == "", table["flag"] == TOO_FEW], [1, 2], 0)
@@ -66,7 +66,7 @@ def annotator_table(compared: ComparedPairs, ci_prob: float, seed: int) -> pd.Da
 
 
 def annotators_in_words(table: pd.DataFrame) -> str:
-    """Say in a sentence which annotators of a table need a closer look.
+    """Say in sentences which annotators of a table need a closer look, and who is strict or lenient.
 
     Parameters
     ----------
@@ -96,7 +96,9 @@ def annotators_in_words(table: pd.DataFrame) -> str:
         start += f"none is flagged; {name} agrees least with the others ({least:.2f}; median {median:.2f})."
     else:
         start += "none can be judged."
-    return start + (f" {few:,} {'has' if few == 1 else 'have'} too few labels to tell." if few else "")
+    start += f" {few:,} {'has' if few == 1 else 'have'} too few labels to tell." if few else ""
+    leaning = leaning_in_words(table) if "leans" in table else ""
+    return f"{start} {leaning}".rstrip()
 
 
 def compare_units(compared: ComparedPairs) -> Shared:
