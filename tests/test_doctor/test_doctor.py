@@ -391,3 +391,17 @@ def test_a_column_for_each_rater_of_systems(tmp_path):
     assert (words["people"], words["raters"]) == ("ann", "gpt,ann")
     done = run(of(found, "systems").replace(" --out systems", ""))
     assert "gpt agrees with people in" in done.output
+
+
+def test_outcomes_in_json_lines(tmp_path):
+    """They were taken for annotations of cases."""
+    rows = [
+        {"system": s, "case": f"c{i}", "rater": who, "outcome": "pass" if i % 3 else "fail"}
+        for s in "AB"
+        for who, n in (("gpt", 30), ("ann", 10))
+        for i in range(n)
+    ]
+    path = table(tmp_path / "o.jsonl", *map(json.dumps, rows))
+    found = pb.doctor(path)
+    assert found.files[0].role == "outcomes"
+    assert parse(of(found, "systems"))["people"] == "ann"

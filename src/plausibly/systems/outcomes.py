@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -113,7 +114,7 @@ class Outcomes:
         """Number of outcomes that people gave."""
         return int(self.is_person[self.rater].sum())
 
-    @property
+    @cached_property
     def is_share(self) -> bool:
         """Whether outcomes lie between 0 and 1, so that their mean is a share."""
         return self.kind != "ratings" or bool(((self.value >= 0) & (self.value <= 1)).all())
