@@ -357,24 +357,27 @@ def shift_each(
     What else she names keeps its proportions. Returns the values and the log density of what is hers.
     """
     confusion, diagonal = values["confusion"], np.arange(len(values["common_confusion"]))
-    k, own, strength = len(diagonal), np.eye(len(diagonal), dtype=bool), values["attention_strength"]
+    k, strength = len(diagonal), values["attention_strength"]
     before = np.minimum(confusion[:, diagonal, diagonal], 1 - 1e-12)
-    right, attention = moved(before, by), moved(values["attention"], by.mean(1))
+    right, attention = moved(before, by), moved(values["attention"], by.sum(1) / by.shape[1])
     shifted = confusion * ((1 - right) / (1 - before))[..., None]
     shifted[:, diagonal, diagonal] = right
-    centre = attention[:, None, None] * own + (1 - attention)[:, None, None] * values["habit"][:, None]
-    shape = values["concentration"][:, None] * centre
+    shape = (1 - attention)[:, None, None] * values["habit"][:, None] + np.zeros((k, 1))
+    shape[:, diagonal, diagonal] += attention[:, None]
+    shape *= values["concentration"][:, None]
     # Of a Dirichlet distribution over rows, in coordinates of the log odds and the proportions of the rest.
-    of_rows = gammaln(shape.sum(-1)) + np.where(own, 0, (shape - 1) * np.log(np.maximum(shifted, 1e-290))).sum(-1)
-    of_rows += shape[:, diagonal, diagonal] * np.log(right) + (k - 1) * np.log1p(-right) - gammaln(shape).sum(-1)
+    of_cells = (shape - 1) * np.log(np.maximum(shifted, 1e-290)) - gammaln(shape)
+    of_cells[:, diagonal, diagonal] += np.log(right) + (k - 1) * np.log1p(-right)
     a, b = strength * values["mean_attention"], strength * (1 - values["mean_attention"])
     of_attention = a * np.log(attention) + b * np.log1p(-attention) - betaln(a, b)
-    return values | {"confusion": shifted, "attention": attention}, of_rows.sum(1) + of_attention
+    of_rows = of_cells.sum((1, 2)) + gammaln(values["concentration"]).sum()
+    return values | {"confusion": shifted, "attention": attention}, of_rows + of_attention
 
 
 def moved(share: Any, by: Any) -> Any:
     """Add to the log odds of shares."""
-    return np.clip(expit(logit(np.clip(share, 1e-12, 1 - 1e-12)) + by), 1e-12, 1 - 1e-12)
+    odds = logit(np.minimum(np.maximum(share, 1e-12), 1 - 1e-12))
+    return np.minimum(np.maximum(expit(odds + by), 1e-12), 1 - 1e-12)
 
 
 SKENE = (

@@ -248,7 +248,7 @@ class Looks:
         pairs = [f"{a} or {b}" for a, b in combinations(classes, 2)] if len(classes) <= MOST_IN_PAIRS else []
         return [*map(str, classes), *pairs, *([f"{a} or any" for a in classes] if len(classes) > 2 else [])]
 
-    @property
+    @cached_property
     def prior(self) -> Float[np.ndarray, " kind"]:
         """Shapes of the Dirichlet prior of how common each kind is."""
         k, kinds = self.shares.shape[1], len(self.of_kind)
@@ -256,7 +256,17 @@ class Looks:
 
     def expected(self, weights: Any) -> Any:
         """Return the share of cases of each class, if kinds, (…, kind), are so common."""
-        return weights @ (self.of_kind @ self.shares)
+        return weights @ self.of_class
+
+    @cached_property
+    def of_class(self) -> Float[np.ndarray, "kind class"]:
+        """Probability of each true class, given the kind of look."""
+        return self.of_kind @ self.shares
+
+    @cached_property
+    def means(self) -> Float[np.ndarray, "kind look"]:
+        """Weights of the mean over the looks of each kind, which follow each other and are as probable."""
+        return self.of_kind.astype(np.float32)
 
     def given_class(self, weights: Any) -> Any:
         """Return the probability of each look given the true class, if kinds are so common, (group, look, class).
@@ -281,7 +291,7 @@ class Looks:
     @cached_property
     def alike(self) -> Int[np.ndarray, "pair two"]:
         """Pairs of kinds that are hard to tell from each other: that share a third of what annotators see."""
-        mean = self.of_kind @ self.shares
+        mean = self.of_class
         return np.argwhere(np.triu(np.minimum(mean[:, None], mean).sum(-1) > 1 / 3, 1))
 
     def prior_by_class(self, together: bool) -> Float[np.ndarray, "class kind"]:

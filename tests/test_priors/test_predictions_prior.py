@@ -129,6 +129,7 @@ def test_weighted_proposals_and_nuts_agree(monkeypatch):
     given = evidence.log_scores, np.log(prevalence(labels, 4)).astype(np.float32), labels
     weighted = fitting.fit(case_prior, *given, draws=800, seed=0)
     monkeypatch.setattr(fitting, "ENOUGH", np.inf)
+    fitting._proposed.cache_clear()
     sampled = fitting.fit(case_prior, *given, draws=800, seed=0)
     assert (weighted.method, sampled.method) == ("importance", "nuts")
     for name, values in weighted.parameters.items():
@@ -150,8 +151,30 @@ def test_a_poor_approximation_is_improved_from_its_own_proposals(monkeypatch):
     found = PredictionsPrior.learn(annotations, evidence, draws=50, seed=5).fit
     assert (found.method, found.effective_size >= fitting.ENOUGH) == ("importance", True)
     monkeypatch.setattr(fitting, "ROUNDS", 1)
+    fitting._proposed.cache_clear()
     with pytest.raises(AssertionError, match="NUTS"):
         PredictionsPrior.learn(annotations, evidence, draws=50, seed=5)
+
+
+def test_a_fit_is_made_once_for_the_same_numbers(monkeypatch):
+    """The posterior and its checks need the same; of other numbers, or another seed, it is another one."""
+    _, annotations, scores = world(n=40)
+    evidence = Evidence.of(scores, annotations)
+    first = PredictionsPrior.learn(annotations, evidence, draws=50, seed=0).fit
+    runs, laplace = [], fitting.laplace
+    monkeypatch.setattr(fitting, "laplace", lambda *given: runs.append(1) or laplace(*given))
+    again = PredictionsPrior.learn(annotations, Evidence.of(scores, annotations), draws=50, seed=0).fit
+    assert not runs
+    for name, values in first.parameters.items():
+        np.testing.assert_array_equal(values, again.parameters[name])
+    assert (
+        len(PredictionsPrior.learn(annotations, evidence, draws=20, seed=0).fit.parameters["log_concentration"]) == 20
+    )
+    assert not runs
+    other = scores | {"C0": scores["C0"] ** 1.001}
+    PredictionsPrior.learn(annotations, Evidence.of(other, annotations), draws=50, seed=0)
+    PredictionsPrior.learn(annotations, evidence, draws=50, seed=1)
+    assert len(runs) == 2
 
 
 @pytest.mark.slow

@@ -1,7 +1,8 @@
 """Posterior of what cases share: Laplace's approximation, corrected by importance weights, or else NUTS."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
+from hashlib import blake2b
 from math import prod
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -52,16 +53,66 @@ def fit(
     ``exact``. Tierney & Kadane (1986), Accurate approximations for posterior moments and marginal densities, Journal of
     the American Statistical Association 81.
     """
+    places = _layout(program, len(given[0]), len(given[1]))[1]
+    found = _proposed(program, _Inputs(given, start), seed, proposals, width)
+    enough = found.effective_size >= ENOUGH * proposals / PROPOSALS
+    if enough or not exact:
+        random = np.random.default_rng([int(seed), int(draws)])
+        at = (np.arange(draws) + random.random()) / draws  # systematic: each about as often as it weighs
+        chosen = np.minimum(np.searchsorted(np.cumsum(found.weight), at), proposals - 1)
+        vectors = found.vectors[random.permutation(chosen)]
+    else:
+        density = _density(program, len(given[0]), len(given[1]))
+        with kept_on_disk():
+            vectors = _by_nuts(found.center, found.root, density, given, draws, seed)
+    method = "importance" if enough or not exact else "nuts"
+    return Fit({name: part(vectors) for name, part in places.items()}, method, found.effective_size)
+
+
+class _Inputs:
+    """What a fit is given, the same if all numbers are."""
+
+    def __init__(self, given: tuple[Any, ...], start: dict[str, Any] | None):
+        self.given, self.start = given, start
+        digest = blake2b()
+        for path, values in jax.tree_util.tree_leaves_with_path((given, start)):
+            array = np.ascontiguousarray(values)
+            digest.update(f"{path} {array.dtype} {array.shape}".encode() + array.tobytes())
+        self.digest = digest.digest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Inputs) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+class _Proposed(NamedTuple):
+    """Weighted proposals, and the approximation that they were drawn from."""
+
+    vectors: Float[np.ndarray, "proposal parameter"]
+    weight: Float[np.ndarray, " proposal"]
+    center: Float[np.ndarray, " parameter"]
+    root: Float[np.ndarray, "parameter other"]
+
+    @property
+    def effective_size(self) -> float:
+        return _effective_size(self.weight)
+
+
+@lru_cache(maxsize=1)  # the posterior and its checks need the same
+def _proposed(program: Callable[..., None], inputs: _Inputs, seed: int, proposals: int, width: int) -> _Proposed:
+    """Approximate the posterior, and weigh proposals by it."""
+    given = inputs.given
     log_scores, log_prevalence = given[:2]
     middle, places = _layout(program, len(log_scores), len(log_prevalence))
     middle = middle.copy()
-    for name, values in (start or {}).items():
+    for name, values in (inputs.start or {}).items():
         places[name](middle)[...] = values
     density = _density(program, len(log_scores), len(log_prevalence))
     most = min(proposals, max(1, _TOGETHER // (width * log_scores.shape[1] * log_scores.shape[2])))
     together = next(n for n in range(most, 0, -1) if proposals % n == 0)  # of a rest, a second program would be traced
     of_many = _of_many(density, together)
-    enough = ENOUGH * proposals / PROPOSALS
     with kept_on_disk():
         given = jax.tree.map(jnp.asarray, given)  # sent once, not for each of a hundred steps
         mode, hessian = laplace(lambda vector: compiled(_with_gradient(density))(vector, *given), middle)
@@ -69,18 +120,11 @@ def fit(
         random = np.random.default_rng([int(seed), len(mode)])
         vectors, weight = _weighted(mode, root, of_many, given, proposals, random)
         for _ in range(ROUNDS - 1):
-            if _effective_size(weight) >= enough:
+            if _effective_size(weight) >= ENOUGH * proposals / PROPOSALS:
                 break
             mode, root = _fitted(vectors, weight)
             vectors, weight = _weighted(mode, root, of_many, given, proposals, random)
-        effective, method = _effective_size(weight), "importance"
-        if effective >= enough or not exact:
-            at = (np.arange(draws) + random.random()) / draws  # systematic: each about as often as it weighs
-            chosen = np.minimum(np.searchsorted(np.cumsum(weight), at), proposals - 1)
-            vectors = vectors[random.permutation(chosen)]
-        else:
-            vectors, method = _by_nuts(mode, root, density, given, draws, seed), "nuts"
-    return Fit({name: part(vectors) for name, part in places.items()}, method, effective)
+    return _Proposed(vectors, weight, mode, root)
 
 
 def _weighted(

@@ -161,8 +161,7 @@ def _exchanged(
     case and one that nearly is look alike, as do two unclear ones, so their numbers would change slowly given looks.
     """
     weights, prior = weights.copy(), looks.prior
-    starts = np.flatnonzero(np.diff(looks.kind, prepend=-1))  # looks of a kind follow each other, and are as probable
-    of_kind = np.add.reduceat(of_looks, starts) / np.bincount(looks.kind)[:, None].astype(np.float32)
+    of_kind = looks.means @ of_looks
     total = weights[0] @ of_kind
     for pair in random.permutation(looks.alike)[:_EXCHANGES]:
         both = weights[0, pair].sum()
@@ -198,7 +197,7 @@ def _draw_with_predictions(
     depend on the scale of :math:`\gamma`, which therefore are independent gamma variables. Given a gamma variable for
     each class, in place of its denominator, they are so again.
     """
-    of_class = looks.of_kind @ looks.shares
+    of_class = looks.of_class
     total = random.standard_gamma(looks.prior.sum())
     rates = random.standard_gamma(np.maximum(truth, _SMALLEST)) / np.maximum(total * (weights[0] @ of_class), _SMALLEST)
     gammas = np.maximum(random.standard_gamma(looks.prior + kinds) / (1 + of_class @ rates), _SMALLEST)
