@@ -220,6 +220,18 @@ def test_chains_that_did_not_converge_are_sampled_with_more_sweeps(monkeypatch):
     assert seen == list(_fit._SWEEPS)
 
 
+def test_two_annotators_leave_the_test_open():
+    """It said yes, above a note that fewer than three annotators tell nothing of another one."""
+    random = np.random.default_rng(0)
+    truth = random.integers(3, size=60)
+    said, model = noisy(random, truth, 0.7, size=(2,)), noisy(random, truth, 0.95)
+    found = judge(table(said), {"m": answers(model)}, model=None, progress=False)
+    assert found.test.table["rejected"].all()
+    (_, replacement, *_) = found.questions["m"]
+    assert replacement.answer == "open"
+    assert replacement.words.endswith("; the test asks for at least 3 annotators")
+
+
 def test_labels_that_are_numbers(tmp_path):
     random = np.random.default_rng(0)
     truth = random.integers(1, 6, 40)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from plausibly.agreement.judge._fit import Fit
 from plausibly.agreement.judge._gold import AgainstGold
-from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
+from plausibly.agreement.judge._test_result import FEWEST, AlternativeAnnotatorTest
 from plausibly.bootstrap import interval
 from plausibly.errors import ArgumentError
 
@@ -248,6 +248,8 @@ class Judgement:
             f"Shown to be at most ε = {self.test.epsilon:g} worse than {int(own['rejected'].sum())} of {len(own)} "
             f"annotators; average advantage {row['advantage']:.2f}{ends}"
         )
+        if row["passed"] and len(own) < FEWEST:
+            return "open", f"{words}; the test asks for at least {FEWEST} annotators"
         if row["passed"]:
             return "yes", words
         needed = self.test.clusters_needed(0.8, replicates=200, seed=self.seed)
