@@ -162,7 +162,7 @@ def test_predictions_of_more_cases(tmp_path, no_report):
     more = pd.concat([NAMED, more[more["case"] == "x"]])
     with pytest.raises(PredictionError, match=r"row for case 'x', which is not annotated.*--extra ignore"):
         read_predictions(more, ANNOTATIONS)
-    with pytest.warns(PlausiblyWarning, match="ignored 1 rows of predictions for cases that are not annotated"):
+    with pytest.warns(PlausiblyWarning, match="ignored 1 rows of predictions for other cases than"):
         np.testing.assert_array_equal(read_predictions(more, ANNOTATIONS, extra="ignore"), SCORES)
     with pytest.raises(PredictionError, match="there is no row for case"):
         read_predictions(more[1:], ANNOTATIONS, extra="ignore")
@@ -306,8 +306,8 @@ def test_columns_that_are_not_classes_in_one_way_are_all_listed():
 def test_a_table_with_a_column_for_each_classifier(tmp_path):
     annotations = Annotations.from_labels([["a", "a"], ["b", "a"], ["b"]], classes=["a", "b"], cases=list("pqr"))
     path = tmp_path / "models.csv"
-    path.write_text("site,case,gpt,cnn\nx,r,b,0.9\ny,q,a,0.25\nx,p,,0.5\n")
-    for column, expected in (("gpt", [[0, 0], [1, 0], [0, 1]]), ("cnn", [[0.5, 0.5], [0.75, 0.25], [0.1, 0.9]])):
+    path.write_text("site,case,gpt,cnn\nx,r,b,0.9\ny,q,a,0.25\nx,p,a,0.5\n")
+    for column, expected in (("gpt", [[1, 0], [1, 0], [0, 1]]), ("cnn", [[0.5, 0.5], [0.75, 0.25], [0.1, 0.9]])):
         np.testing.assert_allclose(read_predictions(f"{path}:{column}", annotations), expected)
     labels = Labels.of({"p": {"ann": "a", "bob": "b"}, "q": {"ann": "b"}})
     path.write_text("site,case,gpt\nx,p,b\ny,q,a\n")
@@ -315,6 +315,15 @@ def test_a_table_with_a_column_for_each_classifier(tmp_path):
     assert (said.case.tolist(), said.values.tolist()) == ([0, 1], ["b", "a"])
     with pytest.raises(FileError, match=r"models.csv:gtp: there is no such column; did you mean 'gpt'"):
         read_predictions(f"{path}:gtp", annotations)
+    grades = Annotations.from_labels([["0", "0"], ["1", "0"], ["2"]], classes=list("012"), cases=list("pqr"))
+    path.write_text("case,a:b,late\np,0,0\nq,2,1\nr,1,\n")
+    assert read_predictions(f"{path}:a:b", grades).argmax(axis=1).tolist() == [0, 2, 1]
+    with pytest.raises(PredictionError, match="no row for case 'r'; predict every case, or leave such cases out"):
+        read_predictions(f"{path}:late", grades)
+    numbers = Labels.of({"p": {"ann": 0, "bob": 1}, "q": {"ann": 2}, "r": {"ann": 2}})
+    assert read_models({"m": f"{path}:a:b"}, numbers, np.ones(3, bool))["m"].values.tolist() == [0, 2, 1]
+    with pytest.raises(FileError, match=r"there is no file 'gone.csv'"):
+        read_predictions("gone.csv:gpt", annotations)
     path.write_text("case,gpt,llama\np,a,b\nq,b,b\nr,b,a\n")
     with pytest.raises(PredictionError, match=r"the column 'gpt' holds names of classes, .* here FILE:gpt"):
         read_predictions(path, annotations)
@@ -327,7 +336,7 @@ def test_cases_without_a_prediction_are_left_out_if_asked(tmp_path):
     """They were refused, and only the annotations could be changed."""
     rows = [f"c{i},{who},{'ab'[(i + (who == 'bob' and i % 5 == 0)) % 2]}" for i in range(30) for who in ("ann", "bob")]
     (tmp_path / "labels.csv").write_text("\n".join(["case,annotator,label", *rows]) + "\n")
-    predicted = [f"c{i},{'ab'[i % 3 % 2]},{'ab'[i % 2]}" for i in range(31) if i > 3]
+    predicted = [f"c{i},{'ab'[i % 3 % 2]},{'ab'[i % 2] if i > 3 else ''}" for i in range(31)]
     (tmp_path / "m.csv").write_text("\n".join(["case,gpt,cnn", *predicted]) + "\n")
     both = [word for one in ("gpt", "cnn") for word in ("--predictions", f"{one}={tmp_path / 'm.csv'}:{one}")]
     given = ["evaluate", tmp_path / "labels.csv", *both, "--truth", "annotator", "--extra", "ignore"]

@@ -227,7 +227,7 @@ def line_up(
         rows = _rows(matrix, annotations.cases, extra)
         if (left_out := len(values) - annotations.n_cases) > 0:
             of = f"{source}: " if in_file else ""
-            words = f"{of}ignored {left_out:,} rows of predictions for cases that are not annotated"
+            words = f"{of}ignored {left_out:,} rows of predictions for other cases than those that are evaluated"
             warnings.warn(words, PlausiblyWarning, stacklevel=3)
         values = values if rows is None else values[rows]
         check_finite(values, annotations.cases, annotations.classes)
@@ -246,13 +246,14 @@ def line_up(
 
 def _matrix(source: Any, annotations: Annotations) -> Matrix:
     """Read a matrix with the names of its rows, if it has any."""
-    if (column := column_of_file(source, NAMED[0], _ONE[0])) is not None:
+    classes = annotations.classes.tolist()
+    if (column := column_of_file(source, NAMED[0], _ONE[0] if len(classes) == 2 else None, classes)) is not None:
         source = column
-    elif (said := predicted_labels(source, {*annotations.classes.tolist()})) is not None:
+    elif (said := predicted_labels(source, {*classes})) is not None:
         labels = pd.Series([None if label is None else str(label) for label in said["label"]], dtype=object)
         source = pd.DataFrame({"case": said["case"], NAMED[0]: labels})
     elif isinstance(source, str | os.PathLike) and Path(source).suffix.lower() in JSON:
-        source = frame_of_json(open_source(Path(source)).content, annotations.classes.tolist())
+        source = frame_of_json(open_source(Path(source)).content, classes)
     source = _with_cases(_as_column(source), annotations.cases)
     matrix = read_matrix(source, PredictionError, annotations.classes, annotations.n_cases, labels=True)
     if matrix.cases is None and (index := _range_of(source)) is not None:

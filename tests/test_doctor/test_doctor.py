@@ -389,8 +389,15 @@ def test_a_column_for_each_rater_of_systems(tmp_path):
     found = pb.doctor(sheet)
     words = parse(of(found, "systems"))
     assert (words["people"], words["raters"]) == ("ann", "gpt,ann")
+    assert "who is a person being a guess" in found.files[0].words
     done = run(of(found, "systems").replace(" --out systems", ""))
     assert "gpt agrees with people in" in done.output
+    odd = table(
+        tmp_path / "odd.csv",
+        "system,case,gpt,ann",
+        *(row.replace(",t0,", ",").replace(",fail,", ",N/A,") for row in rows[::5]),
+    )
+    assert parse(of(pb.doctor(odd), "systems"))["missing"] == "N/A"
 
 
 def test_outcomes_in_json_lines(tmp_path):

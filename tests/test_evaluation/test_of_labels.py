@@ -151,6 +151,26 @@ def test_a_share_of_few_cases_is_uncertain_at_one():
             np.testing.assert_allclose(ends, law.ppf([0.03, 0.97]), atol=0.02)
 
 
+@pytest.mark.parametrize("right", [True, False])
+def test_an_accuracy_of_one_or_nothing_is_uncertain(right):
+    """Ten of ten cases were right, with an interval from 1 to 1, also in a group of cases."""
+    n, truth = 10, np.tile(np.eye(2, dtype=int), (10, 1))
+    group = np.repeat(["first", "second"], n)
+    scores = np.where((group == "first")[:, None] == right, truth, 1 - truth)
+    annotations = pb.Annotations.from_counts(truth, classes=["a", "b"])
+    ask = {"metrics": ["accuracy", "mcc"], "truth": "annotator", "replicates": 20_000}
+    found = pb.evaluate(annotations, {"A": scores}, by={"half": group}, progress=False, **ask)
+    some = found.sel(group="half: first")
+    assert some["accuracy_by_group"].item() == right
+    ends = some["accuracy_total_by_group"].quantile([0.03, 0.97], "replicate").values.ravel()
+    np.testing.assert_allclose(ends, stats.beta(n * right + 0.5, n * (not right) + 0.5).ppf([0.03, 0.97]), atol=0.02)
+    assert np.ptp(some["mcc_total_by_group"].values) > 0.3
+    alone = pb.evaluate(annotations.select(np.arange(n)), {"A": scores[:n]}, progress=False, **ask)
+    np.testing.assert_allclose(
+        alone["accuracy_total"].quantile([0.03, 0.97], "replicate").values.ravel(), ends, atol=0.02
+    )
+
+
 def test_classes_of_few_draws_do_not_move_means_over_classes():
     """Eight classes have a case each that is theirs in one draw of twenty; "A" names none of these."""
     random, n, k = np.random.default_rng(0), 80, 11

@@ -91,6 +91,8 @@ def test_outcomes_that_stand_for_none_are_left_out():
     with pytest.warns(PlausiblyWarning, match="left out 3 of 4 rows without an outcome"):
         read = read_outcomes(table, ["ann"], missing=["N/A", "x"])
     assert (read.cases.tolist(), read.value.tolist()) == (["p"], [1])
+    with pytest.warns(PlausiblyWarning, match="left out 2 of 4"):
+        read_outcomes(table.replace("x", "fail"), ["ann"], missing="N/A")
     with pytest.warns(PlausiblyWarning, match="left out 1 of 4"), pytest.raises(AnnotationError, match=r"row 4: .*'x'"):
         read_outcomes(table.replace("N/A", "fail"), ["ann"], missing=[""])
 

@@ -59,14 +59,21 @@ def refuse_model(truth: str, given: Mapping[str, Any]) -> None:
 
 
 def against_labels(
-    data: EvaluatedData, settings: SweepOptions, asked: MetricOptions, out: Path, *, suffix: str, quiet: bool
+    data: EvaluatedData,
+    settings: SweepOptions,
+    asked: MetricOptions,
+    out: Path,
+    *,
+    suffix: str,
+    quiet: bool,
+    reported: bool = True,
 ) -> None:
     """Evaluate classifiers against what experts would say; write tables and a report, and print the numbers."""
     if not data.files and asked.gold is None:
         raise ArgumentError(f"--truth {asked.truth} is about classifiers, but there are no --predictions: give some.")
     read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
-    arguments = settings.arguments()
-    at, extra, logits = settings.threshold, settings.extra, arguments["logits"]
+    arguments = settings.arguments() | data.left_out(settings.extra)
+    at, extra, logits = settings.threshold, arguments["extra"], arguments["logits"]
     if asked.threshold_from is not None:
         at, extra = chosen_thresholds(data, asked, read, logits, progress=not quiet), "ignore"
     if isinstance(read, Scores):
@@ -138,7 +145,9 @@ def against_labels(
         files.write(REQUIREMENTS, judged)
     met = list(requirement_sentences(judged))
     sources = data.sources({"thresholds": asked.threshold_from, "gold labels": asked.gold})
-    labels_report(results, of_panels, read, out / REPORT, sources, requirements=met, progress=not quiet)
+    (out / REPORT).unlink(missing_ok=True)
+    if reported:
+        labels_report(results, of_panels, read, out / REPORT, sources, requirements=met, progress=not quiet)
     if not quiet:
         if grave := serious(audit(read, lined_up)):
             complain(f"the data have {', '.join(grave)}: run plausibly audit.", "Note")
@@ -150,7 +159,7 @@ def against_labels(
             say(told)
         if asked.gold is None:
             say(RESTS_ON)
-        say(f"Wrote {', '.join([*files.names, REPORT])} to {out}")
+        say(f"Wrote {', '.join([*files.names, *([REPORT] if reported else [])])} to {out}")
     say(headline_of_labels(results))
     for told in met:
         say(told)

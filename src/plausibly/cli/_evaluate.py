@@ -188,7 +188,7 @@ def evaluate(
         names = (*OF_MODELS, *OF_SAMPLES)
         of_models |= {f"--{name.replace('_', '-')}": getattr(settings, name) for name in names}
         refuse_model(asked.truth, of_models)
-        against_labels(data, settings, asked, out, suffix=suffix, quiet=quiet)
+        against_labels(data, settings, asked, out, suffix=suffix, quiet=quiet, reported=not quick)
         return
     read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
     if isinstance(read, Scores) and not are_ratings(read) and _asks_nothing(data, models, settings, asked):
@@ -220,7 +220,7 @@ def run(
     """
     if read is None:
         read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
-    arguments = settings.arguments()
+    arguments = settings.arguments() | data.left_out(settings.extra)
     observed, variants = _observed_and_models(read, bool(data.files), models, settings, quiet=quiet)
     if observed is not read:
         arguments["threshold"] = None

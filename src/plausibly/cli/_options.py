@@ -250,6 +250,10 @@ class EvaluatedData(SweptData):
         """Whether cases of the annotations may be left out."""
         return self.missing is not None or self.unpredicted != "refuse"
 
+    def left_out(self, extra: str) -> dict[str, str]:
+        """Argument that ignores predictions of cases that are left out because another classifier has none."""
+        return {"extra": "ignore"} if extra == "refuse" and self.unpredicted != "refuse" else {}
+
     def sources(self, further: dict[str, Path | None]) -> dict[str, str]:
         """Name the files of the data, and further ones, for a report."""
         paths: dict[str, Any] = {"annotations": self.annotations, "classes": self.classes, "risks": self.risks}

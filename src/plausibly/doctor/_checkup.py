@@ -157,10 +157,13 @@ def _together(main: Looked, files: Iterable[Looked], classes: Looked | None) -> 
     return Together(main, _named(fitting), gold, classes, risks, groups), problems
 
 
-def _size(one: Looked) -> tuple[bool, int]:
-    """Order annotations: of people before those of tools that test language models, the largest first."""
+def _size(one: Looked) -> tuple[bool, bool, int]:
+    """Order annotations: the largest first, before them those in which a column has the annotators.
+
+    Other tables may be of classifiers. Exports of tools that test language models come last.
+    """
     rows = one.labels if one.content is None else one.content.annotation_case
-    return not one.of_tool, 0 if rows is None else len(rows)
+    return not one.of_tool, "annotator" in one.columns.values(), 0 if rows is None else len(rows)
 
 
 def _named(files: Iterable[Looked]) -> dict[str, Looked]:

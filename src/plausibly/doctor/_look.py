@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from plausibly.annotations import Annotations, Scores, read_annotations, read_classes
+from plausibly.annotations.io.answers import whole
 from plausibly.annotations.io.columns import is_number, is_number_type, list_of
 from plausibly.annotations.io.exports import FORMATS, OF_ANSWERS, TOOLS, format_of, predicted_labels
 from plausibly.annotations.io.files import lines_of, naming, read_npy, read_text, suffix_of
@@ -233,6 +234,7 @@ def _outcomes(path: Path, found: Found) -> Looked:
     words = f"outcomes ({read.quantity}) of {len(read.systems):,} systems: {len(read.value):,} in {len(read.cases):,} "
     people, judges = len(read.people), len(read.judges)
     words += f"cases, by {people:,} {'person' if people == 1 else 'people'} and {judges:,} judge{'s' * (judges != 1)}"
+    words += ", who is a person being a guess: correct --people" if found.guessed else ""
     return Looked(path, "outcomes", words, found.columns, read, options=found.words)
 
 
@@ -412,18 +414,25 @@ def as_classifiers(one: Looked, main: Looked) -> list[Looked]:
         return []
     classes, columns = {*main.classes.tolist()}, read_columns(one.path)
     case = find("case", columns, {"case": CASE})
-    cases = [] if case is None else list_of(columns.pop(case))
-    found = []
+    if case is None:
+        return []
+    cases, found = list_of(columns.pop(case)), []
     for name, column in columns.items():
-        cells = [cell for cell in list_of(column) if cell is not None and str(cell).strip()]
-        path, named = Path(f"{one.path}:{name}"), {"column": name, "cases": np.array(cases, str)}
-        if cells and {*map(str, cells)} <= classes:
-            found.append(replace(_of_one(path, cases, cells, {}), role="labels of one rater", **named))
-        elif len(classes) == 2 and _is_numeric(column) and all(0 <= float(cell) <= 1 for cell in cells):
+        given = [cell is not None and bool(str(cell).strip()) for cell in list_of(column)]
+        cells = [cell for cell, is_given in zip(list_of(column), given, strict=True) if is_given]
+        path, named = Path(f"{one.path}:{name}"), {"column": name, "cases": np.array(cases, str)[given]}
+        if cells and {str(whole(cell)) for cell in cells} <= classes:
+            found.append(replace(_of_one(path, named["cases"], cells, {}), role="labels of one rater", **named))
+        elif (
+            len(classes) == 2
+            and name not in classes
+            and _is_numeric(column)
+            and all(0 <= float(cell) <= 1 for cell in cells)
+        ):
             matrix = Matrix(np.array(cells, float)[:, None], None, None)
             words = f"predictions of {len(cells):,} cases, one number each"
             found.append(Looked(path, "predictions", words, content=matrix, **named))
-    return found if len(found) > 1 and not classes & {one.column for one in found} else []
+    return found if len(found) > 1 else []
 
 
 def with_classes(looked: Looked, classes: np.ndarray) -> Looked:

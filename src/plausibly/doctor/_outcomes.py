@@ -18,6 +18,8 @@ from plausibly.systems.sources import KIND, LENGTHS, PAIR, RANK, RANKING, Rows, 
 
 _FEW = 0.5  # of the outcomes of the rater with the most, below which a rater is taken for a person
 _SOME = 20  # raters and classes that a command names
+_MODEL = re.compile(r"gpt|llama|claude|gemini|mistral|qwen|deepseek|bert|judge|model|llm|auto|metric")
+_FEW_TEXTS = 3  # beside passes and fails, which stand for no outcome
 _PERSON = re.compile(r"human|person|people|expert")  # parts of names of raters
 
 
@@ -27,6 +29,7 @@ class Found(NamedTuple):
     outcomes: Outcomes
     words: Sequence[str]
     columns: Mapping[str, str] = {}
+    guessed: bool = False  #: whether nothing but names and numbers of outcomes says who is a person
 
 
 def outcomes_in(path: Path, names: Sequence[str]) -> Found | None:
@@ -55,13 +58,19 @@ def _by_rater(path: Path, names: Sequence[str]) -> Found | None:
     place = {name: role for role in ("system", "case") if (name := find(role, names, OUTCOMES)) is not None}
     if len(place) < 2 or path.suffix.lower() not in TABLES or any(one in names for one in ("rater", "outcome")):
         return None
-    raters = []
+    raters, odd = [], []
     for name, column in read_columns(path).items():
-        cells = {str(cell).strip().lower() for cell in list_of(column) if cell is not None} - {""}
-        numbers = 1 < len(cells) <= _SOME and all(map(is_number, cells))
-        if name not in (*place, *LENGTHS) and cells and (numbers or cells <= WORDS - {"0", "1"}):
+        cells = dict.fromkeys(str(cell).strip() for cell in list_of(column) if cell is not None)
+        texts = [cell for cell in cells if cell]
+        numbers = 1 < len(texts) <= _SOME and all(map(is_number, texts))
+        beside = [cell for cell in texts if cell.lower() not in WORDS]
+        passes = len(beside) <= _FEW_TEXTS and {*map(str.lower, texts)} & (WORDS - {"0", "1"})
+        if name not in (*place, *LENGTHS) and (numbers or passes):
             raters.append(name)
-    return _found(str(path), None, {**place, **dict.fromkeys(raters, "rater")}, raters) if len(raters) > 1 else None
+            odd += [] if numbers else beside
+    if len(raters) < 2:
+        return None
+    return _found(str(path), None, {**place, **dict.fromkeys(raters, "rater")}, raters, [*dict.fromkeys(odd)])
 
 
 def comparisons_in(path: Path) -> Found:
@@ -83,49 +92,56 @@ def outcomes_of(paths: Sequence[Path], control: str | None) -> Found | None:
     return found if found.outcomes.judges else None
 
 
-def _found(sources: Any, control: str | None, columns: Mapping[str, str], by: Sequence[str] | None = None) -> Found:
-    rows = read_rows(sources, control, raters=by)
+def _found(
+    sources: Any,
+    control: str | None,
+    columns: Mapping[str, str],
+    by: Sequence[str] | None = None,
+    missing: Sequence[str] = (),
+) -> Found:
+    rows = read_rows(sources, control, raters=by, missing=missing)
     raters, rater = to_codes(rows.columns["rater"], "rater")
     people = _people(rows, raters, rater)
     everyone = None if people is None else raters.tolist()
-    read, words = _with_class(sources, everyone, rows, control, by)
+    shape: dict[str, Any] = {"control": control, "raters": by, "missing": missing}
+    read, words = _with_class(sources, everyone, rows, shape)
     words += [] if by is None else ["--raters", ",".join(by)]
+    words += ["--missing", ",".join(missing)] if missing else []
     if people is not None:
         try:
-            read = read_outcomes(sources, people or everyone, positive=read.positive, control=control, raters=by)
+            read = read_outcomes(sources, people or everyone, positive=read.positive, **shape)
         except AnnotationError:  # they did not see all systems
             people = []
         words = ["--people", ",".join((people or raters.tolist())[:_SOME]), *words]
-    return Found(read, words, columns)
+    return Found(read, words, columns, people is not None)
 
 
 def _people(rows: Rows, raters: np.ndarray, rater: np.ndarray) -> list[str] | None:
     """Raters who seem to be people, perhaps none; None if the rows say who is a person.
 
     Beside an export, whose raters are judges unless the tool knows a person, those of a table are people; in a table
-    alone, those who gave few outcomes.
+    alone, those who are not called like a model, or if nobody is, those who gave few outcomes.
     """
     kinds = np.array([] if KIND not in rows.columns else rows.columns[KIND].to_pylist(), object)
     if len(kinds) and all(kinds) and {*kinds} != {"judge"}:
         return None
     if not len(kinds):
+        named = np.array([_MODEL.search(name.lower()) is not None for name in raters.tolist()])
         n = np.bincount(rater)
-        return raters[n < _FEW * n.max()].tolist()
+        return raters[n < _FEW * n.max() if named.all() or not named.any() else ~named].tolist()
     unknown = np.array([kind is None for kind in kinds])
     seen = {*raters[rater[unknown]].tolist(), *raters[rater[kinds == "person"]].tolist()}
     return [name for name in raters.tolist() if name in seen or _PERSON.search(name.lower())]
 
 
-def _with_class(
-    sources: Any, people: Any, rows: Rows, control: str | None, by: Sequence[str] | None
-) -> tuple[Outcomes, list[str]]:
+def _with_class(sources: Any, people: Any, rows: Rows, shape: Mapping[str, Any]) -> tuple[Outcomes, list[str]]:
     """Read outcomes; of classes the one that stands for a success counts, or else the first one."""
     try:
-        return read_outcomes(sources, people, control=control, raters=by), []
+        return read_outcomes(sources, people, **shape), []
     except AnnotationError:
         texts = [str(one) for one in list_of(rows.columns["outcome"])]
         if rows.pairs or not 1 < len({*texts}) <= _SOME or not any(map(str.isalpha, texts)) or beside_passes(texts):
             raise
         positive = success_in(texts) or texts[0]
-        read = read_outcomes(sources, people, positive=positive, control=control, raters=by)
+        read = read_outcomes(sources, people, positive=positive, **shape)
         return read, ["--positive", positive]

@@ -19,6 +19,7 @@ from plausibly.metrics import SumMetric
 from plausibly.metrics.by_class import counts
 
 _NUMBERS = 2**20  # whose total noise is computed at once
+_CONSTANT = 1e-5  # by which values of a metric differ in all replicates if cases do not
 
 
 class Values(NamedTuple):
@@ -74,6 +75,14 @@ def values_of_sums(
         unit = weight.mean() / n_cases if n_cases else 0.0
         safe = of(*_with_half_a_case(labels, *sampling, unit, group))
         around |= {name: np.where(np.isnan(replicates[name]), np.nan, safe[name]) for name in shares}
+    constant = {
+        name: np.ptp(replicates[name], axis=-1, keepdims=True) < _CONSTANT
+        for name, metric in labels.sums.items()
+        if metric.rows is counts and not metric.by_class and n_cases
+    }
+    if any(one.any() for one in constant.values()):
+        safe = of(*_with_half_a_case_right(labels, *sampling, weight.mean() / n_cases, group))
+        around |= {name: np.where(one, safe[name], around[name]) for name, one in constant.items()}
     alone: dict[str, Any] = dict.fromkeys(places)
     if signed is not None:
         given = [np.asarray(one, np.float32) for one in (*at, *signed)]
@@ -99,6 +108,25 @@ def _rare(labels: Labels, sums: Float[np.ndarray, "classifier row draw"]) -> Boo
     both, true, _, answered = layout.n_numbers + np.arange(4 * layout.n_counts).reshape(4, -1)
     out[true] = out[both] = out[answered] = (sums[:1, true] > 0).mean(axis=-1).max(axis=0, initial=0) < 0.5
     return out
+
+
+def _with_half_a_case_right(
+    labels: Labels,
+    sums: Float[np.ndarray, "classifier row replicate"],
+    weight: Float[np.ndarray, " replicate"],
+    unit: float,
+    group: int,
+) -> tuple[Float[np.ndarray, "classifier row replicate"], Float[np.ndarray, " replicate"]]:
+    """Add half a case in which the choice is right, and half a case in which it is wrong, of classes as often as here.
+
+    Without it, a classifier that is right in ten of ten cases would be right in all new ones.
+    """
+    k, n, numbers = labels.layout.n_counts, sums.shape[-1], labels.layout.n_numbers
+    right, wrong = unit * np.random.default_rng([k, n, group, 1]).standard_gamma(0.5, (2, n))
+    true = sums[:, numbers + k : numbers + 2 * k]
+    share = true / np.maximum(true.sum(axis=1, keepdims=True), 1e-9)
+    more = np.concatenate([share * right, *[share * (right + wrong)] * 3], axis=1)
+    return np.concatenate([sums[:, :numbers], sums[:, numbers:] + more], axis=1), weight + right + wrong
 
 
 def _with_half_a_case(

@@ -88,7 +88,8 @@ def read_rows(
     Values are of the type of labels, where the cases are those of labels.
     """
     known = of.values if isinstance(of, Labels) else of.classes
-    if (one := column_of_file(source, column, column)) is not None:
+    names = () if isinstance(of, Labels) and of.is_numeric else {*map(str, known.tolist())}
+    if (one := column_of_file(source, column, column, names)) is not None:
         source = one
     elif column == "label" and (said := predicted_labels(source, {*map(str, known.tolist())})) is not None:
         source = said

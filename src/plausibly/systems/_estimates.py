@@ -184,10 +184,12 @@ def prediction_powered(
         np.count_nonzero(_sums(cells, one.astype(float), n_systems, n_clusters), axis=0) for one in (both, rest)
     )
     enough = (others > 1) & (shared >= LEAST_SHARED) if tuned else others > 1  # the rest must show its spread
+    errors = _unseen_errors(cells, people, judge, n_systems, n_clusters)
     weight = np.where(enough, 1.0, np.nan)
     own = others_weight = weight[cells.system]
     if tuned:
-        weight, others_weight = _tuned(cells, y, f, both, rest, n_systems, n_clusters, n / np.maximum(k, 1))
+        part = n / np.maximum(k, 1)
+        weight, others_weight = _tuned(cells, y, f, both, rest, n_systems, n_clusters, part, errors)
         weight = np.where(enough, weight, 0)
         own, others_weight = weight[cells.system], np.where(enough[cells.system], others_weight, 0)
     mean_f = np.bincount(cells.system, both * f, n_systems) / np.maximum(n, 1)
@@ -197,7 +199,7 @@ def prediction_powered(
     unseen, of_unseen, _, free_of_rest = _centred(cells, own * f, rest, n_systems, n_clusters)
     value = value + np.where(weight == 0, 0, unseen - weight * mean_f)
     of_unseen = np.where(weight == 0, 0, of_unseen)
-    errors = np.nan_to_num(weight) ** 2 * _unseen_errors(cells, people, judge, n_systems, n_clusters)
+    errors = np.nan_to_num(weight) ** 2 * errors
     a, b = (of_seen**2).sum(axis=0) + errors, (of_unseen**2).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):  # Satterthwaite's degrees of freedom
         df = (a + b) ** 2 / (a**2 / free + b**2 / np.maximum(free_of_rest, 1))
@@ -391,18 +393,20 @@ def p_of_choice(
         return 2 * stats.norm.sf(np.abs(gap) / np.sqrt(variance))
 
 
-def _tuned(cells: Cells, y, f, both, rest, n_systems: int, n_clusters: int, part) -> tuple[np.ndarray, np.ndarray]:
+def _tuned(
+    cells: Cells, y, f, both, rest, n_systems: int, n_clusters: int, part, errors: Float[np.ndarray, " system"]
+) -> tuple[np.ndarray, np.ndarray]:
     """Weight of the judge that makes the variance least, by system, and by cell without its cluster.
 
     The latter leaves the cluster out of the covariance of y and f. `part` is the share of the cells that people saw
-    in which the judge has an outcome.
+    in which the judge has an outcome, and `errors` is the variance of the judge's errors that they do not show.
     """
     system = cells.system
     n, m = (np.bincount(system[one], minlength=n_systems) for one in (both, rest))
     seen = both | rest
     all_f = np.bincount(system, seen * f, n_systems) / np.maximum(n + m, 1)
     variance = np.bincount(system, seen * (f - all_f[system]) ** 2, n_systems) / np.maximum(n + m - 1, 1)
-    below = (1 + n / np.maximum(m, 1)) * variance
+    below = (1 + n / np.maximum(m, 1)) * variance + n * errors
     scale = np.where((m > 0) & (below > 0), part / np.where(below > 0, below, 1), 0)
 
     def weight(number, of_y, of_f, of_both):

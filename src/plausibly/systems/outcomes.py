@@ -214,8 +214,8 @@ def read_outcomes(
     control: str | None = None,
     system: str | None = None,
     case: str | None = None,
-    raters: Sequence[str] | None = None,
-    missing: Collection[str] = (),
+    raters: Sequence[str] | str | None = None,
+    missing: Collection[str] | str = (),
 ) -> Outcomes:
     """Read outcomes of systems from files, data frames, and exports of tools.
 

@@ -81,12 +81,13 @@ def read_rows(
     system: str | None = None,
     case: str | None = None,
     clusters: Any = None,
-    raters: Sequence[str] | None = None,
-    missing: Collection[str] = (),
+    raters: Sequence[str] | str | None = None,
+    missing: Collection[str] | str = (),
 ) -> Rows:
     """Read sources of outcomes; the arguments are those of :func:`plausibly.systems`."""
-    named = None if raters is None else tuple(map(str, raters))
-    wanted = _Wanted(control, system, case, clusters if isinstance(clusters, str) else None, named, missing)
+    named = (raters,) if isinstance(raters, str) else None if raters is None else tuple(map(str, raters))
+    texts = (missing,) if isinstance(missing, str) else missing
+    wanted = _Wanted(control, system, case, clusters if isinstance(clusters, str) else None, named, texts)
     listed, found = list(_listed(outcomes)), []
     for name, source in listed:
         is_path = isinstance(source, str | PathLike)

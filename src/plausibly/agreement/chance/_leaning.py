@@ -46,7 +46,7 @@ def leanings(labels: Labels, *, nominal: bool) -> pd.DataFrame:
         p = 2 * stdtr(np.maximum(shared - 1, 1), -np.abs(t))
     apart = _sums(who, (own != others).astype(float), people)
     at = np.arange(people), np.abs(np.nan_to_num(t)).argmax(1)
-    found["label"] = np.array(names, object)[at[1]]
+    found["label"] = np.where(shared[:, 0] > 0, np.array(names, object)[at[1]], "")
     found["own"], found["others"] = of_own[at], of_others[at]
     sure = (p < _LEVEL / p.size) & (shared >= LEAST) & (apart >= _DIFFERENT)
     found["leans"] = sure[at]

@@ -1,5 +1,6 @@
 """Answers by case of files and of objects in memory, and what these say further of cases and annotators."""
 
+import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from plausibly.annotations.io._formats import read_source
 from plausibly.annotations.io._formats import refuse_control as refuse_control
 from plausibly.annotations.io._inspect import ARCHIVE as ARCHIVE
 from plausibly.annotations.io._shared_tables import alt_test_answers, is_alt_test
-from plausibly.annotations.io.answers import Answers
+from plausibly.annotations.io.answers import Answers, whole
 from plausibly.annotations.io.columns import is_number, list_of
 from plausibly.annotations.io.files import naming, refuse_workbook
 from plausibly.annotations.io.source import JSON, TABLES, Source, open_source, source_in_memory
@@ -23,6 +24,8 @@ from plausibly.annotations.io.table_files import header_of, read_columns
 from plausibly.annotations.io.verdicts import answers_of_one
 from plausibly.annotations.names import some
 from plausibly.errors import AnnotationError, ArgumentError, FileError, suggest
+
+_COLUMN = re.compile(r"(.+?\.(?:csv|tsv|parquet)):(.+)", re.IGNORECASE)  # a file and the name of a column
 
 
 def answers_in(source: Source) -> Answers | None:
@@ -54,24 +57,33 @@ def predicted_labels(source: Any, known: Collection[str]) -> dict[str, list[Any]
     return None
 
 
-def column_of_file(source: Any, texts: str, numbers: str) -> pd.DataFrame | None:
+def column_of_file(source: Any, texts: str, numbers: str | None, classes: Collection[str] = ()) -> pd.DataFrame | None:
     """Read ``FILE:COLUMN``, one column of a table with one for each model; None of anything else.
 
-    The frame has the names of the cases as ``case``, if there are any, and the column as `texts` or `numbers`.
+    The frame has the names of the cases as ``case``, if there are any, and the column as `texts` if some cells are no
+    numbers, or all are names of classes, and else as `numbers`, by default under its own name. A case whose cell is
+    blank has no row.
     """
-    whole = str(source) if isinstance(source, str | Path) else ""
-    path, colon, column = whole.rpartition(":")
-    if not colon or Path(path).suffix.lower() not in TABLES or Path(whole).exists():
+    found = _COLUMN.fullmatch(str(source)) if isinstance(source, str | Path) else None
+    if found is None or Path(str(source)).exists():
         return None
-    names = header_of(Path(path))
+    path, column = Path(found[1]), found[2]
+    if not path.exists():
+        raise FileError(f"there is no file {str(path)!r}; check the path")
+    names = header_of(path)
     if column not in names:
         raise FileError(f"there is no such column; {suggest(column, names, f'choose from {some(names, 9)}')}")
     case = find("case", [name for name in names if name != column], {"case": CASE})
-    read = read_columns(Path(path), [name for name in (case, column) if name is not None])
+    read = read_columns(path, [name for name in (case, column) if name is not None])
+    frame = pd.DataFrame({"case": list_of(read[case])} if case is not None else {})
     cells = [None if cell is None or not str(cell).strip() else cell for cell in list_of(read[column])]
-    header = numbers if all(is_number(str(cell)) for cell in cells if cell is not None) else texts
-    frame = {} if case is None else {"case": list_of(read[case])}
-    return pd.DataFrame({**frame, header: cells})
+    if case is not None:
+        frame, cells = frame[[cell is not None for cell in cells]], [cell for cell in cells if cell is not None]
+    as_text = [None if cell is None else str(whole(cell)).strip() for cell in cells]
+    said = {cell for cell in as_text if cell is not None}
+    if not all(map(is_number, said)) or said <= {*classes}:
+        return frame.assign(**{texts: as_text})
+    return frame.assign(**{numbers or column: [float("nan") if cell is None else float(cell) for cell in cells]})
 
 
 def read_metadata(source: Any, of: str = "cases") -> pd.DataFrame:
