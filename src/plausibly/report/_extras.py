@@ -162,17 +162,19 @@ def _(result: Systems) -> list[Any]:
     drawn += ["by the model of all outcomes"] if result.posterior is not None else []
     shown, by = f"{capitalised(read.quantity)}: {', '.join(drawn)}", result.by
     estimates = result.table.drop(columns="meant").assign(estimator=result.table["estimator"].map(NAMES))
+    ends = [name for name in result.judges if name.endswith(("_lower", "_upper"))]  # which the sentences have
+    judges = result.judges.drop(columns=ends)
     return [
         {shown: partial(plots.systems, result)},
         {f"Ranking by {by}, with P(best) and the interval of the rank": result.ranking},
         {"Every estimator": estimates},
-        None if result.checks is None else {"Checks of the model by replicates": result.checks},
+        {"Checks of the model by replicates": result.checks} if len(result.checks) else None,
         {f"Differences, by {by}, paired by case": result.differences} if len(result.differences) else None,
         {"Bias of judges: their mean outcome minus that of people on the same cases": result.bias}
         if len(result.bias)
         else None,
-        {"Judges; worth: outputs that people would have to rate without it": result.judges}
-        if len(result.judges)
+        {"Judges; worth: outputs that people would have to rate without it": judges.dropna(axis=1, how="all")}
+        if len(judges)
         else None,
         {"Bias of judges by period, differences between systems taken out": result.drift}
         if len(result.drift)

@@ -67,7 +67,7 @@ def systems_report(result: Systems, path: str | os.PathLike, sources: Mapping[st
         If the file cannot be written.
     """
     read = result.outcomes
-    n = len(read.value)
+    n, judges = len(read.value), len(read.judges)
     page = template("systems.html.j2").render(
         quantity=read.quantity,
         headline=result.headline,
@@ -77,7 +77,7 @@ def systems_report(result: Systems, path: str | os.PathLike, sources: Mapping[st
             "systems": f"{len(read.systems):,}",
             "cases": f"{len(read.cases):,}, in {int(read.cluster.max()) + 1:,} clusters",
             "outcomes": f"{n:,}, {read.n_human:,} by {len(read.people):,} people, {n - read.n_human:,} by "
-            f"{len(read.judges):,} judges",
+            f"{judges:,} judge{'s' * (judges != 1)}",
             "ranking": result.by,
             "intervals": f"{100 * result.ci_prob:g} %; ranks from {result.replicates:,} draws",
         },
