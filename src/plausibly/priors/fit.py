@@ -57,7 +57,8 @@ def fit(
     found = _proposed(program, _Inputs(given, start), seed, proposals, width)
     enough = found.effective_size >= ENOUGH * proposals / PROPOSALS
     if enough or not exact:
-        random = np.random.default_rng([int(seed), int(draws)])
+        random = np.random.default_rng()
+        random.bit_generator.state = found.state
         at = (np.arange(draws) + random.random()) / draws  # systematic: each about as often as it weighs
         chosen = np.minimum(np.searchsorted(np.cumsum(found.weight), at), proposals - 1)
         vectors = found.vectors[random.permutation(chosen)]
@@ -94,6 +95,7 @@ class _Proposed(NamedTuple):
     weight: Float[np.ndarray, " proposal"]
     center: Float[np.ndarray, " parameter"]
     root: Float[np.ndarray, "parameter other"]
+    state: Any  #: of the generator that drew them, from which draws go on
 
     @property
     def effective_size(self) -> float:
@@ -124,7 +126,7 @@ def _proposed(program: Callable[..., None], inputs: _Inputs, seed: int, proposal
                 break
             mode, root = _fitted(vectors, weight)
             vectors, weight = _weighted(mode, root, of_many, given, proposals, random)
-    return _Proposed(vectors, weight, mode, root)
+    return _Proposed(vectors, weight, mode, root, random.bit_generator.state)
 
 
 def _weighted(
