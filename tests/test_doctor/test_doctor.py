@@ -389,7 +389,7 @@ def test_a_column_for_each_rater_of_systems(tmp_path):
     found = pb.doctor(sheet)
     words = parse(of(found, "systems"))
     assert (words["people"], words["raters"]) == ("ann", "gpt,ann")
-    assert "who is a person being a guess" in found.files[0].words
+    assert "a guess: correct it with --people" in found.files[0].words
     done = run(of(found, "systems").replace(" --out systems", ""))
     assert "gpt agrees with people in" in done.output
     odd = table(

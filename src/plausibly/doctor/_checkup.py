@@ -158,7 +158,7 @@ def _together(main: Looked, files: Iterable[Looked], classes: Looked | None) -> 
 
 
 def _size(one: Looked) -> tuple[bool, bool, int]:
-    """Order annotations: the largest first, before them those in which a column has the annotators.
+    """Order annotations: first those with a column that names the annotators, the largest of them first.
 
     Other tables may be of classifiers. Exports of tools that test language models come last.
     """

@@ -234,7 +234,7 @@ def _outcomes(path: Path, found: Found) -> Looked:
     words = f"outcomes ({read.quantity}) of {len(read.systems):,} systems: {len(read.value):,} in {len(read.cases):,} "
     people, judges = len(read.people), len(read.judges)
     words += f"cases, by {people:,} {'person' if people == 1 else 'people'} and {judges:,} judge{'s' * (judges != 1)}"
-    words += ", who is a person being a guess: correct --people" if found.guessed else ""
+    words += " (a guess: correct it with --people)" if found.guessed else ""
     return Looked(path, "outcomes", words, found.columns, read, options=found.words)
 
 

@@ -18,7 +18,7 @@ from plausibly.systems.sources import KIND, LENGTHS, PAIR, RANK, RANKING, Rows, 
 
 _FEW = 0.5  # of the outcomes of the rater with the most, below which a rater is taken for a person
 _SOME = 20  # raters and classes that a command names
-_MODEL = re.compile(r"gpt|llama|claude|gemini|mistral|qwen|deepseek|bert|judge|model|llm|auto|metric")
+_MODEL = re.compile(r"gpt|llama|claude|gemini|mistral|qwen|deepseek|judge|model|llm|auto|metric")
 _FEW_TEXTS = 3  # beside passes and fails, which stand for no outcome
 _PERSON = re.compile(r"human|person|people|expert")  # parts of names of raters
 
