@@ -75,10 +75,7 @@ class Estimate:
         near = np.clip(at, least, 1 - least)
         with np.errstate(divide="ignore", invalid="ignore"):  # where all say the same, a cluster counts as one case
             size = np.where(self.se > 0, near * (1 - near) / self.se**2, self.n_clusters + 0 * self.se)
-            shift = t**2 / size
-            half = np.sqrt(shift * (at * (1 - at) + shift / 4)) / (1 + shift)
-            middle = (at + shift / 2) / (1 + shift)
-        return np.maximum(middle - half, 0), np.minimum(middle + half, 1)
+        return _wilson(at, size, t)
 
     def normal(self, *, share: bool = False) -> tuple[Float[np.ndarray, " system"], Float[np.ndarray, "system system"]]:
         """Mean and covariance of the normal distribution that has the middle and the width of the intervals."""
@@ -126,11 +123,16 @@ class Share(NamedTuple):
 
     def interval(self, ci_prob: float) -> tuple[Float[np.ndarray, " system"], Float[np.ndarray, " system"]]:
         """Ends of Wilson's intervals."""
-        z2 = stats.norm.ppf((1 + ci_prob) / 2) ** 2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            half = np.sqrt(z2 * (self.value * (1 - self.value) + z2 / self.size / 4) / self.size)
-            middle = self.value + z2 / self.size / 2
-            return (middle - half) / (1 + z2 / self.size), (middle + half) / (1 + z2 / self.size)
+        return _wilson(self.value, self.size, stats.norm.ppf((1 + ci_prob) / 2))
+
+
+def _wilson(at, size, quantile) -> tuple[Float[np.ndarray, " system"], Float[np.ndarray, " system"]]:
+    """Ends of Wilson's intervals of shares, each of so many independent cases."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shift = quantile**2 / size
+        half = np.sqrt(shift * (at * (1 - at) + shift / 4)) / (1 + shift)
+        middle = (at + shift / 2) / (1 + shift)
+    return np.maximum(middle - half, 0), np.minimum(middle + half, 1)
 
 
 def mean(cells: Cells, values: Float[np.ndarray, " cell"], n_systems: int, n_clusters: int) -> Estimate:

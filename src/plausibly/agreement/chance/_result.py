@@ -193,8 +193,8 @@ class Agreement:
             Whether annotators are strict or lenient is in ``label``, ``own``, ``others`` and ``leans``: of numbers,
             unless the distance is nominal, ``own`` is the mean that an annotator gave, ``others`` that of the others in
             the same cases; else they are the shares of the ``label`` in which both differ most clearly (of two labels,
-            of the positive or second one). ``leans`` says whether chance is excluded, by a t-test over cases at the 1 %
-            level for all annotators and labels together. Where there are more than ten labels, they are empty.
+            of the positive or second one). ``leans`` is true if a t-test over cases rules chance out at the 1 % level,
+            corrected for the number of annotators and labels. With more than ten labels, they are empty.
 
         Examples
         --------
