@@ -14,6 +14,7 @@ from plausibly.labels.predictions import read_models
 from tests.test_cli.run import plausibly
 
 FAST = {"draws": 250, "chains": 4, "warmup": 100, "replicates": 200, "progress": False}
+UNJUDGED = FAST | {"draws": 50, "warmup": 20, "chains": 2}
 
 
 def table(said, classes="abc"):
@@ -96,7 +97,7 @@ def test_numbers_of_chains_that_did_not_converge_are_no_reasons_and_gold_labels_
     assert any("rely on the gold labels" in note for note in found.notes("m"))
     assert "contradict" not in judge(table(said), models, model="one-coin", gold=answers(vote), **FAST).verdict()
     monkeypatch.setattr(_fit, "_converged", lambda *_: False)
-    found = judge(table(said), models, **FAST)
+    found = judge(table(said), models, **UNJUDGED)
     assert found.model == "dawid-skene"
     assert not {"shared error", "base rates"} & {*found.reasons["m"]}
     assert "sample longer" in found.verdict()

@@ -140,6 +140,8 @@ def test_predictions(cases):
     assert table.loc["flat predictions"].tolist()[:3] == [1, 240, "'flat / p3'"]
     assert table.loc["identical predictions", "count"] == 1 + 39
     assert table.loc["identical predictions", "examples"].startswith("'double / p6 = p7', 'constant / p0 = p1'")
+    names = {"names": np.eye(5)[TRUTH]}  # many cases have the same
+    assert look(cases, names).loc["identical predictions", "count"] == 0
 
 
 def test_exchanged_columns_of_predictions():

@@ -71,7 +71,19 @@ def test_judge_leaves_out_other_cases_on_request_and_reads_one_question(data, tm
     words = ["--predictions", f"A={tmp_path / 'more.csv'}", "--model", "none", "--replicates", 100]
     assert "leave such rows out with" in " ".join(refuse("judge", data / "labels.csv", *words).output.split())
     result = succeed("judge", data / "labels.csv", *words, "--extra", "ignore")
-    assert "ignored predictions of 1 cases that are not annotated" in result.output
+    assert "ignored predictions of 1 other cases" in result.output
+    fewer = (
+        more.iloc[2:]
+        .rename(columns={"label": "prediction"})
+        .assign(prediction=lambda table: table["prediction"].astype(str))
+    )
+    fewer.iloc[0, 1] = ""
+    fewer.to_csv(tmp_path / "fewer.csv", index=False)
+    words[1] = f"A={tmp_path / 'fewer.csv'}"
+    assert "--unpredicted leave-out" in " ".join(refuse("judge", data / "labels.csv", *words).output.split())
+    output = " ".join(succeed("judge", data / "labels.csv", *words, "--unpredicted", "leave-out").output.split())
+    assert "Note: 3 of 60 cases have no prediction of some classifier and are left out" in output
+    words[1] = f"A={tmp_path / 'more.csv'}"
     table = pd.read_csv(data / "labels.csv").astype({"case": str})
     people = table.rename(columns={"case": "traceId", "annotator": "authorUserId", "label": "value"})
     people = people[["traceId", "authorUserId", "value"]].assign(dataType="NUMERIC", source="ANNOTATION", name="tone")

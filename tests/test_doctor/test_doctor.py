@@ -374,7 +374,11 @@ def test_a_table_with_a_column_for_each_classifier(labels, tmp_path):
         (one, "labels of one rater") for one in ("gpt", "llama")
     ]
     assert parse(of(found, "evaluate"))["predictions"] == [f"{one}={names}:{one}" for one in ("gpt", "llama")]
-    assert "gpt" in run(of(found, "audit")).output
+    assert "llama" in run(of(found, "audit")).output
+    said = table(tmp_path / "m.csv", "case,prediction", *(f"c{i},{'ab'[i % 2] if i else ''}" for i in range(30)))
+    found = pb.doctor([labels, said])
+    assert "2 different, 'b', 'a', 1 blank" in str(found.files[1])
+    assert parse(of(found, "evaluate"))["predictions"] == [f"m={said}"]
     numbers = table(tmp_path / "p.csv", "case,cnn,vit", *(f"c{i},{i % 2 * 0.5},{0.25}" for i in range(29)))
     (told, _) = pb.doctor([labels, numbers]).problems
     assert "p.csv:cnn has no rows for 1 of 30 cases" in told

@@ -13,6 +13,7 @@ from plausibly.annotations import Slots
 from plausibly.errors import ArgumentError
 from plausibly.evaluation import by_group, comparison, summary
 from plausibly.evaluation._label_order import Orders, order_of_weights
+from plausibly.evaluation.cautions import cautions
 from plausibly.evaluation.truth import truth_of_labels
 from plausibly.metrics import LABEL_METRICS, OrderMetric, SumMetric
 from plausibly.posterior import build_posterior
@@ -655,6 +656,8 @@ def test_a_classifier_without_an_answer_is_never_right_and_gets_metrics_of_answe
     p[[2, 5]] = 0
     found = pb.evaluate(posterior, {"A": p, "B": predictions["B"]}, replicates=REPLICATES, progress=False)
     assert {"answer_rate", "selective_accuracy"} <= {*found}
+    said = f"Cases without an answer count as wrong (A in {200 / N:.1f} % of cases)"
+    assert any(said in one for one in cautions(pb.Annotations.from_counts([[2, 0, 1]] * N), found))
     for name in ("top1_accuracy", "top2_overlap", "top2_coverage"):
         assert (found[f"{name}_by_case"].values[0][[2, 5]] == 0).all()
     others = np.delete(np.arange(N), [2, 5])

@@ -153,7 +153,7 @@ def test_shards_and_an_interruption_leave_the_draws_of_groups(tmp_path, monkeypa
 def test_nuts_draws_from_the_same_posterior_with_groups():
     annotations, _ = jury(n=12)
     given = {"annotator_groups": GROUPS, "progress": False}
-    gibbs = aggregate(annotations, "one-coin", draws=400, **given)
+    gibbs = aggregate(annotations, "one-coin", draws=200, **given)
     nuts = aggregate(annotations, "one-coin", engine="nuts", draws=300, warmup=300, chains=2, **given)
     for site in ("accuracy", "prevalence", "attention"):
         ours, theirs = (one["posterior"][site] for one in (gibbs, nuts))

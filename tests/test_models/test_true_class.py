@@ -341,7 +341,7 @@ def test_nuts_draws_from_the_same_posterior():
     """That of one-coin is compared where it has predictions, too."""
     name, (annotations, _) = "dawid-skene", crowd(n=25)
     short = unjudged(pb.aggregate)  # enough to compare means
-    gibbs = short(annotations, name, draws=400, progress=False)
+    gibbs = short(annotations, name, draws=200, progress=False)
     nuts = short(annotations, name, engine="nuts", draws=200, warmup=150, chains=2, progress=False)
     for site in ("accuracy", "prevalence"):
         ours, theirs = (one["posterior"][site] for one in (gibbs, nuts))

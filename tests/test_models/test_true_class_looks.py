@@ -335,7 +335,7 @@ def test_confidence_is_accuracy_where_cases_are_unclear(name):
 def test_nuts_draws_from_the_same_posterior():
     """That of one-coin, in which NUTS moves well: shapes of Dawid-Skene that are nearly zero hold it up."""
     annotations, _ = unclear(n=12, k=3)
-    gibbs = aggregate(annotations, "one-coin", difficulty="by-case", draws=400, progress=False)
+    gibbs = aggregate(annotations, "one-coin", difficulty="by-case", draws=200, progress=False)
     given = {"difficulty": "by-case", "engine": "nuts", "draws": 300, "warmup": 300, "chains": 2, "progress": False}
     nuts = aggregate(annotations, "one-coin", **given)
     for site in ("accuracy", "prevalence", "attention"):

@@ -137,7 +137,7 @@ def test_coefficients_are_drawn_from_their_posterior():
 def test_nuts_draws_from_the_same_posterior(name):
     annotations, _, scores = crowd(n=12)
     given = {"predictions": scores, "progress": False}
-    gibbs = aggregate(annotations, name, draws=400, **given)
+    gibbs = aggregate(annotations, name, draws=200, **given)
     nuts = aggregate(annotations, name, engine="nuts", draws=400, warmup=400, chains=2, **given)
     for site in ("coefficients", "prevalence"):
         ours, theirs = (one["posterior"][site] for one in (gibbs, nuts))

@@ -49,6 +49,8 @@ def of_predictions(annotations: Annotations, named: Mapping[str, Any], extra: st
         rows = _rows(scores)
         _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
         again = np.setdiff1d(np.flatnonzero(first[inverse] != np.arange(len(rows))), constant)
+        if ((scores == 0) | (scores == 1)).all():  # names of classes
+            again = again[:0]
         n_alike += len(again)
         alike += [
             f"{name} / {annotations.cases[first[inverse[row]]]} = {annotations.cases[row]}" for row in again[:SHOWN]

@@ -15,8 +15,9 @@ from plausibly.annotations.io.columns import is_number
 from plausibly.annotations.names import some
 from plausibly.bootstrap import CI_PROB
 from plausibly.cli._options import AnnotatedData, EvaluatedData, MetricOptions, parse_numbers, percent
-from plausibly.cli._output import ScreenTable, TablesInParts, complain, say, with_interval
+from plausibly.cli._output import ScreenTable, TablesInParts, say, with_interval
 from plausibly.cli._requirements import parse_requirements
+from plausibly.cli._unpredicted import predicted_by_all
 from plausibly.errors import AnnotationError, ArgumentError, FileError
 from plausibly.evaluation import choose_threshold, curve_points, summary
 from plausibly.evaluation.grouped import OF_LISTS
@@ -24,7 +25,6 @@ from plausibly.evaluation.metrics import USUAL, public_name
 from plausibly.evaluation.truth import truth_in_words
 from plausibly.metrics import Metric, OrderMetric, SumMetric
 from plausibly.plots.words import capitalised
-from plausibly.predictions import all_predicted
 from plausibly.report import about_few, at_threshold, by_group_table, metric_rows, operating_point, unusual
 
 CURVES, CONFUSION = "curves.csv", "confusion.csv"
@@ -51,16 +51,7 @@ def graded(
     read = _graded(data, asked, progress=progress, threshold=threshold, like=like)
     if data.unpredicted == "refuse" or not data.files:
         return read
-    kept = all_predicted(read if isinstance(read, Annotations) else read.split(0), data.files)
-    if not len(kept):
-        raise ArgumentError("no case has a prediction of every classifier: call the cases by the same names.")
-    if (without := read.n_cases - len(kept)) > 0:
-        complain(
-            f"{without:,} of {read.n_cases:,} cases have no prediction of some classifier and are left out; if these "
-            "were not chosen at random, the numbers do not hold for all cases",
-            "Note",
-        )
-    return read.select(kept)
+    return predicted_by_all(read, data.files)
 
 
 def _graded(

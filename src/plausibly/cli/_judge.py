@@ -12,6 +12,7 @@ from plausibly.bootstrap import CI_PROB, REPLICATES
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._output import ScreenTable, check_converged, make_folder, say
+from plausibly.cli._unpredicted import predicted_by_all
 from plausibly.errors import ArgumentError
 from plausibly.labels import read_gold
 from plausibly.report import judge_report
@@ -76,6 +77,7 @@ def judge(
         Literal["refuse", "ignore"],
         options.data(help="What to do with predictions of cases that are not annotated."),
     ] = "refuse",
+    unpredicted: options.Unpredicted = "refuse",
     *,
     judging: JudgeOptions,
     output: options.StrictOutput,
@@ -95,6 +97,8 @@ def judge(
     names = [] if by is None else [name.strip() for name in by.split(",") if name.strip()]
     columns = list(dict.fromkeys([*([] if clusters is None else [clusters]), *names]))
     read = Labels.of(labels, columns=columns, control=control).without(options.texts_of(missing))
+    if unpredicted == "leave-out":
+        read, extra = predicted_by_all(read, files), "ignore"
     joined = None if gold is None else read_gold(gold, read)
     make_folder(output.out)
     if joined is not None:

@@ -131,6 +131,13 @@ Clusters = Annotated[
 Intersections = Annotated[
     bool, data("--intersections", help="Also report groups that combine several --by columns, such as site and sex.")
 ]
+Unpredicted = Annotated[
+    Literal["refuse", "leave-out"],
+    data(
+        help="What to do with annotated cases of which a classifier has no prediction: refuse them, or leave them "
+        "out. To count a case as missed, write a row for it without an answer instead.",
+    ),
+]
 Replicates = Annotated[int | None, typer.Option(min=0, help="Number of bootstrap replicates. By default 1000.")]
 Lengths = Annotated[
     str | None,
@@ -237,13 +244,7 @@ class EvaluatedData(SweptData):
         ),
     ] = None
     intersections: Intersections = False
-    unpredicted: Annotated[
-        Literal["refuse", "leave-out"],
-        data(
-            help="What to do with annotated cases of which a classifier has no prediction: refuse them, or leave them "
-            "out. To count a case as missed, write a row for it without an answer instead.",
-        ),
-    ] = "refuse"
+    unpredicted: Unpredicted = "refuse"
 
     @property
     def fewer_cases(self) -> bool:

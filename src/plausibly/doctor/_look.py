@@ -268,9 +268,11 @@ def _matrix(path: Path, classes: np.ndarray | None, frame: pd.DataFrame | None =
 
 
 def _of_one(path: Path, cases: Sequence[Any], labels: Sequence[Any], columns: Mapping[str, str]) -> Looked:
-    found = np.array(list(dict.fromkeys(str(label) for label in labels if label is not None)))
+    given = [str(label) for label in labels if label is not None and str(label).strip()]
+    found = np.array(list(dict.fromkeys(given)), str)
     role: Role = "gold labels" if _is_true(path) else "labels of one rater"
     words = f"{role} of {len(cases):,} cases, {len(found):,} different, {_named(found)}"
+    words += f", {len(labels) - len(given):,} blank" if len(given) < len(labels) else ""
     return Looked(path, role, words, columns, cases=np.array(cases, str), classes=found)
 
 

@@ -115,6 +115,12 @@ def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame
             f"Experts disagree in another way than is assumed{so}. Agreement with an expert holds if no classifier has "
             "seen these labels."
         )
+    if "answer_rate" in results:
+        rates = results["answer_rate"]
+        rates = rates.mean([dim for dim in rates.dims if dim != "classifier"]).to_series()
+        if len(silent := rates[rates < 1]):
+            shares = ", ".join(f"{name} in {100 * (1 - rate):.1f} %" for name, rate in silent[:5].items())
+            yield f"Cases without an answer count as wrong ({shares} of cases); selective accuracy leaves them out."
     if "err_together" in attrs:
         yield str(attrs["err_together"])
     yield from said

@@ -254,6 +254,14 @@ class Labels:
             rows=self.rows[chosen],
         )
 
+    def of_cases(self, names: np.ndarray) -> "Labels":
+        """Keep the labels of some cases, with the annotators who gave any."""
+        kept = self.select(np.isin(self.cases, names)[self.case])
+        case, at_case = np.unique(kept.case, return_inverse=True)
+        annotator, at_annotator = np.unique(kept.annotator, return_inverse=True)
+        names_left = {"cases": self.cases[case], "annotators": self.annotators[annotator]}
+        return replace(kept, case=at_case, annotator=at_annotator, **names_left)
+
     def where(self, label: int) -> str:
         """Describe the place of a label for an error message."""
         case, annotator = self.cases[self.case[label]], self.annotators[self.annotator[label]]

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +13,13 @@ from plausibly.annotations import Annotations
 from plausibly.annotations.io.columns import missing, to_codes
 from plausibly.annotations.io.exports import column_of_file, predicted_labels
 from plausibly.annotations.io.files import naming
+from plausibly.annotations.io.spellings import PREDICTED
 from plausibly.annotations.names import some
 from plausibly.errors import AnnotationError, PlausiblyWarning, PredictionError, show
 from plausibly.labels.container import Labels
 from plausibly.labels.table import Table, are_missing, read_table
 
+_LEAVE_OUT = ", or leave such cases out (plausibly judge has --unpredicted leave-out)"
 MODEL = "model"  #: name of a model that was given none
 
 
@@ -34,12 +36,12 @@ def read_models(
 ) -> dict[str, Predictions]:
     """Read the predictions of one model or of several, by name.
 
-    A model's are a table with the columns ``case`` and ``label`` (a data frame, a path, a mapping of the two columns, a
-    list of records or of pairs), or a mapping ``{case: label}``, which needs the name of its model: what is not a
-    mapping of columns is one from the names of models to such tables. `needed` says of every case whether it needs a
-    prediction, `column` is ``"label"`` or ``"score"``; with `extra` ``"ignore"``, rows of unknown cases are left
-    out, with a warning. Raises PredictionError if a needed case has no prediction, one
-    is missing, a case is unknown, or labels and predictions are of different types.
+    A model's are a table with the columns ``case`` and ``label``, or ``prediction`` (a data frame, a path, a mapping of
+    the two columns, a list of records or of pairs), or a mapping ``{case: label}``, which needs the name of its model:
+    what is not a mapping of columns is one from the names of models to such tables. `needed` says of every case whether
+    it needs a prediction, `column` is ``"label"`` or ``"score"``; with `extra` ``"ignore"``, rows of unknown cases are
+    left out, with a warning. Raises PredictionError if a needed case has no prediction, one is missing, a case is
+    unknown, or labels and predictions are of different types.
     """
     named = isinstance(predictions, Mapping) and column not in predictions and "class" not in predictions
     models = predictions if named else {MODEL: predictions}
@@ -64,54 +66,75 @@ def read_models(
 
 
 def _read(source: Any, labels: Labels, needed: np.ndarray, column: str, extra: str) -> Predictions:
-    case, values, more = read_rows(source, labels, column)
+    case, values, more = read_rows(source, labels, column, instead=PREDICTED)
     if more and extra == "refuse":
         raise PredictionError(
             f"there is a row for case {some(more)}, which is not annotated; remove it, or leave such rows out with "
             'extra="ignore" (--extra ignore)'
         )
     if more:
-        words = f"ignored predictions of {len(more):,} cases that are not annotated"
+        words = f"ignored predictions of {len(more):,} other cases"
         warnings.warn(words, PlausiblyWarning, stacklevel=4)
     without = needed.copy()
     without[case] = False
     if without.any():
-        raise PredictionError(f"there is no row for case {some(labels.cases[without])}; predict every case")
+        raise PredictionError(f"there is no row for case {some(labels.cases[without])}; predict every case{_LEAVE_OUT}")
     return Predictions(case, values)
 
 
+def all_predicted(labels: Labels, predictions: Mapping[str, Any]) -> np.ndarray:
+    """Names of the cases that all models have a label for."""
+    found = np.ones(len(labels.cases), bool)
+    for source in predictions.values():
+        with naming(source):
+            _, code, values, _ = _cells(source, labels, "label", PREDICTED)
+        own = np.zeros(len(found), bool)
+        own[code[(code >= 0) & ~are_missing(values)]] = True
+        found &= own
+    return labels.cases[found]
+
+
 def read_rows(
-    source: Any, of: Labels | Annotations, column: str = "label"
+    source: Any, of: Labels | Annotations, column: str = "label", instead: Sequence[str] = ()
 ) -> tuple[Int[np.ndarray, " row"], np.ndarray, list[str]]:
     """Read a column by case: indices of the cases, increasing, their values, and names of cases that there are not.
 
-    Values are of the type of labels, where the cases are those of labels.
+    Values are of the type of labels, where the cases are those of labels. Labels may be in a column with one of the
+    names in `instead`.
     """
-    known = of.values if isinstance(of, Labels) else of.classes
-    names = () if isinstance(of, Labels) and of.is_numeric else {*map(str, known.tolist())}
-    if (one := column_of_file(source, column, column, names)) is not None:
-        source = one
-    elif column == "label" and (said := predicted_labels(source, {*map(str, known.tolist())})) is not None:
-        source = said
-    table = read_table(source, ("case", column))
-    if not isinstance(source, str | os.PathLike) and not len(table.names["case"]):
-        raise PredictionError("there are no rows; give a row per case")
-    for row in missing(table.names["case"]):
-        raise PredictionError(f"row {row + 1}: the cell in column 'case' is missing; name the case")
-    names, code = to_codes(table.names["case"], "case")
-    at = {name: place for place, name in enumerate(of.cases.tolist())}
-    extra = [name for name in names.tolist() if name not in at]
-    case = np.array([at.get(name, -1) for name in names.tolist()], np.int64)[code]
-    values = table.label
-    for row in np.flatnonzero(are_missing(values)):
-        raise PredictionError(f"row {row + 1} (case {str(names[code[row]])!r}): the {column} is missing; fill it")
+    names, case, values, table = _cells(source, of, column, instead)
+    unknown = case < 0
+    for row in np.flatnonzero(are_missing(values) & ~unknown):
+        fix = f"fill it{_LEAVE_OUT if instead else ''}"
+        raise PredictionError(f"row {row + 1} (case {str(names[row])!r}): the {column} is missing; {fix}")
     if column == "label" and isinstance(of, Labels):
         values = _alike(table, of)
     elif column == "label" and table.text is not None:
         values = table.text
     order = np.argsort(case, kind="stable")
     order = order[case[order] >= 0]
-    return case[order], values[order], extra
+    return case[order], values[order], list(dict.fromkeys(names[unknown].tolist()))
+
+
+def _cells(
+    source: Any, of: Labels | Annotations, column: str, instead: Sequence[str]
+) -> tuple[np.ndarray, Int[np.ndarray, " row"], np.ndarray, Table]:
+    """Read the name of the case of each row, its index or -1, and the cell, with the table."""
+    known = of.values if isinstance(of, Labels) else of.classes
+    names = () if isinstance(of, Labels) and of.is_numeric else {*map(str, known.tolist())}
+    if (one := column_of_file(source, column, column, names)) is not None:
+        source = one
+    elif column == "label" and (said := predicted_labels(source, {*map(str, known.tolist())})) is not None:
+        source = said
+    table = read_table(source, ("case", column), instead=instead)
+    if not isinstance(source, str | os.PathLike) and not len(table.names["case"]):
+        raise PredictionError("there are no rows; give a row per case")
+    for row in missing(table.names["case"]):
+        raise PredictionError(f"row {row + 1}: the cell in column 'case' is missing; name the case")
+    names, code = to_codes(table.names["case"], "case")
+    at = {name: place for place, name in enumerate(of.cases.tolist())}
+    case = np.array([at.get(name, -1) for name in names.tolist()], np.int64)[code]
+    return names[code], case, table.label, table
 
 
 def _alike(table: Table, labels: Labels) -> np.ndarray:

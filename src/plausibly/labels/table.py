@@ -53,19 +53,20 @@ def read_table(
     columns: Iterable[str] = (),
     optional: Iterable[str] = (),
     control: str | None = None,
+    instead: Sequence[str] = (),
 ) -> Table:
     """Read the columns of a long table; see :meth:`plausibly.agreement.Labels.of` for what it may be.
 
     A mapping of no columns is ``{case: {annotator: label}}``, or ``{case: label}`` where no annotators are needed, and
     the members of a list are records or tuples. The last of the columns `needed` may hold anything; further `columns`
-    must be there, `optional` ones may. Raises AnnotationError if a column is not there, is there under two names, or
-    the source is of another kind.
+    must be there, `optional` ones may; labels may have one of the names in `instead`. Raises AnnotationError if a
+    column is not there, is there under two names, or the source is of another kind.
     """
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     found = in_memory(source, needed) if path is None else columns_of_file(path, needed, control)
     advice = f"it needs {', '.join(map(repr, needed[:-1]))} and {needed[-1]!r}"
-    if needed[-1] == "label" and "score" in found and not {*COLUMNS["label"]} & {*found}:
-        found = {"label": found["score"], **found}
+    if needed[-1] == "label" and not {*COLUMNS["label"]} & {*found}:
+        found = next(({"label": found[name], **found} for name in (*instead, "score") if name in found), found)
     chosen = {name: found[spelling_of(name, found, advice)] for name in needed}
     for name in columns:
         if name not in found:
