@@ -135,7 +135,7 @@ def test_the_sentence():
         "Of 5 annotators, 4 need a look: a copies c, b agrees with the others no better than chance, c agrees with the "
         "others no better than chance and 1 more. 1 has too few labels to tell."
     )
-    assert "none is flagged; a agrees least with the others (0.10; median 0.30)" in annotators_in_words(
+    assert "none is flagged; a agrees least with the others (0.10 beyond chance; median 0.30)" in annotators_in_words(
         table.assign(flag="")
     )
     assert "none can be judged" in annotators_in_words(table.assign(flag=TOO_FEW))

@@ -51,7 +51,19 @@ def test_classifiers_are_evaluated_against_gold_labels(files):
     assert found["accuracy"] == pytest.approx(accuracy_score(*right(wrong_every(10))))
     assert found["sensitivity"] == pytest.approx(recall_score(*right(wrong_every(10)), pos_label="b"))
     assert set(pd.read_csv(files / "out" / "groups.csv")["group"]) == {"north", "south"}
-    assert "gold.csv" in (files / "out" / "report.html").read_text()
+    page = (files / "out" / "report.html").read_text()
+    assert "gold.csv" in page
+    assert not any(words in page for words in ("experts disagree", "with new annotations", "Agreement with experts"))
+    blank = pd.read_csv(files / "A.csv").assign(prediction=lambda table: table.pop("label"))
+    blank.loc[:3, "prediction"] = None
+    blank.to_csv(files / "B.csv", index=False)
+    both = (word for name in "AB" for word in ("--predictions", f"{name}={files / f'{name}.csv'}"))
+    output = " ".join(succeed(*words, *both, "--quick").output.split())
+    assert "Note: Cases without an answer count as wrong (B in 10.0 % of cases)" in output
+    better = "with probability more than 0.99"
+    assert f"A is better than B by sensitivity {better} and by specificity {better}." in output
+    refused = refuse(*words, "--predictions", f"A={files / 'A.csv'}", "--clusters", "sites")
+    assert "choose from 'site'" in " ".join(refused.output.split())
 
 
 def test_without_predictions_annotators_are_evaluated(files):

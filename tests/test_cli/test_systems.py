@@ -46,7 +46,7 @@ def test_tables_sentences_and_a_page(outcomes, tmp_path):
 @pytest.mark.slow
 def test_the_model_ranks_and_its_checks_are_written(tmp_path):
     sample("pass", cases=30).to_csv(tmp_path / "outcomes.csv", index=False)
-    settings = ("--model", "--draws", 300, "--chains", 2, "--warmup", 300)
+    settings = ("--model", "--draws", 50, "--chains", 2, "--warmup", 100)
     result = succeed("systems", tmp_path / "outcomes.csv", "--people", "ann,bob", *settings, "--out", tmp_path)
     shown = " ".join(result.output.split())
     assert "model, other people" in shown

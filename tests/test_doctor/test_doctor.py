@@ -379,10 +379,16 @@ def test_a_table_with_a_column_for_each_classifier(labels, tmp_path):
     found = pb.doctor([labels, said])
     assert "2 different, 'b', 'a', 1 blank" in str(found.files[1])
     assert parse(of(found, "evaluate"))["predictions"] == [f"m={said}"]
+    assert of(found, "judge").endswith("--unpredicted leave-out --out judgement")
+    gold = table(tmp_path / "biopsy.csv", "case,biopsy", *(f"c{i},{'ab'[i % 2]}" for i in range(9)))
+    found = pb.doctor([labels, gold])
+    assert found.files[1].role == "gold labels"
+    assert pb.labels.read_gold(gold, pb.agreement.Labels.of(labels)).values.tolist() == list("ababababa")
     numbers = table(tmp_path / "p.csv", "case,cnn,vit", *(f"c{i},{i % 2 * 0.5},{0.25}" for i in range(29)))
-    (told, _) = pb.doctor([labels, numbers]).problems
-    assert "p.csv:cnn has no rows for 1 of 30 cases" in told
-    assert "--unpredicted leave-out" in told
+    found = pb.doctor([labels, numbers])
+    assert "p.csv:cnn has no prediction for 1 case of" in found.problems[0]
+    assert "--unpredicted leave-out" in of(found, "evaluate")
+    assert run(of(found, "evaluate") + " --truth annotator --quick").exit_code == 0
 
 
 def test_a_column_for_each_rater_of_systems(tmp_path):

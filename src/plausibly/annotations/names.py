@@ -1,5 +1,7 @@
 """Names of cases, classes and annotators: what they may be, and what to say of one that is not known."""
 
+import re
+import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from numbers import Integral
@@ -8,10 +10,23 @@ from unicodedata import normalize
 
 import numpy as np
 
-from plausibly.errors import AnnotationError, show, suggest
+from plausibly.errors import AnnotationError, PlausiblyWarning, show, suggest
 
 _FEW = 2  # names, which are listed
 _MOST_TO_COMPARE, _LONGEST_TO_COMPARE = 10_000, 200
+
+#: Names of classes that stand for no answer, and that may.
+_ABSENT = {"n/a", "#n/a", "na", "nan", "nil", "null", "missing", "blank", "skipped", "unreadable", "?", "-", "--", "."}
+_ABSENT |= {
+    "not available",
+    "not applicable",
+    "not read",
+    "not assessed",
+    "no answer",
+    "non diagnostic",
+    "nondiagnostic",
+}
+_UNCLEAR = {"none", "unknown", "uncertain", "unsure", "unclear", "undetermined", "indeterminate", "equivocal"}
 
 
 def to_names(values: Iterable, what: str) -> np.ndarray:
@@ -51,6 +66,25 @@ def to_names(values: Iterable, what: str) -> np.ndarray:
             "write it in one way (Unicode's NFC)"
         )
     return names
+
+
+def tell_unused(absent: Iterable[str], said: Iterable[str]) -> None:
+    """Warn of texts that stand for no answer, and that nobody gave."""
+    if unused := sorted({*absent} - {*said} - {""}):
+        warnings.warn(f"no label is {some(unused)}, which missing= (--missing) names", PlausiblyWarning, stacklevel=4)
+
+
+def no_answers(names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Names of classes that stand for no answer, and others that may.
+
+    Examples
+    --------
+    >>> no_answers(["N/A", "Non-diagnostic", "Uncertain", "Pneumonia"])
+    (['N/A', 'Non-diagnostic'], ['Uncertain'])
+    """
+    plain = {name: re.sub(r"[\s_-]+", " ", name.casefold()).strip() or name for name in map(str, names)}
+    absent, unclear = ([name for name, one in plain.items() if one in known] for known in (_ABSENT, _UNCLEAR))
+    return absent, unclear
 
 
 def numbered(n: int) -> np.ndarray:

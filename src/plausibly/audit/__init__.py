@@ -9,4 +9,3 @@ from plausibly.audit._audit import COLUMNS as COLUMNS
 from plausibly.audit._audit import SERIOUS as SERIOUS
 from plausibly.audit._audit import audit as audit
 from plausibly.audit._audit import serious as serious
-from plausibly.audit._names import no_answers as no_answers

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from plausibly.annotations import Annotations
+from plausibly.annotations.names import no_answers
 from plausibly.audit._finding import SHOWN, Finding, Prints, known_names
 
 _SEPARATORS = re.compile(r"(?<=[^\W\d_])[\s_.\-]+(?=[^\W_])|(?<=[^\W_])[\s_.\-]+(?=[^\W\d_])")
@@ -14,20 +15,6 @@ _WORD = re.compile(r"[^\W\d_]{5,}")  # shorter words are often a letter apart wi
 _LONGEST = 100  # part of a name in which typos are looked for
 _RARE = 20  # times less often than another is how often a typo is named
 _NUMBERED = re.compile(r"(.*[^\W\d_].*?)(?:[\s_.#/-]*\(\d{1,2}\)|[_.#/-]\d{1,2}|\s+#?\d{1,2})")
-
-
-#: Names of classes that stand for no answer, and that may.
-_ABSENT = {"n/a", "#n/a", "na", "nan", "nil", "null", "missing", "blank", "skipped", "unreadable", "?", "-", "--", "."}
-_ABSENT |= {
-    "not available",
-    "not applicable",
-    "not read",
-    "not assessed",
-    "no answer",
-    "non diagnostic",
-    "nondiagnostic",
-}
-_UNCLEAR = {"none", "unknown", "uncertain", "unsure", "unclear", "undetermined", "indeterminate", "equivocal"}
 
 
 def of_names(annotations: Annotations) -> Iterator[Finding]:
@@ -41,19 +28,6 @@ def of_names(annotations: Annotations) -> Iterator[Finding]:
             yield Finding("misspelt class names", len(typos), len(names), typos, str(_RARE))
             for check, found in zip(("missing labels as classes", "unclear classes"), no_answers(names), strict=True):
                 yield Finding(check, len(found), len(names), found)
-
-
-def no_answers(names: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Names of classes that stand for no answer, and others that may.
-
-    Examples
-    --------
-    >>> no_answers(["N/A", "Non-diagnostic", "Uncertain", "Pneumonia"])
-    (['N/A', 'Non-diagnostic'], ['Uncertain'])
-    """
-    plain = {name: re.sub(r"[\s_-]+", " ", name.casefold()).strip() or name for name in map(str, names)}
-    absent, unclear = ([name for name, one in plain.items() if one in known] for known in (_ABSENT, _UNCLEAR))
-    return absent, unclear
 
 
 def same_names(names: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -34,6 +34,7 @@ from plausibly.cli._requirements import (
 )
 from plausibly.errors import ArgumentError
 from plausibly.evaluation import evaluate, panels
+from plausibly.evaluation.cautions import without_answer
 from plausibly.evaluation.grouped import few_cases
 from plausibly.evaluation.metrics import usual_metrics
 from plausibly.evaluation.thresholds import decided
@@ -90,6 +91,8 @@ def against_labels(
         name: np.asarray(line_up(scores, read, extra, asked.positive, ordered=asked.ordered))
         for name, scores in named_predictions(given, logits).items()
     }
+    if silent := {name: share for name, one in lined_up.items() if (share := (~one.any(axis=1)).mean())}:
+        complain(without_answer(silent), "Note")
     two, scores = read.n_classes == 2 or asked.positive is not None, list(lined_up.values())
     usual = ["accuracy", *usual_metrics(2 if two else read.n_classes, scores, ordered=asked.ordered)]
     of_classes = ["confusion"] if asked.ordered and not two else label_metrics(two, scores)

@@ -12,6 +12,7 @@ from plausibly.annotations.io.columns import Columns
 from plausibly.annotations.io.files import naming
 from plausibly.annotations.io.spellings import find
 from plausibly.annotations.io.table_files import header_of, read_columns
+from plausibly.annotations.names import some
 from plausibly.errors import ArgumentError, PlausiblyError
 from plausibly.groups import columns_of
 
@@ -35,9 +36,11 @@ def read_column(
     if annotations is not None and (found := _column(given, annotations, _metadata)) is not None:
         return found
     where = "" if annotations is None else f", nor a column of {annotations}"
+    names = [] if annotations is None else list(map(str, _metadata(annotations).columns))
     raise ArgumentError(
         f"{option} must be a file with the columns case and {column}"
-        f"{' or a column of the annotations' if where else ''}, but {given!r} is not a file{where}: check the name."
+        f"{' or a column of the annotations' if where else ''}, but {given!r} is not a file{where}: "
+        f"{f'choose from {some(names)}' if names else 'check the name'}."
     )
 
 

@@ -8,9 +8,11 @@ import numpy as np
 from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotations.io.columns import is_number
 from plausibly.annotations.io.matrix import Matrix
-from plausibly.annotations.names import some
+from plausibly.annotations.names import no_answers, some
 from plausibly.doctor._look import Looked
 from plausibly.errors import PlausiblyError
+
+PREDICTING = ("predictions", "labels of one rater")  #: roles of files of classifiers
 
 
 def unfit(one: Looked, main: Looked) -> Iterator[str]:
@@ -18,11 +20,11 @@ def unfit(one: Looked, main: Looked) -> Iterator[str]:
     cases = main.content.cases if main.cases is None else main.cases
     if one.cases is not None:
         absent = np.setdiff1d(cases, one.cases)
-        if len(absent):
+        if len(absent) and (one.role not in PREDICTING or len(absent) == len(cases)):
             yield (
                 f"{one.path} has no rows for {len(absent):,} of {len(cases):,} cases of {main.path}, such as "
-                f"{some(absent[:2])}: add them, call the cases by the same names, or leave them out (plausibly "
-                "evaluate … --unpredicted leave-out)."
+                f"{some(absent[:2])} (its own are such as {some(one.cases[:2])}): add them, or call the cases by the "
+                "same names."
             )
             return
     elif isinstance(one.content, Matrix) and len(one.content.values) != len(cases):
@@ -31,8 +33,13 @@ def unfit(one: Looked, main: Looked) -> Iterator[str]:
             "give a row for each, or a column case."
         )
         return
-    if one.role in ("predictions", "labels of one rater") and isinstance(main.content, Annotations):
+    if one.role in PREDICTING and isinstance(main.content, Annotations):
         yield from _unfit_classes(one, main.content, main)
+
+
+def unpredicted(one: Looked, main: Looked) -> int:
+    """Count annotated cases without a row."""
+    return 0 if one.cases is None or main.cases is None else len(np.setdiff1d(main.cases, one.cases))
 
 
 def extra_cases(one: Looked, main: Looked) -> int:
@@ -53,7 +60,6 @@ def _unfit_classes(one: Looked, read: Annotations, main: Looked) -> Iterator[str
     known = set(read.classes.tolist())
     numbers = all(map(is_number, known))
     if one.classes is not None:
-        from plausibly.audit import no_answers  # with JAX, which takes long to import
         from plausibly.predictions import same_classes
 
         if one.role == "predictions" and same_classes(one.classes.tolist(), read.classes) is not None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from plausibly.annotations import Annotations
 from plausibly.annotations.by_case import many
 from plausibly.annotations.io.files import check_path
-from plausibly.doctor._between import extra_cases, unfit, unfit_risks
+from plausibly.annotations.names import no_answers, some
+from plausibly.doctor._between import PREDICTING, extra_cases, unfit, unfit_risks, unpredicted
 from plausibly.doctor._look import Looked, as_classifier, as_classifiers, look, with_classes
 from plausibly.doctor._propose import Proposal, Together, of_posterior, of_systems, propose
 from plausibly.errors import ArgumentError
@@ -111,7 +113,10 @@ def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
         proposals += propose(together)
     for main in mains[1:]:
         shared = len(np.intersect1d(main.cases, mains[0].cases))
-        problems.append(f"{main.path} shares {many(shared, 'case')} with {mains[0].path}, and is looked at alone.")
+        other = f"{some(main.cases[:1])} and {some(mains[0].cases[:1])}"
+        named = "" if shared else f" (they are called {other}, for example)"
+        shared_with = f"shares {many(shared, 'case')} with {mains[0].path}{named}"
+        problems.append(f"{main.path} {shared_with}, and is looked at alone.")
         proposals += propose(Together(main))
     classifiers = _named([one for one in files if one.role == "predictions"])
     for posterior in (one for one in files if one.role == "posterior"):
@@ -132,10 +137,15 @@ def _together(main: Looked, files: Iterable[Looked], classes: Looked | None) -> 
     for one in files:
         if one.role == "gold labels":
             golden.append(one)
-        elif one.role in ("predictions", "labels of one rater"):
+        elif one.role in PREDICTING:
             told = list(unfit(one, main))
             problems += told
             fitting += [] if told else [one]
+            if not told and (n := unpredicted(one, main)):
+                problems.append(
+                    f"{one.path} has no prediction for {many(n, 'case')} of {main.path}, which the commands leave out "
+                    "(--unpredicted leave-out); if these were not chosen at random, numbers do not hold for all cases."
+                )
             if not told and (extra := extra_cases(one, main)):
                 problems.append(f"{one.path} has {many(extra, 'case')} that {main.path} has not, which are ignored.")
         elif one.role == "groups" and groups is None:
@@ -147,6 +157,11 @@ def _together(main: Looked, files: Iterable[Looked], classes: Looked | None) -> 
                 problems.append(word)
             else:
                 risks = one
+    if isinstance(read, Annotations) and (silent := sorted(chain(*no_answers(read.classes.tolist())))):
+        problems.append(
+            f"{main.path} has the class {some(silent)}, which may stand for no answer: if so, leave such labels out "
+            f"(--missing {','.join(silent)!r})."
+        )
     gold = None
     for one in golden[:1]:
         shared = 0 if one.cases is None else len(np.intersect1d(one.cases, main.cases))

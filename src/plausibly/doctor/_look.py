@@ -203,6 +203,8 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
     if not labels and (label := find("label", rest)) is not None and (label != "category" or _is_true(path)):
         labels = [label]
     scored = classes is not None and {*classes.tolist()} <= {*rest}  # a class may be called label
+    if not labels and len(rest) == 1 and not numbers and _is_true(path):
+        labels = rest
     if case is not None and len(labels) == 1 and not scored and {*rest} == {*labels, *numbers}:
         cells = list_of(columns[labels[0]])
         return _of_one(path, list_of(columns[case]), cells, {case: "case", labels[0]: "label"})

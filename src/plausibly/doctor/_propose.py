@@ -16,12 +16,12 @@ from plausibly.annotations.io.table_files import header_of
 from plausibly.annotations.names import some
 from plausibly.annotations.scores import MOST_GRADES
 from plausibly.annotations.usual_models import are_ratings
-from plausibly.doctor._between import extra_cases, is_scores
+from plausibly.doctor._between import extra_cases, is_scores, unpredicted
 from plausibly.doctor._look import Looked, comparable
 from plausibly.doctor._outcomes import outcomes_of
 from plausibly.errors import PlausiblyError, PlausiblyWarning
 from plausibly.labels import Labels
-from plausibly.labels.predictions import read_models
+from plausibly.labels.predictions import all_predicted, read_models
 from plausibly.systems.outcomes import is_of_outcomes
 
 _AUDIT = "Are there problems in the annotations and predictions?"
@@ -71,21 +71,26 @@ def propose(together: Together) -> Iterator[Proposal]:
         return
     base, predicted = _base(together), _predicted(together.classifiers)
     scored = is_scores(main)
-    extra = any(extra_cases(one, main) for one in together.classifiers.values())
-    audited = [] if scored else [*predicted, *(["--extra", "ignore"] if extra else [])]
+    whole = {name: one for name, one in together.classifiers.items() if not unpredicted(one, main)}
+    partly = ["--unpredicted", "leave-out"] if len(whole) < len(together.classifiers) else []
+    extra = any(extra_cases(one, main) for one in whole.values())
+    audited = [] if scored else [*_predicted(whole), *(["--extra", "ignore"] if extra else [])]
     yield _proposal(_AUDIT, "audit", *base, *audited)
     if together.classifiers:
-        yield _proposal(_BETTER, "evaluate", *base, *_evaluated(together, predicted), "--out", "results")
+        yield _proposal(_BETTER, "evaluate", *base, *_evaluated(together, predicted), *partly, "--out", "results")
     else:
         yield _proposal(_RATINGS if scored else _ALONE, "evaluate", *base, *_groups(together), "--out", "results")
-    if together.gold is not None and (not scored or len(_of_two(together.gold)) == 2):
+    known = together.gold is not None and (together.classifiers or _some_complete(main, together.gold))
+    if together.gold is not None and known and (not scored or len(_of_two(together.gold)) == 2):
         gold = ["--gold", str(together.gold.path)]
         if scored:
             gold += ["--gold-positive", _of_two(together.gold)[1], "--threshold", f"{_threshold(read):g}"]
-        yield _proposal(_GOLD, "evaluate", *base, *gold, *predicted, *_positive(together), "--out", "against-gold")
+        yield _proposal(
+            _GOLD, "evaluate", *base, *gold, *predicted, *partly, *_positive(together), "--out", "against-gold"
+        )
     yield from _of_labels(together)
-    if together.classifiers and not scored and isinstance(read, Annotations):
-        yield _proposal(_SETS, "conformal", *base, *predicted, "--out", "sets")
+    if whole and not scored and isinstance(read, Annotations):
+        yield _proposal(_SETS, "conformal", *base, *_predicted(whole), "--out", "sets")
     if isinstance(read, Annotations) and (read.per_case > 1).mean() > 0.5:
         yield _proposal(_MODELS, "compare-models", *base)
     if main.control is not None:
@@ -214,8 +219,8 @@ def _of_labels(together: Together) -> Iterator[Proposal]:
         yield _proposal(_LABELS, "reliability", str(main.path))
     if scored or main.role == "labels":
         return
-    needed = np.diff(labels.start) >= 2
-    models = {name: one for name, one in together.classifiers.items() if _reads(one, labels, needed)}
+    models = {name: one for name, one in together.classifiers.items() if _reads(one, labels)}
+    partly = [one for one in models.values() if len(all_predicted(labels, {"": one.path})) < len(labels.cases)]
     if not models or len(labels.annotators) < 2:
         return
     words = [str(main.path), *_predicted(models)]
@@ -223,8 +228,9 @@ def _of_labels(together: Together) -> Iterator[Proposal]:
     gold = [] if together.gold is None else ["--gold", str(together.gold.path)]
     extra = any(extra_cases(one, main) for one in models.values())
     gold += ["--extra", "ignore"] if extra else []
+    gold += ["--unpredicted", "leave-out"] if partly else []
     yield _proposal(_JUDGE, "judge", *words, *gold, "--out", "judgement")
-    if not extra:
+    if not extra and not partly:
         yield _proposal(_CLOSE, "discrepancy", *words)
 
 
@@ -242,16 +248,27 @@ def _distance(labels: Labels, *, scored: bool) -> str:
     return "spans" if any(isinstance(cell, str) for cell in parts[0]) else "boxes"
 
 
-def _reads(one: Looked, labels: Labels, needed: np.ndarray) -> bool:
+def _reads(one: Looked, labels: Labels) -> bool:
+    """Whether a file has a label for some cases, of the annotators' type."""
     if one.role != "labels of one rater":
         return False
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PlausiblyWarning)
-            read_models({"m": one.path}, labels, needed, extra="ignore")
+            kept = all_predicted(labels, {"": one.path})
+            read_models({"m": one.path}, labels.of_cases(kept), np.ones(len(kept), bool), extra="ignore")
     except PlausiblyError:
         return False
-    return True
+    return len(kept) > 0
+
+
+def _some_complete(main: Looked, gold: Looked) -> bool:
+    """Whether an annotator labels every case that has a gold label, and so can be compared with these."""
+    if main.labels is None or gold.cases is None or main.cases is None:
+        return False
+    cases = np.intersect1d(gold.cases, main.cases)
+    of_gold = main.labels.of_cases(cases)
+    return len(cases) > 0 and bool((np.bincount(of_gold.annotator) == len(cases)).any())
 
 
 def _proposal(question: str, *words: str) -> Proposal:

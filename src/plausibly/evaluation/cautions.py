@@ -1,7 +1,8 @@
 """Sentences on why an accuracy cannot be known, or not well, from some annotations."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -118,9 +119,8 @@ def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame
     if "answer_rate" in results:
         rates = results["answer_rate"]
         rates = rates.mean([dim for dim in rates.dims if dim != "classifier"]).to_series()
-        if len(silent := rates[rates < 1]):
-            shares = ", ".join(f"{name} in {100 * (1 - rate):.1f} %" for name, rate in silent[:5].items())
-            yield f"Cases without an answer count as wrong ({shares} of cases); selective accuracy leaves them out."
+        if len(silent := 1 - rates[rates < 1]):
+            yield f"{without_answer(silent.to_dict())}."
     if "err_together" in attrs:
         yield str(attrs["err_together"])
     yield from said
@@ -129,6 +129,12 @@ def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame
             "Nothing shows that the classifiers have not seen these labels; if they have, accuracies are too high. "
             "Fresh labels of some cases would tell (--fresh-labels)."
         )
+
+
+def without_answer(silent: Mapping[Any, float]) -> str:
+    """Say what becomes of cases in which classifiers give no answer, given the share of these."""
+    shares = ", ".join(f"{name} in {100 * share:.1f} %" for name, share in [*silent.items()][:5])
+    return f"Cases without an answer count as wrong ({shares} of cases); selective accuracy leaves them out"
 
 
 def _fresh(checks: pd.DataFrame, seen: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from plausibly.annotations import Annotations, Scores
 from plausibly.annotations.by_case import check_annotated
 from plausibly.annotations.io.answers import whole
 from plausibly.annotations.io.columns import is_number, missing, to_codes
-from plausibly.annotations.names import to_names
+from plausibly.annotations.names import tell_unused, to_names
 from plausibly.annotations.views import blocks_by_annotation
 from plausibly.distances.categories import to_numbers
 from plausibly.errors import AnnotationError, ArgumentError, show
@@ -145,7 +145,9 @@ class Labels:
         """
         if not texts:
             return self
-        kept = np.array([str(whole(value)).strip() not in texts for value in self.values.tolist()])
+        said = [str(whole(value)).strip() for value in self.values.tolist()]
+        tell_unused(texts, said)
+        kept = np.array([one not in texts for one in said])
         if not kept.any():
             raise AnnotationError(f"all {len(kept):,} labels are missing; give at least one")
         values = self.values[kept]

@@ -73,7 +73,7 @@ def _read(source: Any, labels: Labels, needed: np.ndarray, column: str, extra: s
             'extra="ignore" (--extra ignore)'
         )
     if more:
-        words = f"ignored predictions of {len(more):,} other cases"
+        words = f"ignored predictions of {len(more):,} cases that are not annotated or left out"
         warnings.warn(words, PlausiblyWarning, stacklevel=4)
     without = needed.copy()
     without[case] = False

@@ -19,7 +19,7 @@ from plausibly.annotations.io.columns import frame_columns, in_codes, is_frame, 
 from plausibly.annotations.io.exports import answers_in, answers_in_file, refuse_control
 from plausibly.annotations.io.files import naming, suffix_of
 from plausibly.annotations.io.source import ARCHIVE, JSON, TABLES, columns_of_dataset, open_source, source_in_memory
-from plausibly.annotations.io.spellings import COLUMNS, spelling_of
+from plausibly.annotations.io.spellings import COLUMNS, find, spelling_of
 from plausibly.annotations.io.table_files import read_columns
 from plausibly.annotations.names import is_storable
 from plausibly.errors import AnnotationError, show
@@ -59,14 +59,17 @@ def read_table(
 
     A mapping of no columns is ``{case: {annotator: label}}``, or ``{case: label}`` where no annotators are needed, and
     the members of a list are records or tuples. The last of the columns `needed` may hold anything; further `columns`
-    must be there, `optional` ones may; labels may have one of the names in `instead`. Raises AnnotationError if a
-    column is not there, is there under two names, or the source is of another kind.
+    must be there, `optional` ones may. Labels may have one of the names in `instead`, or any name if there is only a
+    column of cases beside them. Raises AnnotationError if a column is not there, is there under two names, or the
+    source is of another kind.
     """
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     found = in_memory(source, needed) if path is None else columns_of_file(path, needed, control)
     advice = f"it needs {', '.join(map(repr, needed[:-1]))} and {needed[-1]!r}"
     if needed[-1] == "label" and not {*COLUMNS["label"]} & {*found}:
-        found = next(({"label": found[name], **found} for name in (*instead, "score") if name in found), found)
+        others = [name for name in found if name != find("case", found)]
+        alone = others if len(others) == 1 and "annotator" not in needed else []
+        found = next(({"label": found[name], **found} for name in (*instead, "score", *alone) if name in found), found)
     chosen = {name: found[spelling_of(name, found, advice)] for name in needed}
     for name in columns:
         if name not in found:

@@ -41,7 +41,9 @@ RESTS_ON = (
 _IN_WORDS = 3  # metrics of the headline
 _CHANCE = 0.5  # AUROC of scores that say nothing
 _SENTENCES = 6  # on values that are infinite or undefined
-_NEW = "94 % interval for new cases like these, with new annotations"
+_NEW_CASES = "94 % interval for new cases like these"
+_NEW = f"{_NEW_CASES}, with new annotations"
+_HALVES = {"sensitivity": "specificity", "ppv": "npv"}  # metrics that are easily raised at the expense of another
 _SOURCES = (
     "Bayesian bootstrap over cases, or clusters of them: Rubin (1981), The Bayesian bootstrap, Annals of Statistics 9.",
     "Experts\u2019 annotations as draws from plausibilities: Stutz et al. (2025), Evaluating medical AI systems in "
@@ -64,10 +66,13 @@ def headline_of_labels(results: xr.Dataset) -> str:
         told.append(f"{name} has {listed(of_each)}")
     of = f" (positive class: {results.attrs['positive']})" if "positive" in results.attrs else ""
     said = f"Against {truth_in_words(results.attrs)}, {'; '.join(told)}{of}."
+    compared = [name for name in (metrics[0], _HALVES.get(metrics[0])) if name in metrics]
     for first, second in pairwise(best[:MOST_CLASSIFIERS]):
-        if share := better(results, metrics[0], first, second):
-            share = share.replace(">", "more than ").replace("<", "less than ")
-            said += f" {first} is better than {second} by {metric_name(metrics[0])} with probability {share}."
+        shares = {name: share for name in compared if (share := better(results, name, first, second))}
+        if shares:
+            by = " and ".join(f"by {metric_name(name)} with probability {share}" for name, share in shares.items())
+            by = by.replace(">", "more than ").replace("<", "less than ")
+            said += f" {first} is better than {second} {by}."
     if "positive" in results.attrs and "auroc" in table.index.get_level_values("metric"):
         upper = table.loc["auroc", "total_upper"].fillna(table.loc["auroc", "mean"])
         for name in [name for name in best if upper[name] < _CHANCE]:
@@ -238,16 +243,19 @@ def labels_report(
     from plausibly.report._figures import drawn, of_labels, of_panels
     from plausibly.report._page import data_facts
 
-    best = best_first(results)
+    best, gold = best_first(results), "gold" in results.attrs
+    new = _NEW_CASES if gold else _NEW
     shown, truth = results.sel(classifier=best[:MOST_CLASSIFIERS]), truth_in_words(results.attrs)
     with Progress(progress) as bars:
-        sketches = [*of_labels([shown]), *of_panels(panels, None, best[:MOST_CLASSIFIERS])]
+        sketches = [*of_labels([shown]), *(() if gold else of_panels(panels, None, best[:MOST_CLASSIFIERS]))]
         figures = list(drawn(sketches, bars))
     of_two = "threshold" in results.attrs and annotations.n_classes == 2
     named = "what classifiers name" if of_two else "first choices"
-    experts = with_experts(panels, best, "expert_agreement", "Another expert", "human_level")
-    rows = [(name, *text) for name, text in experts.items()]
-    agreement = pd.DataFrame(rows, columns=["Classifier", "Agreement with an expert"])
+    agreement = None
+    if not gold:
+        experts = with_experts(panels, best, "expert_agreement", "Another expert", "human_level")
+        rows = [(name, *text) for name, text in experts.items()]
+        agreement = pd.DataFrame(rows, columns=["Classifier", "Agreement with an expert"])
     facts = data_facts(annotations, best)
     if (clusters := results.attrs["clusters"]) != annotations.n_cases:
         facts["clusters of cases"] = f"{clusters:,}"
@@ -257,13 +265,13 @@ def labels_report(
         headline=headline_of_labels(results),
         requirements=requirements,
         sentences=_sentences(results, panels, annotations, best),
-        metrics=extras({f"Against {truth} [{_NEW}]": _titled(metric_rows(results, value_and_interval))}),
-        agreement=extras({f"Agreement with an expert, by {named} [{_NEW}]": agreement}),
-        groups=extras(_groups(results)),
-        confusion=extras(confusions(shown, best[:MOST_CLASSIFIERS], _NEW) if "confusion" in shown else None),
+        metrics=extras({f"Against {truth} [{new}]": _titled(metric_rows(results, value_and_interval))}),
+        agreement=extras(None if gold else {f"Agreement with an expert, by {named} [{new}]": agreement}),
+        groups=extras(_groups(results, new)),
+        confusion=extras(confusions(shown, best[:MOST_CLASSIFIERS], new) if "confusion" in shown else None),
         figures=[figure for figure in figures if figure.section != "panels"],
         panels=[figure for figure in figures if figure.section == "panels"],
-        all_panels=extras({"Panels of n experts": panel_table(panels, best)}),
+        all_panels=extras(None if gold else {"Panels of n experts": panel_table(panels, best)}),
         facts=facts | {"seed": results.attrs["seed"], "plausibly": plausibly.__version__},
         references=_SOURCES,
     )
@@ -272,6 +280,11 @@ def labels_report(
 
 def _sentences(results: xr.Dataset, panels: xr.Dataset, annotations: Annotations, best: Sequence[str]) -> list[str]:
     panel, clusters = results.attrs.get("panel", 1), results.attrs["clusters"]
+    further = [operating_point(results), *map(capitalised, unusual(results)[:_SENTENCES])]
+    if "gold" in results.attrs:
+        over = f", in {clusters:,} clusters that are resampled whole" if clusters != annotations.n_cases else ""
+        told = f"The truth is the gold label of each of {annotations.n_cases:,} cases{over}. No model is needed."
+        return list(filter(None, [told, *further]))
     per_case = annotations.per_case[annotations.per_case >= panel]
     n_cases, experts = len(per_case), " to ".join(f"{n}" for n in dict.fromkeys((per_case.min(), per_case.max())))
     over = f", in {clusters:,} clusters that are resampled whole" if clusters != n_cases else ""
@@ -283,14 +296,13 @@ def _sentences(results: xr.Dataset, panels: xr.Dataset, annotations: Annotations
         "classifier can be right about every label.",
         f"These are {n_cases:,} cases{over}, with {experts} experts each, {per_case.mean():.1f} on average.",
         *agreement_in_words(panels, best[:MOST_CLASSIFIERS]),
-        operating_point(results),
-        *map(capitalised, unusual(results)[:_SENTENCES]),
+        *further,
         RESTS_ON,
     ]
     return list(filter(None, told))
 
 
-def _groups(results: xr.Dataset) -> list[Any]:
+def _groups(results: xr.Dataset, new: str) -> list[Any]:
     """Tables by group, and a figure of the first metric."""
     if "group" not in results.coords:
         return []
@@ -300,7 +312,7 @@ def _groups(results: xr.Dataset) -> list[Any]:
             inside = results.isel(group=np.flatnonzero(results["group_column"].values == column))
             words = f"{capitalised(metric_name(metric))} by {column}; dotted: all cases"
             found.append({words: partial(plots.metric_by_group, inside, metric)})
-        found.append({f"By {column} [{_NEW}]": _titled(by_group_table(results, column, value_and_interval))})
+        found.append({f"By {column} [{new}]": _titled(by_group_table(results, column, value_and_interval))})
     return found
 
 

@@ -79,7 +79,7 @@ def annotators_in_words(table: pd.DataFrame) -> str:
     >>> annotators_in_words(table)
     'Of 3 annotators, 1 needs a look: a copies b. 1 has too few labels to tell.'
     >>> annotators_in_words(table[1:2])
-    'Of 1 annotators, none is flagged; b agrees least with the others (0.60; median 0.60).'
+    'Of 1 annotators, none is flagged; b agrees least with the others (0.60 beyond chance; median 0.60).'
     """
     flagged = table.loc[~table["flag"].isin(["", TOO_FEW])]
     few = int((table["flag"] == TOO_FEW).sum())
@@ -93,7 +93,9 @@ def annotators_in_words(table: pd.DataFrame) -> str:
         start += f"{len(flagged):,} need{'s' * (len(flagged) == 1)} a look: {', '.join(shown)}{more}."
     elif (rest := table[table["flag"] == ""].reset_index()).size:
         name, least, median = rest.loc[0, "annotator"], rest.loc[0, "agreement"], rest["agreement"].median()
-        start += f"none is flagged; {name} agrees least with the others ({least:.2f}; median {median:.2f})."
+        start += (
+            f"none is flagged; {name} agrees least with the others ({least:.2f} beyond chance; median {median:.2f})."
+        )
     else:
         start += "none can be judged."
     start += f" {few:,} {'has' if few == 1 else 'have'} too few labels to tell." if few else ""

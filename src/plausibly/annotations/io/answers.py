@@ -13,7 +13,7 @@ import numpy as np
 
 from plausibly.annotations.io._rankings import is_list as is_list
 from plausibly.annotations.io.spellings import CASE
-from plausibly.annotations.names import some
+from plausibly.annotations.names import some, tell_unused
 from plausibly.errors import AnnotationError, PlausiblyWarning, show
 
 _NAMED = 9  # parts of an export that an error lists
@@ -50,6 +50,7 @@ class Answers:
         """Return the answers but those that are one of some texts, which say nothing."""
         kept = [not (isinstance(value, str) and value.strip() in absent) for value in self.value]
         lists = {name: list(compress(getattr(self, name), kept)) for name in ("case", "annotator", "value", "further")}
+        tell_unused(absent, (value.strip() for value in self.value if isinstance(value, str)))
         n = len(kept) - sum(kept)
         return replace(self, **lists, left_out=self.left_out | ({"answers that are missing": n} if n else {}))
 

@@ -17,7 +17,7 @@ from plausibly.annotations._rows import Rows, as_first_shown, places
 from plausibly.annotations.io.columns import Columns, cell, in_codes, missing, rounded, to_codes, to_floats
 from plausibly.annotations.io.formulas import write_csv
 from plausibly.annotations.io.spellings import COLUMNS, find, spelling_of
-from plausibly.annotations.names import numbered, outside, to_names, unknown_class
+from plausibly.annotations.names import numbered, outside, tell_unused, to_names, unknown_class
 from plausibly.annotations.views import as_table
 from plausibly.errors import AnnotationError, PlausiblyWarning
 
@@ -143,6 +143,7 @@ def _answered(columns: Columns, what: str, absent: Collection[str]) -> Columns:
     """Leave out the rows of a table that say nothing, and warn of how many there are."""
     said = ["" if one is None else str(one).strip() for one in columns[what].to_pylist()]
     counts = Counter(one for one in said if not one or one in absent)
+    tell_unused(absent, counts)
     there = pa.array([one not in counts for one in said])
     if counts:
         words = ", ".join(f"{one!r} ({n:,})" if one else f"blank ({n:,})" for one, n in counts.items())

@@ -239,7 +239,8 @@ def _one_hot(
     known = {str(name): index for index, name in enumerate(classes)}
     at = np.array([known.get(str(name), -1) for name in names])[code]
     for row in np.flatnonzero(at < 0)[:1]:
-        raise error(f"{_place(rows, there[row])}: {unknown_class(str(names[code[row]]), classes)}")
+        told = unknown_class(str(names[code[row]]), classes)
+        raise error(f"{_place(rows, there[row])}: {told}, or leave the cell blank for no answer")
     out[there, at] = 1
     return out
 
