@@ -1,6 +1,7 @@
 """The judgement: its numbers are those of its parts, planted situations are told, groups, bad input."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 
 from plausibly.agreement import Labels, alternative_annotator_test, discrepancy_ratio, judge
 from plausibly.agreement.judge import _fit
+from plausibly.agreement.judge._reasons import shared_error
 from plausibly.agreement.judge.judgement import NAMES, Question
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.labels.predictions import read_models
@@ -170,6 +172,18 @@ def test_shared_errors_base_rates_and_ties_are_named():
     assert any("at least 3" in note for note in found.notes("m"))
     row = found.table.loc["m"]
     assert row["vote_lost"] < row["vote_accuracy"] < row["vote_won"]
+
+
+def test_votes_that_are_a_little_uncertain_are_not_repeated_errors():
+    """Six in a hundred votes were said to be wrong, and a model that agreed with the vote to repeat them."""
+    votes = np.eye(2)[np.arange(100) % 2]
+    classes = SimpleNamespace(classes=np.array(["a", "b"]))
+    answers = SimpleNamespace(votes=votes, said={"m": votes}, annotations=classes)
+    fit = SimpleNamespace(vote=(0.9, 0.9, 0.9), right=np.full(3, 0.8))
+    assert shared_error(0.94 * votes + 0.06 * votes[:, ::-1], answers, fit, "m") is None
+    wrong = votes.copy()
+    wrong[:6] = 0.1 * votes[:6] + 0.9 * votes[:6, ::-1]
+    assert "about 5 % of the votes" in shared_error(wrong, answers, fit, "m")
 
 
 def test_labels_without_names_or_classes_are_told_and_what_does_not_fit_refused():

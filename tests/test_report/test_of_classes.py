@@ -2,14 +2,17 @@
 
 import re
 from html import unescape
+from itertools import permutations
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import plausibly as pb
 from plausibly.report import accuracies, headline, prior_notes, render
 from plausibly.report._cases import UNSURE, clear_cases
 from plausibly.report.label_metrics import confusions_in_words, truths
+from plausibly.report.of_labels import expert_in_words
 from plausibly.report.tables import value_and_interval
 from tests.test_report.test_report import EVIL, Page
 
@@ -231,3 +234,19 @@ def test_of_many_classes_the_page_has_the_most_frequent_ones():
     assert rows[0][1].split()[0] == f"{max(counts.values()):.1f}"
     assert [f"{counts[cells[0]]:.1f}" for cells in rows] == [cells[1].split()[0] for cells in rows]
     assert not any(words.startswith("A: expected numbers") for words in captions(text))
+
+
+def test_one_expert_against_another_in_words():
+    """Ordered pairs of labels of a case, one after the other; each case counts as much as another."""
+    labels = [["b", "b", "a"], ["a", "a"], ["b", "a"], ["b"], ["a", "a", "a", "b"]]
+    counts = np.zeros((2, 2))
+    for own in labels:
+        pairs = list(permutations(own, 2))
+        for one, other in pairs:
+            counts["ab".index(other), "ab".index(one)] += 1 / len(pairs)
+    specificity, sensitivity = counts.diagonal() / counts.sum(1)
+    results = xr.Dataset(attrs={"truth": "annotator", "positive": "b"})
+    said = expert_in_words(results, pb.Annotations.from_labels(labels, ["a", "b"]))
+    assert f"sensitivity {sensitivity:.2f} and specificity {specificity:.2f}" in said
+    assert f"AUROC {(sensitivity + specificity) / 2:.2f}" in said
+    assert expert_in_words(results.assign_attrs(gold="g.csv"), pb.Annotations.from_labels(labels, ["a", "b"])) == ""

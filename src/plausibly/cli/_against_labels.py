@@ -43,7 +43,7 @@ from plausibly.groups import read_groups
 from plausibly.labels.gold import Gold, as_annotations, of_two_classes, read_gold
 from plausibly.predictions import line_up, named_predictions
 from plausibly.report import agreement_in_words, headline_of_labels, labels_report
-from plausibly.report.of_labels import RESTS_ON
+from plausibly.report.of_labels import RESTS_ON, expert_in_words
 from plausibly.sweeps.label_results import label_metrics
 from plausibly.sweeps.runs import group_table, metric_table
 
@@ -161,7 +161,7 @@ def against_labels(
         for told in agreement_in_words(of_panels, results["classifier"].values.tolist()) if asked.gold is None else ():
             say(told)
         if asked.gold is None:
-            say(RESTS_ON)
+            say(" ".join(filter(None, [expert_in_words(results, read), RESTS_ON])))
         say(f"Wrote {', '.join([*files.names, *([REPORT] if reported else [])])} to {out}")
     say(headline_of_labels(results))
     for told in met:

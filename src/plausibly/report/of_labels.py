@@ -19,7 +19,7 @@ from plausibly.evaluation.cautions import listed
 from plausibly.evaluation.comparison import probability_better
 from plausibly.evaluation.grouped import FEW, FEW_OF_A_CLASS, SUFFIX, few_cases
 from plausibly.evaluation.summaries import goodness
-from plausibly.evaluation.truth import truth_in_words
+from plausibly.evaluation.truth import truth_in_words, truth_of_labels
 from plausibly.metrics import LABEL_METRICS, SumMetric
 from plausibly.plots.words import capitalised, metric_name
 from plausibly.report._summary import agreement_in_words
@@ -81,6 +81,28 @@ def headline_of_labels(results: xr.Dataset) -> str:
                 f"{results.attrs['positive']}, name their class with positive= (--positive)."
             )
     return said
+
+
+def expert_in_words(results: xr.Dataset, annotations: Annotations) -> str:
+    """Say how good one expert is against another of the same case; empty unless there are two classes.
+
+    A classifier is compared with what one expert would say, against which even the true class need not score well.
+    """
+    truth, attrs = results.attrs.get("truth"), results.attrs
+    if truth != "annotator" or "gold" in attrs or "positive" not in attrs or annotations.n_classes != 2:
+        return ""
+    read = annotations.select(annotations.cases[annotations.per_case > 1])
+    n = read.per_case
+    yes = n * truth_of_labels(read, "annotator")[:, read.classes.tolist().index(attrs["positive"])]
+    both, neither, one = (yes * (yes - 1), (n - yes) * (n - yes - 1), yes * (n - yes))
+    both, neither, one = (float((pairs / (n * (n - 1))).sum()) for pairs in (both, neither, one))
+    if not (both + one and neither + one) or not np.allclose(yes, yes.round()):
+        return ""
+    sensitivity, specificity = both / (both + one), neither / (neither + one)
+    return (
+        f"For comparison, one expert against another has sensitivity {sensitivity:.2f} and specificity "
+        f"{specificity:.2f}, and as a score of 0 or 1 AUROC {(sensitivity + specificity) / 2:.2f}."
+    )
 
 
 def _first_metrics(results: xr.Dataset) -> list[str]:
@@ -294,6 +316,7 @@ def _sentences(results: xr.Dataset, panels: xr.Dataset, annotations: Annotations
     told = [
         f"The truth is {truth_in_words(results.attrs)}: {how}. No model is needed. Where experts disagree, no "
         "classifier can be right about every label.",
+        expert_in_words(results, annotations),
         f"These are {n_cases:,} cases{over}, with {experts} experts each, {per_case.mean():.1f} on average.",
         *agreement_in_words(panels, best[:MOST_CLASSIFIERS]),
         *further,

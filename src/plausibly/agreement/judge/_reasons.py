@@ -24,7 +24,8 @@ WRONG, TIED, RECALL = 0.03, 0.1, 0.15
 def shared_error(truth: Truth, answers: Answers, fit: Fit, model: str) -> str | None:
     """Whether a model repeats what the votes get wrong.
 
-    `truth` are the posterior means of the true classes, without the model.
+    `truth` are the posterior means of the true classes, without the model. Only votes that are more probably wrong than
+    right count: where all are a little uncertain, a model would seem to repeat as many errors as it agrees with votes.
     """
     votes, said = answers.votes, answers.said[model]
     clear = votes.max(axis=1) == 1
@@ -33,6 +34,7 @@ def shared_error(truth: Truth, answers: Answers, fit: Fit, model: str) -> str | 
     voted = votes[clear].argmax(axis=1)
     wrong = truth[clear].copy()
     wrong[np.arange(len(voted)), voted] = 0.0  # probability of every other class
+    wrong[wrong.sum(axis=1) < 0.5] = 0.0
     each = wrong.sum(axis=1)
     share = each.sum() / len(truth)
     if share < WRONG:
@@ -122,7 +124,7 @@ def unknown_labels(labels: Labels, said: np.ndarray, model: str) -> str | None:
         return None
     return (
         f"Unknown labels: {model} says {some(sorted(set(strange)))} in {len(strange):,} of {len(said):,} cases, and no "
-        "annotator ever does; check the spelling"
+        "annotator ever does; check the spelling, or leave the cells blank if that is no answer"
     )
 
 
