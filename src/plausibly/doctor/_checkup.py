@@ -113,7 +113,7 @@ def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
         proposals += propose(together)
     for main in mains[1:]:
         shared = len(np.intersect1d(main.cases, mains[0].cases))
-        other = f"{some(main.cases[:1])} and {some(mains[0].cases[:1])}"
+        other = " and ".join(some(one.cases[:1]) for one in (main, mains[0]) if one.cases is not None)
         named = "" if shared else f" (they are called {other}, for example)"
         shared_with = f"shares {many(shared, 'case')} with {mains[0].path}{named}"
         problems.append(f"{main.path} {shared_with}, and is looked at alone.")
