@@ -86,7 +86,7 @@ def judge(
 
     Asks four questions. Is the model as close to the annotators as they are to each other? Does it pass the alternative
     annotator test? Treated as one more annotator in a model of annotator errors, is it as accurate as the others?
-    Measured against the truth inferred from the annotators' labels, or against gold labels (--gold), is it as accurate
+    Measured against the truth inferred from all labels, or against gold labels (--gold), is it as accurate
     as they are? Explains why the answers differ, if they do. Answers are yes or no from a probability of 0.95 on, else
     open. With --out, also writes judge.html (one page), judge.csv (one row per model), annotators.csv, groups.csv (with
     --by) and figures.

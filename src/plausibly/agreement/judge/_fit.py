@@ -129,14 +129,22 @@ def answers_of(labels: Labels, models: Mapping[str, Predictions], distance: Any,
 def fit(
     answers: Answers, clusters: Int[np.ndarray, " case"], ci_prob: float, sampling: dict[str, Any]
 ) -> tuple[dict[str, Fit], Posterior]:
-    """Fit annotators alone, for the truth, and once with each model, for its ability."""
-    alone = _sampled(answers.annotations, answers.model, sampling, lambda ability: (ability.mean(axis=1),))
-    typical = None if answers.model == RANKED else _abilities(alone).mean(axis=1)
+    """Fit annotators alone, for the truth without a model, and once with each model, for its ability and accuracy."""
+
+    def of_annotators(posterior: Posterior) -> tuple[Float[np.ndarray, " draw"], ...]:
+        return (_abilities(posterior).mean(axis=1),)
+
+    alone = _sampled(answers.annotations, answers.model, sampling, of_annotators)
     random = np.random.default_rng(sampling["seed"])
     cluster = np.unique(clusters[answers.case], return_inverse=True)[1]
     found = {}
     for name, annotations in answers.with_model.items():
-        joint = _sampled(annotations, answers.model, sampling, _compared)
+        said = answers.said[name]
+
+        def of_model(posterior: Posterior, said: np.ndarray = said) -> tuple[Float[np.ndarray, "draw *of"], ...]:
+            return *_compared(_abilities(posterior)), _right(posterior, said, answers.model).mean(axis=1)
+
+        joint = _sampled(annotations, answers.model, sampling, of_model)
         ability = _abilities(joint)
         scale = np.log(ability) if answers.model == RANKED else ability
         lower, upper = interval(ability, ci_prob)
@@ -144,9 +152,10 @@ def fit(
             {"mean": ability.mean(axis=0), "lower": lower, "upper": upper},
             index=pd.Index(annotations.annotators, name="annotator"),
         )
-        said = answers.said[name]
         shared = (said * answers.votes).sum(axis=1)
-        right = _right(alone, said, answers.model)
+        # What a model says tells of the truth, too: by the annotators alone, all but certain truths underrate it.
+        right = _right(alone if answers.model == RANKED else joint, said, answers.model)
+        typical = None if answers.model == RANKED else ability[:, :-1].mean(axis=1)
         weight = random.standard_exponential((len(right), cluster.max() + 1))[:, cluster]
         drawn = right if answers.model == RANKED else random.random(right.shape) < right
         found[name] = Fit(
@@ -158,7 +167,7 @@ def fit(
             right=right,
             vote=(float(shared.mean()), float((shared >= 1 - 1e-9).mean()), float((shared > 0).mean())),
             converged=_converged(
-                sampling["chains"], *_compared(scale), *([] if typical is None else [typical, right.mean(axis=1)])
+                sampling["chains"], *_compared(scale), *([] if typical is None else [right.mean(axis=1)])
             ),
         )
     return found, alone
@@ -170,9 +179,9 @@ def _compared(ability: Float[np.ndarray, "draw annotator"]) -> tuple[Float[np.nd
 
 
 def _sampled(
-    annotations: Annotations, model: str, sampling: dict[str, Any], compared: Callable[[Any], tuple[Any, ...]]
+    annotations: Annotations, model: str, sampling: dict[str, Any], compared: Callable[[Posterior], tuple[Any, ...]]
 ) -> Posterior:
-    """Sample; again with more sweeps if what is compared, a function of abilities, has not converged."""
+    """Sample; again with more sweeps if what is compared has not converged."""
     if model == RANKED:
         return unjudged(infer_reliability)(annotations, per="annotator", **sampling)
     declared = MODELS[model]
@@ -181,7 +190,7 @@ def _sampled(
     for sweeps in _SWEEPS:
         model_of = replace(declared, family=replace(sampler, thinning=sweeps))
         found = unjudged(aggregate)(annotations, model_of, difficulty="same", **sampling)  # a fit for each model
-        if sampling["draws"] < ESS_PER_CHAIN or _converged(sampling["chains"], *compared(_abilities(found))):
+        if sampling["draws"] < ESS_PER_CHAIN or _converged(sampling["chains"], *compared(found)):
             break
     return found
 

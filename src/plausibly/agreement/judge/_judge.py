@@ -55,7 +55,8 @@ def judge(
        models there.
     3. *As one of them.* Treated as one more annotator in a model of annotators' errors, is it as accurate (for
        rankings, as reliable) as the annotators are on average?
-    4. *Truth.* Is it as accurate as the annotators, measured against the truth inferred from their labels alone? The
+    4. *Truth.* Is it as accurate as the annotators in these cases, measured against the truth that is inferred from
+       their labels and its own? By their labels alone, uncertain truths would underrate whatever sees the case. The
        accuracy against the vote is shown for comparison. With ``gold``, the truth is what gold labels say, on the cases
        that have one.
 
