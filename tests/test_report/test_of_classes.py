@@ -250,3 +250,8 @@ def test_one_expert_against_another_in_words():
     assert f"sensitivity {sensitivity:.2f} and specificity {specificity:.2f}" in said
     assert f"AUROC {(sensitivity + specificity) / 2:.2f}" in said
     assert expert_in_words(results.assign_attrs(gold="g.csv"), pb.Annotations.from_labels(labels, ["a", "b"])) == ""
+
+
+def test_nothing_is_said_of_experts_where_each_case_has_one():
+    results = xr.Dataset(attrs={"truth": "annotator", "positive": "b"})
+    assert expert_in_words(results, pb.Annotations.from_labels([["a"], ["b"]], ["a", "b"])) == ""

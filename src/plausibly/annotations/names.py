@@ -71,7 +71,9 @@ def to_names(values: Iterable, what: str) -> np.ndarray:
 def tell_unused(absent: Iterable[str], said: Iterable[str]) -> None:
     """Warn of texts that stand for no answer, and that nobody gave."""
     if unused := sorted({*absent} - {*said} - {""}):
-        warnings.warn(f"no label is {some(unused)}, which missing= (--missing) names", PlausiblyWarning, stacklevel=4)
+        warnings.warn(
+            f"missing= (--missing) names {some(unused)}, but no label is that", PlausiblyWarning, stacklevel=4
+        )
 
 
 def no_answers(names: Iterable[str]) -> tuple[list[str], list[str]]:

@@ -130,7 +130,9 @@ def against_labels(
     required = parse_requirements(asked.require)
     single = [str(name) for name, values in results.items() if set(values.dims) == {"classifier", "draw"}]
     check_requirements(required, list(lined_up), single, settings.replicates)
-    of_panels = panels(read, decided(lined_up, at, read.classes, asked.positive), **options)
+    of_panels = (
+        None if asked.gold is not None else panels(read, decided(lined_up, at, read.classes, asked.positive), **options)
+    )
 
     named = "gold" if asked.gold is not None else {"panel": f"panel of {asked.n_experts}"}.get(asked.truth, asked.truth)
     model = {"model": named, "reliability": np.nan}
@@ -158,9 +160,9 @@ def against_labels(
         few = f" on the {of_panel:,} of {read.n_cases:,} cases with {asked.n_experts} labels or more"
         show(results, few if of_panel < read.n_cases else "")
         show_groups(results)
-        for told in agreement_in_words(of_panels, results["classifier"].values.tolist()) if asked.gold is None else ():
-            say(told)
-        if asked.gold is None:
+        if of_panels is not None:
+            for told in agreement_in_words(of_panels, results["classifier"].values.tolist()):
+                say(told)
             say(" ".join(filter(None, [expert_in_words(results, read), RESTS_ON])))
         say(f"Wrote {', '.join([*files.names, *([REPORT] if reported else [])])} to {out}")
     say(headline_of_labels(results))

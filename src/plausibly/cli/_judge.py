@@ -86,7 +86,7 @@ def judge(
 
     Asks four questions. Is the model as close to the annotators as they are to each other? Does it pass the alternative
     annotator test? Treated as one more annotator in a model of annotator errors, is it as accurate as the others?
-    Measured against the truth inferred from all labels, or against gold labels (--gold), is it as accurate
+    Measured against the inferred truth, or against gold labels (--gold), is it as accurate
     as they are? Explains why the answers differ, if they do. Answers are yes or no from a probability of 0.95 on, else
     open. With --out, also writes judge.html (one page), judge.csv (one row per model), annotators.csv, groups.csv (with
     --by) and figures.
@@ -97,12 +97,13 @@ def judge(
     names = [] if by is None else [name.strip() for name in by.split(",") if name.strip()]
     columns = list(dict.fromkeys([*([] if clusters is None else [clusters]), *names]))
     read = Labels.of(labels, columns=columns, control=control).without(options.texts_of(missing))
-    if unpredicted == "leave-out":
-        read, extra = predicted_by_all(read, files), "ignore"
     joined = None if gold is None else read_gold(gold, read)
     make_folder(output.out)
     if joined is not None:
         say(f"{joined}.")
+    if unpredicted == "leave-out":
+        read, extra = predicted_by_all(read, files), "ignore"
+        joined = None if gold is None else read_gold(gold, read)
     result = judge_models(
         read,
         files,

@@ -159,7 +159,7 @@ def _together(main: Looked, files: Iterable[Looked], classes: Looked | None) -> 
                 risks = one
     if isinstance(read, Annotations) and (silent := sorted(chain(*no_answers(read.classes.tolist())))):
         problems.append(
-            f"{main.path} has the class {some(silent)}, which may stand for no answer: if so, leave such labels out "
+            f"{main.path} has classes that may stand for no answer ({some(silent)}): if they do, leave such labels out "
             f"(--missing {','.join(silent)!r})."
         )
     gold = None

@@ -203,8 +203,8 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
     if not labels and (label := find("label", rest)) is not None and (label != "category" or _is_true(path)):
         labels = [label]
     scored = classes is not None and {*classes.tolist()} <= {*rest}  # a class may be called label
-    if not labels and len(rest) == 1 and not numbers and _is_true(path):
-        labels = rest
+    if not labels and len(rest) == 1 and _is_true(path) and all(_is_whole(cell) for cell in list_of(columns[rest[0]])):
+        labels, numbers = rest, []
     if case is not None and len(labels) == 1 and not scored and {*rest} == {*labels, *numbers}:
         cells = list_of(columns[labels[0]])
         return _of_one(path, list_of(columns[case]), cells, {case: "case", labels[0]: "label"})
@@ -254,6 +254,11 @@ def _hint(names: Sequence[str], path: Path) -> str:
     header = ",".join(called.get(name, name) for name in names)
     how = f" ({shlex.join(['sed', '-i', f'1s/.*/{header}/', str(path)])})" if path.suffix.lower() == ".csv" else ""
     return f"no column has a name that is known, but {looks}: rename {'them' if len(called) > 1 else 'it'}{how}"
+
+
+def _is_whole(cell: Any) -> bool:
+    """Whether a cell is no number, or a whole one, which may stand for a class."""
+    return not is_number(str(cell)) or float(cell).is_integer()
 
 
 def _matrix(path: Path, classes: np.ndarray | None, frame: pd.DataFrame | None = None) -> Looked:

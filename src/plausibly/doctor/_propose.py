@@ -220,7 +220,8 @@ def _of_labels(together: Together) -> Iterator[Proposal]:
     if scored or main.role == "labels":
         return
     models = {name: one for name, one in together.classifiers.items() if _reads(one, labels)}
-    partly = [one for one in models.values() if len(all_predicted(labels, {"": one.path})) < len(labels.cases)]
+    compared = labels.cases[np.diff(labels.start) > 1]
+    partly = [one for one in models.values() if len(np.setdiff1d(compared, all_predicted(labels, {"": one.path})))]
     if not models or len(labels.annotators) < 2:
         return
     words = [str(main.path), *_predicted(models)]
@@ -264,7 +265,8 @@ def _reads(one: Looked, labels: Labels) -> bool:
 
 def _some_complete(main: Looked, gold: Looked) -> bool:
     """Whether an annotator labels every case that has a gold label, and so can be compared with these."""
-    if main.labels is None or gold.cases is None or main.cases is None:
+    anonymous = isinstance(main.content, Annotations) and main.content.anonymous
+    if main.labels is None or gold.cases is None or main.cases is None or anonymous:
         return False
     cases = np.intersect1d(gold.cases, main.cases)
     of_gold = main.labels.of_cases(cases)

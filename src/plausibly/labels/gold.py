@@ -68,7 +68,7 @@ def read_gold(source: Any, of: Labels | Annotations) -> Gold:
     1 of 2 cases has a gold label; 1 gold label belongs to no case
     """
     with naming(source if isinstance(source, str | os.PathLike) else "gold labels"):
-        case, values, unknown = read_rows(source, of)
+        case, values, unknown = read_rows(source, of, alone=True)
         if again := repeated(case.tolist()):
             raise PredictionError(f"case {str(of.cases[again[0]])!r} has {again[1]} gold labels; keep one")
         if not len(case):

@@ -43,7 +43,8 @@ def read_models(
     left out, with a warning. Raises PredictionError if a needed case has no prediction, one is missing, a case is
     unknown, or labels and predictions are of different types.
     """
-    named = isinstance(predictions, Mapping) and column not in predictions and "class" not in predictions
+    names = {column, "class", *(PREDICTED if isinstance(predictions, Mapping) and "case" in predictions else ())}
+    named = isinstance(predictions, Mapping) and not names & {*predictions}
     models = predictions if named else {MODEL: predictions}
     if not models:
         raise PredictionError("there are no predictions; give those of one model at least")
@@ -95,14 +96,14 @@ def all_predicted(labels: Labels, predictions: Mapping[str, Any]) -> np.ndarray:
 
 
 def read_rows(
-    source: Any, of: Labels | Annotations, column: str = "label", instead: Sequence[str] = ()
+    source: Any, of: Labels | Annotations, column: str = "label", instead: Sequence[str] = (), *, alone: bool = False
 ) -> tuple[Int[np.ndarray, " row"], np.ndarray, list[str]]:
     """Read a column by case: indices of the cases, increasing, their values, and names of cases that there are not.
 
-    Values are of the type of labels, where the cases are those of labels. Labels may be in a column with one of the
-    names in `instead`.
+    Values are of the type of labels, where the cases are those of labels. For `instead` and `alone` see
+    :func:`read_table`.
     """
-    names, case, values, table = _cells(source, of, column, instead)
+    names, case, values, table = _cells(source, of, column, instead, alone)
     unknown = case < 0
     for row in np.flatnonzero(are_missing(values) & ~unknown):
         fix = f"fill it{_LEAVE_OUT if instead else ''}"
@@ -117,7 +118,7 @@ def read_rows(
 
 
 def _cells(
-    source: Any, of: Labels | Annotations, column: str, instead: Sequence[str]
+    source: Any, of: Labels | Annotations, column: str, instead: Sequence[str], alone: bool = False
 ) -> tuple[np.ndarray, Int[np.ndarray, " row"], np.ndarray, Table]:
     """Read the name of the case of each row, its index or -1, and the cell, with the table."""
     known = of.values if isinstance(of, Labels) else of.classes
@@ -126,7 +127,9 @@ def _cells(
         source = one
     elif column == "label" and (said := predicted_labels(source, {*map(str, known.tolist())})) is not None:
         source = said
-    table = read_table(source, ("case", column), instead=instead)
+    if isinstance(source, Mapping) and "case" in source:  # of columns
+        source = next(({"case": source["case"], "label": source[name]} for name in instead if name in source), source)
+    table = read_table(source, ("case", column), instead=instead, alone=alone)
     if not isinstance(source, str | os.PathLike) and not len(table.names["case"]):
         raise PredictionError("there are no rows; give a row per case")
     for row in missing(table.names["case"]):

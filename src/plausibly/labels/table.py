@@ -54,13 +54,14 @@ def read_table(
     optional: Iterable[str] = (),
     control: str | None = None,
     instead: Sequence[str] = (),
+    alone: bool = False,
 ) -> Table:
     """Read the columns of a long table; see :meth:`plausibly.agreement.Labels.of` for what it may be.
 
     A mapping of no columns is ``{case: {annotator: label}}``, or ``{case: label}`` where no annotators are needed, and
     the members of a list are records or tuples. The last of the columns `needed` may hold anything; further `columns`
-    must be there, `optional` ones may. Labels may have one of the names in `instead`, or any name if there is only a
-    column of cases beside them. Raises AnnotationError if a column is not there, is there under two names, or the
+    must be there, `optional` ones may. Labels may have one of the names in `instead`, or `alone` beside a column of
+    cases any name. Raises AnnotationError if a column is not there, is there under two names, or the
     source is of another kind.
     """
     path = Path(source) if isinstance(source, str | os.PathLike) else None
@@ -68,8 +69,8 @@ def read_table(
     advice = f"it needs {', '.join(map(repr, needed[:-1]))} and {needed[-1]!r}"
     if needed[-1] == "label" and not {*COLUMNS["label"]} & {*found}:
         others = [name for name in found if name != find("case", found)]
-        alone = others if len(others) == 1 and "annotator" not in needed else []
-        found = next(({"label": found[name], **found} for name in (*instead, "score", *alone) if name in found), found)
+        names = (*instead, "score", *(others if alone and len(others) == 1 else ()))
+        found = next(({"label": found[name], **found} for name in names if name in found), found)
     chosen = {name: found[spelling_of(name, found, advice)] for name in needed}
     for name in columns:
         if name not in found:

@@ -91,6 +91,8 @@ def expert_in_words(results: xr.Dataset, annotations: Annotations) -> str:
     truth, attrs = results.attrs.get("truth"), results.attrs
     if truth != "annotator" or "gold" in attrs or "positive" not in attrs or annotations.n_classes != 2:
         return ""
+    if not (annotations.per_case > 1).any():
+        return ""
     read = annotations.select(annotations.cases[annotations.per_case > 1])
     n = read.per_case
     yes = n * truth_of_labels(read, "annotator")[:, read.classes.tolist().index(attrs["positive"])]
@@ -228,7 +230,7 @@ def operating_point(results: xr.Dataset) -> str:
 
 def labels_report(
     results: xr.Dataset,
-    panels: xr.Dataset,
+    panels: xr.Dataset | None,
     annotations: Annotations,
     path: str | os.PathLike,
     sources: Mapping[str, str] | None = None,
@@ -243,7 +245,7 @@ def labels_report(
     results
         Result of :func:`plausibly.evaluate` with the truth ``"annotator"`` or ``"panel"``.
     panels
-        Result of :func:`plausibly.evaluation.panels` for the same classifiers.
+        Result of :func:`plausibly.evaluation.panels` for the same classifiers; None where the truth is gold labels.
     annotations
         Annotations that the results are of.
     path
@@ -265,16 +267,16 @@ def labels_report(
     from plausibly.report._figures import drawn, of_labels, of_panels
     from plausibly.report._page import data_facts
 
-    best, gold = best_first(results), "gold" in results.attrs
-    new = _NEW_CASES if gold else _NEW
+    best = best_first(results)
+    new = _NEW_CASES if panels is None else _NEW
     shown, truth = results.sel(classifier=best[:MOST_CLASSIFIERS]), truth_in_words(results.attrs)
     with Progress(progress) as bars:
-        sketches = [*of_labels([shown]), *(() if gold else of_panels(panels, None, best[:MOST_CLASSIFIERS]))]
+        sketches = [*of_labels([shown]), *(() if panels is None else of_panels(panels, None, best[:MOST_CLASSIFIERS]))]
         figures = list(drawn(sketches, bars))
     of_two = "threshold" in results.attrs and annotations.n_classes == 2
     named = "what classifiers name" if of_two else "first choices"
     agreement = None
-    if not gold:
+    if panels is not None:
         experts = with_experts(panels, best, "expert_agreement", "Another expert", "human_level")
         rows = [(name, *text) for name, text in experts.items()]
         agreement = pd.DataFrame(rows, columns=["Classifier", "Agreement with an expert"])
@@ -288,22 +290,24 @@ def labels_report(
         requirements=requirements,
         sentences=_sentences(results, panels, annotations, best),
         metrics=extras({f"Against {truth} [{new}]": _titled(metric_rows(results, value_and_interval))}),
-        agreement=extras(None if gold else {f"Agreement with an expert, by {named} [{new}]": agreement}),
+        agreement=extras(None if panels is None else {f"Agreement with an expert, by {named} [{new}]": agreement}),
         groups=extras(_groups(results, new)),
         confusion=extras(confusions(shown, best[:MOST_CLASSIFIERS], new) if "confusion" in shown else None),
         figures=[figure for figure in figures if figure.section != "panels"],
         panels=[figure for figure in figures if figure.section == "panels"],
-        all_panels=extras(None if gold else {"Panels of n experts": panel_table(panels, best)}),
+        all_panels=extras(None if panels is None else {"Panels of n experts": panel_table(panels, best)}),
         facts=facts | {"seed": results.attrs["seed"], "plausibly": plausibly.__version__},
-        references=_SOURCES,
+        references=_SOURCES[:1] if panels is None else _SOURCES,
     )
     write_page(page, path)
 
 
-def _sentences(results: xr.Dataset, panels: xr.Dataset, annotations: Annotations, best: Sequence[str]) -> list[str]:
+def _sentences(
+    results: xr.Dataset, panels: xr.Dataset | None, annotations: Annotations, best: Sequence[str]
+) -> list[str]:
     panel, clusters = results.attrs.get("panel", 1), results.attrs["clusters"]
     further = [operating_point(results), *map(capitalised, unusual(results)[:_SENTENCES])]
-    if "gold" in results.attrs:
+    if panels is None:
         over = f", in {clusters:,} clusters that are resampled whole" if clusters != annotations.n_cases else ""
         told = f"The truth is the gold label of each of {annotations.n_cases:,} cases{over}. No model is needed."
         return list(filter(None, [told, *further]))

@@ -1,6 +1,6 @@
 """A model among the annotators, and against the posterior over the truth, by a model of how annotators err."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,9 +57,13 @@ class Fit:
     lead
         Draws of the model's ability less the mean of the annotators' (of reliabilities, their logarithms).
     accuracy
-        Draws of the model's accuracy against the truth as inferred without it, cases resampled.
+        Draws of the model's accuracy against the truth as inferred without it, cases resampled: too low for a model
+        that knows more of a case than its labels do.
     typical
-        Draws of the mean accuracy of annotators on the same footing; None under a model of rankings.
+        Draws of the mean accuracy of annotators by their labels; None under a model of rankings.
+    independent
+        Both again, if the model errs independently of the annotators, so that its labels tell of the truth, too; None
+        under a model of rankings.
     right
         Probability that the model is right, by draw and case, before cases are resampled.
     vote
@@ -74,6 +78,7 @@ class Fit:
     lead: Float[np.ndarray, " draw"]
     accuracy: Float[np.ndarray, " draw"]
     typical: Float[np.ndarray, " draw"] | None
+    independent: tuple[Float[np.ndarray, " draw"], Float[np.ndarray, " draw"]] | None
     right: Float[np.ndarray, "draw case"]
     vote: tuple[float, float, float]
     converged: bool
@@ -129,46 +134,54 @@ def answers_of(labels: Labels, models: Mapping[str, Predictions], distance: Any,
 def fit(
     answers: Answers, clusters: Int[np.ndarray, " case"], ci_prob: float, sampling: dict[str, Any]
 ) -> tuple[dict[str, Fit], Posterior]:
-    """Fit annotators alone, for the truth without a model, and once with each model, for its ability and accuracy."""
+    """Fit annotators alone, for the truth without a model, and once with each model, for its ability."""
+    ranked = answers.model == RANKED
 
-    def of_annotators(posterior: Posterior) -> tuple[Float[np.ndarray, " draw"], ...]:
-        return (_abilities(posterior).mean(axis=1),)
+    def right_by(posterior: Posterior, names: Iterable[str]) -> Iterator[Float[np.ndarray, " draw"]]:
+        return (_right(posterior, answers.said[name], answers.model).mean(axis=1) for name in names)
 
-    alone = _sampled(answers.annotations, answers.model, sampling, of_annotators)
+    def of_truth(posterior: Posterior) -> tuple[Float[np.ndarray, " draw"], ...]:
+        return _abilities(posterior).mean(axis=1), *right_by(posterior, answers.said)
+
+    alone = _sampled(answers.annotations, answers.model, sampling, of_truth)
+    typical = None if ranked else _abilities(alone).mean(axis=1)
     random = np.random.default_rng(sampling["seed"])
     cluster = np.unique(clusters[answers.case], return_inverse=True)[1]
     found = {}
     for name, annotations in answers.with_model.items():
         said = answers.said[name]
 
-        def of_model(posterior: Posterior, said: np.ndarray = said) -> tuple[Float[np.ndarray, "draw *of"], ...]:
-            return *_compared(_abilities(posterior)), _right(posterior, said, answers.model).mean(axis=1)
+        def of_model(posterior: Posterior, name: str = name) -> tuple[Float[np.ndarray, "draw *of"], ...]:
+            return *_compared(_abilities(posterior)), *right_by(posterior, [name])
 
         joint = _sampled(annotations, answers.model, sampling, of_model)
         ability = _abilities(joint)
-        scale = np.log(ability) if answers.model == RANKED else ability
+        scale = np.log(ability) if ranked else ability
         lower, upper = interval(ability, ci_prob)
         frame = pd.DataFrame(
             {"mean": ability.mean(axis=0), "lower": lower, "upper": upper},
             index=pd.Index(annotations.annotators, name="annotator"),
         )
         shared = (said * answers.votes).sum(axis=1)
-        # What a model says tells of the truth, too: by the annotators alone, all but certain truths underrate it.
-        right = _right(alone if answers.model == RANKED else joint, said, answers.model)
-        typical = None if answers.model == RANKED else ability[:, :-1].mean(axis=1)
+        right = _right(alone, said, answers.model)
         weight = random.standard_exponential((len(right), cluster.max() + 1))[:, cluster]
-        drawn = right if answers.model == RANKED else random.random(right.shape) < right
+        drawn = right if ranked else random.random(right.shape) < right
+        compared, independent = [*_compared(scale)], None
+        if typical is not None:
+            of_joint = _right(joint, said, answers.model)
+            compared += [typical, right.mean(axis=1), of_joint.mean(axis=1)]
+            own = (weight * (random.random(of_joint.shape) < of_joint)).sum(axis=1) / weight.sum(axis=1)
+            independent = own, ability[:, :-1].mean(axis=1)
         found[name] = Fit(
             ability=frame,
-            unit="reliability" if answers.model == RANKED else "accuracy",
+            unit="reliability" if ranked else "accuracy",
             lead=scale[:, -1] - scale[:, :-1].mean(axis=1),
             accuracy=(weight * drawn).sum(axis=1) / weight.sum(axis=1),
             typical=typical,
+            independent=independent,
             right=right,
             vote=(float(shared.mean()), float((shared >= 1 - 1e-9).mean()), float((shared > 0).mean())),
-            converged=_converged(
-                sampling["chains"], *_compared(scale), *([] if typical is None else [right.mean(axis=1)])
-            ),
+            converged=_converged(sampling["chains"], *compared),
         )
     return found, alone
 

@@ -55,10 +55,10 @@ def judge(
        models there.
     3. *As one of them.* Treated as one more annotator in a model of annotators' errors, is it as accurate (for
        rankings, as reliable) as the annotators are on average?
-    4. *Truth.* Is it as accurate as the annotators in these cases, measured against the truth that is inferred from
-       their labels and its own? By their labels alone, uncertain truths would underrate whatever sees the case. The
-       accuracy against the vote is shown for comparison. With ``gold``, the truth is what gold labels say, on the cases
-       that have one.
+    4. *Truth.* Is it as accurate as the annotators, measured against the inferred truth? By the annotators' labels
+       alone, a model that knows more of a case than they say is rated too low; by its labels, too, one that errs where
+       they do is rated too high. So the answer is yes or no only if both say so. The accuracy against the vote is shown
+       for comparison. With ``gold``, the truth is what gold labels say, on the cases that have one.
 
     Questions 1 and 2 take the annotators' labels as the truth. Questions 3 and 4 assume that annotators err
     independently of each other and, except for rankings, that every case has one true class. If the answers differ, the

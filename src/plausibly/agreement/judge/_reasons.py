@@ -124,7 +124,8 @@ def unknown_labels(labels: Labels, said: np.ndarray, model: str) -> str | None:
         return None
     return (
         f"Unknown labels: {model} says {some(sorted(set(strange)))} in {len(strange):,} of {len(said):,} cases, and no "
-        "annotator ever does; check the spelling, or leave the cells blank if that is no answer"
+        "annotator ever does; check the spelling, or if that is no answer, leave the cells blank and such cases out "
+        "(plausibly judge has --unpredicted leave-out)"
     )
 
 

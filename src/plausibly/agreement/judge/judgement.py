@@ -116,9 +116,11 @@ class Judgement:
         test. A model of annotators adds ``ability`` (of the model as one of the annotators) with its interval;
         ``annotators_ability``, the annotators' mean; ``p_able``, the probability that the ability is at most the margin
         below this mean; ``n_beaten``, the number of annotators with a lower mean ability; ``accuracy`` against the
-        inferred truth, with its interval; ``annotators_accuracy``, the annotators' mean; ``p_accurate``, the same as
-        ``p_able`` for accuracy; ``vote_accuracy``, the accuracy against the vote, and ``vote_lost`` and ``vote_won``,
-        the same if all ties are lost or won; and ``converged``. Gold labels add ``gold_accuracy`` with its interval,
+        truth inferred from the annotators' labels, with its interval; ``annotators_accuracy``, the annotators' mean;
+        ``p_accurate``, the same as ``p_able`` for accuracy; ``accuracy_independent``, with its interval, and
+        ``p_accurate_independent``, if the model errs independently of the annotators; ``vote_accuracy``, the accuracy
+        against the vote, and ``vote_lost`` and ``vote_won``, the same if all ties are lost or won; and ``converged``.
+        Gold labels add ``gold_accuracy`` with its interval,
         ``p_gold``, the probability that it is at most the margin below ``annotators_gold_accuracy``, and ``n_gold``,
         the number of cases.
         """
@@ -224,6 +226,11 @@ class Judgement:
         if found.typical is not None:
             row["annotators_accuracy"] = found.typical.mean()
             row["p_accurate"] = (found.accuracy >= found.typical - self.accuracy_margin).mean()
+        if found.independent is not None:
+            own, others = found.independent
+            row["accuracy_independent"] = own.mean()
+            row["accuracy_independent_lower"], row["accuracy_independent_upper"] = interval(own, self.ci_prob)
+            row["p_accurate_independent"] = (own >= others - self.accuracy_margin).mean()
         row["vote_accuracy"], row["vote_lost"], row["vote_won"] = found.vote
         return row | {"converged": found.converged}
 
@@ -278,17 +285,18 @@ class Judgement:
         if left_out := self._left_out(model):
             return "unknown", f"Left out: {left_out}"
         row = self.table.loc[model]
-        words = (
-            f"Accuracy {row['accuracy']:.2f} ({row['accuracy_lower']:.2f} to {row['accuracy_upper']:.2f}) against the "
-            f"inferred truth, {row['vote_accuracy']:.2f} against the vote"
-        )
+        words = f"{_accuracy(row, 'accuracy')} against the inferred truth, {row['vote_accuracy']:.2f} against the vote"
         if "p_accurate" not in row or pd.isna(row["p_accurate"]):
             return "open", f"{words}; the annotators have no such accuracy to compare it with"
-        words += (
-            f"; annotators {row['annotators_accuracy']:.2f} on average; the probability that it is at most "
-            f"{self.accuracy_margin:g} below the average is {_probability(row['p_accurate'])}"
+        words = (
+            f"{_accuracy(row, 'accuracy')} by the annotators' labels alone, which is too low if it knows more than "
+            f"these, and {_accuracy(row, 'accuracy_independent').lower()} if it errs independently of them; "
+            f"{row['vote_accuracy']:.2f} against the vote; annotators {row['annotators_accuracy']:.2f} on average; the "
+            f"probability that it is at most {self.accuracy_margin:g} below the average is "
+            f"{_probability(row['p_accurate'])} and {_probability(row['p_accurate_independent'])}"
         )
-        return _answer(row["p_accurate"]), words
+        answers = {_answer(row[name]) for name in ("p_accurate", "p_accurate_independent")}
+        return answers.pop() if len(answers) == 1 else "open", words
 
     def _gold(self, model: str) -> tuple[Answer, str]:
         row = self.table.loc[model]
@@ -338,3 +346,7 @@ def _list(questions: list[Question], answer: str) -> str:
     if answer in ("open", "unknown"):
         return f"{which} {'are' if several else 'is'} {answer}"
     return f"{answer} to {which}"
+
+
+def _accuracy(row: pd.Series, name: str) -> str:
+    return f"Accuracy {row[name]:.2f} ({row[f'{name}_lower']:.2f} to {row[f'{name}_upper']:.2f})"
