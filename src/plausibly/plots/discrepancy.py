@@ -245,7 +245,10 @@ def _accuracy(result: Judgement, model: str, ax: Axes) -> None:
         finish_rows(ax, [model, "annotators' mean"], "accuracy against gold labels")
         return
     found = result.fits[model]
-    rows = [("inferred truth", found.accuracy.mean(), interval(found.accuracy, result.ci_prob), _MODEL)]
+    rows = [("their labels alone", found.accuracy.mean(), interval(found.accuracy, result.ci_prob), _MODEL)]
+    if found.independent is not None:
+        own = found.independent[0]
+        rows.append(("if independent", own.mean(), interval(own, result.ci_prob), _MODEL))
     rows.append(("vote, ties shared", found.vote[0], found.vote[1:], _MODEL))
     if found.typical is not None:
         rows.append(("annotators' mean", found.typical.mean(), interval(found.typical, result.ci_prob), _OTHER))

@@ -25,8 +25,9 @@ ASSUMED = (
     (
         "Questions 3 and 4",
         "Every case has one true class, and annotators err independently of each other, given this class. If cases are "
-        "truly ambiguous, or annotators copy each other, the answers are too certain. With gold labels, question 4 "
-        "assumes only that these are right.",
+        "truly ambiguous, or annotators copy each other, the answers are too certain. A model that errs where the "
+        "annotators do is rated too high as one of them. With gold labels, question 4 assumes only that these are "
+        "right.",
     ),
     ("All questions", "Future cases and annotators are like those in these data."),
 )
