@@ -266,7 +266,8 @@ def check_answers(
         case = row if cases is None else repr(str(cases[row]))
         raise ArgumentError(
             f"predictions must have an answer in every case{needed}, but all scores{of} of case {case} are 0, which is "
-            "none: give scores, or name metrics of choices alone, such as sensitivity and selective_accuracy."
+            "none: give scores, leave the classifier out, or name metrics of choices alone, such as sensitivity and "
+            "selective_accuracy."
         )
 
 
