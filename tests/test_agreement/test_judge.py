@@ -145,11 +145,11 @@ def test_numbers_are_those_of_the_parts_and_of_the_subsets(crowd):
 def test_a_model_that_sees_the_case_is_not_underrated():
     """With four annotators who are right in 80 %, it lost 7 points to truths that their labels leave open."""
     gaps = []
-    for seed in range(3):
+    for seed in range(2):
         random = np.random.default_rng(seed)
         truth = random.integers(3, size=150)
         said, model = noisy(random, truth, 0.8, size=(4,)), noisy(random, truth, 0.87)
-        found = judge(table(said), {"m": answers(model)}, **FAST | {"draws": 100})
+        found = judge(table(said), {"m": answers(model)}, **FAST | {"draws": 100, "chains": 2})
         row = found.table.loc["m", ["accuracy", "accuracy_independent"]]
         gaps.append(row.to_numpy(float) - (model == truth).mean())
     alone, independent = np.mean(gaps, axis=0)
