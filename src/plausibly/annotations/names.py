@@ -69,7 +69,7 @@ def to_names(values: Iterable, what: str) -> np.ndarray:
 
 
 def tell_unused(absent: Iterable[str], said: Iterable[str]) -> None:
-    """Warn of texts that stand for no answer, and that nobody gave."""
+    """Warn about texts for missing answers that no label has."""
     if unused := sorted({*absent} - {*said} - {""}):
         warnings.warn(
             f"missing= (--missing) names {some(unused)}, but no label is that", PlausiblyWarning, stacklevel=4

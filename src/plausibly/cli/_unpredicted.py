@@ -8,10 +8,10 @@ from plausibly.cli._output import complain
 from plausibly.errors import ArgumentError
 from plausibly.labels import Labels
 
-Annotated = TypeVar("Annotated", Annotations, Scores, "Annotations | Scores", Labels)
+Read = TypeVar("Read", Annotations, Scores, "Annotations | Scores", Labels)
 
 
-def predicted_by_all(read: Annotated, files: Mapping[str, str]) -> Annotated:
+def predicted_by_all(read: Read, files: Mapping[str, str]) -> Read:
     """Keep the cases that all files have a prediction for, and say how many have none."""
     if isinstance(read, Labels):
         from plausibly.labels.predictions import all_predicted as all_labelled

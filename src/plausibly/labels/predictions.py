@@ -88,9 +88,9 @@ def all_predicted(labels: Labels, predictions: Mapping[str, Any]) -> np.ndarray:
     found = np.ones(len(labels.cases), bool)
     for source in predictions.values():
         with naming(source):
-            _, code, values, _ = _cells(source, labels, "label", PREDICTED)
+            _, code, table = _cells(source, labels, "label", PREDICTED)
         own = np.zeros(len(found), bool)
-        own[code[(code >= 0) & ~are_missing(values)]] = True
+        own[code[(code >= 0) & ~are_missing(table.label)]] = True
         found &= own
     return labels.cases[found]
 
@@ -103,8 +103,8 @@ def read_rows(
     Values are of the type of labels, where the cases are those of labels. For `instead` and `alone` see
     :func:`read_table`.
     """
-    names, case, values, table = _cells(source, of, column, instead, alone)
-    unknown = case < 0
+    names, case, table = _cells(source, of, column, instead, alone)
+    values, unknown = table.label, case < 0
     for row in np.flatnonzero(are_missing(values) & ~unknown):
         fix = f"fill it{_LEAVE_OUT if instead else ''}"
         raise PredictionError(f"row {row + 1} (case {str(names[row])!r}): the {column} is missing; {fix}")
@@ -119,8 +119,8 @@ def read_rows(
 
 def _cells(
     source: Any, of: Labels | Annotations, column: str, instead: Sequence[str], alone: bool = False
-) -> tuple[np.ndarray, Int[np.ndarray, " row"], np.ndarray, Table]:
-    """Read the name of the case of each row, its index or -1, and the cell, with the table."""
+) -> tuple[np.ndarray, Int[np.ndarray, " row"], Table]:
+    """Read a table with the name of the case of each row, and its index, which is -1 if it is unknown."""
     known = of.values if isinstance(of, Labels) else of.classes
     names = () if isinstance(of, Labels) and of.is_numeric else {*map(str, known.tolist())}
     if (one := column_of_file(source, column, column, names)) is not None:
@@ -137,7 +137,7 @@ def _cells(
     names, code = to_codes(table.names["case"], "case")
     at = {name: place for place, name in enumerate(of.cases.tolist())}
     case = np.array([at.get(name, -1) for name in names.tolist()], np.int64)[code]
-    return names[code], case, table.label, table
+    return names[code], case, table
 
 
 def _alike(table: Table, labels: Labels) -> np.ndarray:

@@ -60,9 +60,9 @@ def read_table(
 
     A mapping of no columns is ``{case: {annotator: label}}``, or ``{case: label}`` where no annotators are needed, and
     the members of a list are records or tuples. The last of the columns `needed` may hold anything; further `columns`
-    must be there, `optional` ones may. Labels may have one of the names in `instead`, or `alone` beside a column of
-    cases any name. Raises AnnotationError if a column is not there, is there under two names, or the
-    source is of another kind.
+    must be there, `optional` ones may. The column of labels may have one of the names in `instead`; with `alone`, any
+    name if it is the only one beside that of cases. Raises AnnotationError if a column is not there, is there under two
+    names, or the source is of another kind.
     """
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     found = in_memory(source, needed) if path is None else columns_of_file(path, needed, control)

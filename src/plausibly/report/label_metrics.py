@@ -30,7 +30,7 @@ _OF_GRADES = GROUPS["ordered"]
 _OF_MORE = *_OF_GRADES, "balanced_accuracy", "f1_macro", "brier", "log_score", "calibration_error", *ANSWERS
 _BY_CLASS = "sensitivity", "ppv", "f1"
 _AT_PREVALENCE = re.compile(r"(ppv|npv)_at_prevalence_[\d.]+$")
-_NEW = "94 % interval for new cases like these"
+NEW_CASES = "94 % interval for new cases like these"  #: what brackets hold
 _ONE_EXPERT = (
     "What one expert would say needs no model: a case on which experts disagree counts for each class by the share of "
     "its labels, so that no classifier can be right in all of them."
@@ -94,7 +94,7 @@ def groups_of_classes(swept: Sweep, column: str) -> dict[str, pd.DataFrame]:
     for name, table in tables.items():
         shown[capitalised(metric_name(name))] = intervals(table)
     ordered = pd.DataFrame(shown).sort_values("Group", kind="stable", ignore_index=True)
-    return {f"By {column}, against {truth_in_words(found[0].attrs)} [{_NEW}]": ordered}
+    return {f"By {column}, against {truth_in_words(found[0].attrs)} [{NEW_CASES}]": ordered}
 
 
 def plain_metrics(results: xr.Dataset) -> list[str]:
@@ -187,7 +187,7 @@ def _of_all(swept: Sweep, results: xr.Dataset) -> dict[str, pd.DataFrame]:
     for metric in (metric for metric in wanted if metric in rows.index):
         shown[capitalised(metric_name(metric))] = intervals(rows.loc[metric].loc[names], TOTAL)
     under = "" if "truth" in results.attrs else f", under {lead(swept).label}"
-    return {f"Against {truth_in_words(results.attrs)}{under} [{_NEW}]": pd.DataFrame(shown)}
+    return {f"Against {truth_in_words(results.attrs)}{under} [{NEW_CASES}]": pd.DataFrame(shown)}
 
 
 def two_by_two(results: xr.Dataset, name: str) -> pd.DataFrame:
@@ -225,7 +225,7 @@ def _by_class(results: xr.Dataset, name: str) -> dict[str, pd.DataFrame]:
     for metric in _BY_CLASS:
         shown[capitalised(metric_name(metric))] = intervals(table.loc[metric].loc[classes[order]], TOTAL)
     which = f", the {MOST_CLASSES} most frequent of {len(classes)} classes" if len(classes) > MOST_CLASSES else ""
-    return {f"{name}: by class, against {truth_in_words(results.attrs)}{which} [{_NEW}]": pd.DataFrame(shown)}
+    return {f"{name}: by class, against {truth_in_words(results.attrs)}{which} [{NEW_CASES}]": pd.DataFrame(shown)}
 
 
 def _numbers(

@@ -25,6 +25,7 @@ from plausibly.plots.words import capitalised, metric_name
 from plausibly.report._summary import agreement_in_words
 from plausibly.report.label_metrics import (
     MOST_CLASSIFIERS,
+    NEW_CASES,
     OF_TWO,
     at_threshold,
     confusions,
@@ -41,8 +42,7 @@ RESTS_ON = (
 _IN_WORDS = 3  # metrics of the headline
 _CHANCE = 0.5  # AUROC of scores that say nothing
 _SENTENCES = 6  # on values that are infinite or undefined
-_NEW_CASES = "94 % interval for new cases like these"
-_NEW = f"{_NEW_CASES}, with new annotations"
+_NEW = f"{NEW_CASES}, with new annotations"
 _HALVES = {"sensitivity": "specificity", "ppv": "npv"}  # metrics that are easily raised at the expense of another
 _SOURCES = (
     "Bayesian bootstrap over cases, or clusters of them: Rubin (1981), The Bayesian bootstrap, Annals of Statistics 9.",
@@ -268,7 +268,7 @@ def labels_report(
     from plausibly.report._page import data_facts
 
     best = best_first(results)
-    new = _NEW_CASES if panels is None else _NEW
+    new = NEW_CASES if panels is None else _NEW
     shown, truth = results.sel(classifier=best[:MOST_CLASSIFIERS]), truth_in_words(results.attrs)
     with Progress(progress) as bars:
         sketches = [*of_labels([shown]), *(() if panels is None else of_panels(panels, None, best[:MOST_CLASSIFIERS]))]
@@ -306,14 +306,13 @@ def _sentences(
     results: xr.Dataset, panels: xr.Dataset | None, annotations: Annotations, best: Sequence[str]
 ) -> list[str]:
     panel, clusters = results.attrs.get("panel", 1), results.attrs["clusters"]
-    further = [operating_point(results), *map(capitalised, unusual(results)[:_SENTENCES])]
-    if panels is None:
-        over = f", in {clusters:,} clusters that are resampled whole" if clusters != annotations.n_cases else ""
-        told = f"The truth is the gold label of each of {annotations.n_cases:,} cases{over}. No model is needed."
-        return list(filter(None, [told, *further]))
     per_case = annotations.per_case[annotations.per_case >= panel]
     n_cases, experts = len(per_case), " to ".join(f"{n}" for n in dict.fromkeys((per_case.min(), per_case.max())))
     over = f", in {clusters:,} clusters that are resampled whole" if clusters != n_cases else ""
+    further = [operating_point(results), *map(capitalised, unusual(results)[:_SENTENCES])]
+    if panels is None:
+        told = f"The truth is the gold label of each of {n_cases:,} cases{over}. No model is needed."
+        return list(filter(None, [told, *further]))
     how = f"the most frequent class of {panel} of its labels, over the cases that have {panel}"
     if results.attrs["truth"] == "annotator":
         how = "a case on which experts disagree counts for each class by the share of its labels"

@@ -192,9 +192,10 @@ class Agreement:
 
             Whether annotators are strict or lenient is in ``label``, ``own``, ``others`` and ``leans``: of numbers,
             unless the distance is nominal, ``own`` is the mean that an annotator gave, ``others`` that of the others in
-            the same cases; else they are the shares of the ``label`` in which both differ most clearly (of two labels,
-            of the positive or second one). ``leans`` is true if a t-test over cases rules chance out at the 1 % level,
-            corrected for the number of annotators and labels. With more than ten labels, they are empty.
+            the same cases; else they are the shares of the ``label`` in which both differ most clearly (with two
+            labels, the positive or else the second one). ``leans`` tells whether they differ significantly: p below
+            0.01 in a t-test over cases, corrected for the number of annotators and labels. With more than ten labels,
+            these columns are empty.
 
         Examples
         --------

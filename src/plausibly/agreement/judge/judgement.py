@@ -120,9 +120,8 @@ class Judgement:
         ``p_accurate``, the same as ``p_able`` for accuracy; ``accuracy_independent``, with its interval, and
         ``p_accurate_independent``, if the model errs independently of the annotators; ``vote_accuracy``, the accuracy
         against the vote, and ``vote_lost`` and ``vote_won``, the same if all ties are lost or won; and ``converged``.
-        Gold labels add ``gold_accuracy`` with its interval,
-        ``p_gold``, the probability that it is at most the margin below ``annotators_gold_accuracy``, and ``n_gold``,
-        the number of cases.
+        Gold labels add ``gold_accuracy`` with its interval, ``p_gold``, the probability that it is at most the margin
+        below ``annotators_gold_accuracy``, and ``n_gold``, the number of cases.
         """
         compared = self.test.comparison
         frame = pd.DataFrame({"ratio": compared._ratios}, index=pd.Index(self.models, name="model"))
