@@ -103,7 +103,7 @@ def move(
     return {"prevalence": dirichlet(1 + truth, random), "common_confusion": common}
 
 
-def shift(values: dict[str, Any], by: Float[np.ndarray, " class"]) -> tuple[dict[str, Any], float]:
+def shift(values: dict[str, Any], by: Float[np.ndarray, "#annotator class"]) -> tuple[dict[str, Any], float]:
     """Add the mean of numbers to the log odds that anybody names what a case looks like; return the log density."""
     k = len(values["common_confusion"])
     right = expit(logit(values["common_confusion"][0, 0]) + by.mean())

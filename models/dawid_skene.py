@@ -342,20 +342,12 @@ def of_concentration(
     return of_cells + of_rows.sum(0) + SHAPE * log_size - RATE * size
 
 
-def shift(values: dict[str, Any], by: Float[np.ndarray, " class"]) -> tuple[dict[str, Any], float]:
-    """Add to the log odds that anybody names each class that she sees, and their mean to those of attention."""
-    mean = moved(values["mean_attention"], by.mean())
-    values, of_each = shift_each(values | {"mean_attention": mean}, by[None])
-    return values, float(of_each.sum() + np.log(mean) + np.log1p(-mean))
-
-
-def shift_each(
-    values: dict[str, Any], by: Float[np.ndarray, "#annotator class"]
-) -> tuple[dict[str, Any], Float[np.ndarray, " annotator"]]:
+def shift(values: dict[str, Any], by: Float[np.ndarray, "#annotator class"]) -> tuple[dict[str, Any], float]:
     """Add to the log odds that each annotator names each class that she sees, and the mean to those of her attention.
 
-    What else she names keeps its proportions. Returns the values and the log density of what is hers.
+    What else she names keeps its proportions. The mean attention moves by the mean of all. See ``TrueClass``.
     """
+    mean = moved(values["mean_attention"], by.mean())
     confusion, diagonal = values["confusion"], np.arange(len(values["common_confusion"]))
     k, strength = len(diagonal), values["attention_strength"]
     before = np.minimum(confusion[:, diagonal, diagonal], 1 - 1e-12)
@@ -368,10 +360,12 @@ def shift_each(
     # Of a Dirichlet distribution over rows, in coordinates of the log odds and the proportions of the rest.
     of_cells = (shape - 1) * np.log(np.maximum(shifted, 1e-290)) - gammaln(shape)
     of_cells[:, diagonal, diagonal] += np.log(right) + (k - 1) * np.log1p(-right)
-    a, b = strength * values["mean_attention"], strength * (1 - values["mean_attention"])
+    a, b = strength * mean, strength * (1 - mean)
     of_attention = a * np.log(attention) + b * np.log1p(-attention) - betaln(a, b)
-    of_rows = of_cells.sum((1, 2)) + gammaln(values["concentration"]).sum()
-    return values | {"confusion": shifted, "attention": attention}, of_rows + of_attention
+    of_rows = of_cells.sum() + len(confusion) * gammaln(values["concentration"]).sum()
+    of_mean = np.log(mean) + np.log1p(-mean)
+    moved_values = {"confusion": shifted, "attention": attention, "mean_attention": mean}
+    return values | moved_values, float(of_rows + of_attention.sum() + of_mean)
 
 
 def moved(share: Any, by: Any) -> Any:
@@ -415,8 +409,7 @@ model = Model(
             "start": start_seeing,
             "move": partial(move, draw_common=lambda common, *_: common),
             "shift": shift,
-            "shift_each": shift_each,
-            "thinning": 12,
+            "thinning": 8,
         },
     ),
     options=OPTIONS,

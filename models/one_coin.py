@@ -205,9 +205,9 @@ def move_attention(values: dict[str, Any], *given: Any) -> dict[str, Any]:
     return values | {"attention": values["accuracy"]}
 
 
-def shift(values: dict[str, Any], by: Float[np.ndarray, " class"]) -> tuple[dict[str, Any], float]:
-    """Add the mean of numbers to the log odds that anybody names what a case looks like; return the log density."""
-    mean, x = values["mean_log_odds"] + by.mean(), np.asarray(values["log_odds"]) + by.mean()
+def shift(values: dict[str, Any], by: Float[np.ndarray, "#annotator class"]) -> tuple[dict[str, Any], float]:
+    """Add to the log odds that each annotator names what a case looks like, and the mean to theirs; see ``TrueClass``."""
+    mean, x = values["mean_log_odds"] + by.mean(), np.asarray(values["log_odds"]) + by.mean(1)
     prior = of_log_odds(x, mean=mean, spread=values["spread"], unlike=values["share_unlike"])
     k = np.shape(values["prevalence"])[-1]
     of_all = float(of_mean(np.array([mean]), float(-np.log(k - 1)))[0] + np.logaddexp(*prior).sum())
@@ -235,6 +235,7 @@ model = Model(
             "start": lambda counts, random: (found := start(counts, random)) | {"attention": found["accuracy"]},
             "move": move_attention,
             "shift": shift,
+            "thinning": 6,
         },
     ),
     options=OPTIONS,

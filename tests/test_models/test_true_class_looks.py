@@ -256,8 +256,9 @@ def test_shifts_return_the_density_along_their_line(name):
                 if one["type"] == "sample" and site != "labels"
             )
 
-    before = family.shift(values, np.zeros(3))
-    for by in (np.full(3, -0.4), np.full(3, 1.1), np.array([0, 0.3, 0])):
+    before = family.shift(values, np.zeros((1, 3)))
+    each = [] if name == "common-confusion" else [np.array([[0.2, -0.3, 0.1], [0.5, 0.0, 0.6], [-0.2, 0.1, 0.9]])]
+    for by in (np.full((1, 3), -0.4), np.full((1, 3), 1.1), np.array([[0, 0.3, 0]]), *each):
         moved, of_moved = family.shift(values, by)
         expected = log_density(moved) - log_density(values) + log_determinant(by)
         assert of_moved - before[1] == pytest.approx(expected, abs=1e-3)
@@ -265,7 +266,37 @@ def test_shifts_return_the_density_along_their_line(name):
         np.testing.assert_allclose(flat(back[0]), flat(values), rtol=1e-6)
         assert back[1] == pytest.approx(before[1])
     if name != "dawid-skene":
-        assert family.shift(values, np.full(3, -20.0))[1] == -np.inf
+        assert family.shift(values, np.full((1, 3), -20.0))[1] == -np.inf
+
+
+@pytest.mark.parametrize("kind", ["one group", "two groups"])
+def test_lines_return_the_density_of_how_common_looks_are(kind):
+    """It is that of Dirichlet distributions, in coordinates of the log odds that cases are unclear."""
+    labels = small(3, kind)
+    prior = labels.looks.prior[None]
+    if labels.n_groups > 1:
+        prior = np.stack(list(map(labels.looks.prior_by_class, labels.together)))
+    rng, group = np.random.default_rng(1), labels.n_groups - 1
+    weights = dirichlet(prior + 3 * (prior > 0), rng)
+    line = _by_look._Line(labels, prior)
+
+    def of_dirichlet(weights):
+        """Log density in coordinates of u, the share of unclear kinds, and proportions within these and the others."""
+        total = 0.0
+        for row, shape in zip(weights[group].reshape(-1, 9), prior[group].reshape(-1, 9), strict=True):
+            some, u = shape > 0, row[3:].sum()
+            total += stats.dirichlet(shape[some]).logpdf(row[some])
+            total += some[3:].sum() * np.log(u) + some[:3].sum() * np.log1p(-u)
+        return total
+
+    before = line._turned(weights, group, 0.0)[0] - of_dirichlet(weights)
+    for by in (-1.3, 0.8):
+        of_moved, moved = line._turned(weights, group, by)
+        assert of_moved - of_dirichlet(moved) == pytest.approx(before)
+        odds = [np.log(w / (1 - w)) for w in (one[group][..., 3:].sum(-1) for one in (weights, moved))]
+        np.testing.assert_allclose(odds[1] - odds[0], by)
+        np.testing.assert_allclose(np.delete(moved, group, 0), np.delete(weights, group, 0))
+        np.testing.assert_allclose(moved.sum(-1), 1)
 
 
 def on_a_grid(log_likelihood):

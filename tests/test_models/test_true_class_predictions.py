@@ -104,16 +104,20 @@ def test_programs_and_the_sampler_give_labels_their_probability(name):
 
 @pytest.mark.slow
 def test_coefficients_are_drawn_from_their_posterior():
-    """Given the true classes, against draws from the prior, weighted by the probability of these classes."""
+    """Given what labels say of the true classes, against draws from the prior, weighted by their probability."""
     random = np.random.default_rng(1)
     truth = random.integers(2, size=40)
     seen = log_scores(softmax(1.0 * np.eye(2)[truth] + random.normal(size=(40, 2)), axis=1))
     labels = LabelledCases(np.arange(40), np.zeros(40, int), truth, 40, 1, 2).with_scores(seen[None])
+    of_labels = np.where(np.eye(2)[truth] == 1, 1.0, random.choice([0.0, 0.02, 0.4], (40, 1)))
     coefficients = Coefficients(labels, random)
     draws = []
-    for _ in range(2500):
-        shares = coefficients.move(truth)
+    for number in range(2500):
+        with np.errstate(divide="ignore"):
+            given = np.log(of_labels * coefficients.shares).T
+        shares, joint = coefficients.move(given, tune=number == 50)
         draws.append(coefficients.vector)
+    np.testing.assert_allclose(np.exp(joint), (of_labels * shares).T, rtol=1e-5)
     np.testing.assert_allclose(shares, shares_of(coefficients.vector, labels), rtol=1e-5)
     mean, sd = prior_moments(1, 2)
     proposed = mean + sd * random.normal(size=(300_000, 5))
@@ -122,7 +126,7 @@ def test_coefficients_are_drawn_from_their_posterior():
     z += proposed[:, [0]] * (labels.log_prevalence[1] - labels.log_prevalence[0]) + proposed[:, [4]]
     e = expit(proposed[:, [1]])
     second = (1 - e) * expit(z) + e * share[1]
-    weight = np.exp(np.log(np.where(truth, second, 1 - second)).sum(1))
+    weight = np.exp(np.log(second * of_labels[:, 1] + (1 - second) * of_labels[:, 0]).sum(1))
     weight /= weight.sum()
     assert 1 / (weight**2).sum() > 5000
     expected = weight @ proposed

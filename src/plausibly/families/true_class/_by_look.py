@@ -3,38 +3,44 @@
 Given the look of a case, each label has a class that its annotator saw, and what annotators share is drawn from how
 often they named each class that they saw, as it is from true classes where cases are alike. The same disagreement is
 explained by annotators who do not name what they see, and by unclear cases. So the log odds of all annotators move
-together, with looks summed out, by a slice along a line, of all classes in one sweep and of a single class in the next;
-without it, chains hardly mix. In every second sweep the log odds of each annotator also move alone, given looks, with
-what she saw summed out.
+together, with looks summed out, by a slice along a line; without it, chains hardly mix. In one sweep the log odds that
+cases are unclear rise with them, so that about as many labels differ as before, in the next those of a single class
+move.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from math import exp, log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.special import expit, logit
 
 from plausibly.case import LabelledCases, Looks, mixed, relative
 from plausibly.families.true_class._coefficients import Coefficients
-from plausibly.inference.draws import categorical, dirichlet, slice_draw, slice_one
+from plausibly.inference.draws import categorical, dirichlet, slice_one
 
 if TYPE_CHECKING:
     from plausibly.families.true_class._family import TrueClass
 
 _WIDTH = 0.3  # of the interval in which log odds move together
-_WIDTH_ALONE = 2.0  # of those in which the log odds of each annotator move
+_WIDTH_OF_UNCLEAR = 2.0  # of that of the log odds that cases are unclear
+_STEEPEST = 0.05  # share of wrong labels; with fewer, log odds move as with so many
 _EXCHANGES = 10  # between two kinds of looks in a sweep
 _SMALLEST = 1e-290
 
 Weights = Float[np.ndarray, "group *class kind"]
+Relative = tuple[np.ndarray, np.ndarray]
 
 
 def sweeps_by_look(
-    sampler: "TrueClass", labels: LabelledCases, random: np.random.Generator, tuned: set[int]
+    sampler: "TrueClass", labels: LabelledCases, random: np.random.Generator, tuned: Sequence[int], warmup: int
 ) -> Iterator[dict[str, Any]]:
-    """Sweeps of one chain, without end; after those in ``tuned``, coefficients are approximated again."""
+    """Sweeps of one chain, without end; after those in ``tuned``, coefficients are approximated again.
+
+    Between the first and the last of these, the chain learns in what direction log odds move.
+    """
     looks = labels.looks
     assert looks is not None
     k, alone = labels.n_classes, labels.n_groups == 1 and labels.log_scores is None
@@ -47,40 +53,37 @@ def sweeps_by_look(
     if labels.n_groups == 1:
         kinds[0, :k] += np.bincount(truth, minlength=k)
     weights = kinds / kinds.sum(-1, keepdims=True)
+    line = _Line(labels, prior)
     for number in count():
         values = sampler.move(values, labels.count_seen(seen), np.bincount(truth, minlength=k), random)
-        prevalence = values["prevalence"]
-        if alone:
-            prevalence = looks.expected(weights)[0]
-        elif coefficients is not None:
-            prevalence = coefficients.move(truth)
-            values["coefficients"] = coefficients.vector
-        values |= {"prevalence": prevalence if prevalence.ndim == 1 else prevalence.mean(0), "looks": weights}
-        given_class = looks.given_class(weights).astype(np.float32)
-        log_prevalence = np.log(np.maximum(prevalence, _SMALLEST)).reshape(-1, k).T
-        shift, classes = sampler.shift, np.ones(k)
-        if number % 2:
-            shift, classes = shift if moves_classes(sampler) else None, np.eye(k)[number // 2 % k]
-        values, of_looks, joint = _shifted(sampler, shift, classes, labels, values, log_prevalence, given_class, random)
+        prevalence = values["prevalence"] if coefficients is None else coefficients.shares
+        direction, group = np.ones((1, k)), None
+        if sampler.shift is None or number % 2:
+            direction = np.eye(k)[[number // 2 % k]] if moves_classes(sampler) else None
+        elif number >= warmup:
+            direction, group = line.of_group(number // 2 % labels.n_groups)
+        values, weights, of_looks, joint = line.moved(sampler, direction, group, values, weights, prevalence, random)
+        if tuned[0] <= number < warmup:
+            line.learn(sampler.confusion(values), weights)
         if alone:
             weights = _exchanged(looks, weights, of_looks[0][0], random)
-            given_class, prevalence = looks.given_class(weights).astype(np.float32), looks.expected(weights)[0]
-            joint = np.log(np.maximum(prevalence, _SMALLEST))[:, None] + mixed(*of_looks[0], given_class[0])
-            values |= {"prevalence": prevalence, "looks": weights}
+            joint = line.joint(weights, prevalence, of_looks)
+            prevalence = looks.expected(weights)[0]
+        if coefficients is not None:
+            prevalence, joint = coefficients.move(joint, number in tuned)
+            values["coefficients"] = coefficients.vector
+        values |= {"prevalence": prevalence if prevalence.ndim == 1 else prevalence.mean(0), "looks": weights}
         yield values
         chance = np.exp(joint - joint.max(0))
-        if coefficients is not None and number in tuned:
-            coefficients.tune((chance / chance.sum(0)).T)
         truth = categorical(chance, random)
         kinds, look = np.zeros_like(weights), np.empty(len(labels.label), int)
-        for group, ((of_look, _), given) in enumerate(zip(of_looks, given_class, strict=True)):
+        given_class = looks.given_class(weights).astype(np.float32)
+        for at, ((of_look, _), given) in enumerate(zip(of_looks, given_class, strict=True)):
             of_case = categorical(of_look * np.take(given, truth, axis=1), random)
             cell = looks.kind[of_case] if weights.ndim == 2 else truth * kinds.shape[-1] + looks.kind[of_case]
-            kinds[group] = np.bincount(cell, minlength=kinds[group].size).reshape(kinds[group].shape)
-            own = slice(None) if labels.n_groups == 1 else labels.group_of_label == group
+            kinds[at] = np.bincount(cell, minlength=kinds[at].size).reshape(kinds[at].shape)
+            own = slice(None) if labels.n_groups == 1 else labels.group_of_label == at
             look[own] = of_case[labels.case[own]]
-        if sampler.shift_each is not None and number % 2:
-            values = _each_shifted(sampler, sampler.shift_each, labels, values, look, random)
         named = sampler.confusion(values).transpose(1, 0, 2).reshape(k, -1)
         seen = categorical(np.take(looks.shares.T, look, axis=1) * np.take(named, pair, axis=1), random)
         if coefficients is not None and labels.n_groups == 1:
@@ -94,62 +97,88 @@ def moves_classes(sampler: "TrueClass") -> bool:
     return sampler.shift is not None and "confusion" in sampler.sites
 
 
-def _shifted(
-    sampler: "TrueClass",
-    shift: Callable[..., tuple[dict[str, Any], float]] | None,
-    classes: Float[np.ndarray, " class"],
-    labels: LabelledCases,
-    values: dict[str, Any],
-    log_prevalence: Float[np.ndarray, "class #case"],
-    given_class: Float[np.ndarray, "group look class"],
-    random: np.random.Generator,
-) -> tuple[dict[str, Any], list[tuple[np.ndarray, np.ndarray]], Float[np.ndarray, "class case"]]:
-    """Move the log odds of all annotators in ``classes`` together, by a ``shift``, if there is one.
+class _Line:
+    """Lines along which the log odds of annotators move, with true classes and looks summed out."""
 
-    True classes and looks are summed out. Returns the values, the relative probabilities of labels by look and the
-    logarithm of the largest for each group, and the joint log probabilities with true classes.
-    """
-    found: dict[float, tuple[dict[str, Any], list[tuple[np.ndarray, np.ndarray]], np.ndarray]] = {}
+    def __init__(self, labels: LabelledCases, prior: Weights):
+        assert labels.looks is not None
+        self._labels, self._looks, self._k = labels, labels.looks, labels.n_classes
+        self._alone = labels.n_groups == 1 and labels.log_scores is None
+        self._shapes = prior[..., self._k :].sum(-1), prior[..., : self._k].sum(-1)
+        self._right, self._unclear, self._seen = 0.0, 0.0, 0
 
-    def at(by, values) -> float:
-        of_looks = [relative(logs) for logs in labels.log_labels(sampler.confusion(values))]
-        joint = log_prevalence + sum(mixed(*of, given) for of, given in zip(of_looks, given_class, strict=True))
-        found[by] = values, of_looks, joint
-        largest = joint.max(0)
-        return float((np.log(np.exp(joint - largest).sum(0)) + largest).sum())
+    def learn(self, confusion: Float[np.ndarray, "annotator class named"], weights: Weights) -> None:
+        """Add to the means of how often annotators name what they see, and of how common unclear looks are."""
+        self._right = self._right + np.diagonal(confusion, axis1=-2, axis2=-1)
+        self._unclear = self._unclear + weights[..., self._k :].sum(-1).reshape(len(weights), -1).mean(1)
+        self._seen += 1
 
-    def log_density(by) -> float:
-        assert shift is not None
-        moved, of_values = shift(values, by * classes)
-        return of_values + at(by, moved) if np.isfinite(of_values) else -np.inf
+    def of_group(self, group: int) -> tuple[Float[np.ndarray, "annotator class"], int]:
+        """Return by how much log odds rise with the log odds that cases look unclear to a group.
 
-    if shift is None:
-        at(0.0, values)
-        return found[0.0]
-    return found[slice_one(0.0, _WIDTH, log_density, random)]
+        As many labels then differ as before: of an unclear case, a label is of another class than the most probable
+        one with probability q, and the product of an annotator's share of right labels and 1 - q u stays the same.
+        """
+        of_unclear = self._looks.means[self._k :].mean(0)
+        q = float(of_unclear @ (1 - self._looks.shares.max(1)))
+        right, u = self._right / self._seen, float(self._unclear[group] / self._seen)
+        steep = q * u * (1 - u) / (1 - q * u) / np.maximum(1 - right, _STEEPEST)
+        of_group = np.zeros(len(right)) == 0 if self._labels.n_groups == 1 else self._labels.group == group
+        return np.where(of_group[:, None], steep, 0), group
 
+    def moved(
+        self,
+        sampler: "TrueClass",
+        direction: Float[np.ndarray, "#annotator class"] | None,
+        group: int | None,
+        values: dict[str, Any],
+        weights: Weights,
+        prevalence: Float[np.ndarray, "*case class"],
+        random: np.random.Generator,
+    ) -> tuple[dict[str, Any], Weights, list[Relative], Float[np.ndarray, "class case"]]:
+        """Move log odds in a direction, if there is one, and those that cases look unclear to a group, if any.
 
-def _each_shifted(
-    sampler: "TrueClass",
-    shift: Callable[..., tuple[dict[str, Any], np.ndarray]],
-    labels: LabelledCases,
-    values: dict[str, Any],
-    look: Int[np.ndarray, " label"],
-    random: np.random.Generator,
-) -> dict[str, Any]:
-    """Move the log odds of each annotator by a number of her own, given what the cases that she labelled look like."""
-    looks, n, k = labels.looks, labels.n_annotators, labels.n_classes
-    assert looks is not None
-    cell = (labels.annotator.astype(np.int64) * len(looks.shares) + look) * k + labels.label
-    counts = np.bincount(cell, minlength=n * len(looks.shares) * k).reshape(n, -1, k)
+        Returns the values, how common looks are, the relative probabilities of labels by look and the logarithm of the
+        largest for each group, and the joint log probabilities with true classes.
+        """
+        found: dict[float, tuple[dict[str, Any], Weights, list[Relative], np.ndarray]] = {}
 
-    def log_density(by: Float[np.ndarray, " annotator"]) -> Float[np.ndarray, " annotator"]:
-        moved, of_values = shift(values, np.repeat(by[:, None], k, axis=1))
-        of_labels = counts * np.log(np.maximum(looks.seen(sampler.confusion(moved)), _SMALLEST))
-        return of_values + of_labels.sum((1, 2))
+        def at(by: float, values: dict[str, Any], weights: Weights) -> float:
+            of_looks = [relative(logs) for logs in self._labels.log_labels(sampler.confusion(values))]
+            joint = self.joint(weights, prevalence, of_looks)
+            found[by] = values, weights, of_looks, joint
+            largest = joint.max(0)
+            return float((np.log(np.exp(joint - largest).sum(0)) + largest).sum())
 
-    by = slice_draw(np.zeros(n), _WIDTH_ALONE, log_density, random)
-    return shift(values, np.repeat(by[:, None], k, axis=1))[0]
+        def log_density(by: float) -> float:
+            assert sampler.shift is not None
+            of_weights, to = self._turned(weights, group, by) if group is not None else (0.0, weights)
+            moved, of_values = sampler.shift(values, by * direction)
+            return of_values + of_weights + at(by, moved, to) if np.isfinite(of_values) else -np.inf
+
+        if direction is None:
+            at(0.0, values, weights)
+            return found[0.0]
+        return found[slice_one(0.0, _WIDTH if group is None else _WIDTH_OF_UNCLEAR, log_density, random)]
+
+    def _turned(self, weights: Weights, group: int, by: float) -> tuple[Float[np.ndarray, ""], Weights]:
+        """Add to the log odds that cases look unclear to a group; return the log density, and how common looks are."""
+        own = weights[group]
+        before = own[..., self._k :].sum(-1)
+        to = np.clip(expit(logit(before) + by), 1e-9, 1 - 1e-9)
+        weights = weights.copy()
+        weights[group][..., : self._k] *= ((1 - to) / (1 - before))[..., None]
+        weights[group][..., self._k :] *= (to / before)[..., None]
+        return (self._shapes[0][group] * np.log(to) + self._shapes[1][group] * np.log1p(-to)).sum(), weights
+
+    def joint(
+        self, weights: Weights, prevalence: Float[np.ndarray, "*case class"], of_looks: list[Relative]
+    ) -> Float[np.ndarray, "class case"]:
+        """Joint log probabilities of labels and true classes; if looks tell how common these are, not the prevalence."""
+        given_class = self._looks.given_class(weights).astype(np.float32)
+        prevalence = self._looks.expected(weights)[0] if self._alone else prevalence
+        log_prevalence = np.log(np.maximum(prevalence, _SMALLEST)).reshape(-1, self._k).T
+        return log_prevalence + sum(mixed(*of, given) for of, given in zip(of_looks, given_class, strict=True))
 
 
 def _exchanged(

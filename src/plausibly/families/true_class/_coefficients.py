@@ -1,10 +1,10 @@
-"""Coefficients by which classifiers' scores predict the true class of a case, drawn given the true classes.
+"""Coefficients by which classifiers' scores predict the true class of a case, drawn with the true classes summed out.
 
-Given the true classes, they have the posterior of a multinomial regression, which is close to normal. It is sampled by
-elliptical slices (Murray, Adams & MacKay 2010, Elliptical slice sampling, AISTATS; around another normal distribution
+Given how probable its labels are under each class of a case, they have the posterior of a multinomial regression on
+classes that are known in part, which is close to normal. It is sampled by elliptical slices (Murray, Adams & MacKay 2010, Elliptical slice sampling, AISTATS; around another normal distribution
 than the prior: Nishihara, Murray & Adams 2014, Parallel MCMC with generalized elliptical slice sampling, Journal of
 Machine Learning Research 15). They are right around any normal distribution, and fast around one that is near. It is
-Laplace's approximation, made from the votes at first and from the probabilities of true classes twice in the warm-up.
+Laplace's approximation, made from the votes at first and from what annotators are known to do twice in the warm-up.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from plausibly.case import LabelledCases
 from plausibly.compute import kept_on_disk
@@ -33,25 +33,36 @@ class Coefficients:
         moments = prior_moments(len(labels.log_scores), labels.n_classes)
         self._given: tuple[Any, ...] = labels.log_scores, labels.log_prevalence, *moments
         self._random, self._mean = random, moments[0]
-        self.tune(labels.votes / np.maximum(labels.votes.sum(1, keepdims=True), 1))
+        self.tune((1 + labels.votes) / (1 + labels.votes).sum(1, keepdims=True))
         self.vector = (self._mean + self._root @ random.standard_normal(len(self._mean))).astype(np.float32)
+        self.shares = shares_of(self.vector, labels)  #: probability of each class before the labels of a case are known
 
-    def tune(self, truth: Float[np.ndarray, "case class"]) -> None:
-        """Approximate the posterior given the probabilities of the true classes."""
-        truth = truth.astype(np.float32)
+    def tune(self, of_labels: Float[np.ndarray, "case class"]) -> None:
+        """Approximate the posterior given the relative probabilities of the labels of cases under each class."""
         density = compiled(_value_and_gradient, large=True)
         with kept_on_disk():
-            mode, hessian = laplace(lambda vector: density(vector, truth, *self._given), self._mean)
+            mode, hessian = laplace(lambda vector: density(vector, of_labels, *self._given), self._mean)
         self._mean = mode.astype(np.float32)
         self._root = (WIDER * np.linalg.cholesky(np.linalg.inv(hessian))).astype(np.float32)
 
-    def move(self, truth: Int[np.ndarray, " case"]) -> Float[np.ndarray, "case class"]:
-        """Draw the coefficients given the true classes, and return the probability of each class before the labels."""
+    def move(
+        self, joint: Float[np.ndarray, "class case"], tune: bool
+    ) -> tuple[Float[np.ndarray, "case class"], Float[np.ndarray, "class case"]]:
+        """Draw the coefficients given the joint log probabilities of labels and classes, which are summed out.
+
+        Returns the new shares, and the joint log probabilities with these; approximates the posterior before, if it is
+        to ``tune``.
+        """
+        of_labels = joint - np.log(self.shares).T
+        relative = np.exp(of_labels - of_labels.max(0)).T.astype(np.float32)
+        if tune:
+            self.tune(relative)
         steps = self._random.standard_normal((MOVES, len(self._mean))).astype(np.float32)
         uniform = self._random.random((MOVES, 1 + _MOST)).astype(np.float32)
-        found = compiled(_move, large=True)(self.vector, self._mean, self._root, truth, steps, uniform, *self._given)
-        self.vector, shares = map(np.asarray, found)
-        return shares.astype(float)
+        given = self.vector, self._mean, self._root, relative, steps, uniform
+        self.vector, shares = map(np.asarray, compiled(_move, large=True)(*given, *self._given))
+        self.shares = shares.astype(float)
+        return self.shares, of_labels + np.log(self.shares).T
 
 
 def shares_of(vector: Float[np.ndarray, " coefficient"], labels: LabelledCases) -> Float[np.ndarray, "case class"]:
@@ -66,31 +77,26 @@ def _shares(vector: Array, log_scores: Array, log_prevalence: Array) -> Float[Ar
 
 def _log_density(
     vector: Float[Array, " coefficient"],
-    truth: Float[Array, "case class"],
+    of_labels: Float[Array, "case class"],
     log_scores: Array,
     log_prevalence: Array,
     mean: Array,
     sd: Array,
 ) -> Float[Array, ""]:
-    of_truth = (truth * jnp.log(_shares(vector, log_scores, log_prevalence))).sum()
-    return of_truth - (((vector - mean) / sd) ** 2).sum() / 2
+    of_cases = (_shares(vector, log_scores, log_prevalence) * of_labels).sum(1)
+    return jnp.log(of_cases).sum() - (((vector - mean) / sd) ** 2).sum() / 2
 
 
 _value_and_gradient = jax.value_and_grad(_log_density)
 
 
 def _move(
-    vector: Array, mean: Array, root: Array, truth: Array, steps: Array, uniform: Array, *given: Array
+    vector: Array, mean: Array, root: Array, of_labels: Array, steps: Array, uniform: Array, *given: Array
 ) -> tuple[Float[Array, " coefficient"], Float[Array, "case class"]]:
     """Draw by elliptical slices, in coordinates in which the normal distribution is a standard one."""
-    log_scores, log_prevalence, prior_mean, prior_sd = given
-    truth = truth[:, None]
 
     def log_ratio(at: Array) -> Array:
-        vector = mean + root @ at
-        shares = jnp.take_along_axis(_shares(vector, log_scores, log_prevalence), truth, axis=1)
-        of_prior = (((vector - prior_mean) / prior_sd) ** 2).sum()
-        return jnp.log(shares).sum() - of_prior / 2 + (at**2).sum() / 2
+        return _log_density(mean + root @ at, of_labels, *given) + (at**2).sum() / 2
 
     def slice_of(at: Array, own: tuple[Array, Array]) -> tuple[Array, None]:
         step, uniform = own
@@ -115,4 +121,4 @@ def _move(
     at = jax.scipy.linalg.solve_triangular(root, vector - mean, lower=True)
     at, _ = lax.scan(slice_of, at, (steps, uniform))
     vector = mean + root @ at
-    return vector, _shares(vector, log_scores, log_prevalence)
+    return vector, _shares(vector, *given[:2])

@@ -74,12 +74,9 @@ class TrueClass:
     named
         Whether annotators differ. If not, labels may be anonymous, and count as those of one annotator.
     shift
-        Move of the log odds that anybody names what she sees: ``shift(values, by)``, with a number for each class,
-        returns the values and the log density of all shared quantities, up to a constant, in coordinates that the move
-        translates. It makes chains mix where cases differ in difficulty; optional.
-    shift_each
-        The same move of each annotator by herself, ``shift_each(values, by)``, with a number for each annotator and
-        class, which returns the values and the log densities (annotator) of what is hers; optional.
+        Move of the log odds that annotators name what they see: ``shift(values, by)``, with a number for each annotator
+        (or one for all) and class, returns the values and the log density of all shared quantities, up to a constant,
+        in coordinates that the move translates. It makes chains mix where cases differ in difficulty; optional.
     by_case
         What is different where cases differ in difficulty: further ``sites``, and any other of these arguments.
     """
@@ -92,7 +89,6 @@ class TrueClass:
     above: tuple[str, ...] = ()
     named: bool = True
     shift: Callable[..., tuple[dict[str, Any], float]] | None = None
-    shift_each: Callable[..., tuple[dict[str, Any], np.ndarray]] | None = None
     by_case: Mapping[str, Any] = field(default_factory=dict)
 
     def says(self, model: Model) -> Facts:

@@ -73,8 +73,9 @@ def sample_chain(
 
 def sweeps_per_draw(sampler: "TrueClass", labels: LabelledCases) -> int:
     """Return how many sweeps there are for a kept draw: in which each class is shifted alone twice, if it is."""
+    sweeps = 3 * sampler.thinning // 2 if labels.n_groups > 1 else sampler.thinning
     alone = labels.looks is not None and moves_classes(sampler)
-    return max(sampler.thinning, 4 * labels.n_classes) if alone else sampler.thinning
+    return max(sweeps, 4 * labels.n_classes) if alone else sweeps
 
 
 def sites_of(sampler: "TrueClass", labels: LabelledCases) -> dict[str, tuple[str, ...]]:
@@ -90,9 +91,9 @@ def _sweeps(
     sampler: "TrueClass", labels: LabelledCases, random: np.random.Generator, warmup: int = START_WARMUP
 ) -> Iterator[dict]:
     """Sweeps of one chain, without end."""
-    tuned = {int(share * warmup) for share in TUNED}
+    tuned = [int(share * warmup) for share in TUNED]
     if labels.looks is not None:
-        yield from sweeps_by_look(sampler, labels, random, tuned)
+        yield from sweeps_by_look(sampler, labels, random, tuned, warmup)
     coefficients = None if labels.log_scores is None else Coefficients(labels, random)
     truth = near_vote(labels, random)
     values = sampler.start(labels.count(truth), random)
@@ -100,17 +101,14 @@ def _sweeps(
         of_class = np.bincount(truth, minlength=labels.n_classes)
         values = sampler.move(values, labels.count(truth), of_class, random)
         confusion, prevalence = sampler.confusion(values), values["prevalence"]
+        joint = labels.log_joint(prevalence if coefficients is None else coefficients.shares, confusion).T
         if coefficients is not None:
-            prevalence = coefficients.move(truth)
+            prevalence, joint = coefficients.move(joint, number in tuned)
             values |= {"prevalence": prevalence.mean(0), COEFFICIENTS: coefficients.vector}
             if "accuracy" in sampler.sites:
                 values["accuracy"] = np.diagonal(confusion, axis1=-2, axis2=-1) @ values["prevalence"]
         yield values
-        log_joint = labels.log_joint(prevalence, confusion)
-        weights = np.exp(log_joint - log_joint.max(1, keepdims=True))
-        if coefficients is not None and number in tuned:
-            coefficients.tune(weights / weights.sum(1, keepdims=True))
-        truth = categorical(weights.T, random)
+        truth = categorical(np.exp(joint - joint.max(0)), random)
 
 
 def sample_by_nuts(
