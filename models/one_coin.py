@@ -206,7 +206,7 @@ def move_attention(values: dict[str, Any], *given: Any) -> dict[str, Any]:
 
 
 def shift(values: dict[str, Any], by: Float[np.ndarray, "#annotator class"]) -> tuple[dict[str, Any], float]:
-    """Add to the log odds that each annotator names what a case looks like, and the mean to theirs; see ``TrueClass``."""
+    """Add to the log odds that each annotator names what a case looks like, and to their mean; see ``TrueClass``."""
     mean, x = values["mean_log_odds"] + by.mean(), np.asarray(values["log_odds"]) + by.mean(1)
     prior = of_log_odds(x, mean=mean, spread=values["spread"], unlike=values["share_unlike"])
     k = np.shape(values["prevalence"])[-1]

@@ -91,6 +91,11 @@ def ordinal_ratings(rated: RatedCases) -> None:
     what classifier j expects of the case, the mean of its latent number or the log odds of two classes, with mean 0 and
     standard deviation 1 over cases, and :math:`\beta_j \sim \mathrm{Normal}(0, 0.5^2)`.
 
+    Raters who may err together (``annotator_groups``), such as language models, have an error in common,
+    :math:`z_{ir} \sim \mathrm{Normal}(\mu_i + s_r + u_{g(r), i}, \sigma_r^2)` with
+    :math:`u_{gi} \sim \mathrm{Normal}(0, \eta_g^2)`, :math:`\eta_g \sim \mathrm{HalfNormal}(0.5)`. What is true is then
+    learned from raters outside: plausibilities are those of raters who err by themselves.
+
     Severities are identified by cases, or groups of cases, that several raters rated. Between raters who share neither,
     even by way of others, they rest on the assumption that their cases are alike, since all have one distribution: a
     warning names the parts into which raters fall. Where each case has one rater, only the sums of :math:`\tau^2` and

@@ -84,8 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             *calibration.CONDITIONS,
             *true_class.CHECKED,
             *population.SAMPLERS,
-            ratings.CATEGORIES,
-            ratings.NUMBERS,
+            *ratings.CONDITIONS,
             *judged.JUDGES,
             "rasch",
         )

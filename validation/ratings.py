@@ -1,7 +1,8 @@
 """Ratings by raters who differ, calibrated by simulation: everything that cases share from its prior, and found again.
 
 Every data set is one pair of truth and draws. Some of its cases have one rating and others two, because the sampler
-treats them apart, cases belong to groups, and a classifier predicts them. Ratings are of four values, or numbers.
+treats them apart, cases belong to groups, and a classifier predicts them. Ratings are of four values, or numbers, and
+in some data sets three of five raters err together.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,9 @@ from plausibly.families.ratings import (
     OF_GROUPS,
     OF_SCORES,
     OF_SEVERITIES,
+    OF_SHARED,
     OF_SPREADS,
+    SHARED,
     SPREAD,
     SPREAD_SD,
     RatedCases,
@@ -27,25 +30,33 @@ N, QUICK, DRAWS = 250, 30, 40
 CASES, RATERS, GROUPS = 16, 4, 3
 CUTS = np.array([-np.inf, -0.8, 0.0, 0.9, np.inf])
 CATEGORIES, NUMBERS = "ordinal-scores, raters", "normal-scores, raters"
+TOGETHER = ", who err together"  #: after these
+CONDITIONS = CATEGORIES, NUMBERS, CATEGORIES + TOGETHER, NUMBERS + TOGETHER
 EACH = 2  # kept draws of which one counts
 
 
-def simulate(rng: np.random.Generator, *, numbers: bool = False) -> tuple[RatedCases, dict[str, float]]:
+def simulate(
+    rng: np.random.Generator, *, numbers: bool = False, together: bool = False
+) -> tuple[RatedCases, dict[str, float]]:
     """Draw everything shared from its prior, and ratings of four values, or as numbers."""
+    raters = RATERS + together
     location, case_spread = rng.normal(0, LOCATION), abs(rng.normal(0, OF_CASES))
     severity_spread, group_spread = abs(rng.normal(0, OF_SEVERITIES)), abs(rng.normal(0, OF_GROUPS))
     typical, variation = rng.normal(SPREAD, SPREAD_SD), abs(rng.normal(0, OF_SPREADS))
-    severity, effect = rng.normal(0, severity_spread, RATERS), rng.normal(0, group_spread, GROUPS)
-    spread = np.exp(rng.normal(typical, variation, RATERS))
+    severity, effect = rng.normal(0, severity_spread, raters), rng.normal(0, group_spread, GROUPS)
+    spread = np.exp(rng.normal(typical, variation, raters))
     code = np.arange(CASES) % GROUPS
     x = rng.standard_normal((CASES, 1))
     coefficients = rng.normal(0, OF_SCORES, 1)
     mean = rng.normal(location + effect[code] + x @ coefficients, case_spread)
-    n = 1 + np.arange(CASES) % 2
+    n = 1 + np.arange(CASES) % (5 if together else 2)
     case = np.repeat(np.arange(CASES), n)
-    rater = np.concatenate([rng.permutation(RATERS)[:of] for of in n])
+    rater = np.concatenate([rng.permutation(raters)[:of] for of in n])
     z = rng.normal(mean[case] + severity[rater], spread[rater])
-    names = np.array([f"r{at}" for at in range(RATERS)])
+    shared_spread, of_group = abs(rng.normal(0, OF_SHARED)), np.arange(raters) < 3
+    if together:
+        z += of_group[rater] * rng.normal(0, shared_spread, CASES)[case]
+    names = np.array([f"r{at}" for at in range(raters)])
     groups = {"system": (np.array([f"s{at}" for at in range(GROUPS)]), code)}
     if numbers:
         value, values, cuts, typical_of = np.arange(len(z)), z, np.empty(len(z) + 1), z
@@ -57,23 +68,24 @@ def simulate(rng: np.random.Generator, *, numbers: bool = False) -> tuple[RatedC
             np.array([-1.3, -0.4, 0.4, 1.4]),
         )
     unit = (0.0, 1.0) if numbers else None
-    rated = RatedCases(case, rater, value, CASES, names, values, cuts, typical_of, groups, x, unit)
+    rater_groups = (np.array(["models"]), np.where(of_group, 0, -1)) if together else None
+    rated = RatedCases(case, rater, value, CASES, names, values, cuts, typical_of, groups, x, unit, rater_groups)
     truth = {"location": location, "case_spread": case_spread, "severity_spread": severity_spread}
     truth |= {"typical_spread": np.exp(typical), "spread_of_spreads": variation, "system_spread": group_spread}
     # one of each, and a difference, which is what comparisons rest on
     truth |= {"severity": severity[0], "spread": spread[0], "system_effect": effect[0], "latent_mean": mean[0]}
-    truth["coefficients"] = coefficients[0]
+    truth |= {"coefficients": coefficients[0]} | ({SHARED: shared_spread} if together else {})
     return rated, truth | {"severity difference": severity[1] - severity[0]}
 
 
 def calibrate(what: str, n: int, seed: int) -> Iterator[Result]:
     """Test the places of the truth among the draws of each data set; say how many are inside of 94 % intervals."""
-    numbers = what == NUMBERS
-    rng = np.random.default_rng([seed, n, numbers])
+    numbers, together = what.startswith(NUMBERS), what.endswith(TOGETHER)
+    rng = np.random.default_rng([seed, n, numbers, *[1] * together])
     truths: dict[str, list[float]] = {}
     found: dict[str, list[np.ndarray]] = {}
     for number in range(n):
-        rated, truth = simulate(rng, numbers=numbers)
+        rated, truth = simulate(rng, numbers=numbers, together=together)
         drawn = sample_chain(rated, draws=EACH * DRAWS, warmup=100, seed=seed, chain=number)
         drawn["severity difference"] = drawn["severity"][:, 1] - drawn["severity"][:, 0]
         for quantity, value in truth.items():
@@ -89,6 +101,6 @@ def calibrate(what: str, n: int, seed: int) -> Iterator[Result]:
 
 def check(settings: Settings) -> Iterator[Result]:
     """Calibrate ratings by raters who differ."""
-    for what in (CATEGORIES, NUMBERS):
+    for what in CONDITIONS:
         if settings.only in what:
             yield from calibrate(what, QUICK if settings.quick else N, settings.seed)

@@ -10,6 +10,8 @@ import pytest
 import plausibly as pb
 from plausibly.errors import AnnotationError, ArgumentError, ConvergenceWarning, PlausiblyWarning
 from plausibly.families.ratings import RatedCases, sample_chain
+from plausibly.families.ratings._shared_errors import agreements
+from plausibly.families.together import err_together
 from tests.test_cli.run import succeed
 
 SHORT = {"draws": 60, "chains": 2, "warmup": 60, "seed": 0, "progress": False}
@@ -65,17 +67,77 @@ def test_severities_are_recovered(per_case):
 
 
 @pytest.mark.slow
-def test_gibbs_agrees_with_nuts():
+@pytest.mark.parametrize("together", [(), ("r0", "r1", "r2")])
+def test_gibbs_agrees_with_nuts(together):
     data, sizes = scores(2, n_cases=24, n_raters=4, n_groups=3), {"draws": 500, "chains": 1, "warmup": 300}
     case_groups = {"system": np.arange(24) % 3}
+    sizes |= {"annotator_groups": {"models": together}} if together else {}
     sizes |= {"case_groups": case_groups, "predictions": {"A": 1.0 + np.arange(24) % 5}}
     gibbs, nuts = (aggregate(data, engine=engine, **sizes) for engine in ("gibbs", "nuts"))
     names = "location", "case_spread", "severity_spread", "severity", "spread", "system_effect", "mean_rating"
-    for name in (*names, "coefficients"):
+    for name in (*names, "coefficients", *["shared_spread"] * bool(together)):
         one, other = (np.asarray(of["posterior"][name], float)[0].reshape(500, -1) for of in (gibbs, nuts))
         error = np.sqrt((one.var(0) + other.var(0)) / 120)  # of as many effective draws
         assert (np.abs(one.mean(0) - other.mean(0)) < 3.5 * error).all(), name
         np.testing.assert_allclose(one.std(0), other.std(0), rtol=0.4, err_msg=name)
+
+
+def jury(seed, n=150, people=3, models=3, correlation=0.6):
+    """Ratings from 1 to 5 by people and models, whose errors correlate, and the true means of cases."""
+    random = np.random.default_rng(seed)
+    mean, severity = random.normal(0, 0.8, n), random.normal(0, 0.3, people + models)
+    error, common = random.standard_normal((n, people + models)), random.standard_normal((n, 1))
+    error[:, people:] = np.sqrt(correlation) * common + np.sqrt(1 - correlation) * error[:, people:]
+    value = 1 + np.digitize(mean[:, None] + severity + 0.6 * error, [-1, -0.3, 0.3, 1])
+    case, who = np.divmod(np.arange(value.size), people + models)
+    names = np.array([f"p{at}" for at in range(people)] + [f"m{at}" for at in range(models)])
+    rows = {"case": [f"c{at:03}" for at in case], "annotator": names[who], "score": value.ravel()}
+    return pb.Annotations.from_scores(pd.DataFrame(rows)), mean
+
+
+MODELS = {"models": ["m0", "m1", "m2"]}
+
+
+@pytest.mark.slow
+def test_raters_who_err_together_are_named_and_count_for_less_as_a_group():
+    data, mean = jury(0)
+    with pytest.warns(PlausiblyWarning, match=r"Some raters err together: 'm0', 'm1', 'm2' are .*--annotator-groups"):
+        alone = aggregate(data)
+    grouped = aggregate(data, annotator_groups=MODELS)
+    assert "err_together" not in grouped.attrs
+    off = []
+    for of in (alone, grouped):  # errors in units of the posterior standard deviation
+        draws = of["posterior"]["latent_mean"].to_numpy().reshape(-1, len(mean))
+        found = np.polyval(np.polyfit(mean, draws.mean(0), 1), mean) - draws.mean(0)
+        off.append(np.sqrt((found**2).mean()) / draws.std(0).mean())
+    assert off[0] > 1.3
+    assert 0.75 < off[1] < 1.25
+    table = pb.annotators.severities(grouped).set_index("annotator")
+    assert table["errs_with"].to_dict() == dict.fromkeys(("m0", "m1", "m2"), "models") | dict.fromkeys(
+        ("p0", "p1", "p2"), "(others)"
+    )
+    low, high = table.loc["m0", ["correlation_lower", "correlation_upper"]]
+    assert low < 0.6 < high < 0.9
+    assert (
+        (table.loc[["p0", "p1", "p2"], ["correlation", "correlation_lower", "correlation_upper"]] == 0).to_numpy().all()
+    )
+    np.testing.assert_allclose(table["raw_mean"], table["fitted_mean"], atol=0.08)
+
+
+def test_independent_errors_of_raters_are_not_held_for_shared_ones_and_shared_ones_are():
+    for correlation, together in ((0.0, False), (0.6, True)):
+        data, _ = jury(1, people=5, correlation=correlation)
+        rated = RatedCases.of(data, "inferred", {})
+        drawn = sample_chain(rated, draws=30, warmup=60, seed=0, chain=0)
+        found = err_together(agreements(rated, {name: of[None] for name, of in drawn.items()}))
+        assert (found is not None) == together
+        assert found is None or sorted(rated.raters[found[0]]) == MODELS["models"]
+
+
+def test_groups_of_raters_who_are_alike_are_refused():
+    data, _ = jury(0, n=12)
+    with pytest.raises(ArgumentError, match=r"ordinal-scores does not tell annotators' errors .* raters='differ' for"):
+        pb.aggregate(data, "ordinal-scores", threshold=3, annotator_groups=MODELS, progress=False)
 
 
 def test_raters_who_share_nothing_are_refused_or_told_apart():

@@ -193,9 +193,9 @@ def aggregate(
         class, whether some cases are unclear (``"by-case"``, the default), so that they look like two classes in some
         proportion, or like one and any, to annotators and in truth; or all are equally hard (``"same"``).
     annotator_groups
-        Annotators who may err together, such as language models, under ``"dawid-skene"`` and ``"one-coin"``: a mapping
-        from groups to annotators or the reverse, or the path of a table with the columns annotator and group.
-        Difficulty is then by case.
+        Annotators who may err together, such as language models, under ``"dawid-skene"`` and ``"one-coin"``, or where
+        raters of scores differ: a mapping from groups to annotators or the reverse, or the path of a table with the
+        columns annotator and group. Difficulty is then by case.
     threshold
         Score that separates the two classes: the first class is for scores up to the threshold, the second for scores
         above it. Required for scores, unless raters of ``"ordinal-scores"`` differ: without a threshold, each of up to

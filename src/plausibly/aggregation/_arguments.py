@@ -82,16 +82,18 @@ def settle(
             )
         arguments["prior_kappa"] = _positive("prior_kappa", prior_kappa, False)
     if annotator_groups is not None:
-        if not (says.named and "difficulty" in arguments and isinstance(annotations, Annotations)):
+        if not says.groups:
             raise ArgumentError(
                 f"annotator_groups are of annotators who may err together in a case, but {known.name} does not tell "
-                "annotators' errors from what is true: take the model 'dawid-skene' or 'one-coin', or leave it out."
+                "annotators' errors from what is true: take the model 'dawid-skene' or 'one-coin', or raters='differ' "
+                "for scores, or leave it out."
             )
         if given.get("difficulty") == "same":
             raise ArgumentError(
                 "annotator_groups err together in cases that are hard, but difficulty='same' was given: leave one out."
             )
-        arguments["difficulty"] = "by-case"
+        if "difficulty" in arguments:
+            arguments["difficulty"] = "by-case"
         arguments["annotator_groups"] = read_annotator_groups(annotator_groups, annotations.annotators)
     if known.of_scores and arguments["threshold"] is None and not says.grades:
         raise ArgumentError(

@@ -1,5 +1,6 @@
 """What is inferred of raters who differ: severities, and mean ratings of cases and of groups of them."""
 
+import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -11,8 +12,8 @@ from plausibly._arviz import Posterior, to_groups
 from plausibly.annotations import Scores
 from plausibly.bootstrap import check_probability, ranked
 from plausibly.errors import ArgumentError, show
-from plausibly.families.ratings import Scale, expected_ratings, ratings_of_groups
-from plausibly.groups import check_clusters, codes_of_annotators, read_annotator_groups
+from plausibly.families.ratings import GROUP, SHARED, Scale, expected_ratings, ratings_of_groups
+from plausibly.groups import OTHERS, check_clusters, codes_of_annotators, read_annotator_groups
 from plausibly.posterior import check_posterior, scores_of
 
 
@@ -47,11 +48,13 @@ def severities(
         ``"ordinal-scores"`` on the latent scale, on which that of all ratings is 1, under ``"normal-scores"`` in
         points), with ``spread_lower`` and ``spread_upper``; the posterior probability that the rater rates highest
         (``p_highest``) and lowest (``p_lowest``) of all; the mean of her ratings as they are (``raw_mean``) and under
-        the model (``fitted_mean``); and ``converged``. With ``groups``, also the ``group`` of each rater, and by how
-        much the mean severity of the group is above that of all other raters: ``group_severity``, ``group_lower``,
-        ``group_upper``. Where the two means are apart, a rater uses the scale in another way than the others, and her
-        severity should not be trusted: the model knows severities and spreads, but under ``"ordinal-scores"`` the steps
-        between ratings are the same for all. Take ``"normal-scores"`` then.
+        the model (``fitted_mean``); and ``converged``. If raters who may err together were named (``annotator_groups``
+        of :func:`plausibly.aggregate`), also the group of each, ``errs_with``, and the ``correlation`` of errors within
+        it, with ``correlation_lower`` and ``correlation_upper``; 0 for raters of no group. With ``groups``, also the
+        ``group`` of each rater, and by how much the mean severity of the group is above that of all other raters:
+        ``group_severity``, ``group_lower``, ``group_upper``. Where the two means are apart, a rater uses the scale in
+        another way than the others, and her severity should not be trusted: the model knows severities and spreads, but
+        under ``"ordinal-scores"`` the steps between ratings are the same for all. Take ``"normal-scores"`` then.
 
     Raises
     ------
@@ -87,6 +90,11 @@ def severities(
     for name, extreme in (("p_highest", expected.argmax(1)), ("p_lowest", expected.argmin(1))):
         columns[name] = np.bincount(extreme, minlength=len(names)) / len(expected)
     columns |= {"raw_mean": np.bincount(who, observed["score"].values) / columns["ratings"], "fitted_mean": fitted}
+    if SHARED in group:
+        of_pairs, code = _correlations(posterior)
+        columns["errs_with"] = np.array([*group[GROUP].to_numpy(), OTHERS], object)[code]
+        found = _interval("correlation", "correlation_", np.pad(of_pairs, ((0, 0), (0, 1))), ci_prob)
+        columns |= {name: of[code] for name, of in found.items()}
     if groups is not None:
         of_groups, code = codes_of_annotators(read_annotator_groups(groups, names), names)
         member = np.eye(len(of_groups))[code]
@@ -258,6 +266,8 @@ def rating_draws(posterior: Posterior) -> Float[np.ndarray, "draw case"]:
 def severity_sentences(table: pd.DataFrame, most: int = 3) -> list[str]:
     """Say by how much the raters differ who differ most, of those whose interval excludes 0; and whom it does not fit.
 
+    Also how the errors of raters correlate who may err together.
+
     The model does not fit a rater if the mean of her ratings is further from that under the model than her severity is
     uncertain.
 
@@ -268,6 +278,10 @@ def severity_sentences(table: pd.DataFrame, most: int = 3) -> list[str]:
     ['e2 rates 0.5 points lower than the average rater of the same cases [0.3, 0.7].']
     >>> severity_sentences(table.assign(raw_mean=2.0, fitted_mean=2.5))[1]
     'The ratings of e2 have a mean of 2, and of 2.5 under the model: ... severity should not be trusted.'
+    >>> models = pd.DataFrame({"annotator": ["gpt", "llama"], "severity": 0.0, "lower": -0.1, "upper": 0.1})
+    >>> models = models.assign(errs_with="models", correlation=0.6, correlation_lower=0.5, correlation_upper=0.7)
+    >>> severity_sentences(models.assign(raw_mean=2.5, fitted_mean=2.5))
+    ['The errors of the raters of the group models correlate by 0.60 [0.50, 0.70]: in a case, 2 of them count as 1.2.']
     """
     clear = table.loc[(table["lower"] > 0) | (table["upper"] < 0)]
     clear = clear.sort_values("severity", key=np.abs, ascending=False, kind="stable").head(most)
@@ -278,6 +292,14 @@ def severity_sentences(table: pd.DataFrame, most: int = 3) -> list[str]:
             f"{name} rates {abs(value):.2g} points {'higher' if value > 0 else 'lower'} than the average rater of the "
             f"same cases [{low:.2g}, {high:.2g}]."
         )
+    if "errs_with" in table:
+        columns = ["errs_with", "correlation", "correlation_lower", "correlation_upper"]
+        for name, rows in table.loc[table["errs_with"] != OTHERS, columns].groupby("errs_with", sort=True):
+            middle, low, high = rows.iloc[0, 1:]
+            told.append(
+                f"The errors of the raters of the group {name} correlate by {middle:.2f} [{low:.2f}, {high:.2f}]: in a "
+                f"case, {len(rows)} of them count as {len(rows) / (1 + (len(rows) - 1) * middle):.1f}."
+            )
     apart = (table["raw_mean"] - table["fitted_mean"]).abs() > (table["upper"] - table["lower"]) / 2
     for name, raw, fitted in table.loc[apart, ["annotator", "raw_mean", "fitted_mean"]].head(most).to_numpy():
         told.append(
@@ -335,7 +357,7 @@ def _mean_ratings(
 ) -> Float[np.ndarray, "draw group"]:
     """Draws of the mean rating of the cases of each group, or of further cases like them."""
     constants = posterior["constant_data"]
-    severity, spread = _draws(posterior, "severity", "annotator"), _draws(posterior, "spread", "annotator")
+    severity, spread = _severity_and_spread(posterior)
     if not further:
         mean = _draws(posterior, "latent_mean", "scored_case")
         return ratings_of_groups(Scale.of(constants), mean, severity, spread, code)
@@ -353,11 +375,39 @@ def _draws(posterior: Posterior, name: str, *dims: str) -> Float[np.ndarray, "dr
     return values.reshape(-1, *values.shape[2:])
 
 
+def _severity_and_spread(
+    posterior: Posterior,
+) -> tuple[Float[np.ndarray, "draw rater"], Float[np.ndarray, "draw rater"]]:
+    """Severity of each rater, and the standard deviation around it, with what her group errs together."""
+    severity, spread = (_draws(posterior, site, "annotator") for site in ("severity", "spread"))
+    if SHARED in posterior["posterior"]:
+        shared, code = _shared_spreads(posterior)
+        spread = np.hypot(spread, shared[:, code])
+    return severity, spread
+
+
+def _shared_spreads(posterior: Posterior) -> tuple[Float[np.ndarray, "draw group"], Int[np.ndarray, " rater"]]:
+    """Standard deviation of what each group errs together, and of none, which is the last; group of each rater."""
+    groups = json.loads(posterior.attrs["arguments"])["annotator_groups"]
+    names, raters = (posterior["posterior"][dim].to_numpy().tolist() for dim in (GROUP, "annotator"))
+    code = [[*names, OTHERS].index(groups[rater]) for rater in raters]
+    return np.pad(_draws(posterior, SHARED, GROUP), ((0, 0), (0, 1))), np.array(code)
+
+
+def _correlations(posterior: Posterior) -> tuple[Float[np.ndarray, "draw group"], Int[np.ndarray, " rater"]]:
+    """Correlation of the errors of two raters of each group who scatter as its members do on average."""
+    shared, code = _shared_spreads(posterior)
+    member = np.eye(shared.shape[1])[code][:, :-1]
+    own = _draws(posterior, "spread", "annotator") ** 2 @ (member / member.sum(0))
+    common = shared[:, :-1] ** 2
+    return common / (common + own), code
+
+
 def _expected(posterior: Posterior) -> tuple[Float[np.ndarray, "draw rater"], Float[np.ndarray, " rater"]]:
     """Rating expected of each rater over all cases, by draw, and over those that she rated, on average."""
     _check(posterior)
     mean = _draws(posterior, "latent_mean", "scored_case")
-    each = (_draws(posterior, site, "annotator") for site in ("severity", "spread"))
+    each = _severity_and_spread(posterior)
     observed = posterior["observed_data"]
     rated = (np.asarray(observed[f"annotation_{of}"].values, np.int64) for of in ("case", "annotator"))
     found = np.stack([*expected_ratings(Scale.of(posterior["constant_data"]), mean, *each, *rated)])

@@ -153,13 +153,13 @@ def aggregate(
         say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
         for told in group_sentences(table):
             say(told)
-        if "err_together" in posterior.attrs:
-            say(f"Warning: {posterior.attrs['err_together']}")
     if "severity" in posterior["posterior"] and not quiet:
         table = severities(posterior).drop(columns="converged")
         say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
         for told in severity_sentences(table):
             say(told)
+    if "err_together" in posterior.attrs and not quiet:
+        say(f"Warning: {posterior.attrs['err_together']}")
     if CLASS_SHIFTS in posterior.attrs and not quiet:
         say("Classes that the population prior moves most (means over the cases that name them)")
         say(largest_shifts(posterior).head(_MOST_SHIFTS).to_string(index=False, float_format="{:.3f}".format))

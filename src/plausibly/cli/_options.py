@@ -301,7 +301,7 @@ class ModelOptions:
         Path | None,
         modelling(
             help="Table with the columns annotator and group: annotators who may err together, such as language models "
-            "(dawid-skene, one-coin)."
+            "(dawid-skene, one-coin, raters who differ)."
         ),
     ] = None
 

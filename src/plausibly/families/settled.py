@@ -36,6 +36,7 @@ class Facts:
     every_class: bool = False  #: whether every class of every case has a slot
     takes_prior: bool = True  #: whether plausibilities have a Dirichlet prior, which may be learned
     grades: bool = False  #: whether scores without a threshold are classes
+    groups: bool = False  #: whether annotators may err together, in groups that are named
 
 
 class Family(Protocol):

@@ -111,8 +111,8 @@ def _of_run(run: Run) -> list[Any]:
         found.append(_confusion(run.shared["confusions"], run.label))
     if "severities" in run.shared:
         table = run.shared["severities"]
-        told = " ".join([_RATERS.format(run.label), *severity_sentences(table)])
-        found += [told, {f"Severity of raters, {run.label}": table}]
+        told = " ".join([_RATERS.format(run.label), *severity_sentences(table), run.attrs.get("err_together", "")])
+        found += [told.strip(), {f"Severity of raters, {run.label}": table}]
     if "shifts" in run.shared:
         caption = f"Classes that the population prior moves most, {run.model}"
         found += [_POPULATION.format(run.model), {caption: run.shared["shifts"].head(MOST_SHIFTS)}]

@@ -12,12 +12,15 @@ the share of raters like these, of any severity and spread, who would give a rat
 from plausibly.families.ratings._cases import RatedCases as RatedCases
 from plausibly.families.ratings._family import Ratings as Ratings
 from plausibly.families.ratings._program import means_and_spreads as means_and_spreads
+from plausibly.families.ratings._sampler import GROUP as GROUP
 from plausibly.families.ratings._sampler import LOCATION as LOCATION
 from plausibly.families.ratings._sampler import OF_CASES as OF_CASES
 from plausibly.families.ratings._sampler import OF_GROUPS as OF_GROUPS
 from plausibly.families.ratings._sampler import OF_SCORES as OF_SCORES
 from plausibly.families.ratings._sampler import OF_SEVERITIES as OF_SEVERITIES
+from plausibly.families.ratings._sampler import OF_SHARED as OF_SHARED
 from plausibly.families.ratings._sampler import OF_SPREADS as OF_SPREADS
+from plausibly.families.ratings._sampler import SHARED as SHARED
 from plausibly.families.ratings._sampler import SPREAD as SPREAD
 from plausibly.families.ratings._sampler import SPREAD_SD as SPREAD_SD
 from plausibly.families.ratings._sampler import sample_chain as sample_chain

@@ -10,6 +10,7 @@ from scipy.sparse import coo_array, hstack
 from scipy.sparse.csgraph import connected_components
 
 from plausibly.annotations import Scores
+from plausibly.groups import OTHERS, codes_of_annotators
 from plausibly.inference import Categories
 
 _NONE = 1e-9  # share of a rater's ratings that say nothing
@@ -37,6 +38,7 @@ class RatedCases:
     expected: Float[np.ndarray, "case classifier"] | None = None
     #: mean and standard deviation of ratings that are numbers on the latent scale; None if they are intervals of it
     unit: tuple[float, float] | None = None
+    together: Codes | None = None  #: names of groups of raters who may err together, and the one of each rater, or -1
 
     @classmethod
     def of(
@@ -45,10 +47,12 @@ class RatedCases:
         cutpoints: str | None,
         groups: Mapping[str, Codes],
         log_scores: Float[np.ndarray, "classifier case class"] | None = None,
+        rater_groups: Mapping[str, str] | None = None,
     ) -> "RatedCases":
         """Find the cutpoints of scores, see :class:`plausibly.inference.Categories`; without, scores are numbers.
 
-        ``log_scores`` are those of classifiers, of the values of the scale or of two classes at a threshold.
+        ``log_scores`` are those of classifiers, of the values of the scale or of two classes at a threshold;
+        ``rater_groups`` are as :func:`plausibly.groups.read_annotator_groups` returns them.
         """
         found = Categories.of(scores, cutpoints or "midpoints")
         value = np.searchsorted(found.values, scores.score)
@@ -56,7 +60,8 @@ class RatedCases:
         cuts, typical = (found.cuts - centre) / scale, (found.typical - centre) / scale
         rated = scores.annotation_case, scores.annotation_annotator, value, scores.n_cases, scores.annotators
         unit = None if cutpoints else (centre, scale)
-        return cls(*rated, found.values, cuts, typical, groups, _expected(log_scores, typical), unit)
+        expected, together = _expected(log_scores, typical), _together(rater_groups, scores.annotators)
+        return cls(*rated, found.values, cuts, typical, groups, expected, unit, together)
 
     @property
     def number(self) -> Float[np.ndarray, " rating"]:
@@ -79,6 +84,15 @@ class RatedCases:
         return np.zeros((self.n_cases, 0)) if self.expected is None else self.expected
 
     @cached_property
+    def shared(self) -> tuple[Int[np.ndarray, " rating"], Int[np.ndarray, " cell"], Int[np.ndarray, " cell"]]:
+        """Cell of each rating by a group of raters who may err together, or -1; case and group of each cell."""
+        group = np.full(len(self.case), -1) if self.together is None else self.together[1][self.rater]
+        n = 1 + group.max(initial=0)
+        some, cell = group >= 0, np.full(len(self.case), -1)
+        found, cell[some] = np.unique(self.case[some].astype(np.int64) * n + group[some], return_inverse=True)
+        return cell, found // n, found % n
+
+    @cached_property
     def parts(self) -> Int[np.ndarray, " rater"]:
         """Number the parts of raters between whom severities cannot be told by least squares.
 
@@ -87,6 +101,22 @@ class RatedCases:
         """
         several = len(self.groups) > 1
         return _estimable(self) if several else _connected(self)
+
+
+def _together(groups: Mapping[str, str] | None, raters: np.ndarray) -> Codes | None:
+    """Names of the groups of raters, and the one of each rater, -1 for none.
+
+    Examples
+    --------
+    >>> names, code = _together({"ann": "(others)", "gpt": "models"}, np.array(["ann", "gpt"]))
+    >>> names.tolist(), code.tolist()
+    (['models'], [-1, 0])
+    """
+    if groups is None:
+        return None
+    names, code = codes_of_annotators(groups, raters)
+    own = names != OTHERS
+    return names[own], np.where(own, np.cumsum(own) - 1, -1)[code]
 
 
 def _connected(rated: RatedCases) -> Int[np.ndarray, " rater"]:

@@ -17,7 +17,8 @@ from plausibly.annotations.names import some
 from plausibly.diagnostics import convergence
 from plausibly.errors import AnnotationError, PlausiblyWarning
 from plausibly.families.ratings._cases import RatedCases
-from plausibly.families.ratings._sampler import THINNING, sample_chain, sites_of, starting_point
+from plausibly.families.ratings._sampler import GROUP, THINNING, sample_chain, sites_of, starting_point
+from plausibly.families.ratings._shared_errors import agreements, sentence
 from plausibly.families.ratings._shares import Scale, shares_and_ratings
 from plausibly.families.settled import ORDERED, Facts, Settled, SharedDraws
 from plausibly.inference import nuts_of_all_cases
@@ -35,7 +36,7 @@ class Ratings:
     def says(self, model: Model) -> Facts:
         """Facts: cases share what is known of raters, and ratings that are categories are classes."""
         facts = {"shares": True, "named": True, "every_class": True, "takes_prior": False}
-        return Facts(("gibbs", "nuts"), grades=model.categories, **facts)
+        return Facts(("gibbs", "nuts"), grades=model.categories, groups=True, **facts)
 
     def check(self, scores: Scores, settled: Settled) -> RatedCases:
         """Refuse ratings from which severities cannot be told; return these as they are coded."""
@@ -104,11 +105,16 @@ class Ratings:
                 values = {site: np.stack([chain[site] for chain in found]) for site in (*dims, MEAN)}
             mean = values.pop(MEAN)
             names = {"annotator": rated.raters} | {name: of for name, (of, _) in rated.groups.items()}
+            if rated.together is not None:
+                names[GROUP] = rated.together[0]
             if settled.evidence is not None:
                 names["coefficient"] = np.array([f"score of {one}" for one in settled.evidence.classifiers])
             above = {"case_spread", *(f"{name}_spread" for name in rated.groups)}  # of the means, which are drawn
             shared = SharedDraws.of(values, dims, names, progress=bars, n_diverging=diverging, above=above)
-        shared = replace(shared, constants={"rated": rated, "mean": mean, "case": scores.cases})
+        constants = {"rated": rated, "mean": mean, "case": scores.cases}
+        if rated.together is None:
+            constants["err_together"] = sentence(agreements(rated, values), rated.raters)
+        shared = replace(shared, constants=constants)
         return replace(settled, shared=shared, quantities=len(self.layout(scores, settled)))
 
     def layout(self, scores: Scores, settled: Settled) -> Slots:
@@ -137,6 +143,8 @@ class Ratings:
         diagnosed.attrs["shared"] = "shared parameters"
         described = settled.describe() | {"thinning": THINNING if settled.engine == "gibbs" else 1}
         described["converged"] = f"{int(diagnosed['converged'].sum())} of {scores.n_cases} cases"
+        if said := shared.constants.get("err_together"):
+            described["err_together"] = said
         if threshold is None:
             described[ORDERED] = 1
         if settled.evidence is not None:
@@ -175,7 +183,8 @@ class Ratings:
 
 def _rated(scores: Scores, settled: Settled) -> RatedCases:
     scored = None if settled.evidence is None else settled.evidence.of_cases(scores.cases)
-    return RatedCases.of(scores, settled.arguments.get("cutpoints"), settled.case_groups or {}, scored)
+    given = settled.arguments.get("cutpoints"), settled.case_groups or {}, scored
+    return RatedCases.of(scores, *given, settled.arguments.get("annotator_groups"))
 
 
 def _warn_of_parts(rated: RatedCases) -> None:

@@ -12,7 +12,9 @@ from plausibly.families.ratings._sampler import (
     OF_GROUPS,
     OF_SCORES,
     OF_SEVERITIES,
+    OF_SHARED,
     OF_SPREADS,
+    SHARED,
     SPREAD,
     SPREAD_SD,
 )
@@ -43,4 +45,11 @@ def means_and_spreads(rated: RatedCases) -> tuple[Float[Array, " rating"], Float
         mean = mean + numpyro.deterministic(f"{name}_effect", of_group * raw)[code]
     with numpyro.plate("cases", rated.n_cases):
         mean = numpyro.deterministic("latent_mean", mean + case_spread * numpyro.sample("case", standard))
-    return mean[rated.case] + severity[rated.rater], spread[rated.rater]
+    at = mean[rated.case] + severity[rated.rater]
+    if rated.together is not None:
+        cell, _, group = rated.shared
+        of_group = dist.HalfNormal(OF_SHARED).expand([len(rated.together[0])]).to_event(1)
+        raw = numpyro.sample("shared_raw", standard.expand([len(group)]).to_event(1))
+        shared = numpyro.sample(SHARED, of_group)[group] * raw
+        at = at + jnp.append(shared, 0.0)[cell]  # the last, 0, for raters of no group
+    return at, spread[rated.rater]

@@ -27,7 +27,10 @@ LOCATION = 2.0  #: standard deviation of the mean of all cases
 OF_CASES, OF_SEVERITIES, OF_GROUPS = 1.0, 0.5, 0.5  #: scales of half-normal priors of standard deviations
 SPREAD, SPREAD_SD = np.log(0.5), 1.0  #: prior of the mean log spread of raters
 OF_SCORES = 0.5  #: standard deviation of the effect of what a classifier expects, in its standard deviations
+OF_SHARED = 0.5  #: scale of the half-normal prior of the standard deviation of what raters of a group err together
 OF_SPREADS = 0.5  #: scale of the half-normal prior of the standard deviation of log spreads
+GROUP = "annotator_group"  #: dimension of groups of raters who may err together
+SHARED = "shared_spread"  #: site of the standard deviation of what raters of a group err together in a case
 THINNING = 4  #: sweeps per kept draw
 _WIDTH = 1.0  # of slices of the log spreads of raters
 _BROAD = 3.0  # of slices of other logarithms, which may be vague
@@ -44,6 +47,7 @@ def sites_of(rated: RatedCases) -> dict[str, tuple[str, ...]]:
     sites |= {"severity": ("annotator",), "spread": ("annotator",)}
     for name in rated.groups:
         sites |= {f"{name}_effect": (name,), f"{name}_spread": ()}
+    sites |= {} if rated.together is None else {SHARED: (GROUP,)}
     return sites | ({} if rated.expected is None else {"coefficients": ("coefficient",)})
 
 
@@ -79,6 +83,8 @@ def starting_point(rated: RatedCases, seed: int, sweeps: int = 20) -> dict[str, 
     values["rater"] = state.severity / state.severity_spread
     values["log_spread"] = (state.log_spread - state.typical) / state.variation
     values |= {f"{name}_raw": state.effects[name] / state.scales[name] for name in rated.groups}
+    if rated.together is not None:
+        values["shared_raw"] = state.shared / state.shared_spread[rated.shared[2]]
     return {name: np.asarray(value, np.float32) for name, value in values.items()}
 
 
@@ -90,6 +96,7 @@ class _State:
         self.bounds = rated.lower, rated.upper
         #: which ratings are the only one of their case; its mean is then integrated out
         self.single = np.bincount(rated.case, minlength=rated.n_cases)[rated.case] == 1
+        #: latent numbers, less what the raters of a group err together in the case
         self.z = rated.number + (0.1 * random.standard_normal(len(rated.value)) if rated.unit is None else 0)
         n = len(rated.raters)
         self.count = np.bincount(rated.rater, minlength=n)
@@ -101,6 +108,9 @@ class _State:
         self.case_spread = random.uniform(0.4, 0.9)
         self.log_spread = np.log(random.uniform(0.4, 0.9)) + np.zeros(n)
         self.typical, self.variation = float(self.log_spread.mean()), random.uniform(0.1, 0.4)
+        self.cell, self.case_of_cell, self.group_of_cell = rated.shared
+        self.shared = np.zeros(len(self.group_of_cell))
+        self.shared_spread = random.uniform(0.1, 0.4, 0 if rated.together is None else len(rated.together[0]))
         self.largest = max(rated.groups, key=lambda name: len(rated.groups[name][0]), default=None)
         several = ~self.single
         rows = np.unique(rated.case[several], return_inverse=True)[1]
@@ -125,6 +135,8 @@ class _State:
         found |= {"severity": self.severity, "spread": np.exp(self.log_spread)}
         for name in self.effects:
             found |= {f"{name}_effect": self.effects[name], f"{name}_spread": self.scales[name]}
+        if self.rated.together is not None:
+            found[SHARED] = self.shared_spread
         if self.rated.expected is not None:
             found["coefficients"] = self.coefficients
         return found | {"latent_mean": self.mean}
@@ -133,7 +145,7 @@ class _State:
         rated = self.rated
         mean = np.where(self.single, self._expected[rated.case], self.mean[rated.case]) + self.severity[rated.rater]
         of_case = np.where(self.single, self.case_spread**2, 0)
-        (lower, upper), n = self.bounds, len(self.count)
+        (lower, upper), n = (end - self._of_group for end in self.bounds), len(self.count)
 
         def log_density(sd: Float[np.ndarray, " rating"]) -> Float[np.ndarray, " rating"]:
             if rated.unit is not None:
@@ -157,6 +169,11 @@ class _State:
         self._draw_means()
         self._draw_scales()
         self._draw_spreads()
+
+    @property
+    def _of_group(self) -> Float[np.ndarray, " rating"]:
+        """What the raters of a group err together, for each of their ratings; 0 for raters of none."""
+        return np.append(self.shared, 0.0)[self.cell]
 
     @property
     def _expected(self) -> Float[np.ndarray, " case"]:
@@ -305,12 +322,27 @@ class _State:
             self.effects[self.largest] = (of_largest - found @ cross) / diagonal + noise
 
     def _draw_means(self) -> None:
-        """Draw the means of cases."""
-        rated = self.rated
+        """Draw the means of cases, and what the raters of a group err together, which is integrated out before."""
+        rated, n, n_cells = self.rated, self.rated.n_cases, len(self.shared)
         weight = np.exp(-2 * self.log_spread)[rated.rater]
-        precision = self._by_case(weight) + self.case_spread**-2
-        total = self._by_case(weight * (self.z - self.severity[rated.rater])) + self._expected / self.case_spread**2
-        self.mean = total / precision + self.random.standard_normal(len(total)) / np.sqrt(precision)
+        latent = self.z + self._of_group - self.severity[rated.rater]
+        at = np.where(self.cell < 0, n_cells + rated.case, self.cell)  # the cells of groups, then cases for all others
+        weights, sums = (np.bincount(at, of, n_cells + n) for of in (weight, weight * latent))
+        of_cell, sum_of_cell, scale = weights[:n_cells], sums[:n_cells], self.shared_spread[self.group_of_cell]
+        ratio = 1 / (1 + scale**2 * of_cell)
+        precision = weights[n_cells:] + np.bincount(self.case_of_cell, ratio * of_cell, n) + self.case_spread**-2
+        total = sums[n_cells:] + np.bincount(self.case_of_cell, ratio * sum_of_cell, n)
+        total += self._expected / self.case_spread**2
+        self.mean = total / precision + self.random.standard_normal(n) / np.sqrt(precision)
+        precision = of_cell + scale**-2
+        mean = (sum_of_cell - of_cell * self.mean[self.case_of_cell]) / precision
+        self._share(mean + self.random.standard_normal(n_cells) / np.sqrt(precision))
+
+    def _share(self, shared: Float[np.ndarray, " cell"]) -> None:
+        """Let the raters of each group err together by so much, with the same latent numbers of ratings."""
+        before = self._of_group
+        self.shared = shared
+        self.z = self.z + before - self._of_group
 
     def _draw_scales(self) -> None:
         """Draw the standard deviations of effects, given these, and given these in units of theirs."""
@@ -320,6 +352,14 @@ class _State:
         quadratic = (weight * self.count * self.severity**2).sum(), (sums * self.severity).sum()
         self.severity_spread, factor = self._scale(self.severity, self.severity_spread, OF_SEVERITIES, *quadratic)
         self.severity = factor * self.severity
+        weight, error = weight[rated.rater], error + self._of_group - self.severity[rated.rater]
+        for group in range(len(self.shared_spread)):
+            own, shared = self.group_of_cell == group, self._of_group
+            weight_of = np.where((self.cell >= 0) & (self.group_of_cell[self.cell] == group), weight, 0)
+            quadratic = weight_of @ shared**2, weight_of @ (error * shared)
+            scale = self.shared_spread[group]
+            self.shared_spread[group], factor = self._scale(self.shared[own], scale, OF_SHARED, *quadratic)
+            self._share(np.where(own, factor, 1) * self.shared)
         for name, (names, code) in rated.groups.items():
             x, precision = self.effects[name], self.case_spread**-2
             rest = self.mean - self._expected + x[code]

@@ -174,7 +174,7 @@ class _Line:
     def joint(
         self, weights: Weights, prevalence: Float[np.ndarray, "*case class"], of_looks: list[Relative]
     ) -> Float[np.ndarray, "class case"]:
-        """Joint log probabilities of labels and true classes; if looks tell how common these are, not the prevalence."""
+        """Joint log probabilities of labels and true classes; how common these are, looks tell, or the prevalence."""
         given_class = self._looks.given_class(weights).astype(np.float32)
         prevalence = self._looks.expected(weights)[0] if self._alone else prevalence
         log_prevalence = np.log(np.maximum(prevalence, _SMALLEST)).reshape(-1, self._k).T

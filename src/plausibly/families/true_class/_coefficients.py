@@ -1,10 +1,11 @@
 """Coefficients by which classifiers' scores predict the true class of a case, drawn with the true classes summed out.
 
 Given how probable its labels are under each class of a case, they have the posterior of a multinomial regression on
-classes that are known in part, which is close to normal. It is sampled by elliptical slices (Murray, Adams & MacKay 2010, Elliptical slice sampling, AISTATS; around another normal distribution
-than the prior: Nishihara, Murray & Adams 2014, Parallel MCMC with generalized elliptical slice sampling, Journal of
-Machine Learning Research 15). They are right around any normal distribution, and fast around one that is near. It is
-Laplace's approximation, made from the votes at first and from what annotators are known to do twice in the warm-up.
+classes that are known in part, which is close to normal. It is sampled by elliptical slices (Murray, Adams & MacKay
+2010, Elliptical slice sampling, AISTATS; around another normal distribution than the prior: Nishihara, Murray & Adams
+2014, Parallel MCMC with generalized elliptical slice sampling, Journal of Machine Learning Research 15). They are right
+around any normal distribution, and fast around one that is near. It is Laplace's approximation, made from the votes at
+first and from what annotators are known to do twice in the warm-up.
 """
 
 from typing import Any

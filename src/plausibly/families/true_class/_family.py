@@ -94,7 +94,8 @@ class TrueClass:
     def says(self, model: Model) -> Facts:
         """See :class:`plausibly.families.Family`."""
         facts = {"shares": True, "named": self.named, "every_class": True, "takes_prior": False}
-        return Facts(("gibbs", "nuts"), assumes=ONE_TRUE_CLASS, **facts)
+        groups = self.named and "difficulty" in model.options
+        return Facts(("gibbs", "nuts"), assumes=ONE_TRUE_CLASS, groups=groups, **facts)
 
     def check(self, annotations: Annotations, settled: Settled) -> None:
         """Refuse too few or too many of anything."""

@@ -4,7 +4,6 @@ Independent means: given what a case looks like to everybody, which is inferred 
 that agree more often share something that the model does not know, such as training data or a school.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,28 +11,14 @@ from jaxtyping import Float
 
 from plausibly.case import LabelledCases
 from plausibly.families.settled import Values
+from plausibly.families.together import LEAST, Agreement, err_together, named
 from plausibly.families.true_class._sampler import prevalence_of
 
 if TYPE_CHECKING:
     from plausibly.families.true_class._family import TrueClass
 
-LEAST = 30  #: cases that two annotators must both have labelled
 _PAIRS = 300  # those with most cases in common
 _DRAWS = 10
-_SHOWN = 6  # members of a group in a sentence
-_SURE = 3.2  # eigenvalue, in roots of the number of annotators; 2 is expected by chance
-_MUCH = 0.05  # excess of agreement, of what it lacks to perfect
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """Agreement of two annotators."""
-
-    pair: tuple[int, int]
-    n_cases: int
-    observed: float  #: share of cases in which they agree
-    expected: float  #: if their errors were independent
-    z: float  #: excess in standard errors
 
 
 def agreements(family: "TrueClass", labels: LabelledCases, shared: Values) -> list[Agreement]:
@@ -79,36 +64,14 @@ def _looks_before(labels: LabelledCases, values: dict[str, np.ndarray]) -> Float
 
 
 def sentence(found: list[Agreement], names: np.ndarray) -> str:
-    """Say which annotators err together, and what to do; nothing if none do.
-
-    If all errors were independent, the excesses of pairs in standard errors would be like standard normal variables,
-    and the greatest eigenvalue of their matrix about twice the root of the number of annotators. Those who share errors
-    agree more often than that among themselves, and less often with others, which makes it greater.
-    """
-    who = np.unique([one.pair for one in found])
-    excess = np.zeros((len(who), len(who)))
-    for one in found:
-        at = tuple(np.searchsorted(who, one.pair))
-        excess[at] = excess[at[::-1]] = one.z
-    if len(who) < 3:
+    """Say which annotators err together, and what to do; nothing if none do."""
+    group = err_together(found)
+    if group is None:
         return ""
-    values, vectors = np.linalg.eigh(excess)
-    if values[-1] < _SURE * np.sqrt(len(who)):
-        return ""
-    parts = []
-    for side in (vectors[:, -1] > 0, vectors[:, -1] <= 0):
-        own = [one for one in found if set(one.pair) <= set(who[side].tolist())]
-        if own:
-            observed, expected = (np.mean([getattr(one, name) for one in own]) for name in ("observed", "expected"))
-            parts.append(((observed - expected) / (1 - expected), observed, expected, who[side]))
-    much, observed, expected, members = max(parts, key=lambda part: part[0])
-    if much < _MUCH:
-        return ""
-    some = [str(names[one]) for one in members[:_SHOWN]]
-    who_they_are = ", ".join(map(repr, some)) + (" and others" if len(members) > _SHOWN else "")
+    members, observed, expected = group
+    who, argument = named(names, members)
     return (
-        f"Some annotators err together: {who_they_are} agree in {observed:.0%} of the cases that two of them have, "
-        f"{expected:.0%} if their errors were independent, and less "
-        "with others. What they share counts as if it were true: name them, as in "
-        f"annotator_groups={{'group': {some}}} (--annotator-groups)."
+        f"Some annotators err together: {who} agree in {observed:.0%} of the cases that two of them have, "
+        f"{expected:.0%} if their errors were independent, and less with others. What they share counts as if it were "
+        f"true: name them, as in {argument}."
     )
