@@ -409,7 +409,7 @@ model = Model(
             "start": start_seeing,
             "move": partial(move, draw_common=lambda common, *_: common),
             "shift": shift,
-            "thinning": 8,
+            "thinning": 10,
         },
     ),
     options=OPTIONS,

@@ -235,7 +235,7 @@ model = Model(
             "start": lambda counts, random: (found := start(counts, random)) | {"attention": found["accuracy"]},
             "move": move_attention,
             "shift": shift,
-            "thinning": 6,
+            "thinning": 8,
         },
     ),
     options=OPTIONS,

@@ -85,6 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             *true_class.CHECKED,
             *population.SAMPLERS,
             *ratings.CONDITIONS,
+            *crowds.KINDS,
+            *crowds.JURIES_OF,
             *judged.JUDGES,
             "rasch",
         )

@@ -162,6 +162,10 @@ def _wide_scales(half_normal):
     return lambda log, scale: half_normal(log, 3 * scale)
 
 
+def _halved(share):
+    return lambda state, shared: share(state, shared / 2)
+
+
 def _middle(draw_between):
     return lambda lower, upper, mean, sd, random: (np.maximum(lower, -2.5) + np.minimum(upper, 3.5)) / 2
 
@@ -385,6 +389,9 @@ BREAKS = {
         _ratings,
         "_half_normal",
         _wide_scales,
+    ),
+    "ratings-shared": Break(
+        "what raters of a group err together is halved", "err together", "ratings", _ratings._State, "_share", _halved
     ),
     "ordinal-numbers": Break(
         "scores are taken for the latent numbers", "ordinal-scores", "ordinal", _ordinal, "draw_between", _middle

@@ -85,7 +85,10 @@ def calibrate(what: str, n: int, seed: int) -> Iterator[Result]:
     truths: dict[str, list[float]] = {}
     found: dict[str, list[np.ndarray]] = {}
     for number in range(n):
-        rated, truth = simulate(rng, numbers=numbers, together=together)
+        while True:  # as calls refuse fewer values, whatever the truth
+            rated, truth = simulate(rng, numbers=numbers, together=together)
+            if len(np.unique(rated.value)) > 2:
+                break
         drawn = sample_chain(rated, draws=EACH * DRAWS, warmup=100, seed=seed, chain=number)
         drawn["severity difference"] = drawn["severity"][:, 1] - drawn["severity"][:, 0]
         for quantity, value in truth.items():

@@ -5,9 +5,9 @@ known. Given these, the model is a linear one with normal effects of raters, cas
 the spreads of raters and then the latent numbers are drawn given the ratings; the mean of a case with a single rating
 is integrated out of both. Then the spread of cases is drawn, and then all effects together, with the means of cases
 integrated out; the effects of the largest group, which are independent given all others, are eliminated first. Then
-come the means of cases, and the spreads of raters and effects, each by slices in two parametrisations, one of which
-suits much data and the other little (Yu & Meng 2011, To center or not to center, Journal of Computational and Graphical
-Statistics 20).
+come the means of cases, with what the raters of a group err together, and the spreads of raters and effects, each by
+slices in two parametrisations, one of which suits much data and the other little (Yu & Meng 2011, To center or not to
+center, Journal of Computational and Graphical Statistics 20).
 """
 
 from collections.abc import Callable
@@ -322,7 +322,10 @@ class _State:
             self.effects[self.largest] = (of_largest - found @ cross) / diagonal + noise
 
     def _draw_means(self) -> None:
-        """Draw the means of cases, and what the raters of a group err together, which is integrated out before."""
+        """Draw the means of cases, their spread given these, and what the raters of a group err together.
+
+        The latter is integrated out of the means.
+        """
         rated, n, n_cells = self.rated, self.rated.n_cases, len(self.shared)
         weight = np.exp(-2 * self.log_spread)[rated.rater]
         latent = self.z + self._of_group - self.severity[rated.rater]
@@ -334,6 +337,11 @@ class _State:
         total = sums[n_cells:] + np.bincount(self.case_of_cell, ratio * sum_of_cell, n)
         total += self._expected / self.case_spread**2
         self.mean = total / precision + self.random.standard_normal(n) / np.sqrt(precision)
+        squares = float(((self.mean - self._expected) ** 2).sum())
+        log = self._slice(
+            np.log(self.case_spread), lambda at: -n * at - squares / (2 * np.exp(2 * at)) + _half_normal(at, OF_CASES)
+        )
+        self.case_spread = float(np.exp(log))
         precision = of_cell + scale**-2
         mean = (sum_of_cell - of_cell * self.mean[self.case_of_cell]) / precision
         self._share(mean + self.random.standard_normal(n_cells) / np.sqrt(precision))

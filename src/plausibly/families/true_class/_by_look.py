@@ -39,7 +39,7 @@ def sweeps_by_look(
 ) -> Iterator[dict[str, Any]]:
     """Sweeps of one chain, without end; after those in ``tuned``, coefficients are approximated again.
 
-    Between the first and the last of these, the chain learns in what direction log odds move.
+    From the first of these to the end of the warm-up, the chain learns in what direction log odds move.
     """
     looks = labels.looks
     assert looks is not None
@@ -53,17 +53,18 @@ def sweeps_by_look(
     if labels.n_groups == 1:
         kinds[0, :k] += np.bincount(truth, minlength=k)
     weights = kinds / kinds.sum(-1, keepdims=True)
-    line = _Line(labels, prior)
+    line, learning = _Line(labels, prior), range(tuned[0], max(warmup, tuned[0] + 1))
     for number in count():
         values = sampler.move(values, labels.count_seen(seen), np.bincount(truth, minlength=k), random)
         prevalence = values["prevalence"] if coefficients is None else coefficients.shares
         direction, group = np.ones((1, k)), None
         if sampler.shift is None or number % 2:
             direction = np.eye(k)[[number // 2 % k]] if moves_classes(sampler) else None
-        elif number >= warmup:
-            direction, group = line.of_group(number // 2 % labels.n_groups)
+        elif number >= learning.stop:
+            group = number // 2 % labels.n_groups
+            direction = line.of_group(group)
         values, weights, of_looks, joint = line.moved(sampler, direction, group, values, weights, prevalence, random)
-        if tuned[0] <= number < warmup:
+        if number in learning:
             line.learn(sampler.confusion(values), weights)
         if alone:
             weights = _exchanged(looks, weights, of_looks[0][0], random)
@@ -113,7 +114,7 @@ class _Line:
         self._unclear = self._unclear + weights[..., self._k :].sum(-1).reshape(len(weights), -1).mean(1)
         self._seen += 1
 
-    def of_group(self, group: int) -> tuple[Float[np.ndarray, "annotator class"], int]:
+    def of_group(self, group: int) -> Float[np.ndarray, "annotator class"]:
         """Return by how much log odds rise with the log odds that cases look unclear to a group.
 
         As many labels then differ as before: of an unclear case, a label is of another class than the most probable
@@ -123,8 +124,7 @@ class _Line:
         q = float(of_unclear @ (1 - self._looks.shares.max(1)))
         right, u = self._right / self._seen, float(self._unclear[group] / self._seen)
         steep = q * u * (1 - u) / (1 - q * u) / np.maximum(1 - right, _STEEPEST)
-        of_group = np.zeros(len(right)) == 0 if self._labels.n_groups == 1 else self._labels.group == group
-        return np.where(of_group[:, None], steep, 0), group
+        return np.where(self._labels.group_of_annotator[:, None] == group, steep, 0)
 
     def moved(
         self,
@@ -163,9 +163,8 @@ class _Line:
 
     def _turned(self, weights: Weights, group: int, by: float) -> tuple[Float[np.ndarray, ""], Weights]:
         """Add to the log odds that cases look unclear to a group; return the log density, and how common looks are."""
-        own = weights[group]
-        before = own[..., self._k :].sum(-1)
-        to = np.clip(expit(logit(before) + by), 1e-9, 1 - 1e-9)
+        before = np.clip(weights[group][..., self._k :].sum(-1), 1e-12, 1 - 1e-12)
+        to = np.clip(expit(logit(before) + by), 1e-12, 1 - 1e-12)
         weights = weights.copy()
         weights[group][..., : self._k] *= ((1 - to) / (1 - before))[..., None]
         weights[group][..., self._k :] *= (to / before)[..., None]
