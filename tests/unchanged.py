@@ -17,6 +17,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+if __name__ == "__main__":  # NUTS depends on how programs are compiled, which is to be as in the tests
+    import tests.conftest  # noqa: F401
+
+    os.environ["XLA_FLAGS"] = os.environ["OPTIMISED_XLA_FLAGS"]
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import numpy as np
