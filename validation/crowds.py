@@ -10,9 +10,8 @@ but not too high.
 
 Juries of five people and three language models, whose errors correlate by .6, label cases of two classes. Some miss
 one class more often than the other, and the models do so alike. If they are named as a group, 94 % intervals of the
-share of a class are to cover the truth in 90 to 97 % of juries; without, there is to be a warning. Where all members of
-a jury are right equally often in both classes, intervals are wider than need be, as the model does not know it; there,
-they are only not to cover too rarely.
+share of a class are to cover the truth in 90 to 97 % of juries; without, there is to be a warning in most juries. Where
+all members are right equally often in both classes, there is to be one in nearly all.
 """
 
 import warnings
@@ -127,7 +126,7 @@ def share_of_a_jury(number: int, seed: int, *, equal: bool = False) -> tuple[boo
     draws, _ = _probabilities(table, 2, number, annotator_groups={"models": models})
     rng = np.random.default_rng(number)
     low, high = np.quantile((rng.random(draws.shape[:2]) < draws[..., 0]).mean(1), [0.03, 0.97])
-    said = [] if equal else _probabilities(table, 2, number)[1]
+    _, said = _probabilities(table, 2, number)
     return bool(low <= (truth == 0).mean() <= high), any("err together" in one for one in said)
 
 
@@ -172,10 +171,9 @@ def check(settings: Settings) -> Iterator[Result]:
                 found.append(share_of_a_jury(number, settings.seed, equal=name == EQUALS))
                 advance(1)
             covered, warned = np.sum(found, axis=0).tolist()
-            tests = {"few": float(stats.binomtest(covered, juries, 0.9, "less").pvalue)}
-            if name == JURY:
-                tests["many"] = float(stats.binomtest(covered, juries, 0.97, "greater").pvalue)
-            yield Result("crowds", name, "94% of a share", tests, juries, remark=f"{covered} of {juries} cover")
-            if name == JURY:
-                few = float(stats.binomtest(warned, juries, 0.95, "less").pvalue)
-                yield Result("crowds", name, "warnings", {"few": few}, juries, remark=f"{warned} of {juries} warned")
+            low = float(stats.binomtest(covered, juries, 0.9, "less").pvalue)
+            high = float(stats.binomtest(covered, juries, 0.97, "greater").pvalue)
+            remark = f"{covered} of {juries} cover"
+            yield Result("crowds", name, "94% of a share", {"few": low, "many": high}, juries, remark=remark)
+            few = float(stats.binomtest(warned, juries, 0.5 if name == JURY else 0.95, "less").pvalue)
+            yield Result("crowds", name, "warnings", {"few": few}, juries, remark=f"{warned} of {juries} warned")
