@@ -146,12 +146,18 @@ def read_annotator_groups(groups: Any, annotators: np.ndarray) -> dict[str, str]
     found: dict[str, str] = {}
     for annotator, group in pairs:
         name = str(annotator)
+        if group == OTHERS:
+            raise ArgumentError(
+                f"annotator_groups has a group {OTHERS!r}, which stands for annotators of no group: leave it out."
+            )
         if name not in annotators:
             raise ArgumentError(
                 f"annotator_groups names {name!r}, who gave no annotation: {suggest(name, annotators, 'leave it out')}."
             )
         if found.setdefault(name, str(group)) != str(group):
             raise ArgumentError(f"annotator_groups has {name!r} in {found[name]!r} and in {str(group)!r}: choose one.")
+    if not found:
+        raise ArgumentError("annotator_groups names nobody: write {'models': ['gpt', 'llama']}, or leave it out.")
     return {str(name): found.get(str(name), OTHERS) for name in annotators}
 
 

@@ -101,7 +101,7 @@ MODELS = {"models": ["m0", "m1", "m2"]}
 @pytest.mark.slow
 def test_raters_who_err_together_are_named_and_count_for_less_as_a_group():
     data, mean = jury(0)
-    with pytest.warns(PlausiblyWarning, match=r"Some raters err together: 'm0', 'm1', 'm2' are .*--annotator-groups"):
+    with pytest.warns(PlausiblyWarning, match=r"Some raters err together: 'm0', 'm1', 'm2' rate .*--annotator-groups"):
         alone = aggregate(data)
     grouped = aggregate(data, annotator_groups=MODELS)
     assert "err_together" not in grouped.attrs
@@ -116,6 +116,7 @@ def test_raters_who_err_together_are_named_and_count_for_less_as_a_group():
     assert table["errs_with"].to_dict() == dict.fromkeys(("m0", "m1", "m2"), "models") | dict.fromkeys(
         ("p0", "p1", "p2"), "(others)"
     )
+    assert pb.annotators.severity_sentences(table.reset_index())[-1].startswith("The errors of the raters of the group")
     low, high = table.loc["m0", ["correlation_lower", "correlation_upper"]]
     assert low < 0.6 < high < 0.9
     assert (
@@ -129,9 +130,51 @@ def test_independent_errors_of_raters_are_not_held_for_shared_ones_and_shared_on
         data, _ = jury(1, people=5, correlation=correlation)
         rated = RatedCases.of(data, "inferred", {})
         drawn = sample_chain(rated, draws=30, warmup=60, seed=0, chain=0)
-        found = err_together(agreements(rated, {name: of[None] for name, of in drawn.items()}))
+        mean = drawn.pop("latent_mean")[None]
+        found = err_together(agreements(rated, {name: of[None] for name, of in drawn.items()}, mean, 0))
         assert (found is not None) == together
         assert found is None or sorted(rated.raters[found[0]]) == MODELS["models"]
+
+
+def test_spreads_and_skewed_ratings_are_not_held_for_shared_errors():
+    """The numbers in the middle of intervals are no normal ones."""
+    random = np.random.default_rng(500)
+    z = random.normal(0, 0.8, (150, 1)) + np.geomspace(0.1, 1.5, 8) * random.standard_normal((150, 8))
+    case, who = np.divmod(np.arange(z.size), 8)
+    rows = {"case": [f"c{at:03}" for at in case], "annotator": [f"r{at}" for at in who]}
+    data = pb.Annotations.from_scores(pd.DataFrame(rows | {"score": 1 + np.digitize(z.ravel(), [-1, -0.4, 0.3, 1])}))
+    rated = RatedCases.of(data, "inferred", {})
+    drawn = {name: of[None] for name, of in sample_chain(rated, draws=30, warmup=60, seed=0, chain=0).items()}
+    mean = drawn.pop("latent_mean")
+    assert err_together(agreements(rated, drawn, mean, 0)) is None
+
+
+@pytest.mark.parametrize(
+    ("groups", "match"),
+    [
+        ({"models": ["m0"]}, "one rater in 'models'"),
+        ({"all": ["m0", "m1", "m2", "p0", "p1", "p2"]}, "all raters in one group"),
+        ({"models": []}, "names nobody"),
+        ({"(others)": ["m0", "m1"]}, "stands for annotators of no group"),
+    ],
+)
+def test_groups_of_raters_that_cannot_be_are_refused(groups, match):
+    with pytest.raises((AnnotationError, ArgumentError), match=match):
+        aggregate(jury(0, n=12)[0], annotator_groups=groups)
+
+
+def test_evaluate_takes_groups_of_raters(tmp_path, no_report):
+    data, mean = jury(0, n=40)
+    rows = {"case": data.cases[data.annotation_case], "annotator": data.annotators[data.annotation_annotator]}
+    pd.DataFrame(rows | {"score": data.score}).to_csv(tmp_path / "ratings.csv", index=False)
+    pd.DataFrame({"annotator": MODELS["models"], "group": "models"}).to_csv(tmp_path / "groups.csv", index=False)
+    rating = 2 + np.digitize(mean, [-0.5, 0.5])
+    pd.DataFrame({"case": data.cases, "prediction": rating}).to_csv(tmp_path / "judge.csv", index=False)
+    given = ["--predictions", f"J={tmp_path / 'judge.csv'}", "--raters", "differ", "--draws", "20", "--chains", "1"]
+    given += ["--warmup", "20", "--annotator-groups", str(tmp_path / "groups.csv"), "--out", str(tmp_path / "out")]
+    said = succeed("evaluate", str(tmp_path / "ratings.csv"), *given)
+    assert "The errors of the raters of the group models correlate by" in " ".join(said.output.split())
+    assert (pd.read_csv(tmp_path / "out/severities.csv")["errs_with"] == "models").sum() == 3
 
 
 def test_groups_of_raters_who_are_alike_are_refused():
@@ -239,7 +282,7 @@ def test_predictions_that_say_nothing_change_nothing():
     data = scores(1)
     blind, knows = (aggregate(data, draws=150, **known) for known in ({}, {"predictions": alike}))
     means = [one["posterior"]["mean_rating"].mean(("chain", "draw")) for one in (blind, knows)]
-    assert np.abs(means[0] - means[1]).max() < 0.1
+    assert np.abs(means[0] - means[1]).max() < 0.15  # the greatest of sixty, each with an error of 0.03
     assert knows["posterior"]["coefficients"].std() == pytest.approx(0.5, rel=0.3)
 
 

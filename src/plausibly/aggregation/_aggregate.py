@@ -195,7 +195,7 @@ def aggregate(
     annotator_groups
         Annotators who may err together, such as language models, under ``"dawid-skene"`` and ``"one-coin"``, or where
         raters of scores differ: a mapping from groups to annotators or the reverse, or the path of a table with the
-        columns annotator and group. Difficulty is then by case.
+        columns annotator and group. The difficulty of models of one true class is then by case.
     threshold
         Score that separates the two classes: the first class is for scores up to the threshold, the second for scores
         above it. Required for scores, unless raters of ``"ordinal-scores"`` differ: without a threshold, each of up to

@@ -28,7 +28,8 @@ LEARNED = "learned", "predictions"  #: priors that a NumPyro program of few para
 _MOST = 250_000_000  # numbers of one kind that are held, a gigabyte
 _DIMENSIONS = (  # of posteriors, and names that ArviZ does not take
     *("annotator", "annotation", "case", "chain", "draw", "slot", "scored_case", "class_name", "class_id", "quantity"),
-    *("cutpoint", "rating_value", "label", "variable", "column", "summary", "severity", "typical", "entry"),
+    *("cutpoint", "rating_value", "label", "variable", "column", "summary", "severity", "typical", "entry", "shared"),
+    "annotator_group",
 )
 GIBBS_UP_TO = 10  #: reliability up to which "auto" means Gibbs; beyond, its sweeps mix too slowly
 

@@ -198,8 +198,11 @@ def plan_runs(
         for model, variant in zip(known, variants, strict=True)
     ]
     for variant, model, taken in zip(variants, known, own, strict=True):
-        if variant.arguments.get("class_prior") in LEARNED and family_of(model).says(model).takes_prior:
+        says = family_of(model).says(model)
+        if variant.arguments.get("class_prior") in LEARNED and says.takes_prior:
             taken["prior_kappa"] = None
+        if says.groups:
+            taken["annotator_groups"] = None
     for name in common.keys() - set().union(*own) if variants else ():
         raise ArgumentError(
             f"none of the models accepts {name}={common[name]!r}, but it was given: leave it out, or add a model that "

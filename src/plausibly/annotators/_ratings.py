@@ -44,17 +44,19 @@ def severities(
     -------
     pandas.DataFrame
         One row per rater, who rates highest first: ``annotator``, the number of ``ratings``, the median ``severity``,
-        ``lower``, ``upper``; ``spread``, the median standard deviation with which the rater scatters (under
+        ``lower``, ``upper``; ``spread``, the median standard deviation with which the rater scatters by herself (under
         ``"ordinal-scores"`` on the latent scale, on which that of all ratings is 1, under ``"normal-scores"`` in
         points), with ``spread_lower`` and ``spread_upper``; the posterior probability that the rater rates highest
         (``p_highest``) and lowest (``p_lowest``) of all; the mean of her ratings as they are (``raw_mean``) and under
-        the model (``fitted_mean``); and ``converged``. If raters who may err together were named (``annotator_groups``
-        of :func:`plausibly.aggregate`), also the group of each, ``errs_with``, and the ``correlation`` of errors within
-        it, with ``correlation_lower`` and ``correlation_upper``; 0 for raters of no group. With ``groups``, also the
+        the model (``fitted_mean``). Where the two means are apart, a rater uses the scale in another way than the
+        others, and her severity should not be trusted: the model knows severities and spreads, but under
+        ``"ordinal-scores"`` the steps between ratings are the same for all. Take ``"normal-scores"`` then.
+
+        If raters who may err together were named (``annotator_groups`` of :func:`plausibly.aggregate`), then come the
+        group of each, ``errs_with``, and the ``correlation`` of the errors of its members, with ``correlation_lower``
+        and ``correlation_upper``; 0 for raters of no group. With ``groups``, which are only compared, come the
         ``group`` of each rater, and by how much the mean severity of the group is above that of all other raters:
-        ``group_severity``, ``group_lower``, ``group_upper``. Where the two means are apart, a rater uses the scale in
-        another way than the others, and her severity should not be trusted: the model knows severities and spreads, but
-        under ``"ordinal-scores"`` the steps between ratings are the same for all. Take ``"normal-scores"`` then.
+        ``group_severity``, ``group_lower``, ``group_upper``. The last column is ``converged``.
 
     Raises
     ------
@@ -266,7 +268,7 @@ def rating_draws(posterior: Posterior) -> Float[np.ndarray, "draw case"]:
 def severity_sentences(table: pd.DataFrame, most: int = 3) -> list[str]:
     """Say by how much the raters differ who differ most, of those whose interval excludes 0; and whom it does not fit.
 
-    Also how the errors of raters correlate who may err together.
+    Of a group whose raters may err together, how their errors correlate.
 
     The model does not fit a rater if the mean of her ratings is further from that under the model than her severity is
     uncertain.
@@ -300,7 +302,11 @@ def severity_sentences(table: pd.DataFrame, most: int = 3) -> list[str]:
                 f"The errors of the raters of the group {name} correlate by {middle:.2f} [{low:.2f}, {high:.2f}]: in a "
                 f"case, {len(rows)} of them count as {len(rows) / (1 + (len(rows) - 1) * middle):.1f}."
             )
-    apart = (table["raw_mean"] - table["fitted_mean"]).abs() > (table["upper"] - table["lower"]) / 2
+    apart = table["raw_mean"] - table["fitted_mean"]
+    if "errs_with" in table:  # what a group errs together moves the ratings of all of its members
+        shared = apart.groupby(table["errs_with"]).transform("mean")
+        apart -= shared.where(table["errs_with"] != OTHERS, 0.0)
+    apart = apart.abs() > (table["upper"] - table["lower"]) / 2
     for name, raw, fitted in table.loc[apart, ["annotator", "raw_mean", "fitted_mean"]].head(most).to_numpy():
         told.append(
             f"The ratings of {name} have a mean of {raw:.3g}, and of {fitted:.3g} under the model: this rater uses the "

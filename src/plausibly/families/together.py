@@ -59,6 +59,6 @@ def named(names: np.ndarray, members: np.ndarray) -> tuple[str, str]:
     >>> named(np.array(["ann", "gpt", "llama"]), np.array([1, 2]))
     ("'gpt', 'llama'", "annotator_groups={'group': ['gpt', 'llama']} (--annotator-groups)")
     """
-    some = [str(names[one]) for one in members[:_SHOWN]]
-    who = ", ".join(map(repr, some)) + (" and others" if len(members) > _SHOWN else "")
-    return who, f"annotator_groups={{'group': {some}}} (--annotator-groups)"
+    everybody = [str(names[one]) for one in members]
+    who = ", ".join(map(repr, everybody[:_SHOWN])) + (" and others" if len(members) > _SHOWN else "")
+    return who, f"annotator_groups={{'group': {everybody}}} (--annotator-groups)"

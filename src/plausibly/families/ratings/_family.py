@@ -67,6 +67,8 @@ class Ratings:
                 f"not counted), more than {_MOST_EFFECTS:,}: leave out raters of few cases, or take broader groups."
             )
         rated = _rated(scores, settled)
+        if rated.together is not None:
+            _check_groups(*rated.together)
         if not groups and rated.parts.max() + 1 == len(scores.annotators):
             raise AnnotationError(
                 "every rater has cases of her own, so that severe raters cannot be told from poor cases: say which "
@@ -113,7 +115,7 @@ class Ratings:
             shared = SharedDraws.of(values, dims, names, progress=bars, n_diverging=diverging, above=above)
         constants = {"rated": rated, "mean": mean, "case": scores.cases}
         if rated.together is None:
-            constants["err_together"] = sentence(agreements(rated, values), rated.raters)
+            constants["err_together"] = sentence(agreements(rated, values, mean, seed), rated.raters)
         shared = replace(shared, constants=constants)
         return replace(settled, shared=shared, quantities=len(self.layout(scores, settled)))
 
@@ -185,6 +187,21 @@ def _rated(scores: Scores, settled: Settled) -> RatedCases:
     scored = None if settled.evidence is None else settled.evidence.of_cases(scores.cases)
     given = settled.arguments.get("cutpoints"), settled.case_groups or {}, scored
     return RatedCases.of(scores, *given, settled.arguments.get("annotator_groups"))
+
+
+def _check_groups(names: np.ndarray, of_rater: Int[np.ndarray, " rater"]) -> None:
+    """Refuse groups of raters of whom nothing can be learned."""
+    for number, name in enumerate(names.tolist()):
+        if (of_rater == number).sum() < 2:
+            raise AnnotationError(
+                f"annotator_groups has one rater in {name!r}, whose errors are shared with nobody: leave the group "
+                "out, or name others."
+            )
+        if (of_rater == number).all():
+            raise AnnotationError(
+                "annotator_groups has all raters in one group, so that what they err together cannot be told from what "
+                "is true: name some of them, or several groups."
+            )
 
 
 def _warn_of_parts(rated: RatedCases) -> None:
