@@ -148,7 +148,8 @@ def mean_ratings(
     Of single cases, and of groups that the posterior does not know, means are of these very cases. Of its
     ``case_groups``, they are of further cases like those of the group (a system's outputs for prompts like these), so
     that intervals allow for the choice of cases, too. Where each case has one rating, only this is identified: how much
-    a case differs from others, and how much its rater scatters, cannot be told apart.
+    a case differs from others, and how much its rater scatters, cannot be told apart. Errors that raters of a group
+    share in a case are averaged out.
 
     Raises
     ------

@@ -41,7 +41,7 @@ def diagnose(
     Prints the worst value of every diagnostic next to the required one, then the worst cases. With --out, also writes
     diagnostics.csv (one row per case), convergence.png (all cases) and chains.png (trace and rank plots of the worst
     cases). Quantities shared by all cases go to reliabilities.csv or shared.csv; models that assume one true class add
-    annotators.csv (accuracies) and confusions.csv.
+    annotators.csv (accuracies) and confusions.csv, and raters who differ severities.csv.
     """
     make_folder(output.out)
     with opened(posterior) as source:

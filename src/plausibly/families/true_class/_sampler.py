@@ -72,7 +72,7 @@ def sample_chain(
 
 
 def sweeps_per_draw(sampler: "TrueClass", labels: LabelledCases) -> int:
-    """Return how many sweeps there are for a kept draw: in which each class is shifted alone twice or more, if it is."""
+    """Return how many sweeps there are for a kept draw: in these, each class is shifted alone at least twice."""
     sweeps = 3 * sampler.thinning // 2 if labels.n_groups > 1 else sampler.thinning
     alone = labels.looks is not None and moves_classes(sampler)
     return max(sweeps, 5 * labels.n_classes) if alone else sweeps
