@@ -280,9 +280,9 @@ def test_a_classifier_that_sees_the_case_is_rated_nearer_to_the_truth_if_its_pre
 def test_predictions_that_say_nothing_change_nothing():
     alike = {"A": np.full((60, 5), 0.2)}
     data = scores(1)
-    blind, knows = (aggregate(data, draws=150, **known) for known in ({}, {"predictions": alike}))
+    blind, knows = (aggregate(data, draws=300, **known) for known in ({}, {"predictions": alike}))
     means = [one["posterior"]["mean_rating"].mean(("chain", "draw")) for one in (blind, knows)]
-    assert np.abs(means[0] - means[1]).max() < 0.15  # the greatest of sixty, each with an error of 0.03
+    assert np.abs(means[0] - means[1]).max() < 0.1
     assert knows["posterior"]["coefficients"].std() == pytest.approx(0.5, rel=0.3)
 
 

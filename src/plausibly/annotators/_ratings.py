@@ -269,7 +269,7 @@ def rating_draws(posterior: Posterior) -> Float[np.ndarray, "draw case"]:
 def severity_sentences(table: pd.DataFrame, most: int = 3) -> list[str]:
     """Say by how much the raters differ who differ most, of those whose interval excludes 0; and whom it does not fit.
 
-    Of a group whose raters may err together, how their errors correlate.
+    It also says how the errors of the raters of a group correlate, if groups were named.
 
     The model does not fit a rater if the mean of her ratings is further from that under the model than her severity is
     uncertain.

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Bool, Int
 
-LEAST = 30  #: cases that two annotators must both have
+_LEAST = 30  # cases that two annotators must both have
+_PAIRS = 300  # those with most cases in common
 _SHOWN = 6  # members of a group in a sentence
 _SURE = 3.2  # eigenvalue, in roots of the number of annotators; 2 is expected by chance
 _MUCH = 0.05  # excess of agreement, of what it lacks to perfect
@@ -20,6 +22,24 @@ class Agreement:
     observed: float
     expected: float  #: if their errors were independent
     z: float  #: excess in standard errors
+
+
+def pairs_in_common(
+    has: Bool[np.ndarray, "case annotator"],
+) -> tuple[Int[np.ndarray, "pair two"], Int[np.ndarray, " pair"]]:
+    """Pairs of annotators who have most cases in common, and how many.
+
+    Examples
+    --------
+    >>> pairs, n = pairs_in_common(np.ones((40, 2), bool))
+    >>> pairs.tolist(), n.tolist()
+    ([[0, 1]], [40])
+    """
+    of_each = has.astype(np.float32)
+    common = np.triu(of_each.T @ of_each, 1).astype(int)
+    pairs = np.argwhere(common >= _LEAST)
+    pairs = pairs[np.argsort(-common[tuple(pairs.T)], kind="stable")[:_PAIRS]]
+    return pairs, common[tuple(pairs.T)]
 
 
 def err_together(found: Sequence[Agreement]) -> tuple[np.ndarray, float, float] | None:

@@ -38,7 +38,9 @@ class RatedCases:
     expected: Float[np.ndarray, "case classifier"] | None = None
     #: mean and standard deviation of ratings that are numbers on the latent scale; None if they are intervals of it
     unit: tuple[float, float] | None = None
-    together: Codes | None = None  #: names of groups of raters who may err together, and the one of each rater, or -1
+    rater_groups: Codes | None = (
+        None  #: names of groups of raters who may err together, and the one of each rater, or -1
+    )
 
     @classmethod
     def of(
@@ -60,8 +62,8 @@ class RatedCases:
         cuts, typical = (found.cuts - centre) / scale, (found.typical - centre) / scale
         rated = scores.annotation_case, scores.annotation_annotator, value, scores.n_cases, scores.annotators
         unit = None if cutpoints else (centre, scale)
-        expected, together = _expected(log_scores, typical), _together(rater_groups, scores.annotators)
-        return cls(*rated, found.values, cuts, typical, groups, expected, unit, together)
+        expected, of_raters = _expected(log_scores, typical), _rater_groups(rater_groups, scores.annotators)
+        return cls(*rated, found.values, cuts, typical, groups, expected, unit, of_raters)
 
     @property
     def number(self) -> Float[np.ndarray, " rating"]:
@@ -86,7 +88,7 @@ class RatedCases:
     @cached_property
     def shared(self) -> tuple[Int[np.ndarray, " rating"], Int[np.ndarray, " cell"], Int[np.ndarray, " cell"]]:
         """Cell of each rating by a group of raters who may err together, or -1; case and group of each cell."""
-        group = np.full(len(self.case), -1) if self.together is None else self.together[1][self.rater]
+        group = np.full(len(self.case), -1) if self.rater_groups is None else self.rater_groups[1][self.rater]
         n = 1 + group.max(initial=0)
         some, cell = group >= 0, np.full(len(self.case), -1)
         found, cell[some] = np.unique(self.case[some].astype(np.int64) * n + group[some], return_inverse=True)
@@ -103,12 +105,12 @@ class RatedCases:
         return _estimable(self) if several else _connected(self)
 
 
-def _together(groups: Mapping[str, str] | None, raters: np.ndarray) -> Codes | None:
+def _rater_groups(groups: Mapping[str, str] | None, raters: np.ndarray) -> Codes | None:
     """Names of the groups of raters, and the one of each rater, -1 for none.
 
     Examples
     --------
-    >>> names, code = _together({"ann": "(others)", "gpt": "models"}, np.array(["ann", "gpt"]))
+    >>> names, code = _rater_groups({"ann": "(others)", "gpt": "models"}, np.array(["ann", "gpt"]))
     >>> names.tolist(), code.tolist()
     (['models'], [-1, 0])
     """

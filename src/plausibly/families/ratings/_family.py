@@ -67,8 +67,8 @@ class Ratings:
                 f"not counted), more than {_MOST_EFFECTS:,}: leave out raters of few cases, or take broader groups."
             )
         rated = _rated(scores, settled)
-        if rated.together is not None:
-            _check_groups(*rated.together)
+        if rated.rater_groups is not None:
+            _check_groups(*rated.rater_groups)
         if not groups and rated.parts.max() + 1 == len(scores.annotators):
             raise AnnotationError(
                 "every rater has cases of her own, so that severe raters cannot be told from poor cases: say which "
@@ -107,14 +107,14 @@ class Ratings:
                 values = {site: np.stack([chain[site] for chain in found]) for site in (*dims, MEAN)}
             mean = values.pop(MEAN)
             names = {"annotator": rated.raters} | {name: of for name, (of, _) in rated.groups.items()}
-            if rated.together is not None:
-                names[GROUP] = rated.together[0]
+            if rated.rater_groups is not None:
+                names[GROUP] = rated.rater_groups[0]
             if settled.evidence is not None:
                 names["coefficient"] = np.array([f"score of {one}" for one in settled.evidence.classifiers])
             above = {"case_spread", *(f"{name}_spread" for name in rated.groups)}  # of the means, which are drawn
             shared = SharedDraws.of(values, dims, names, progress=bars, n_diverging=diverging, above=above)
         constants = {"rated": rated, "mean": mean, "case": scores.cases}
-        if rated.together is None:
+        if rated.rater_groups is None:
             constants["err_together"] = sentence(agreements(rated, values, mean, seed), rated.raters)
         shared = replace(shared, constants=constants)
         return replace(settled, shared=shared, quantities=len(self.layout(scores, settled)))

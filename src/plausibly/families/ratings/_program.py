@@ -46,9 +46,9 @@ def means_and_spreads(rated: RatedCases) -> tuple[Float[Array, " rating"], Float
     with numpyro.plate("cases", rated.n_cases):
         mean = numpyro.deterministic("latent_mean", mean + case_spread * numpyro.sample("case", standard))
     at = mean[rated.case] + severity[rated.rater]
-    if rated.together is not None:
+    if rated.rater_groups is not None:
         cell, _, group = rated.shared
-        of_group = dist.HalfNormal(OF_SHARED).expand([len(rated.together[0])]).to_event(1)
+        of_group = dist.HalfNormal(OF_SHARED).expand([len(rated.rater_groups[0])]).to_event(1)
         raw = numpyro.sample("shared_raw", standard.expand([len(group)]).to_event(1))
         shared = numpyro.sample(SHARED, of_group)[group] * raw
         at = at + jnp.append(shared, 0.0)[cell]  # the last, 0, for raters of no group

@@ -47,7 +47,7 @@ def sites_of(rated: RatedCases) -> dict[str, tuple[str, ...]]:
     sites |= {"severity": ("annotator",), "spread": ("annotator",)}
     for name in rated.groups:
         sites |= {f"{name}_effect": (name,), f"{name}_spread": ()}
-    sites |= {} if rated.together is None else {SHARED: (GROUP,)}
+    sites |= {} if rated.rater_groups is None else {SHARED: (GROUP,)}
     return sites | ({} if rated.expected is None else {"coefficients": ("coefficient",)})
 
 
@@ -83,7 +83,7 @@ def starting_point(rated: RatedCases, seed: int, sweeps: int = 20) -> dict[str, 
     values["rater"] = state.severity / state.severity_spread
     values["log_spread"] = (state.log_spread - state.typical) / state.variation
     values |= {f"{name}_raw": state.effects[name] / state.scales[name] for name in rated.groups}
-    if rated.together is not None:
+    if rated.rater_groups is not None:
         values["shared_raw"] = state.shared / state.shared_spread[rated.shared[2]]
     return {name: np.asarray(value, np.float32) for name, value in values.items()}
 
@@ -110,7 +110,7 @@ class _State:
         self.typical, self.variation = float(self.log_spread.mean()), random.uniform(0.1, 0.4)
         self.cell, self.case_of_cell, self.group_of_cell = rated.shared
         self.shared = np.zeros(len(self.group_of_cell))
-        self.shared_spread = random.uniform(0.1, 0.4, 0 if rated.together is None else len(rated.together[0]))
+        self.shared_spread = random.uniform(0.1, 0.4, 0 if rated.rater_groups is None else len(rated.rater_groups[0]))
         self.largest = max(rated.groups, key=lambda name: len(rated.groups[name][0]), default=None)
         several = ~self.single
         rows = np.unique(rated.case[several], return_inverse=True)[1]
@@ -135,7 +135,7 @@ class _State:
         found |= {"severity": self.severity, "spread": np.exp(self.log_spread)}
         for name in self.effects:
             found |= {f"{name}_effect": self.effects[name], f"{name}_spread": self.scales[name]}
-        if self.rated.together is not None:
+        if self.rated.rater_groups is not None:
             found[SHARED] = self.shared_spread
         if self.rated.expected is not None:
             found["coefficients"] = self.coefficients

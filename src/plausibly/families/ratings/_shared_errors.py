@@ -11,9 +11,8 @@ import numpy as np
 from jaxtyping import Float
 
 from plausibly.families.ratings._cases import RatedCases
-from plausibly.families.together import LEAST, Agreement, err_together, named
+from plausibly.families.together import Agreement, err_together, named, pairs_in_common
 
-_PAIRS = 300  # those with most cases in common
 _REPLICATES = 40
 
 
@@ -33,11 +32,9 @@ def agreements(
     if rated.expected is not None:
         expected = expected + rated.x @ at["coefficients"]
     expected = (expected + np.zeros(rated.n_cases))[rated.case] + at["severity"][rated.rater]
-    has = np.zeros((rated.n_cases, len(rated.raters)), np.float32)
-    has[rated.case, rated.rater] = 1
-    common = np.triu(has.T @ has, 1)
-    pairs = np.argwhere(common >= LEAST)
-    pairs = pairs[np.argsort(-common[tuple(pairs.T)], kind="stable")[:_PAIRS]]
+    has = np.zeros((rated.n_cases, len(rated.raters)), bool)
+    has[rated.case, rated.rater] = True
+    pairs, common = pairs_in_common(has)
     if not len(pairs):
         return []
     weight = at["spread"][rated.rater] ** -2
@@ -49,7 +46,7 @@ def agreements(
         deviation = error - (variance * np.bincount(rated.case, weight * error, rated.n_cases))[rated.case]
         tables = np.zeros((2, *has.shape))
         tables[:, rated.case, rated.rater] = deviation, error
-        return (tables.transpose(0, 2, 1) @ tables)[:, pairs[:, 0], pairs[:, 1]] / common[tuple(pairs.T)]
+        return (tables.transpose(0, 2, 1) @ tables)[:, pairs[:, 0], pairs[:, 1]] / common
 
     draws = mean.reshape(-1, rated.n_cases)
     replicates = []
@@ -61,9 +58,9 @@ def agreements(
     excess = products(rated.number) - centre
     spread = at["spread"][pairs].prod(1)
     return [
-        Agreement((a, b), int(common[a, b]), float(observed), 0.0, float(z))
-        for (a, b), observed, z in zip(
-            pairs.tolist(), (excess[1] - excess[1].mean()) / spread, excess[0] / sd[0], strict=True
+        Agreement((a, b), n, float(observed), 0.0, float(z))
+        for (a, b), n, observed, z in zip(
+            pairs.tolist(), common.tolist(), (excess[1] - excess[1].mean()) / spread, excess[0] / sd[0], strict=True
         )
     ]
 

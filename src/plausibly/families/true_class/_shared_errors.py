@@ -11,13 +11,12 @@ from jaxtyping import Float
 
 from plausibly.case import LabelledCases
 from plausibly.families.settled import Values
-from plausibly.families.together import LEAST, Agreement, err_together, named
+from plausibly.families.together import Agreement, err_together, named, pairs_in_common
 from plausibly.families.true_class._sampler import prevalence_of
 
 if TYPE_CHECKING:
     from plausibly.families.true_class._family import TrueClass
 
-_PAIRS = 300  # those with most cases in common
 _DRAWS = 10
 
 
@@ -25,11 +24,9 @@ def agreements(family: "TrueClass", labels: LabelledCases, shared: Values) -> li
     """Compare the agreement of pairs of annotators with that of independent errors, the greatest excess first."""
     table = np.full((labels.n_cases, labels.n_annotators), -1)
     table[labels.case, labels.annotator] = np.arange(len(labels.case))
-    has = (table >= 0).astype(np.float32)
-    common = np.triu(has.T @ has, 1)
-    pairs = np.argwhere(common >= LEAST)
-    pairs = pairs[np.argsort(-common[tuple(pairs.T)], kind="stable")[:_PAIRS]]
-    expected = [np.zeros(int(common[a, b])) for a, b in pairs]
+    has = table >= 0
+    pairs, common = pairs_in_common(has)
+    expected = [np.zeros(n) for n in common]
     places = np.array(list(np.ndindex(shared["prevalence"].shape[:2])))
     places = places[np.linspace(0, len(places) - 1, _DRAWS).astype(int)]
     for at in map(tuple, places):
