@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from math import exp
 from operator import itemgetter
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jaxtyping import Array, ArrayLike, Float, Int
-from scipy.special import betaln, expit, gammaln, logit
+from scipy.special import betaln, expit, gammaln, log_expit, logit
 
 from plausibly.case import LabelledCases
 from plausibly.families.true_class import OPTIONS, TrueClass
@@ -312,11 +313,11 @@ def draw_attention(
     r"""Draw mean and strength of attention given how many tables of each annotator are of attention and of habit."""
 
     def log_density(logit: float, log_strength: float) -> float:
-        mean, strength = expit(logit), np.exp(log_strength)
-        shape = np.maximum(strength * mean, 1e-300), np.maximum(strength * (1 - mean), 1e-300)
-        of_tables = betaln(shape[0] + attended, shape[1] + by_habit) - betaln(*shape)
-        prior = ATTENTION_SHAPE * log_strength - ATTENTION_RATE * strength - np.logaddexp(0, logit)
-        return float(of_tables.sum() + prior - np.logaddexp(0, -logit))
+        mean, strength = expit(logit), exp(log_strength)
+        shape = max(strength * mean, 1e-300), max(strength * (1 - mean), 1e-300)
+        of_tables = betaln(shape[0] + attended, shape[1] + by_habit).sum() - len(attended) * betaln(*shape)
+        prior = ATTENTION_SHAPE * log_strength - ATTENTION_RATE * strength
+        return float(of_tables + prior + log_expit(logit) + log_expit(-logit))
 
     of_mean, of_strength = float(np.log(mean) - np.log1p(-mean)), float(np.log(strength))
     of_mean = slice_one(of_mean, 3.0, lambda x: log_density(x, of_strength), random)
@@ -347,25 +348,29 @@ def shift(values: dict[str, Any], by: Float[np.ndarray, "#annotator class"]) -> 
 
     What else she names keeps its proportions. The mean attention moves by the mean of all. See ``TrueClass``.
     """
-    mean = moved(values["mean_attention"], by.mean())
-    confusion, diagonal = values["confusion"], np.arange(len(values["common_confusion"]))
-    k, strength = len(diagonal), values["attention_strength"]
-    before = np.minimum(confusion[:, diagonal, diagonal], 1 - 1e-12)
-    right, attention = moved(before, by), moved(values["attention"], by.sum(1) / by.shape[1])
-    shifted = confusion * ((1 - right) / (1 - before))[..., None]
-    shifted[:, diagonal, diagonal] = right
-    shape = (1 - attention)[:, None, None] * values["habit"][:, None] + np.zeros((k, 1))
-    shape[:, diagonal, diagonal] += attention[:, None]
+    mean, attention = moved(values["mean_attention"], by.mean()), moved(values["attention"], by.sum(1) / by.shape[1])
+    confusion, strength, k = values["confusion"].copy(), values["attention_strength"], values["confusion"].shape[-1]
+    named = diagonals(confusion)
+    right = moved(np.minimum(named, 1 - 1e-12), by)
+    confusion *= ((1 - right) / (1 - np.minimum(named, 1 - 1e-12)))[..., None]
+    named[:] = right
+    shape = np.repeat(((1 - attention)[:, None] * values["habit"])[:, None], k, axis=1)
+    diagonals(shape)[:] += attention[:, None]
     shape *= values["concentration"][:, None]
     # Of a Dirichlet distribution over rows, in coordinates of the log odds and the proportions of the rest.
-    of_cells = (shape - 1) * np.log(np.maximum(shifted, 1e-290)) - gammaln(shape)
-    of_cells[:, diagonal, diagonal] += np.log(right) + (k - 1) * np.log1p(-right)
+    of_cells = (shape - 1) * np.log(np.maximum(confusion, 1e-290)) - gammaln(shape)
+    of_right = np.log(right) + (k - 1) * np.log1p(-right)
     a, b = strength * mean, strength * (1 - mean)
     of_attention = a * np.log(attention) + b * np.log1p(-attention) - betaln(a, b)
-    of_rows = of_cells.sum() + len(confusion) * gammaln(values["concentration"]).sum()
+    of_rows = of_cells.sum() + of_right.sum() + len(confusion) * gammaln(values["concentration"]).sum()
     of_mean = np.log(mean) + np.log1p(-mean)
-    moved_values = {"confusion": shifted, "attention": attention, "mean_attention": mean}
+    moved_values = {"confusion": confusion, "attention": attention, "mean_attention": mean}
     return values | moved_values, float(of_rows + of_attention.sum() + of_mean)
+
+
+def diagonals(matrices: Float[np.ndarray, "*row k k"]) -> Float[np.ndarray, "*row k"]:
+    """Return the diagonals of matrices, to be read and written."""
+    return np.einsum("...kk->...k", matrices)
 
 
 def moved(share: Any, by: Any) -> Any:

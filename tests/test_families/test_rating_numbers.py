@@ -102,10 +102,10 @@ def test_categories_of_skewed_ratings_are_on_the_scale_of_points(table):
 @pytest.mark.slow
 def test_gibbs_agrees_with_nuts(table):
     few = table[table["case"].str[-2:].isin([f"{at:02}" for at in range(0, 100, 20)])]
-    sizes = {"draws": 500, "chains": 1, "warmup": 300}
+    sizes = {"draws": 2000, "chains": 1, "warmup": 500}
     gibbs, nuts = (fit(few, "system", engine=engine, **sizes) for engine in ("gibbs", "nuts"))
     for name in ("location", "severity_spread", "severity", "spread", "system_effect", "mean_rating"):
-        one, other = (np.asarray(of["posterior"][name], float)[0].reshape(500, -1) for of in (gibbs, nuts))
+        one, other = (np.asarray(of["posterior"][name], float)[0].reshape(2000, -1) for of in (gibbs, nuts))
         error = np.sqrt((one.var(0) + other.var(0)) / 100)  # of as many effective draws
         assert (np.abs(one.mean(0) - other.mean(0)) < 3.5 * error).all(), name
         # how much of its rating is due to a single case, and how much to chance, mixes slowly
@@ -184,3 +184,22 @@ def test_classifiers_that_predict_ratings_are_compared_with_the_mean_rating(tabl
 def test_predicted_ratings_that_cannot_be_are_refused(posterior, predictions, match):
     with pytest.raises(ArgumentError, match=match):
         rating_errors(posterior, predictions)
+
+
+@pytest.mark.filterwarnings("ignore:Some raters err together")
+@pytest.mark.parametrize("step", [1.0, 0.001])
+def test_raters_who_always_differ_by_the_same_number_have_a_small_spread(step):
+    random = np.random.default_rng(0)
+    score = random.integers(1, 6, size=(200, 1)) + step * random.integers(-1, 2, size=(200, 3))
+    score[:, 1] = score[:, 0] + 1
+    table = pd.DataFrame(
+        [
+            (f"case {case}", f"r{rater}", value)
+            for case, values in enumerate(score)
+            for rater, value in enumerate(values)
+        ],
+        columns=["case", "annotator", "score"],
+    )
+    spread = fit(table, case_groups=None)["posterior"]["spread"].values[0]
+    assert (spread[:, :2] < 0.3 * step + 0.02).all()
+    assert np.isfinite(spread).all()

@@ -1,6 +1,7 @@
 """Whether what cases share lets a case count as converged, and chains in processes of their own."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import plausibly as pb
@@ -8,7 +9,7 @@ from plausibly import _processes
 from plausibly._arviz import to_groups
 from plausibly._processes import in_processes
 from plausibly._progress import Progress
-from plausibly.families import SharedDraws, true_class
+from plausibly.families import SharedDraws
 
 NAMES = {"annotator": np.array(["ann", "bob"])}
 
@@ -65,21 +66,41 @@ def test_other_processes_return_what_functions_do_or_nothing():
         assert found[0].result() is None
 
 
+LABELS = [["a", "a", "b"], ["b", "b", "a"], ["a", "a", "a"]] * 9
+SCORES = pd.DataFrame(
+    [
+        (case, rater, (label == "a") + number % 2)
+        for case, labels in enumerate(LABELS)
+        for number, (rater, label) in enumerate(zip(["ann", "bob", "cy"], labels, strict=True))
+    ],
+    columns=["case", "annotator", "score"],
+)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("fails", [False, True])
-def test_chains_in_other_processes_are_those_of_this_one(monkeypatch, fails):
-    family = true_class._family
-    answers = [["a", "a", "b"], ["b", "b", "a"], ["a", "a", "a"]] * 9
-    labels = pb.Annotations.from_labels(answers, annotators=["ann", "bob", "cy"])
-    settings = {"draws": 5, "chains": 3, "warmup": 5, "seed": 0, "progress": False}
+@pytest.mark.parametrize(
+    ("data", "options", "site"),
+    [
+        (pb.Annotations.from_labels(LABELS, annotators=["ann", "bob", "cy"]), {"model": "one-coin"}, "accuracy"),
+        (
+            pb.Annotations.from_scores(SCORES),
+            {"model": "normal-scores", "raters": "differ", "threshold": 0.5},
+            "severity",
+        ),
+    ],
+    ids=["labels", "ratings"],
+)
+def test_chains_in_other_processes_are_those_of_this_one(monkeypatch, data, options, site, fails):
+    settings = {"draws": 5, "chains": 3, "warmup": 5, "seed": 0, "progress": False} | options
     with pytest.warns(pb.ConvergenceWarning):
-        here = pb.aggregate(labels, "one-coin", **settings)
-    monkeypatch.setattr(family, "_MANY", 0)
-    monkeypatch.setattr(family, "n_processes", lambda most: 2)
+        here = pb.aggregate(data, **settings)
+    monkeypatch.setattr(_processes, "_MANY", 0)
+    monkeypatch.setattr(_processes, "n_processes", lambda most: 2)
     if fails:
         monkeypatch.setattr(_processes, "_PROGRAM", "raise SystemExit(1)")
     with pytest.warns(pb.ConvergenceWarning):
-        there = pb.aggregate(labels, "one-coin", **settings)
-    for name in ("plausibility", "accuracy"):
+        there = pb.aggregate(data, **settings)
+    for name in ("plausibility", site):
         np.testing.assert_array_equal(here["posterior"][name].values, there["posterior"][name].values)
     assert to_groups(here)["shared_convergence"].equals(to_groups(there)["shared_convergence"])

@@ -1,6 +1,7 @@
 """Draws of conditional distributions by NumPy's generators, of many variables side by side."""
 
 from collections.abc import Callable
+from itertools import accumulate
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -15,10 +16,13 @@ def dirichlet(
 
 
 def categorical(weights: Float[np.ndarray, "class row"], random: np.random.Generator) -> Int[np.ndarray, " row"]:
-    """Draw a class of each row."""
-    total = weights.cumsum(0)
-    drawn = (total <= random.random(weights.shape[1]) * total[-1]).sum(0)
-    return np.minimum(drawn, len(weights) - 1)
+    """Draw a class of each row, by sums class by class: NumPy's along this axis are several times slower."""
+    totals = list(accumulate(weights))
+    chosen = random.random(weights.shape[1]) * totals[-1]
+    drawn = np.zeros(weights.shape[1], int)
+    for total in totals[:-1]:
+        drawn += total <= chosen
+    return drawn
 
 
 def draw_tables(

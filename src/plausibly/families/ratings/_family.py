@@ -4,20 +4,22 @@ import json
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
-from plausibly._arviz import Posterior, from_groups, to_groups
+from plausibly._arviz import Posterior, from_groups, import_container, to_groups
 from plausibly._memory import release_memory
+from plausibly._processes import sample_chains
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.annotations.names import some
 from plausibly.diagnostics import convergence
 from plausibly.errors import AnnotationError, PlausiblyWarning
 from plausibly.families.ratings._cases import RatedCases
-from plausibly.families.ratings._sampler import GROUP, THINNING, sample_chain, sites_of, starting_point
+from plausibly.families.ratings._sampler import GROUP, sample_chain, sites_of, starting_point, sweeps_per_draw
 from plausibly.families.ratings._shared_errors import agreements, sentence
 from plausibly.families.ratings._shares import Scale, shares_and_ratings
 from plausibly.families.settled import ORDERED, Facts, Settled, SharedDraws
@@ -102,9 +104,11 @@ class Ratings:
                 diverging = int(which.sum())
             else:
                 advance = bars.task("Sampling ratings", chains * (draws + warmup), "draws and warm-up sweeps")
-                sizes = {"draws": draws, "warmup": warmup, "seed": seed}
-                found = [sample_chain(rated, **sizes, chain=number, advance=advance) for number in range(chains)]
-                values = {site: np.stack([chain[site] for chain in found]) for site in (*dims, MEAN)}
+                sample = partial(sample_chain, rated, draws=draws, warmup=warmup, seed=seed)
+                sizes = {"steps": draws + warmup, "sweeps": warmup + draws * sweeps_per_draw(rated)}
+                by_number = sample_chains(sample, range(chains), advance=advance, **sizes, meanwhile=import_container)
+                found = dict(by_number)
+                values = {site: np.stack([found[number][site] for number in range(chains)]) for site in (*dims, MEAN)}
             mean = values.pop(MEAN)
             names = {"annotator": rated.raters} | {name: of for name, (of, _) in rated.groups.items()}
             if rated.rater_groups is not None:
@@ -143,7 +147,7 @@ class Ratings:
             diagnosed = convergence(plausibility, slots, None, quantities=settled.quantities, progress=bars)
         diagnosed["converged"] &= shared.converged(scores.annotation_case, scores.annotation_annotator, scores.n_cases)
         diagnosed.attrs["shared"] = "shared parameters"
-        described = settled.describe() | {"thinning": THINNING if settled.engine == "gibbs" else 1}
+        described = settled.describe() | {"thinning": sweeps_per_draw(rated) if settled.engine == "gibbs" else 1}
         described["converged"] = f"{int(diagnosed['converged'].sum())} of {scores.n_cases} cases"
         if said := shared.constants.get("err_together"):
             described["err_together"] = said

@@ -34,6 +34,7 @@ def means_and_spreads(rated: RatedCases) -> tuple[Float[Array, " rating"], Float
     with numpyro.plate("raters", len(rated.raters)):
         severity = numpyro.deterministic("severity", severity_spread * numpyro.sample("rater", standard))
         spread = numpyro.deterministic("spread", typical * jnp.exp(variation * numpyro.sample("log_spread", standard)))
+    numpyro.factor("rounding", -((rated.rounding / spread) ** 2).sum() / 2)
     mean = location
     if rated.expected is not None:
         mean = mean + rated.x @ numpyro.sample(

@@ -31,7 +31,7 @@ OF_SHARED = 0.5  #: scale of the half-normal prior of the standard deviation of 
 OF_SPREADS = 0.5  #: scale of the half-normal prior of the standard deviation of log spreads
 GROUP = "annotator_group"  #: dimension of groups of raters who may err together
 SHARED = "shared_spread"  #: site of the standard deviation of what raters of a group err together in a case
-THINNING = 4  #: sweeps per kept draw
+THINNING, OF_SINGLE = 4, 6  #: sweeps per kept draw, and where most cases have a single rating
 _WIDTH = 1.0  # of slices of the log spreads of raters
 _BROAD = 3.0  # of slices of other logarithms, which may be vague
 _EXCHANGES = 3  # between the spread of cases and those of raters in each sweep, if cases have a single rating
@@ -51,6 +51,11 @@ def sites_of(rated: RatedCases) -> dict[str, tuple[str, ...]]:
     return sites | ({} if rated.expected is None else {"coefficients": ("coefficient",)})
 
 
+def sweeps_per_draw(rated: RatedCases) -> int:
+    """Return how many sweeps there are for a kept draw."""
+    return OF_SINGLE if len(rated.case) < 1.5 * rated.n_cases else THINNING
+
+
 def sample_chain(
     rated: RatedCases,
     *,
@@ -60,17 +65,18 @@ def sample_chain(
     chain: int,
     advance: Callable[[int], Any] = lambda number: None,
 ) -> Chain:
-    """Draws (draw, …) by site, and of the means of cases, from one chain: one after every :data:`THINNING` sweeps."""
+    """Draws (draw, …) by site, and of the means of cases, from one chain."""
     state = _State(rated, np.random.default_rng([seed, chain]))
     kept: dict[str, list] = {}
-    for number in range(-warmup, draws * THINNING):
+    for _ in range(warmup):
         state.sweep()
-        if number >= 0 and (number + 1) % THINNING == 0:
-            for name, value in state.values().items():
-                kept.setdefault(name, []).append(np.asarray(value, np.float32))
-            advance(1)
-        elif number < 0:
-            advance(1)
+        advance(1)
+    for _ in range(draws):
+        for _ in range(sweeps_per_draw(rated)):
+            state.sweep()
+        for name, value in state.values().items():
+            kept.setdefault(name, []).append(np.asarray(value, np.float32))
+        advance(1)
     return {name: np.stack(values) for name, values in kept.items()}
 
 
@@ -158,7 +164,7 @@ class _State:
         def of_ratings(log: Float[np.ndarray, " rater"]) -> Float[np.ndarray, " rater"]:
             sd = np.sqrt(np.exp(2 * log)[rated.rater] + of_case)
             of_all = np.bincount(rated.rater, log_density(sd), minlength=n)
-            return of_all - ((log - self.typical) / self.variation) ** 2 / 2
+            return of_all - ((log - self.typical) / self.variation) ** 2 / 2 - np.exp(-2 * log) * rated.rounding**2 / 2
 
         self.log_spread = slice_draw(self.log_spread, self.width, of_ratings, self.random)
         if rated.unit is None:
@@ -166,6 +172,7 @@ class _State:
             self.z = draw_between(lower, upper, mean, sd, self.random)
         self._draw_case_spread()
         self._draw_effects()
+        self._draw_scales_of_groups()
         self._draw_means()
         self._draw_scales()
         self._draw_spreads()
@@ -200,7 +207,7 @@ class _State:
         """
         rated, x = self.rated, self.log_spread
         error = self.z - self.severity[rated.rater] - self._expected[rated.case]
-        squares = np.bincount(rated.rater, error**2, minlength=len(x))
+        squares = rated.rounding**2 + np.bincount(rated.rater, error**2, minlength=len(x))
         alone, who = self.single, self.together
         errors = self._of_several(error)
         n_alone = np.bincount(rated.rater[alone], minlength=len(x))
@@ -208,10 +215,12 @@ class _State:
 
         def marginal(variance: float, log: Float[np.ndarray, " rater"]) -> float:
             precision = np.exp(-2 * log)
-            ratio, one = 1 + variance * (who @ precision), 1 + variance * precision
-            both = ((errors @ precision) ** 2 / ratio).sum() + of_alone @ (precision**2 / one)
-            quadratic = squares @ precision - variance * both
-            return -(self.count @ log) - (np.log(ratio).sum() + n_alone @ np.log(one) + quadratic) / 2
+            one = 1 + variance * precision
+            both, of_ratios = of_alone @ (precision**2 / one), n_alone @ np.log(one)
+            if who.nnz:
+                ratio = 1 + variance * (who @ precision)
+                both, of_ratios = both + ((errors @ precision) ** 2 / ratio).sum(), of_ratios + np.log(ratio).sum()
+            return -(self.count @ log) - (of_ratios + squares @ precision - variance * both) / 2
 
         def of_spreads(log: Float[np.ndarray, " rater"]) -> float:  # their mean is integrated out
             mean = log.mean()
@@ -227,7 +236,7 @@ class _State:
 
         def exchanged(at: float) -> float:
             variances = sums - np.exp(2 * at)
-            if variances.min() <= 1e-8:
+            if variances.min() <= 1e-14:
                 return -np.inf
             log = np.log(variances) / 2
             return marginal(np.exp(2 * at), log) + _half_normal(at, OF_CASES) + of_spreads(log) - 2 * log.sum()
@@ -239,7 +248,9 @@ class _State:
             x = np.log(sums - np.exp(2 * at)) / 2
             self._draw_variation(x - x.mean(), len(x) - 1)
         factor = self._slice(0.0, scaled)
-        self.case_spread, self.log_spread = float(np.exp(at + factor)), x + factor
+        at, x = at + factor, x + factor
+        common = self._slice(0.0, lambda by: marginal(np.exp(2 * at), x + by) + of_spreads(x + by))
+        self.case_spread, self.log_spread = float(np.exp(at)), x + common
         self._draw_typical()
 
     def _draw_variation(self, deviation: Float[np.ndarray, " rater"], n: int) -> None:
@@ -321,6 +332,19 @@ class _State:
             noise = self.random.standard_normal(size) / np.sqrt(diagonal)
             self.effects[self.largest] = (of_largest - found @ cross) / diagonal + noise
 
+    def _draw_scales_of_groups(self) -> None:
+        """Draw the standard deviations of effects of groups of cases, with the means of cases integrated out."""
+        weight = np.exp(-2 * self.log_spread)[self.rated.rater]
+        total = self._by_case(weight)
+        precision = total / (1 + self.case_spread**2 * total)
+        rest = self._by_case(weight * (self.z - self.severity[self.rated.rater])) / total - self._expected
+        for name, (_, code) in self.rated.groups.items():
+            x = self.effects[name]
+            of_case, rest = x[code], rest + x[code]
+            quadratic = precision @ of_case**2, precision @ (rest * of_case)
+            self.scales[name], factor = self._scale(x, self.scales[name], OF_GROUPS, *quadratic)
+            self.effects[name], rest = factor * x, rest - factor * of_case
+
     def _draw_means(self) -> None:
         """Draw the means of cases, their spread given these, and what the raters of a group err together.
 
@@ -368,13 +392,6 @@ class _State:
             scale = self.shared_spread[group]
             self.shared_spread[group], factor = self._scale(self.shared[own], scale, OF_SHARED, *quadratic)
             self._share(np.where(own, factor, 1) * self.shared)
-        for name, (names, code) in rated.groups.items():
-            x, precision = self.effects[name], self.case_spread**-2
-            rest = self.mean - self._expected + x[code]
-            n = np.bincount(code, minlength=len(names))
-            quadratic = precision * (n * x**2).sum(), precision * (rest * x[code]).sum()
-            self.scales[name], factor = self._scale(x, self.scales[name], OF_GROUPS, *quadratic)
-            self.effects[name] = factor * x
 
     def _scale(
         self, x: Float[np.ndarray, " effect"], scale: float, prior: float, square: float, linear: float
@@ -393,7 +410,7 @@ class _State:
         """Draw the spreads of raters and their distribution."""
         rated, count = self.rated, self.count
         error = self.z - self.mean[rated.case] - self.severity[rated.rater]
-        squares = np.bincount(rated.rater, error**2, minlength=len(count))
+        squares = rated.rounding**2 + np.bincount(rated.rater, error**2, minlength=len(count))
 
         def of_ratings(log: Float[np.ndarray, " rater"]) -> Float[np.ndarray, " rater"]:
             return -count * log - squares * np.exp(-2 * log) / 2

@@ -1,16 +1,17 @@
 """The family of models of one true class."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
-from plausibly._arviz import Posterior, from_groups, to_groups
+from plausibly._arviz import Posterior, from_groups, import_container, to_groups
 from plausibly._memory import release_memory
-from plausibly._processes import in_processes, n_processes
+from plausibly._processes import sample_chains
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.case import LabelledCases, Looks, coordinates_of_looks
@@ -40,7 +41,6 @@ from plausibly.regression import names as coefficient_names
 #: options of a model: whether predictions tell how probable each class is in a case, and whether cases differ
 OPTIONS = {"class_prior": ("uniform", "predictions"), "difficulty": ("by-case", "same")}
 
-_MANY = 5_000  # sweeps of all chains, about ten seconds: then chains run in several processes
 MOST = 250_000_000  #: numbers of one kind that are held, a gigabyte
 
 
@@ -273,16 +273,10 @@ def sample_shared(
         advance = progress.task("Sampling shared parameters", chains * (draws + warmup), "draws and warm-up sweeps")
         advance(len(made) * (draws + warmup))
         if scheduler is None:
-            many = len(missing) * (warmup + draws * sweeps_per_draw(family, labels)) > _MANY
-            parts = [part.tolist() for part in np.array_split(missing, n_processes(len(missing)) if many else 1)]
-            given = family, labels, settings
-            with in_processes(_chains, [(part, *given) for part in parts[1:]]) as others:
-                for number in parts[0]:
-                    keep(number, _one_chain(number, *given, advance=advance))
-                for part, found in zip(parts[1:], others, strict=True):
-                    for number, chain in zip(part, found.result() or _chains(part, *given), strict=True):
-                        keep(number, chain)
-                        advance(draws + warmup)
+            sizes = {"steps": draws + warmup, "sweeps": warmup + draws * sweeps_per_draw(family, labels)}
+            sample = partial(sample_chain, family, labels, **settings)
+            for number, chain in sample_chains(sample, missing, advance=advance, **sizes, meanwhile=import_container):
+                keep(number, chain)
         else:
             for at, chain in map_on(scheduler, _one_chain, missing, family, labels, settings):
                 keep(missing[at], chain)
@@ -296,11 +290,5 @@ def sample_shared(
     )
 
 
-def _one_chain(
-    number: int, family: TrueClass, labels: LabelledCases, settings: Mapping[str, int], **advance: Callable[[int], Any]
-) -> Chain:
-    return sample_chain(family, labels, chain=number, **settings, **advance)
-
-
-def _chains(numbers: Sequence[int], *given: Any) -> list[Chain]:
-    return [_one_chain(number, *given) for number in numbers]
+def _one_chain(number: int, family: TrueClass, labels: LabelledCases, settings: Mapping[str, int]) -> Chain:
+    return sample_chain(family, labels, chain=number, **settings)
