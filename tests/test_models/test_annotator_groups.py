@@ -124,6 +124,23 @@ def test_groups_need_cases_that_differ():
         pb.aggregate(annotations, "one-coin", difficulty="same", annotator_groups=GROUPS, progress=False)
 
 
+@pytest.mark.parametrize("together", [False, True])
+def test_a_group_of_whom_no_two_have_the_same_case_is_warned_of(together):
+    table = pd.DataFrame(
+        [
+            (case, who, "ab"[(case + number) % 2])
+            for case in range(12)
+            for number, who in enumerate([*PEOPLE, JURORS[case % 3], *JURORS[:together]])
+        ],
+        columns=["case", "annotator", "class"],
+    ).drop_duplicates(["case", "annotator"])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        aggregate(pb.Annotations.from_table(table), "one-coin", annotator_groups=GROUPS, **(SHORT | {"draws": 4}))
+    told = [str(one.message) for one in told if "no two annotators of 'models' have annotated" in str(one.message)]
+    assert len(told) == (not together)
+
+
 @pytest.mark.slow
 def test_shards_and_an_interruption_leave_the_draws_of_groups(tmp_path, monkeypatch):
     annotations, _ = jury(n=20)

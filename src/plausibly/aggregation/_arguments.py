@@ -1,5 +1,6 @@
 """Whether a model, its arguments and annotations go together, before anything is computed."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
@@ -12,10 +13,10 @@ from plausibly.aggregation.registry import SETTINGS, AnyModel, accepted, find_mo
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations.by_case import check_annotated
 from plausibly.annotations.scores import GREATEST, check_threshold
-from plausibly.errors import AnnotationError, ArgumentError, check_whole, show
+from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning, check_whole, show
 from plausibly.families import Facts, Family, Settled
 from plausibly.fingerprint import data_digest
-from plausibly.groups import check_clusters, columns_of, read_annotator_groups
+from plausibly.groups import OTHERS, check_clusters, codes_of_annotators, columns_of, read_annotator_groups
 from plausibly.inference import check_repeats
 from plausibly.model import Model
 from plausibly.models import MODELS
@@ -96,6 +97,7 @@ def settle(
         if "difficulty" in arguments:
             arguments["difficulty"] = "by-case"
         arguments["annotator_groups"] = read_annotator_groups(annotator_groups, annotations.annotators)
+        _warn_of_members_apart(annotations, arguments["annotator_groups"])
     if known.of_scores and arguments["threshold"] is None and not says.grades:
         raise ArgumentError(
             f"{known.name} needs a threshold that separates two classes, but none was given: write for example "
@@ -268,6 +270,22 @@ def _arguments(model: Model, engine: str, given: Mapping[str, Any]) -> dict[str,
 def check_setting(key: str, value: Any) -> int:
     """Check one of the settings of engines that draw: draws, chains or warmup."""
     return check_whole(key, value, {"draws": 4, "chains": 1, "warmup": 0}[key], f"write {SETTINGS[key]}")
+
+
+def _warn_of_members_apart(annotations: Annotations | Scores, groups: Mapping[str, str]) -> None:
+    """Warn of groups of annotators of whom no two have annotated the same case."""
+    names, of_annotator = codes_of_annotators(groups, annotations.annotators)
+    of_both = annotations.annotation_case * len(names) + of_annotator[annotations.annotation_annotator]
+    together = np.unique(of_both, return_counts=True)
+    several = set(names[together[0][together[1] > 1] % len(names)].tolist())
+    if apart := [name for name in names.tolist() if name != OTHERS and name not in several]:
+        warnings.warn(
+            f"annotator_groups: no two annotators of {', '.join(map(repr, apart))} have annotated the same case, so "
+            "that the annotations do not tell how often they err together: this rests on what is assumed before. Let "
+            "some annotate the same cases, or leave the group out.",
+            PlausiblyWarning,
+            stacklevel=2,
+        )
 
 
 def _positive(key: str, value: Any, zero: bool) -> float:

@@ -92,7 +92,7 @@ class RatedCases:
         return np.zeros((self.n_cases, 0)) if self.expected is None else self.expected
 
     @cached_property
-    def shared(self) -> tuple[Int[np.ndarray, " rating"], Int[np.ndarray, " cell"], Int[np.ndarray, " cell"]]:
+    def cells(self) -> tuple[Int[np.ndarray, " rating"], Int[np.ndarray, " cell"], Int[np.ndarray, " cell"]]:
         """Cell of each rating by a group of raters who may err together, or -1; case and group of each cell."""
         group = np.full(len(self.case), -1) if self.rater_groups is None else self.rater_groups[1][self.rater]
         n = 1 + group.max(initial=0)

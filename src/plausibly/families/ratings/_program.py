@@ -34,7 +34,7 @@ def means_and_spreads(rated: RatedCases) -> tuple[Float[Array, " rating"], Float
     with numpyro.plate("raters", len(rated.raters)):
         severity = numpyro.deterministic("severity", severity_spread * numpyro.sample("rater", standard))
         spread = numpyro.deterministic("spread", typical * jnp.exp(variation * numpyro.sample("log_spread", standard)))
-    numpyro.factor("rounding", -((rated.rounding / spread) ** 2).sum() / 2)
+    numpyro.factor("rounding", -jnp.sum((rated.rounding / spread) ** 2) / 2)
     mean = location
     if rated.expected is not None:
         mean = mean + rated.x @ numpyro.sample(
@@ -48,7 +48,7 @@ def means_and_spreads(rated: RatedCases) -> tuple[Float[Array, " rating"], Float
         mean = numpyro.deterministic("latent_mean", mean + case_spread * numpyro.sample("case", standard))
     at = mean[rated.case] + severity[rated.rater]
     if rated.rater_groups is not None:
-        cell, _, group = rated.shared
+        cell, _, group = rated.cells
         of_group = dist.HalfNormal(OF_SHARED).expand([len(rated.rater_groups[0])]).to_event(1)
         raw = numpyro.sample("shared_raw", standard.expand([len(group)]).to_event(1))
         shared = numpyro.sample(SHARED, of_group)[group] * raw

@@ -90,7 +90,7 @@ def starting_point(rated: RatedCases, seed: int, sweeps: int = 20) -> dict[str, 
     values["log_spread"] = (state.log_spread - state.typical) / state.variation
     values |= {f"{name}_raw": state.effects[name] / state.scales[name] for name in rated.groups}
     if rated.rater_groups is not None:
-        values["shared_raw"] = state.shared / state.shared_spread[rated.shared[2]]
+        values["shared_raw"] = state.shared / state.shared_spread[rated.cells[2]]
     return {name: np.asarray(value, np.float32) for name, value in values.items()}
 
 
@@ -114,7 +114,7 @@ class _State:
         self.case_spread = random.uniform(0.4, 0.9)
         self.log_spread = np.log(random.uniform(0.4, 0.9)) + np.zeros(n)
         self.typical, self.variation = float(self.log_spread.mean()), random.uniform(0.1, 0.4)
-        self.cell, self.case_of_cell, self.group_of_cell = rated.shared
+        self.cell, self.case_of_cell, self.group_of_cell = rated.cells
         self.shared = np.zeros(len(self.group_of_cell))
         self.shared_spread = random.uniform(0.1, 0.4, 0 if rated.rater_groups is None else len(rated.rater_groups[0]))
         self.largest = max(rated.groups, key=lambda name: len(rated.groups[name][0]), default=None)
