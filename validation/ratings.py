@@ -37,7 +37,7 @@ CATEGORIES, NUMBERS = "ordinal-scores, raters", "normal-scores, raters"
 TOGETHER = ", who err together"  #: after these
 PENALTIES = "normal-scores, raters, skewed penalties"
 CONDITIONS = CATEGORIES, NUMBERS, CATEGORIES + TOGETHER, NUMBERS + TOGETHER, PENALTIES
-N_PENALTIES, LEAST_COVERED = 100, 0.85  # worlds of penalties, and share of 94 % intervals that should contain the truth
+N_PENALTIES, LEAST_COVERED = 100, 0.9  # worlds of penalties, and share of 94 % intervals that should contain the truth
 EACH = 2  # kept draws of which one counts
 
 
