@@ -112,6 +112,12 @@ def test_gibbs_agrees_with_nuts(table):
         np.testing.assert_allclose(one.std(0), other.std(0), rtol=0.6 if name == "mean_rating" else 0.4, err_msg=name)
 
 
+@pytest.mark.slow
+def test_spreads_that_one_rating_a_case_hardly_tells_converge_by_default():
+    posterior = fit(penalties(0), "system", "document", draws=250, chains=4, warmup=500)
+    assert posterior.attrs["converged"] == "360 of 360 cases"
+
+
 def test_posteriors_are_in_points(table, posterior):
     constants = posterior["constant_data"]
     np.testing.assert_allclose(constants["rating_unit"], [table["score"].mean(), table["score"].std(ddof=0)])
