@@ -80,9 +80,9 @@ def normal_ratings(rated: RatedCases) -> None:
     those of normal distributions, which skewed ratings do not have: for these, take
     :func:`plausibly.models.ordinal_scores.ordinal_ratings`.
 
-    Two raters who always agree, or differ by the same number, would have no spread at all. So the prior of a spread
-    :math:`\sigma` has a factor :math:`\exp(-h^2 / 2 \sigma^2)`, with h the standard deviation of the error of rounding,
-    .29 times the least step between ratings (and a hundredth of d at least).
+    Two raters who always agree, or differ by the same number, would have no spread at all. So the prior of each spread
+    has a factor :math:`\exp(-h^2 / 2 \sigma_r^2)`, with h a tenth of the least step between ratings, divided by d, and
+    .01 at least.
 
     Ratings of a case group by one rater, such as all segments of a document, may differ from others for reasons of
     their own. If so, name these groups, too (``case_groups``): intervals are too narrow otherwise.

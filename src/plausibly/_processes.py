@@ -41,15 +41,17 @@ def in_processes(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]])
     what there is to raise.
     """
 
-    def call(given: tuple[Any, ...]) -> Any:
-        sent = cloudpickle.dumps(sys.path) + cloudpickle.dumps((settings(), function, given))
+    def call(sent: bytes) -> Any:
         done = subprocess.run(
             [sys.executable, "-c", _PROGRAM], input=sent, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
         )
         return None if done.returncode else cloudpickle.loads(done.stdout)
 
+    # Before anything runs: objects that are used meanwhile may change, such as by properties that are cached.
+    first = cloudpickle.dumps(sys.path)
+    sent = [first + cloudpickle.dumps((settings(), function, given)) for given in calls]
     with ThreadPoolExecutor(max(len(calls), 1)) as pool:
-        yield [pool.submit(call, given) for given in calls]
+        yield [pool.submit(call, one) for one in sent]
 
 
 def sample_chains(
@@ -64,14 +66,16 @@ def sample_chains(
     """Call ``sample(chain=…, advance=advance)`` for each chain; yield its number and what the call returns.
 
     Chains of many sweeps, ``sweeps`` each, are shared out over processes, of which this is one; a chain from another
-    one advances by all its ``steps`` at once. What is to be done ``meanwhile`` is done once this one has only to wait.
+    one advances by all its ``steps`` at once. ``meanwhile`` is called when this one has finished its own chains, and
+    waits for others.
     """
     processes = n_processes(len(chains)) if len(chains) * sweeps > _MANY else 1
     own, *rest = [part.tolist() for part in np.array_split(chains, processes)]
     with in_processes(_sample_all, [(sample, part) for part in rest]) as others:
         for number in own:
             yield number, sample(chain=number, advance=advance)
-        meanwhile()
+        if rest:
+            meanwhile()
         for part, found in zip(rest, others, strict=True):
             for number, chain in zip(part, found.result() or _sample_all(sample, part), strict=True):
                 yield number, chain

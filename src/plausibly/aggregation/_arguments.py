@@ -12,6 +12,7 @@ from plausibly.aggregation._infer import INDEPENDENT
 from plausibly.aggregation.registry import SETTINGS, AnyModel, accepted, find_model
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations.by_case import check_annotated
+from plausibly.annotations.names import some
 from plausibly.annotations.scores import GREATEST, check_threshold
 from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning, check_whole, show
 from plausibly.families import Facts, Family, Settled
@@ -273,16 +274,16 @@ def check_setting(key: str, value: Any) -> int:
 
 
 def _warn_of_members_apart(annotations: Annotations | Scores, groups: Mapping[str, str]) -> None:
-    """Warn of groups of annotators of whom no two have annotated the same case."""
+    """Warn of groups in which no two annotators have a case in common."""
     names, of_annotator = codes_of_annotators(groups, annotations.annotators)
-    of_both = annotations.annotation_case * len(names) + of_annotator[annotations.annotation_annotator]
+    of_both = annotations.annotation_case.astype(np.int64) * len(names) + of_annotator[annotations.annotation_annotator]
     together = np.unique(of_both, return_counts=True)
     several = set(names[together[0][together[1] > 1] % len(names)].tolist())
     if apart := [name for name in names.tolist() if name != OTHERS and name not in several]:
         warnings.warn(
-            f"annotator_groups: no two annotators of {', '.join(map(repr, apart))} have annotated the same case, so "
-            "that the annotations do not tell how often they err together: this rests on what is assumed before. Let "
-            "some annotate the same cases, or leave the group out.",
+            f"annotator_groups: no two annotators of {some(apart)} have annotated the same case. So annotations do not "
+            "tell how often they err together, and the result rests on the prior: let some annotate the same cases, or "
+            "leave the group out.",
             PlausiblyWarning,
             stacklevel=2,
         )

@@ -77,8 +77,8 @@ def named(names: np.ndarray, members: np.ndarray) -> tuple[str, str]:
     Examples
     --------
     >>> named(np.array(["ann", "gpt", "llama"]), np.array([1, 2]))
-    ("'gpt', 'llama'", "annotator_groups={'group': ['gpt', 'llama']} (--annotator-groups)")
+    ("'gpt', 'llama'", "annotator_groups={'A': ['gpt', 'llama']} (--annotator-groups)")
     """
     everybody = [str(names[one]) for one in members]
     who = ", ".join(map(repr, everybody[:_SHOWN])) + (" and others" if len(members) > _SHOWN else "")
-    return who, f"annotator_groups={{'group': {everybody}}} (--annotator-groups)"
+    return who, f"annotator_groups={{'A': {everybody}}} (--annotator-groups)"

@@ -13,7 +13,7 @@ from plausibly.annotations import Scores
 from plausibly.groups import OTHERS, codes_of_annotators
 from plausibly.inference import Categories
 
-_ROUNDING = 0.01  # of numbers, at least, on the latent scale
+_ROUNDING = 0.01  # of numbers, at least
 _NONE = 1e-9  # share of a rater's ratings that say nothing
 
 Codes = tuple[np.ndarray, Int[np.ndarray, " case"]]  # names of groups, and which of them each case is in
@@ -73,8 +73,8 @@ class RatedCases:
 
     @cached_property
     def rounding(self) -> float:
-        """Standard deviation by which numbers are rounded, a hundredth at least, of those that are intervals none."""
-        return max(float(np.diff(self.typical).min()) / 12**0.5, _ROUNDING) if self.unit else 0.0
+        """Error that numbers have for being rounded: a tenth of the least step, at least .01; 0 of intervals."""
+        return max(float(np.diff(self.typical).min()) / 10, _ROUNDING) if self.unit else 0.0
 
     @property
     def lower(self) -> Float[np.ndarray, " rating"]:

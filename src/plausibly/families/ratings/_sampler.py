@@ -3,11 +3,12 @@ r"""Draws of everything that ratings of all cases share, by data augmentation.
 Latent numbers :math:`z` of ratings are normal variables between two cutpoints; where ratings are numbers, they are
 known. Given these, the model is a linear one with normal effects of raters, cases and groups of cases. In every sweep,
 the spreads of raters and then the latent numbers are drawn given the ratings; the mean of a case with a single rating
-is integrated out of both. Then the spread of cases is drawn, and then all effects together, with the means of cases
-integrated out; the effects of the largest group, which are independent given all others, are eliminated first. Then
-come the means of cases, with what the raters of a group err together, and the spreads of raters and effects, each by
-slices in two parametrisations, one of which suits much data and the other little (Yu & Meng 2011, To center or not to
-center, Journal of Computational and Graphical Statistics 20).
+is integrated out of both. Then come the spread of cases, all effects together, and the standard deviations of those of
+groups of cases, with the means of cases integrated out; the effects of the largest group, which are independent given
+all others, are eliminated first. Then come the means of cases, with what the raters of a group err together, the
+standard deviations of severities and of these errors, and the spreads of raters. Those of effects are drawn in two
+parametrisations, one of which suits much data and the other little (Yu & Meng 2011, To center or not to center, Journal
+of Computational and Graphical Statistics 20).
 """
 
 from collections.abc import Callable
@@ -31,7 +32,7 @@ OF_SHARED = 0.5  #: scale of the half-normal prior of the standard deviation of 
 OF_SPREADS = 0.5  #: scale of the half-normal prior of the standard deviation of log spreads
 GROUP = "annotator_group"  #: dimension of groups of raters who may err together
 SHARED = "shared_spread"  #: site of the standard deviation of what raters of a group err together in a case
-THINNING, OF_SINGLE = 4, 6  #: sweeps per kept draw, and where most cases have a single rating
+THINNING, THINNING_SINGLE = 4, 6  #: sweeps per kept draw, and where most cases have a single rating
 _WIDTH = 1.0  # of slices of the log spreads of raters
 _BROAD = 3.0  # of slices of other logarithms, which may be vague
 _EXCHANGES = 3  # between the spread of cases and those of raters in each sweep, if cases have a single rating
@@ -53,7 +54,7 @@ def sites_of(rated: RatedCases) -> dict[str, tuple[str, ...]]:
 
 def sweeps_per_draw(rated: RatedCases) -> int:
     """Return how many sweeps there are for a kept draw."""
-    return OF_SINGLE if len(rated.case) < 1.5 * rated.n_cases else THINNING
+    return THINNING_SINGLE if len(rated.case) < 1.5 * rated.n_cases else THINNING
 
 
 def sample_chain(
@@ -65,7 +66,7 @@ def sample_chain(
     chain: int,
     advance: Callable[[int], Any] = lambda number: None,
 ) -> Chain:
-    """Draws (draw, …) by site, and of the means of cases, from one chain."""
+    """Draws (draw, …) by site, and of the means of cases, from one chain: one after every few sweeps."""
     state = _State(rated, np.random.default_rng([seed, chain]))
     kept: dict[str, list] = {}
     for _ in range(warmup):
@@ -202,8 +203,8 @@ class _State:
     def _draw_case_spread(self) -> None:
         """Draw the spread of cases, alone and against those of raters, with the means of cases integrated out.
 
-        A case with one rating tells the sum of two variances alone. The move that keeps these sums has a Jacobian, and
-        the typical spread of raters is integrated out.
+        A case with one rating tells the sum of two variances alone. The move that keeps these sums has a Jacobian. Then
+        all spreads change by one factor, with and without that of cases. The typical spread is integrated out.
         """
         rated, x = self.rated, self.log_spread
         error = self.z - self.severity[rated.rater] - self._expected[rated.case]
@@ -222,16 +223,16 @@ class _State:
                 both, of_ratios = both + ((errors @ precision) ** 2 / ratio).sum(), of_ratios + np.log(ratio).sum()
             return -(self.count @ log) - (of_ratios + squares @ precision - variance * both) / 2
 
-        def of_spreads(log: Float[np.ndarray, " rater"]) -> float:  # their mean is integrated out
-            mean = log.mean()
-            around = ((log - mean) ** 2).sum() / self.variation**2
-            return -around / 2 - (mean - SPREAD) ** 2 / (SPREAD_SD**2 + self.variation**2 / len(log)) / 2
+        def of_spreads(log: Float[np.ndarray, " rater"], variation: float) -> float:  # their mean is integrated out
+            mean, of_mean = log.mean(), SPREAD_SD**2 + variation**2 / len(log)
+            around = ((log - mean) ** 2).sum() / variation**2 + (mean - SPREAD) ** 2 / of_mean
+            return -around / 2 - (len(log) - 1) * np.log(variation) - np.log(of_mean) / 2
 
         def scaled(factor: float) -> float:
             return (
                 marginal(np.exp(2 * (at + factor)), x + factor)
                 + _half_normal(at + factor, OF_CASES)
-                + of_spreads(x + factor)
+                + of_spreads(x + factor, self.variation)
             )
 
         def exchanged(at: float) -> float:
@@ -239,27 +240,28 @@ class _State:
             if variances.min() <= 1e-14:
                 return -np.inf
             log = np.log(variances) / 2
-            return marginal(np.exp(2 * at), log) + _half_normal(at, OF_CASES) + of_spreads(log) - 2 * log.sum()
+            return (
+                marginal(np.exp(2 * at), log)
+                + _half_normal(at, OF_CASES)
+                + of_spreads(log, self.variation)
+                - 2 * log.sum()
+            )
 
         at = self._slice(np.log(self.case_spread), lambda at: marginal(np.exp(2 * at), x) + _half_normal(at, OF_CASES))
         sums = np.exp(2 * at) + np.exp(2 * x)
         for _ in range(self._exchanges):
             at = self._slice(at, exchanged)
             x = np.log(sums - np.exp(2 * at)) / 2
-            self._draw_variation(x - x.mean(), len(x) - 1)
+            self._draw_variation(lambda variation, log=x: of_spreads(log, variation))
         factor = self._slice(0.0, scaled)
         at, x = at + factor, x + factor
-        common = self._slice(0.0, lambda by: marginal(np.exp(2 * at), x + by) + of_spreads(x + by))
+        common = self._slice(0.0, lambda by: marginal(np.exp(2 * at), x + by) + of_spreads(x + by, self.variation))
         self.case_spread, self.log_spread = float(np.exp(at)), x + common
         self._draw_typical()
 
-    def _draw_variation(self, deviation: Float[np.ndarray, " rater"], n: int) -> None:
-        """Draw the standard deviation of log spreads, given deviations of which so many are free."""
-        squares = (deviation**2).sum()
-        log = self._slice(
-            np.log(self.variation),
-            lambda at: -n * at - squares / (2 * np.exp(2 * at)) + _half_normal(at, OF_SPREADS),
-        )
+    def _draw_variation(self, log_density: Callable[[float], float]) -> None:
+        """Draw the standard deviation of log spreads, given their log density."""
+        log = self._slice(np.log(self.variation), lambda at: log_density(np.exp(at)) + _half_normal(at, OF_SPREADS))
         self.variation = float(np.exp(log))
 
     def _draw_typical(self) -> None:
@@ -377,7 +379,7 @@ class _State:
         self.z = self.z + before - self._of_group
 
     def _draw_scales(self) -> None:
-        """Draw the standard deviations of effects, given these, and given these in units of theirs."""
+        """Draw those of severities and shared errors, given these, and given these in units of theirs."""
         rated, weight = self.rated, np.exp(-2 * self.log_spread)
         error = self.z - self.mean[rated.case]
         sums = weight * np.bincount(rated.rater, error, minlength=len(weight))
@@ -427,9 +429,10 @@ class _State:
         )
         self._draw_typical()
         typical = self.typical
-        self._draw_variation(x - typical, len(x))
-        log = np.log(self.variation)
         rest = x - typical
+        squares_of_rest = (rest**2).sum()
+        self._draw_variation(lambda sd: -len(x) * np.log(sd) - squares_of_rest / (2 * sd**2))
+        log = np.log(self.variation)
         deviation = rest / self.variation
         typical = self._slice(typical, lambda at: of_typical(at) + of_ratings(at + rest).sum())
         log = self._slice(
