@@ -1,5 +1,7 @@
 """Whether what cases share lets a case count as converged, and chains in processes of their own."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -56,6 +58,28 @@ def shouting(x):
 
 def failing(x):
     raise ValueError
+
+
+class Slow:
+    """Something of which it takes a while to send what it is."""
+
+    value = "before"
+
+    def __getstate__(self):
+        time.sleep(0.2)
+        return {"value": self.value}
+
+
+def value_of(thing):
+    return thing.value
+
+
+@pytest.mark.slow
+def test_what_other_processes_are_sent_does_not_change_meanwhile():
+    thing = Slow()
+    with in_processes(value_of, [(thing,)]) as found:
+        thing.value = "meanwhile"
+        assert found[0].result() == "before"
 
 
 @pytest.mark.slow
