@@ -274,14 +274,15 @@ def check_setting(key: str, value: Any) -> int:
 
 
 def _warn_of_members_apart(annotations: Annotations | Scores, groups: Mapping[str, str]) -> None:
-    """Warn of groups in which no two annotators have a case in common."""
+    """Warn of groups of several annotators of whom no two have a case in common."""
     names, of_annotator = codes_of_annotators(groups, annotations.annotators)
     of_both = annotations.annotation_case.astype(np.int64) * len(names) + of_annotator[annotations.annotation_annotator]
-    together = np.unique(of_both, return_counts=True)
-    several = set(names[together[0][together[1] > 1] % len(names)].tolist())
-    if apart := [name for name in names.tolist() if name != OTHERS and name not in several]:
+    found, times = np.unique(of_both, return_counts=True)
+    apart = (np.bincount(of_annotator) > 1) & (names != OTHERS)
+    apart[found[times > 1] % len(names)] = False
+    if apart.any():
         warnings.warn(
-            f"annotator_groups: no two annotators of {some(apart)} have annotated the same case. So annotations do not "
+            f"annotator_groups: no two annotators of {some(names[apart])} have annotated the same case. So annotations do not "
             "tell how often they err together, and the result rests on the prior: let some annotate the same cases, or "
             "leave the group out.",
             PlausiblyWarning,
