@@ -282,9 +282,9 @@ def _warn_of_members_apart(annotations: Annotations | Scores, groups: Mapping[st
     apart[found[times > 1] % len(names)] = False
     if apart.any():
         warnings.warn(
-            f"annotator_groups: no two annotators of {some(names[apart])} have annotated the same case. So annotations do not "
-            "tell how often they err together, and the result rests on the prior: let some annotate the same cases, or "
-            "leave the group out.",
+            f"annotator_groups: no two annotators of {some(names[apart])} have annotated the same case. So annotations "
+            "do not tell how often they err together, and the result rests on the prior: let some annotate the same "
+            "cases, or leave the group out.",
             PlausiblyWarning,
             stacklevel=2,
         )
