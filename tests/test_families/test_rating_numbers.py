@@ -118,21 +118,6 @@ def test_spreads_that_one_rating_a_case_hardly_tells_converge_by_default():
     assert posterior.attrs["converged"] == "360 of 360 cases"
 
 
-@pytest.mark.slow
-def test_gibbs_agrees_with_nuts_for_raters_who_hardly_scatter():
-    random = np.random.default_rng(0)
-    scores = random.normal(size=(60, 1)) + 0.02 * random.normal(size=(60, 2))
-    table = pd.DataFrame(
-        [(f"case {case}", f"r{rater}", value) for case, both in enumerate(scores) for rater, value in enumerate(both)],
-        columns=["case", "annotator", "score"],
-    )
-    gibbs, nuts = (fit(table, case_groups=None, engine=engine, draws=2000) for engine in ("gibbs", "nuts"))
-    for name in ("typical_spread", "spread_of_spreads", "spread", "case_spread"):
-        one, other = (np.asarray(of["posterior"][name], float)[0].reshape(2000, -1) for of in (gibbs, nuts))
-        error = np.sqrt((one.var(0) + other.var(0)) / 400)  # of as many effective draws
-        assert (np.abs(one.mean(0) - other.mean(0)) < 3.5 * error).all(), name
-
-
 def test_posteriors_are_in_points(table, posterior):
     constants = posterior["constant_data"]
     np.testing.assert_allclose(constants["rating_unit"], [table["score"].mean(), table["score"].std(ddof=0)])
