@@ -76,7 +76,7 @@ def normal_ratings(rated: RatedCases) -> None:
     right, if there are many. So this is the model for mean ratings on any scale, and for raters who use the scale in
     different ways, such as those who give many small penalties and those who give few large ones. In simulated
     penalties (64 segments a system, 4 raters; two of five penalties are 0 and one is 5 or more), 94 % intervals
-    contained 90 % of the differences between systems and 95 % of those between raters. Shares above a threshold are
+    contained 90 % of the differences between systems and 94 % of those between raters. Shares above a threshold are
     those of normal distributions, which skewed ratings do not have: for these, take
     :func:`plausibly.models.ordinal_scores.ordinal_ratings`.
 
