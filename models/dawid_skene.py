@@ -349,9 +349,9 @@ def shift(values: dict[str, Any], by: Float[np.ndarray, "#annotator class"]) -> 
     What else she names keeps its proportions. The mean attention moves by the mean of all. See ``TrueClass``.
     """
     mean, attention = moved(values["mean_attention"], by.mean()), moved(values["attention"], by.sum(1) / by.shape[1])
-    confusion, strength, k = values["confusion"].copy(), values["attention_strength"], values["confusion"].shape[-1]
-    named = diagonals(confusion)
-    right = moved(np.minimum(named, 1 - 1e-12), by)
+    confusion, strength = values["confusion"].copy(), values["attention_strength"]
+    k, named = confusion.shape[-1], diagonals(confusion)
+    right = moved(named, by)
     confusion *= ((1 - right) / (1 - np.minimum(named, 1 - 1e-12)))[..., None]
     named[:] = right
     shape = np.repeat(((1 - attention)[:, None] * values["habit"])[:, None], k, axis=1)

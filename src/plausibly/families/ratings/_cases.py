@@ -39,9 +39,8 @@ class RatedCases:
     expected: Float[np.ndarray, "case classifier"] | None = None
     #: mean and standard deviation of ratings that are numbers on the latent scale; None if they are intervals of it
     unit: tuple[float, float] | None = None
-    rater_groups: Codes | None = (
-        None  #: names of groups of raters who may err together, and the one of each rater, or -1
-    )
+    #: names of groups of raters who may err together, and the one of each rater, or -1
+    rater_groups: Codes | None = None
 
     @classmethod
     def of(
