@@ -65,7 +65,7 @@ release: site $(VENV)/.release ## build sdist and wheel into dist, and run the R
 	$(BIN)/python .ci/release.py
 
 clean: ## remove everything that these targets made
-	rm -rf $(VENV) build dist results .jax_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info
+	rm -rf $(VENV) build dist results .pytest_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps: packages are installed again only when pyproject.toml changes. Running needs fewer than developing.

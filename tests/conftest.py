@@ -2,7 +2,6 @@
 
 import gc
 import os
-import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
@@ -25,8 +24,10 @@ import jax
 import jax.numpy as jnp
 import pytest
 from hypothesis import settings
-from jax._src.lru_cache import LRUCache
 from jaxtyping import install_import_hook
+
+from plausibly.compute._compilation import _processor
+from tests.worlds import CACHE
 
 ROOT = Path(__file__).resolve().parent.parent
 # Folders and files whose slow tests compile much and sample little.
@@ -45,20 +46,9 @@ install_import_hook(
 gc.set_threshold(100_000, 20, 20)
 jax.config.update("jax_traceback_in_locations_limit", 0)
 
-# What one worker compiles, all find, and so does the next run, however small it is.
+# What one worker compiles, all find, and so does the next run in any checkout, however small it is.
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-jax.config.update("jax_compilation_cache_dir", str(ROOT / ".jax_cache"))
-
-
-def put_at_once(cache: LRUCache, key: str, value: bytes) -> None:
-    """Write an entry of the compilation cache apart and move it: JAX writes in place, where others already read."""
-    path = cache.path / f"{key}-cache"
-    apart = cache.path / f"{key}-{os.getpid()}-{threading.get_ident()}"
-    apart.write_bytes(value)
-    apart.replace(path)
-
-
-LRUCache.put = put_at_once
+jax.config.update("jax_compilation_cache_dir", str(CACHE / _processor() / "programs"))
 # XLA reads its flags when it first compiles: here, not in a slow test, whose flags would then hold for all that follow.
 jax.jit(jnp.negative)(0)
 # XLA warns of every cached program that its own preferences are not features of this machine.

@@ -1,0 +1,30 @@
+"""Tables of calls that are refused, one module per area; `tests/test_refused.py` runs them all.
+
+A row says what is wrong, calls it, and names what the sentence has to say: rule, value, place, fix.
+
+    REFUSED = [
+        refused("a reliability of nothing", lambda: pb.aggregate(labels(), reliability=-1), "reliability.*positive.*-1"),
+        refused("an empty file", lambda folder: pb.read_annotations(write(folder / "a.csv", "")), "a.csv.*is empty"),
+    ]
+
+A call that takes an argument is given an empty folder. Texts are regular expressions that are searched for.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from plausibly.errors import PlausiblyError
+
+
+class Refused(NamedTuple):
+    """One call that has to fail."""
+
+    what: str  #: in words; the test's name
+    call: Callable[..., Any]
+    names: tuple[str, ...]  #: regular expressions, each of which the message contains
+    error: type[Exception] = PlausiblyError
+
+
+def refused(what: str, call: Callable[..., Any], *names: str, error: type[Exception] = PlausiblyError) -> Refused:
+    """A row of a table."""
+    return Refused(what, call, names, error)
