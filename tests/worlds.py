@@ -1,7 +1,7 @@
 """Canonical posteriors, sweeps and results that tests read instead of sampling their own.
 
-Each is made once per version of the source and found by every worker and every later run: it is pickled into a folder of
-the user's cache under a digest of the source of the package and of this file. Whoever reads one must not change it.
+Each is made once per version of the source and found by every worker and every later run: it is pickled into a folder
+of the user's cache under a digest of the source of the package and of this file. Whoever reads one must not change it.
 
     from tests import worlds
     posterior = worlds.labels_posterior()

@@ -3,7 +3,7 @@
 A row says what is wrong, calls it, and names what the sentence has to say: rule, value, place, fix.
 
     REFUSED = [
-        refused("a reliability of nothing", lambda: pb.aggregate(labels(), reliability=-1), "reliability.*positive.*-1"),
+        refused("a reliability of nothing", lambda: pb.aggregate(labels(), reliability=-1), "positive.*-1"),
         refused("an empty file", lambda folder: pb.read_annotations(write(folder / "a.csv", "")), "a.csv.*is empty"),
     ]
 

@@ -8,7 +8,7 @@ from tests.refused import refused
 
 @cache
 def labels() -> pb.Annotations:
-    """Two cases of two classes; made when the first row needs it, since tables are imported when tests are collected."""
+    """Two cases of two classes; made by the first row, since tables are imported when tests are collected."""
     return pb.Annotations.from_labels([["x", "y"], ["x"]], classes=["x", "y"])
 
 
