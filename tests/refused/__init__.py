@@ -7,6 +7,8 @@ A row says what is wrong, calls it, and names what the sentence has to say: rule
         refused("an empty file", lambda folder: pb.read_annotations(write(folder / "a.csv", "")), "a.csv.*is empty"),
     ]
 
+    REFUSED += each(evaluated, {"k must be .* but 7 was given": {"k": 7}, "there is no metric 'x'": {"metrics": ["x"]}})
+
 A call that takes an argument is given an empty folder. Texts are regular expressions that are searched for.
 """
 
@@ -28,3 +30,12 @@ class Refused(NamedTuple):
 def refused(what: str, call: Callable[..., Any], *names: str, error: type[Exception] = PlausiblyError) -> Refused:
     """A row of a table."""
     return Refused(what, call, names, error)
+
+
+def each(call: Callable[..., Any], rows: dict[str, dict[str, Any]], error: type[Exception] = PlausiblyError) -> list:
+    """Rows of one call, by what the message says, with the keyword arguments that are wrong."""
+
+    def row(words: str, arguments: dict[str, Any]) -> Refused:
+        return refused(f"{call.__name__}: {words}", lambda: call(**arguments), words, error=error)
+
+    return [row(*item) for item in rows.items()]
