@@ -1,9 +1,13 @@
-"""Samplers broken on purpose, to test that a run notices. Each break is small and stays within one module."""
+"""Samplers broken on purpose, to test that a run notices. Each break is small and stays within one module.
 
-import sys
+What is broken is named by texts and imported when it is broken, so that a sampler that is gone takes only its own
+breaks with it.
+"""
+
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -13,26 +17,6 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 
-from plausibly.aggregation import _infer, _with_population, staged
-from plausibly.agreement.chance import annotators
-from plausibly.agreement.reliability import _weighted_reliability
-from plausibly.compute import _run
-from plausibly.conformal import _curve
-from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
-from plausibly.evaluation import of_labels, panel_tables, summaries
-from plausibly.families.ratings import _sampler as _ratings
-from plausibly.families.true_class import _by_look, _coefficients, _family
-from plausibly.families.true_class import _sampler as _truth_sampler
-from plausibly.inference.gibbs import _engine, _ordinal, _sweep, _tied_blocks
-from plausibly.inference.nuts import _sampler
-from plausibly.models import MODELS, judged_outcomes
-from plausibly.planning import _forecast
-from plausibly.priors import CasePriors, Evidence, PredictionsPrior, _program
-from plausibly.priors.population import _sampler as _population
-from plausibly.priors.population.staged_cases import StagedCases
-from plausibly.systems import _estimates
-from validation import conformal, judge
-
 
 @dataclass(frozen=True)
 class Break:
@@ -41,9 +25,23 @@ class Break:
     what: str  #: in words
     only: str  #: part of the names of the conditions that it affects
     group: str  #: the check that has to notice
-    owner: Any  #: module, class or dictionary
-    name: str  #: attribute or key of the owner
+    module: str  #: module of what is broken
+    name: str  #: its attribute, or that of one of its classes, or KEY of one of its dictionaries: NAME, CLASS.NAME
     wrong: Callable[[Any], Any]  #: makes the wrong thing from the right one
+
+    def find(self) -> tuple[Any, str, Any]:
+        """Return the module, class or dictionary, its attribute or key, and what that is now."""
+        owner = import_module(self.module)
+        *outer, name = self.name.split(".")
+        for one in outer:
+            owner = getattr(owner, one)
+        return owner, name, owner[name] if isinstance(owner, dict) else getattr(owner, name)
+
+    def apply(self) -> Any:
+        """Return a context manager within which it is broken."""
+        owner, name, right = self.find()
+        wrong = self.wrong(right)
+        return patch.dict(owner, {name: wrong}) if isinstance(owner, dict) else patch.object(owner, name, wrong)
 
 
 def _last_point(noise):
@@ -59,7 +57,7 @@ def _twice_as_sharp(log):
 
 
 def _prior_shape(log_prob):
-    return lambda self, value: log_prob(LogRatioDirichlet(1.2 * self.concentration), value)
+    return lambda self, value: log_prob(type(self)(1.2 * self.concentration), value)
 
 
 def _temper_reliability(model):
@@ -94,7 +92,7 @@ def _dirichlet_shape(dirichlet):
 
 def _sample_weights(sample):
     def wrong(self, *arguments, **options):
-        blunt = PartialPlackettLuce(0.97 * self.log_weights, self.block_sizes, max_block_size=self.max_block_size)
+        blunt = type(self)(0.97 * self.log_weights, self.block_sizes, max_block_size=self.max_block_size)
         return sample(blunt, *arguments, **options)
 
     return wrong
@@ -117,7 +115,7 @@ def _forgotten(budget):
 
 
 def _by_vote(target):
-    return conformal.Cases.vote, *target[1:]
+    return import_module("validation.conformal").Cases.vote, *target[1:]
 
 
 def _half_known(known_after):
@@ -271,197 +269,107 @@ def _without_expert(of):
     return lambda predictions, annotations: of({n: p for n, p in predictions.items() if n != "expert"}, annotations)
 
 
-_JUDGED = sys.modules[judged_outcomes.__module__]
-_SKENE, _COIN = (sys.modules[MODELS[name].program.__module__] for name in ("dawid-skene", "one-coin"))
-
+# Two lines each: what goes wrong and who notices, and where it is.
+# fmt: off
 BREAKS = {
-    "nuts-acceptance": Break(
-        "NUTS takes the newest point of a trajectory", "NUTS", "calibration", _sampler, "noise", _last_point
-    ),
-    "prior-shape": Break(
-        "the prior's shape is 20 % too large", "NUTS, power", "calibration", LogRatioDirichlet, "log_prob", _prior_shape
-    ),
-    "temper-reliability": Break(
-        "γ is 10 % too large", "NUTS, temper, γ = 3", "calibration", MODELS, "plackett-luce", _temper_reliability
-    ),
-    "gibbs-rate": Break(
-        "tied blocks count half in the rate of weights", "Gibbs", "calibration", _sweep, "_complete", _gibbs_rate
-    ),
-    "gibbs-order": Break(
-        "orders of tied blocks ignore the weights", "Gibbs", "calibration", _tied_blocks, "order_table", _gibbs_order
-    ),
-    "tree-reliability": Break(
-        "γ is 20 % too large", "exact tree", "calibration", _infer, "dirichlet_tree", _tree_reliability
-    ),
-    "dirichlet-shape": Break(
-        "every shape is 50 % too large", "exact Dirichlet", "calibration", _infer, "dirichlet", _dirichlet_shape
-    ),
-    "true-class-likeliest": Break(
-        "the likeliest class is taken for drawn",
-        "one-coin",
-        "true-class",
-        _truth_sampler,
-        "categorical",
-        _likeliest,
-    ),
-    "skene-tables": Break(
-        "every label has a table of its own", "dawid-skene", "true-class", _SKENE, "draw_tables", _no_table_is_shared
-    ),
-    "skene-shapes": Break(
-        "every shape is four times too large", "dawid-skene", "true-class", _SKENE, "dirichlet", _narrow
-    ),
-    "skene-concentration": Break(
-        "concentrations ignore the labels", "dawid-skene", "true-class", _SKENE, "gammaln", _no_rows
-    ),
-    "coin-slice": Break(
-        "any point of a slice's first interval is taken", "one-coin", "true-class", _COIN, "slice_draw", _first_point
-    ),
-    "coefficients-prior": Break(
-        "the prior of the coefficients of predictions is twice as wide",
-        "common-confusion, predictions",
-        "true-class",
-        _coefficients,
-        "prior_moments",
-        _wide,
-    ),
-    "coin-prior": Break("the prior's mean is 1.5 too large", "one-coin", "true-class", _COIN, "LOCATION", _coin_prior),
-    "looks-likeliest": Break(
-        "the likeliest look, class seen and true class are taken for drawn",
-        "by case",
-        "true-class",
-        _by_look,
-        "categorical",
-        _likeliest,
-    ),
-    "groups-weights": Break(
-        "how common looks are to a group is four times as well known",
-        "two groups",
-        "true-class",
-        _by_look,
-        "dirichlet",
-        _narrow,
-    ),
-    "population-tables": Break(
-        "every label has a table of its own",
-        "what cases share",
-        "population",
-        _population,
-        "draw_tables",
-        _no_table_is_shared,
-    ),
-    "population-slice": Break(
-        "any point near the last is taken", "what cases share", "population", _population, "_positive", _anywhere
-    ),
-    "population-exchange": Break(
-        "heads are exchanged whatever their cases", "what cases share", "population", _population, "_taken", _always
-    ),
-    "mixture-shapes": Break(
-        "every shape is three times too large",
-        "mixture, exact",
-        "population",
-        _with_population,
-        "_dirichlet",
-        _larger_shapes,
-    ),
-    "gibbs-head": Break(
-        "the first head is always taken", "mixture, Gibbs", "population", _engine, "choose_head", _first_head
-    ),
-    "gibbs-head-shape": Break(
-        "shapes of heads are 50 % too large", "mixture, Gibbs", "population", _engine, "choose_head", _larger_heads
-    ),
-    "mixture-heads": Break(
-        "heads ignore the labels", "mixture, exact", "population", CasePriors, "weights", _prior_heads
-    ),
-    "staged-proposals": Break("weights forget the proposals", "staged", "population", staged, "propose", _unweighted),
-    "staged-twice": Break(
-        "every annotation counts twice", "staged", "population", StagedCases, "log_likelihood", _twice
-    ),
-    "staged-focus": Break(
-        "what follows is the same in all cases", "staged", "population", StagedCases, "_following", _of_other_cases
-    ),
-    "ordinal-narrow": Break(
-        "latent numbers vary too little", "ordinal-scores", "ordinal", _ordinal, "draw_between", _narrowly
-    ),
-    "ratings-prior": Break(
-        "priors of standard deviations are three times too wide",
-        "raters",
-        "ratings",
-        _ratings,
-        "_half_normal",
-        _wide_scales,
-    ),
-    "ratings-shared": Break(
-        "what raters of a group err together is halved", "err together", "ratings", _ratings._State, "_share", _halved
-    ),
-    "ordinal-numbers": Break(
-        "scores are taken for the latent numbers", "ordinal-scores", "ordinal", _ordinal, "draw_between", _middle
-    ),
-    "sample-weights": Break(
-        "log weights are 3 % too small", "", "goodness", PartialPlackettLuce, "sample", _sample_weights
-    ),
-    "conformal-interpolated": Break(
-        "thresholds are interpolated quantiles", "", "conformal", _curve, "threshold_of", _interpolated
-    ),
-    "conformal-plus-one": Break("the new case is not counted", "", "conformal", _curve, "budget", _forgotten),
-    "intervals-cases": Break(
-        "total intervals forget that cases are sampled", "", "intervals", summaries, "_row", _of_these_cases
-    ),
-    "panels-clusters": Break("clusters are ignored", "", "panels", panel_tables, "check_clusters", _cases_alone),
-    "team-patients": Break("patients are ignored", "", "team", of_labels, "check_clusters", _cases_alone),
-    "conformal-vote": Break(
-        "sets for plausibilities are calibrated on the vote",
-        "",
-        "conformal",
-        conformal.TARGETS,
-        "plausibility",
-        _by_vote,
-    ),
-    "planning-variance": Break(
-        "labels are taken to leave half of the variance", "", "planning", _forecast, "_known_after", _half_known
-    ),
-    "judge-doubled": Break("the difference allowed is doubled", "", "judge", judge, "p_values", _generous),
-    "judged-discrimination": Break(
-        "raters tell good from bad twice as well", "pass and fail", "judged", _JUDGED, "log_of_nodes", _twice_as_sharp
-    ),
-    "systems-clusters": Break("clusters are ignored", "", "systems", _estimates, "_sums", _scattered),
-    "wrong-labels": Break(
-        "annotators who are both wrong always agree",
-        "",
-        "weighted",
-        _weighted_reliability,
-        "correct_if_agreed",
-        _as_two,
-    ),
-    "evidence-first-choice": Break(
-        "first choices count no more than their scores",
-        "confidence says little",
-        "evidence",
-        _program,
-        "numpyro",
-        _pinned(first_choice=0.0),
-    ),
-    "evidence-concentration": Break(
-        "the concentration is fixed",
-        "4 classes, 3 labels, 600",
-        "evidence",
-        _program,
-        "numpyro",
-        _pinned(log_concentration=3.0, log_concentration_by_entropy=0.0),
-    ),
-    "evidence-one-draw": Break(
-        "all draws have the same shared parameters",
-        "program itself",
-        "evidence",
-        PredictionsPrior,
-        "_parameters",
-        _one_draw,
-    ),
-    "evidence-left-out": Break(
-        "a classifier is left out", "4 classes, 3 labels, 600", "evidence", Evidence, "of", _without_expert
-    ),
-    "crowds-alike": Break("cases are taken to be equally hard", "looks", "crowds", _family, "_difficulty", _alike),
-    "no-copies": Break("copies are not noticed", "", "annotators", annotators, "find_copies", _nobody),
+    "nuts-acceptance": Break("NUTS takes the newest point of a trajectory", "NUTS", "calibration",
+        "plausibly.inference.nuts._sampler", "noise", _last_point),
+    "prior-shape": Break("the prior's shape is 20 % too large", "NUTS, power", "calibration",
+        "plausibly.distributions", "LogRatioDirichlet.log_prob", _prior_shape),
+    "temper-reliability": Break("γ is 10 % too large", "NUTS, temper, γ = 3", "calibration",
+        "plausibly.models", "MODELS.plackett-luce", _temper_reliability),
+    "gibbs-rate": Break("tied blocks count half in the rate of weights", "Gibbs", "calibration",
+        "plausibly.inference.gibbs._sweep", "_complete", _gibbs_rate),
+    "gibbs-order": Break("orders of tied blocks ignore the weights", "Gibbs", "calibration",
+        "plausibly.inference.gibbs._tied_blocks", "order_table", _gibbs_order),
+    "tree-reliability": Break("γ is 20 % too large", "exact tree", "calibration",
+        "plausibly.aggregation._infer", "dirichlet_tree", _tree_reliability),
+    "dirichlet-shape": Break("every shape is 50 % too large", "exact Dirichlet", "calibration",
+        "plausibly.aggregation._infer", "dirichlet", _dirichlet_shape),
+    "true-class-likeliest": Break("the likeliest class is taken for drawn", "one-coin", "true-class",
+        "plausibly.families.true_class._sampler", "categorical", _likeliest),
+    "skene-tables": Break("every label has a table of its own", "dawid-skene", "true-class",
+        "plausibly.models.dawid_skene", "draw_tables", _no_table_is_shared),
+    "skene-shapes": Break("every shape is four times too large", "dawid-skene", "true-class",
+        "plausibly.models.dawid_skene", "dirichlet", _narrow),
+    "skene-concentration": Break("concentrations ignore the labels", "dawid-skene", "true-class",
+        "plausibly.models.dawid_skene", "gammaln", _no_rows),
+    "coin-slice": Break("any point of a slice's first interval is taken", "one-coin", "true-class",
+        "plausibly.models.one_coin", "slice_draw", _first_point),
+    "coefficients-prior": Break("the prior of the coefficients of predictions is twice as wide", "common-confusion, predictions",
+        "true-class", "plausibly.families.true_class._coefficients", "prior_moments", _wide),
+    "coin-prior": Break("the prior's mean is 1.5 too large", "one-coin", "true-class",
+        "plausibly.models.one_coin", "LOCATION", _coin_prior),
+    "looks-likeliest": Break("the likeliest look, class seen and true class are taken for drawn", "by case",
+        "true-class", "plausibly.families.true_class._by_look", "categorical", _likeliest),
+    "groups-weights": Break("how common looks are to a group is four times as well known", "two groups", "true-class",
+        "plausibly.families.true_class._by_look", "dirichlet", _narrow),
+    "population-tables": Break("every label has a table of its own", "what cases share", "population",
+        "plausibly.priors.population._sampler", "draw_tables", _no_table_is_shared),
+    "population-slice": Break("any point near the last is taken", "what cases share", "population",
+        "plausibly.priors.population._sampler", "_positive", _anywhere),
+    "population-exchange": Break("heads are exchanged whatever their cases", "what cases share", "population",
+        "plausibly.priors.population._sampler", "_taken", _always),
+    "mixture-shapes": Break("every shape is three times too large", "mixture, exact", "population",
+        "plausibly.aggregation._with_population", "_dirichlet", _larger_shapes),
+    "gibbs-head": Break("the first head is always taken", "mixture, Gibbs", "population",
+        "plausibly.inference.gibbs._engine", "choose_head", _first_head),
+    "gibbs-head-shape": Break("shapes of heads are 50 % too large", "mixture, Gibbs", "population",
+        "plausibly.inference.gibbs._engine", "choose_head", _larger_heads),
+    "mixture-heads": Break("heads ignore the labels", "mixture, exact", "population",
+        "plausibly.priors", "CasePriors.weights", _prior_heads),
+    "staged-proposals": Break("weights forget the proposals", "staged", "population",
+        "plausibly.aggregation.staged", "propose", _unweighted),
+    "staged-twice": Break("every annotation counts twice", "staged", "population",
+        "plausibly.priors.population.staged_cases", "StagedCases.log_likelihood", _twice),
+    "staged-focus": Break("what follows is the same in all cases", "staged", "population",
+        "plausibly.priors.population.staged_cases", "StagedCases._following", _of_other_cases),
+    "ordinal-narrow": Break("latent numbers vary too little", "ordinal-scores", "ordinal",
+        "plausibly.inference.gibbs._ordinal", "draw_between", _narrowly),
+    "ratings-prior": Break("priors of standard deviations are three times too wide", "raters", "ratings",
+        "plausibly.families.ratings._sampler", "_half_normal", _wide_scales),
+    "ratings-shared": Break("what raters of a group err together is halved", "err together", "ratings",
+        "plausibly.families.ratings._sampler", "_State._share", _halved),
+    "ordinal-numbers": Break("scores are taken for the latent numbers", "ordinal-scores", "ordinal",
+        "plausibly.inference.gibbs._ordinal", "draw_between", _middle),
+    "sample-weights": Break("log weights are 3 % too small", "", "goodness",
+        "plausibly.distributions", "PartialPlackettLuce.sample", _sample_weights),
+    "conformal-interpolated": Break("thresholds are interpolated quantiles", "", "conformal",
+        "plausibly.conformal._curve", "threshold_of", _interpolated),
+    "conformal-plus-one": Break("the new case is not counted", "", "conformal",
+        "plausibly.conformal._curve", "budget", _forgotten),
+    "intervals-cases": Break("total intervals forget that cases are sampled", "", "intervals",
+        "plausibly.evaluation.summaries", "_row", _of_these_cases),
+    "panels-clusters": Break("clusters are ignored", "", "panels",
+        "plausibly.evaluation.panel_tables", "check_clusters", _cases_alone),
+    "team-patients": Break("patients are ignored", "", "team",
+        "plausibly.evaluation.of_labels", "check_clusters", _cases_alone),
+    "conformal-vote": Break("sets for plausibilities are calibrated on the vote", "", "conformal",
+        "validation.conformal", "TARGETS.plausibility", _by_vote),
+    "planning-variance": Break("labels are taken to leave half of the variance", "", "planning",
+        "plausibly.planning._forecast", "_known_after", _half_known),
+    "judge-doubled": Break("the difference allowed is doubled", "", "judge",
+        "validation.judge", "p_values", _generous),
+    "judged-discrimination": Break("raters tell good from bad twice as well", "pass and fail", "judged",
+        "plausibly.models.judged_outcomes", "log_of_nodes", _twice_as_sharp),
+    "systems-clusters": Break("clusters are ignored", "", "systems",
+        "plausibly.systems._estimates", "_sums", _scattered),
+    "wrong-labels": Break("annotators who are both wrong always agree", "", "weighted",
+        "plausibly.agreement.reliability._weighted_reliability", "correct_if_agreed", _as_two),
+    "evidence-first-choice": Break("first choices count no more than their scores", "confidence says little",
+        "evidence", "plausibly.priors._program", "numpyro", _pinned(first_choice=0.0)),
+    "evidence-concentration": Break("the concentration is fixed", "4 classes, 3 labels, 600", "evidence",
+        "plausibly.priors._program", "numpyro", _pinned(log_concentration=3.0, log_concentration_by_entropy=0.0)),
+    "evidence-one-draw": Break("all draws have the same shared parameters", "program itself", "evidence",
+        "plausibly.priors", "PredictionsPrior._parameters", _one_draw),
+    "evidence-left-out": Break("a classifier is left out", "4 classes, 3 labels, 600", "evidence",
+        "plausibly.priors", "Evidence.of", _without_expert),
+    "crowds-alike": Break("cases are taken to be equally hard", "looks", "crowds",
+        "plausibly.families.true_class._family", "_difficulty", _alike),
+    "no-copies": Break("copies are not noticed", "", "annotators",
+        "plausibly.agreement.chance.annotators", "find_copies", _nobody),
 }
+# fmt: on
 
 
 @contextmanager
@@ -470,6 +378,8 @@ def broken(name: str) -> Iterator[Break]:
 
     Samplers compiled before are set aside, and those compiled within are dropped.
     """
+    from plausibly.compute import _run
+
     chosen = BREAKS[name]
     others = {
         key: program for key, program in _run._compiled.items() if key[0][0] not in ("nuts", "gibbs", "judged outcomes")
@@ -479,10 +389,5 @@ def broken(name: str) -> Iterator[Break]:
             jax.clear_caches()
             stack.callback(jax.clear_caches)
         stack.enter_context(patch.object(_run, "_compiled", others))
-        if isinstance(chosen.owner, dict):
-            stack.enter_context(patch.dict(chosen.owner, {chosen.name: chosen.wrong(chosen.owner[chosen.name])}))
-        else:
-            stack.enter_context(
-                patch.object(chosen.owner, chosen.name, chosen.wrong(getattr(chosen.owner, chosen.name)))
-            )
+        stack.enter_context(chosen.apply())
         yield chosen

@@ -1,0 +1,16 @@
+"""What is broken on purpose exists, and breaking changes it for a while."""
+
+import pytest
+
+from validation.__main__ import CHECKS
+from validation._breaks import BREAKS
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_a_break_changes_what_it_names(name):
+    chosen = BREAKS[name]
+    assert chosen.group in CHECKS
+    right = chosen.find()[-1]
+    with chosen.apply():
+        assert chosen.find()[-1] != right
+    assert chosen.find()[-1] == right
