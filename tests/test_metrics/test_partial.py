@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plausibly.errors import ArgumentError
 from plausibly.metrics import average_overlap, mean_average_overlap, soft_permutation
 
 
@@ -71,8 +70,6 @@ def test_the_printed_example_has_columns_of_numbered_classes():
     assert soft_permutation(np.array([[0, 0, 0, 1], [1, 0, 1, 0], [0, 1, 0, 0]])).tolist() == expected
     # The last block need not be written out.
     assert soft_permutation([[3], [2, 0]], 4).tolist() == expected
-    with pytest.raises(ArgumentError, match="whole numbers from 0 to 2, but 5 was given"):
-        soft_permutation([[5]], 3)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 4])
@@ -84,26 +81,3 @@ def test_without_ties_it_is_the_ordinary_average_overlap(depth):
         ordinary = float(average_overlap(scores, draw, depth)[0, 0])
         # Of full rankings the overlap with oneself is 1.
         assert mean_average_overlap(*rankings, depth) == pytest.approx(ordinary, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([[0], [0]], [[1]], 2), "must name a class once, but 0 occurs twice"),
-        (([[0], []], [[1]], 2), "a block of a ranking must name a class, but one is empty"),
-        ((np.ones((2, 3)), np.eye(3), 1), "must name a class once, but 0 occurs twice"),
-        ((np.zeros((2, 3)), np.eye(3), 1), "a block of a ranking must name a class, but one is empty"),
-        ((2 * np.eye(3), np.eye(3), 1), "must hold zeros and ones"),
-        (([0, 1], [[1]], 1), "a ranking must be a list of blocks, but .0, 1. was given"),
-        ((["nevus"], [["nevus"]], 1), "a ranking must be a list of blocks, but .'nevus'. was given"),
-        ((None, [[1]], 1), "a ranking must be a list of blocks, but None was given"),
-        (([], [], 1), "there must be a class to rank"),
-        (([[0]], [[1]], 1, 2.5), "n_classes must be a whole number, but 2.5 was given"),
-        (([[0]], [[1]], 0), "depth must be a whole number of at least 1, but 0 was given"),
-        (([[0]], [[1]], 1.5), "depth must be a whole number of at least 1, but 1.5 was given"),
-        (([[0], [2]], [[1]], 1, 2), "n_classes must be at least the number of classes named, 3, but 2 was given"),
-    ],
-)
-def test_bad_arguments_are_refused(arguments, message):
-    with pytest.raises(ArgumentError, match=message):
-        mean_average_overlap(*arguments)

@@ -95,6 +95,17 @@ def _counts_in_integers(count: Count, k: int) -> bool:
     return jnp.issubdtype(jax.eval_shape(count, given, given).dtype, jnp.integer)
 
 
+@partial(jax.jit, static_argnums=(0, 1))
+def _counts(metric: ListMetric, k: int, predicted: Array, told: Array, other: Array) -> Float[Array, "draw case"]:
+    """Counts of lists of ``k`` classes, the draws' lists or plausibilities being the last argument."""
+    predicted = jnp.where(told[:, None], predicted, -1)[None, :, :k]
+    if metric.of_masses:
+        masses = jnp.take_along_axis(other, jnp.maximum(predicted, 0), axis=-1)
+        other = jnp.where(predicted < 0, 0, masses)
+    of_draws = jnp.moveaxis(other[..., :k], -1, 0)
+    return metric.count(jnp.moveaxis(predicted, -1, 0), of_draws).astype(jnp.float32)
+
+
 METRICS: dict[str, ListMetric] = {}  #: metrics of ranked lists by name, in the order of results
 
 
@@ -121,15 +132,9 @@ def list_metric(**declared: Any) -> Callable[[Count], Callable[..., Float[Array,
             k = check_size("k", k, plausibilities.shape[2])
             for j in metric.lengths(k):
                 metric.is_whole(j)
-            predicted = ranked(predictions, k, break_ties, seed, 0)[None]
-            predicted = jnp.where(answered(predictions)[:, None], predicted, -1)
-            if metric.of_masses:
-                other = jnp.take_along_axis(jnp.asarray(plausibilities), jnp.maximum(predicted, 0), axis=-1)
-                other = jnp.where(predicted < 0, 0, other)
-            else:
-                other = ranked(plausibilities, k, break_ties, seed, 1)
-            predicted, other = jnp.moveaxis(predicted, -1, 0), jnp.moveaxis(other, -1, 0)
-            return metric.value(lambda j: count(predicted[:j], other[:j]).astype(jnp.float32), k)
+            predicted, told = ranked(predictions, k, break_ties, seed, 0), answered(predictions)
+            other = plausibilities if metric.of_masses else ranked(plausibilities, k, break_ties, seed, 1)
+            return metric.value(lambda j: _counts(metric, j, predicted, told, other), k)
 
         for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
             setattr(on_arrays, attribute, getattr(count, attribute))
