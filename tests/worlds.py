@@ -4,17 +4,41 @@ Each is made once per version of the source and found by every worker and every 
 of the user's cache under a digest of the source of the package and of this file. Whoever reads one must not change it.
 
     from tests import worlds
-    posterior = worlds.labels_posterior()
+    posterior = worlds.labels().posterior
+
+* `rankings`: 24 cases, 6 classes of three risks, differential diagnoses; `prirn`, exact draws.
+* `chains`: the first eight of these under `plackett-luce`, sampled by NUTS: trajectories, log likelihood, R-hat.
+* `labels`, `labels_of_three`: 60 cases, 3 named annotators, 2 or 3 classes; `dirichlet-categorical`.
+* `informed`: the labels of three classes, whose posterior knows the predictions.
+* `counts`: 24 cases of two classes with a closed form; `dirichlet-categorical` with 4,000 draws.
+* `true_class`: the labels of three classes under `dawid-skene`, by named annotators.
+* `vote`: the labels of three classes under `majority-vote`, which has no draws.
+* `ratings`: 1 to 5 by six raters; `ordinal-scores` with raters who differ.
+* `swept`, `swept_labels`: sweeps of two models each; the second by site, with clusters.
+* `judgement`, `systems`, `plan`, `conformal`: what these functions return.
+* `study`: files of a simulated study by their names, `write_study(folder)` to write them.
 """
 
 import fcntl
 import hashlib
 import os
 import pickle
+import shutil
+import sys
+import time
+import warnings
 from collections.abc import Callable
 from functools import cache, wraps
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+import plausibly as pb
 
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,11 +51,19 @@ CACHE = Path(
 
 @cache
 def source_digest() -> str:
-    """Digest of the package's source and of this file."""
-    digest = hashlib.sha256(Path(__file__).read_bytes())
+    """Digest of the package's source, of this file, and of the libraries whose objects are pickled."""
+    libraries = [f"{name} {version(name)}" for name in ("arviz", "jax", "numpy", "pandas", "xarray")]
+    digest = hashlib.sha256(Path(__file__).read_bytes() + repr((sys.version_info[:2], libraries)).encode())
     for path in sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "models").glob("*.py")]):
         digest.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def forget_old(folder: Path) -> None:
+    """Remove worlds of versions of the source that nobody has read for two days."""
+    for old in folder.glob("*"):
+        if time.time() - old.stat().st_mtime > 2 * 86400:
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def world(make: Callable[[], T]) -> Callable[[], T]:
@@ -41,8 +73,11 @@ def world(make: Callable[[], T]) -> Callable[[], T]:
     @wraps(make)
     def found() -> Any:
         folder = CACHE / "worlds" / source_digest()
+        if not folder.exists():
+            forget_old(folder.parent)
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{make.__name__}.pickle"
+        os.utime(folder)
         with (folder / f"{make.__name__}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not path.exists():
@@ -53,3 +88,191 @@ def world(make: Callable[[], T]) -> Callable[[], T]:
         return pickle.loads(path.read_bytes())
 
     return found
+
+
+class World(NamedTuple):
+    """Annotations and all that was made of them."""
+
+    annotations: Any
+    predictions: dict[str, np.ndarray]
+    posterior: Any
+    results: xr.Dataset
+
+
+EXACT = {"draws": 50, "chains": 4, "seed": 0, "progress": False}
+SHORT = {"draws": 60, "warmup": 60, "chains": 2, "seed": 0, "progress": False}
+EVALUATE = {"replicates": 200, "progress": False}
+RISKS = [0, 0, 1, 1, 2, 2]  #: of the six classes of `rankings`
+SITE = np.array(["north", "south"])[np.arange(60) % 2]  #: of the sixty cases of labels
+PATIENT = np.arange(60) // 2
+COUNTS = np.array([(1, 0), (1, 1), (2, 0), (2, 1), (3, 1), (5, 0), (4, 4), (0, 3)] * 3)  #: labels of a and of b
+
+
+@world
+def rankings() -> World:
+    simulated = pb.datasets.simulate_differentials(24, n_classes=6, seed=0)
+    annotations = simulated.annotations
+    predictions = pb.datasets.simulate_classifiers(simulated.plausibilities, {"A": 0.9, "B": 0.5}, seed=0)
+    posterior = pb.aggregate(annotations, "prirn", reliability=10, **EXACT)
+    results = pb.evaluate(posterior, predictions, risks=RISKS, k=(1, 3), **EVALUATE)
+    return World(annotations, predictions, posterior, results)
+
+
+@world
+def chains() -> World:
+    annotations = rankings().annotations.select(range(8))
+    predictions = {name: scores[:8] for name, scores in rankings().predictions.items()}
+    posterior = sampled(annotations, "plackett-luce", reliability=2, engine="nuts", log_likelihood=True)
+    return World(annotations, predictions, posterior, pb.evaluate(posterior, predictions, k=(1, 3), **EVALUATE))
+
+
+def sampled(annotations: Any, model: str, **given: Any) -> Any:
+    """A posterior of chains that are too short to have converged."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pb.errors.ConvergenceWarning)
+        return pb.aggregate(annotations, model, **(SHORT | given))
+
+
+@cache
+def labelled(n_classes: int) -> tuple[Any, dict[str, np.ndarray]]:
+    """Labels of 60 cases by three annotators, and probabilities of two classifiers, of which A sees more."""
+    random = np.random.default_rng(0)
+    logits = 1.5 * random.normal(size=(60, n_classes)) + np.linspace(1, 0, n_classes)
+    shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    classes = list("abc")[:n_classes]
+    labels = [random.choice(classes, 3, p=of).tolist() for of in shares]
+    seen = [np.exp(logits + noise * random.normal(size=logits.shape)) for noise in (0.5, 1.5)]
+    predictions = {name: of / of.sum(axis=1, keepdims=True) for name, of in zip("AB", seen, strict=True)}
+    cases = [f"p{i:02}" for i in range(60)]
+    annotators = ["ann", "bob", "cy"]
+    return pb.Annotations.from_labels(labels, classes, cases, annotators=annotators), predictions
+
+
+def of_labels(n_classes: int, model: str = "dirichlet-categorical", **given: Any) -> World:
+    annotations, predictions = labelled(n_classes)
+    posterior = pb.aggregate(annotations, model, **given)
+    return World(annotations, predictions, posterior, pb.evaluate(posterior, predictions, **EVALUATE))
+
+
+@world
+def labels() -> World:
+    return of_labels(2, reliability=1, **EXACT)
+
+
+@world
+def labels_of_three() -> World:
+    return of_labels(3, reliability=1, **EXACT)
+
+
+@world
+def informed() -> World:
+    return of_labels(3, reliability=1, class_prior="predictions", predictions=labelled(3)[1], **EXACT)
+
+
+@world
+def vote() -> World:
+    return of_labels(3, "majority-vote", progress=False)
+
+
+@world
+def true_class() -> World:
+    annotations, predictions = labelled(3)
+    posterior = sampled(annotations, "dawid-skene")
+    return World(annotations, predictions, posterior, pb.evaluate(posterior, predictions, **EVALUATE))
+
+
+@world
+def counts() -> World:
+    labels = [["a"] * a + ["b"] * b for a, b in COUNTS]
+    annotations = pb.Annotations.from_labels(labels, classes=["a", "b"])
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", **EXACT | {"draws": 1000})
+    random = np.random.default_rng(0)
+    predictions = {name: random.dirichlet((1, 1), len(COUNTS)) for name in "AB"}
+    return World(annotations, predictions, posterior, pb.evaluate(posterior, predictions, k=1, **EVALUATE))
+
+
+@world
+def ratings() -> World:
+    random = np.random.default_rng(0)
+    mean, severity = random.normal(0, 0.8, 60), random.normal(0, 0.5, 6)
+    case, rater = np.repeat(np.arange(60), 3), np.concatenate([random.permutation(6)[:3] for _ in range(60)])
+    rated = mean[case] + severity[rater] + 0.6 * random.standard_normal(180)
+    table = pd.DataFrame({"case": [f"p{i:02}" for i in case], "annotator": [f"r{i}" for i in rater]})
+    scores = pb.Annotations.from_scores(table.assign(score=1 + np.digitize(rated, [-1.2, -0.4, 0.3, 1.0])))
+    posterior = sampled(scores, "ordinal-scores", raters="differ")
+    expected = {"A": mean + 0.3 * random.normal(size=60), "B": mean + random.normal(size=60)}
+    grades = np.arange(5) - 2
+    predictions = {name: np.exp(-((of[:, None] - grades) ** 2)) for name, of in expected.items()}
+    predictions = {name: of / of.sum(axis=1, keepdims=True) for name, of in predictions.items()}
+    return World(scores, predictions, posterior, pb.evaluate(posterior, predictions, ordered=True, **EVALUATE))
+
+
+@world
+def swept() -> Any:
+    of = rankings()
+    options = {"risks": RISKS, "k": (1, 3), "seed": 2, "draws": 50} | EVALUATE
+    return pb.sweep(of.annotations, of.predictions, {"prirn": (10, 30), "irn": None}, **options)
+
+
+@world
+def swept_labels() -> Any:
+    model = {"model": "dirichlet-categorical", "reliability": 1}
+    models = {"rec": model | {"class_prior": "predictions"}, "alone": model}
+    options = {"clusters": PATIENT, "by": {"site": SITE}, "draws": 50} | EVALUATE
+    return pb.sweep(*labelled(2), models, **options)
+
+
+@world
+def judgement() -> Any:
+    """Of two models that answer as the classifiers of the labels of three classes choose."""
+    annotations, predictions = labelled(3)
+    rows = [
+        (case, annotator, blocks[0][0])
+        for case in annotations.cases
+        for annotator, blocks in annotations.rankings(case).items()
+    ]
+    names = np.array(list("abc"))
+    answers = {
+        name: dict(zip(annotations.cases, names[of.argmax(axis=1)], strict=True)) for name, of in predictions.items()
+    }
+    table = pd.DataFrame(rows, columns=["case", "annotator", "label"])
+    return pb.agreement.judge(table, answers, model="one-coin", replicates=200, progress=False)
+
+
+@world
+def systems() -> Any:
+    random = np.random.default_rng(0)
+    rows = []
+    for case in range(60):
+        for system, rate in (("A", 0.8), ("B", 0.6)):
+            true = random.random() < rate
+            rows += [(system, f"p{case:02}", "gpt", int(true ^ (random.random() < 0.15)))]
+            rows += [(system, f"p{case:02}", "ann", int(true))] if case < 20 else []
+    outcomes = pd.DataFrame(rows, columns=["system", "case", "rater", "outcome"])
+    return pb.systems(outcomes, people=["ann"], replicates=50)
+
+
+@world
+def plan() -> Any:
+    return pb.plan(counts().posterior, counts().predictions, budget=12, progress=False)
+
+
+@world
+def conformal() -> Any:
+    return pb.conformal(labels_of_three().posterior, labels_of_three().predictions, alpha=0.2)
+
+
+@world
+def study() -> dict[str, bytes]:
+    from plausibly.cli._simulate import write_simulation
+
+    with TemporaryDirectory() as folder:
+        write_simulation(Path(folder), cases=12, classes=6, reliability=1.0, qualities=[0.9, 0.5], seed=0)
+        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+def write_study(folder: Path) -> Path:
+    """Write the files of `study` into a folder."""
+    for name, content in study().items():
+        (folder / name).write_bytes(content)
+    return folder
