@@ -29,11 +29,14 @@ def modules():
                 yield module.name
 
 
-SLOW = {"plausibly.aggregation.inferred_reliability"}
+# Public modules whose examples sample; those of private modules are slow, too.
+SLOW = {f"plausibly.{name}" for name in ("aggregation.inferred_reliability", "model_comparison.sensitivities")}
+SLOW |= {f"plausibly.evaluation.{name}" for name in ("checks", "freed")}
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in sorted(set(modules()))]
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW or "._" in name)) for name in sorted(set(modules()))],
 )
 def test_examples(name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)

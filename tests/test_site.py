@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
-from itertools import product
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -73,7 +72,8 @@ def test_links_lead_somewhere_and_main_pages_fit_the_screen(tmp_path):
     for page in (tmp_path / "reference" / "commands").glob("*.html"):
         if page.stem != "index":
             assert re.search(r"Options|Arguments", page.read_text(encoding="utf-8")), page.stem
-    for name, width in product(MAIN, (1280, 390)) if CHROMIUM else ():
+    # What is wide or hard to read is so on a phone; one page shows that the theme's columns fit a screen, too.
+    for name, width in [*((name, 390) for name in MAIN), (MAIN[-1], 1280)] if CHROMIUM else ():
         page = tmp_path / f"{name}.html"
         needed, barriers, console = look(page.read_text(encoding="utf-8"), page.parent, width)
         assert needed <= width, (name, width)
