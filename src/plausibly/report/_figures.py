@@ -21,7 +21,7 @@ from plausibly.metrics import METRICS
 from plausibly.plots.convergence_figures import shown_statistics
 from plausibly.plots.words import capitalised, metric_name
 from plausibly.posterior import case_names
-from plausibly.report._svg import PANEL, fill, to_uri
+from plausibly.report._svg import SVG, to_uri
 from plausibly.report.label_metrics import best_classifiers, truths
 from plausibly.report.tables import (
     SAME_AS_ACCURACY,
@@ -89,18 +89,17 @@ class Picture:
     def draw(self, advance: Callable[[int], None]) -> "Picture":
         """Draw each panel as a picture of its own, so that a narrow screen shows them one below the other."""
         drawn = []
-        with matplotlib.rc_context(PANEL), warnings.catch_warnings():
+        with matplotlib.rc_context(SVG), warnings.catch_warnings():
             # Letters that the font lacks become boxes, which readers see without a warning for each.
             warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
             for title, draw in self.panels:
-                figure = Figure(figsize=(2 * _PANEL if self.wide else _PANEL, self.height))
+                figure = Figure(figsize=(2 * _PANEL if self.wide else _PANEL, self.height), layout="constrained")
                 ax = figure.subplots()
                 if self.limits is not None:
                     ax.set_ylim(self.limits)
                 draw(ax=ax)
                 if title:
                     ax.set_title(title)
-                fill(figure, ax)
                 drawn.append(to_uri(figure))
                 advance(1)
         return replace(self, panels=drawn)
