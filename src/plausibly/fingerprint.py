@@ -1,23 +1,25 @@
 """Fingerprints of what a posterior depends on: data, a user's own program, versions of packages, settings of JAX.
 
-Data are known by a checksum of their contents, a function by a checksum of what cloudpickle makes of it. Work that goes
-on after an interruption, or in other processes, compares them; compiled programs are kept under them, too.
+Data are known by a checksum of their contents, a function by one of its code (what its source says, but for comments
+and annotations) and of the values that it captures. The source text itself would not do: lambdas share a line, and a
+file may have been edited since it was imported. Work that goes on after an interruption, or in other processes,
+compares fingerprints; compiled programs are kept under them, too.
 """
 
+import copyreg
 import json
 import platform
 import sys
 import sysconfig
-from collections.abc import Callable, Hashable, Mapping, MutableMapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from dis import get_instructions
 from functools import cache
 from hashlib import blake2b
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec, resolve_name
-from io import BytesIO
+from importlib.util import find_spec
+from operator import attrgetter
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -32,8 +34,9 @@ PACKAGES = ("plausibly", "numpyro", "jax", "jaxlib", "numpy", "scipy", "arviz", 
 SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_partitionable", "jax_disable_jit")
 
 _DEVICE = "jax_default_device"
-# Of a class: annotations, and what Python keeps in the order of a set or as a line of the file.
-_OF_PROCESS = {"__annotations__", "__static_attributes__", "__firstlineno__", "_abc_impl"}
+# Of a class: what its code does not depend on, or what Python keeps in the order of a set or as a line of the file.
+_OF_PROCESS = {"__annotations__", "__static_attributes__", "__firstlineno__", "_abc_impl", "__module__", "__doc__"}
+_OF_PROCESS |= {"__dict__", "__weakref__", "__annotate__", "__annotate_func__", "__annotations_cache__"}
 _PIECE = 2**24  # bytes of an array that are hashed at a time
 _traced: MutableMapping[Any, Hashable] = WeakKeyDictionary()  # identities of functions when they were last traced
 
@@ -103,73 +106,26 @@ def data_digest(*values: Any) -> str:
 
 
 def code_digest(function: Callable[..., Any], what: str) -> str:
-    """Checksum of a user's function, of what it captures, and of what it reaches in modules that are not installed.
+    """Checksum of a user's function, of its defaults, and of the values that it captures in closures or as globals.
 
-    That is, functions, classes and other values of its own module and of those that it imports, as they are now.
-    Functions of installed packages count by their name. ``what`` names the function in the ArgumentError that is raised
-    if cloudpickle cannot pickle it.
+    Functions and classes of hers among these count by their code, too, those of installed packages by their names.
+    Modules count by their names as well: a change in a helper module of which the function uses an attribute, such as
+    ``helper.scale``, is not seen. ``what`` names the function in the ArgumentError that is raised if something that it
+    captures, such as a generator, has no content that could be compared.
     """
-    import cloudpickle
-
-    own: list[ModuleType] = []
-
-    def by_value(module: ModuleType | None) -> bool:
-        """Whether a module is the user's own, of whose functions a pickle would have names alone."""
-        if module is None or not _is_own(module):
-            return False
-        if module.__name__ not in cloudpickle.list_registry_pickle_by_value():  # the user may have registered it
-            own.append(module)
-            cloudpickle.register_pickle_by_value(module)
-        return True
-
-    class Pickler(cloudpickle.Pickler):
-        """Leaves out what differs between processes, though the code is the same."""
-
-        def persistent_id(self, obj: Any) -> str | None:
-            return _written_out(obj)
-
-        def reducer_override(self, obj: Any) -> Any:
-            if isinstance(obj, CodeType):  # in a notebook the name of the file has the number of the process
-                return self.dispatch_table[CodeType](obj.replace(co_filename="", co_firstlineno=1))
-            if isinstance(obj, ModuleType):
-                return str, (obj.__name__,)
-            if type(obj).__module__.startswith("jaxtyping"):  # a class made for an annotation
-                return str, (repr(obj),)
-            wrapped = getattr(obj, "__wrapped__", None)
-            module = sys.modules.get(str(getattr(obj, "__module__", None)))
-            own_module = by_value(module) or module is None
-            if own_module and callable(wrapped) and not isinstance(obj, FunctionType | type):
-                return tuple, ((type(obj).__name__, wrapped),)  # such as of functools.cache, which has a name alone
-            reduced = super().reducer_override(obj)
-            if not isinstance(reduced, tuple) or len(reduced) < 3:  # another package's, known by its name
-                return reduced
-            make, arguments, (state, slots), *rest = reduced
-            if isinstance(obj, FunctionType):
-                code, _, *cells = arguments  # without the place of its module
-                used = _used_of_modules(obj, slots["__globals__"])
-                slots = {**slots, "__annotations__": {}, "_cloudpickle_submodules": used}
-                return make, (code, {}, *cells), (state, slots), *rest
-            state = {name: value for name, value in state.items() if name not in _OF_PROCESS}
-            return make, arguments[:-2], (state, slots), *rest  # without a random number
-
-    pickled = BytesIO()
     try:
-        Pickler(pickled).dump(function)
+        return data_digest(_contents(function, {}))
     except Exception as error:
         raise ArgumentError(
-            f"{what} has no fingerprint, because it cannot be pickled ({' '.join(str(error).split())}): let it refer "
-            "to plain functions, numbers and arrays, or give version=."
+            f"{what} has no fingerprint ({' '.join(str(error).split())}): let it refer to plain functions, numbers and "
+            "arrays, or give version=."
         ) from error
-    finally:
-        for module in own:
-            cloudpickle.unregister_pickle_by_value(module)
-    return blake2b(pickled.getbuffer(), digest_size=16).hexdigest()
 
 
 def identity(function: Callable[..., Any]) -> Hashable:
     """What identifies a function among compiled programs: for a user's own, its code and all that it captures.
 
-    It changes whenever a global, an attribute or a helper of the function does. A function without a fingerprint is
+    It changes whenever something does that :func:`code_digest` sees. A function without a fingerprint is
     unlike any other, and unlike itself the next time.
     """
     if isinstance(function, Captured):
@@ -214,65 +170,77 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
-def _used_of_modules(function: FunctionType, captured: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """List what a function uses of the user's own modules among its globals, or that it imports itself, by name."""
-    names, imports = _names(function.__code__)
-    modules = [value for value in captured.values() if isinstance(value, ModuleType)]
-    package = function.__globals__.get("__package__") or ""
-    for level, name in sorted(imports):
-        with suppress(Exception):  # whatever is wrong with the import, the function says so
-            parts = resolve_name("." * level + name, package).split(".")
-            modules += [import_module(".".join(parts[: n + 1])) for n in range(len(parts)) if _is_spec_own(parts[0])]
-    found, seen = [], set()
-    while modules:
-        module = modules.pop()
-        if module.__name__ not in seen and _is_own(module):
-            seen.add(module.__name__)
-            for name in sorted(names & vars(module).keys()):
-                value = vars(module)[name]
-                (modules if isinstance(value, ModuleType) else found).append(value)
-    return found
-
-
-def _names(code: CodeType) -> tuple[set[str], set[tuple[int, str]]]:
-    """Names that code uses, and modules that it imports with the levels of relative imports; also functions within."""
-    names, imports = set(code.co_names), set()
-    steps = [step for step in get_instructions(code) if step.opname != "EXTENDED_ARG"]
-    for level, _, step in zip(steps, steps[1:], steps[2:], strict=False):
-        if step.opname == "IMPORT_NAME":
-            imports.add((level.argval, step.argval))
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            more, further = _names(inner)
-            names, imports = names | more, imports | further
-    return names, imports
-
-
-def _written_out(value: Any) -> str | None:
-    """Write constants as text, sets in order: which of them are one object depends on the cache of bytecode."""
+def _contents(value: Any, seen: dict[int, tuple[int, Any]]) -> Any:
+    """What distinguishes a value from others, of the types that :func:`data_digest` takes."""
     if value is None or type(value) in (str, bytes, bool, int, float, complex):
-        return f"{type(value).__name__} {value!r}"
-    if type(value) in (tuple, set, frozenset):
-        items = [_written_out(item) for item in value]
-        if None not in items:
-            return f"{type(value).__name__} {items if type(value) is tuple else sorted(map(str, items))}"
-    return None
+        return value
+    if isinstance(value, np.ndarray | np.generic | jax.Array) and not value.dtype.hasobject:
+        return np.asarray(value)
+    if isinstance(value, ModuleType):
+        return value.__name__
+    if (name := _name_in_library(value)) is not None:
+        return name
+
+    def each(values: Iterable[Any]) -> list[Any]:
+        return [_contents(one, seen) for one in values]
+
+    # Constants may be one object or several, depending on the cache of bytecode; all else is followed once.
+    if type(value) is tuple:
+        return each(value)
+    if type(value) in (set, frozenset):
+        return sorted(data_digest(one) for one in each(value))
+    if isinstance(value, CodeType):
+        names = value.co_names, value.co_varnames, value.co_freevars
+        return [value.co_code, value.co_exceptiontable, each(names), each(value.co_consts)]
+    if id(value) in seen:
+        return "seen", seen[id(value)][0]
+    seen[id(value)] = len(seen), value
+    kind = _name_in_library(type(value)) or ""
+    if isinstance(value, FunctionType):
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        module = sys.modules.get(value.__module__)  # none for what a text was executed to
+        own = module is None or _is_own(module)
+        used = {name: value.__globals__.get(name) for name in sorted(_globals_of(value.__code__))} if own else {}
+        parts = value.__code__, value.__defaults__, value.__kwdefaults__, cells, used, vars(value)
+    elif isinstance(value, type):
+        own = {name: part for name, part in vars(value).items() if name not in _OF_PROCESS}
+        parts = value.__name__, value.__bases__, own
+    elif isinstance(value, Mapping):
+        return kind, each(value.keys()), each(value.values())
+    elif isinstance(value, list):
+        parts = value
+    elif callable(getattr(value, "__wrapped__", None)):  # such as by functools.cache or jax.jit
+        parts = (value.__wrapped__,)
+    else:
+        reduced = copyreg.dispatch_table.get(type(value), lambda one: one.__reduce_ex__(4))(value)
+        parts = reduced if isinstance(reduced, tuple) else (type(value), reduced)
+    return kind, each(parts)
 
 
-def _is_own(module: ModuleType | None) -> bool:
+def _globals_of(code: CodeType) -> set[str]:
+    """Names of the globals that code uses, also in functions within."""
+    names = {step.argval for step in get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return names.union(*(_globals_of(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
+
+
+def _name_in_library(value: Any) -> str | None:
+    """Name of a function or class that an installed package, or Python, has under it."""
+    module = sys.modules.get(str(getattr(value, "__module__", None)))
+    name = getattr(value, "__qualname__", None)
+    if module is None or not isinstance(name, str) or _is_own(module):
+        return None
+    with suppress(AttributeError):
+        if attrgetter(name)(module) is value:
+            return f"{module.__name__}.{name}"
+    return f"{module.__name__}.{name}" if isinstance(value, type) else None  # one made for an annotation, for example
+
+
+def _is_own(module: ModuleType) -> bool:
     """Whether a module is a user's own: not of Python, of this package, or of an installed one."""
-    if module is None or module.__name__.partition(".")[0] in PACKAGES:
+    if module.__name__.partition(".")[0] in PACKAGES:
         return False
     place = getattr(module, "__file__", None)
     return not _is_library(place) if place else module.__spec__ is None  # such as the module of a notebook
-
-
-def _is_spec_own(name: str) -> bool:
-    """The same of a module that may not be imported yet."""
-    if name in sys.modules:
-        return _is_own(sys.modules[name])
-    spec = find_spec(name)
-    return spec is not None and spec.has_location and not _is_library(str(spec.origin))
 
 
 def _is_library(place: str) -> bool:

@@ -113,7 +113,8 @@ def aggregate(
         Whether to start over and ignore the contents of ``out``.
     version
         Version of your own program; a posterior in ``out`` is reused only if its version is the same. By default
-        the program's code, the values it captures, and what it uses of modules that are not installed packages.
+        the program's code and the values that it captures; what it uses of a helper module that it imports whole
+        is not seen.
     scheduler
         A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers compute the shards. They need
         the same packages as this process, but not its disk. Draws depend neither on the number of workers nor on
