@@ -27,7 +27,6 @@ from .annotations import write_annotations as write_annotations
 from .audit import audit as audit
 from .conformal import conformal as conformal
 from .conformal import conformal_coverage as conformal_coverage
-from .conformal import conformal_regions as conformal_regions
 from .conformal import conformal_sweep as conformal_sweep
 from .diagnostics import diagnose as diagnose
 from .doctor import doctor as doctor

@@ -7,8 +7,6 @@ from matplotlib import pyplot
 
 import plausibly as pb
 
-from .conftest import make
-
 matplotlib.use("Agg")
 
 
@@ -38,17 +36,3 @@ def test_thresholds_lie_on_the_guarantee_and_coverage_has_panels(small):
     rows = figure.axes[0].get_yticklabels()
     assert rows[0].get_text() == "80 %, for plausibilities: A"
     assert len(rows) == len(found.table)
-
-
-def test_a_region_is_a_polygon_in_the_triangle():
-    data = make(n_classes=3)
-    regions = pb.conformal_regions(data.posterior, data.predictions, alpha=0.3)
-    ax = regions.plot({name: p[:4] for name, p in data.predictions.items()}, case="2")
-    assert len(ax.patches) == 2
-    for patch in ax.patches:
-        x, y = patch.get_xy().T
-        assert (x >= -1e-9).all()
-        assert (x <= 1 + 1e-9).all()
-        assert (y <= np.sqrt(3) / 2 + 1e-9).all()
-    with pytest.raises(pb.ArgumentError, match="no case 'z'"):
-        regions.plot({"A": data.predictions["A"][:4]}, case="z")

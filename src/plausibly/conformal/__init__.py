@@ -16,8 +16,7 @@ missed labels is treated as a loss; and thresholds are order statistics, not int
 
 You choose what ``λ_i`` is (:func:`conformal`, ``target=``): the posterior mean of the plausibilities, the annotations
 themselves, or the majority vote. :func:`conformal_coverage` measures how well sets calibrated for one of them cover the
-others, :func:`conformal_regions` bounds plausibilities instead of listing classes, and :func:`conformal_sweep`
-calibrates under every model and reliability.
+others, and :func:`conformal_sweep` calibrates under every model and reliability.
 """
 
 from lazy_loader import attach_stub as _attach_stub

@@ -209,12 +209,12 @@ def conformal(
         learned=learned,
         logits=inputs.logits,
     )
-    warn_of_few(counts, alpha, inputs.bound, grouping.names)
+    _warn_of_few(counts, alpha, inputs.bound, grouping.names)
     _warn_of_full(calibration)
     return calibration
 
 
-def warn_of_few(counts: np.ndarray, alpha: float, bound: float, groups: tuple[str, ...]) -> None:
+def _warn_of_few(counts: np.ndarray, alpha: float, bound: float, groups: tuple[str, ...]) -> None:
     """Warn of groups with too few cases; `counts` are by classifier and group."""
     least = int(np.ceil(bound / alpha - 1 - 1e-9))
     small = [(group, n) for group, n in zip(groups, counts.min(axis=0).tolist(), strict=True) if n < least]

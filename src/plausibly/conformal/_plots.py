@@ -1,14 +1,11 @@
-"""Figures of thresholds, of coverage, and of regions."""
+"""Figures of thresholds and of coverage."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from plausibly.plots.plausibility_figures import CORNERS, draw_frame
 from plausibly.plots.style import GREY, colour, grid, marker, name_rows, new_axes, new_figure, plain
 
 if TYPE_CHECKING:
@@ -89,16 +86,3 @@ def plot_coverage(result: "Coverage") -> Figure:
     names = [f"{level}, for {_WORDS[t]}: {plain(n, 16)}" for level, (_, t, n) in zip(levels, rows, strict=True)]
     name_rows(axes.flat[0], places, names)
     return figure
-
-
-def plot_region(
-    polygons: Mapping[str, Float[np.ndarray, "vertex 3"]], classes: np.ndarray, ax: Axes | None = None
-) -> Axes:
-    """Draw regions of one case in a triangle of three classes; what each classifier allows."""
-    ax = new_axes(ax, 5.4, 4.8)
-    draw_frame(ax, [plain(name, 20) for name in classes])
-    for at, (name, vertices) in enumerate(polygons.items()):
-        label = plain(name, 30) if len(vertices) else f"{plain(name, 30)} (no plausibilities)"
-        ax.fill(*(vertices @ CORNERS).T, facecolor=colour(at), edgecolor=colour(at), alpha=0.35, lw=2, label=label)
-    ax.legend(loc="upper left", frameon=False, bbox_to_anchor=(-0.02, 1.0), handletextpad=0.5)
-    return ax
