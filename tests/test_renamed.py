@@ -14,8 +14,6 @@ NAMES = [
     (pb.agreement.discrepancy_ratio, "groups", "clusters"),
     (pb.agreement.discrepancy_ratio, "strata", "by"),
     (pb.agreement.discrepancy_ratio, "delta", "distance"),
-    (pb.agreement.annotator_first_ratio, "delta", "distance"),
-    (pb.agreement.others_consensus_ratio, "delta", "distance"),
     (pb.agreement.threshold_curve, "groups", "clusters"),
     (pb.agreement.alternative_annotator_test, "groups", "clusters"),
     (pb.agreement.judge, "groups", "clusters"),

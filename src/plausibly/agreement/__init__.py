@@ -9,11 +9,10 @@ The input is a long table of labels, one row per label, with the columns ``case`
   (``weighting="units"``), cases weigh as many as they have labels and `De` are between all labels. **superiority** is
   the probability that a `De` exceeds a `Do`; **sigma** is the share of `Do` too small to be due to chance, NaN where
   the smallest is frequent by chance (Braylan, Alonso and Lease 2022, who call superiority KS). Alpha depends on the
-  scale of a distance, superiority does not: :func:`choose_distance` ranks distances by superiority. :func:`noise_dial`
-  shows how sensitive a distance is to noise, and :func:`measures_of_distances` accepts distances computed elsewhere.
+  scale of a distance, superiority does not: :func:`choose_distance` ranks distances by superiority, and
+  :func:`measures_of_distances` accepts distances computed elsewhere.
 * :func:`discrepancy_ratio`: is a model closer to the annotators than they are to each other? With
-  :func:`threshold_curve` for scores, and the biased alternatives :func:`annotator_first_ratio`,
-  :func:`others_consensus_ratio` and :func:`relative_f1`.
+  :func:`threshold_curve` for scores.
 * :func:`alternative_annotator_test`: can a model replace an annotator? Each annotator is left out in turn, and the
   model is compared with her: which of the two is closer to the others? :func:`judge` asks four questions: closeness,
   that test, ability as one more annotator, and accuracy against the inferred truth.

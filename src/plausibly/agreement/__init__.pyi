@@ -12,14 +12,10 @@ from .chance._measures import alpha as alpha
 from .chance._measures import ks as ks
 from .chance._measures import measures_of_distances as measures_of_distances
 from .chance._measures import sigma as sigma
-from .chance._noise_dial import noise_dial as noise_dial
 from .chance._pathologies import pathologies as pathologies
 from .chance._result import Agreement as Agreement
 from .chance._result import PairDistances as PairDistances
 from .chance.annotators import annotators_in_words as annotators_in_words
-from .discrepancy._alternatives import annotator_first_ratio as annotator_first_ratio
-from .discrepancy._alternatives import others_consensus_ratio as others_consensus_ratio
-from .discrepancy._alternatives import relative_f1 as relative_f1
 from .discrepancy._discrepancy_ratio import discrepancy_ratio as discrepancy_ratio
 from .discrepancy._result import MARGIN as MARGIN
 from .discrepancy._result import Discrepancy as Discrepancy
