@@ -1,7 +1,7 @@
 """From annotations to a posterior over plausibilities.
 
-``_registry`` finds models by name, declaration or program. ``_arguments`` checks model, arguments and annotations
-against each other before anything is computed. ``_layout`` computes everything that needs no draws: slots, point
+``registry`` finds models by name, declaration or program. ``_arguments`` checks model, arguments and annotations
+against each other before anything is computed. ``layout`` computes everything that needs no draws: slots, point
 estimates, exact posteriors. ``_infer`` runs an engine on all annotations or on a shard, and checks convergence.
 ``_on_demand`` computes log likelihoods and point estimates when they are read. ``_aggregate`` has the public function,
 which divides the work and describes the result; ``_judged`` warns of chains that did not converge. ``_variants`` lists

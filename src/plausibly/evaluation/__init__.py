@@ -1,16 +1,16 @@
 """Evaluation of classifiers against a posterior: every metric by draw, by case and at the point estimate.
 
-Draws are read in ranges of neighbouring cases (``_ranges``). ``_measure`` runs a compiled program (``_program``) over
-blocks of these cases, which turns draws into sums and means by case; the sums of all ranges, including
-those from a cluster's workers, are added in order. ``_metrics`` names the metrics; ``_subgroups`` computes the weight
-of each case in each draw; ``_evaluate`` has the public function, ``_total`` adds annotation to sampling noise,
-``_summary`` tabulates, and ``_verdict`` says which of two classifiers is better. ``_panels`` needs no posterior: it
-compares classifiers with the annotations (``_first_choices``) and resamples cases (``_resampled``). Metrics of labels
-are functions of sums (``_label_sums``), of the order of cases (``_label_order``), or confusion matrices
-(``_label_confusion``); ``_label_results`` names them, for draws and for labels as truth (``_of_labels``, ``_truth``),
-whose arguments are read by the same function, and ``_curves`` tabulates those with several values. ``_evidence_checks``
-tests what an accuracy rests on, ``_evidence`` has what ``_evaluate`` needs of that, ``_freed_shape`` says how far it
-depends on an assumed shape, and ``_limits`` what annotations cannot tell, in the sentences of the first screen.
+Draws are read in ranges of neighbouring cases (``ranges``). ``measure`` runs a compiled program (``program``) over
+blocks of these cases, which turns draws into sums and means by case; the sums of all ranges, including those from a
+cluster's workers, are added in order. ``metrics`` names the metrics; ``_subgroups`` computes the weight of each case in
+each draw; ``_evaluate`` has the public function, ``_total`` adds annotation to sampling noise, ``summaries`` tabulates,
+and ``verdicts`` says which of two classifiers is better. ``panel_tables`` needs no posterior: it compares classifiers
+with the annotations (``first_choices``) and resamples cases (``_resampled``). Metrics of labels are functions of sums
+(``_label_sums``), of the order of cases (``_label_order``), or confusion matrices (``_label_confusion``);
+``_label_results`` names them, for draws and for labels as truth (``of_labels``, ``truth``), whose arguments are read by
+the same function, and ``curves`` tabulates those with several values. ``checks`` tests what an accuracy rests on,
+``evidence`` has what ``_evaluate`` needs of that, ``freed`` says how far it depends on an assumed shape, and
+``cautions`` what annotations cannot tell, in the sentences of the first screen.
 """
 
 from plausibly.evaluation import comparison as comparison

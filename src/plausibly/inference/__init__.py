@@ -16,7 +16,7 @@ or a Gibbs sampler needs, and returns plausibilities by (chain, draw, slot) with
 
 Cases are independent, and the engines share what follows from that:
 
-* ``_program`` turns a NumPyro program into the functions that engines call: potential, constrained values, likelihood.
+* ``program`` turns a NumPyro program into the functions that engines call: potential, constrained values, likelihood.
 * ``_shapes`` decides on the shapes to which cases are padded: more of them, the more there is to compute.
 * ``_batching`` sorts cases into *buckets*, one for each shape.
 * ``_scheduling`` runs one program per shape over the cases of all buckets (:mod:`plausibly.compute`), in *chunks* of a

@@ -17,7 +17,7 @@ is expected to narrow the interval for M, ``1 − √(1 − Δ_i / Σ_j Var(g_j)
 
 ``_program`` has the compiled programs, one for the next label and one that simulates several annotations or rankings;
 ``_values`` reads the metric and runs them over ranges of cases; ``_annotators`` determines who may be asked; ``_worth``
-spends the budget; ``_forecast`` simulates the results, and ``_advice`` puts them into words.
+spends the budget; ``_forecast`` simulates the results, and ``advice`` puts them into words.
 """
 
 from lazy_loader import attach_stub as _attach_stub

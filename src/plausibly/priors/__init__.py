@@ -12,7 +12,7 @@ classifier. :class:`PredictionsPrior` puts them into the prior of each case:
 where :math:`\ell_{ij}` are the log scores that classifier :math:`j` gives case :math:`i`, :math:`t_{ij}` marks its
 first choice, and :math:`\pi` is the prevalence of classes. The annotations decide how much each classifier is worth,
 because they are draws from :math:`\lambda_i`: one that knows nothing gets :math:`\beta_j = \tau_j = 0`. The program is
-in ``_program``; what cases share is drawn in ``_fit``, once; given these draws, cases are independent.
+in ``_program``; what cases share is drawn in ``fit``, once; given these draws, cases are independent.
 
 Without predictions, the same program learns one Dirichlet prior for all cases: how common classes are, and how much
 experts disagree.

@@ -3,7 +3,7 @@
 The reliability is not known, so results are reported for several values. A posterior of thousands of cases takes a
 hundred megabytes; only its results, its convergence by case and the draws of a few cases stay in memory. ``_plan``
 reads and checks everything before anything is computed. Then, for each run, it samples the posterior or reuses it, and
-``_make`` evaluates and diagnoses it. ``_runs`` holds the results, and ``_sweep`` the public function.
+``_make`` evaluates and diagnoses it. ``runs`` holds the results, and ``_sweep`` the public function.
 """
 
 from plausibly.sweeps._make import KEPT_CASES as KEPT_CASES
