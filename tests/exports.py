@@ -51,15 +51,15 @@ def metric(name, success, model="gpt-4o", **more):
     return {"name": name, "threshold": 0.5, "success": success, "score": 0.75, "evaluationModel": model, **more}
 
 
-def tested(name, *metrics):
+def deepeval_case(name, *metrics):
     return {"name": name, "input": "x", "actualOutput": "y", "success": True, "metricsData": list(metrics)}
 
 
 DEEPEVAL = {
     "testRunData": {
         "testCases": [
-            tested("t0", metric("Bias", True), metric("Bias", False, "claude")),
-            tested("t1", metric("Bias", None, error="timed out"), metric("Bias", True, "claude")),
+            deepeval_case("t0", metric("Bias", True), metric("Bias", False, "claude")),
+            deepeval_case("t1", metric("Bias", None, error="timed out"), metric("Bias", True, "claude")),
         ]
     },
     "testRunLink": None,

@@ -40,6 +40,7 @@ from tests.exports import (
     annotation,
     argilla,
     choices,
+    deepeval_case,
     election,
     flat,
     output,
@@ -48,7 +49,6 @@ from tests.exports import (
     result,
     sample,
     task,
-    tested,
 )
 from tests.refused import Refused, refused
 
@@ -79,6 +79,7 @@ def file(read: Callable, name: str, content: Any, error: type[Exception] | None,
         assert error is None or type(told.value) is error
         assert str(told.value).startswith(str(path))
         assert "\n" not in str(told.value)
+        assert re.search(r"; |, so |: |\?$", str(told.value).removeprefix(f"{path}: "))
         raise told.value
 
     return refused(
@@ -281,8 +282,8 @@ EXPORTS = {
     "result 1: the component {'score': 1} has no pass": promptfoo(output(0, {"score": 1})),
     "result 1 is 'x'; write an object": promptfoo("x"),
     "test 0: success: the verdict is 'yes'; write true or": promptfoo(output(0, success="yes")),
-    "test case 't' occurs twice": {"testCases": [tested("t"), tested("t")]},
-    "a metric's name is None": {"testCases": [tested("t", {"success": True})]},
+    "test case 't' occurs twice": {"testCases": [deepeval_case("t"), deepeval_case("t")]},
+    "a metric's name is None": {"testCases": [deepeval_case("t", {"success": True})]},
     "sample 1: the doc_id is None": [{"doc_id": None, "resps": []}],
     "trace 1 has no trace_id": [{"info": {"trace_id": ""}}],
     "trace 'p': the source of 'ok' has no source_id": [
@@ -499,7 +500,6 @@ LABELS = [
     ("a.csv", TABLE, "literal", A, "there are no labels"),
     ("a.csv", "who,photo,label,annotation\nann,7,1,2\n", "literal", A, "no column 'case'"),
     ("a.json", {"1": {"ann": "X"}}, "bio", A, "row 1: a tag is O"),
-    ("a.json", '"secret.csv"', "literal", A, "labels are a list or a mapping, but the file holds the text"),
     *(
         (f"a.{suffix}", opening * 100_000, "literal", F, "cannot be decoded (maximum recursion depth")
         for suffix in ("json", "jsonl")
@@ -566,7 +566,9 @@ READERS = {
     "clusters": lambda path: read_column(str(path)),
 }
 EXPORT_TO_CSV = "Save As with the type 'CSV UTF-8 (Comma delimited)'"
+NO_LABELS = "labels are a list or a mapping, but the file holds the text"
 REFUSED = [
+    refused("a name of labels", lambda of: read_labels(put(of, "a.json", '"secret.csv"')), NO_LABELS, error=A),
     *(file(read_annotations, name, content, error, words, classes) for name, content, classes, error, words in FILES),
     *(file(read_predictions, name, content, error, words, KNOWN) for name, content, error, words in PREDICTIONS),
     *(file(read_annotations, "export.json", content, A, words) for words, content in EXPORTS.items()),

@@ -9,7 +9,7 @@ import pytest
 import plausibly as pb
 from plausibly.agreement import agreement, annotators_in_words
 from plausibly.agreement.chance.annotators import NO_BETTER, TOO_FEW
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import ArgumentError
 from validation.annotators import simulate
 
 
@@ -123,8 +123,6 @@ def test_annotations_and_scores_are_labels():
         agreement(pb.Annotations.from_scores(table)).alpha
         == agreement(table.rename(columns={"score": "label"}), "interval").alpha
     )
-    with pytest.raises(AnnotationError, match="do not say who gave them"):
-        agreement(pb.Annotations.from_counts(np.array([[2, 1], [0, 3]]), classes=["a", "b"]))
 
 
 def test_the_sentence():

@@ -84,16 +84,3 @@ def test_noise_of_nought_changes_nothing_and_of_one_leaves_nothing():
         assert sum(a == b for a, b in zip(labels, foreign, strict=True)) < 20
         assert corrupt_labels(labels, kind, 0.5, seed=1) == corrupt_labels(labels, kind, 0.5, seed=1)
     assert corrupt_labels([["a", "b"], ["c", "d"]], "text", 0.0) == [["a", "b"], ["c", "d"]]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"kind": "sounds", "noise": 0.1}, "there is no type of label 'sounds'"),
-        ({"kind": "boxes", "noise": 1.1}, "noise must be between 0 and 1, but 1.1"),
-        ({"kind": "boxes", "noise": 0.1, "n_cases": 0}, "n_cases must be a whole number of at least 1"),
-    ],
-)
-def test_settings_out_of_range(arguments, message):
-    with pytest.raises(ArgumentError, match=message):
-        simulate_labels(**arguments)

@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 
 from plausibly.annotations import Annotations, read_annotations
-from plausibly.errors import AnnotationError
 
 COUNTS = np.array([[2, 0, 1], [0, 1, 0]])
 EXPECTED = Annotations.from_rankings(
@@ -77,9 +76,3 @@ def test_files(tmp_path):
 )
 def test_anonymous_labels(labels, missing):
     assert Annotations.from_labels(labels, classes=["x", "y", "z"], cases=["q", "p"], missing=missing) == EXPECTED
-
-
-@pytest.mark.parametrize(("labels", "missing"), [([[0.5, 0]], np.nan), ([[np.inf, 0]], np.nan), ([[1.0, 0]], -1)])
-def test_floats_that_are_no_indices_are_refused(labels, missing):
-    with pytest.raises(AnnotationError, match="a label is a class index or a name, got"):
-        Annotations.from_labels(np.array(labels), classes=["x", "y"], missing=missing)

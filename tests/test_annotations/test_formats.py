@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from plausibly.annotations import Annotations, read_annotations, write_annotations
 from plausibly.annotations.io import long_table
 from plausibly.annotations.io.write import without_names
-from plausibly.errors import AnnotationError, ArgumentError, FileError
+from plausibly.errors import AnnotationError
 from tests.test_annotations.test_container import forms
 from tests.test_cli.run import plausibly, refuse, succeed
 
@@ -103,33 +103,6 @@ def test_files_of_one_case_of_counts_and_of_the_anonymous_without_formulas(tmp_p
     assert read_annotations(tmp_path / "a.csv", evil.classes) == evil
 
 
-VOTED, A = without_names(NAMED), AnnotationError
-REFUSED = {
-    "names in counts": (NAMED, "a.npy", None, A, "counts hold no names of annotators, and these have some"),
-    "names in PrefLib": (NAMED, "v", "toi", A, "PrefLib's files hold no names of annotators"),
-    "ties in counts": (VOTED, "a.csv", "counts", A, "case 'p': an annotator names 3 classes"),
-    "ties in .soi": (VOTED, "v", "soi", A, "case 'p': an annotator ties classes, which .soi"),
-    "unranked in .toc": (VOTED, "v", "toc", A, "case 'p': an annotator leaves classes unr"),
-    "cases in one file": (COUNTED, "p.toi", None, A, r"holds one case, .* here are 'p', 'q'; name a folder"),
-    "case of another name": (COUNTED.select(["p"]), "z.toi", None, A, "which has the name of the file"),
-    "names in .npy": (COUNTED, "a.npy", None, A, "an .npy file holds no names of cases, and these have some"),
-    "a class like a column": (Annotations.from_counts([[1]], ["rank"]), "a.csv", "counts", A, "class is named 'rank',"),
-    "line break in PrefLib": (Annotations.from_counts([[1]], ["a\nb"]), "v", "toi", A, "line break in its name, which"),
-    "suffix that is none": (NAMED, "a.xlsx", None, ArgumentError, "'.xlsx' names no format written here: use one of"),
-    "form that is none": (NAMED, "a.csv", "votes", ArgumentError, "no form 'votes' of annotations: choose from cases"),
-    "form that does not fit": (NAMED, "a.json", "toi", ArgumentError, "toi are not written as .json: use .toi"),
-    "folder that is not there": (NAMED, "no/a.csv", None, FileError, "a.csv: the file cannot be written"),
-    "no annotations": ("x", "a.csv", None, ArgumentError, "Annotations are written, but 'x' was given: read or"),
-}
-
-
-@pytest.mark.parametrize(("annotations", "name", "form", "error", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_a_format_cannot_hold_is_refused(tmp_path, annotations, name, form, error, message):
-    with pytest.raises(error, match=message):
-        write_annotations(annotations, tmp_path / name, form)
-    assert not list(tmp_path.rglob("*"))
-
-
 def test_convert_through_every_format_with_notes(tmp_path):
     write_annotations(COUNTED, tmp_path / "0.json")
     steps = [["1.csv"], ["2.parquet"], ["3.csv", "--as", "counts"], ["4.parquet", "--as", "counts"], ["5.json"]]
@@ -165,14 +138,6 @@ def test_convert_says_where_classes_are_needed_and_forgets_names_if_told_to(tmp_
     assert "--anonymous" in refused.output
     assert plausibly("convert", tmp_path / "a.json", tmp_path / "votes", "--as", "toi", "--anonymous").exit_code == 0
     assert as_votes(read_annotations(tmp_path / "votes")) == as_votes(NAMED)
-
-
-@pytest.mark.parametrize(
-    ("call", "given"), [(lambda: write_annotations(NAMED, None), None), (lambda: read_annotations(3), 3)]
-)
-def test_what_is_no_path(call, given):
-    with pytest.raises(ArgumentError, match=f"the name of a file must be given, but {given} was"):
-        call()
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])

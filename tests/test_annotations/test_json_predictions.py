@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from plausibly.annotations import Annotations
-from plausibly.annotations.io.json_predictions import frame_of_json
-from plausibly.errors import PredictionError
 from plausibly.predictions import read_predictions
 
 PEOPLE = Annotations.from_labels([["a"], ["b"]], classes=["a", "b"], cases=["p", "q"])
@@ -46,22 +44,3 @@ def test_labels_alone_and_a_single_score(tmp_path):
     assert read_predictions(path, PEOPLE).tolist() == [[1, 0], [0, 1]]
     path.write_text('{"case": "q", "b": 0.7}\n{"case": "p", "b": 0.1}\n')
     np.testing.assert_allclose(read_predictions(path, PEOPLE), [[0.9, 0.1], [0.3, 0.7]])
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ([], r"the file holds \[\]; write an object per case"),
-        ([3], "record 1 is 3; write an object per case"),
-        ([{"case": None, "a": 1, "b": 0}], "record 1: the case is None"),
-        (
-            [{"case": "p", "probs": {"a": 1}}, {"case": "q", "probs": {"b": 1}}],
-            "record 2 and record 1 do not both have 'a'",
-        ),
-        ([{"case": "p", "x": {"a": 1}, "y": {"a": 1}}], "has numbers of classes in 'x' and 'y'; keep one"),
-        ([{"case": "p", "label": "c", "score": 1}], "has the score of 'c' alone; give those of all classes"),
-    ],
-)
-def test_other_forms_are_refused(content, words):
-    with pytest.raises((PredictionError, ValueError), match=words):
-        frame_of_json(content, ["a", "b"])

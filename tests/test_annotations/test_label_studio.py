@@ -1,7 +1,6 @@
 """Exports of Label Studio: controls that choose or order, who answered, and what is left out."""
 
 import json
-import re
 import warnings
 
 import pytest
@@ -9,27 +8,7 @@ import pytest
 from plausibly.annotations import read_annotations, read_metadata
 from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning
 from plausibly.labels import Labels
-
-
-def result(kind: str, value, control: str = "diagnosis") -> dict:
-    """An answer as it stands in an export, with what surrounds it there."""
-    return {"id": "Dx_a", "from_name": control, "to_name": "image", "type": kind, "origin": "manual", "value": value}
-
-
-def choices(*chosen: str, control: str = "diagnosis") -> dict:
-    return result("choices", {"choices": list(chosen)}, control)
-
-
-def annotation(who, *results, **more) -> dict:
-    """An annotation as it stands in an export."""
-    fixed = {"id": 1001, "was_cancelled": False, "ground_truth": False, "lead_time": 4.2, "result_count": len(results)}
-    return fixed | {"completed_by": who, "result": list(results)} | more
-
-
-def task(number, *annotations, **more) -> dict:
-    """A task as it stands in an export, with a model's prediction, which is none of an annotator's."""
-    fixed = {"id": number, "data": {"image": "https://example.com/1.jpg"}, "project": 83}
-    return fixed | {"annotations": list(annotations), "predictions": [{"result": [choices("never")]}]} | more
+from tests.exports import REGION, RELATION, annotation, choices, result, task
 
 
 @pytest.fixture
@@ -112,54 +91,3 @@ def test_one_control_is_chosen_and_what_says_nothing_left_out(read, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         read(tasks[0] | {"annotations": tasks[0]["annotations"][:1]})
-
-
-REGION = result("rectanglelabels", {"x": 1, "y": 2, "width": 3, "height": 4, "rectanglelabels": ["car"]}, "box")
-RELATION = {"from_id": "a", "to_id": "b", "type": "relation", "direction": "right"}
-
-
-BAD = {
-    "regions alone": ([task(7, annotation(10, REGION))], "no control of choices or of an order, only"),
-    "no results": ([task(7, annotation(10))], "no control of choices or of an order, no results; read here are"),
-    "nothing but cancelled": ([task(7, annotation(10, choices("a"), was_cancelled=True))], "no control of choices or"),
-    "no answer of the only control": ([task(7, annotation(10, choices()))], "no case has an answer; give at least one"),
-    "annotator twice": (
-        [task(7, annotation(10, choices("a")), annotation(10, choices("b")))],
-        "case '7', annotator '10': a second answer; keep one per annotator",
-    ),
-    "choice twice": ([task(7, annotation(10, choices("a"), choices("b")))], "task '7': one annotation answers"),
-    "task twice": ([task(7), task(7)], "task '7' occurs twice; keep one"),
-    "named and unnamed": (
-        [task(7, annotation(10, choices("a")), annotation(None, choices("b")))],
-        "case '7': an answer has no annotator, but others do; name its annotator",
-    ),
-    "no id": ([{"annotations": []}], "task 0 (counted from 0) has the id None; give it text or a whole number"),
-    "task that is none": ([task(7), 3], "task 1 (counted from 0) is 3; write an object"),
-    "JSON-MIN": ([{"id": 7, "diagnosis": "wart", "annotator": 1}], "task '7': 'annotations' is None, and a task of"),
-    "annotation that is none": ([task(7, [])], "task '7': an annotation is []; write an object"),
-    "result that is none": ([task(7, annotation(10, 3))], "task '7': a result is 3; write an object"),
-    "results that are none": ([task(7, annotation(10, result="x"))], "task '7': 'result' is 'x'; write a list"),
-    "person that is none": ([task(7, annotation(1.5, choices("a")))], "completed_by is 1.5; write the id of a person"),
-    "type that changes": (
-        [task(7, annotation(10, choices("a"))), task(8, annotation(10, result("rating", {"rating": 1})))],
-        "task '8': 'diagnosis' is of type 'rating' here and 'choices' elsewhere; use one type",
-    ),
-    "choices that are none": (
-        [task(7, annotation(10, result("choices", {"choices": "a"})))],
-        "task '7', 'diagnosis': the choices is {'choices': 'a'}; correct it, or export again",
-    ),
-    "stars by halves": ([task(7, annotation(10, result("rating", {"rating": 1.5})))], "the rating is {'rating': 1.5}"),
-    "value of null": ([task(7, annotation(10, result("choices", None)))], "the choices is None; correct it"),
-    "buckets": (
-        [task(7, annotation(10, result("ranker", {"ranker": {"good": ["a"], "bad": ["b"]}})))],
-        "task '7', 'diagnosis': items are sorted into 'good', 'bad', which nothing orders",
-    ),
-    "choice given twice": ([task(7, annotation(10, choices("a", "a")))], "case '7', annotator '10': the class 'a' is"),
-}
-
-
-@pytest.mark.parametrize(("tasks", "message"), BAD.values(), ids=BAD)
-def test_exports_that_are_refused(read, tmp_path, tasks, message):
-    with pytest.raises(AnnotationError, match=re.escape(message)) as raised:
-        read(*tasks)
-    assert str(raised.value).startswith(str(tmp_path / "export.json"))

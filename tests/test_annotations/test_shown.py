@@ -8,7 +8,7 @@ import pytest
 
 import plausibly as pb
 from plausibly.annotations.shown import shown
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError
 from tests.test_cli.run import refuse, succeed
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -61,10 +61,6 @@ def test_pairs_that_are_cases_second_choices_and_other_choices():
     table = lists(40, 4, 1, compared=False)
     again = table.assign(**{"class": "rest", "rank": 2})
     assert shown(pb.Annotations.from_table(pd.concat([table, again]))) is None
-    with pytest.raises(ArgumentError, match="not available yet"):
-        pb.Annotations.from_rankings([[[["a"]]]], choices="shown")
-    with pytest.raises(ArgumentError, match='choices must be None or "all"'):
-        pb.Annotations.from_rankings([[[["a"]]]], choices="some")
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])

@@ -45,9 +45,3 @@ def test_slots_are_their_literal_definition_and_find_themselves(remainder):
     slots = Slots.of(ANNOTATIONS, remainder)
     assert slots.find(slots.case, slots.class_index).tolist() == list(range(len(slots)))
     assert slots.find(2, 3) == slots.start[2] + 2
-
-
-@pytest.mark.parametrize(("case", "class_index"), [(0, 0), (0, 2), (1, -1), (4, 0), (0, 9), (0, -2), (-1, 1)])
-def test_no_slot(case, class_index):
-    with pytest.raises(ValueError, match=f"case {case} has no slot for class {class_index}"):
-        Slots.of(ANNOTATIONS).find([0, case], [1, class_index])

@@ -13,116 +13,23 @@ from plausibly.annotations import Annotations, Scores, read_annotations, read_me
 from plausibly.errors import AnnotationError, ArgumentError, FileError, PlausiblyWarning
 from plausibly.labels.predictions import read_models
 from plausibly.predictions import read_predictions
+from tests.exports import (
+    DEEPEVAL,
+    INSPECT,
+    LANGFUSE,
+    LM_EVAL,
+    MLFLOW,
+    PHOENIX,
+    assessment,
+    component,
+    grade,
+    lines,
+    output,
+    promptfoo,
+    sample,
+)
 from tests.test_cli.run import refuse, succeed
 
-
-def lines(*records):
-    return "\n".join(map(json.dumps, records))
-
-
-def sample(name, target, epoch=1, **scores):
-    return {"id": name, "epoch": epoch, "input": "2 + 2?", "target": target, "scores": scores, "messages": []}
-
-
-def grade(value, answer=None):
-    return {"value": value, "answer": answer, "explanation": "because", "metadata": {}}
-
-
-INSPECT = {
-    "version": 2,
-    "status": "success",
-    "eval": {"task": "sums", "model": "openai/gpt-4o"},
-    "samples": [
-        sample("a", "B", match=grade("C", "B"), judge=grade("I")),
-        sample("b", ["A"], match=grade("I", "B"), judge=grade("P")),
-    ],
-}
-
-
-def component(passed, kind, metric=None):
-    return {"pass": passed, "score": float(passed), "reason": "", "assertion": {"type": kind, "metric": metric}}
-
-
-def output(test, *components, success=True, provider="openai:gpt-4o"):
-    graded = {"pass": success, "score": 1, "reason": "", "componentResults": list(components)}
-    return {
-        "testIdx": test,
-        "promptIdx": 0,
-        "provider": {"id": provider, "label": ""},
-        "prompt": {"raw": "Say {{x}}", "label": "say"},
-        "vars": {"x": f"word {test}"},
-        "success": success,
-        "gradingResult": graded,
-    }
-
-
-def promptfoo(*outputs):
-    return {"evalId": "eval-1", "results": {"version": 3, "results": list(outputs), "stats": {}}, "config": {}}
-
-
-def metric(name, success, model="gpt-4o", **more):
-    return {"name": name, "threshold": 0.5, "success": success, "score": 0.75, "evaluationModel": model, **more}
-
-
-def test_case(name, *metrics):
-    return {"name": name, "input": "x", "actualOutput": "y", "success": True, "metricsData": list(metrics)}
-
-
-test_case.__test__ = False
-DEEPEVAL = {
-    "testRunData": {
-        "testCases": [
-            test_case("t0", metric("Bias", True), metric("Bias", False, "claude")),
-            test_case("t1", metric("Bias", None, error="timed out"), metric("Bias", True, "claude")),
-        ]
-    },
-    "testRunLink": None,
-}
-LM_EVAL = [
-    {"doc_id": n, "doc": {"q": "?"}, "target": "7", "arguments": [], "resps": [["It is 7"]], "filtered_resps": [answer]}
-    | {"filter": rule, "metrics": ["exact_match"], "doc_hash": "f", "exact_match": float(answer == "7")}
-    for n, rule, answer in ((0, "strict", "7"), (0, "flexible", "7"), (1, "strict", "x"), (1, "flexible", "7"))
-]
-
-
-def assessment(name, who, value, kind="feedback", **more):
-    source = {"source_type": "HUMAN" if "@" in who else "LLM_JUDGE", "source_id": who}
-    return (
-        {"assessment_id": "a-1", "assessment_name": name, "trace_id": "tr-1", "source": source}
-        | {kind: {"value": value}}
-        | more
-    )
-
-
-MLFLOW = [
-    {
-        "info": {
-            "trace_id": "tr-1",
-            "assessments": [
-                assessment("correct", "ann@x.org", "yes"),
-                assessment("correct", "gpt", "no"),
-                assessment("correct", "gpt", "yes", valid=False),
-                assessment("correct", "bob@x.org", "yes", kind="expectation"),
-            ],
-        },
-        "data": {"spans": []},
-    }
-]
-LANGFUSE = [
-    {"id": str(n), "traceId": trace, "observationId": part, "name": "tone", "value": 0, "stringValue": value}
-    | {"dataType": "CATEGORICAL", "source": source, "authorUserId": who}
-    for n, (trace, part, value, source, who) in enumerate(
-        [
-            ("t1", None, "kind", "ANNOTATION", "u1"),
-            ("t1", None, "rude", "EVAL", None),
-            ("t2", "o1", "kind", "EVAL", None),
-        ]
-    )
-]
-PHOENIX = [
-    {"span_id": span, "name": "tone", "annotator_kind": kind, "identifier": who, "result": {"label": label, "score": 1}}
-    for span, kind, who, label in (("s1", "HUMAN", "u1", "kind"), ("s1", "LLM", "", "rude"), ("s2", "LLM", "", "kind"))
-]
 TONE = {"t1": {"u1": [["kind"]], "EVAL": [["rude"]]}, "t2/o1": {"EVAL": [["kind"]]}}
 SPANS = {"s1": {"u1": [["kind"]], "LLM": [["rude"]]}, "s2": {"LLM": [["kind"]]}}
 FLAT = [{k: v for k, v in one.items() if k != "result"} | one["result"] for one in PHOENIX]
@@ -332,42 +239,3 @@ def test_a_format_can_be_named(tmp_path):
     (tmp_path / "a.csv").write_text("1,2\n")
     with pytest.raises(FileError, match=r"the format 'chaos-nli' is in files that end in \.json, \.jsonl; name such"):
         read_annotations(tmp_path / "a.csv", form="chaos-nli")
-
-
-BAD = {
-    "inspect without a value": (INSPECT | {"samples": [sample("a", "B", match={"answer": "B"})]}, "has no value"),
-    "inspect without an id": (INSPECT | {"samples": [{"scores": {}}]}, "sample 1: the id is None"),
-    "inspect that was not scored": (
-        INSPECT | {"samples": [sample("a", "B")]},
-        "no verdicts; export a run that was scored",
-    ),
-    "inspect in pieces": (INSPECT | {"samples": {}}, "samples is {}; write a list"),
-    "promptfoo without pass": (promptfoo(output(0, {"score": 1})), "result 1: the component .* has no pass"),
-    "promptfoo of text": (promptfoo("x"), "result 1 is 'x'; write an object"),
-    "promptfoo of words": (promptfoo(output(0, success="yes")), "test 0: success: the verdict is 'yes'; write true or"),
-    "deepeval with two of a name": ({"testCases": [test_case("t"), test_case("t")]}, "test case 't' occurs twice"),
-    "deepeval without a name": ({"testCases": [test_case("t", {"success": True})]}, "a metric's name is None"),
-    "lm-eval without an id": ([{"doc_id": None, "resps": []}], "sample 1: the doc_id is None"),
-    "mlflow without a trace": ([{"info": {"trace_id": ""}}], "trace 1 has no trace_id"),
-    "mlflow without a source": (
-        [{"trace_id": "p", "assessments": [{"name": "ok", "feedback": {"value": 1}}]}],
-        "trace 'p': the source of 'ok' has no source_id",
-    ),
-    "langfuse twice": (LANGFUSE[:1] * 2, "case 't1', annotator 'u1': a second answer"),
-    "langfuse without a rater": ([LANGFUSE[1] | {"source": None}], "score 1 has no authorUserId"),
-    "phoenix without a span": ([PHOENIX[0] | {"span_id": ""}], "annotation 1 has no span_id"),
-    "chaos-nli of shares": ([{"uid": "p", "label_counter": {"e": 0.5}}], "case 'p': the counts are {'e': 0.5}; write"),
-    "chaos-nli twice": ([{"uid": "p", "label_counter": {"e": 1}}] * 2, "case 'p' has two records; keep one"),
-    "too many": ([{"uid": "p", "label_counter": {"e": 10**6}}], "more than 100,000 annotators are counted"),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_files_are_refused_in_a_sentence_that_names_the_place(tmp_path, name):
-    content, words = BAD[name]
-    path = tmp_path / "bad.json"
-    path.write_text(json.dumps(content))
-    with pytest.raises(AnnotationError, match=words) as caught:
-        read_annotations(path)
-    assert "bad.json" in str(caught.value)
-    assert "\n" not in str(caught.value)

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
+from tests.exports import component, output, promptfoo
 from tests.test_annotations.test_shown import lists
-from tests.test_annotations.test_verdicts import component, output, promptfoo
 from tests.test_cli.run import refuse, succeed
 from tests.test_systems.test_model import outcomes as sample
 from tests.test_systems.test_systems import comparisons, dated, table

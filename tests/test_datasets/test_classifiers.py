@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from plausibly.datasets import simulate_classifiers, simulate_differentials
-from plausibly.errors import ArgumentError
 
 GRADES = {"0": 0.0, "0.2": 0.2, "0.4": 0.4, "0.6": 0.6, "0.8": 0.8, "1": 1.0}
 
@@ -41,19 +40,3 @@ def test_accuracy_rises_with_quality_from_nothing_to_the_truth(truth):
     assert correlation == pytest.approx(0, abs=0.01)
     scores = simulate_classifiers(truth, (0.0, 0.0))
     assert np.corrcoef(scores["A"].ravel(), scores["B"].ravel())[0, 1] == pytest.approx(0, abs=0.01)
-
-
-@pytest.mark.parametrize(
-    ("truth", "qualities", "message"),
-    [
-        (np.ones((2, 3)), [1.5], r"between 0 and 1, but classifier 'A' has 1.5"),
-        (np.ones((2, 3)), {"mine": float("nan")}, r"between 0 and 1, but classifier 'mine' has nan"),
-        (np.ones((2, 3)), [0.5] * 27, r"at most 26 members, one for each letter, not 27: pass a mapping"),
-        (np.ones(3), [0.5], r"must be a matrix \(case, class\), not an array of shape \(3,\)"),
-        (np.array([[0.5, 0.5], [np.nan, 1]]), [0.5], r"finite and not negative, but row 1 is \[nan"),
-        (np.array([[-0.7, -0.7]]), [0.5], r"finite and not negative, but row 0 .* not their logarithms"),
-    ],
-)
-def test_bad_arguments(truth, qualities, message):
-    with pytest.raises(ArgumentError, match=message):
-        simulate_classifiers(truth, qualities)

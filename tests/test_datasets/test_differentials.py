@@ -12,7 +12,6 @@ from plausibly.datasets._differentials import (
     BLOCKS_PER_ANNOTATION,
     popularities,
 )
-from plausibly.errors import ArgumentError
 
 # What the set's cases look like as a whole. Not drawn from: the tail, concentration and common share meet these.
 MEAN_DISTINCT_CLASSES = 3.96
@@ -137,21 +136,3 @@ def test_with_few_classes_annotations_are_cut(n_classes):
     named = np.bincount(simulated.annotations.entry_annotation)
     assert named.min() == 1
     assert named.max() == n_classes - 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"n_cases": 0}, r"n_cases must be a whole number of at least 1, but 0"),
-        (
-            {"n_cases": 3, "n_classes": 1},
-            "n_classes must be a whole number of at least 2, but 1 .*with one class",
-        ),
-        ({"n_cases": 3, "reliability": 0}, r"reliability must be above 0 and finite, not 0: use"),
-        ({"n_cases": 3, "reliability": float("inf")}, r"reliability must be above 0 and finite, not inf"),
-        ({"n_cases": 3, "reliability": float("nan")}, r"reliability must be above 0 and finite, not nan"),
-    ],
-)
-def test_bad_arguments(arguments, message):
-    with pytest.raises(ArgumentError, match=message):
-        simulate_differentials(**arguments)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from plausibly.datasets import simulate_label_noise, simulate_strictness
-from plausibly.errors import ArgumentError
 
 
 def said(noise):
@@ -30,19 +29,3 @@ def test_fewer_cases_or_annotators_are_a_beginning(simulate):
     np.testing.assert_array_equal(said(large)[:20], said(small))
     np.testing.assert_array_equal(large.truth[:20], small.truth)
     np.testing.assert_array_equal(said(simulate_label_noise(50, 3, 0.3)), said(simulate_label_noise(50, 5, 0.3))[:, :3])
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: simulate_label_noise(0), "n_cases must be a whole number of at least 1, but 0"),
-        (lambda: simulate_label_noise(9, 2, swap=[0.1]), "one for each annotator, 2, not 1"),
-        (lambda: simulate_label_noise(9, swap=1.5), r"swap lies between 0 and 1, but 1\.5"),
-        (lambda: simulate_label_noise(9, models=(90,)), "The accuracy of a model lies between 0 and 1, but 90"),
-        (lambda: simulate_strictness(9, 0), "n_annotators must be a whole number of at least 1, but 0"),
-        (lambda: simulate_strictness(9, noise=-1), "noise must be at least 0 and strictness finite, not -1"),
-    ],
-)
-def test_refuses(call, message):
-    with pytest.raises(ArgumentError, match=message):
-        call()

@@ -14,7 +14,7 @@ import plausibly as pb
 from plausibly.annotations.io.exports import FORMATS
 from plausibly.cli._app import load_command
 from plausibly.errors import ArgumentError
-from tests.test_annotations.test_verdicts import INSPECT, component, grade, output, promptfoo, sample
+from tests.exports import INSPECT, component, grade, output, promptfoo, sample
 from tests.test_cli.run import plausibly, refuse, succeed
 
 ROOT = Path(__file__).parents[2]

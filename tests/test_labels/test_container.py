@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from plausibly.agreement import Labels
-from plausibly.errors import AnnotationError, ArgumentError, FileError
 
 ROWS = [("q", "bob", "x"), ("p", "ann", "y"), ("q", "ann", "x"), ("p", "bob", None), ("q", "bob", "y")]
 TABLE = pd.DataFrame(ROWS, columns=["case", "annotator", "label"])
@@ -80,8 +79,6 @@ def test_mappings_frames_and_codes_with_further_columns():
     assert kept.floats("confidence").tolist() == [0.1, 0.5, 0.3]
     labels = Labels.of(TABLE)
     assert Labels.of(labels) is labels
-    with pytest.raises(AnnotationError, match="read without the column 'group'; read them with it"):
-        Labels.of(labels, columns=["group"])
 
 
 @pytest.mark.parametrize(
@@ -126,70 +123,11 @@ def test_numbers_are_an_array(values, kind, make):
     assert labels.values.tolist() == [value for value in values if value is not None]
 
 
-BAD = {
-    "no column": (TABLE.drop(columns="label"), "no column 'label' .*it needs 'case', 'annotator' and 'label'"),
-    "two spellings": (TABLE.assign(task=1), "both a column 'case' and a column 'task'; keep one"),
-    "no rows": (TABLE[:0], "the table has no rows; give at least one"),
-    "no case": ([(None, "a", 1)], "row 1: the cell in column 'case' is missing"),
-    "no annotator": ([("p", "a", 1), ("p", " ", 1)], "row 2: the cell in column 'annotator' is missing"),
-    "a fraction for a case": ([(1.5, "a", 1)], "row 1: the case is named 1.5; names are text or whole numbers"),
-    "all missing": ([("p", "a", None), ("p", "b", "")], "all 2 labels are missing; give at least one"),
-    "blank at the end": ([("p ", "a", 1)], "the case 'p ' begins or ends with a blank; write 'p'"),
-    "short row": ([("p", "a", 1), ("p", 1)], r"row 2 is \('p', 1\); write every row as \(case, annotator, label\)"),
-    "a record among triples": ([{"case": 1, "annotator": 1, "label": 1}, (1, 2, 3)], "row 2 is .*write every row as a"),
-    "unequal columns": ({"case": [1], "annotator": [1, 2], "label": [1]}, "the columns differ in length"),
-    "no annotators in a mapping": ({"p": 3}, "case 'p': the labels of a case are a mapping from annotator to label"),
-    "a number": (3, "labels come as a data frame, a path, a mapping or a list of rows, got 3"),
-}
-
-
-@pytest.mark.parametrize("fault", BAD)
-def test_faults_are_named(fault):
-    source, message = BAD[fault]
-    with pytest.raises(AnnotationError, match=message):
-        Labels.of(source)
-
-
-def test_faults_of_files_cells_and_arguments(tmp_path):
-    with pytest.raises(FileError, match=r"nowhere\.csv: the file does not exist"):
-        Labels.of(tmp_path / "nowhere.csv")
-    (tmp_path / "a.csv").write_text("case,annotator,label\np,,x\n")
-    with pytest.raises(AnnotationError, match=r"a\.csv: row 1: the cell in column 'annotator' is missing"):
-        Labels.of(tmp_path / "a.csv")
-    with pytest.raises(FileError, match=r"the suffix '\.xml' names no format read here"):
-        Labels.of("a.xml")
-    with pytest.raises(ArgumentError, match='missing must be "drop" or "error"'):
-        Labels.of(TABLE, missing="keep")
-    with pytest.raises(AnnotationError, match=r"row 4 \(case 'p', annotator 'bob'\): the label is missing; fill it"):
-        Labels.of(TABLE, missing="error")
-    with pytest.raises(AnnotationError, match="no column 'confidence'"):
-        Labels.of(TABLE, columns=["confidence"])
-    with pytest.raises(AnnotationError, match=r"row 1 \(case 'q', annotator 'bob'\): the label is 'x'; write a number"):
-        _ = Labels.of(TABLE).numbers
-    with pytest.raises(AnnotationError, match="the label is inf; write a finite number"):
-        _ = Labels.of([("p", "a", np.inf)]).numbers
-    with pytest.raises(AnnotationError, match=r"the label \[1\] is a list, which only a distance can compare"):
-        _ = Labels.of([("p", "a", [1])]).coded
-    gaps = Labels.of(TABLE.assign(group=["a", None, "b", "c", "d"]), columns=["group"])
-    with pytest.raises(AnnotationError, match=r"row 2 .*the cell in column 'group' is missing; fill it"):
-        gaps.names_of("group")
-    with pytest.raises(AnnotationError, match=r"row 2 .*the group is missing; write a number"):
-        Labels.of(TABLE.assign(group=["1", None, "2", "3", "4"]), columns=["group"]).floats("group")
-
-
-@pytest.mark.parametrize("column", [True, None, "abc", {"p": 1}])
-def test_columns_that_are_no_lists(column):
-    with pytest.raises(AnnotationError, match=r"the column 'label' is .*; write a list with a cell per row"):
-        Labels.of({"case": ["p", "q", "r"], "annotator": ["a", "a", "a"], "label": column})
-
-
 def test_labels_that_stand_for_no_answer_are_counted_as_missing():
     rows = [("p", "ann", "1"), ("p", "bob", "n/a"), ("q", "ann", "2")]
     read = Labels.of(rows).without(["n/a"])
     assert (read.values.tolist(), read.n_missing, read.case.tolist()) == ([1, 2], 1, [0, 1])
     assert Labels.of(rows).without([]).n_missing == 0
-    with pytest.raises(AnnotationError, match="all 3 labels are missing"):
-        Labels.of(rows).without(["1", "2", "n/a"])
 
 
 def test_scores_are_labels_where_there_are_no_others():

@@ -10,20 +10,20 @@ import plausibly as pb
 from plausibly.errors import AnnotationError, ArgumentError, FileError, PlausiblyWarning
 from plausibly.systems import read_outcomes
 from plausibly.systems.outcomes import cells_of, is_of_outcomes
-from tests.test_annotations.test_verdicts import (
+from tests.exports import (
     INSPECT,
     LANGFUSE,
     LM_EVAL,
     MLFLOW,
     PHOENIX,
     component,
+    deepeval_case,
     grade,
     lines,
     metric,
     output,
     promptfoo,
     sample,
-    test_case,
 )
 
 ROWS = [("A", "p", "ann", "1"), ("B", "p", "ann", "0"), ("A", "p", "gpt", "1"), ("A", "q", "gpt", "0")]
@@ -246,9 +246,9 @@ def test_logs_of_inspect_are_put_together_with_a_table_of_people(tmp_path):
 
 
 def test_exports_that_do_not_name_a_system_are_named_by_hand_or_by_file(tmp_path):
-    run = write(tmp_path / "north.json", {"testCases": [test_case("t0", metric("Bias", True))]})
+    run = write(tmp_path / "north.json", {"testCases": [deepeval_case("t0", metric("Bias", True))]})
     assert said(read_outcomes(run, ["gpt-4o"])) == {("north", "t0", "gpt-4o"): 1}
-    run = {"testCases": [test_case("t0", metric("Bias", True))], "hyperparameters": {"model": "llama"}}
+    run = {"testCases": [deepeval_case("t0", metric("Bias", True))], "hyperparameters": {"model": "llama"}}
     assert said(read_outcomes(write(tmp_path / "run.json", run), ["gpt-4o"])) == {("llama", "t0", "gpt-4o"): 1}
     samples = [write(tmp_path / name / "samples_sums.jsonl", lines(*LM_EVAL)) for name in ("m1", "m2")]
     read = read_outcomes(samples, ["strict"])
