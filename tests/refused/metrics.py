@@ -193,7 +193,7 @@ def posterior():
 
 def scored(metric="top1_accuracy", learner=LogisticRegression, features=None, names=(), y=None):
     X = pd.DataFrame(np.eye(3)[[0, 1, 2] * 2], index=CASES) if features is None else features
-    score = metrics.scorer(posterior(), metric)
+    score = pb.evaluation.scorer(posterior(), metric)
     return score(learner().fit(X, list(names) or CLASSES * 2), X, y)
 
 
@@ -217,7 +217,7 @@ REFUSED += each(
     PredictionError,
 )
 REFUSED += each(
-    lambda: metrics.scorer(pb.posterior.annotations_of(posterior()), "f1_macro"),
+    lambda: pb.evaluation.scorer(pb.posterior.annotations_of(posterior()), "f1_macro"),
     {"posterior": {}},
     ArgumentError,
     "a scorer of annotations",

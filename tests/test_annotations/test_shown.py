@@ -114,5 +114,3 @@ def test_on_the_command_line(tmp_path, no_report):
         assert "look like comparisons of pairs" in " ".join(refused.output.split())
         done = succeed(name, tmp_path / "pairs.csv", *options, "--choices", "all")
     assert "serious: comparisons" in " ".join(done.output.split())
-    later = refuse("audit", tmp_path / "pairs.csv", "--choices", "shown")
-    assert "is not available yet" in " ".join(later.output.split())

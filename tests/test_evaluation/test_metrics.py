@@ -69,8 +69,8 @@ def test_functions_stand_for_lists_of_all_lengths_also_in_sweeps_scorers_and_com
         assert compare(results, pb.metrics.brier).equals(compare(results, "brier"))
     posterior = pb.aggregate(ANNOTATIONS, "dirichlet-categorical", draws=20, chains=2, progress=False)
     with pytest.raises(ArgumentError, match="a scorer needs a metric with one value"):
-        pb.metrics.scorer(posterior, pb.metrics.roc_curve)
-    assert callable(pb.metrics.scorer(posterior, pb.metrics.auroc))
+        pb.evaluation.scorer(posterior, pb.metrics.roc_curve)
+    assert callable(pb.evaluation.scorer(posterior, pb.metrics.auroc))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 
 import plausibly as pb
 from plausibly.errors import ArgumentError, PredictionError
-from plausibly.metrics import scorer
+from plausibly.evaluation import scorer
 
 N, CLASSES = 90, ("corn", "nevus", "wart")
 

@@ -75,11 +75,6 @@ def shown(annotations: "Annotations") -> Shown | None:
 
 def check_choices(choices: str | None) -> None:
     """Refuse what annotators cannot have chosen from."""
-    if choices == "shown":
-        raise ArgumentError(
-            'choices="shown", for comparisons of the classes that were shown, is not available yet: rank what was '
-            'compared with pb.systems (plausibly systems), or say choices="all" if annotators chose from all classes.'
-        )
     if choices not in (None, "all"):
         raise ArgumentError(f'choices must be None or "all", but {show(choices)} was given: leave it out.')
 

@@ -70,10 +70,10 @@ ResultsFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for 
 IntervalWidth = Annotated[float, typer.Option("--ci-prob", help="Probability of the intervals.")]
 ClassesFile = Annotated[Path | None, data("--classes", metavar="FILE", help="Class names, one per line.")]
 Choices = Annotated[
-    Literal["all", "shown"] | None,
+    Literal["all"] | None,
     data(
         help="What annotators chose from. Annotations that look like comparisons of pairs are refused unless all says "
-        "that annotators chose from all classes; shown is not available yet.",
+        "that annotators chose from all classes.",
     ),
 ]
 Missing = Annotated[

@@ -16,6 +16,7 @@ the same function, and ``curves`` tabulates those with several values. ``checks`
 from plausibly.evaluation import comparison as comparison
 from plausibly.evaluation._evaluate import evaluate as evaluate
 from plausibly.evaluation._evaluate import evaluate_by_level as evaluate_by_level
+from plausibly.evaluation._scorer import scorer as scorer
 from plausibly.evaluation._subgroups import class_weights as class_weights
 from plausibly.evaluation._subgroups import risk_weights as risk_weights
 from plausibly.evaluation._total import total_noise as total_noise

@@ -77,9 +77,9 @@ def scorer(
     ...     classes_ = ["a", "b"]
     ...     def predict_proba(self, X): return np.full((len(X), 2), [0.7, 0.3])
     >>> X = pd.DataFrame({"x": [0.0, 1.0]}, index=["p", "q"])
-    >>> round(pb.metrics.scorer(posterior)(Prior(), X), 1)
+    >>> round(pb.evaluation.scorer(posterior)(Prior(), X), 1)
     0.5
-    >>> round(pb.metrics.scorer(annotations, "log_score", truth="annotator")(Prior(), X), 2)  # its sign is changed
+    >>> round(pb.evaluation.scorer(annotations, "log_score", truth="annotator")(Prior(), X), 2)  # its sign is changed
     -0.78
     """
     drawn = check_truth(truth)

@@ -31,14 +31,13 @@ Most metrics depend on λ only through ranked lists of a few classes. :func:`pla
 without ever holding draws × cases × classes numbers in memory; the functions here are for arrays that fit into memory.
 They work inside ``jax.jit`` and on any device; under ``jit`` only shapes are checked, because values are not known.
 
-:func:`scorer` turns a metric and a posterior into a scorer for scikit-learn.
+:func:`plausibly.evaluation.scorer` turns a metric and a posterior into a scorer for scikit-learn.
 
 Each metric has its own file, or one with its closest relatives, in which ``list_metric`` or ``label_metric`` declares
 it, and a line here.
 """
 
-from importlib import import_module as _import_module
-from typing import Any as _Any
+from typing import NoReturn as _NoReturn
 
 # Metrics of ranked lists, in the order of results.
 # isort: off
@@ -124,11 +123,6 @@ from plausibly.metrics.user import Metric as Metric
 from plausibly.metrics.user import per_draw as per_draw
 
 
-def __getattr__(name: str) -> _Any:
-    if name == "scorer":  # It evaluates posteriors, of which nothing here may know.
-        return _import_module("plausibly.evaluation._scorer").scorer
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), "scorer"})
+def __getattr__(name: str) -> _NoReturn:
+    moved = ": it is pb.evaluation.scorer" if name == "scorer" else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{moved}")
