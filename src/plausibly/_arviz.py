@@ -45,12 +45,6 @@ def arviz() -> Any:
     return arviz
 
 
-def import_container() -> None:
-    """Import what :func:`from_groups` needs, if this process is waiting for others anyway."""
-    if not _data_trees:
-        arviz()
-
-
 def is_posterior(thing: object) -> TypeGuard[Posterior]:
     """Whether a thing is a container of groups, of any ArviZ."""
     import xarray as xr

@@ -1,4 +1,4 @@
-"""Work in other processes of this machine, for what keeps one core busy with Python itself."""
+"""Threads, and other processes of this machine for what keeps one core busy with Python itself."""
 
 import os
 import subprocess
@@ -27,10 +27,19 @@ out.write(cloudpickle.dumps(function(*given)))
 """
 
 
+def n_cores() -> int:
+    """Count the cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def threads(n: int | None = None) -> ThreadPoolExecutor:
+    """Make a pool of threads, by default one for each core; one thread works alongside the block that has the pool."""
+    return ThreadPoolExecutor(n or n_cores())
+
+
 def n_processes(most: int) -> int:
     """Return into how many processes work can be divided here, ``most`` at most: one for each core, one on a GPU."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, most)) if jax.default_backend() == "cpu" else 1
+    return max(1, min(n_cores(), most)) if jax.default_backend() == "cpu" else 1
 
 
 @contextmanager
@@ -50,7 +59,7 @@ def in_processes(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]])
     # Before anything runs: objects that are used meanwhile may change, such as by properties that are cached.
     first = cloudpickle.dumps(sys.path)
     sent = [first + cloudpickle.dumps((settings(), function, given)) for given in calls]
-    with ThreadPoolExecutor(max(len(calls), 1)) as pool:
+    with threads(max(len(calls), 1)) as pool:
         yield [pool.submit(call, one) for one in sent]
 
 
@@ -61,21 +70,17 @@ def sample_chains(
     advance: Callable[[int], Any],
     steps: int,
     sweeps: int,
-    meanwhile: Callable[[], Any] = lambda: None,
 ) -> Iterator[tuple[int, Any]]:
     """Call ``sample(chain=…, advance=advance)`` for each chain; yield its number and what the call returns.
 
     Chains of many sweeps, ``sweeps`` each, are shared out over processes, of which this is one; a chain from another
-    one advances by all its ``steps`` at once. ``meanwhile`` is called when this one has finished its own chains, and
-    waits for others.
+    one advances by all its ``steps`` at once.
     """
     processes = n_processes(len(chains)) if len(chains) * sweeps > _MANY else 1
     own, *rest = [part.tolist() for part in np.array_split(chains, processes)]
     with in_processes(_sample_all, [(sample, part) for part in rest]) as others:
         for number in own:
             yield number, sample(chain=number, advance=advance)
-        if rest:
-            meanwhile()
         for part, found in zip(rest, others, strict=True):
             for number, chain in zip(part, found.result() or _sample_all(sample, part), strict=True):
                 yield number, chain

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from plausibly import _processes
+from plausibly import _pools
 from plausibly._arviz import to_groups
-from plausibly._processes import in_processes
+from plausibly._pools import in_processes
 from plausibly._progress import Progress
 from plausibly.families import SharedDraws
 
@@ -119,10 +119,10 @@ def test_chains_in_other_processes_are_those_of_this_one(monkeypatch, data, opti
     settings = {"draws": 5, "chains": 3, "warmup": 5, "seed": 0, "progress": False} | options
     with pytest.warns(pb.ConvergenceWarning):
         here = pb.aggregate(data, **settings)
-    monkeypatch.setattr(_processes, "_MANY", 0)
-    monkeypatch.setattr(_processes, "n_processes", lambda most: 2)
+    monkeypatch.setattr(_pools, "_MANY", 0)
+    monkeypatch.setattr(_pools, "n_processes", lambda most: 2)
     if fails:
-        monkeypatch.setattr(_processes, "_PROGRAM", "raise SystemExit(1)")
+        monkeypatch.setattr(_pools, "_PROGRAM", "raise SystemExit(1)")
     with pytest.warns(pb.ConvergenceWarning):
         there = pb.aggregate(data, **settings)
     for name in ("plausibility", site):

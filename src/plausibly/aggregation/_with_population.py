@@ -1,13 +1,12 @@
 """Cases under a prior that is learned: shared parameters first, then cases independently, given these."""
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from os import cpu_count
 
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
+from plausibly._pools import threads
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.families import Settled
@@ -225,7 +224,7 @@ def _draw_in_place(shape: Float[np.ndarray, "draw slot"], slots: Slots, words: U
             own = slice(*slots.start[case : case + 2])
             shape[:, own] = _dirichlet(generator(words[case]), shape[:, own])
 
-    with ThreadPoolExecutor(cpu_count() or 1) as pool:
+    with threads() as pool:
         n = len(words)
         list(pool.map(draw, (range(first, min(first + _CASES, n)) for first in range(0, n, _CASES))))
 

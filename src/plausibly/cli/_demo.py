@@ -1,10 +1,10 @@
 """``plausibly demo``: everything once, on bundled data."""
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
+from plausibly._pools import threads
 from plausibly.aggregation import refit
 from plausibly.cli import _options as options
 from plausibly.cli import _simulate
@@ -53,7 +53,7 @@ def demo(
     if not quiet:
         say(f"Simulated {CASES} cases and {len(names)} classifiers into {out}.", stderr=True)
         tell_of_first_run()
-    with ThreadPoolExecutor(1) as pool:  # alongside, as most of it is compilation
+    with threads(1) as pool:  # alongside, as most of it is compilation
         published = None if quiet else pool.submit(_published, seed)
         swept, judged = run(
             options.EvaluatedData(

@@ -1,7 +1,6 @@
 """``plausibly evaluate``: annotations and predictions in; tables, posteriors and a report out."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -10,6 +9,7 @@ import numpy as np
 import pandas as pd
 import typer
 
+from plausibly._pools import threads
 from plausibly.aggregation import parse_variants
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations.usual_models import (
@@ -310,7 +310,7 @@ def run(
         sources[f"threshold at {asked.rule} of"] = str(asked.threshold_from)
     linked = {"audit": audited, "certainty": Path(CERTAINTY).with_suffix(suffix).name}
     linked["requirements"] = list(requirement_sentences(judged))
-    with ThreadPoolExecutor(1) as pool:  # while figures are drawn
+    with threads(1) as pool:  # while figures are drawn
         sets, further = (
             pool.submit(make, plan, swept, folder, progress=not quiet) for make in (measure_sets, plan_labels)
         )

@@ -8,7 +8,7 @@ one shape as fill it everywhere, and devices would wait for each other at the en
 import os
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -16,6 +16,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
+from plausibly._pools import threads
 from plausibly._progress import Progress
 from plausibly.compute._compilation import compiler_options, kept_on_disk, lower
 from plausibly.fingerprint import settings
@@ -68,16 +69,16 @@ class Pool:
         # One thread prepares and sends a part while an accelerator works on that of another.
         least = 1 if jax.default_backend() == "cpu" else 2
         self.size = max(least, -(-(os.cpu_count() or 1) // len(self.devices)))
-        self._threads = [ThreadPoolExecutor(self.size) for _ in self.devices]
+        self._threads = [threads(self.size) for _ in self.devices]
 
     def __enter__(self) -> "Pool":
         return self
 
     def __exit__(self, *error: object) -> None:
-        for threads in self._threads:
-            threads.shutdown(wait=False, cancel_futures=True)
-        for threads in self._threads:
-            threads.shutdown()
+        for pool in self._threads:
+            pool.shutdown(wait=False, cancel_futures=True)
+        for pool in self._threads:
+            pool.shutdown()
 
     def submit(self, device: int, function: Callable[..., Any], *arguments: Any) -> Future:
         """Let a thread of a device do something."""
@@ -198,7 +199,7 @@ def ahead(items: Iterable[Item]) -> Iterator[Item]:
     """
     iterator = iter(items)
     nothing = object()
-    with ThreadPoolExecutor(1) as reader:
+    with threads(1) as reader:
         coming = reader.submit(next, iterator, nothing)
         while (item := coming.result()) is not nothing:
             coming = reader.submit(next, iterator, nothing)

@@ -27,9 +27,7 @@ Bayesian Analysis 16, sections 3 and 4.
 Geyer (1992), Practical Markov chain Monte Carlo, Statistical Science 7, section 3.3.
 """
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +36,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 
 from plausibly._arviz import HAS_INFERENCE_DATA
+from plausibly._pools import threads
 
 _BLOCK = 2**16  # draws of all quantities of a block; its arrays stay in a core's cache
 _TAILS = 0.05, 0.95
@@ -162,13 +161,9 @@ def _by_block(
     if n <= size:
         compute(0)
         return found
-    with ThreadPoolExecutor(_n_threads()) as pool:
+    with threads() as pool:
         list(pool.map(compute, range(0, n, size)))
     return found
-
-
-def _n_threads() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _halves(rows: np.ndarray) -> np.ndarray:

@@ -1,9 +1,7 @@
 """Metrics of the order of cases: sorted once for every classifier and class, then summed up in every draw."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from os import cpu_count
 from typing import NamedTuple
 
 import jax
@@ -12,6 +10,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int, UInt32
 
+from plausibly._pools import threads
 from plausibly.evaluation._resampled import bootstrap_weights
 from plausibly.metrics import OrderMetric
 from plausibly.metrics.declared import descending, positives, scores_to_order
@@ -88,7 +87,7 @@ def _joined(orders: Orders, n: int, made: Callable[[slice], Sequence[Array]]) ->
     step = max(1, _NUMBERS // orders.order.shape[1])
     step = -(-n // -(-n // step))
     blocks = [slice(first, min(first + step, n)) for first in range(0, n, step)]
-    with ThreadPoolExecutor(cpu_count() or 1) as pool:  # a program for one block runs on one core
+    with threads() as pool:  # a program for one block runs on one core
         for some, block in zip(
             blocks, pool.map(lambda some: [np.asarray(one) for one in made(some)], blocks), strict=True
         ):

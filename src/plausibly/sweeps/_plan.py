@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from jax.typing import ArrayLike
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._logging import LOGGER
 from plausibly._memory import release_memory
+from plausibly._pools import threads
 from plausibly.aggregation import PlannedRun, Variants, aggregate, has_shape, plan_runs, unjudged
 from plausibly.aggregation.on_disk import fingerprint_of
 from plausibly.annotations import Annotations, Scores
@@ -153,7 +153,7 @@ class Plan:
         which posterior is reused or replaced.
         """
         say = _telling(say)
-        with ThreadPoolExecutor(1) as pool:
+        with threads(1) as pool:
             few = scheduler is None and max(self._draws) * self.observed.n_cases <= _FEW
             ahead = int(few and of_thread() == pool.submit(of_thread).result())
             if ahead and self.predictions and not self.brief:

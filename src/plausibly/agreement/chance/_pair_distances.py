@@ -1,25 +1,21 @@
 """Distances of many pairs: in blocks, so that memory is bounded, and in several processes if wanted."""
 
-import multiprocessing
-import pickle
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from itertools import repeat
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from plausibly._pools import in_processes
 from plausibly._progress import Progress
 from plausibly.agreement._distinct_labels import Distinct
 from plausibly.distances import BestMatches, Distance, FunctionDistance, LabelRefused, PairRefused
-from plausibly.errors import ArgumentError, DistanceError
+from plausibly.errors import DistanceError
 from plausibly.labels.container import Labels
 
 _BLOCK, _SLOW_BLOCK = 1 << 17, 256
 _MANY = 3_000_000  #: pairs that take seconds by any distance
 _CHECKED = 50  #: pairs for which a user's function is called in both orders
-_PARTS = 8  #: parts of the work that each process gets, one after the other
 
 
 def distances_of(
@@ -65,22 +61,15 @@ def _blocks(
     distance: Distance, encoded: Any, left: np.ndarray, right: np.ndarray, processes: int
 ) -> Iterator[np.ndarray]:
     size = _SLOW_BLOCK if distance.slow else _BLOCK
-    if processes == 1 or len(left) <= size:
-        for begin in range(0, len(left), size):
-            yield distance.between(encoded, left[begin : begin + size], right[begin : begin + size])
-        return
-    try:
-        pickle.dumps(distance)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise ArgumentError(
-            f"the distance {distance.name!r} cannot be handed to other processes: define it with def in a module, or "
-            "pass processes=1."
-        ) from error
-    parts = np.array_split(np.arange(len(left)), min(_PARTS * processes, -(-len(left) // size)))
-    # Not forked: JAX has threads, which a forked process lacks.
-    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-        pairs = ([side[part] for part in parts] for side in (left, right))
-        yield from pool.map(distance.between, repeat(encoded), *pairs)
+    own, *rest = np.array_split(np.arange(len(left)), processes if len(left) > size else 1)
+    calls = [(encoded, left[part], right[part]) for part in rest]
+    with in_processes(distance.between, calls) as others:
+        for begin in range(0, len(own), size):
+            at = own[begin : begin + size]
+            yield distance.between(encoded, left[at], right[at])
+        for call, found in zip(calls, others, strict=True):
+            values = found.result()
+            yield distance.between(*call) if values is None else values
 
 
 def _check_symmetry(labels, distinct, distance, encoded, left, right) -> None:

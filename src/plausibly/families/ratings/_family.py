@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from plausibly._arviz import Posterior, from_groups, import_container, to_groups
+from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._memory import release_memory
-from plausibly._processes import sample_chains
+from plausibly._pools import sample_chains
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.annotations.names import some
@@ -106,7 +106,7 @@ class Ratings:
                 advance = bars.task("Sampling ratings", chains * (draws + warmup), "draws and warm-up sweeps")
                 sample = partial(sample_chain, rated, draws=draws, warmup=warmup, seed=seed)
                 sizes = {"steps": draws + warmup, "sweeps": warmup + draws * sweeps_per_draw(rated)}
-                by_number = sample_chains(sample, range(chains), advance=advance, **sizes, meanwhile=import_container)
+                by_number = sample_chains(sample, range(chains), advance=advance, **sizes)
                 found = dict(by_number)
                 values = {site: np.stack([found[number][site] for number in range(chains)]) for site in (*dims, MEAN)}
             mean = values.pop(MEAN)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from plausibly._arviz import Posterior, from_groups, import_container, to_groups
+from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._memory import release_memory
-from plausibly._processes import sample_chains
+from plausibly._pools import sample_chains
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.case import LabelledCases, Looks, coordinates_of_looks
@@ -275,7 +275,7 @@ def sample_shared(
         if scheduler is None:
             sizes = {"steps": draws + warmup, "sweeps": warmup + draws * sweeps_per_draw(family, labels)}
             sample = partial(sample_chain, family, labels, **settings)
-            for number, chain in sample_chains(sample, missing, advance=advance, **sizes, meanwhile=import_container):
+            for number, chain in sample_chains(sample, missing, advance=advance, **sizes):
                 keep(number, chain)
         else:
             for at, chain in map_on(scheduler, _one_chain, missing, family, labels, settings):

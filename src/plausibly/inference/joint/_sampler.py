@@ -25,9 +25,8 @@ an error of arithmetic or scale. A chain that is rejected again and again shows 
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from functools import partial
-from os import cpu_count
 from typing import NamedTuple
 
 import jax
@@ -36,6 +35,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from plausibly._pools import threads
 from plausibly._progress import Progress
 from plausibly.distributions import log_simplex
 from plausibly.inference._batching import Bucket
@@ -219,7 +219,7 @@ def sample_jointly(
     advance = progress.task("Sampling reliability", total * chains, "blocks")
     tick = 0
 
-    def run(pool: ThreadPoolExecutor, n: int, *, adapting: bool, alike: bool = False) -> list[list[Draws]]:
+    def run(pool: Executor, n: int, *, adapting: bool, alike: bool = False) -> list[list[Draws]]:
         nonlocal tick
         kept: list[list[Draws]] = [[] for _ in range(chains)]
         for block in range(n):
@@ -240,7 +240,7 @@ def sample_jointly(
             tick += 1
         return kept
 
-    with ThreadPoolExecutor(cpu_count() or 1) as pool:
+    with threads() as pool:
         for place, phase in enumerate(blocks):
             found = [_joined(parts) for parts in run(pool, phase, adapting=True, alike=place == 0) if parts]
             if found and place < len(blocks) - 1:

@@ -1,12 +1,12 @@
 """From annotations to their population."""
 
 from collections import OrderedDict
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
+from plausibly._pools import threads
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations
 from plausibly.annotations.by_case import check_annotated
@@ -107,7 +107,7 @@ def estimate(
                 advance(1)
             return found
 
-        with ThreadPoolExecutor(2) as pool:
+        with threads(2) as pool:
             by_chain = list(pool.map(run, range(chains)))
         diagnosis = _judge(by_chain, annotations.classes[order], samples, bars)
     made = _population(by_chain, annotations, order, diagnosis)
