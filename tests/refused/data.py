@@ -266,7 +266,6 @@ REFUSED = [
     *each(read_metadata, {"of must be": ([{"id": "p", "annotations": ["a"]}], "people")}, ArgumentError),
     *each(Annotations.from_rankings, {"case 'q' has no annotators": ({"cases": {"p": [[["a"]]], "q": []}},)}, A),
     *each(Annotations.from_rankings, {
-        "not available yet": {"rankings": [[[["a"]]]], "choices": "shown"},
         'choices must be None or "all"': {"rankings": [[[["a"]]]], "choices": "some"},
     }, ArgumentError),
     refused("names in counts", written(NAMED, "a.npy"), "no names of annotators, and these have some", error=A),
