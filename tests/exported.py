@@ -91,9 +91,8 @@ def workload():
     risks = [0, 1, 2, 2]
     for ties in ("order", "random"):
         pb.evaluate(sampled, predictions, risks=risks, metrics=own, break_ties=ties, progress=False)
-    pb.evaluate(
-        posterior, predictions, weights=pb.evaluation.risk_weights(posterior, risks, 2, "level"), progress=False
-    )
+    draws = posterior["posterior"].sizes["chain"] * posterior["posterior"].sizes["draw"]
+    pb.evaluate(posterior, predictions, weights=np.ones((draws, 3)), progress=False)
     of_labels = {"metrics": ["brier", "f1", "auroc", "calibration_slope", "calibration_temperature"], "replicates": 20}
     shares = {"A": predictions["A"] / predictions["A"].sum(axis=1, keepdims=True)}
     pb.evaluate(counted, shares, **of_labels, progress=False)

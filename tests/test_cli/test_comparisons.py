@@ -21,12 +21,11 @@ def saved(data, tmp_path_factory):
 @pytest.mark.slow
 def test_compare_writes_what_the_library_computes(data, predictions, saved, tmp_path):
     words = ["compare", saved, *predictions, "--metric", "top2_overlap", "--seed", 3, "--replicates", 50]
-    words += ["--risks", data / "risks.txt", "--risk", 0, "--ci-prob", 0.5]
+    words += ["--ci-prob", 0.5]
     result = succeed(*words, "--out", tmp_path)
     posterior = pb.load(saved)
-    weights = pb.evaluation.risk_weights(posterior, data / "risks.txt", 0, seed=3)
     given = {name: str(data / f"predictions-{name}.csv") for name in "AB"}
-    results = pb.evaluate(posterior, given, weights=weights, seed=3, replicates=50)
+    results = pb.evaluate(posterior, given, seed=3, replicates=50)
     tables = {
         "differences": pb.comparison.differences(results, "top2_overlap", ci_prob=0.5),
         "rankings": pb.comparison.rankings(results, "top2_overlap"),
@@ -106,7 +105,6 @@ def test_compare_models_writes_what_the_library_computes_also_of_predictions(dat
         ("compare-models", "annotations.json", ["--model", "prirn", "--observation", "ranking"], "of whole rankings"),
         ("compare-models", "none.json", ["--model", "prirn"], "none.json"),
         ("compare", "posterior.nc", ["A"], "a comparison needs two classifiers, but 1 was given"),
-        ("compare", "posterior.nc", ["AB", "--risk", 2], "--risk 2 needs the risks of the classes"),
         ("compare", "posterior.nc", ["AB", "--metric", "top9_accuracy"], "metric 'top9_accuracy' cannot be computed"),
         ("compare", "posterior.nc", ["--model", "prirn"], "No such option: --model"),
         ("compare", "none.nc", ["AB"], "none.nc does not exist"),

@@ -6,7 +6,6 @@ import xarray as xr
 
 import plausibly as pb
 from plausibly.annotations import Slots
-from plausibly.evaluation import risk_weights
 from plausibly.posterior import build_posterior, top_classes
 
 N, K, DRAWS = 600, 4, 400
@@ -83,8 +82,6 @@ def test_all_metrics_see_the_same_class(simulated):
     levels = np.array([0, 1, 2, 2])[drawn]
     np.testing.assert_allclose(found["risk_plausibility"][:, 2], (levels == 2).mean(0), atol=1e-6)
     np.testing.assert_array_equal(found["risk_certainty"], found["risk_level_certainty"])
-    for of in ("class", "level", "plausibility"):
-        np.testing.assert_array_equal(risk_weights(posterior, risks, 2, of, seed=7), levels == 2)
 
 
 def test_a_case_has_its_class_whatever_the_other_cases_are(simulated, tmp_path):

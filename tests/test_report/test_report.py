@@ -27,7 +27,7 @@ from plausibly.report._cases import undecided
 from plausibly.report._extras import extras
 from plausibly.report._page import references
 from plausibly.report._summary import attainable, next_steps, sentences
-from plausibly.report.tables import SAME_AS_ACCURACY, subgroup_table
+from plausibly.report.tables import SAME_AS_ACCURACY
 from plausibly.sweeps import Sweep
 
 EVIL = "<script>alert('x')</script>"
@@ -131,7 +131,7 @@ def page(text):
     return Page(text)
 
 
-def test_metrics_headline_subgroups_and_strata_are_those_of_the_sweep(swept, page):
+def test_metrics_headline_and_strata_are_those_of_the_sweep(swept, page):
     rows = page.tables["metrics"][1:]
     expected = swept.metrics[~swept.metrics["metric"].isin(SAME_AS_ACCURACY)]
     assert len(rows) == len(expected) > 0
@@ -153,20 +153,6 @@ def test_metrics_headline_subgroups_and_strata_are_those_of_the_sweep(swept, pag
     for run in swept.runs:
         means = [float(run.results[f"annotation_certainty_{size}"].mean()) for size in (1, 2)]
         assert by_run[run.label][:2] == [f"{mean:.3f}" for mean in means]
-    table = swept.runs[1].subgroups.set_index(["risk_level", "classifier", "metric"])
-    rows = page.tables["risk-1"][2:]
-    assert [row[0] for row in rows] == list(swept.classifiers)
-    for name, *cells in rows:
-        expected = [
-            interval_of(found)
-            for level in (0, 2)
-            for found in (table.loc[(level, name, f"top{k}_accuracy")] for k in (1, 3))
-        ]
-        assert cells == expected
-    assert page.tables["risk-1"][0] == [
-        "",
-        *(f"{what} cases on average (few)" for what in ("Low risk, 7", "High risk, 1")),
-    ]
     header, cases, _, first, _ = page.tables["strata"]
     few = header.index("2 or 3 annotators")
     assert cases[few] == "8 (few)"
@@ -218,7 +204,7 @@ def test_the_headline_and_its_words_compare_the_best(swept):
     for name in SAME_AS_ACCURACY:
         smaller = results[name].attrs["better"] == "smaller"
         np.testing.assert_allclose(results[name], 1 - accuracy if smaller else accuracy, atol=1e-6)
-    told = list(sentences(swept, subgroup_table(swept)))
+    told = list(sentences(swept))
     row = table[table["run"] == "prirn@30"].iloc[0]
     best = " ".join(told)
     assert f"{row['classifier']}'s first choice" in best
@@ -376,15 +362,6 @@ def test_plans_and_citations_name_what_was_used(swept, planned):
     changed = replace(run, attrs={"engine": "nuts", "declaration": declaration})
     sources = " ".join(source for _, source in references(Sweep(swept.annotations, (changed,))))
     assert all(name in sources for name in ("Plackett", "Luce (1959)", "Hoffman", "Betancourt", "Caron"))
-
-
-def test_who_leads_where_risk_is_high_is_said():
-    annotations = pb.Annotations.from_labels([["a"]] * 5 + [["b"]] * 2)
-    given = {"A": [[1.0, 0.0]] * 7, "B": [[0.0, 1.0]] * 7}
-    swept = pb.sweep(annotations, given, {"majority-vote": None}, risks=[0, 2], k=1, progress=False)
-    told = list(sentences(swept, subgroup_table(swept)))
-    assert any(re.search(r"high risk \(about 2,.*\), B leads: .* is 1.000, that of A 0.000", one) for one in told)
-    assert not any("low risk" in sentence for sentence in told)
 
 
 AUDIT = pd.DataFrame(

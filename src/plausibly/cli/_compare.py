@@ -12,7 +12,7 @@ from plausibly.cli._app import example
 from plausibly.cli._groups import read_column
 from plausibly.cli._output import ScreenTable, make_folder, say
 from plausibly.errors import ArgumentError
-from plausibly.evaluation import evaluate, risk_weights, verdict
+from plausibly.evaluation import evaluate, verdict
 from plausibly.evaluation.comparison import differences, rankings, variance_split
 from plausibly.evaluation.metrics import LISTS, read_metrics
 from plausibly.evaluation.summaries import goodness
@@ -26,7 +26,7 @@ _MOST = 10  # rankings to print
     """
     plausibly compare posterior.nc --predictions A=a.csv --predictions B=b.npy
     plausibly compare posterior.nc --predictions A=a.csv --predictions B=b.npy \\
-        --metric top3_accuracy --risks risks.txt --risk 2
+        --metric top3_accuracy
     """
 )
 def compare(
@@ -38,10 +38,6 @@ def compare(
     ] = "top1_accuracy",
     k: options.Lengths = None,
     risks: options.RisksFile = None,
-    risk: Annotated[
-        int | None,
-        typer.Option(min=0, max=2, help="Risk level of the cases to compare on; needs --risks. By default all cases."),
-    ] = None,
     ci_prob: options.IntervalWidth = 0.94,
     clusters: options.Clusters = None,
     replicates: options.Replicates = None,
@@ -62,8 +58,6 @@ def compare(
             f"a comparison needs two classifiers, but {len(files) or 'none'} was given: write --predictions "
             "NAME=FILE for each."
         )
-    if risk is not None and risks is None:
-        raise ArgumentError(f"--risk {risk} needs the risks of the classes, but none were given: add --risks FILE.")
     make_folder(output.out)
     given = {"break_ties": break_ties, "seed": seed}
     with opened(posterior) as draws:
@@ -71,10 +65,9 @@ def compare(
         classes = annotations_of(draws, every=False).classes
         of_classes = None if risks is None else read_risks(risks, classes)
         asked = read_metrics([LISTS, metric], lengths, len(classes), risks=of_classes)
-        weights = None if risk is None else risk_weights(draws, str(risks), risk, **given)
         given |= {"clusters": read_column(clusters), "replicates": REPLICATES if replicates is None else replicates}
         given |= {"logits": options.parse_logits(logits)}
-        results = evaluate(draws, files, metrics=asked, weights=weights, **given, progress=not output.quiet)
+        results = evaluate(draws, files, metrics=asked, **given, progress=not output.quiet)
     tables = {
         DIFFERENCES: differences(results, metric, ci_prob),
         RANKINGS: rankings(results, metric),

@@ -2,23 +2,21 @@
 
 Draws are read in ranges of neighbouring cases (``ranges``). ``measure`` runs a compiled program (``program``) over
 blocks of these cases, which turns draws into sums and means by case; the sums of all ranges, including those from a
-cluster's workers, are added in order. ``metrics`` names the metrics; ``_subgroups`` computes the weight of each case in
-each draw; ``_evaluate`` has the public function, ``_total`` adds annotation to sampling noise, ``summaries`` tabulates,
-and ``verdicts`` says which of two classifiers is better. ``panel_tables`` needs no posterior: it compares classifiers
-with the annotations (``first_choices``) and resamples cases (``_resampled``). Metrics of labels are functions of sums
-(``_label_sums``), of the order of cases (``_label_order``), or confusion matrices (``_label_confusion``);
-``_label_results`` names them, for draws and for labels as truth (``of_labels``, ``truth``), whose arguments are read by
-the same function, and ``curves`` tabulates those with several values. ``checks`` tests what an accuracy rests on,
-``evidence`` has what ``_evaluate`` needs of that, ``freed`` says how far it depends on an assumed shape, and
-``cautions`` what annotations cannot tell, in the sentences of the first screen.
+cluster's workers, are added in order. ``metrics`` names the metrics; ``_evaluate`` has the public function, ``_total``
+adds annotation to sampling noise, ``summaries`` tabulates, and ``verdicts`` says which of two classifiers is better.
+``panel_tables`` needs no posterior: it compares classifiers with the annotations (``first_choices``) and resamples
+cases (``_resampled``). Metrics of labels are functions of sums (``_label_sums``), of the order of cases
+(``_label_order``), or confusion matrices (``_label_confusion``); ``_label_results`` names them, for draws and for
+labels as truth (``of_labels``, ``truth``), whose arguments are read by the same function, and ``curves`` tabulates
+those with several values. ``checks`` tests what an accuracy rests on, ``evidence`` has what ``_evaluate`` needs of
+that, ``freed`` says how far it depends on an assumed shape, and ``cautions`` what annotations cannot tell, in the
+sentences of the first screen.
 """
 
 from plausibly.evaluation import comparison as comparison
 from plausibly.evaluation._evaluate import evaluate as evaluate
-from plausibly.evaluation._evaluate import evaluate_by_level as evaluate_by_level
+from plausibly.evaluation._evaluate import evaluate_draws as evaluate_draws
 from plausibly.evaluation._scorer import scorer as scorer
-from plausibly.evaluation._subgroups import class_weights as class_weights
-from plausibly.evaluation._subgroups import risk_weights as risk_weights
 from plausibly.evaluation._total import total_noise as total_noise
 from plausibly.evaluation.cautions import limits as limits
 from plausibly.evaluation.checks import evidence_checks as evidence_checks

@@ -181,9 +181,8 @@ def evaluate(
     weights
         Weight of each case, (case,), or of each case in each draw, (draw, case); not negative. A pandas Series indexed
         by case, or an xarray DataArray with a coordinate "case", is matched by name. To get the results of a subgroup,
-        pass the probability that each case belongs to it, or its membership in each draw; see
-        :func:`plausibly.evaluation.risk_weights`. In each draw a metric is the weighted mean over cases, or NaN if all
-        weights are 0. The point estimate uses the mean weight over draws.
+        pass the probability that each case belongs to it, or its membership in each draw. In each draw a metric is the
+        weighted mean over cases, or NaN if all weights are 0. The point estimate uses the mean weight over draws.
     clusters
         Cluster of each case, such as its patient, (case,); cases of a cluster are resampled together. A mapping, a
         pandas Series or an xarray DataArray is matched by name, as for ``weights``. By default each case is its own.
@@ -337,7 +336,7 @@ def evaluate(
     if not check_truth(truth):
         return against_labels(labels_of_posterior(posterior), predictions, truth, panel=panel, **options)
     options |= {"k": k, "sizes": sizes, "progress": progress, "scheduler": scheduler}
-    results = evaluate_by_level(posterior, predictions, by_level=False, **options)[0]
+    results = evaluate_draws(posterior, predictions, **options)
     limited = f"What limits these accuracies: {results.attrs['limits']}" if "limits" in results.attrs else None
     for sentence in filter(None, (results.attrs.get("withheld"), limited, *knows_more(results).values())):
         warnings.warn(sentence, PlausiblyWarning, stacklevel=3)
@@ -345,25 +344,18 @@ def evaluate(
 
 
 @kept_on_disk()
-def evaluate_by_level(
+def evaluate_draws(
     posterior: Posterior | str | PathLike,
     predictions: Mapping[str, Any],
     *,
-    by_level: bool,
     sizes: int | Sequence[int] | None,
     weights: Any,
     seed: int,
     progress: bool,
     scheduler: Any,
     **options: Any,
-) -> tuple[xr.Dataset, list[tuple[float, xr.Dataset]]]:
-    """Evaluate all cases and, in the same pass over the draws, the subgroup of each risk level; see :func:`evaluate`.
-
-    Returns
-    -------
-    The results, and for each level the mean number of cases in it (the sum of their weights) with their metrics by draw
-    and at the point estimate.
-    """
+) -> xr.Dataset:
+    """Evaluate under the draws of a posterior; see :func:`evaluate`."""
     from_file = isinstance(posterior, str | PathLike)
     with (
         logged("Evaluating"),
@@ -389,9 +381,7 @@ def evaluate_by_level(
         lists = wanted.lists | ({"top1_coverage": ("coverage", 1)} if expects or withheld else {})
         lengths = check_lengths("sizes", sizes, annotations.n_classes)
         plan = _plan(question, lists, lengths, ranges.n_draws, int(options["replicates"]))
-        plan = plan._replace(
-            break_ties=break_ties, weighted=checked is not None, by_level=by_level and risks is not None
-        )
+        plan = plan._replace(break_ties=break_ties, weighted=checked is not None)
         measures = Measures(plan, lists, wanted.own, labels, risks)
         words = key_words(seed, cluster, Stream.BOOTSTRAP)
         member = np.empty((0, ranges.n_cases)) if groups is None else groups.member
@@ -424,7 +414,6 @@ def evaluate_by_level(
             results.attrs["limits"] = " ".join(said)
         if clusters < 2:  # a single one says nothing about others
             totals.sampling[:] = np.nan
-        empty = results.drop_dims("case")
         hidden = () if "top1_coverage" in wanted.lists or (withheld and wanted.lists) else ("top1_coverage",)
         reported = [
             name
@@ -446,9 +435,8 @@ def evaluate_by_level(
         top = totals.by_case["top_class"].astype(int)
         top_class = np.where(top == UNNAMED, REMAINDER_NAME, annotations.classes[top])
         results = results.assign(agreed).assign_coords(top_class=("case", top_class))
-        n_levels = len(totals.weight) - plan.n_by
         if groups is not None:
-            of_groups = {f"{name}{SUFFIX}": variable for name, variable in by_draw(slice(n_levels, None)).items()}
+            of_groups = {f"{name}{SUFFIX}": variable for name, variable in by_draw(slice(1, None)).items()}
             results = results.assign_coords(groups.coords).assign(of_groups)
         if labels and names and not withheld:
             small = labels.small(len(names) * ranges.n_draws * len(member))
@@ -459,9 +447,7 @@ def evaluate_by_level(
                 sides = labels.sides_of(truth_of_labels(annotations, "annotator", seed=seed))
                 results = results.assign_coords(groups.positive(sides))
             results = described(results, labels, annotations, float(totals.weight[0, -1]), options.get("threshold"))
-        results = with_against(results, wanted)
-        of_levels = enumerate(totals.weight[1:n_levels, -1], 1)
-        return results, [(float(n_cases), empty.assign(by_draw(at))) for at, n_cases in of_levels]
+        return with_against(results, wanted)
 
 
 def _plan(
@@ -518,7 +504,7 @@ def _of_cases(totals: Totals, source: Posterior, annotations: Annotations, share
 
 
 def _by_draw(measures: Measures, totals: Totals, names: Collection[str], group: int | slice) -> dict[str, Any]:
-    """Metrics by name: of all cases (0), with the means by case, of a subgroup, or of several, which come first."""
+    """Metrics by name: of all cases (0), with the means by case, or of several groups, which come first."""
     rows, variables = measures.rows, {}
     dims = ("classifier",) if isinstance(group, int) else ("group", "classifier")
     weight, signed_weight = totals.weight[group], totals.signed_weight[group]

@@ -14,7 +14,7 @@ from plausibly.aggregation import are_shares
 from plausibly.annotations import Annotations
 from plausibly.errors import AnnotationError
 from plausibly.evaluation._ceiling import ceiling, some_cases
-from plausibly.evaluation._evaluate import evaluate_by_level
+from plausibly.evaluation._evaluate import evaluate_draws
 from plausibly.evaluation.evidence import ERRORS, POINTS, known_predictions, knows_more, paired, unknown_predictions
 from plausibly.evaluation.first_choices import check_labels, first_choice_shares
 from plausibly.evaluation.panel_tables import agreement, first_choices
@@ -126,8 +126,8 @@ def evidence_checks(
     if known_predictions(attrs) or not are_shares(attrs):
         return table
     options |= {"metrics": "top1_accuracy", "sizes": 1, "weights": None, "replicates": 0}
-    options |= {"progress": False, "scheduler": None, "by_level": False}
-    rows = _agreement(evaluate_by_level(posterior, named, **options)[0])
+    options |= {"progress": False, "scheduler": None}
+    rows = _agreement(evaluate_draws(posterior, named, **options))
     return _in_order([*rows, *table.itertuples(index=False, name=None)], list(named))
 
 

@@ -64,8 +64,8 @@ class Measures:
 class Totals:
     """Sums over some cases, and values of each of them."""
 
-    #: Sums over these cases of every row (:attr:`Measures.rows`), for all of them, for each subgroup by risk, and for
-    #: each group asked for, and after them those of the metrics of labels; the point estimate is last along the draws
+    #: Sums over these cases of every row (:attr:`Measures.rows`), for all of them and for each group asked
+    #: for, and after them those of the metrics of labels; the point estimate is last along the draws
     sums: Float[np.ndarray, "group classifier row draw+1"]
     weight: Float[np.ndarray, "group draw+1"]  #: What to divide them by
     #: The same of means over draws, with bootstrap weights
@@ -88,7 +88,7 @@ def measure(part: Part, measures: Measures) -> Totals:
     dense = cases.n_classes if uneven or (plan.own and predictions) else 0
     blocks = cases.blocks(room=max(8, plan.depth, 2 * dense, plan.rounds), times=_TIMES if plan.n_by else 1)
     name = (measure_block, *plan, *(METRICS[metric].count for metric, _ in (*plan.counts, *plan.amounts)))
-    n_groups = 1 + N_LEVELS * plan.by_level + plan.n_by
+    n_groups = 1 + plan.n_by
     n_labels = len(labels.layout) if plan.best else 0
     totals, sums = _zeros(n_groups, len(predictions), len(rows), n_labels, len(plan.counts), cases.n_draws, plan.rounds)
     by_case: dict[str, np.ndarray] = {}

@@ -38,7 +38,6 @@ class Plan(NamedTuple):
     best: bool  #: Whether the most plausible classes are wanted
     break_ties: str = "order"
     weighted: bool = False  #: Whether cases are weighed
-    by_level: bool = False  #: Whether to sum within the subgroup of each risk level, too
 
 
 def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, Array]:
@@ -86,9 +85,6 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         found["case_weight"] = jnp.mean(given["weights"], axis=1)
     if "risks" in given:
         found |= _risk_by_case(draws[0], level_plausibility(block, given["risks"], given["risk"])[..., :-1], given)
-    if plan.by_level:
-        of_best = given["risks"][draws[0]]
-        groups += [groups[0] * (of_best == level) for level in range(N_LEVELS)]
     at_point = jnp.mean(jnp.stack(groups).astype(jnp.float32), axis=2)
     if plan.n_by:
         at_point = jnp.concatenate([at_point, given["member"] * at_point[0]])

@@ -50,7 +50,6 @@ from plausibly.report.tables import (
     not_converged_table,
     panel_table,
     strata_table,
-    subgroup_table,
 )
 from plausibly.sweeps import Sweep
 
@@ -116,7 +115,6 @@ def render(
             figures[picture.section].append(picture)
     failed = not_converged_table(swept.runs)
     by, grouped = results_by_group(swept)
-    subgroups = subgroup_table(swept)
     of_labels, class_by_class = of_classes(swept)
     ambiguous = most_ambiguous(lead(swept)).head(MOST)
     shown = {
@@ -147,12 +145,11 @@ def render(
         "disagreements": _records(disagreements(swept).head(MOST)),
         "n_disagreements": len(disagreements(swept)),
         "n_clusters": int(lead(swept).results.attrs["clusters"]),
-        "summary": list(sentences(swept, subgroups)),
+        "summary": list(sentences(swept)),
         "first": first_figure(swept),
         "attainable": attainable(swept, lead(swept)) if headline_metrics(swept)[0] == "top1_accuracy" else "",
         "lead": lead(swept),
         "cases": list(undecided(swept, lead(swept))),
-        "subgroups": subgroups,
         "strata": strata_table(swept, SETTLED, OPEN),
         "references": references(swept),
         "few": FEW,

@@ -12,7 +12,6 @@ from plausibly.bootstrap import CI_PROB, interval
 from plausibly.evaluation.ambiguity import CLEAR
 from plausibly.evaluation.cautions import cautions, listed
 from plausibly.evaluation.freed import METRIC, freed_table, too_far
-from plausibly.evaluation.grouped import FEW
 from plausibly.evaluation.verdicts import advice, difference, probabilities
 from plausibly.planning import Plan
 from plausibly.planning.advice import in_short
@@ -34,11 +33,8 @@ from plausibly.sweeps import Run, Sweep
 _NAMED = 5  # cases in a sentence
 
 
-def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Summarise the result under the run that represents all: classifiers first, then the annotations.
-
-    `subgroups` are the tables by risk level (``subgroup_table``).
-    """
+def sentences(swept: Sweep) -> Iterator[str]:
+    """Summarise the result under the run that represents all: classifiers first, then the annotations."""
     run = lead(swept)
     rows = _rows(swept, run)
     if rows:
@@ -49,7 +45,6 @@ def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[
     yield from prior_notes([run])
     if len(rows) > 1:
         yield from filter(None, [_order(swept, run, rows)])
-        yield from _by_risk(subgroups, run, rows[0]["classifier"])
     if "annotation_certainty_1" in run.results and "withheld" not in run.results.attrs:
         yield _certainty(swept, run)
     for label, attrs in {run.label: run.attrs for run in swept.runs if "assumes" in run.attrs}.items():
@@ -431,23 +426,6 @@ def _order(swept: Sweep, run: Run, rows: list[dict]) -> str:
             "it depends on these choices."
         )
     return " ".join(told)
-
-
-def _by_risk(subgroups: Iterable[Mapping[str, Any]], run: Run, best: str) -> Iterator[str]:
-    """Say at which levels of risk another classifier leads than in all cases."""
-    for table in subgroups:
-        if table["run"] != run.label:
-            continue
-        metric = table["metrics"][0]
-        for at, level in enumerate(table["levels"]):
-            means = {row["classifier"]: row["cells"][at * len(table["metrics"])]["mean"] for row in table["rows"]}
-            leader = max(means, key=lambda name: means[name])
-            if means[leader] > means[best]:
-                few = ", too few for a firm answer" if level["cases"] < FEW else ""
-                yield (
-                    f"In cases of {level['name']} risk (about {level['cases']:.0f}{few}), {leader} leads: its "
-                    f"{metric_name(metric)} is {means[leader]:.3f}, that of {best} {means[best]:.3f}."
-                )
 
 
 def _percent(share: float) -> str:

@@ -24,7 +24,6 @@ ENDS, TOTAL = ("mean", "lower", "upper"), ("mean", "total_lower", "total_upper")
 MOST_ROWS = 200  #: of cases that did not converge
 #: metrics that equal top-1 accuracy, or 1 minus it, because for lists of length one all that is counted is equality
 SAME_AS_ACCURACY = {f"top1_{name}" for name, metric in list(METRICS.items())[1:] if not metric.of_masses}
-LEVELS = ("low", "medium", "high")  #: of risk
 
 
 def sizes(run: Run) -> list[int]:
@@ -151,29 +150,6 @@ def value_and_interval(mean: float, lower: float, upper: float, *, digits: int =
 def intervals(table: pd.DataFrame, names: Sequence[str] = ENDS, *, digits: int = 3, sign: str = "") -> list[str]:
     """Values of a table with their intervals, a text for each row."""
     return [value_and_interval(*ends, digits=digits, sign=sign) for ends in table[list(names)].to_numpy(float)]
-
-
-def subgroup_table(swept: Sweep) -> list[dict[str, Any]]:
-    """Tabulate the metrics of the main table by risk level, for the representative run of every model.
-
-    A table per model: ``run``; ``levels``, each with its name and the mean number of cases; ``rows``, each a classifier
-    with mean and interval for every level and metric. Empty without risks.
-    """
-    tables = []
-    for run in with_headline(swept, [representative(runs) for runs in swept.models.values()]):
-        if run.subgroups is None:
-            continue
-        metrics = headline_metrics(swept)
-        found = run.subgroups.set_index(["classifier", "risk_level", "metric"]).sort_index()
-        cases = run.subgroups.groupby("risk_level", sort=False)["cases"].first()
-        keys = [(level, metric) for level in cases.index for metric in metrics]
-        rows = [
-            {"classifier": name, "cells": found.loc[name].loc[keys, list(COLUMNS)].to_dict("records")}
-            for name in swept.classifiers
-        ]
-        levels = [{"name": LEVELS[level], "cases": float(n)} for level, n in cases.items()]
-        tables.append({"run": run.label, "levels": levels, "metrics": metrics, "rows": rows})
-    return tables
 
 
 def strata_table(swept: Sweep, settled: float, undecided: float) -> dict[str, Any] | None:

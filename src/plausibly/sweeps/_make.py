@@ -1,6 +1,5 @@
 """What a run keeps of its posterior: results, convergence, and the draws of a few cases."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.annotators import annotator_accuracies, annotator_confusions, mean_ratings, severities
 from plausibly.diagnostics import diagnose, shared_convergence
 from plausibly.diagnostics.verdicts import worst
-from plausibly.evaluation import evaluate_by_level, summary
+from plausibly.evaluation import evaluate_draws
 from plausibly.evaluation.measure import predicted_lists
 from plausibly.metrics.decisions import NO_ANSWER
 from plausibly.posterior import build_posterior, case_names, slots_of
@@ -32,7 +31,7 @@ def make_run(plan: "Plan", number: int, posterior: Posterior, progress: bool, sc
     """Evaluate and diagnose the posterior of a run."""
     step, reported = plan.steps[number], number == plan.leading and not plan.brief
     options = {**plan.options, "seed": plan.seed, "progress": progress, "scheduler": scheduler}
-    results, levels = evaluate_by_level(posterior, plan.predictions, **options, by_level=bool(plan.predictions))
+    results = evaluate_draws(posterior, plan.predictions, **options)
     certainty = next(name for name in results.data_vars if str(name).startswith("annotation_certainty_"))
     order = np.argsort(results[certainty].values, kind="stable")[:KEPT_CASES]
     convergence = diagnose(posterior)
@@ -48,7 +47,6 @@ def make_run(plan: "Plan", number: int, posterior: Posterior, progress: bool, sc
         {str(key): np.asarray(value).item() for key, value in posterior.attrs.items()},
         worst=_excerpt(plan.annotations, posterior, np.array(doubtful)) if doubtful else None,
         choices=_choices(plan, order) if plan.predictions else None,
-        subgroups=_subgroups(levels) if levels else None,
         shared=_shared(posterior),
         shared_convergence=shared_convergence(posterior),
         of_labels=against_most_plausible(plan, posterior, scheduler) if reported else None,
@@ -68,18 +66,6 @@ def _shared(posterior: Posterior) -> dict[str, pd.DataFrame]:
     if CLASS_SHIFTS in posterior.attrs:
         tables["shifts"] = largest_shifts(posterior)
     return tables
-
-
-def _subgroups(levels: Sequence[tuple[float, xr.Dataset]]) -> pd.DataFrame:
-    """Tabulate the subgroup of each risk level that some case may belong to."""
-    tables = []
-    for level, (n_cases, results) in enumerate(levels):
-        if n_cases:
-            table = summary(results)
-            table.insert(0, "cases", n_cases)
-            table.insert(0, "risk_level", level)
-            tables.append(table)
-    return pd.concat(tables, ignore_index=True)
 
 
 def _choices(plan: "Plan", cases: np.ndarray) -> xr.DataArray:

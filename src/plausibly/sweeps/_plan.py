@@ -21,7 +21,7 @@ from plausibly.aggregation.on_disk import fingerprint_of
 from plausibly.annotations import Annotations, Scores
 from plausibly.bootstrap import REPLICATES
 from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason, show
-from plausibly.evaluation import check_lengths, evaluate_by_level, known_predictions, panels
+from plausibly.evaluation import check_lengths, evaluate_draws, known_predictions, panels
 from plausibly.evaluation.checks import label_checks
 from plausibly.evaluation.freed import METRIC, freed_shifts
 from plausibly.evaluation.metrics import LISTS
@@ -268,8 +268,7 @@ class Plan:
             posterior = from_groups(groups, posterior.attrs)
         else:
             options |= {"metrics": {}, "risks": None, "sizes": 1, "replicates": 0}
-        found, _ = evaluate_by_level(posterior, predictions, **options, by_level=fits)
-        return found.isel(draw=[0])
+        return evaluate_draws(posterior, predictions, **options).isel(draw=[0])
 
 
 def _judges_evidence(run: Run) -> bool:

@@ -8,7 +8,7 @@ import xarray as xr
 from jaxtyping import Float
 
 from plausibly._arviz import Posterior
-from plausibly.evaluation import evaluate, evaluate_by_level
+from plausibly.evaluation import evaluate, evaluate_draws
 from plausibly.evaluation.metrics import ANSWERS, usual_metrics
 from plausibly.evaluation.panel_tables import first_choices
 from plausibly.evaluation.thresholds import decided
@@ -61,8 +61,7 @@ def against_most_plausible(plan: "Plan", posterior: Posterior, scheduler: Any) -
     if not plan.predictions or not (_two(plan) or plan.annotations.n_classes <= MOST_CLASSES):
         return None
     options = {**_options(plan), "k": None, "sizes": 1, "risks": None, "progress": False, "scheduler": scheduler}
-    results, _ = evaluate_by_level(posterior, plan.predictions, **options, by_level=False)
-    return results.drop_dims("case")
+    return evaluate_draws(posterior, plan.predictions, **options).drop_dims("case")
 
 
 def against_an_expert(plan: "Plan", *, by_group: bool) -> xr.Dataset:

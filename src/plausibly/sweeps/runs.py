@@ -47,10 +47,6 @@ class Run:
     choices
         Classes that each classifier ranks highest in the least certain cases, (classifier, case, place); None without
         classifiers.
-    subgroups
-        With risks and classifiers, :func:`plausibly.summary` of the subgroup of every risk level, see
-        :func:`plausibly.evaluation.risk_weights`, with the further columns ``risk_level`` and ``cases``, the mean
-        number of cases in the subgroup.
     shared
         Tables of the quantities that all cases share, by name: "annotators"
         (:func:`plausibly.annotators.annotator_accuracies`) and "confusions" of a model of one true class, "severities"
@@ -74,7 +70,6 @@ class Run:
     attrs: Mapping[str, Any]
     worst: Posterior | None = None
     choices: xr.DataArray | None = None
-    subgroups: pd.DataFrame | None = None
     shared: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     shared_convergence: xr.Dataset | None = None
     of_labels: xr.Dataset | None = None
