@@ -8,7 +8,7 @@ WORKERS ?= 2
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-all lint validate bench fuzz notebooks docs picture site release clean
+.PHONY: help demo test test-slow test-all style lint validate bench fuzz notebooks docs picture site release clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,9 +25,12 @@ test-slow: $(VENV)/.dev ## run the slow tests
 
 test-all: test test-slow ## run all tests
 
-lint: $(VENV)/.dev site ## check style, format, the direction of imports, types
+style: $(VENV)/.dev ## check style and format, in a second
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+
+# Style first: it takes a second, and the wheel half a minute.
+lint: style site ## check style, format, the direction of imports, types
 	PYTHONPATH=build/site $(BIN)/lint-imports
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
