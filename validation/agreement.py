@@ -19,7 +19,7 @@ from scipy import stats
 import plausibly as pb
 from benchmarks._data import annotations as load
 from plausibly._progress import Progress
-from plausibly.diagnostics import mcse_of_mean
+from plausibly.diagnostics import ess_of_mean
 from validation._result import Result, Settings
 
 RELIABILITY = 3.0
@@ -47,7 +47,7 @@ def z_scores(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
     """Differences of means by their errors, of (chain, draw, case) arrays, but for cases without any spread."""
 
     def mean_and_error(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return x.mean((0, 1), dtype=float), mcse_of_mean(x)
+        return x.mean((0, 1), dtype=float), x.std((0, 1), ddof=1, dtype=float) / np.sqrt(ess_of_mean(x))
 
     (a, error), (b, other) = mean_and_error(ours), mean_and_error(theirs)
     usable = np.isfinite(error) & np.isfinite(other) & (np.hypot(error, other) > 0)

@@ -23,7 +23,7 @@ independent draws, and near 0 if momenta are too small for the range of energies
 the kept draws, as by ``az.bfmi``. Cases that are drawn exactly have no trajectories and no energies, and always pass.
 
 R-hat and effective sample sizes are those of ArviZ, computed for thousands of quantities at once
-(:func:`r_hat_and_ess`, :func:`ess_of_mean`, :func:`mcse_of_mean`).
+(:func:`r_hat_and_ess`, :func:`ess_of_mean`).
 
 Under models of one true class, each draw of a case is the probability of its classes given what cases share, which
 averages over true classes, and is not one of these. There, 100 effective draws in all are enough: of these
@@ -48,6 +48,5 @@ from plausibly.diagnostics._convergence import r_hat_bound as r_hat_bound
 from plausibly.diagnostics._convergence import shared_convergence as shared_convergence
 from plausibly.diagnostics._convergence import trajectories as trajectories
 from plausibly.diagnostics._many import ess_of_mean as ess_of_mean
-from plausibly.diagnostics._many import mcse_of_mean as mcse_of_mean
 from plausibly.diagnostics._many import r_hat_and_ess as r_hat_and_ess
 from plausibly.diagnostics.verdicts import verdict as verdict

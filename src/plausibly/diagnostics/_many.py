@@ -1,4 +1,4 @@
-r"""R-hat, effective sample sizes and Monte Carlo errors of many quantities at once, by ArviZ's definitions.
+r"""R-hat and effective sample sizes of many quantities at once, by ArviZ's definitions.
 
 ArviZ computes them one quantity after the other, at a millisecond each. Here the quantities of a block are the rows of
 one array, and every step is taken for all of them:
@@ -14,7 +14,6 @@ one array, and every step is taken for all of them:
   (Geyer 1992); then :math:`\tau = -1 + 2 \sum_{k<K} P_k + \rho_{2K}`, at least :math:`1 / \log_{10} S`, and the size is
   :math:`S / \tau`. *Bulk* is that of the scores, *tail* the smaller of those of the indicators of the lowest 5 % and
   95 %, *mean* that of the draws themselves.
-* *Monte Carlo error* of the mean: the standard deviation by the square root of the effective sample size of the mean.
 
 What has a NaN, or fewer than four draws in a chain, is NaN; what does not vary at all has S effective draws. ArviZ's
 order of comparisons is kept, too, because it decides what NaN and infinity become.
@@ -106,33 +105,6 @@ def ess_of_mean(draws: Float[np.ndarray, "chain draw quantity"]) -> Float[np.nda
     [840.0, 1089.0]
     """
     return _by_block(lambda rows: (_ess(_halves(rows).astype(float)),), draws, 1)[0]
-
-
-def mcse_of_mean(draws: Float[np.ndarray, "chain draw quantity"]) -> Float[np.ndarray, " quantity"]:
-    """Compute Monte Carlo standard errors of the means of many quantities, as ``az.mcse(…, method="mean")`` does.
-
-    Parameters
-    ----------
-    draws
-        Any number of draws, chains and quantities.
-
-    Returns
-    -------
-    numpy.ndarray
-        Standard error of each quantity, in the unit of the quantity; NaN if a draw is not finite or a chain has fewer
-        than four.
-
-    Examples
-    --------
-    >>> mcse_of_mean(np.random.default_rng(0).normal(size=(4, 250, 2))).round(3).tolist()
-    [0.035, 0.03]
-    """
-
-    def of_block(rows: np.ndarray) -> tuple[np.ndarray]:
-        rows = rows.astype(float)
-        return (rows.std(axis=(1, 2), ddof=1) / np.sqrt(_ess(_halves(rows))),)
-
-    return _by_block(of_block, draws, 1)[0]
 
 
 def _by_block(
