@@ -126,7 +126,7 @@ def test_a_sweep_takes_scores_as_grades():
         progress=False,
     )  # fmt: skip
     assert list(dict.fromkeys(swept.metrics["metric"])) == ["top1_accuracy", *ORDERED, "ranked_probability_score"]
-    of_grades = [sentence for sentence in sentences(swept, []) if "share within one grade" in sentence]
+    of_grades = [sentence for sentence in sentences(swept) if "share within one grade" in sentence]
     assert of_grades
     assert of_grades[0].startswith("Against what ")
 
