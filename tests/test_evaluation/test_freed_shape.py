@@ -69,6 +69,6 @@ def test_a_sweep_says_it_in_the_headline(data):
     swept = pb.sweep(*data, models, draws=100, chains=2, k=1, replicates=50, progress=False)
     rows = freed_of(swept, lead(swept))
     assert set(rows) == {"A", "B"}
-    assert "if experts may disagree in other ways" in " ".join(sentences(swept, []))
+    assert "if experts may disagree in other ways" in " ".join(sentences(swept))
     alone = pb.sweep(*data, {"dirichlet-categorical": [1]}, draws=20, chains=2, k=1, progress=False)
     assert (alone.freed, freed_of(alone, lead(alone))) == (None, {})

@@ -22,7 +22,7 @@ FAST = {"draws": 200, "k": 1} | QUIET
 
 def whole(swept):
     """All sentences of a summary."""
-    return " ".join([*sentences(swept, []), *next_steps(swept), attainable(swept, lead(swept))])
+    return " ".join([*sentences(swept), *next_steps(swept), attainable(swept, lead(swept))])
 
 
 @pytest.fixture(scope="module")
@@ -102,18 +102,18 @@ def settings():
 
 
 def test_the_headline_says_what_it_depends_on_and_counts_ties(settings):
-    said = " ".join(sentences(settings, []))
+    said = " ".join(sentences(settings))
     means = [100 * float(run.results["top1_accuracy"].sel(classifier="A").mean()) for run in settings.runs]
     assert f"{min(means):.1f} %" in said
     assert f"{max(means):.1f} %" in said
     assert lead(settings).label in said
     assert "these annotations alone" in said
     assert re.search(r"majority vote \(1 case tied", whole(settings))
-    said = next(one for one in sentences(settings, []) if one.startswith("At reliability 1,"))
+    said = next(one for one in sentences(settings) if one.startswith("At reliability 1,"))
     other = int((settings.runs[1].results["annotation_certainty_1"] >= 0.95).sum())
     assert f"({other} at 10)" in said
     # Both annotations of A's choice: two of three in five cases, one of two in the other.
-    first = next(sentences(settings, []))
+    first = next(sentences(settings))
     assert f"A agrees with an expert in {100 * (5 * 2 / 3 + 1 / 2) / 6:.1f} %" in first
     assert f"experts agree with each other in {100 * (5 * 1 / 3 + 0) / 6:.1f} %" in first
     told = list(agreement(settings, settings.classifiers))
@@ -124,7 +124,7 @@ def test_the_headline_says_what_it_depends_on_and_counts_ties(settings):
 def test_a_prior_that_counts_as_much_as_the_labels_is_noted(labels, noted):
     """Three labels of three classes, and a uniform prior of three."""
     swept = pb.sweep(pb.Annotations.from_labels([labels]), {}, {"dirichlet-categorical": [1]}, **FAST)
-    said = [sentence for sentence in sentences(swept, []) if "in 1 of 1 case, the prior counts as much" in sentence]
+    said = [sentence for sentence in sentences(swept) if "in 1 of 1 case, the prior counts as much" in sentence]
     assert bool(said) == noted
 
 
@@ -149,7 +149,7 @@ def test_few_cases_and_point_estimates_are_marked():
     assert re.search(r"<td>\d+ \(few\)</td>", text)
     annotations = pb.Annotations.from_labels([["a", "a"], ["b", "a"]], classes=["a", "b"])
     swept = pb.sweep(annotations, {"A": [[0.9, 0.1]] * 2, "B": [[0.1, 0.9]] * 2}, {"majority-vote": None}, **QUIET)
-    said = list(sentences(swept, []))
+    said = list(sentences(swept))
     assert all(said)
     assert not any("always chose" in one for one in [*said, attainable(swept, lead(swept))])
 
@@ -170,7 +170,7 @@ def test_a_posterior_that_knows_the_predictions_underrates_none_of_them():
     predictions = {"A": [[0.9, 0.1], [0.2, 0.8]] * 7 + [[0.4, 0.6], [0.2, 0.8]] * 3}
     models = {"known": {"model": "dirichlet-categorical", "class_prior": "predictions"}, "dirichlet-categorical": [1]}
     swept = pb.sweep(annotations, predictions, models, **FAST)
-    said = " ".join(sentences(swept, []))
+    said = " ".join(sentences(swept))
     assert lead(swept).label == "known"
     assert "annotations and predictions, A's first choice is the class that most experts would name" in said
     assert "how experts disagree within a case" in said
