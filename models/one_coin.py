@@ -124,10 +124,7 @@ def move(
     mean = above(lowest, float(centre), float(precision**-0.5), random)
     wide, squares = np.full(1, 5 / np.sqrt(len(like) + 1) + 0.5), ((like - mean) ** 2).sum()
     log_spread = slice_draw(
-        np.log([spread]),
-        wide,
-        lambda log: of_spread(log) - len(like) * log - squares / (2 * np.exp(2 * log)),
-        random,
+        np.log([spread]), wide, lambda log: of_spread(log) - len(like) * log - squares / (2 * np.exp(2 * log)), random
     )
 
     deviation = (like - mean) / np.exp(log_spread)
@@ -139,10 +136,7 @@ def move(
         random,
     )
     log_spread = slice_draw(
-        log_spread,
-        wide,
-        lambda log: of_spread(log) + of_labels(to + np.exp(log) * deviation, *of_like).sum(),
-        random,
+        log_spread, wide, lambda log: of_spread(log) + of_labels(to + np.exp(log) * deviation, *of_like).sum(), random
     )
     mean, spread = float(to[0]), float(np.exp(log_spread)[0])
     x[~unlike] = mean + spread * deviation

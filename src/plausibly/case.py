@@ -484,9 +484,7 @@ def mixed(
         return np.maximum(np.log(given_class.T @ probability), _SMALLEST_LOG) + largest
 
 
-def relative(
-    logs: Float[np.ndarray, "look row"],
-) -> tuple[Float[np.ndarray, "look row"], Float[np.ndarray, " row"]]:
+def relative(logs: Float[np.ndarray, "look row"]) -> tuple[Float[np.ndarray, "look row"], Float[np.ndarray, " row"]]:
     """Compute probabilities relative to the largest of each row, those below exp(-80) as zero, and its logarithm.
 
     Arithmetic with numbers too small for full precision is ten times slower.

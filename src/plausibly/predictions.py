@@ -197,12 +197,7 @@ def _names_of_cases(annotations: Annotations, predictions: Mapping[str, Any], wh
 
 
 def line_up(
-    source: Any,
-    annotations: Annotations,
-    extra: str = "refuse",
-    positive: str | None = None,
-    *,
-    ordered: bool = False,
+    source: Any, annotations: Annotations, extra: str = "refuse", positive: str | None = None, *, ordered: bool = False
 ) -> Float[np.ndarray, "case class"]:
     """As :func:`read_predictions`, but what is in order is not copied, nor float16 widened; it is to be read only.
 

@@ -50,11 +50,7 @@ def exact_posterior(
 
 
 def prior_share(
-    model: Model,
-    observed: Annotations,
-    slots: Slots,
-    prior: Float[np.ndarray, " slot"],
-    arguments: Mapping[str, Any],
+    model: Model, observed: Annotations, slots: Slots, prior: Float[np.ndarray, " slot"], arguments: Mapping[str, Any]
 ) -> Float[np.ndarray, " slot"] | None:
     """Share of the prior of each slot in the posterior concentration of its case; None where that is unknown."""
     if model.evidence is not None:

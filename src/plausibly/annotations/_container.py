@@ -195,12 +195,7 @@ class Annotations(InBlocks):
 
     @classmethod
     def from_table(
-        cls,
-        table: Any,
-        classes: Iterable[str] | None = None,
-        anonymous: bool = False,
-        *,
-        choices: str | None = None,
+        cls, table: Any, classes: Iterable[str] | None = None, anonymous: bool = False, *, choices: str | None = None
     ) -> "Annotations":
         """Build annotations from a long table with one row per case, annotator and class.
 

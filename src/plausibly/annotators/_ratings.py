@@ -183,10 +183,7 @@ def mean_ratings(
 
 
 def rank_probabilities(
-    posterior: Posterior,
-    by: str | Sequence[Any] | None = None,
-    *,
-    best: Literal["highest", "lowest"] = "highest",
+    posterior: Posterior, by: str | Sequence[Any] | None = None, *, best: Literal["highest", "lowest"] = "highest"
 ) -> pd.DataFrame:
     """Tabulate the posterior probability of each rank of each case, or group of cases, by the mean rating.
 

@@ -69,8 +69,7 @@ def conformal(
         ),
     ] = None,
     new_by: Annotated[
-        Path | None,
-        typer.Option("--new-by", metavar="FILE", help="Groups of the new cases, if --by is a table."),
+        Path | None, typer.Option("--new-by", metavar="FILE", help="Groups of the new cases, if --by is a table.")
     ] = None,
     loss: Annotated[
         Literal["risk"] | None,

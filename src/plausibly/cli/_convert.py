@@ -50,8 +50,7 @@ def convert(
         int | None, typer.Option(metavar="N", help="Number of annotators that each soft label stands for.")
     ] = None,
     anonymous: Annotated[
-        bool,
-        typer.Option("--anonymous", help="Drop the names of annotators, as counts and PrefLib require."),
+        bool, typer.Option("--anonymous", help="Drop the names of annotators, as counts and PrefLib require.")
     ] = False,
     write_classes: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File for the class names, one per line.")

@@ -60,16 +60,7 @@ from plausibly.errors import ArgumentError
 from plausibly.evaluation.cautions import cautions
 from plausibly.evaluation.checks import check_fresh
 from plausibly.posterior import opened
-from plausibly.report import (
-    accuracies,
-    agreement,
-    alike,
-    choice_of_cases,
-    freed_shape,
-    lead,
-    prior_notes,
-    rests_on,
-)
+from plausibly.report import accuracies, agreement, alike, choice_of_cases, freed_shape, lead, prior_notes, rests_on
 from plausibly.report.label_metrics import truths
 from plausibly.report.tables import checks_failed, headline_metrics
 from plausibly.sweeps import Folder, Plan, Sweep, posterior_name
@@ -145,8 +136,7 @@ def evaluate(
     quick: Annotated[
         bool,
         typer.Option(
-            "--quick",
-            help="Stop at the numbers: no report and, where no model is named, no other one for comparison.",
+            "--quick", help="Stop at the numbers: no report and, where no model is named, no other one for comparison."
         ),
     ] = False,
     strict: options.Strict = False,

@@ -74,8 +74,7 @@ def judge(
     intersections: options.Intersections = False,
     control: options.Control = None,
     extra: Annotated[
-        Literal["refuse", "ignore"],
-        options.data(help="What to do with predictions of cases that are not annotated."),
+        Literal["refuse", "ignore"], options.data(help="What to do with predictions of cases that are not annotated.")
     ] = "refuse",
     unpredicted: options.Unpredicted = "refuse",
     *,

@@ -59,8 +59,7 @@ Tolerance = Annotated[
 ]
 MeasureReplicates = Annotated[int, measure(help="Number of bootstrap replicates.")]
 PosteriorFile = Annotated[
-    Path,
-    typer.Argument(metavar="POSTERIOR", help="Posterior written by the command aggregate, evaluate or sweep."),
+    Path, typer.Argument(metavar="POSTERIOR", help="Posterior written by the command aggregate, evaluate or sweep.")
 ]
 OptionalFolder = Annotated[
     Path | None,
@@ -73,7 +72,7 @@ Choices = Annotated[
     Literal["all"] | None,
     data(
         help="What annotators chose from. Annotations that look like comparisons of pairs are refused unless all says "
-        "that annotators chose from all classes.",
+        "that annotators chose from all classes."
     ),
 ]
 Missing = Annotated[
@@ -135,7 +134,7 @@ Unpredicted = Annotated[
     Literal["refuse", "leave-out"],
     data(
         help="What to do with annotated cases of which a classifier has no prediction: refuse them, or leave them "
-        "out. To count a case as missed, write a row for it without an answer instead.",
+        "out. To count a case as missed, write a row for it without an answer instead."
     ),
 ]
 Replicates = Annotated[int | None, typer.Option(min=0, help="Number of bootstrap replicates. By default 1000.")]
@@ -148,18 +147,13 @@ Lengths = Annotated[
 ]
 BreakTiesOption = Annotated[
     Literal["order", "random"],
-    typer.Option(
-        help="How to break ties between predictions or between plausibilities: by class order or at random.",
-    ),
+    typer.Option(help="How to break ties between predictions or between plausibilities: by class order or at random."),
 ]
 Shard = Annotated[int, typer.Option(min=1, metavar="N", help="Number of cases to sample and store at a time.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Sample again instead of reusing existing posteriors.")]
 Dask = Annotated[
     str | None,
-    sampling(
-        metavar="ADDRESS",
-        help="Address of the Dask scheduler to compute on, such as tcp://10.0.0.1:8786.",
-    ),
+    sampling(metavar="ADDRESS", help="Address of the Dask scheduler to compute on, such as tcp://10.0.0.1:8786."),
 ]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with status 1 if chains did not converge.")]
@@ -329,7 +323,7 @@ class ScoreOptions:
         modelling(
             help="Whether raters differ in severity and spread (ordinal-scores, normal-scores). Ratings of up to 20 "
             "values are then classes of ordinal-scores unless there is a --threshold. By default differ if raters are "
-            "named and there is no --threshold and no --model.",
+            "named and there is no --threshold and no --model."
         ),
     ] = None
     case_groups: Annotated[
@@ -368,7 +362,7 @@ class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
         data(
             help="What to do with predictions of cases that are not annotated: refuse or ignore them, or evaluate on "
             "these cases, too (include). The annotated cases must then have been chosen at random, or by the "
-            "predictions.",
+            "predictions."
         ),
     ] = "refuse"
     break_ties: BreakTiesOption = "order"
@@ -425,7 +419,7 @@ class MetricOptions:
         Literal["most-plausible", "annotator", "panel"],
         measure(
             help="What classifiers are compared with: the most plausible class of every draw, what one expert would "
-            "say (annotator), or what several would decide (panel). With the latter two, no model is fitted.",
+            "say (annotator), or what several would decide (panel). With the latter two, no model is fitted."
         ),
     ] = "most-plausible"
     gold: GoldFile = None

@@ -191,10 +191,7 @@ class Publisher:
     quiet: bool
 
     def publish(
-        self,
-        shown: Iterable[ScreenTable | str],
-        files: Iterable[tuple[str, Any]] = (),
-        written: str = "",
+        self, shown: Iterable[ScreenTable | str], files: Iterable[tuple[str, Any]] = (), written: str = ""
     ) -> None:
         """Show tables and sentences, write files, and say which, by their names or as `written`.
 

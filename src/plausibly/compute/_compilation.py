@@ -46,11 +46,7 @@ def compiler_options(*, repeated: bool = False) -> dict[str, Any] | None:
 
 
 def lower(
-    function: Callable[..., Any],
-    arguments: tuple[Any, ...],
-    donated: tuple[int, ...] = (),
-    *,
-    devices: Sequence[Any],
+    function: Callable[..., Any], arguments: tuple[Any, ...], donated: tuple[int, ...] = (), *, devices: Sequence[Any]
 ) -> list[jax.stages.Lowered]:
     """A program traced once, given examples of its arguments, and lowered for each device.
 

@@ -563,10 +563,7 @@ def _expected(measures: Measures, totals: Totals, observed: Average, cluster: np
     expected = totals.by_case["metrics"][list(measures.names).index("top1_coverage")]
     mean, error = paired(observed.values - expected, cluster, observed.weight)
     agreed = paired(observed.values, cluster, observed.weight)[0]
-    return {
-        "expected_agreement": ("classifier", agreed - mean),
-        "expected_agreement_error": ("classifier", error),
-    }
+    return {"expected_agreement": ("classifier", agreed - mean), "expected_agreement_error": ("classifier", error)}
 
 
 def _agreement(annotations: Annotations) -> Float[np.ndarray, " case"]:

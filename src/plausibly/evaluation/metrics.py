@@ -14,15 +14,7 @@ from jaxtyping import Float, Int
 
 import plausibly.metrics
 from plausibly.errors import ArgumentError, show
-from plausibly.metrics import (
-    LABEL_METRICS,
-    METRICS,
-    Metric,
-    OrderMetric,
-    SumMetric,
-    expected_cost,
-    net_benefit,
-)
+from plausibly.metrics import LABEL_METRICS, METRICS, Metric, OrderMetric, SumMetric, expected_cost, net_benefit
 from plausibly.metrics.declared import AT_VALUE, improper
 from plausibly.metrics.inputs import answered, check_share, check_size
 from plausibly.metrics.user import Function, as_metric, check_function

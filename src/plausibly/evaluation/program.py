@@ -256,9 +256,7 @@ def _unnamed_among(block, listed, every) -> Float[Array, "listing case draw"]:
 
 
 def level_plausibility(
-    block: Block,
-    risks: Int[Array, " class"],
-    polynomials: Float[Array, "tail coefficient level named"],
+    block: Block, risks: Int[Array, " class"], polynomials: Float[Array, "tail coefficient level named"]
 ) -> Float[Array, "level case draw"]:
     """Sum of the plausibilities of the classes of each risk level.
 

@@ -268,11 +268,7 @@ def _exceeding(values: Float[np.ndarray, " replicate"], observed: float) -> floa
 
 def _chosen(
     posterior: Posterior, replicates: int
-) -> tuple[
-    Float[np.ndarray, "replicate slot"],
-    Float[np.ndarray, "replicate annotator"] | None,
-    "_Confusion | None",
-]:
+) -> tuple[Float[np.ndarray, "replicate slot"], Float[np.ndarray, "replicate annotator"] | None, "_Confusion | None"]:
     """Plausibilities at draws of equal distances, and how annotators choose.
 
     By powers, one or one each; or, where one class is true, by the probability of each label given that class.

@@ -99,9 +99,7 @@ class StagedReplicates:
 
 
 def _draw(
-    weight: Float[np.ndarray, "replicate class"],
-    taken: Int[np.ndarray, "replicate named"],
-    random: np.random.Generator,
+    weight: Float[np.ndarray, "replicate class"], taken: Int[np.ndarray, "replicate named"], random: np.random.Generator
 ) -> Int[np.ndarray, " replicate"]:
     """Draw a class that is not taken; any of these if no weight is left."""
     free = np.ones((len(weight), weight.shape[1] + 1), bool)

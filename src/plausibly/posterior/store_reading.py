@@ -79,11 +79,7 @@ def _named(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
         "case": Names("annotation", cases, observed["annotation_case"].values),
         "annotator": Names("annotation", annotators, observed["annotation_annotator"].values),
     }
-    for group, names in {
-        "posterior": of_slots,
-        "constant_data": of_slots,
-        "log_likelihood": of_annotations,
-    }.items():
+    for group, names in {"posterior": of_slots, "constant_data": of_slots, "log_likelihood": of_annotations}.items():
         if group in groups:
             groups[group] = groups[group].assign_coords({name: made.variable() for name, made in names.items()})
     return groups

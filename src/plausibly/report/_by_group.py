@@ -52,7 +52,7 @@ def results_by_group(swept: Sweep) -> tuple[str, list[Any]]:
     shown: list[Any] = [
         f"{capitalised(words)} under {run.label}, with 94 % intervals. Groups of fewer than {FEW} cases are marked "
         "(few): their intervals can be too narrow, so they are never named as the worst. Differences are relative to "
-        "the value on all cases.",
+        "the value on all cases."
     ]
     if table["p_worst"].notna().any():
         shown.append({f"Worst group of each classifier by {words}": _worst(table)})

@@ -21,15 +21,7 @@ from plausibly.evaluation.grouped import FEW
 from plausibly.metrics import METRICS
 from plausibly.model import CARON, STUTZ
 from plausibly.planning import Plan
-from plausibly.report._ambiguity import (
-    MOST,
-    OPEN,
-    SETTLED,
-    disagreements,
-    most_ambiguous,
-    need_labels,
-    of_prior,
-)
+from plausibly.report._ambiguity import MOST, OPEN, SETTLED, disagreements, most_ambiguous, need_labels, of_prior
 from plausibly.report._by_group import results_by_group, what_cases_share
 from plausibly.report._cases import clear_cases, undecided
 from plausibly.report._environment import template, write_page

@@ -23,14 +23,7 @@ from plausibly.evaluation.truth import truth_in_words, truth_of_labels
 from plausibly.metrics import LABEL_METRICS, SumMetric
 from plausibly.plots.words import capitalised, metric_name
 from plausibly.report._summary import agreement_in_words
-from plausibly.report.label_metrics import (
-    MOST_CLASSIFIERS,
-    NEW_CASES,
-    OF_TWO,
-    at_threshold,
-    confusions,
-    plain_metrics,
-)
+from plausibly.report.label_metrics import MOST_CLASSIFIERS, NEW_CASES, OF_TWO, at_threshold, confusions, plain_metrics
 from plausibly.report.tables import panel_table, value_and_interval, with_experts
 from plausibly.sweeps.runs import group_table
 

@@ -143,11 +143,7 @@ def mean(cells: Cells, values: Float[np.ndarray, " cell"], n_systems: int, n_clu
 
 
 def bias(
-    cells: Cells,
-    people: Float[np.ndarray, " cell"],
-    judge: Float[np.ndarray, " cell"],
-    n_systems: int,
-    n_clusters: int,
+    cells: Cells, people: Float[np.ndarray, " cell"], judge: Float[np.ndarray, " cell"], n_systems: int, n_clusters: int
 ) -> Estimate:
     """Mean of a judge minus that of people in the cells that both saw."""
     found = mean(cells, judge - people, n_systems, n_clusters)
@@ -211,11 +207,7 @@ def prediction_powered(
 
 
 def _unseen_errors(
-    cells: Cells,
-    people: Float[np.ndarray, " cell"],
-    judge: Float[np.ndarray, " cell"],
-    n_systems: int,
-    n_clusters: int,
+    cells: Cells, people: Float[np.ndarray, " cell"], judge: Float[np.ndarray, " cell"], n_systems: int, n_clusters: int
 ) -> Float[np.ndarray, " system"]:
     """Variance of the mean difference of judge and people that few clusters do not show, by system.
 
@@ -280,11 +272,7 @@ def rogan_gladen_by_system(
 
 
 def error_rates(
-    cells: Cells,
-    people: Float[np.ndarray, " cell"],
-    judge: Float[np.ndarray, " cell"],
-    n_systems: int,
-    n_clusters: int,
+    cells: Cells, people: Float[np.ndarray, " cell"], judge: Float[np.ndarray, " cell"], n_systems: int, n_clusters: int
 ) -> tuple[Share, Share]:
     """Sensitivity and specificity of a judge by system: of what people count, and do not count, what it does the same.
 
@@ -336,11 +324,7 @@ def p_of_contrast(estimate: Estimate, chosen: Bool[np.ndarray, " system"]) -> tu
 
 
 def trend(
-    cells: Cells,
-    values: Float[np.ndarray, " cell"],
-    time: Float[np.ndarray, " cell"],
-    n_systems: int,
-    n_clusters: int,
+    cells: Cells, values: Float[np.ndarray, " cell"], time: Float[np.ndarray, " cell"], n_systems: int, n_clusters: int
 ) -> float:
     """P-value that values within systems do not go up or down with time, by regression with errors of clusters.
 
@@ -373,11 +357,7 @@ def squared_correlation(
 
 
 def p_of_choice(
-    cells: Cells,
-    people: Float[np.ndarray, " cell"],
-    judge: Float[np.ndarray, " cell"],
-    n_systems: int,
-    n_clusters: int,
+    cells: Cells, people: Float[np.ndarray, " cell"], judge: Float[np.ndarray, " cell"], n_systems: int, n_clusters: int
 ) -> Float[np.ndarray, " system"]:
     """P-value that a judge has the same mean in the cells that people saw and in the others, by system.
 

@@ -18,15 +18,7 @@ import pandas as pd
 import pyarrow as pa
 
 from plausibly.annotations.io.answers import Answers, is_nothing
-from plausibly.annotations.io.columns import (
-    Columns,
-    list_of,
-    missing,
-    plain,
-    table_columns,
-    to_codes,
-    to_floats,
-)
+from plausibly.annotations.io.columns import Columns, list_of, missing, plain, table_columns, to_codes, to_floats
 from plausibly.annotations.io.exports import ARCHIVE, TOOLS, format_of
 from plausibly.annotations.io.files import naming, suffix_of
 from plausibly.annotations.io.source import JSON, TABLES, Source, open_source

@@ -39,13 +39,7 @@ from plausibly.annotations.io._traces import (
     phoenix_verdicts,
 )
 from plausibly.annotations.io.answers import Answers
-from plausibly.annotations.io.case_rows import (
-    holds_nested,
-    is_by_case,
-    nested_answers,
-    read_case_rows,
-    write_case_rows,
-)
+from plausibly.annotations.io.case_rows import holds_nested, is_by_case, nested_answers, read_case_rows, write_case_rows
 from plausibly.annotations.io.long_table import (
     is_long,
     is_of_scores,

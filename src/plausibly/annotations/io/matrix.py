@@ -224,11 +224,7 @@ def _refuse_several(columns: Columns, classes: Any, error: type[PlausiblyError])
 
 
 def _one_hot(
-    header: str,
-    column: pa.ChunkedArray,
-    classes: Any,
-    rows: np.ndarray | int,
-    error: type[PlausiblyError],
+    header: str, column: pa.ChunkedArray, classes: Any, rows: np.ndarray | int, error: type[PlausiblyError]
 ) -> Num[np.ndarray, "row class"]:
     """Give the class that a row names 1, and the others 0, also where it names none; `rows` as for :func:`_numbers`."""
     out = np.zeros((len(column), len(classes)), np.float32)

@@ -422,10 +422,7 @@ class _State:
 
         typical, variation = self.typical, self.variation
         self.log_spread = x = slice_draw(
-            self.log_spread,
-            _WIDTH,
-            lambda log: of_ratings(log) - ((log - typical) / variation) ** 2 / 2,
-            self.random,
+            self.log_spread, _WIDTH, lambda log: of_ratings(log) - ((log - typical) / variation) ** 2 / 2, self.random
         )
         self._draw_typical()
         typical = self.typical

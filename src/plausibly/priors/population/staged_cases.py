@@ -107,11 +107,7 @@ class StagedCases:
 
     @classmethod
     def of(
-        cls,
-        annotations: Annotations,
-        priors: CasePriors,
-        shared: SharedStages,
-        population: Population,
+        cls, annotations: Annotations, priors: CasePriors, shared: SharedStages, population: Population
     ) -> "StagedCases":
         """Look at the cases of annotations."""
         slot = priors.slots.find(annotations.entry_case, annotations.entry_class)
