@@ -185,7 +185,7 @@ def test_a_list_of_all_classes_is_evaluated_only_if_asked_for(n_classes, found):
 
 def test_summary_describes_the_draws_and_metrics_know_which_way_is_better(of_ragged, of_full):
     results, table = of_ragged, summary(of_ragged)
-    assert len(table) == 2 * (3 * 7 + 1 + 2 * N_CLASSES)
+    assert len(table) == 2 * (3 * len(metrics.METRICS) + 1 + 2 * N_CLASSES)
     row = table[(table["classifier"] == "B") & (table["metric"] == "top2_overlap")].iloc[0]
     values = results["top2_overlap"].sel(classifier="B").values
     assert row["mean"] == pytest.approx(values.mean())
