@@ -14,7 +14,10 @@ of the user's cache under a digest of the source of the package and of this file
 * `true_class`: the labels of three classes under `dawid-skene`, by named annotators.
 * `vote`: the labels of three classes under `majority-vote`, which has no draws.
 * `ratings`: 1 to 5 by six raters; `ordinal-scores` with raters who differ.
-* `swept`, `swept_labels`: sweeps of two models each; the second by site, with clusters.
+* `swept`, `swept_labels`, `swept_labels_of_three`: sweeps; those of labels by site, of two classes with clusters.
+* `marked`: a sweep of eight cases whose names hold markup; the last is undecided and probably of high risk.
+* `page_of_marked`, `page_of_labels`: reports on these sweeps, drawn whole.
+* `curves_of_two`, `curves_of_three`: results with curves and confusion matrices.
 * `judgement`, `systems`, `plan`, `conformal`: what these functions return.
 * `study`: files of a simulated study by their names, `write_study(folder)` to write them.
 """
@@ -220,6 +223,52 @@ def swept_labels() -> Any:
     models = {"rec": model | {"class_prior": "predictions"}, "alone": model}
     options = {"clusters": PATIENT, "by": {"site": SITE}, "draws": 50} | EVALUATE
     return pb.sweep(*labelled(2), models, **options)
+
+
+@world
+def swept_labels_of_three() -> Any:
+    model = {"model": "dirichlet-categorical", "reliability": 1, "class_prior": "predictions"}
+    return pb.sweep(*labelled(3), {"rec": model}, by={"site": SITE}, draws=50, **EVALUATE)
+
+
+EVIL = "<script>alert('x')</script>"
+MARKED = [EVIL, "b", "c & d"]  #: classes of `marked`
+
+
+@world
+def marked() -> Any:
+    a, b, c = MARKED
+    labels = [[a, a]] * 2 + [[b, b, b]] * 5 + [[a, c, c]]
+    annotations = pb.Annotations.from_labels(labels, MARKED, [f"{EVIL} {i}" for i in range(8)])
+    random = np.random.default_rng(1)
+    given = {name: random.random((8, 3)) for name in ("A", "B & <b>")}
+    options = {"risks": [0, 0, 2], "k": (1, 3), "draws": 20, "seed": 2, "progress": False}
+    return pb.sweep(annotations, given, {"prirn": (10, 30), "irn": None}, **options)
+
+
+@world
+def page_of_marked() -> str:
+    from plausibly.report import render
+
+    return render(marked(), {"annotations": EVIL})
+
+
+@world
+def page_of_labels() -> str:
+    from plausibly.report import render
+
+    return render(swept_labels())
+
+
+@world
+def curves_of_two() -> xr.Dataset:
+    return pb.evaluate(labels().posterior, labels().predictions, metrics=["curves", "auroc"], **EVALUATE)
+
+
+@world
+def curves_of_three() -> xr.Dataset:
+    of = labels_of_three()
+    return pb.evaluate(of.posterior, of.predictions, metrics=["curves", "auroc"], **EVALUATE)
 
 
 @world

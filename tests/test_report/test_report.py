@@ -5,7 +5,6 @@ import hashlib
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from io import StringIO
 from itertools import pairwise
 from types import SimpleNamespace
@@ -29,10 +28,9 @@ from plausibly.report._page import references
 from plausibly.report._summary import attainable, next_steps, sentences
 from plausibly.report.tables import SAME_AS_ACCURACY
 from plausibly.sweeps import Sweep
-
-EVIL = "<script>alert('x')</script>"
-CLASSES = [EVIL, "b", "c & d"]
-
+from tests import worlds
+from tests.test_report.page import Page, leave_out_figures, without_figures
+from tests.worlds import EVIL
 
 NUMBERS = ["mean", "sd", "lower", "upper", "best", "worst", "point", "total_lower", "total_upper", "sampling_sd"]
 
@@ -44,33 +42,6 @@ def interval_of(row, prefix=""):
         return found["mean"]
     total = f"[{found['total_lower']}, {found['total_upper']}]"
     return f"{found['mean']} {total} these cases [{found['lower']}, {found['upper']}]"
-
-
-class Page(HTMLParser):
-    """Text of table cells by table, and all tags with their attributes."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tables, self.tags, self._table, self._cell = {}, [], None, None
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        if tag == "table":
-            self._table = self.tables.setdefault(dict(attrs).get("id", f"unnamed {len(self.tables)}"), [])
-        elif tag == "tr":
-            self._table.append([])
-        elif tag in ("td", "th"):
-            self._cell = []
-
-    def handle_endtag(self, tag):
-        if tag in ("td", "th"):
-            self._table[-1].append("".join(self._cell).strip())
-            self._cell = None
-
-    def handle_data(self, data):
-        if self._cell is not None:
-            self._cell.append(data)
 
 
 def test_what_cases_share_is_shown_once_for_each_model():
@@ -108,22 +79,12 @@ def test_what_cases_share_is_shown_once_for_each_model():
 
 @pytest.fixture(scope="module")
 def swept():
-    """Eight cases, of which the last one is undecided and probably of high risk; names hold markup.
-
-    Shapes are those of the tests of sweeps, so that they share programs.
-    """
-    a, b, c = CLASSES
-    labels = [[a, a]] * 2 + [[b, b, b]] * 5 + [[a, c, c]]
-    annotations = pb.Annotations.from_labels(labels, CLASSES, [f"{EVIL} {i}" for i in range(8)])
-    rng = np.random.default_rng(1)
-    given = {name: rng.random((8, 3)) for name in ("A", "B & <b>")}
-    models = {"prirn": (10, 30), "irn": None}
-    return pb.sweep(annotations, given, models, risks=[0, 0, 2], k=(1, 3), draws=20, seed=2, progress=False)
+    return worlds.marked()
 
 
 @pytest.fixture(scope="module")
-def text(swept):
-    return render(swept, {"annotations": EVIL})
+def text():
+    return worlds.page_of_marked()
 
 
 @pytest.fixture(scope="module")
@@ -281,32 +242,33 @@ def with_chains(swept, failed):
 
 @pytest.mark.slow
 def test_cases_that_did_not_converge_are_listed_in_the_same_text(plain):
-    page = Page(render(with_chains(plain, [1])))
+    text = without_figures(with_chains(plain, [1]))
+    page = Page(text)
     assert page.tables["failed"][1:] == [
         [EVIL, "irn", "1.250", "12", "34", "7", "R-hat, bulk ESS, tail ESS, divergences"]
     ]
     assert page.tables["convergence"][1:] == [["irn", "1.250", "1.025", "12", "34", "7", "", "1"]]
     assert [attrs["class"] for tag, attrs in page.tags if attrs.get("id") == "verdict"] == ["verdict bad"]
-    page = Page(render(with_chains(plain, [])))
+    page = Page(without_figures(with_chains(plain, [])))
     assert "failed" not in page.tables
     assert page.tables["convergence"][1:] == [["irn", "1.001", "1.010", "1,500", "1,600", "0", "", "0"]]
     assert page.tables["headline"][1][-1] == ""
     assert pd.isna(headline(plain)[["better", "equal", "worse"]]).all(axis=None)
-    assert render(with_chains(plain, [1])) == render(with_chains(plain, [1]))
+    assert without_figures(with_chains(plain, [1])) == text
 
 
 @pytest.mark.slow
 def test_without_classifiers_or_sizes_there_is_still_certainty():
     annotations = pb.Annotations.from_labels([["a", "b"], ["a", "a"]])
     swept = pb.sweep(annotations, {}, {"irn": None}, progress=False)
-    text = render(swept)
+    text = without_figures(swept)
     page = Page(text)
     assert page.tables.keys().isdisjoint({"headline", "convergence"})
     assert not any(f'id="{name}"' in text for name in ("comparison", "checks", "sensitivity", "audit"))
     assert len(page.tables["certainty"]) == 2
     assert headline(swept)["run"].tolist() == ["irn"]
     swept = pb.sweep(annotations, {"A": [[0.2, 0.8]] * 2}, {"irn": None}, k=1, sizes=[2], progress=False)
-    text = render(swept)
+    text = without_figures(swept)
     assert Page(text).tables["certainty"] == [["Model@reliability", "Top-2 certainty"], ["irn", "1.000"]]
     assert 'id="strata"' not in text
 
@@ -335,7 +297,7 @@ def test_undecided_cases_have_the_classes_and_certainty_of_the_evaluation(swept,
     assert card.classes[0][0] == run.results["top_class"].values[last]
     for label, mean, _ in card.classes:
         top = run.results["top_class"].values.copy()
-        top[last] = label if label in CLASSES else "(remainder)"
+        top[last] = label if label in worlds.MARKED else "(remainder)"
         changed = replace(run, results=run.results.assign_coords(top_class=("case", top)))
         card = next(case for case in undecided(swept, changed) if case.name == name)
         assert card.classes[0][:2] == (label, mean)
@@ -343,9 +305,7 @@ def test_undecided_cases_have_the_classes_and_certainty_of_the_evaluation(swept,
 
 @pytest.fixture(scope="module")
 def planned():
-    annotations = pb.Annotations.from_labels([["a", "a", "b"], ["a", "b"]] * 4)
-    posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=20, progress=False)
-    return pb.plan(posterior, {"A": [[0.9, 0.1]] * 8}, budget=2, progress=False)
+    return worlds.plan()
 
 
 def test_plans_and_citations_name_what_was_used(swept, planned):
@@ -391,7 +351,7 @@ def full(plain, planned):
     figure = Figure(figsize=(2, 1))
     figure.subplots().set_title(EVIL)
     others = {"comparison": [Scored(), {"How they differ": figure}], "sensitivity": {"Shifts": AUDIT}}
-    return render(
+    return without_figures(
         plain, **others, checks=pd.DataFrame({"x": range(500)}), audit=AUDIT, plan=planned, requirements=[EVIL]
     )
 
@@ -420,13 +380,14 @@ def test_planned_cases_are_a_file_within_the_page_and_requirements_are_listed(fu
     )
 
 
-def test_what_cannot_be_written_or_shown_is_refused(plain, tmp_path):
+def test_what_cannot_be_written_or_shown_is_refused(plain, tmp_path, monkeypatch):
     with pytest.raises(ArgumentError, match="an audit is a table with the columns check, count, of, examples, meaning"):
         render(plain, audit=AUDIT.drop(columns="of"))
     with pytest.raises(ArgumentError, match="but a list was given"):
         render(plain, audit=[1])
     with pytest.raises(ArgumentError, match="the report takes sentences, data frames, figures"):
         extras({"a": 7})
+    leave_out_figures(monkeypatch)
     with pytest.raises(FileError, match="cannot be written"):
         pb.report(plain, tmp_path)
 
@@ -471,7 +432,7 @@ def test_real_cases_stay_small(shared, tmp_path):
     rng = np.random.default_rng(0)
     scores = {name: rng.random((annotations.n_cases, annotations.n_classes), np.float32) for name in "AB"}
     options = {"k": (1, 3), "risks": folder / "dermatology_risks.txt", "draws": 50, "progress": False}
-    swept = pb.sweep(annotations, scores, {"prirn": (30, 100)}, **options)
+    swept = pb.sweep(annotations, scores, {"prirn": 30}, **options)
     pb.report(swept, tmp_path / "report.html")
     assert 3e5 < (tmp_path / "report.html").stat().st_size < 5e6
 
@@ -483,6 +444,8 @@ def test_annotators_are_counted_only_if_it_is_known_who_they_are(named):
     cases = {str(i): {f"p{j}": [[label]] for j, label in enumerate(case)} for i, case in enumerate(labels)}
     annotations = pb.Annotations.from_rankings({"cases": cases}) if named else pb.Annotations.from_labels(labels)
     swept = pb.sweep(annotations, {}, {"irn": None}, progress=False)
-    facts = dict(row for row in Page(render(swept, {})).tables["facts"] if len(row) == 2)
+    text = without_figures(swept, {})
+    assert not any(f'id="{name}"' in text for name in ("classes", "clear"))
+    facts = dict(row for row in Page(text).tables["facts"] if len(row) == 2)
     found = {name.lower(): value for name, value in facts.items()}["annotators"]
     assert found == "3" if named else found.startswith("unknown")
