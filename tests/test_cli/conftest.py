@@ -2,15 +2,13 @@
 
 import pytest
 
-from tests.test_cli.run import succeed
+from tests import worlds
 
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory):
     """Simulated files of 12 cases and 6 classes."""
-    folder = tmp_path_factory.mktemp("data")
-    succeed("simulate", "--cases", 12, "--classes", 6, "--qualities", "0.9,0.5", "--out", folder)
-    return folder
+    return worlds.write_study(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture(scope="session")

@@ -164,7 +164,7 @@ def test_curves_and_confusion_matrices_have_tables(files, tmp_path, truth):
     assert pd.read_csv(tmp_path / "confusion.csv")["cases"].sum() == pytest.approx(N)
 
 
-@pytest.mark.parametrize("truth", ["annotator", "panel", "most-plausible"])
+@pytest.mark.parametrize("truth", ["annotator", "panel", pytest.param("most-plausible", marks=pytest.mark.slow)])
 def test_own_metrics_beside_others(files, tmp_path, truth):
     (tmp_path / "squared.py").write_text(
         "import plausibly as pb\n"
@@ -198,7 +198,7 @@ def test_errors_of_own_metrics_name_the_file(files, tmp_path, text, said):
     assert said in found
 
 
-def test_draws_have_a_threshold_and_models_of_one_truth_say_so(files, tmp_path):
+def test_draws_have_a_threshold(files, tmp_path):
     run(files, tmp_path, "--metrics", "sensitivity", "--threshold", "0.3", "--positive", "benign")
     table = pd.read_csv(tmp_path / "metrics.csv").set_index("metric")
     posterior = next(tmp_path.glob("posterior-*.nc"))
@@ -214,10 +214,6 @@ def test_draws_have_a_threshold_and_models_of_one_truth_say_so(files, tmp_path):
     np.testing.assert_allclose(table.loc["sensitivity", "mean"], expected["sensitivity"].mean(), atol=1e-6)
     assert table.loc["sensitivity", "model"] == "dirichlet-categorical"
     assert "top1_accuracy" in table.index
-    shown = words(run(files, tmp_path, "--one-truth", "--draws", 20, "--chains", 2, "--warmup", 20, model=()).output)
-    assert "Metrics against the true class" in shown
-    assert "what most experts would name" not in shown
-    assert re.search(r"A's first choice is the true class in \d+\.\d % of cases", shown)
 
 
 def test_what_clinicians_read_is_there_without_being_named(files, tmp_path):
@@ -331,6 +327,10 @@ def test_metrics_and_thresholds_are_named_where_they_matter(files, tmp_path):
     given = "--truth", "annotator", "--threshold", 0.2, "--metrics"
     assert "from a probability of 0.2 on" not in words(of_labels(files, tmp_path, *given, "auroc").output)
     assert "from a probability of 0.2 on" in words(of_labels(files, tmp_path, *given, "auroc,ppv").output)
+    shown = words(run(files, tmp_path, "--one-truth", "--draws", 20, "--chains", 2, "--warmup", 20, model=()).output)
+    assert "Metrics against the true class" in shown
+    assert "what most experts would name" not in shown
+    assert re.search(r"A's first choice is the true class in \d+\.\d % of cases", shown)
 
 
 def test_requirements_set_the_exit_status(files, tmp_path):

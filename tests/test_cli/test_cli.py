@@ -15,6 +15,7 @@ import plausibly as pb
 from plausibly.cli import _demo
 from plausibly.cli import _evaluate as evaluating
 from tests.test_cli.run import plausibly, refuse, succeed
+from tests.test_report.page import leave_out_figures
 
 COMMANDS = (
     *("demo", "doctor", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check"),
@@ -32,7 +33,17 @@ def given(data, predictions):
 
 
 @pytest.fixture(scope="module")
-def evaluated(data, given, tmp_path_factory):
+def no_figures():
+    """Reports without figures, sets and plans, which other tests look at."""
+    with pytest.MonkeyPatch.context() as patch:
+        leave_out_figures(patch)
+        for name in ("measure_sets", "plan_labels"):
+            patch.setattr(evaluating, name, lambda *given, **options: None)
+        yield
+
+
+@pytest.fixture(scope="module")
+def evaluated(data, given, no_figures, tmp_path_factory):
     """A result, its folder, and the words that gave it."""
     out = tmp_path_factory.mktemp("above") / "made" / "results"
     words = ["evaluate", data / "annotations.json", *given]
