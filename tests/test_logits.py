@@ -6,7 +6,6 @@ import pytest
 from scipy.special import expit, softmax
 
 import plausibly as pb
-from plausibly.errors import ArgumentError, PredictionError
 from tests.test_cli.run import plausibly
 
 RANDOM = np.random.default_rng(0)
@@ -41,29 +40,6 @@ def test_one_column_is_that_of_the_named_or_positive_class_and_large_logits_keep
     found = pb.read_predictions(np.tile([[0.0, 500.0, 1000.0]], (N, 1)).astype(np.float32), ANNOTATIONS, logits=True)
     assert np.isfinite(found).all()
     assert (np.diff(found, axis=1) > 0).all()
-
-
-@pytest.mark.parametrize(
-    ("source", "annotations", "words"),
-    [
-        (OTHER, ANNOTATIONS, "marked as logits, but are probabilities already"),
-        (["x"] * N, ANNOTATIONS, "marked as logits, but are probabilities already"),
-        (OTHER[:, 0], BINARY, "marked as logits, but all lie between 0 and 1"),
-        (np.where(LOGITS > 2, np.nan, LOGITS), ANNOTATIONS, "the score is nan"),
-    ],
-)
-def test_what_cannot_be_logits_is_refused(source, annotations, words):
-    with pytest.raises(PredictionError, match=words):
-        pb.read_predictions(source, annotations, logits=True)
-
-
-@pytest.mark.parametrize(
-    ("logits", "words"),
-    [(["C"], "logits names the classifier 'C', which has no predictions: choose from 'A'"), (3, "logits must be True")],
-)
-def test_marks_name_classifiers(logits, words):
-    with pytest.raises(ArgumentError, match=words):
-        pb.evaluate(ANNOTATIONS, {"A": LOGITS}, logits=logits, truth="annotator")
 
 
 @pytest.mark.slow

@@ -181,6 +181,19 @@ REFUSED += each(
     },
     ArgumentError,
 )
+SCORED = pd.DataFrame({"case": np.arange(3), "annotator": "ann", "score": [1, 2, 4]})
+REFUSED += each(
+    lambda: pb.read_predictions(np.full(3, 2.5), pb.Annotations.from_scores(SCORED).grades()),
+    {r"row 1: 2\.5 is none of the classes 1, 2, 4": {}},
+    PredictionError,
+    "predicted grades",
+)
+REFUSED += each(
+    lambda: pb.aggregate(pb.Annotations.from_scores(SCORED), predictions={"A": np.zeros(3)}, progress=False),
+    {"need a threshold .*--ordered": {}},
+    ArgumentError,
+    "scores as evidence",
+)
 CLASSES, CASES = ["corn", "nevus", "wart"], [f"p{i}" for i in range(6)]
 
 

@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import numpyro
-import numpyro.distributions as dist
 import pandas as pd
 import pytest
 
@@ -51,77 +49,11 @@ def test_published_accuracies(row):
             assert least <= float(accuracy.sel(classifier=classifier)) <= most
 
 
-def wrong_site(case, *, reliability, **_):
-    numpyro.sample("plausiblity", dist.Dirichlet(case.concentration))
-
-
 def boom(case, *, reliability, **_):
     raise ValueError("boom")
 
 
-def two_latent(case, *, reliability, **_):
-    numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
-    numpyro.sample("bias", dist.Normal())
-
-
-WRONG_SITE = replace(pb.models.MODELS["prirn"], program=wrong_site)
-
-# What is refused: annotations, model, arguments, message.
-REFUSED = [
-    (RANKED, "plackett", {}, "there is no model 'plackett': did you mean 'plackett-luce'?"),
-    (RANKED, "mine.py", {}, "there is no model 'mine.py': .*, or import the file and pass its `model`"),
-    (RANKED, pb.models, {}, "model must be a name, .*: pass its `model`"),
-    (RANKED, WRONG_SITE, {"reliability": 3.0}, r"wrong_site \(of .*_aggregate.py\) must .* it has 'plausiblity'"),
-    (RANKED, replace(WRONG_SITE, program=boom), {}, r"program boom raised ValueError: boom \(.*py, line \d+\)"),
-    (RANKED, replace(WRONG_SITE, program=two_latent), {}, "no latent site but 'plausibility', but two_latent has"),
-    (RANKED, 3, {}, "model must be a name, a Model or a NumPyro program, but 3"),
-    (RANKED, lambda: None, {}, "a NumPyro program must take a case as its first"),
-    (RANKED, lambda case, temperature: None, {}, "asks for 'temperature', which no engine provides: give it a default"),
-    (RANKED, lambda case: None, {}, r"<lambda> \(of .*\) must have a site 'plausibility' .* slot; it has none"),
-    ([[["a"]]], "irn", {}, "annotations must be an Annotations, but a list"),
-    (RANKED, "prirn", {"engine": "gibbs"}, "prirn has the engines auto, exact, nuts, but 'gibbs'"),
-    (RANKED, "plackett-luce", {"engine": "exact"}, "plackett-luce has the engines auto, nuts, gibbs, but 'exact'"),
-    (RANKED, "irn", {"engine": None}, "irn has the engines auto, point, but None"),
-    (RANKED, "plackett-luce", {"mode": "tempered"}, "mode must be one of power, temper, but 'tempered'"),
-    (RANKED, "plackett-luce", {"mode": ["power"]}, "mode must be one of power, temper"),
-    (RANKED, "plackett-luce", {"unranked": "drop"}, "unranked must be one of lumped, exact, ignore"),
-    (RANKED, "irn", {"ties": "both"}, "ties must be one of split, full, but 'both'"),
-    (RANKED, "prirn", {"mode": "power"}, "prirn by engine 'exact' does not accept mode='power': leave it out"),
-    (RANKED, "plackett-luce", {"ties": "full"}, "does not accept ties='full'"),
-    (RANKED, "prirn", {"unranked": "ignore"}, "does not accept unranked='ignore'"),
-    (RANKED, "irn", {"reliability": 1}, r"irn by engine 'point' does not accept reliability=1.*\(its arguments"),
-    (RANKED, "majority-vote", {"draws": 10}, r"does not accept draws=10.*\(its arguments: none\)"),
-    (RANKED, "plackett-luce-ml", {"chains": 2}, "engine 'ml' does not accept chains=2"),
-    (RANKED, "prirn", {"warmup": 100}, "engine 'exact' does not accept warmup=100"),
-    (RANKED, models.plackett_luce, {"ties": "full"}, "does not accept ties='full'"),
-    (LABELS, "prirn", {"reliability": 0}, "reliability must be positive, between 1e-30 and 1e30, but 0.*: write"),
-    (LABELS, "prirn", {"reliability": "10"}, "must be positive, .* but the text '10' was given: write a number"),
-    (LABELS, "prirn", {"concentration": 0, "engine": "nuts"}, "concentration must be positive, between"),
-]
-NO_NUMBERS = (-1, -0.5, float("nan"), float("inf"), "3", True, 1j, np.complex64(1), [1], 1e39, 1e-60, 10**400)
-REFUSED += [
-    (LABELS, "prirn", {key: value}, f"{key} must be .*between 1e-30 and 1e30, but ")
-    for key in ("reliability", "concentration")
-    for value in NO_NUMBERS
-]
-REFUSED += [
-    (LABELS, "plackett-luce", {key: value}, f"{key} must be a whole number of at least {least}, but")
-    for key, least in (("draws", 4), ("chains", 1), ("warmup", 0))
-    for value in (least - 1, 2.5, 10.0, "10", True, float("nan"))
-]
-REFUSED += [
-    (LABELS, "irn", {"seed": value}, "seed must be a whole number from 0 to 4294967295, but")
-    for value in (-1, 1.5, "0", None, True, 2**32, 2**70)
-]
-
-
-@pytest.mark.parametrize(("annotations", "model", "arguments", "message"), REFUSED)
-def test_what_is_refused(annotations, model, arguments, message):
-    with pytest.raises(ArgumentError, match=message):
-        pb.aggregate(annotations, model, **{"progress": False, **arguments})
-
-
-@pytest.mark.parametrize("model", [boom, replace(WRONG_SITE, program=boom)])
+@pytest.mark.parametrize("model", [boom, replace(MODELS["prirn"], program=boom)])
 def test_an_error_of_a_program_is_kept(model):
     with pytest.raises(
         ArgumentError, match=r"program boom raised ValueError: boom \(.*_aggregate.py, line \d+\)"

@@ -14,7 +14,7 @@ import plausibly as pb
 from plausibly._arviz import arviz, to_groups
 from plausibly.annotations import Annotations, Slots
 from plausibly.distributions import log_simplex
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import ArgumentError
 from plausibly.inference import bucket_cases, plan_shapes
 from plausibly.inference.joint._density import make_group
 from plausibly.inference.joint._moves import trajectories
@@ -246,28 +246,8 @@ def test_figure_has_a_row_for_each(panel):
     pyplot.close("all")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"per": "person"}, "per must be one of dataset, annotator, but 'person'"),
-        ({"unranked": "other"}, "unranked must be one of lumped"),
-        ({"mode": "power"}, "not a probability of the annotations.*plausibly.compare_models"),
-        ({"concentration": 0}, "concentration must be between 1e-6 and 1e6, but 0"),
-        ({"spread": float("nan")}, "spread must be between"),
-        ({"prior": (0, -1)}, r"prior must be the mean .* but \(0, -1\) was given"),
-        ({"draws": 2.5}, "draws must be a whole number of at least 4, but 2.5"),
-        ({"seed": -1}, "seed must be a whole number"),
-    ],
-)
-def test_refused(arguments, message):
-    with pytest.raises(ArgumentError, match=message):
-        pb.infer_reliability(ANNOTATIONS, **arguments)
-
-
 def test_positions_are_not_people(monkeypatch):
     anonymous = Annotations.from_rankings([[[["a"]], [["b"]]], [[["a"]]]])
-    with pytest.raises(AnnotationError, match=r"annotators of these are anonymous.*same_positions=True"):
-        pb.infer_reliability(anonymous, per="annotator")
     sampled = []
 
     def stop(program, buckets, whose, n_annotators, *others, **settings):
@@ -278,22 +258,6 @@ def test_positions_are_not_people(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         pb.infer_reliability(anonymous, per="annotator", same_positions=True, progress=False)
     assert sampled == [([0, 1, 0], 2)]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"model": "prirn"}, "under model='plackett-luce' alone, but 'prirn'"),
-        ({"mode": "power"}, "not a probability of the annotations"),
-        ({"ties": "full"}, "does not accept ties='full'"),
-        ({"engine": "nuts"}, "does not accept engine='nuts'"),
-        ({"predictions": {"A": np.ones((200, 200))}}, r"does not take predictions yet, but predictions=\['A'\] were"),
-        ({"prior_kappa": "1234567890" * 20}, r"does not accept prior_kappa='1234567890\w*\.\.\.: leave"),
-    ],
-)
-def test_refused_by_aggregate(arguments, message):
-    with pytest.raises(ArgumentError, match=message):
-        pb.aggregate(ANNOTATIONS, **{"reliability": "infer"} | arguments)
 
 
 def test_aggregate_infers_and_one_reliability_has_no_table(monkeypatch, small):

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import plausibly as pb
 from plausibly.case import NormalInverseGamma
 from plausibly.cli import app
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import ArgumentError
 from plausibly.posterior import annotations_of, scores_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* of the scores equal the threshold")
@@ -208,40 +208,6 @@ def test_commands_refuse(tmp_path, words, message):
         assert (done.exit_code, message in done.output) == (2, True)
 
 
-REFUSED = {
-    "rankings": (SCORES.split(0), "normal-scores", {}, "normal-scores takes scores, but partial rankings of 2 classes"),
-    "scores": (SCORES, "plackett-luce", {}, "plackett-luce takes partial rankings, but scores were given: use a model"),
-    "labels": (SCORES, "dirichlet-categorical", {}, "dirichlet-categorical takes partial rankings"),
-    "no threshold": (SCORES, "normal-scores", {"threshold": None}, "normal-scores needs a threshold"),
-    "no number": (SCORES, "normal-scores", {"threshold": "0"}, "threshold must be a finite number"),
-    "three numbers": (SCORES, "normal-scores", {"prior": (0, 1, 2)}, "prior must be four numbers"),
-    "no numbers": (SCORES, "normal-scores", {"prior": "0121"}, "prior must be four numbers"),
-    "infinite": (SCORES, "normal-scores", {"prior": (0, 1, np.inf, 1)}, "prior must be four numbers"),
-    "negative": (SCORES, "normal-scores", {"prior": (0, 1, -2, 1)}, "prior must be four numbers"),
-    "useless": (SCORES, "normal-scores", {"ties": "full"}, "does not accept ties='full'"),
-    "engine": (SCORES, "normal-scores", {"engine": "gibbs"}, "normal-scores has the engines auto, exact, nuts"),
-    "threshold of rankings": (SCORES.split(0), "irn", {}, "does not accept threshold=0"),
-}
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_refused(what):
-    annotations, model, options, message = REFUSED[what]
-    with pytest.raises((AnnotationError, ArgumentError), match=message.replace("(", r"\(")):
-        pb.aggregate(annotations, model, **({"threshold": 0} | options), progress=False)
-
-
-def test_rankings_and_sweeps_refuse_scores_before_they_begin(tmp_path):
-    with pytest.raises(AnnotationError, match=r"partial rankings are needed, but a Scores was given; .* Scores.split"):
-        pb.annotators.annotator_agreement(SCORES)
-    with pytest.raises(ArgumentError, match=r"but Scores.* was given: write scores by their to_table\(\)"):
-        pb.write_annotations(SCORES, tmp_path / "a.json")
-    with pytest.raises(ArgumentError, match="needs a threshold"):
-        pb.sweep(SCORES, {}, {"normal-scores": None}, progress=False)
-    with pytest.raises(AnnotationError, match="prirn takes partial rankings"):
-        pb.sweep(SCORES, {}, {"normal-scores": None, "prirn": None}, threshold=0, progress=False)
-
-
 def test_the_density_is_parted_by_the_threshold(posterior):
     ax = pb.plots.score_density(posterior, "q, r")
     shares = [float(text.get_text().rsplit(" ", 1)[1]) for text in ax.texts]
@@ -250,7 +216,3 @@ def test_the_density_is_parted_by_the_threshold(posterior):
     x, y = ax.lines[-3].get_data()
     assert np.trapezoid(y, x) == pytest.approx(1, abs=0.02)
     assert ax.get_title() == "q, r"
-    with pytest.raises(AnnotationError, match="there is no case 'u'"):
-        pb.plots.score_density(posterior, "u")
-    with pytest.raises(ArgumentError, match="a posterior of scores is needed, but this one, of irn"):
-        pb.plots.score_density(pb.aggregate(SCORES.split(0), "irn", progress=False), "s")

@@ -70,8 +70,6 @@ def test_targets_without_a_model_risks_and_tables_of_new_cases(small):
         other = pb.conformal(small.posterior, small.predictions, target=target)
         np.testing.assert_array_equal(one.threshold, other.threshold)
         assert one.threshold_by_draw is None
-    with pytest.raises(pb.ArgumentError, match='"plausibility" needs a posterior'):
-        pb.conformal(small.annotations, small.predictions)
     risks = np.array([0, 1, 2, 0, 1])
     found = pb.conformal(small.posterior, small.predictions, alpha=0.5, score="lac", loss="risk", risks=risks)
     weights = dense_weights(small, "plausibility") * risks
@@ -79,8 +77,6 @@ def test_targets_without_a_model_risks_and_tables_of_new_cases(small):
         expected = literal_threshold(p, weights, 0.5, bound=2.0)
         assert found.threshold.sel(classifier=name).item() == pytest.approx(expected)
     assert "expected risk level of at most 0.5" in found.guarantee()
-    with pytest.raises(pb.ArgumentError, match="no p-values"):
-        found.p_values({"A": small.predictions["A"]})
     found = pb.conformal(small.posterior, small.predictions, alpha=0.2, score="lac")
     table = found.table({name: p[:3] for name, p in small.predictions.items()})
     assert list(table.columns) == ["case", "classifier", "classes", "size"]
@@ -136,10 +132,6 @@ def test_groups_calibrate_apart_by_columns_and_by_what_a_classifier_says(small):
     sets = found.predict({"A": small.predictions["A"]}, by=column).sel(classifier="A").values
     limits = np.where(column == "x", *found.threshold.sel(classifier="A").values)
     np.testing.assert_array_equal(sets, small.predictions["A"] >= limits[:, None])
-    with pytest.raises(pb.ArgumentError, match="new cases need theirs"):
-        found.predict({"A": small.predictions["A"]})
-    with pytest.raises(pb.ArgumentError, match="row 1 belongs to the group 'z'"):
-        found.predict({"A": small.predictions["A"][:1]}, by=["z"])
     risks = np.array([0, 0, 1, 2, 2])
     found = pb.conformal(small.posterior, small.predictions, alpha=0.4, score="lac", by="risk", risks=risks)
     assert found.groups == ["low", "medium", "high"]
@@ -238,79 +230,3 @@ def test_a_prior_of_other_cases_keeps_the_guarantee():
     posterior = pb.aggregate(ours, "dirichlet-categorical", reliability=1, class_prior=prior, **given)
     assert posterior.attrs["prior_from"] == "given"
     assert "at least 0.9." in pb.conformal(posterior, {"A": scores[40:]}).verdict()
-
-
-BAD = [
-    ({"alpha": 0}, "alpha must lie between 0 and 1"),
-    ({"alpha": 1.0}, "alpha must lie between 0 and 1"),
-    ({"alpha": -0.1}, "alpha must lie"),
-    ({"alpha": float("nan")}, "alpha must lie"),
-    ({"alpha": "0.1"}, "alpha must lie"),
-    ({"alpha": True}, "alpha must lie"),
-    ({"score": "softmax"}, "score must be one of lac, aps, raps, top-k"),
-    ({"score": lambda p: p[:, :2]}, "score function must return finite numbers of the shape"),
-    ({"score": lambda p: p * np.nan}, "not finite"),
-    ({"score": lambda p: "x"}, "must return numbers"),
-    ({"penalty": 0.1}, 'parameter of score="raps" alone'),
-    ({"score": "raps", "penalty": -1}, "penalty must be"),
-    ({"score": "raps", "free_ranks": 1.5}, "free_ranks must be"),
-    ({"score": "lac", "randomise_scores": True}, "no randomised form"),
-    ({"target": "truth"}, "target must be one of"),
-    ({"samples": 0}, "samples must be"),
-    ({"samples": 2.5}, "samples must be"),
-    ({"by": "age"}, 'by must be "risk", "certainty"'),
-    ({"by": "risk"}, "needs the risk of each class"),
-    ({"by": ["x"]}, "groups must have one value for each of the 40 cases, but 1 were given"),
-    ({"by": [None] * 40}, "must belong to a group, but None was given"),
-    ({"by": lambda p: 3}, "groups must be one value per case, but 3 was given"),
-    ({"loss": "cost"}, 'loss must be None or "risk"'),
-    ({"loss": "risk"}, "needs the risk of each class"),
-    ({"loss": "risk", "risks": [0] * 5}, "needs a class of risk 1 or 2"),
-    ({"loss": "risk", "risks": [0, 1, 0, 0, 1], "alpha": 1.2}, "between 0 and 1"),
-    ({"seed": -1}, "seed must be"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "match"), BAD)
-def test_bad_arguments(small, arguments, match):
-    with pytest.raises(pb.PlausiblyError, match=match):
-        pb.conformal(small.posterior, small.predictions, **arguments)
-
-
-def test_bad_data_and_new_cases(small):
-    p = small.predictions["A"]
-    with pytest.raises(pb.PredictionError, match="the score is nan"):
-        pb.conformal(small.posterior, {"A": np.where(p == p.max(), np.nan, p)})
-    with pytest.raises(pb.PredictionError, match="39 rows for 40 cases"):
-        pb.conformal(small.posterior, {"A": p[1:]})
-    with pytest.raises(pb.PredictionError, match="4 columns for 5 classes"):
-        pb.conformal(small.posterior, {"A": p[:, 1:]})
-    with pytest.raises(pb.ArgumentError, match="at least one classifier"):
-        pb.conformal(small.posterior, {})
-    with pytest.raises(pb.ArgumentError, match="a posterior of plausibly"):
-        pb.conformal(3, {"A": p})
-    lost = make()
-    lost.posterior["posterior"]["plausibility"].values[..., 3] = np.nan
-    with pytest.raises(pb.ArgumentError, match="not all numbers"):
-        pb.conformal(lost.posterior, lost.predictions)
-    found = pb.conformal(small.posterior, small.predictions, alpha=0.45, score="aps")
-    p = small.predictions["A"][:3]
-    cases = [
-        ({"C": p}, "classifiers must be among those calibrated"),
-        ({}, "none at all"),
-        (p, "must be a mapping from classifiers"),
-        ({"A": p, "B": p[:2]}, "predict different cases"),
-        ({"A": p[:, :3]}, "3 columns for 5 classes"),
-        ({"A": p * np.nan}, "the score is nan"),
-        ({"A": p * 2}, "needs probabilities"),
-        ({"A": p[:0]}, "no rows"),
-        ({"A": pd.DataFrame(p, columns=list("vwxyz"))}, "header is wrong"),
-    ]
-    for new, match in cases:
-        with pytest.raises(pb.PlausiblyError, match=match):
-            found.predict(new)
-    with pytest.raises(pb.ArgumentError, match="leave by= out"):
-        found.predict({"A": p}, by=["x"] * 3)
-    twice = pd.DataFrame(p, columns=small.annotations.classes, index=["q", "q", "r"])
-    with pytest.raises(pb.PredictionError, match="case 'q' has two rows"):
-        found.predict({"A": twice})

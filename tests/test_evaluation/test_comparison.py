@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plausibly as pb
-from plausibly.errors import ArgumentError
 from plausibly.evaluation import verdict
 from plausibly.evaluation.comparison import (
     better_equal_worse,
@@ -61,13 +60,6 @@ def test_probability_of_a_requirement_is_the_share_of_draws_that_meet_it():
     assert found.values.tolist() == [0.5, 0.5]  # a value that one lacks says nothing of the other
     assert probability(draws, "top1_accuracy", ">=", 0.5, noise="total").isnull().all()
     assert probability(draws.isel(draw=[0]), "top1_accuracy", ">=", 0.5).isnull().all()
-    with pytest.raises(ArgumentError, match=r"relation must be one of >=, >, <=, <, but '=' was given"):
-        probability(draws, "top1_accuracy", "=", 0.5)
-    for value in (np.nan, np.inf, "0.9", True):
-        with pytest.raises(ArgumentError, match="value must be a finite number"):
-            probability(draws, "top1_accuracy", ">=", value)
-    with pytest.raises(ArgumentError, match="there is no metric 'auroc' by draw"):
-        probability(draws, "auroc", ">=", 0.5)
 
 
 def test_differences_are_those_of_the_draws_and_the_matrix_holds_every_pair():
@@ -88,16 +80,6 @@ def test_differences_are_those_of_the_draws_and_the_matrix_holds_every_pair():
     assert [row["lower"], row["upper"]] == pytest.approx(np.quantile(gap, [0.03, 0.97]).tolist())
     point = draws["top1_accuracy_point"].values
     assert row["point"] == pytest.approx(point[0] - point[2])
-
-
-def test_what_is_unknown_is_refused_or_has_no_ranking():
-    draws = results([[0.5], [0.4]])
-    with pytest.raises(ArgumentError, match="no classifier 'Z' in these results: choose from A, B"):
-        probability_better(draws, "top1_accuracy", "A", "Z")
-    for metric in ("top9_accuracy", "top1_accuracy_point"):
-        with pytest.raises(ArgumentError, match=f"no metric '{metric}' by draw in these results: .* top1_accuracy"):
-            probabilities_better(draws, metric)
-    assert rankings(results([[0.5, 0.6], [0.4, 0.5]]), "top1_accuracy", noise="total").empty
 
 
 values = st.lists(st.lists(st.integers(0, 3), min_size=5, max_size=5), min_size=1, max_size=4)
@@ -137,8 +119,6 @@ def test_of_a_distance_less_is_better_and_draws_without_weight_are_left_out():
     draws = results([[0.5, np.nan, 0.6], [0.4, np.nan, 0.7]])
     assert probability_better(draws, "top1_accuracy", "A", "B") == 0.5
     assert rankings(draws, "top1_accuracy")["probability"].tolist() == [0.5, 0.5]
-    with pytest.raises(ArgumentError, match="'top1_accuracy' is not a number in any draw"):
-        rankings(results([[np.nan], [np.nan]]), "top1_accuracy")
 
 
 def random_cases(n_cases=40, seed=0):
@@ -269,8 +249,6 @@ def test_the_three_kinds_of_noise_on_these_cases_and_on_cases_like_these():
     assert rankings(data, "x", noise="total").set_index("ranking")["probability"]["A > B"] == pytest.approx(
         row["total_probability_better"]
     )
-    with pytest.raises(ArgumentError, match="noise must be one of annotation, sampling, total, but 'all' was given"):
-        rankings(data, "x", noise="all")
 
 
 def test_draws_that_repeat_are_worth_less_and_without_replicates_sampling_noise_is_unknown():
@@ -314,12 +292,6 @@ def test_a_point_estimate_leaves_annotation_noise_unknown(replicates):
     assert by_site[["lower", "upper", "difference_lower", "difference_upper", "p_worst"]].isna().all(axis=None)
     assert by_site["mean"].tolist() == [0.5, 1, 0.5, 0.5]
     assert "is unknown" in verdict(found, "top1_accuracy", "A", "B")
-
-
-@pytest.mark.parametrize("compare", [differences, rankings, probabilities_better, rank_probabilities, variance_split])
-def test_what_is_no_result_is_refused(compare):
-    with pytest.raises(ArgumentError, match=r"results of plausibly\.evaluate are needed, but a NoneType was given"):
-        compare(None, "top1_accuracy")
 
 
 @pytest.mark.parametrize("truth", ["annotator", "panel"])

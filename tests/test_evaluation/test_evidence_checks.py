@@ -260,21 +260,6 @@ def test_the_spread_is_known_from_labels_of_most_cases_or_published_posteriors()
     assert results.attrs["spread"] == "labels"
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"prior_kappa": 0}, "prior_kappa must be positive"),
-        ({"prior_kappa": 3, "class_prior": "uniform"}, r"prior_kappa=3 is for a prior of plausibilities.*'uniform'"),
-        ({"prior_kappa": 3, "class_prior": "population"}, r"prior_kappa=3 is for a prior of"),
-    ],
-)
-def test_what_is_assumed_of_a_prior_that_is_not_learned_is_refused(given, words):
-    annotations = pb.Annotations.from_counts([[1, 0], [0, 1]])
-    given = {"class_prior": "learned"} | given
-    with pytest.raises(ArgumentError, match=words):
-        pb.aggregate(annotations, "dirichlet-categorical", **given, **FEW)
-
-
 @pytest.mark.parametrize(("agreed", "k"), [(0.656, 3), (0.4, 3), (0.2, 3), (0.7, 2), (0.05, 10), (1.0, 4)])
 def test_bounds_of_the_accuracy_are_those_of_all_distributions_of_plausibilities(agreed, k):
     """Linear programs over distributions on a grid of plausibilities, in which ties go for or against the choice."""

@@ -7,7 +7,6 @@ import xarray as xr
 from scipy.special import softmax
 
 import plausibly as pb
-from plausibly.errors import ArgumentError, PredictionError
 from plausibly.evaluation.freed import freed_table, too_far
 from plausibly.report import freed_shape as freed_of
 from plausibly.report._summary import sentences
@@ -51,16 +50,6 @@ def test_shifts_move_the_mean_and_the_ends():
     assert (row["union_lower"], row["union_upper"]) == pytest.approx((row["lower"] - 0.1, row["upper"] + 0.02))
     assert "3.0 points lower" in row["meaning"]
     assert not too_far({"classifier": "A", "mean": 0.6, "freed_mean": 0.619})
-
-
-def test_posteriors_that_do_not_know_the_predictions_are_refused(data, posterior):
-    alone = pb.aggregate(data[0], "dirichlet-categorical", draws=20, chains=2, progress=False)
-    with pytest.raises(ArgumentError, match="knows no predictions"):
-        pb.evaluation.freed_shape(alone, data[1])
-    with pytest.raises(PredictionError, match="A, B"):
-        pb.evaluation.freed_shape(posterior, {"A": data[1]["A"]})
-    with pytest.raises(PredictionError, match="A, B"):
-        pb.evaluation.freed_shape(posterior, data[1] | {"A": data[1]["B"]})
 
 
 @pytest.mark.slow

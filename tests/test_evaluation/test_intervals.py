@@ -6,7 +6,6 @@ import pytest
 from scipy import linalg
 
 import plausibly as pb
-from plausibly.errors import ArgumentError
 from plausibly.evaluation import total_noise
 from plausibly.random_streams import Stream, case_keys, random_bits, stream_words
 
@@ -156,21 +155,3 @@ def test_intervals_are_quantiles_of_replicates(posterior, predictions):
 def test_sampling_noise_may_be_unknown(posterior, predictions, options):
     results = pb.evaluate(posterior, predictions, k=1, progress=False, **options)
     assert pb.summary(results)[["total_lower", "total_upper", "sampling_sd"]].isna().all(axis=None)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"clusters": [1, 2]}, "clusters must have one value for each of the 12 cases, but 2 were given"),
-        ({"clusters": [None] * N}, "must belong to a cluster, but None was given"),
-        ({"clusters": [float("nan")] * N}, "must belong to a cluster, but nan was given"),
-        ({"clusters": [[1]] * N}, r"must belong to a cluster, but \[1\] was given"),
-        ({"clusters": "patient"}, "clusters must be one value per case"),
-        ({"clusters": {"nobody": 1}}, "there is no cluster for case"),
-        ({"replicates": -1}, "replicates must be a whole number of at least 0, but -1 was given"),
-        ({"replicates": 2.5}, "replicates must be a whole number"),
-    ],
-)
-def test_what_cannot_be_resampled_is_refused(posterior, predictions, options, message):
-    with pytest.raises(ArgumentError, match=message):
-        pb.evaluate(posterior, predictions, progress=False, **options)

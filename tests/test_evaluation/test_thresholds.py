@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import plausibly as pb
-from plausibly.errors import ArgumentError
 from plausibly.evaluation import choose_threshold
 from plausibly.evaluation.truth import truth_of_labels
 from plausibly.metrics import LABEL_METRICS
@@ -76,38 +75,3 @@ def test_predictive_values_elsewhere_are_those_of_cases_weighted_to_the_prevalen
                 expected = LABEL_METRICS[metric].on_arrays(*rows, weights.ravel() * share)
                 own = found[f"{metric}_at_prevalence_0.02"].sel(classifier=name).values[draw]
                 np.testing.assert_allclose(own, expected, rtol=2e-5)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({}, "a threshold needs one rule, but {} was given"),
-        ({"specificity": 0.9, "sensitivity": 0.9}, "a threshold needs one rule"),
-        ({"specificity": 90}, "specificity must lie between 0 and 1, but 90 was given"),
-        ({"specificity": 0.9, "positive": "x"}, "positive must be a class, but 'x' was given"),
-    ],
-)
-def test_wrong_rules(options, words):
-    posterior, _, predictions, _, _ = world(2)
-    with pytest.raises(ArgumentError, match=words):
-        choose_threshold(posterior, predictions, **options)
-
-
-def test_wrong_thresholds():
-    posterior, _, predictions, _, _ = world(2)
-    three, _, of_three, _, _ = world(3)
-    with pytest.raises(ArgumentError, match="a threshold needs a positive class, but there are 3 classes"):
-        choose_threshold(three, of_three, specificity=0.9)
-    hard = {"A": np.eye(2)[np.arange(N) % 2]}
-    with pytest.raises(ArgumentError, match="no threshold between 0 and 1 gives 'A' a sensitivity"):
-        choose_threshold(posterior, hard, sensitivity=0.999)
-    for threshold, words in (
-        ({"A": 0.5}, "threshold must have one for each classifier, but has none for 'B'"),
-        ({"A": 0.5, "B": 3}, "threshold of 'B' must lie between 0 and 1, but 3 was given"),
-    ):
-        with pytest.raises(ArgumentError, match=words):
-            pb.evaluate(posterior, predictions, threshold=threshold, progress=False)
-    with pytest.raises(ArgumentError, match="prevalence must lie between 0 and 1, but 2 was given"):
-        pb.evaluate(posterior, predictions, prevalence=2, progress=False)
-    with pytest.raises(ArgumentError, match="net_benefit needs one threshold"):
-        pb.evaluate(posterior, predictions, metrics="net_benefit", threshold={"A": 0.3, "B": 0.2}, progress=False)

@@ -6,14 +6,13 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, matthews_corrcoef
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
-from sklearn.svm import LinearSVC
+from sklearn.model_selection import KFold, cross_val_predict, cross_val_score
 
 import plausibly as pb
-from plausibly.errors import ArgumentError, PredictionError
+from plausibly.errors import ArgumentError
 from plausibly.evaluation import scorer
 
-N, CLASSES = 90, ("corn", "nevus", "wart")
+N, CLASSES = 24, ("corn", "nevus", "wart")
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +23,13 @@ def data():
     labels = np.where(random.random((N, 3)) < 0.8, truth[:, None], random.integers(3, size=(N, 3)))
     cases = [f"p{i}" for i in range(N)]
     annotations = pb.Annotations.from_labels(labels, classes=CLASSES, cases=cases)
-    posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=50, chains=2, seed=0, progress=False)
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=20, chains=2, seed=0, progress=False)
     X = pd.DataFrame(np.eye(3)[truth] + random.normal(size=(N, 3)), index=cases, columns=list("uvw"))
     vote = pd.Series([CLASSES[np.bincount(own, minlength=3).argmax()] for own in labels], index=cases)
     return posterior, X, vote
 
 
-@pytest.mark.slow
-def test_cross_validation_ranks_models_as_evaluate_does(data):
+def test_cross_validation_ranks_models_as_evaluate_does_and_greater_is_better(data):
     posterior, X, vote = data
     folds = KFold(3, shuffle=True, random_state=0)
     score = scorer(posterior, "top1_accuracy")
@@ -41,37 +39,23 @@ def test_cross_validation_ranks_models_as_evaluate_does(data):
         name: pd.DataFrame(cross_val_predict(model, X, vote, cv=folds, method="predict_proba"), columns=CLASSES)
         for name, model in models.items()
     }
-    whole = pb.evaluate(posterior, predicted, k=1, progress=False)["top1_accuracy"].mean("draw")
+    whole = pb.evaluate(posterior, predicted, k=1, replicates=0, progress=False)["top1_accuracy"].mean("draw")
     for name in models:
         # Folds are equally large, so the mean over folds is that over cases.
         assert found[name].mean() == pytest.approx(float(whole.sel(classifier=name)), abs=1e-6)
     assert found["good"].mean() > found["poor"].mean()
-
-
-@pytest.mark.slow
-def test_cases_by_the_index_of_y_and_classes_by_index(data):
-    posterior, X, vote = data
-    score = scorer(posterior, "top1_coverage")
-    by_name = score(LogisticRegression().fit(X, vote), X, vote)
-    number = pd.Series([CLASSES.index(name) for name in vote], index=vote.index)
-    assert score(LogisticRegression().fit(X.to_numpy(), number), X.to_numpy(), number) == pytest.approx(by_name)
-    half = vote[::2]
-    assert score(LogisticRegression().fit(X, vote), X[::2]) == score(LogisticRegression().fit(X, vote), X[::2], half)
-
-
-@pytest.mark.slow
-def test_greater_is_better_and_grids_are_searched(data):
-    posterior, X, vote = data
-    good, poor = LogisticRegression().fit(X, vote), DummyClassifier(strategy="prior").fit(X, vote)
+    good, poor = (model.fit(X, vote) for model in models.values())
     distance = scorer(posterior, "top2_kendall_tau")
     assert 0 >= distance(good, X) > distance(poor, X)
     brier = pb.metrics.Metric(lambda scores, plausibility: ((scores - plausibility) ** 2).sum(), "smaller")
     assert scorer(posterior, brier)(good, X) < 0
-    search = GridSearchCV(LogisticRegression(), {"C": [1e-4, 1.0]}, scoring=scorer(posterior), cv=2).fit(X, vote)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    # Cases by the index of y, and classes by index.
+    number = pd.Series([CLASSES.index(name) for name in vote], index=vote.index)
+    by_number = score(LogisticRegression().fit(X.to_numpy(), number), X.to_numpy(), number)
+    assert by_number == pytest.approx(score(good, X, vote))
+    assert score(good, X[::2]) == score(good, X[::2], vote[::2])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "options"),
     [("brier", {}), ("ppv", {"positive": "wart", "threshold": 0.3}), ("auroc_macro", {"truth": "annotator"})],
@@ -88,17 +72,14 @@ def test_metrics_of_labels_score_the_cases_that_are_held_out(data, metric, optio
     assert found == pytest.approx(-expected if metric == "brier" else expected, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("truth", "metric"), [("annotator", "f1_macro"), ("panel", "log_score"), ("panel", "auroc_macro")]
-)
+@pytest.mark.parametrize(("truth", "metric"), [("annotator", "f1_macro"), ("panel", "auroc_macro")])
 def test_annotations_are_enough_for_a_truth_of_labels(data, truth, metric):
     posterior, X, vote = data
     annotations, model = pb.posterior.annotations_of(posterior), LogisticRegression().fit(X, vote)
-    found = cross_val_score(model, X, vote, scoring=scorer(annotations, metric, truth=truth, panel=3), cv=2)
-    of_posterior = cross_val_score(model, X, vote, scoring=scorer(posterior, metric, truth=truth, panel=3), cv=2)
-    assert found.tolist() == of_posterior.tolist()
-    with pytest.raises(ArgumentError, match="posterior"):
-        scorer(annotations, metric)
+    of_labels, of_posterior = (
+        scorer(source, metric, truth=truth, panel=3)(model, X) for source in (annotations, posterior)
+    )
+    assert of_labels == of_posterior
 
 
 @pytest.mark.parametrize("truth", ["annotator", "panel"])
@@ -115,8 +96,6 @@ def test_rows_of_labels_give_scikit_learn_the_truth_of_evaluate(data, truth):
     chosen = np.array(CLASSES)[p.argmax(axis=1)]
     expected = matthews_corrcoef(rows["class"], chosen, sample_weight=rows["sample_weight"])
     assert found["mcc"].item() == pytest.approx(expected, abs=1e-5)
-    with pytest.raises(ArgumentError, match=r'"most-plausible" was given, which needs a posterior'):
-        pb.evaluation.label_rows(annotations, "most-plausible")
 
 
 def test_a_class_that_a_fold_lacks_scores_nothing(data):
@@ -126,23 +105,7 @@ def test_a_class_that_a_fold_lacks_scores_nothing(data):
     assert 0 < found < 1
 
 
-def test_what_does_not_fit_or_one_label_cannot_tell_is_refused(data):
-    posterior, X, vote = data
-    model = LogisticRegression().fit(X, vote)
-    score = scorer(posterior)
-    for wrong, words in (("acuracy", "there is no metric"), ("top9_accuracy", "there are 3 classes")):
-        with pytest.raises(ArgumentError, match=words):
-            scorer(posterior, wrong)
-    with pytest.raises(ArgumentError, match="a scorer needs a metric with one value, but 'ppv' has several"):
-        scorer(posterior, "ppv")
-    with pytest.raises(ArgumentError, match="rows must name their cases"):
-        score(model, X.to_numpy(), vote.to_numpy())
-    with pytest.raises(ArgumentError, match="no case '0'"):
-        score(model, X.reset_index(drop=True))
-    with pytest.raises(PredictionError, match="no predict_proba"):
-        score(LinearSVC().fit(X, vote), X)
-    with pytest.raises(PredictionError, match="'mole', which the posterior lacks"):
-        score(LogisticRegression().fit(X, vote.replace("wart", "mole")), X)
+def test_one_label_a_case_cannot_tell_accuracy():
     cases = [f"p{i}" for i in range(20)]
     annotations = pb.Annotations.from_labels([["a"] if i % 3 else ["b"] for i in range(20)], cases=cases)
     posterior = pb.aggregate(annotations, class_prior="learned", draws=20, chains=1, seed=0, progress=False)

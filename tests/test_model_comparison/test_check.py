@@ -9,7 +9,6 @@ from scipy.stats import chisquare
 
 import plausibly as pb
 from plausibly.annotations import Annotations, Slots
-from plausibly.errors import ArgumentError
 from plausibly.model_comparison._predictive_check import _observed, _replicate
 from plausibly.model_comparison._statistics import DESCRIPTIONS, Said, statistics
 from plausibly.posterior import build_posterior, model_of
@@ -206,16 +205,3 @@ def test_cases_and_lone_annotators_are_checked_by_themselves():
     assert table.loc["first_classes", "status"] == "reproduced"
     assert table.loc["first_agreement", "status"] == "not modelled"
     assert np.isnan(table.loc["first_agreement", "observed"])
-
-
-@pytest.mark.parametrize("replicates", [19, 20.0, True])
-def test_replicates_have_to_be_some(replicates):
-    with pytest.raises(ArgumentError, match="replicates must be a whole number of at least 20"):
-        pb.predictive_check(fixed({"model": "irn"}), replicates=replicates, progress=False)
-
-
-def test_a_posterior_is_needed():
-    with pytest.raises(ArgumentError, match=r"a posterior of plausibly\.aggregate"):
-        pb.predictive_check({"plausibility": 1}, progress=False)
-    with pytest.raises(ArgumentError, match="seed must be a whole number"):
-        pb.predictive_check(fixed({"model": "irn"}), seed=-1, progress=False)

@@ -11,7 +11,6 @@ from numpyro.handlers import scale
 import plausibly as pb
 from plausibly._arviz import from_groups, pareto_smoothed, to_groups
 from plausibly.annotations import Annotations
-from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.model_comparison import _left_out
 from plausibly.model_comparison._left_out import K_HAT, _without_others
 from plausibly.model_comparison._summary import stacking
@@ -396,45 +395,3 @@ def test_stacking_maximises_the_score_of_the_mixture():
     # log(0.5 w + 0.9 (1 - w)) + log(0.5 w) is greatest at w = 0.9 / 0.8, which is beyond 1.
     assert stacking(some).round(6).tolist() == [1, 0]
     assert stacking(np.full((2, 3), -np.inf)).tolist() == [0.5, 0.5]
-
-
-def normal_scores(case):
-    numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
-
-
-@pytest.mark.parametrize(
-    ("models", "given", "sentence"),
-    [
-        ({}, {}, "a comparison needs two models, but none was given"),
-        ({"prirn": (30,)}, {}, "a comparison needs two models, but 1 was given"),
-        ({"prirn": (30, 30)}, {}, "prirn@30 is given 2 times"),
-        (["prirn"], {}, "models must be a mapping"),
-        ({"prirn": (30,), "none": None}, {}, "there is no model 'none'"),
-        ({"prirn": (3, 30)}, {"observation": "ranking"}, "prirn@3 has no probability of whole rankings"),
-        ({normal_scores: None, "plackett-luce": (1,)}, {"observation": "ranking"}, "no probability of whole rankings"),
-        ({"plackett-luce": {"reliability": "infer"}, "irn": None}, {}, "fits one model to all cases"),
-        ({"prirn": (3, 30)}, {"observation": "second"}, "observation must be one of first, ranking"),
-        ({"prirn": (3, 30)}, {"method": "waic"}, "method must be one of auto, refit"),
-        ({"prirn": (3, 30)}, {"folds": 1}, "folds must be a whole number of at least 2, but 1 was given"),
-        ({"prirn": (3, 30)}, {"folds": True}, "folds must be a whole number"),
-        ({"prirn": (3, 30)}, {"seed": -1}, "seed must be a whole number"),
-        ({"prirn": (3, 30)}, {"mode": "temper"}, "none of the models accepts mode='temper'"),
-        ({"prirn": (3, 30)}, {"predictions": {"A": np.ones((4, 5))}}, "of A are for models with class_prior='predic"),
-        ({"prirn": (3, 30)}, {"predictions": np.ones((4, 5))}, "predictions must be a mapping"),
-        ({"prirn": {"class_prior": "predictions"}, "irn": None}, {}, "there are no predictions: add predictions="),
-        ({"prirn": (3, 30), "x": {"model": "irn", "seed": 3}}, {}, "seed belongs to all runs"),
-        ({"prirn": (3, 30), "x": {"model": "irn", "reliability": 3}}, {}, "irn .* does not accept reliability=3"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(models, given, sentence):
-    with pytest.raises(ArgumentError, match=sentence):
-        pb.compare_models(rankings(), models, progress=False, **given)
-
-
-def test_annotations_have_to_suit_all_models():
-    with pytest.raises(AnnotationError, match="normal-scores takes scores, but partial rankings"):
-        pb.compare_models(rankings(), {"prirn": (30,), "normal-scores": {"threshold": 1}}, progress=False)
-    with pytest.raises(AnnotationError, match="takes one label per annotation"):
-        pb.compare_models(rankings(), {"prirn": (30,), "dirichlet-categorical": None}, progress=False)
-    with pytest.raises(ArgumentError, match="annotations must be an Annotations"):
-        pb.compare_models(RANKINGS, {"prirn": (3, 30)}, progress=False)

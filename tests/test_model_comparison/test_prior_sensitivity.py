@@ -80,22 +80,3 @@ def test_a_population_prior_has_no_concentration_to_choose_and_no_classifier_lea
     found = pb.prior_sensitivity(data[0], {}, {"irn": None, "prirn": (30,)}, concentration=(0.5,), progress=False)
     assert all(metric.startswith("annotation_certainty") for metric in found.metrics)
     assert set(found.table["value"]) == {"", "full", "0.5"}
-
-
-@pytest.mark.parametrize(
-    ("models", "given", "sentence"),
-    [
-        ({"majority-vote": None}, {}, "none of the models has a choice to make, but majority-vote was given"),
-        ({"prirn": (30,)}, {"ties": ("split",), "concentration": ()}, "none of the models has a choice to make"),
-        (["prirn"], {}, "models must be a mapping to reliabilities"),
-        ({"prirn": (30,)}, {"ties": "full"}, "ties must list the values to try, but 'full' was given"),
-        ({"prirn": (30,)}, {"concentration": 1.0}, "concentration must list the values to try"),
-        ({"prirn": (30,)}, {"concentration": (-1.0,)}, "concentration must be 0 or positive"),
-        ({"prirn": {"class_prior": "learned"}}, {"prior_kappa": (0.0,)}, "prior_kappa must be positive"),
-        ({"prirn": (30,)}, {"ties": ("half",)}, "ties must be one of split, full"),
-        ({}, {}, "none of the models has a choice to make, but none was given"),
-    ],
-)
-def test_bad_choices_are_refused_before_anything_is_run(data, models, given, sentence):
-    with pytest.raises(ArgumentError, match=sentence):
-        pb.prior_sensitivity(*data, models, progress=False, **given)

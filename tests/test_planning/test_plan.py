@@ -197,32 +197,3 @@ def test_annotators_differ_nobody_is_asked_twice_and_labels_go_where_they_pay(tw
     assert allocate(np.zeros((2, 2)), np.ones(2), 5).case.size == 0
     # One label of case 0 cannot overturn anything, two can.
     assert allocate(np.array([[0.0, 4.0], [1.5, 1.6]]), np.ones(2), 2).case.tolist() == [0, 0]
-
-
-@pytest.mark.parametrize(
-    ("given", "rule"),
-    [
-        ({"goal": "best"}, "goal must be one of"),
-        ({"budget": 0}, "budget must be a positive number"),
-        ({"budget": "many"}, "budget must be a positive number"),
-        ({"level": 0.4}, "level must be above 0.5"),
-        ({"metric": "acuracy"}, "there is no metric 'acuracy'"),
-        ({"compare": ["A"]}, "compare must name two"),
-        ({"compare": ["A", "C"]}, "no classifier 'C'"),
-        ({"predictions": None}, "needs the predictions"),
-        ({"predictions": {"A": np.eye(2)[[0] * 24]}, "goal": "better"}, "needs two classifiers"),
-        ({"candidates": ["nobody"]}, "no case 'nobody'"),
-        ({"candidates": []}, "must name a case"),
-        ({"cost": -1}, "a cost must be a positive number"),
-        ({"cost": [1, 2]}, "a value for each of the 24 cases"),
-        ({"cost": {"0": 1}}, "there is no cost for case"),
-        ({"annotators": {"ann": -1}}, "reliability of an annotator must be positive"),
-        ({"annotators": "inferred"}, "needs reliabilities by annotator"),
-        ({"annotators": 3}, "annotators must be"),
-        ({"annotation": "essay"}, "annotation must be"),
-        ({"seed": -1}, "seed must be a whole number"),
-    ],
-)
-def test_bad_arguments(two, given, rule):
-    with pytest.raises(ArgumentError, match=rule):
-        pb.plan(two.posterior, given.pop("predictions", two.predictions), progress=False, **given)

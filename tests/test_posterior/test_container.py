@@ -9,10 +9,9 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from plausibly._arviz import HAS_INFERENCE_DATA, arviz, from_groups, to_groups
+from plausibly._arviz import HAS_INFERENCE_DATA, arviz, to_groups
 from plausibly.annotations import Annotations, Slots
-from plausibly.diagnostics import diagnose
-from plausibly.errors import ArgumentError, FileError
+from plausibly.errors import FileError
 from plausibly.posterior import (
     annotations_of,
     build_posterior,
@@ -103,12 +102,6 @@ def test_draws_of_a_case_have_the_names_of_its_classes_also_in_arviz(posterior):
     for name, slot in (("tinea", 2), ("(remainder)", 3)):
         np.testing.assert_array_equal(draws["plausibility"].sel(class_name=name), whole.sel(slot=slot))
     assert case_draws(posterior, "p3")["class_name"].size == 5
-    with pytest.raises(ArgumentError, match="there is no case 'p9'"):
-        case_draws(posterior, "p9")
-    with pytest.raises(ArgumentError, match="there is no case '3' in this posterior"):
-        case_draws(posterior, 3)
-    with pytest.raises(ArgumentError, match=r"the name of one case, but \['p1', 'p2'\] was given"):
-        case_draws(posterior, ["p1", "p2"])
     rows = [f"plausibility[{name}]" for name in draws["class_name"].values]
     assert arviz().summary(draws).index.tolist() == rows
     values = arviz().rhat(draws)
@@ -181,95 +174,6 @@ def test_cases_do_not_depend_on_each_other(posterior):
     np.testing.assert_array_equal(dense(posterior, cases=["p2", "p1"]), dense(posterior)[:, [1, 0]])
     np.testing.assert_array_equal(top_classes(posterior, 5, cases=["p2", "p1"]), top_classes(posterior, 5)[:, [1, 0]])
     assert (top_classes(posterior, 5, seed=0) != top_classes(posterior, 5, seed=1)).any()
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"point": np.ones(3)}, r"point must have the shape \(11,\), but has \(3,\)"),
-        ({"log_likelihood": np.ones((2, 50, 9))}, r"log_likelihood must have the shape \(2, 50, 4\), but has \(2, 50"),
-        ({"sample_stats": {"energy": np.ones((2, 50))}}, r"energy must have the shape \(2, 50, 3\), but has \(2, 50\)"),
-    ],
-)
-def test_arrays_that_do_not_fit_are_refused(change, message):
-    with pytest.raises(ArgumentError, match=message):
-        make(**change)
-
-
-def test_draws_that_do_not_fit_are_refused():
-    with pytest.raises(ArgumentError, match=r"plausibility must have the shape \('any', 'any', 11\), but has \(1, 2\)"):
-        build_posterior(np.ones((1, 2)), ANNOTATIONS, SLOTS, point=np.ones(11), concentration=1.0)
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        dense,
-        slots_of,
-        annotations_of,
-        diagnose,
-        lambda p: top_classes(p, 1),
-        lambda p: case_draws(p, "p1"),
-        lambda p: save(p, "p.nc"),
-    ],
-)
-def test_what_is_no_posterior_is_refused(posterior, ask, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for given in (None, {"posterior": 1}) if ask is diagnose else (None, "p.nc", {"posterior": 1}):
-        with pytest.raises(ArgumentError, match=f"a posterior of plausibly.aggregate .* needed, but {given!r} was"):
-            ask(given)
-    groups = to_groups(posterior)
-    with pytest.raises(ArgumentError, match="this one has no 'constant_data'"):
-        ask(from_groups({name: group for name, group in groups.items() if name != "constant_data"}, posterior.attrs))
-
-
-@pytest.mark.parametrize("ask", [dense, slots_of, annotations_of, diagnose, lambda p: top_classes(p, 1)])
-def test_what_has_lost_its_attributes_is_refused(posterior, ask):
-    groups = to_groups(posterior)
-    with pytest.raises(ArgumentError, match="this one has no 'n_classes'"):
-        ask(from_groups(groups, {}))
-
-
-def test_bad_requests_and_names_of_files_are_refused(posterior):
-    with pytest.raises(ArgumentError, match="there is no case 'p9' in this posterior: its cases are 'p1'"):
-        dense(posterior, cases=["p1", "p9"])
-    for depth in (0, 6, 1.5, True):
-        with pytest.raises(ArgumentError, match=f"k must be .* between 1 and .* 5, but {depth} was given"):
-            top_classes(posterior, depth)
-    for seed in (-1, 2**32, 0.5, None):
-        with pytest.raises(ArgumentError, match=f"seed must be a whole number from 0 to 4294967295, but {seed} was"):
-            top_classes(posterior, 1, seed=seed)
-        with pytest.raises(ArgumentError, match=f"seed must be a whole number from 0 to 4294967295, but {seed} was"):
-            dense(posterior, seed=seed)
-    with pytest.raises(ArgumentError, match='ties must be "order" or "random", but \'x\''):
-        top_classes(posterior, 1, break_ties="x")
-    for act in (load, lambda path: save(posterior, path)):
-        for path in (None, 3):
-            with pytest.raises(ArgumentError, match=f"the name of a file is needed, but {path} was given"):
-                act(path)
-
-
-def test_bad_files_are_refused(posterior, tmp_path):
-    with pytest.raises(FileError, match=r"missing\.nc does not exist: check the path\.$"):
-        load(tmp_path / "missing.nc")
-    with pytest.raises(FileError, match="cannot be read"):
-        load(tmp_path)
-    save(posterior, tmp_path / "cut.nc")
-    (tmp_path / "cut.nc").write_bytes((tmp_path / "cut.nc").read_bytes()[:3000])
-    with pytest.raises(FileError, match=r"cut\.nc cannot be read \(.*"):
-        load(tmp_path / "cut.nc")
-    (tmp_path / "text.nc").write_text("not netCDF")
-    sentence = r"text\.nc is not a posterior: give a file that plausibly aggregate or pb\.save wrote\.$"
-    with pytest.raises(FileError, match=sentence):
-        load(tmp_path / "text.nc")
-    other = xr.DataTree.from_dict({"posterior": xr.Dataset({"a": 1.0})})
-    other.to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
-    with pytest.raises(FileError, match=r"other\.nc holds no posterior, only \['posterior'\]"):
-        load(tmp_path / "other.nc")
-    with pytest.raises(FileError, match=r"a\.nc cannot be written \(No such file or directory\): choose another place"):
-        save(posterior, tmp_path / "no such folder" / "a.nc")
-    with pytest.raises(FileError, match=r"cannot be written \(Is a directory\): choose another place"):
-        save(posterior, tmp_path)
 
 
 def test_a_full_disk_is_one_sentence_and_leaves_nothing(posterior, tmp_path, monkeypatch):
