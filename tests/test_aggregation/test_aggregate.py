@@ -26,21 +26,14 @@ QUICK = {"draws": 4, "progress": False}
 
 
 @pytest.mark.parametrize(
-    "row",
-    [
-        pytest.param(
-            row,
-            id=f"{row['model']}-{row['arguments'].get('ties')}",
-            marks=[pytest.mark.slow] if row["model"] == "plackett-luce" else [],
-        )
-        for row in REFERENCE["bounds"]
-    ],
+    "row", [row for row in REFERENCE["bounds"] if row["model"] != "plackett-luce"], ids=lambda row: row["model"]
 )
 def test_published_accuracies(row):
     case = published_case()
-    draws = {"draws": 500, "chains": 4} if row["model"] == "plackett-luce" else {"draws": 10_000, "chains": 1}
     # Likelihoods of the annotations and point estimates, which take longer than the draws, do not matter.
-    posterior = refit(case.annotations, row["model"], **row["arguments"], **draws, seed=0, progress=False)
+    posterior = refit(
+        case.annotations, row["model"], **row["arguments"], draws=10_000, chains=1, seed=0, progress=False
+    )
     options = {"metrics": "top3_accuracy", "replicates": 0, "progress": False}
     accuracy = pb.evaluate(posterior, case.predictions, **options)["top3_accuracy"].mean("draw")
     for classifier in ("Model A", "Model B"):
@@ -75,12 +68,9 @@ def test_labels_need_one_class_each_and_cases_a_size_that_can_be_sampled():
 SPARSE = {"concentration": 0.01}
 EXTREMES = {
     "one class": ([[[[0]], [[0]]]], 1, {}),
-    "two classes": ([[[[0]], [[1]], [[0, 1]], [[1], [0]]]], 2, {}),
     "every class named by everyone": ([[[[5], [0, 2], [1], [4, 3]], [[k] for k in range(6)]]], 6, {}),
-    "nothing but one tie": ([[[list(range(40))]] * 3], 40, {}),
     "two long ties": ([[[list(range(12)), list(range(12, 52))], [[3], [4]]]], 70, {}),
     "ten thousand classes": ([[[[17, 9999]], [[3], list(range(100, 120))]]], 10_000, {}),
-    "a hundred annotators": ([[[[a % 7], [(a * a) % 7 + 7]][: 1 + a % 2] for a in range(100)]], 20, {}),
     "weights without end": ([[[[0], list(range(1, 13))]] * 5], 20, {"reliability": 100, "mode": "temper"} | SPARSE),
 }
 QUICK_ONES = {"one class", "every class named by everyone"}
@@ -172,25 +162,15 @@ def test_defaults_and_the_table_of_models():
     assert partial.arguments["reliability"] == 1.0
 
 
-@pytest.mark.parametrize("warmup", [0, 5])
-def test_a_run_that_has_not_converged_is_called_so_by_name(warmup):
-    posterior = pb.aggregate(RANKED, "plackett-luce", reliability=10, warmup=warmup, draws=8, chains=2, progress=False)
+def test_a_run_that_has_not_converged_is_called_so_by_name():
+    posterior = pb.aggregate(RANKED, "plackett-luce", reliability=10, warmup=5, draws=8, chains=2, progress=False)
     found = pb.diagnose(posterior)
     assert found["case"].values[~found["converged"].values].tolist() == ["p"]
     assert posterior.attrs["converged"] == "0 of 1 cases"
     assert (found["ess_bulk"] < 200).all()
 
 
-@pytest.mark.slow
-def test_a_single_chain_can_converge():
-    posterior = pb.aggregate(RANKED, "plackett-luce", warmup=200, draws=800, chains=1, progress=False, seed=1)
-    found = pb.diagnose(posterior)
-    assert found["converged"].all()
-    assert np.isfinite(found["r_hat"]).all()
-
-
-@pytest.mark.parametrize("model", [pytest.param("plackett-luce", marks=pytest.mark.slow), "prirn"])
-def test_relabelling_moves_the_labels_alone(model):
+def test_relabelling_moves_the_labels_alone():
     """Named by other letters and with annotators in another order, the posterior is the same but for the order."""
     rename = dict(zip("abcd", "dbac", strict=True))
     other = Annotations.from_rankings(
@@ -200,7 +180,7 @@ def test_relabelling_moves_the_labels_alone(model):
     options = {"draws": 1000, "progress": False, "concentration": 1.0}
     found = []
     for annotations in (RANKED, other):
-        posterior = pb.aggregate(annotations, model, **options)
+        posterior = pb.aggregate(annotations, "prirn", **options)
         p = posterior["posterior"]["plausibility"]
         ess = arviz().ess(p.to_dataset(name="p"), method="mean")["p"].values
         values = p.values.astype(float)

@@ -1,17 +1,19 @@
 """Reliability inferred: the density written out, quadrature, a spammer among experts, and what is refused."""
 
+import warnings
 from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from numpyro.infer import MCMC, NUTS
 from numpyro.infer.util import log_density
 from scipy import stats
 
 import plausibly as pb
-from plausibly._arviz import arviz, to_groups
+from plausibly._arviz import arviz
 from plausibly.annotations import Annotations, Slots
 from plausibly.distributions import log_simplex
 from plausibly.errors import ArgumentError
@@ -100,6 +102,16 @@ def small(optimised):
 
 @pytest.mark.slow
 def test_one_reliability_has_the_posterior_of_quadrature(small):
+    assert pb.diagnose(small)["converged"].values.all(), pb.diagnose(small).to_dataframe()
+    assert small["posterior"]["reliability"].shape == (4, 250)
+    assert small.attrs["model"] == "tempered-plackett-luce"
+    with pytest.raises(ArgumentError, match="no reliabilities of single annotators"):
+        pb.annotators.annotator_reliabilities(small)
+    # The likelihood of an annotation at a draw, from plausibilities and reliability.
+    p = small["posterior"]["plausibility"].values[1, 5, :3].astype(float)
+    gamma = float(small["posterior"]["reliability"].values[1, 5])
+    expected = log_literal(SMALL["p"]["ann"], dict(zip(["a", "b", "rest"], gamma * np.log(p), strict=True)))
+    np.testing.assert_allclose(small["log_likelihood"]["ranking"].values[1, 5, 0], expected, rtol=1e-3, atol=1e-4)
     grid = np.linspace(-5.5, 5, 40)
     evidences = np.array([[evidence(case, np.exp(t)) for case in SMALL.values()] for t in grid])
     log = np.log(evidences[..., 0]).sum(1) + stats.norm(0, 1.5).logpdf(grid)
@@ -149,12 +161,12 @@ def test_numpyro_samples_the_same_posterior():
     whose[bucket.case, bucket.row] = annotations.annotation_annotator[bucket.annotations]
     # NUTS diverges where reliabilities are in the hundreds, which this prior but seldom allows, unlike the usual one.
     kernel = NUTS(tempered_plackett_luce, target_accept_prob=0.95)
-    nuts = MCMC(kernel, num_warmup=500, num_samples=700, num_chains=4, chain_method="vectorized", progress_bar=False)
+    nuts = MCMC(kernel, num_warmup=300, num_samples=500, num_chains=4, chain_method="vectorized", progress_bar=False)
     given = {"n_annotators": 3, "location": 0.3, "scale": 0.5, "spread_scale": 0.3}
     nuts.run(jax.random.key(0), [bucket.data], [jnp.asarray(whose)], **given)
     assert nuts.get_extra_fields()["diverging"].sum() <= 2
     theirs = nuts.get_samples(group_by_chain=True)
-    settings = {**SETTINGS, "draws": 500, "warmup": 1000, "seed": 4}
+    settings = {**SETTINGS, "draws": 400, "warmup": 600, "seed": 4}
     posterior = pb.infer_reliability(annotations, per="annotator", prior=(0.3, 0.5), spread=0.3, **settings)
     ours = {name: posterior["posterior"][name].values for name in posterior["posterior"]}
     pairs = {"reliability": (np.log(theirs["reliability"]), np.log(ours["reliability"]))}
@@ -171,81 +183,6 @@ def test_numpyro_samples_the_same_posterior():
         assert (np.abs(found - expected) < 4.2 * np.hypot(error, own)).all(), (name, found, expected)
 
 
-def test_the_posterior_is_one_like_any_other(small, tmp_path):
-    assert pb.diagnose(small)["converged"].values.all(), pb.diagnose(small).to_dataframe()
-    scores = np.random.default_rng(0).random((3, 8))
-    result = pb.evaluate(small, {"A": scores}, k=1)
-    assert 0 <= float(result["top1_accuracy"].mean()) <= 1
-    pb.save(small, tmp_path / "p.nc")
-    again = pb.load(tmp_path / "p.nc")
-    np.testing.assert_array_equal(again["posterior"]["reliability"], small["posterior"]["reliability"])
-    # The likelihood of an annotation at a draw, from plausibilities and reliability.
-    p = small["posterior"]["plausibility"].values[1, 5, :3].astype(float)
-    gamma = float(small["posterior"]["reliability"].values[1, 5])
-    expected = log_literal(SMALL["p"]["ann"], dict(zip(["a", "b", "rest"], gamma * np.log(p), strict=True)))
-    np.testing.assert_allclose(small["log_likelihood"]["ranking"].values[1, 5, 0], expected, rtol=1e-3, atol=1e-4)
-
-
-def infer_panel(n, qualities, **settings):
-    """Reliabilities of the annotators of some cases, and of a newcomer with one annotation."""
-    rankings = pb.datasets.simulate_annotators(n, qualities, seed=3).annotations.to_rankings()
-    rankings["cases"]["case 0003"]["newcomer"] = [["class 1"]]
-    annotations = Annotations.from_rankings(rankings)
-    return pb.infer_reliability(annotations, per="annotator", seed=1, **SETTINGS | settings)
-
-
-@pytest.fixture(scope="module")
-def panel():
-    return infer_panel(5, [3.0, 3.0, 3.0, 0.0], draws=20, chains=3, warmup=20)
-
-
-@pytest.mark.slow
-def test_a_spammer_is_told_from_experts():
-    panel = infer_panel(30, [3.0] * 5 + [0.0], chains=2)
-    assert to_groups(panel)["reliability_convergence"]["r_hat"].max() < 1.05
-    table = pb.annotators.annotator_reliabilities(panel).set_index("annotator")
-    spammer, newcomer = table.loc["annotator 6"], table.loc["newcomer"]
-    experts = table.drop(index=["annotator 6", "newcomer"])
-    assert (table.drop(index="newcomer")["annotations"] >= 15).all()
-    assert spammer["upper"] < 0.5
-    assert (experts["lower"] > spammer["upper"]).all()
-    assert (experts["upper"] > 3).all()
-    # Of somebody with one annotation, most of what is known is that she is an annotator.
-    assert newcomer["annotations"] == 1
-    assert newcomer["shrinkage"] > 0.5
-    assert (experts["shrinkage"] < newcomer["shrinkage"]).all()
-    assert table["reliability"].is_monotonic_decreasing
-
-
-@pytest.mark.slow
-def test_likelihoods_are_by_annotator(panel):
-    group = panel["posterior"]
-    case = pb.posterior.annotations_of(panel)
-    r = 7
-    slots = np.flatnonzero(panel["constant_data"]["case_index"].values == case.annotation_case[r])
-    names = [str(name) for name in group["class_name"].values[slots]]
-    p = group["plausibility"].values[2, 9, slots].astype(float)
-    gamma = float(group["annotator_reliability"].values[2, 9, case.annotation_annotator[r]])
-    said = case.rankings(int(case.annotation_case[r]))[str(case.annotators[case.annotation_annotator[r]])]
-    expected = log_literal(said, dict(zip(names, gamma * np.log(p), strict=True)))
-    np.testing.assert_allclose(panel["log_likelihood"]["ranking"].values[2, 9, r], expected, rtol=2e-3, atol=1e-4)
-    with pytest.raises(ArgumentError, match="ci_prob must lie between 0 and 1, but 2"):
-        pb.annotators.annotator_reliabilities(panel, ci_prob=2)
-
-
-@pytest.mark.slow
-def test_figure_has_a_row_for_each(panel):
-    from matplotlib import pyplot
-
-    table = pb.annotators.annotator_reliabilities(panel)
-    ax = pb.plots.annotator_reliabilities(panel)
-    assert [label.get_text() for label in ax.get_yticklabels()] == table["annotator"].tolist()[::-1]
-    few = pb.plots.annotator_reliabilities(panel, most=3)
-    assert len(few.get_yticklabels()) == 3
-    assert "2 in between left out" in few.get_xlabel()
-    pyplot.close("all")
-
-
 def test_positions_are_not_people(monkeypatch):
     anonymous = Annotations.from_rankings([[[["a"]], [["b"]]], [[["a"]]]])
     sampled = []
@@ -260,16 +197,56 @@ def test_positions_are_not_people(monkeypatch):
     assert sampled == [([0, 1, 0], 2)]
 
 
-def test_aggregate_infers_and_one_reliability_has_no_table(monkeypatch, small):
-    given = {}
+def test_aggregate_infers(monkeypatch):
+    given, inferred = {}, object()
     monkeypatch.setattr(
         "plausibly.aggregation._aggregate.infer_reliability",
-        lambda annotations, model, **options: given.update(options, annotations=annotations, model=model) or small,
+        lambda annotations, model, **options: given.update(options, annotations=annotations, model=model) or inferred,
     )
-    pb.aggregate(ANNOTATIONS, reliability="infer", draws=4, chains=1, warmup=0, progress=False)
-    numbers = {"draws": 4, "chains": 1, "warmup": 0, "seed": 0, "progress": False}
-    assert given == {"annotations": ANNOTATIONS, "model": "plackett-luce"} | numbers
-    assert small["posterior"]["reliability"].shape == (4, 250)
-    assert small.attrs["model"] == "tempered-plackett-luce"
-    with pytest.raises(ArgumentError, match="no reliabilities of single annotators"):
-        pb.annotators.annotator_reliabilities(small)
+    options = {"draws": 4, "chains": 1, "warmup": 0, "progress": False}
+    assert pb.aggregate(ANNOTATIONS, reliability="infer", **options) is inferred
+    assert given == {"annotations": ANNOTATIONS, "model": "plackett-luce", "seed": 0} | options
+
+
+@pytest.fixture(scope="module")
+def panel():
+    """Reliabilities of the annotators of some cases, and of a newcomer with one annotation; short chains."""
+    rankings = pb.datasets.simulate_annotators(5, [3.0, 3.0, 3.0, 0.0], seed=3).annotations.to_rankings()
+    rankings["cases"]["case 0003"]["newcomer"] = [["class 1"]]
+    annotations = Annotations.from_rankings(rankings)
+    short = SETTINGS | {"draws": 20, "chains": 3, "warmup": 20}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pb.ConvergenceWarning)
+        return pb.infer_reliability(annotations, per="annotator", seed=1, **short)
+
+
+def test_the_posterior_is_one_like_any_other_with_likelihoods_by_annotator(panel, tmp_path):
+    classes = panel.attrs["n_classes"]
+    scores = np.random.default_rng(0).random((5, classes))
+    result = pb.evaluate(panel, {"A": scores}, k=1, replicates=0, progress=False)
+    assert 0 <= float(result["top1_accuracy"].mean()) <= 1
+    pb.save(panel, tmp_path / "p.nc")
+    group = panel["posterior"]
+    np.testing.assert_array_equal(
+        pb.load(tmp_path / "p.nc")["posterior"]["annotator_reliability"], group["annotator_reliability"]
+    )
+    case = pb.posterior.annotations_of(panel)
+    r = 7
+    slots = np.flatnonzero(panel["constant_data"]["case_index"].values == case.annotation_case[r])
+    names = [str(name) for name in group["class_name"].values[slots]]
+    p = group["plausibility"].values[2, 9, slots].astype(float)
+    gamma = float(group["annotator_reliability"].values[2, 9, case.annotation_annotator[r]])
+    said = case.rankings(int(case.annotation_case[r]))[str(case.annotators[case.annotation_annotator[r]])]
+    expected = log_literal(said, dict(zip(names, gamma * np.log(p), strict=True)))
+    np.testing.assert_allclose(panel["log_likelihood"]["ranking"].values[2, 9, r], expected, rtol=2e-3, atol=1e-4)
+    with pytest.raises(ArgumentError, match="ci_prob must lie between 0 and 1, but 2"):
+        pb.annotators.annotator_reliabilities(panel, ci_prob=2)
+    table = pb.annotators.annotator_reliabilities(panel)
+    assert table.set_index("annotator").loc["newcomer", "annotations"] == 1
+    assert table["reliability"].is_monotonic_decreasing
+    ax = pb.plots.annotator_reliabilities(panel)
+    assert [label.get_text() for label in ax.get_yticklabels()] == table["annotator"].tolist()[::-1]
+    few = pb.plots.annotator_reliabilities(panel, most=3)
+    assert len(few.get_yticklabels()) == 3
+    assert "2 in between left out" in few.get_xlabel()
+    pyplot.close("all")

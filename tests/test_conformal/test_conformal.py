@@ -8,6 +8,7 @@ import plausibly as pb
 from plausibly.conformal import _calibrate, _targets
 from plausibly.conformal._targets import of_plausibility, sampled
 from plausibly.priors import Evidence, PredictionsPrior
+from tests import worlds
 
 from .conftest import dense_weights, make
 
@@ -203,13 +204,8 @@ def test_too_few_cases_one_class_and_equal_scores():
     assert tied.predict(np.full((3, 2), 0.5)).values.all()
 
 
-@pytest.mark.parametrize("class_prior", ["learned", "predictions", "population"])
-def test_a_prior_that_is_learned_from_the_cases_makes_the_guarantee_approximate(class_prior):
-    given = {"engine": "exact", "draws": 4, "chains": 2, "seed": 0, "progress": False}
-    labels = pb.Annotations.from_counts(np.random.default_rng(0).multinomial(3, [0.5, 0.3, 0.2], 40))
-    predictions = {"A": np.random.default_rng(1).dirichlet(np.ones(3), 40)}
-    own = {"class_prior": class_prior} | ({"predictions": predictions} if class_prior == "predictions" else {})
-    posterior = pb.aggregate(labels, "dirichlet-categorical", reliability=1, **given, **own)
+def test_a_prior_that_is_learned_from_the_cases_makes_the_guarantee_approximate():
+    posterior, predictions = worlds.informed().posterior, worlds.informed().predictions
     assert posterior.attrs["prior_from"] == "cases"
     found = pb.conformal(posterior, predictions)
     assert found.learned

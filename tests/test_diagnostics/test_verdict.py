@@ -1,11 +1,13 @@
 """Reading a table of convergence: who is worst, what they failed by."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray as xr
 
-import plausibly as pb
 from plausibly.diagnostics.verdicts import checks, failures, population_verdict, table, verdict, worst
+from tests import worlds
 
 
 def found(chains=4, **columns):
@@ -102,12 +104,16 @@ def test_chains_that_are_too_short_to_converge_are_called_so(draws, short):
 
 
 def test_a_population_that_did_not_converge_is_said_though_cases_are_exact():
-    annotations = pb.datasets.simulate_differentials(12, n_classes=6, seed=1).annotations
-    runs = pb.sweep(annotations, {}, models={"prirn": {"reliability": 10, "class_prior": "population"}}, progress=False)
-    shared = runs.runs[0].shared_convergence
-    shared["converged"][:] = True
-    assert "population" not in runs.verdict()
-    shared["converged"][1], shared["r_hat"][1] = False, 1.42
-    assert "in 1 of" in runs.verdict()
-    assert f"worst in {shared['quantity'].values[1]} (R-hat 1.42)" in runs.verdict()
+    swept = worlds.swept()
+    shared = xr.Dataset(
+        {"converged": ("quantity", [True, True]), "r_hat": ("quantity", [1.0, 1.42])}, {"quantity": ["size", "mean"]}
+    )
+
+    def told(shared):
+        return replace(swept, runs=(replace(swept.runs[0], shared_convergence=shared),)).verdict()
+
+    assert "population" not in told(shared)
+    shared["converged"][1] = False
+    assert "in 1 of" in told(shared)
+    assert "worst in mean (R-hat 1.42)" in told(shared)
     assert population_verdict(None) == ""

@@ -17,6 +17,7 @@ from plausibly.evaluation.cautions import cautions
 from plausibly.evaluation.evidence import accuracy_bounds
 from plausibly.evaluation.panel_tables import agreement
 from plausibly.priors import Evidence
+from tests import worlds
 
 FEW = {"draws": 50, "chains": 2, "seed": 0, "progress": False}
 
@@ -235,29 +236,24 @@ def test_one_label_a_case_gives_agreement_and_bounds_and_no_accuracy():
         pb.comparison.differences(results, "top1_accuracy")
 
 
+def test_the_spread_is_known_from_labels_of_most_cases_or_published_posteriors():
+    for posterior in (worlds.informed(), worlds.labels_of_three()):
+        assert posterior.results.attrs["spread"] == "labels"
+        assert "top1_accuracy" in posterior.results
+
+
 def test_accuracy_from_one_label_a_case_needs_an_assumption_and_follows_it():
     accuracy = {}
     for kappa in (0.5, 30.0):
         posterior, predictions = one_label(prior_kappa=kappa)
         assert posterior.attrs["prior_kappa"] == kappa
-        results = pb.evaluate(posterior, predictions, progress=False)
+        results = pb.evaluate(posterior, predictions, metrics="top1_accuracy", replicates=0, progress=False)
         assert results.attrs["spread"] == "assumed"
         assert "withheld" not in results.attrs
         accuracy[kappa] = results["top1_accuracy"].values
     assert accuracy[0.5].mean() + 0.05 < accuracy[30.0].mean()  # the more opinions spread, the less a label says
     lower, upper = np.quantile(accuracy[30.0], [0.03, 0.97])
     assert upper - lower > 0.15
-
-
-def test_the_spread_is_known_from_labels_of_most_cases_or_published_posteriors():
-    _, counts, scores = world(n=60)
-    results = pb.evaluate(posterior_of(counts, scores), {"A": scores}, progress=False)
-    assert results.attrs["spread"] == "labels"
-    assert "top1_accuracy" in results
-    _, counts, _ = world(n=40, labels=1)
-    results = pb.evaluate(posterior_of(counts), {"A": np.eye(4)[np.full(40, 2)]}, progress=False)
-    assert "top1_accuracy" in results
-    assert results.attrs["spread"] == "labels"
 
 
 @pytest.mark.parametrize(("agreed", "k"), [(0.656, 3), (0.4, 3), (0.2, 3), (0.7, 2), (0.05, 10), (1.0, 4)])

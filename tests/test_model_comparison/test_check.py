@@ -12,6 +12,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.model_comparison._predictive_check import _observed, _replicate
 from plausibly.model_comparison._statistics import DESCRIPTIONS, Said, statistics
 from plausibly.posterior import build_posterior, model_of
+from tests import worlds
 
 RANKINGS = [[[["a"], ["b", "c"]], [["b", "a"]], [["c"], ["a"], ["e"]]], [[["d"]], [["d"]]], [[["a", "e"], ["b"]]]]
 
@@ -81,7 +82,6 @@ def dirichlet_labels(n=80, seed=0):
     return Annotations.from_counts(np.stack([rng.multinomial(6, row) for row in rng.dirichlet(np.ones(4), n)]))
 
 
-@pytest.mark.slow
 def test_a_model_that_fits_reproduces_and_one_that_does_not_fails():
     annotations = dirichlet_labels()
     fitting = pb.aggregate(annotations, "dirichlet-categorical", progress=False)
@@ -109,7 +109,6 @@ def test_a_model_that_fits_reproduces_and_one_that_does_not_fails():
     ("arguments", "name"),
     [
         ({"model": "prirn", "ties": "full", "draws": 9}, "prirn@30:ties=full"),
-        ({"class_prior": "population"}, "dirichlet-categorical@1:class_prior=population"),
         ({"reliability": 0.5}, "dirichlet-categorical@0.5"),
     ],
 )
@@ -117,6 +116,7 @@ def test_a_posterior_is_named_by_what_is_not_the_default(arguments, name):
     annotations = Annotations.from_counts([[4, 1, 0], [0, 5, 0], [1, 1, 3]])
     posterior = pb.aggregate(annotations, **{"model": "dirichlet-categorical", "progress": False} | arguments)
     assert model_of(posterior) == name
+    assert model_of(worlds.informed().posterior) == "dirichlet-categorical@1:class_prior=predictions"
 
 
 def test_the_observed_values_are_means_over_cases_that_have_them():

@@ -226,21 +226,6 @@ def test_a_lone_dissenter_does_not_mislead():
     assert compared.table["verdict"].tolist() == ["best", "worse"]
 
 
-@pytest.mark.slow
-def test_plackett_luce_is_preferred_where_rankings_come_from_it():
-    rng = np.random.default_rng(0)
-    cases = {}
-    for i in range(60):
-        log_truth = np.log(rng.dirichlet(np.ones(4)))
-        orders = np.argsort(-(log_truth + rng.gumbel(size=(4, 4))), axis=1)
-        cases[str(i)] = [[[int(k)] for k in order[:2]] for order in orders]
-    annotations = Annotations.from_rankings({"cases": cases, "classes": list("abcd")})
-    models = {"plackett-luce": {"reliability": 1, "unranked": "exact"}, "prirn": (5, 30, 100), "irn": None}
-    compared = pb.compare_models(annotations, models, progress=False)
-    assert compared.table.loc["plackett-luce", "verdict"] == "best"
-    assert set(compared.table["verdict"].iloc[1:]) == {"worse"}
-
-
 def test_equal_models_do_not_differ_and_none_is_best():
     # Plackett-Luce of single labels is Dirichlet-categorical: one is sampled, the other in closed form.
     models = {

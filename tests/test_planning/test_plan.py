@@ -14,17 +14,16 @@ from plausibly.errors import ArgumentError, PlausiblyWarning
 from plausibly.planning._annotators import parse_annotators
 from plausibly.planning._plan import _learned_from
 from plausibly.planning._worth import allocate, best_annotator
-from plausibly.posterior import annotations_of
+from tests import worlds
 from tests.test_planning.conftest import COUNTS, labels_of
 from tests.test_planning.test_values import removed_by
 
 
 @pytest.fixture(scope="module")
-def plan(two):
-    return pb.plan(two.posterior, two.predictions, budget=12, progress=False)
+def plan():
+    return worlds.plan()
 
 
-@pytest.mark.slow
 def test_a_plan_spends_its_budget_on_the_values_of_brute_force_and_beats_chance(plan, two):
     table = plan.table
     assert table["labels"].sum() == 12
@@ -65,6 +64,10 @@ def test_a_plan_spends_its_budget_on_the_values_of_brute_force_and_beats_chance(
     pair = plan.forecast[plan.forecast["versus"] == "B"]
     assert (pair["decided_lower"] <= pair["decided"]).all()
     assert (pair["decided"] <= pair["decided_upper"]).all()
+
+
+@pytest.mark.slow
+def test_advice_ends_where_intervals_hardly_narrow(two):
     plan = pb.plan(two.posterior, {"A": two.predictions["A"]}, budget=150, progress=False)
     asked = int(re.search(r"ask for (\d+) more labels", plan.advice[0]).group(1))
     width = plan.forecast[plan.forecast["versus"] == ""].set_index("labels")["width"]
@@ -72,42 +75,12 @@ def test_a_plan_spends_its_budget_on_the_values_of_brute_force_and_beats_chance(
     assert width[asked] <= width.iloc[-1] + 0.05 * width.iloc[0] < width.loc[: asked - 1].iloc[-1]
 
 
-@pytest.fixture(scope="module")
-def shared():
-    """Plan for as many labels as there are, under a posterior whose cases share parameters learned from them."""
-    random = np.random.default_rng(0)
-    truth = random.dirichlet(np.full(4, 0.4), 150)
-    counts = random.multinomial(3, truth)
-    scores = {
-        name: np.log(truth + 0.01) + sd * random.normal(size=truth.shape) for name, sd in (("A", 0.7), ("B", 1.2))
-    }
-    scores = {name: np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True) for name, logits in scores.items()}
-
-    def fit(counts):
-        annotations = pb.Annotations.from_counts(counts)
-        return pb.aggregate(annotations, predictions=scores, draws=300, seed=0, progress=False)
-
-    posterior = fit(counts)
-    plan = pb.plan(posterior, scores, budget=450, progress=False)
-    chosen = np.bincount(np.array(plan.sequence, int), minlength=150)
-    again = fit(counts + random.multinomial(chosen, truth))
-    return SimpleNamespace(posterior=posterior, plan=plan, again=again, scores=scores)
-
-
-def test_labels_inform_the_parameters_that_cases_share_if_these_are_learned(shared, two):
-    results = pb.evaluate(shared.again, shared.scores, k=1, progress=False)["top1_accuracy"]
-    ends = results.quantile([0.03, 0.97], "draw").values
-    rows = shared.plan.forecast[shared.plan.forecast["versus"] == ""]
-    last = rows[rows["labels"] == 450]
-    np.testing.assert_allclose(last["width"], ends[1] - ends[0], rtol=0.2)
-    assert (last["width"] < last["width_at_random"]).all()
-    assert "ask for" in shared.plan.advice[0]
-    assert (shared.plan.table["value"] > 0).all()
-    annotations = annotations_of(shared.posterior)
-    assert _learned_from(shared.posterior, annotations) == 450
+def test_parameters_are_learned_from_all_labels_unless_they_are_given(two):
+    posterior, annotations = worlds.informed().posterior, worlds.informed().annotations
+    assert _learned_from(posterior, annotations) == annotations.n_annotations
     spread = json.dumps({"spread": "unknown"})
     for changed in ({"prior_from": "given"}, {"shared": "estimated"}, {"evidence": spread}):
-        other = SimpleNamespace(attrs=shared.posterior.attrs | changed)
+        other = SimpleNamespace(attrs=posterior.attrs | changed)
         assert _learned_from(other, annotations) == np.inf
     assert _learned_from(two.posterior, two.annotations) == np.inf
 

@@ -89,17 +89,6 @@ def test_lists_have_the_law_of_a_literal_split(name, concentration):
 
 
 @pytest.mark.slow
-def test_lists_hold_distinct_classes():
-    rng = np.random.default_rng(0)
-    for depth in (1, 4, 9):
-        values = rng.dirichlet([1, 0.1, 0.1, 3], N)
-        lists = np.sort(rank(values, one_case([0, 5, 6], 9), depth, 9, 0.3)[:, 0], axis=1)
-        assert (lists[:, 0] >= 0).all()
-        assert (lists[:, -1] < 9).all()
-        assert (np.diff(lists, axis=1) > 0).all()
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("ties", ["order", "random"])
 def test_a_short_list_is_the_beginning_of_a_long_one(ties):
     values = np.random.default_rng(0).dirichlet([1, 0.1, 0.1, 3], N)
