@@ -265,26 +265,6 @@ REFUSED += each(
     {r"scores have no first choice.*split": (SCORED, {}), "an object of type list": ([["a"]], {})},
     AnnotationError,
 )
-REFUSED += each(
-    lambda *given, **options: pb.evaluation.risk_weights(posterior(), [0, 1, 2], *given, **options),
-    {
-        "level must be 0, 1 or 2, but 3 was given": (3,),
-        "level must be 0, 1 or 2, but True was given": (True,),
-        "of must be .* but 'case' was given": (1, "case"),
-        "break_ties must be .* but 'best' was": {"level": 1, "break_ties": "best"},
-    },
-    ArgumentError,
-    "risk_weights",
-)
-REFUSED += each(
-    lambda names: pb.evaluation.class_weights(posterior(), names),
-    {
-        "names of this posterior's classes, but 'x' was given": (["a", "x"],),
-        "but none at all was given": ([],),
-    },
-    ArgumentError,
-    "class_weights",
-)
 
 
 def threshold(k=2, predictions=None, **rule):
