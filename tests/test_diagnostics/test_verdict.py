@@ -105,15 +105,14 @@ def test_chains_that_are_too_short_to_converge_are_called_so(draws, short):
 
 def test_a_population_that_did_not_converge_is_said_though_cases_are_exact():
     swept = worlds.swept()
-    shared = xr.Dataset(
-        {"converged": ("quantity", [True, True]), "r_hat": ("quantity", [1.0, 1.42])}, {"quantity": ["size", "mean"]}
-    )
+    values = {"converged": ("quantity", [True, True]), "r_hat": ("quantity", [1.0, 1.42])}
+    shared = xr.Dataset(values, {"quantity": ["size", "mean"]}, {"of": "population"})
 
     def told(shared):
         return replace(swept, runs=(replace(swept.runs[0], shared_convergence=shared),)).verdict()
 
     assert "population" not in told(shared)
     shared["converged"][1] = False
-    assert "in 1 of" in told(shared)
+    assert "in 1 of 2" in told(shared)
     assert "worst in mean (R-hat 1.42)" in told(shared)
     assert population_verdict(None) == ""
