@@ -150,14 +150,14 @@ def test_posteriors_without_evidence_refuse_them(class_prior):
 
 @pytest.mark.parametrize("model", ["dirichlet-categorical", "prirn", "plackett-luce"])
 def test_draws_of_annotated_cases_stay_as_they_are(model):
-    _, annotations, scores = world(60, 40)
+    _, annotations, scores = world(24, 16)
     how = {"class_prior": "predictions", "reliability": 1, "seed": 3, **FEW}
     alone = pb.aggregate(annotations, model, predictions=rows(scores, annotations), **how)
     every = annotations.with_cases(scores["A"].index)
     whole = pb.aggregate(every, model, predictions=scores, **how)
     n = draws_of(alone).shape[-1]
     np.testing.assert_array_equal(draws_of(whole)[..., :n], draws_of(alone))
-    assert whole["observed_data"].sizes["case"] == 60
+    assert whole["observed_data"].sizes["case"] == 24
     for group, name in (("log_likelihood", "ranking"), ("constant_data", "point_plausibility")):
         found, expected = (of[group][name].values for of in (whole, alone))
         np.testing.assert_allclose(found[..., : expected.shape[-1]], expected, rtol=1e-5)

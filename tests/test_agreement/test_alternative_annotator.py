@@ -6,7 +6,6 @@ import pytest
 from scipy.stats import ttest_1samp, wilcoxon
 
 from plausibly.agreement import alternative_annotator_test
-from plausibly.errors import ArgumentError, PredictionError
 
 DISTANCES = {
     "nominal": lambda a, b: float(a != b),
@@ -62,8 +61,8 @@ def table(random, n_cases, n_annotators, n_labels=4, missing=0.3, quality=0.6):
     return rows, {case: label for case, label in model.items() if any(row[0] == case for row in rows)}
 
 
-@pytest.mark.parametrize("n_tables", [20, pytest.param(200, marks=pytest.mark.slow)])
-def test_equals_its_definition_in_loops(n_tables):
+def test_equals_its_definition_in_loops():
+    n_tables = 20
     random = np.random.default_rng(0)
     rejections = few = 0
     for number in range(n_tables):
@@ -131,17 +130,3 @@ def test_interval_draws_clusters_and_power_rises_with_cases():
     needed = single.clusters_needed(0.8, replicates=100)["m"]
     by_t = alternative_annotator_test(labels, {"m": model}, epsilon=0.35, few_cases=0, progress=False)
     assert by_t.power([round(needed)], replicates=100)["m"].item() >= 0.8
-
-
-def test_refuses_what_is_out_of_range():
-    rows = [("p", "ann", 1), ("p", "bob", 0)]
-    for wrong in (-0.1, 1.5, "high", True):
-        with pytest.raises(ArgumentError, match="epsilon must lie between 0 and 1"):
-            alternative_annotator_test(rows, [("p", 1)], epsilon=wrong)
-    with pytest.raises(ArgumentError, match="fdr"):
-        alternative_annotator_test(rows, [("p", 1)], fdr=0)
-    with pytest.raises(PredictionError, match="no row for case 'p'"):
-        alternative_annotator_test([*rows, ("q", "ann", 1)], {"m": [("q", 1)]})
-    found = alternative_annotator_test(rows, [("p", 1)])
-    with pytest.raises(ArgumentError, match="n_clusters"):
-        found.power([1])

@@ -9,7 +9,6 @@ import pytest
 import plausibly as pb
 from plausibly.agreement import agreement, annotators_in_words
 from plausibly.agreement.chance.annotators import NO_BETTER, TOO_FEW
-from plausibly.errors import ArgumentError
 from validation.annotators import simulate
 
 
@@ -137,8 +136,6 @@ def test_the_sentence():
         table.assign(flag="")
     )
     assert "none can be judged" in annotators_in_words(table.assign(flag=TOO_FEW))
-    with pytest.raises(ArgumentError, match="ci_prob must lie between 0 and 1"):
-        agreement(noisy(5, [1, 1]), progress=False).annotators(ci_prob=2)
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import pytest
 from plausibly.agreement import agreement, choose_distance
 from plausibly.datasets import corrupt_labels, simulate_labels
 from plausibly.distances import BY_TYPE, DISTANCES
-from plausibly.errors import ArgumentError, DistanceError, PlausiblyWarning
+from plausibly.errors import PlausiblyWarning
 
 ROWS = {"p": {"ann": [1, 9], "bob": [2, 8]}, "q": {"ann": [7, 2], "bob": [8, 3]}}
 
@@ -22,23 +22,10 @@ def test_candidates_are_ranked_by_ks_or_skipped_where_they_do_not_apply():
     first, second = lambda a, b: abs(a[0] - b[0]), lambda a, b: abs(a[1] - b[1])
     choice = choose_distance(ROWS, {"first": first, "second": second}, progress=False)
     assert set(choice.results) == {"first", "second"}
-    with pytest.raises(ArgumentError, match="two candidates are called '<lambda>': give a mapping"):
-        choose_distance(ROWS, [first, second])
-    with pytest.raises(ArgumentError, match="there is no type of label 'vector': choose from categories"):
-        choose_distance(ROWS, "vector")
-    with pytest.raises(ArgumentError, match="there are no candidates"):
-        choose_distance(ROWS, [])
     labels = {"p": {"ann": "u", "bob": "v"}, "q": {"ann": "w", "bob": "w"}}
     assert choose_distance(labels, DISTANCES["nominal"]).best == "nominal"
-    with pytest.raises(ArgumentError, match="candidates are a type of label, or distances, but 5 was given"):
-        choose_distance(labels, 5)
-    ordinal = r"ordinal: row 1 \(case 'p', annotator 'ann'\): an ordinal label"
-    with pytest.raises(DistanceError, match=f"^{ordinal}"):
-        choose_distance(labels, ["nominal", "ordinal"])
     with pytest.warns(PlausiblyWarning, match="the distance ordinal is skipped: row 1"):
         assert list(choose_distance(labels, "categories").results) == ["nominal"]
-    with pytest.raises(DistanceError, match="interval: "):
-        choose_distance(labels, "numbers")
     choice = choose_distance(ROWS, ["rmse"], cross="sample", weighting="units")
     assert choice.results["rmse"].sampled
     assert choice.results["rmse"].weighting == "units"
@@ -53,16 +40,13 @@ def test_candidates_are_ranked_by_ks_or_skipped_where_they_do_not_apply():
     }
     with pytest.warns(PlausiblyWarning, match="ratio is skipped"):
         assert "circular" in choose_distance(labels, ["numbers", "circular"]).results
-    with pytest.raises(DistanceError, match=r"ratio: row .*zero or greater"):
-        choose_distance(labels, ["interval", "ratio"])
 
 
 @pytest.mark.parametrize("kind", BY_TYPE)
 def test_agreement_falls_from_one_to_nothing(kind):
     slow = any(distance.slow for distance in BY_TYPE[kind].values())
     size = {"n_cases": 15, "n_annotators": 3} if slow else {"n_cases": 60, "n_annotators": 4}
-    levels = (0, 0.5, 1) if slow else (0, 0.25, 0.5, 0.75, 1)
-    tables = [simulate_labels(kind, noise=noise, **size, seed=0) for noise in levels]
+    tables = [simulate_labels(kind, noise=noise, **size, seed=0) for noise in (0, 0.5, 1)]
     settings = {"cross": 100 if slow else 1000, "seed": 0, "progress": False}
     for name in BY_TYPE[kind]:
         alpha = np.array([agreement(labels, name, **settings).alpha for labels in tables])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from plausibly import distances
 from plausibly.agreement import discrepancy_ratio
 from plausibly.datasets import simulate_label_noise
-from plausibly.errors import AnnotationError, ArgumentError, DistanceError, PredictionError
+from plausibly.errors import ArgumentError
 
 DELTAS = {
     "nominal": lambda a, b: float(a != b),
@@ -336,62 +336,3 @@ def test_cells_are_literals_where_labels_have_parts_and_text_where_a_word_is_amo
     (tmp_path / "labels.csv").write_text("case,annotator,label\np,a,1\np,b,unsure\n")
     (tmp_path / "a.csv").write_text("case,label\np,1\n")
     assert discrepancy_ratio(tmp_path / "labels.csv", tmp_path / "a.csv").ratio == 0.5
-
-
-class Backwards(distances.Nominal):
-    def between(self, encoded, left, right):
-        return -super().between(encoded, left, right)
-
-
-LABELS = {"p": {"a": 1, "b": 0}, "q": {"a": 1}}
-WORDS, A = {"p": {"a": "x", "b": "y"}}, {"A": {"p": 1}}
-FAR, NO_BOX = {"p": {"a": 1e200, "b": -1e200}}, {"p": {"a": [[0, 0, 1, 1]], "b": "x"}}
-NO_BOXES = {"A": {"p": [], "q": []}, "B": {"p": [], "q": [[0, 0, 1]]}}
-TWO_CLUSTERS = pd.DataFrame({"case": ["p", "p"], "annotator": [1, 2], "label": [0, 1], "patient": ["x", "y"]})
-BAD = [
-    ({"p": {"a": 1}}, A, {}, AnnotationError, "no case has labels of two annotators"),
-    (LABELS, A, {"distance": "nominl"}, ArgumentError, "no distance 'nominl': did you mean 'nominal'"),
-    (LABELS, A, {"distance": "box_iuo"}, ArgumentError, r"did you mean 'box_iou'\?"),
-    (LABELS, A, {"distance": "hinge"}, ArgumentError, "hinge needs a tolerance of at least 0"),
-    (LABELS, A, {"tolerance": 1}, ArgumentError, "only hinge has a tolerance"),
-    (WORDS, {"A": {"p": "x"}}, {"distance": "squared"}, AnnotationError, r"row 1 \(case 'p', .* is 'x'; write a"),
-    (LABELS, A, {"distance": "jaccard"}, AnnotationError, "jaccard compares sets, but a label is"),
-    (LABELS, A, {"distance": lambda a, b: -1}, ArgumentError, "finite number of at least 0, but that of 1 and 0 is -1"),
-    (LABELS, A, {"distance": Backwards()}, ArgumentError, "finite number of at least 0, but that of 1 and 0 is -1"),
-    (LABELS, A, {"distance": lambda a, b: a.size}, DistanceError, r"failed \(AttributeError: 'int' .*\) on 1 and 0;"),
-    (NO_BOX, {"A": {"p": []}}, {"distance": "iou"}, DistanceError, r"row 2 \(case 'p', annotator 'b'\): a label of"),
-    (BOXES, NO_BOXES, {"distance": "iou"}, DistanceError, r"predictions of B, case 'q': a label of boxes is a list of"),
-    (FAR, A, {"distance": "squared"}, AnnotationError, r"so far apart that their disagreement \(squared\) is not"),
-    (LABELS, {"A": {"q": 1}}, {}, PredictionError, "predictions of A: there is no row for case 'p'"),
-    (LABELS, {"A": {"p": 1, "z": 1}}, {}, PredictionError, "for case 'z', which"),
-    (LABELS, {"A": {"p": None}}, {}, PredictionError, r"row 1 \(case 'p'\): the label is missing; fill it"),
-    (LABELS, {"A": {"p": "x"}}, {}, PredictionError, "labels are numbers, such as 1, and the predict"),
-    (WORDS, A, {}, PredictionError, "labels are text, such as 'x', and the predictions are numbers, such as 1"),
-    (LABELS, {}, {}, PredictionError, "there are no predictions; give those of one model"),
-    (LABELS, {"p": 1}, {}, PredictionError, "name the model: {model: {case: label}}"),
-    (LABELS, A, {"clusters": "patient"}, AnnotationError, "no column 'patient'"),
-    (LABELS, A, {"clusters": {"p": 1}}, ArgumentError, "there is no cluster for case 'q'"),
-    (LABELS, A, {"clusters": 3}, ArgumentError, "a cluster is the name of a column, or a"),
-    (TWO_CLUSTERS, A, {"clusters": "patient"}, AnnotationError, "case 'p' has two values in column 'patient', 'x' and"),
-]
-
-
-@pytest.mark.parametrize(("labels", "predictions", "arguments", "error", "message"), BAD)
-def test_faults_are_named(labels, predictions, arguments, error, message):
-    with pytest.raises(error, match=message):
-        discrepancy_ratio(labels, predictions, **arguments)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda r: r.interval(), "a bootstrap draws clusters, but there is only 1"),
-        (lambda r: r.interval(ci_prob=95), "ci_prob must lie between 0 and 1, but 95 was given"),
-        (lambda r: r.replicates(0), "replicates must be a whole number of at least 1, but 0"),
-        (lambda r: r.replicates(9, seed=-1), "seed must be a whole number of at least 0, but -1"),
-        (lambda r: r.non_inferiority(margin=-1), "margin must be a number greater than -1"),
-    ],
-)
-def test_arguments_of_the_result(call, message):
-    with pytest.raises(ArgumentError, match=message):
-        call(discrepancy_ratio(LABELS, {"A": {"p": 1}}))

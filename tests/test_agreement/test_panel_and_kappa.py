@@ -17,7 +17,6 @@ from plausibly.agreement import (
     required_reliability,
     weighted_reliability,
 )
-from plausibly.errors import AnnotationError, ArgumentError
 
 shares = st.floats(0, 1)
 
@@ -36,8 +35,6 @@ def test_published_accuracy_and_limits_of_the_inverse():
     assert f"{actual_accuracy(0.98, 0.85):.0%}" == "83%"
     assert required_reliability(0.9, 0.9) == 1
     assert required_reliability(0, 0) == 0
-    with pytest.raises(ArgumentError, match=r"no labels make the actual accuracy, 0\.95, greater than the measured"):
-        required_reliability(0.95, 0.9)
 
 
 @settings(max_examples=40)
@@ -45,21 +42,6 @@ def test_published_accuracy_and_limits_of_the_inverse():
 def test_required_reliability_is_the_inverse(measured, share, annotators):
     found = required_reliability(share * measured, measured, annotators)
     assert actual_accuracy(measured, ground_truth_accuracy(found, annotators)) == pytest.approx(share * measured)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: majority_accuracy([]), "a majority needs an annotator"),
-        (lambda: majority_accuracy([0.5, 1.5]), r"an accuracy must lie between 0 and 1, but 1\.5"),
-        (lambda: actual_accuracy("high", 0.85), "measured must lie between 0 and 1, but 'high' was given"),
-        (lambda: actual_accuracy(98, 0.85), "measured must lie between 0 and 1, but 98"),
-        (lambda: ground_truth_accuracy(0.5, 0), "annotators must be a whole number of at least 1, but 0"),
-    ],
-)
-def test_panel_refuses(call, message):
-    with pytest.raises(ArgumentError, match=message):
-        call()
 
 
 def of_table(table):
@@ -106,19 +88,9 @@ def test_kappas_are_those_of_scikit_learn_and_print_or_refused():
         rows += [(case, j, label) for j, label in enumerate(labels)]
     assert fleiss_kappa(rows) == pytest.approx(0.210, abs=0.0005)
     assert fleiss_kappa([*rows, ("alone", 0, 1)]) == pytest.approx(0.210, abs=0.0005)
-    with pytest.raises(AnnotationError, match="no case has labels of two annotators"):
-        fleiss_kappa({"p": {"a": 1}})
-    with pytest.raises(AnnotationError, match="annotators 'a' and 'b' have no case in common"):
-        cohen_kappa({"p": {"a": 1}, "q": {"b": 1}})
-    with pytest.raises(ArgumentError, match="name two of the annotators, 'a', 'b', 'c', but None was given"):
-        cohen_kappa({"p": {"a": 1, "b": 1, "c": 1}})
-    with pytest.raises(ArgumentError, match="two different annotators are needed, but 'a' was given twice"):
-        cohen_kappa({"p": {"a": 1, "b": 1, "c": 1}}, "a", "a")
 
 
 @pytest.mark.parametrize("kappa", [cohen_kappa, fleiss_kappa])
 def test_kappa_at_its_limits(kappa):
     assert kappa({"p": {"a": 1, "b": 1}, "q": {"a": 1, "b": 1}}) == 1  # one class
     assert kappa({"p": {"a": 1, "b": 1}, "q": {"a": 0, "b": 0}}) == 1
-    with pytest.raises(AnnotationError, match="a second label of the same case"):
-        kappa([("p", "a", 1), ("p", "a", 0), ("p", "b", 0)])

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from plausibly.agreement import discrepancy_ratio, threshold_curve
-from plausibly.errors import AnnotationError, ArgumentError, PredictionError
 
 
 @pytest.fixture(scope="module")
@@ -57,26 +56,3 @@ def test_cross_fitting_chooses_on_other_clusters(data):
         own = scores[fold == number]
         said += list(zip(own["case"], np.where(own["score"] > chosen, "ill", "well"), strict=True))
     assert fitted.ratio == pytest.approx(discrepancy_ratio(labels, said).ratio)
-    with pytest.raises(ArgumentError, match="folds must lie between 2 and the number of clusters, 2, but 5 was given"):
-        threshold_curve(LABELS, {"p": 1, "q": 2}).cross_fitted()
-
-
-LABELS = {"p": {"a": 1, "b": 0}, "q": {"a": 1, "b": 1}}
-TWICE = {"case": ["p", "p", "q"], "score": [1, 2, 3]}
-
-
-@pytest.mark.parametrize(
-    ("labels", "scores", "arguments", "error", "message"),
-    [
-        ({"p": {"a": 1, "b": 1}}, {"p": 1}, {}, AnnotationError, r"divides two labels, but there are 1 \(1\)"),
-        ({"p": {"a": 1}, "q": {"a": 0}}, {"p": 1, "q": 1}, {}, AnnotationError, "no case has labels of two annotators"),
-        (LABELS, {"p": 1}, {}, PredictionError, "there is no row for case 'q'"),
-        (LABELS, {"p": 1, "q": np.inf}, {}, PredictionError, "case 'q': the score is .*inf.*; write a finite number"),
-        (LABELS, {"p": 1, "q": "x"}, {}, PredictionError, "case 'q': the score is 'x'; write a finite number"),
-        (LABELS, TWICE, {}, PredictionError, "case 'p' has more than one score"),
-        (LABELS, {"p": 1, "q": 2}, {"positive": 2}, ArgumentError, r"positive must be one of .* \[0, 1\], but 2"),
-    ],
-)
-def test_faults_are_named(labels, scores, arguments, error, message):
-    with pytest.raises(error, match=message):
-        threshold_curve(labels, scores, **arguments)

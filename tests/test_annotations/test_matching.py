@@ -10,7 +10,6 @@ from plausibly.errors import ArgumentError, PlausiblyError, PredictionError
 from plausibly.groups import check_clusters, check_weights, read_groups
 from plausibly.planning._annotators import _cost_by_case
 from plausibly.predictions import read_predictions
-from tests.test_cli.run import refuse, succeed
 
 N = 12
 CASES = np.random.default_rng(0).permutation(N).astype(str)  # named 0 to 11, in another order
@@ -53,24 +52,15 @@ def test_classifiers_costs_and_risks_go_by_name(annotations, scores):
     assert pb.read_risks(pd.Series([2, 0, 1]), CLASSES).tolist() == [2, 0, 1]
 
 
-@pytest.mark.slow
-def test_files_on_the_command_line(annotations, scores, tmp_path, no_report):
+def test_files_with_and_without_names(annotations, scores, tmp_path):
     """pandas writes an index of 0, 1, … into the metadata of Parquet, with its name."""
-    annotations.to_table().to_csv(tmp_path / "annotations.csv", index=False)
-    shuffled = scores.sample(frac=1, random_state=1)
-    shuffled.rename_axis("case").to_csv(tmp_path / "shuffled.csv")
+    scores.sample(frac=1, random_state=1).rename_axis("case").to_csv(tmp_path / "shuffled.csv")
     scores.reset_index(drop=True).rename_axis("case").to_parquet(tmp_path / "named.parquet")
     scores.reset_index(drop=True).to_parquet(tmp_path / "unnamed.parquet")
-    table = pd.DataFrame({"case": np.arange(N), "site": TRUTH[np.argsort(CASES.astype(int))]})
-    table.to_csv(tmp_path / "sites.csv", index=False)
-    words = "evaluate", tmp_path / "annotations.csv", "--model", "dirichlet-categorical", "--out", tmp_path / "out"
-    given = (f"A={tmp_path / 'shuffled.csv'}", f"B={tmp_path / 'named.parquet'}", f"C={tmp_path / 'unnamed.parquet'}")
-    succeed(*words, "--predictions", given[0], "--predictions", given[1], "--by", tmp_path / "sites.csv")
-    found = pd.read_csv(tmp_path / "out" / "metrics.csv").query("metric == 'top1_accuracy'")
-    assert set(found["classifier"]) == {"A", "B"}
-    assert (found["mean"] > 0.9).all()
-    refused = refuse(*words, "--predictions", given[2])
-    assert "counts the rows or names the cases" in " ".join(refused.output.split())
+    for name in ("shuffled.csv", "named.parquet"):
+        np.testing.assert_array_equal(read_predictions(tmp_path / name, annotations), np.eye(3)[TRUTH])
+    with pytest.raises(PredictionError, match="counts the rows or names the cases"):
+        read_predictions(tmp_path / "unnamed.parquet", annotations)
 
 
 @pytest.mark.parametrize(

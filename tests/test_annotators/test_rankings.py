@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plausibly as pb
-from plausibly.errors import ArgumentError
 from plausibly.metrics import mean_average_overlap
+from tests import worlds
 from tests.test_annotations.test_container import forms
 
 CLASSES = list("abcdefg")
@@ -66,11 +66,8 @@ def test_ties_of_the_others_can_be_broken_at_random():
     assert abs(random.mean() - 1 / 3) < 5 * np.sqrt(2 * 0.25 / 9 / 600)
 
 
-@pytest.mark.slow
 def test_evaluate_reports_agreement_and_its_correlation_with_certainty():
-    annotations = pb.datasets.simulate_differentials(60, seed=0).annotations
-    posterior = pb.aggregate(annotations, "prirn", reliability=30, draws=100, progress=False)
-    results = pb.evaluate(posterior, {})
+    annotations, results = worlds.rankings().annotations, worlds.rankings().results
     agreement = pb.annotators.annotator_agreement(annotations)
     np.testing.assert_allclose(results["annotator_agreement"], agreement, rtol=1e-6)
     kept = ~np.isnan(agreement)
@@ -82,26 +79,3 @@ def test_evaluate_reports_agreement_and_its_correlation_with_certainty():
     assert 0 < spearman != pytest.approx(expected, abs=1e-6)
     constant = {"annotation_certainty_1": ("case", [1.0, 1.0]), "annotator_agreement": ("case", [0.5, 1.0])}
     assert np.isnan(pb.annotators.agreement_correlation(xr.Dataset(constant)))
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda a: pb.annotators.annotator_agreement(a, ties="half"), 'ties must be "split" or "full", but \'half\''),
-        (lambda a: pb.annotators.annotator_agreement(a, break_ties="half"), "ties must be .* but 'half' was given"),
-        (lambda a: pb.annotators.annotator_overlap(a, 8), "k must be a whole number between 1 and .* 7, but 8"),
-        (lambda a: pb.annotators.classifier_overlap(a, {}, 0), "k must be a whole number between 1 and .* 7, but 0"),
-        (lambda a: pb.annotators.agreement_correlation(xr.Dataset()), "no 'annotation_certainty_1' by case"),
-        (
-            lambda a: pb.annotators.agreement_correlation(
-                xr.Dataset({n: ("case", [1.0]) for n in ("annotation_certainty_1", "annotator_agreement")}),
-                method="tau",
-            ),
-            "method must be .* but 'tau' was given",
-        ),
-    ],
-)
-def test_bad_arguments_are_refused(call, message):
-    annotations = pb.Annotations.from_rankings([[[["a"]], [["b"]]]], classes=CLASSES)
-    with pytest.raises(ArgumentError, match=message):
-        call(annotations)

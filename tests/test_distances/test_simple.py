@@ -5,10 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from plausibly.distances import Circular, Ordinal, Ratio, ShareUnequal, interval, nominal, rmse
+from plausibly.distances import Circular, Nominal, Ordinal, Ratio, ShareUnequal, find_distance, interval, nominal, rmse
 
 
 def test_categories_numbers_and_vectors():
+    assert find_distance("GIoU") is find_distance("box-giou")
+    assert isinstance(find_distance("nominal"), Nominal)
     assert nominal([1, 2], [1, 2]) == 0
     assert nominal({"a": [1]}, {"a": [2]}) == 1
     assert nominal([1, 2], (1, 2)) == 1

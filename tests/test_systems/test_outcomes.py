@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from plausibly.errors import AnnotationError, ArgumentError, FileError, PlausiblyWarning
+from plausibly.errors import AnnotationError, PlausiblyWarning
 from plausibly.systems import read_outcomes
 from plausibly.systems.outcomes import cells_of, is_of_outcomes
 from tests.exports import (
@@ -39,12 +39,6 @@ def pairs(rows=PAIRS, columns=("system_a", "system_b", "case", "rater", "outcome
     return pd.DataFrame(rows, columns=list(columns))
 
 
-def changed(row, place, value, rows=ROWS):
-    rows = [list(one) for one in rows]
-    rows[row][place] = value
-    return rows
-
-
 @pytest.mark.parametrize(
     ("said", "kind", "values"),
     [
@@ -67,27 +61,11 @@ def test_of_classes_one_counts():
     table = frame([("A", "p", "ann", "good"), ("A", "q", "ann", "so-so"), ("A", "r", "ann", "good")])
     read = read_outcomes(table, ["ann"], positive="good")
     assert (read.kind, read.value.tolist(), read.quantity) == ("classes", [1, 0, 1], "share of 'good'")
-    with pytest.raises(AnnotationError, match="neither pass and fail nor numbers; name the class"):
-        read_outcomes(table, ["ann"])
-    with pytest.raises(ArgumentError, match="'goood' is not: did you mean 'good'"):
-        read_outcomes(table, ["ann"], positive="goood")
     assert read_outcomes(table, ["ann"], positive="GOOD").value.tolist() == [1, 0, 1]
-
-
-def test_what_is_neither_pass_nor_fail_is_no_failure():
-    """It was counted as one where a class was named, as doctor proposed."""
-    table = frame([("A", "p", "ann", "PASS"), ("A", "q", "ann", "fail"), ("A", "r", "ann", "N/A")])
-    with pytest.raises(
-        AnnotationError,
-        match=r"row 3: the outcome 'N/A' is neither pass nor fail.*\(in 1 row: 'N/A'\).*--missing 'N/A'",
-    ):
-        read_outcomes(table, ["ann"])
 
 
 def test_outcomes_that_stand_for_none_are_left_out():
     table = frame([("A", "p", "ann", "pass"), ("A", "q", "ann", " "), ("A", "r", "ann", "N/A"), ("A", "s", "ann", "x")])
-    with pytest.raises(AnnotationError, match=r"row 2 has no outcome; fill it in, or leave such rows out: missing="):
-        read_outcomes(table, ["ann"])
     with pytest.warns(PlausiblyWarning, match="left out 3 of 4 rows without an outcome"):
         read = read_outcomes(table, ["ann"], missing=["N/A", "x"])
     assert (read.cases.tolist(), read.value.tolist()) == (["p"], [1])
@@ -109,14 +87,6 @@ def test_a_column_for_each_rater(tmp_path):
         by_gpt = [("A", "p", "gpt", 1), ("B", "p", "gpt", 1), ("A", "q", "gpt", 0)]
         assert [*said] == [("A", "p", "ann", 1), ("B", "p", "ann", 0), *by_gpt]
         assert read.cluster.tolist() == [0, 1]
-    with pytest.raises(AnnotationError, match="or, with a column for each rater, say which: raters="):
-        read_outcomes(table, ["ann"])
-    with pytest.raises(AnnotationError, match=r"there is no column 'gtp'.*did you mean 'gpt'"):
-        read_outcomes(table, ["ann"], raters=["ann", "gtp"])
-    with pytest.raises(ArgumentError, match="there is a column 'rater': drop one"):
-        read_outcomes(table.assign(rater="x"), ["ann"], raters=["ann"])
-    with pytest.raises(AnnotationError, match="row 2: the outcome 'maybe'"):
-        read_outcomes(table.replace("fail", "maybe").assign(gpt=["fail"] * 3), ["ann"], raters=["ann", "gpt"])
 
 
 @pytest.mark.parametrize("columns", [("model", "prompt", "judge", "score"), ("candidate", "item", "worker", "verdict")])
@@ -136,12 +106,6 @@ def test_columns_have_other_names(columns, tmp_path):
 def test_the_column_kind_says_who_is_a_person():
     table = frame().assign(kind=["human" if who == "ann" else "LLM" for _, _, who, _ in ROWS])
     assert read_outcomes(table).people == ["ann"]
-    with pytest.raises(AnnotationError, match="row 2: the kind 'robot' is not known; write person or judge"):
-        read_outcomes(table.assign(kind=["human", "robot"] + ["judge"] * 4))
-    with pytest.raises(AnnotationError, match="the rater 'ann' is a person and a judge"):
-        read_outcomes(table.assign(kind=["human"] + ["judge"] * 5))
-    with pytest.raises(AnnotationError, match="no rater is a person"):
-        read_outcomes(table.assign(kind="judge"))
 
 
 def test_cells_average_people_and_both_orders_of_a_pair():
@@ -254,8 +218,6 @@ def test_exports_that_do_not_name_a_system_are_named_by_hand_or_by_file(tmp_path
     read = read_outcomes(samples, ["strict"])
     assert read.systems.tolist() == ["m1", "m2"]
     assert said(read)["m2", "1", "flexible"] == 1
-    with pytest.raises(AnnotationError, match=r"o\.csv: the table has no column 'system'.*NAME=FILE"):
-        read_outcomes(write(tmp_path / "o.csv", "case,rater,outcome\np,ann,1\n"), ["ann"])
     tables = [write(tmp_path / f"{name}.csv", "case,rater,outcome\np,ann,1\n") for name in "AB"]
     assert said(read_outcomes(dict(zip("AB", tables, strict=True)), ["ann"])) == {
         ("A", "p", "ann"): 1,
@@ -344,63 +306,6 @@ def test_dates_are_read_in_any_usual_form():
         assert (read.date == np.datetime64("2026-01-31")).all()
     assert read_outcomes(frame(), ["ann"]).date is None
     assert np.isnat(read_outcomes(frame().assign(date=[None] + ["2026-01-31"] * 5), ["ann"]).date[0])
-
-
-def ranked(*texts):
-    return frame([("1", f"r{number}", text) for number, text in enumerate(texts)], ("case", "rater", "ranking"))
-
-
-BAD = [
-    (frame(ROWS[:0]), ["ann"], {}, "there are no rows"),
-    (frame(changed(2, 3, "")), ["ann"], {}, "row 3 has no outcome; fill it in"),
-    (frame(changed(1, 2, None)), ["ann"], {}, "row 2 has no rater"),
-    (frame().drop(columns="rater"), ["ann"], {}, "has no column 'rater'"),
-    (frame().assign(score=1), ["ann"], {}, "both a column 'outcome' and a column 'score'; keep one"),
-    (frame([*ROWS, ROWS[2]]), ["ann"], {}, "row 7: 'gpt' rates 'A', case 'p' a second time; keep one"),
-    (frame(), ["anne"], {}, "people names 'anne', who is not among the raters; did you mean 'ann'"),
-    (frame(), None, {}, "nothing says which raters are people; name with people="),
-    (frame([one for one in ROWS if one[0] == "A" or one[2] == "gpt"]), ["ann"], {}, "no person rated 'B'; have people"),
-    (frame(changed(2, 3, "nan")), ["ann"], {}, "the outcome 'nan' is not finite"),
-    (frame(), ["ann"], {"clusters": "topic"}, "has no column 'topic'"),
-    (frame().assign(topic=list("abcdef")), ["ann"], {"clusters": "topic"}, "the case 'p' has a second topic"),
-    (pairs(changed(0, 1, "A", PAIRS)), ["ann"], {}, "row 1 compares 'A' with itself"),
-    (pairs(changed(0, 4, "C", PAIRS)), ["ann"], {}, "row 1: the outcome 'C' says nothing about 'A' and 'B'"),
-    (pairs([*PAIRS, PAIRS[1]]), ["ann"], {}, "row 4: 'gpt' rates 'B' and 'A', case 'p' a second time"),
-    (pairs([PAIRS[0], PAIRS[0]]).drop(columns="case"), ["ann"], {}, "add a column case that tells them apart, or keep"),
-    (ranked("A>B", "A>>B"), ["r0"], {}, "row 2: the ranking 'A>>B' has an empty place; write for example A>B=C"),
-    (ranked("A>B=A"), ["r0"], {}, "row 1: 'A' is ranked twice"),
-    (ranked("A>B", "A"), ["r0"], {}, "row 2: the ranking has a single system; leave it out"),
-    (ranked("A>B").drop(columns="case"), ["r0"], {}, "has no column 'case'"),
-    (frame().assign(date="1/2/2026"), ["ann"], {}, "row 1: the date '1/2/2026' is not read; write it as 2026-01-31"),
-    (frame([*ROWS, ("A", "r", "gpt", "pass"), ("B", "r", "gpt", "5")]), ["ann"], {}, "'5', but elsewhere 'pass'"),
-    ([frame(), pairs()], ["ann"], {}, "compares pairs, the other does not; rank them apart"),
-]
-
-
-@pytest.mark.parametrize(("table", "people", "options", "sentence"), BAD, ids=[one[-1][:40] for one in BAD])
-def test_what_is_wrong_is_said_in_a_sentence(table, people, options, sentence):
-    with pytest.raises(AnnotationError, match=sentence):
-        read_outcomes(table, people, **options)
-
-
-def test_arguments_and_files_are_refused(tmp_path):
-    with pytest.raises(ArgumentError, match="people must name at least one rater"):
-        read_outcomes(frame(), [])
-    with pytest.raises(ArgumentError, match="positive names a class, but these are pairs"):
-        read_outcomes(pairs(), ["ann"], positive="a")
-    for name, text, sentence in (
-        ("o.xlsx", "", "spreadsheets are not read"),
-        ("o.yaml", "", "the suffix '.yaml' names no format"),
-        ("none.csv", None, "does not exist"),
-        ("o.json", "[1]", "neither a table of outcomes nor an export"),
-    ):
-        if text is not None:
-            (tmp_path / name).write_text(text)
-        with pytest.raises((FileError, AnnotationError), match=f"{name}: .*{sentence}"):
-            read_outcomes(tmp_path / name, ["ann"])
-    (tmp_path / "people.txt").write_text("\n")
-    with pytest.raises(FileError, match="the file is empty"):
-        read_outcomes(frame(), tmp_path / "people.txt")
 
 
 def test_intervals_of_grades_end_where_grades_do():

@@ -7,7 +7,6 @@ from scipy import stats
 from scipy.special import expit
 
 import plausibly as pb
-from plausibly.errors import ArgumentError
 from plausibly.systems._estimates import (
     bias,
     mean,
@@ -606,13 +605,3 @@ def test_systems_that_always_pass_share_the_first_rank():
     assert result.ranking[["rank_lower", "rank_upper"]].values.tolist() == [[1, 2], [1, 2]]
     alone = pb.systems(pd.DataFrame(rows[::30], columns=["system", "case", "rater", "outcome"]), people=["ann"])
     assert alone.headline == "A has the highest pass rate that people would give: 1.000."
-
-
-def test_arguments_are_checked():
-    for options, sentence in (
-        ({"ci_prob": 1}, "ci_prob must lie between 0 and 1"),
-        ({"replicates": 0}, "replicates must be a whole number"),
-        ({"seed": -1}, "seed must be a whole number"),
-    ):
-        with pytest.raises(ArgumentError, match=sentence):
-            pb.systems(table(n=40, seen=30), people=["ann"], **options)
