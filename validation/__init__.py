@@ -7,6 +7,7 @@ status 1 if one of them fails. ``--break NAME`` first breaks a sampler on purpos
   classes, see :mod:`validation._joint` for the pairs and :mod:`validation._ranks` for the statistic;
 * ``agreement``: NUTS and Gibbs on the real cases, or simulated ones where those are absent: means, probabilities of
   being the most plausible class, certainties;
+* ``engines``: small posteriors of every other model by two engines, Gibbs, exact draws or proposals against NUTS;
 * ``reliability``, ``conformal``, ``true-class``, ``ordinal``, ``ratings``, ``rasch``: each of these by simulation,
   see the modules;
 * ``crowds``: whether probabilities of the true class can be believed in crowds that differ from the models, and
