@@ -16,7 +16,7 @@ def words(keys):
     return np.asarray(jax.random.key_data(keys))
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.lists(st.tuples(WORD, WORD, WORD), min_size=1, max_size=3))
 def test_folding_is_that_of_jax(rows):
     *key, number = np.array(rows, np.uint32).T
@@ -27,7 +27,7 @@ def test_folding_is_that_of_jax(rows):
     np.testing.assert_array_equal(words(found), [words(key) for key in expected])
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(WORD)
 def test_keys_of_cases_begin_with_the_key_of_the_seed(seed):
     a, b = words(case_keys(seed, ["p1", "p2"]))

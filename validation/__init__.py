@@ -1,7 +1,8 @@
 """Whether every sampler draws from the distribution that it claims to draw from.
 
 ``python -m validation`` (``make validate``) runs all checks, writes ``results/validation/report.html`` and exits with
-status 1 if one of them fails. ``--break NAME`` first breaks a sampler on purpose, by little, and has to fail.
+status 1 if one of them fails; ``--quick`` runs a short form of most of them. ``--break NAME`` first breaks a sampler on
+purpose, by little, and has to fail.
 
 * ``calibration``: simulation-based calibration of every sampler, reading of reliability and treatment of unranked
   classes, see :mod:`validation._joint` for the pairs and :mod:`validation._ranks` for the statistic;

@@ -26,6 +26,8 @@ from plausibly.aggregation import unjudged
 from plausibly.annotations import Slots
 from plausibly.diagnostics import mcse_of_mean
 from plausibly.inference._batching import bucket_cases
+from plausibly.model import BORROWING
+from plausibly.priors import Evidence, PredictionsPrior
 from plausibly.priors.population import Population
 from validation import crowds
 from validation._result import Result, Settings
@@ -118,11 +120,13 @@ def labelled(n: int) -> tuple[pb.Annotations, dict[str, np.ndarray]]:
 def of_own_program(**options: Any):
     """A user's program against the exact posterior of the same prior; both are dense."""
     annotations, scores = labelled(20)
+    own: Any = first_choice
     if not options:
         options = {"predictions": scores}
+        own = pb.Model(name="first-choice", program=first_choice, concentration=1.0, options=BORROWING)
     exact, own = (
         unjudged(pb.aggregate)(annotations, model, seed=0, progress=False, **options)
-        for model in ("dirichlet-categorical", first_choice)
+        for model in ("dirichlet-categorical", own)
     )
     return tuple({"plausibility": pb.dense(one)[None].astype(float)} for one in (exact, own))
 
@@ -163,9 +167,10 @@ def of_exact(annotations: pb.Annotations, model: str, **options: Any):
 
 
 def of_predictions():
-    """Labels under a prior learned from predictions: exact, and by the Gibbs sampler of rankings."""
+    """Labels under a prior from predictions, exact and by Gibbs: a few draws of its parameters, which take turns."""
     annotations, scores = labelled(30)
-    given = {"predictions": scores, "reliability": 1, "draws": 500}
+    prior = PredictionsPrior.learn(annotations, Evidence.of(scores, annotations), draws=4, seed=0)
+    given = {"class_prior": prior, "reliability": 1, "draws": 500}
     return sampled(annotations, "dirichlet-categorical", **given), sampled(annotations, "plackett-luce", **given)
 
 

@@ -20,7 +20,7 @@ from plausibly.posterior import build_posterior
 from validation._result import Result, Settings
 
 SIZES, QUICK_SIZES = (200, 500, 1000), (60,)
-REPETITIONS, QUICK = 500, 100
+REPETITIONS, QUICK = 500, 50
 N_CLASSES, N_DRAWS = 3, 500
 POPULATIONS = {"many labels": (50, 0.1), "few labels": (5, 0.3)}  #: labels of each case, concentration of the Dirichlet
 QUALITIES = {"A": 0.7, "B": 0.6}

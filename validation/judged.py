@@ -28,7 +28,7 @@ from validation import systems
 from validation._ranks import places
 from validation._result import Result, Settings
 
-N, QUICK, DRAWS, THIN = 200, 40, 50, 3
+N, QUICK, DRAWS, THIN = 200, 20, 50, 3
 SYSTEMS, CASES, PEOPLE = 3, 10, 2
 PASS, PAIRS, RATINGS = (f"judged-outcomes, {kind}" for kind in ("pass and fail", "pairs", "ratings"))
 JUDGES = {PASS: 2, PAIRS: 1, RATINGS: 1}

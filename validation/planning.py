@@ -27,7 +27,7 @@ from validation._worlds import HOLDS, Data
 from validation.chaosnli import read
 from validation.published import ROOT
 
-WORLDS, QUICK, TIMES = 160, 40, 100
+WORLDS, QUICK, TIMES = 160, 12, 100
 N_CASES, N_CLASSES, PRIOR, START, BUDGET = 100, 3, 0.5, 2, 300
 LEVEL, NEAR = 0.95, (0.5, 0.98)  #: forecasts that are looked at: they are neither certain nor hopeless
 SURE = (0.86, 0.94)  #: forecasts of about 0.9

@@ -23,17 +23,18 @@ from plausibly.priors.population.shared_stages import SharedStages
 from validation._ranks import places
 from validation._result import Result, Settings
 
-N, QUICK = 120, 40  # data sets
+N, QUICK = 120, 12  # data sets
 CLASSES, CASES, LABELS = 3, 100, 12
 WARMUP, SWEEPS, THIN = 100, 500, 10
 PROB = 0.9
 
-MANY, FEW = 600, 200  # cases
+MANY, FEW = 600, 150  # cases
 K, PER_CASE = 8, 3  # classes of the cases, and annotations of each
 STAGES = Stages(0.6, 0.7, 2.0, 0.7, 0.4, 0.1, 0.1, (-0.5, 0.8, 1.5, -0.4, -0.3), (-1.0, -0.5, -1.5, 0.5))
 RELIABILITY = 1.3
 SHARED = "what cases share"
 SAMPLERS = (SHARED, f"{SHARED}, by difficulty", "mixture, exact", "mixture, Gibbs", "staged", "staged, by difficulty")
+QUICK_SAMPLERS = (SHARED, "mixture, exact", "mixture, Gibbs", "staged")
 
 
 @dataclass(frozen=True)
@@ -237,7 +238,7 @@ def calibrate_cases(name: str, n: int, seed: int) -> Iterator[Result]:
 
 def check(settings: Settings) -> Iterator[Result]:
     """Calibrate what cases share, and the cases given it."""
-    chosen = [name for name in SAMPLERS if settings.only in name]
+    chosen = [name for name in (QUICK_SAMPLERS if settings.quick else SAMPLERS) if settings.only in name]
     n = QUICK if settings.quick else N
     shared = [name for name in chosen if name.startswith(SHARED)]
     with Progress(settings.progress) as progress:

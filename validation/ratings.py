@@ -30,13 +30,14 @@ from plausibly.families.ratings import (
 from validation._ranks import places
 from validation._result import Result, Settings
 
-N, QUICK, DRAWS = 250, 30, 40
+N, QUICK, DRAWS = 250, 20, 40
 CASES, RATERS, GROUPS = 16, 4, 3
 CUTS = np.array([-np.inf, -0.8, 0.0, 0.9, np.inf])
 CATEGORIES, NUMBERS = "ordinal-scores, raters", "normal-scores, raters"
 TOGETHER = ", who err together"  #: after these
 PENALTIES = "normal-scores, raters, skewed penalties"
 CONDITIONS = CATEGORIES, NUMBERS, CATEGORIES + TOGETHER, NUMBERS + TOGETHER, PENALTIES
+QUICK_CONDITIONS = NUMBERS, CATEGORIES + TOGETHER
 N_PENALTIES, LEAST_COVERED = 100, 0.9  # worlds of penalties, and share of 94 % intervals that should contain the truth
 EACH = 2  # kept draws of which one counts
 
@@ -156,7 +157,7 @@ def cover(n: int, seed: int) -> Iterator[Result]:
 
 def check(settings: Settings) -> Iterator[Result]:
     """Calibrate ratings by raters who differ."""
-    for what in CONDITIONS:
+    for what in QUICK_CONDITIONS if settings.quick else CONDITIONS:
         if settings.only in what:
-            n = (QUICK, QUICK // 3) if settings.quick else (N, N_PENALTIES)
-            yield from cover(n[1], settings.seed) if what == PENALTIES else calibrate(what, n[0], settings.seed)
+            n = QUICK if settings.quick else N
+            yield from cover(N_PENALTIES, settings.seed) if what == PENALTIES else calibrate(what, n, settings.seed)

@@ -16,7 +16,7 @@ from plausibly._progress import Progress
 from plausibly.agreement import weighted_reliability
 from validation._result import Result, Settings
 
-N, QUICK, COMPARED = 300, 20, 60
+N, QUICK, COMPARED = 300, 10, 60
 PEOPLE, PER_CASE, N_CASES, REPLICATES = 8, 4, 150, 300
 LABELS = (2, 3, 5)
 COVERED = 0.9

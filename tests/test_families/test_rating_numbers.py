@@ -13,7 +13,7 @@ from tests.test_families.test_ratings import aggregate as of_categories
 
 SEVERITY = np.array([0.0, 0.2, 0.3, 1.3])  # points, against the first rater
 SYSTEMS = np.array([0.9, 1.1, 1.2, 1.5, 1.7, 2.2])  # mean penalties by the average rater
-SIZES = {"draws": 150, "chains": 1, "warmup": 60, "threshold": 4.5}
+SIZES = {"draws": 100, "chains": 1, "warmup": 40, "threshold": 4.5}
 
 
 def penalties(seed, n_segments=60, n_documents=6):
@@ -57,7 +57,7 @@ def least_squares(table):
 
 @pytest.fixture(scope="module")
 def table():
-    return penalties(0, n_segments=90)
+    return penalties(0, n_segments=60)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_severities_and_means_of_systems_agree_with_least_squares(table, posteri
     means = mean_ratings(posterior, "system", best="lowest").set_index("group").loc[systems.index]
     sd = (means["upper"] - means["lower"]) / (2 * 1.88)
     assert (np.abs(means["mean"] - systems) < sd).all()
-    assert (sd < 0.2).all()
+    assert (sd < 0.3).all()
     np.testing.assert_allclose(means["raw_mean"], table.groupby("system")["score"].mean())
 
 
@@ -97,19 +97,6 @@ def test_categories_of_skewed_ratings_are_on_the_scale_of_points(table):
     ordinal = fit(table, "system", "document", model="ordinal-scores", threshold=None)
     found = severities(ordinal, against="r0").set_index("annotator")["severity"].loc[raters.index]
     np.testing.assert_allclose(found, raters, atol=0.4)
-
-
-@pytest.mark.slow
-def test_gibbs_agrees_with_nuts(table):
-    few = table[table["case"].str[-2:].isin([f"{at:02}" for at in range(0, 100, 20)])]
-    sizes = {"draws": 2000, "chains": 1, "warmup": 500}
-    gibbs, nuts = (fit(few, "system", engine=engine, **sizes) for engine in ("gibbs", "nuts"))
-    for name in ("location", "severity_spread", "severity", "spread", "system_effect", "mean_rating"):
-        one, other = (np.asarray(of["posterior"][name], float)[0].reshape(2000, -1) for of in (gibbs, nuts))
-        error = np.sqrt((one.var(0) + other.var(0)) / 100)  # of as many effective draws
-        assert (np.abs(one.mean(0) - other.mean(0)) < 3.5 * error).all(), name
-        # how much of its rating is due to a single case, and how much to chance, mixes slowly
-        np.testing.assert_allclose(one.std(0), other.std(0), rtol=0.6 if name == "mean_rating" else 0.4, err_msg=name)
 
 
 @pytest.mark.slow
@@ -154,13 +141,6 @@ def test_a_rater_of_documents_of_her_own_is_told(table):
         fit(own, "system", "document", draws=4, warmup=4)
 
 
-def test_numbers_need_a_threshold_and_names_of_raters(table):
-    data = pb.Annotations.from_scores(table[["case", "annotator", "score"]])
-    for options in ({}, {"raters": "differ", "case_groups": {"half": np.arange(540) % 2}}):
-        with pytest.raises(ArgumentError, match=r"normal-scores needs a threshold .*threshold=0 \(--threshold 0\)\.$"):
-            pb.aggregate(data, "normal-scores", **options)
-
-
 def test_classifiers_that_predict_ratings_are_compared_with_the_mean_rating(table, posterior):
     cases, truth = pb.annotators.mean_ratings(posterior)[["case", "mean"]].to_numpy().T
     truth = pd.Series(truth.astype(float), cases)
@@ -178,25 +158,11 @@ def test_classifiers_that_predict_ratings_are_compared_with_the_mean_rating(tabl
     np.testing.assert_array_equal(by_document["mean_absolute_error"], found["mean_absolute_error"])
 
 
-@pytest.mark.parametrize(
-    ("predictions", "match"),
-    [
-        ({"A": [1.0]}, r"predictions of A must have the shape \(case,\), \(540,\), but theirs is \(1,\)"),
-        ({"A": ["good"] * 540}, "predictions of A must be numbers"),
-        ({"A": [np.nan] * 540}, "predictions of A must be finite, but that of case '0/000' is nan"),
-        ([1.0], "predictions must be a mapping from names of classifiers"),
-    ],
-)
-def test_predicted_ratings_that_cannot_be_are_refused(posterior, predictions, match):
-    with pytest.raises(ArgumentError, match=match):
-        rating_errors(posterior, predictions)
-
-
 @pytest.mark.filterwarnings("ignore:Some raters err together")
 @pytest.mark.parametrize("step", [1.0, 0.001])
 def test_raters_who_always_differ_by_the_same_number_have_a_small_spread(step):
     random = np.random.default_rng(0)
-    score = random.integers(1, 6, size=(200, 1)) + step * random.integers(-1, 2, size=(200, 3))
+    score = random.integers(1, 6, size=(100, 1)) + step * random.integers(-1, 2, size=(100, 3))
     score[:, 1] = score[:, 0] + 1
     table = pd.DataFrame(
         [

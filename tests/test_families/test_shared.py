@@ -102,15 +102,15 @@ SCORES = pd.DataFrame(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize(
-    ("data", "options", "site"),
+    ("data", "options", "site", "fails"),
     [
-        (pb.Annotations.from_labels(LABELS, annotators=["ann", "bob", "cy"]), {"model": "one-coin"}, "accuracy"),
+        (pb.Annotations.from_labels(LABELS, annotators=["ann", "bob", "cy"]), {"model": "one-coin"}, "accuracy", True),
         (
             pb.Annotations.from_scores(SCORES),
             {"model": "normal-scores", "raters": "differ", "threshold": 0.5},
             "severity",
+            False,
         ),
     ],
     ids=["labels", "ratings"],

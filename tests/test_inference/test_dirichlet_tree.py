@@ -13,7 +13,7 @@ from plausibly.inference import dirichlet_tree, nested_cases
 from plausibly.random_streams import case_keys
 
 CLASSES = "abcdefg"
-DRAWS = 5000
+DRAWS = 3000
 
 
 def draw(annotations, reliability, alpha=1.0):
@@ -43,7 +43,7 @@ def moments(rankings, reliability, alpha, n):
 
 @pytest.mark.parametrize(
     "rankings",
-    [[[0, 1]], [[0, 1], [0]], [[0, 1], [1]], [[0, 1], [0, 2], [0, 1], [2]], [[1], [1], [2]], [[2, 0, 1], [2, 0]]],
+    [[[0, 1], [1]], [[0, 1], [0, 2], [0, 1], [2]], [[1], [1], [2]], [[2, 0, 1], [2, 0]]],
 )
 @pytest.mark.parametrize("reliability", [0.5, 3.0])
 def test_means_and_second_moments_are_those_of_the_posterior(rankings, reliability):
@@ -53,7 +53,7 @@ def test_means_and_second_moments_are_those_of_the_posterior(rankings, reliabili
     named_classes = sorted({k for ranking in rankings for k in ranking})
     order = named_classes + [k for k in range(3) if k not in named_classes]
     relabelled = [[order.index(k) for k in ranking] for ranking in rankings]
-    mean, second = moments(relabelled, reliability, 1.5, 1500)
+    mean, second = moments(relabelled, reliability, 1.5, 800)
     flat = draws.reshape(-1, 3).astype(float)
     se = flat.std(0) / np.sqrt(len(flat))
     np.testing.assert_array_less(np.abs(flat.mean(0) - mean), 5 * se + 1e-3)
@@ -73,7 +73,7 @@ def test_single_labels_give_the_dirichlet_distribution():
     np.testing.assert_allclose(flat.var(0), variance, rtol=0.1)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(st.lists(st.lists(st.permutations("abcd").map(lambda p: p[: 1 + ord(p[0]) % 4]), min_size=1, max_size=3)))
 def test_nested_means_that_what_was_left_is_nested(cases):
     if not cases:

@@ -57,7 +57,7 @@ def test_slots_of_a_case_covary_and_cases_draws_and_chains_do_not(draws):
         assert abs(np.corrcoef(draws[0, :, slot], draws[1, :, slot])[0, 1]) < 0.1
 
 
-@pytest.mark.parametrize("shape", [1e-2, 1e-4, 1e-8, 1e-20])
+@pytest.mark.parametrize("shape", [1e-2, 1e-20])
 def test_tiny_shapes_put_all_mass_on_one_slot(shape):
     draws = dirichlet(np.full(11, shape), SLOTS, KEYS, chains=1, draws=4000)
     assert np.isfinite(draws).all()

@@ -11,7 +11,6 @@ import plausibly as pb
 from plausibly._arviz import arviz, to_groups
 from plausibly.annotations import Annotations, Slots
 from plausibly.compute import _run
-from plausibly.errors import ArgumentError
 from plausibly.inference import PlackettLuceGibbs, sweeps_per_draw
 from plausibly.inference._batching import bucket_cases
 from plausibly.inference.gibbs import _random, _tied_blocks
@@ -30,12 +29,12 @@ from tests.test_inference.oracles import (
     moments,
 )
 
-MODEL, ENGINES = "plackett-luce", ("gibbs", "nuts")
+MODEL = "plackett-luce"
 SETTINGS = {"draws": 400, "chains": 4, "warmup": 100, "progress": False, "engine": "gibbs"}
 
 
-@pytest.mark.parametrize(("reliability", "concentration"), [(3, 0.1), (10, 1.0)])
-def test_of_single_labels_the_posterior_is_dirichlet(reliability, concentration):
+def test_of_single_labels_the_posterior_is_dirichlet():
+    reliability, concentration = 3, 0.1
     posterior = pb.aggregate(SINGLES, MODEL, reliability=reliability, concentration=concentration, seed=7, **SETTINGS)
     draws = draws_of(posterior).reshape(4, 400, len(LABELS), 4)
     for case, labels in enumerate(LABELS):
@@ -49,10 +48,7 @@ def test_of_single_labels_the_posterior_is_dirichlet(reliability, concentration)
 @pytest.mark.parametrize(
     ("reliability", "unranked", "concentration", "raced"),
     [
-        (3, "lumped", 1.0, False),
         (3, "exact", 1.0, False),
-        pytest.param(1, "ignore", 0.5, False, marks=pytest.mark.slow),
-        pytest.param(8, "ignore", 1.0, False, marks=pytest.mark.slow),
         pytest.param(8, "ignore", 1.0, True, marks=pytest.mark.slow),
     ],
 )
@@ -86,12 +82,11 @@ def test_ties_agree_with_integration(monkeypatch, reliability, unranked, concent
         np.testing.assert_allclose(lp[..., case].ravel()[usual], expected[usual], rtol=1e-4, atol=1e-3)
 
 
-@pytest.mark.parametrize("case_axis", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_as_a_kernel_of_numpyro(case_axis):
+def test_as_a_kernel_of_numpyro():
     annotations = Annotations.from_rankings(list(TIED.values()), classes=LETTERS)
     slots = Slots.of(annotations)
     (bucket,) = bucket_cases(annotations, slots, np.ones(len(slots)), pooled=True)
-    data = jax.tree.map(lambda a: jnp.asarray(np.moveaxis(a, 0, -1) if case_axis else a[0]), bucket.data)
+    data = jax.tree.map(lambda a: jnp.asarray(np.moveaxis(a, 0, -1)), bucket.data)
     mcmc = MCMC(
         PlackettLuceGibbs(sweeps=3),
         num_warmup=50,
@@ -106,9 +101,9 @@ def test_as_a_kernel_of_numpyro(case_axis):
     assert found.shape == (4, 400, *data.n_classes.shape)
     assert lp.shape == (4, 400, *data.n_classes.shape[1:])
     assert len(np.unique(lp)) > 0.99 * lp.size
-    for place, case in enumerate(bucket.cases if case_axis else bucket.cases[:1]):
+    for place, case in enumerate(bucket.cases):
         mean, square = integrate(list(TIED.values())[case], np.ones(3), 3, "power")
-        first, second = moments(found[..., :3, place] if case_axis else found[..., :3], [lambda x: x, np.square])
+        first, second = moments(found[..., :3, place], [lambda x: x, np.square])
         agree(first, mean)
         agree(second, square)
 
@@ -146,30 +141,6 @@ def test_numpyro_takes_legacy_keys_and_goes_on_where_it_stopped():
     parts.run(jax.random.key(1), data, reliability=2)
     assert (found(parts) != draws[1]).any()
     assert to_groups(arviz().from_numpyro(whole))["posterior"]["plausibility"].shape == (2, 40, 4)
-
-
-REFUSED = {
-    "temper": ({"mode": "temper"}, r"mode='temper'.*choose engine='nuts'"),
-    "a fraction": ({"reliability": 2.5}, r"whole number, but 2.5 was given: round it, or choose engine='nuts'"),
-    "less than one": ({"reliability": 0.5}, "whole number, but 0.5"),
-    "a reliability beyond counting": ({"reliability": 1e20}, "whole number, but 1e"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_it_cannot_do(case):
-    given, message = REFUSED[case]
-    with pytest.raises(ArgumentError, match=message):
-        pb.aggregate(SINGLES, MODEL, engine="gibbs", progress=False, **given)
-    kernel = PlackettLuceGibbs()
-    with pytest.raises(ArgumentError, match=message):
-        kernel.init(jax.random.key(0), 0, None, (None,), given)
-
-
-@pytest.mark.parametrize("sweeps", [0, 1.5, True])
-def test_sweeps_are_counted(sweeps):
-    with pytest.raises(ArgumentError, match=f"sweeps must be a whole number of at least 1, but {sweeps}"):
-        PlackettLuceGibbs(sweeps)
 
 
 @pytest.mark.slow
@@ -251,7 +222,7 @@ def test_uniforms_are_functions_of_lane_clock_and_index():
     assert (uniforms(words, jnp.int32(4), 5, 7)[0] != u).mean() > 0.999
 
 
-@pytest.mark.parametrize("shape", [1e-3, 0.3, 1.0, 40.0])
+@pytest.mark.parametrize("shape", [1e-3, 0.3, 40.0])
 def test_gammas_that_come_out_are_gamma_variables(shape):
     n = 100_000
     u, _ = jax.jit(uniforms, static_argnums=(2, 3))(lanes(n, "g"), jnp.int32(0), 0, 2)
@@ -278,7 +249,7 @@ def drawn_arrivals(weights, rest, words):
 
 
 @pytest.mark.parametrize("raced", [False, True])
-@pytest.mark.parametrize(("weights", "rest"), [([0.5, 2.0], 0.3), ([0.2, 0.2, 5.0, 1.0, 0.7], 0.5)])
+@pytest.mark.parametrize(("weights", "rest"), [([0.2, 0.2, 5.0, 1.0, 0.7], 0.5)])
 def test_arrivals_are_those_of_races_that_the_block_won(monkeypatch, weights, rest, raced):
     if raced:
         monkeypatch.setattr(_tied_blocks, "ORDERED", 1)
@@ -289,9 +260,9 @@ def test_arrivals_are_those_of_races_that_the_block_won(monkeypatch, weights, re
 
     found = np.asarray(drawn_arrivals(w, z, words), float)
     rng = np.random.default_rng(b)
-    times = rng.exponential(1 / np.array([*weights, rest])[:, None], (b + 1, 2_000_000))
+    times = rng.exponential(1 / np.array([*weights, rest])[:, None], (b + 1, 1_000_000))
     won = times[:b, (times[:b] < times[b]).all(0)][:, :n]
-    assert won.shape[1] > 20_000
+    assert won.shape[1] > 10_000
     for statistic in [*range(b), "max", "min", "gap"]:
         mine, theirs = (
             x[statistic]
@@ -316,38 +287,3 @@ def test_large_blocks_race_without_overflow(spread):
         # The rest has the same rate and comes last of 41, the last member before it; 1 - exp(-t) is uniform.
         expected = stats.beta(40, 2)
         assert stats.kstest(1 - np.exp(-np.asarray(t, float).max(0)), expected.cdf).pvalue > 1e-5
-
-
-@pytest.mark.filterwarnings("ignore::plausibly.errors.ConvergenceWarning")
-@pytest.mark.slow
-def test_a_block_of_eight_as_nuts_has_it():
-    classes = [f"c{i}" for i in range(10)]
-    annotations = Annotations.from_rankings([[[classes[:8], [classes[9]]], [[classes[3]], [classes[6]]]]], classes)
-    options = {"reliability": 3, "draws": 100, "warmup": 200, "chains": 4, "progress": False, "seed": 1}
-    (mean, se), (other, also) = (
-        moments(draws_of(pb.aggregate(annotations, MODEL, engine=engine, **options)), [np.log])[0] for engine in ENGINES
-    )
-    agree((mean, np.hypot(se, also)), other)
-
-
-@pytest.mark.filterwarnings("ignore::plausibly.errors.ConvergenceWarning")
-@pytest.mark.slow
-def test_gibbs_and_nuts_agree_on_real_cases(shared):
-    """A sample of the dermatology cases: means within Monte Carlo error, KS on the certainty of the first choice."""
-    folder = shared / "data" / "dermatology_ddx"
-    every = pb.read_annotations(folder / "dermatology_selectors.json", classes=folder / "dermatology_conditions.txt")
-    some = every.select(every.cases[::60])
-    options = {"reliability": 3, "draws": 150, "warmup": 300, "chains": 4, "progress": False}
-    one, two = (
-        pb.aggregate(some, "plackett-luce", engine=engine, seed=i, **options)
-        for i, engine in enumerate(("gibbs", "nuts"))
-    )
-    a, b = draws_of(one), draws_of(two)
-    (mean, se), (other, also) = (moments(x, [np.log])[0] for x in (a, b))
-    score = (mean - other) / np.hypot(se, also)
-    assert np.abs(score).max() < 5.5
-    assert 0.8 < score.std() < 1.2
-    start = Slots.of(some).start[:-1]
-    certainty = [np.maximum.reduceat(x.reshape(-1, x.shape[-1]), start, axis=1).mean(0) for x in (a, b)]
-    assert stats.ks_2samp(*certainty).pvalue > 0.5
-    assert np.abs(certainty[0] - certainty[1]).max() < 0.05

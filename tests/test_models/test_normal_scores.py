@@ -36,18 +36,24 @@ def joint(mean, variance, reliability=1.0):
 
 def integral(function):
     """Over mean and log variance, beyond which there is nothing."""
-    z, mean = np.linspace(-6, 9, 601), np.linspace(-60, 60, 8001)
+    z, mean = np.linspace(-6, 9, 401), np.linspace(-60, 60, 4001)
     variance = np.exp(z)[:, None]
     return integrate.trapezoid(integrate.trapezoid(function(mean, variance) * variance, mean), z)
 
 
-@pytest.mark.parametrize("reliability", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("reliability", [0.5, 3.0])
 def test_program_and_posterior_are_prior_times_likelihood(reliability):
     sites = {"mean": jnp.float32(0.3), "variance": jnp.float32(1.4)}
-    value, found = log_density(models.normal_scores, (one_case(0.2),), {"reliability": reliability}, sites)
+
+    @jax.jit
+    def run(case):
+        value, found = log_density(models.normal_scores, (case,), {"reliability": reliability}, sites)
+        return value, found["plausibility"]["value"]
+
+    value, plausibility = run(one_case(0.2))
     assert float(value) == pytest.approx(joint(0.3, 1.4, reliability), rel=1e-5)
     below = stats.norm(0.3, np.sqrt(1.4)).cdf(0.2)
-    np.testing.assert_allclose(found["plausibility"]["value"], [below, 1 - below], rtol=1e-5)
+    np.testing.assert_allclose(plausibility, [below, 1 - below], rtol=1e-5)
     m, strength, a, b = PRIOR.posterior(*SUMS, reliability)
     differences = []
     for mean, variance in [(0.3, 1.4), (-2.0, 0.2), (5.0, 9.0), (0.75, 1.0)]:
@@ -78,6 +84,10 @@ def test_scores_one_after_the_other_and_repeated_are_all_scores_at_once():
 
 
 def test_it_can_be_run_forwards():
-    found = trace(seed(models.normal_scores, jax.random.key(1))).get_trace(one_case())
-    assert found["variance"]["value"] > 0
-    np.testing.assert_allclose(found["plausibility"]["value"].sum(), 1, rtol=1e-6)
+    def forwards(case):
+        sites = trace(seed(models.normal_scores, jax.random.key(1))).get_trace(case)
+        return sites["variance"]["value"], sites["plausibility"]["value"]
+
+    variance, plausibility = jax.jit(forwards)(one_case())
+    assert variance > 0
+    np.testing.assert_allclose(plausibility.sum(), 1, rtol=1e-6)

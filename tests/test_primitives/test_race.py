@@ -14,7 +14,7 @@ from plausibly import primitives
 from plausibly.primitives import _race
 from tests.test_primitives.test_recursion import race, relative
 
-FEW = settings(max_examples=20)
+FEW = settings(max_examples=12)
 both = jax.jit(_race.log_prob_and_gradient)
 curved = jax.jit(_race.hessian_vector)
 block_log_prob = jax.jit(primitives.block_log_prob)
@@ -36,7 +36,7 @@ def weights(size, kind, dtype):
 KINDS = ["alike", "moderate", "heavy", "light", "wide", "two kinds"]
 
 
-CASES = [*((12, kind) for kind in KINDS), (7, "moderate"), (40, "wide"), (150, "two kinds")]
+CASES = [*((12, kind) for kind in KINDS[2:]), (7, "moderate"), (150, "two kinds")]
 
 
 @pytest.mark.parametrize(("size", "kind"), CASES)
@@ -57,7 +57,7 @@ def test_value_and_gradient_equal_high_precision(size, kind, float64):
 
 def test_the_integral_of_the_definition(float64):
     """Equal weights: a product of betas, p = B! Γ(1 + 1/λ) / Γ(B + 1 + 1/λ)."""
-    for size in (7, 30, 300, 1000):
+    for size in (7, 300):
         for weight in (0.01, 1.0, 7.0):
             expected = gammaln(size + 1) + gammaln(1 + 1 / weight) - gammaln(size + 1 + 1 / weight)
             with float64():
@@ -104,7 +104,7 @@ masked = jax.jit(jax.value_and_grad(block_log_prob))
 
 
 @pytest.mark.parametrize("size", [7, 300])
-@pytest.mark.parametrize("level", [-3e38, -100.0, -50.0, 50.0, 100.0, 3e38])
+@pytest.mark.parametrize("level", [-3e38, -50.0, 100.0, 3e38])
 def test_weights_of_any_size_give_finite_derivatives(size, level):
     for x in (np.full(size, level), np.where(np.arange(size) % 2, level, 0.3)):
         x = x.astype(np.float32)

@@ -63,16 +63,16 @@ def derivatives(x, z, along):
     return value, slope, product
 
 
-@pytest.mark.parametrize("size", range(1, 8))
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7])
 def test_double_and_single_precision_equal_enumeration(size, float64):
-    x, z = draw(size, 500 if size < 7 else 100, np.float64)
+    x, z = draw(size, 200 if size < 7 else 40, np.float64)
     with float64():
         got = block_log_prob(x, z)
         assert got.dtype == np.float64
         got = np.asarray(got)
     # Found: 4e-14.
     assert relative(got, enumerate_orders(x, z)).max() < 1e-12
-    x, z = draw(size, 500 if size < 7 else 100, np.float32)
+    x, z = draw(size, 200 if size < 7 else 40, np.float32)
     for rest in (np.zeros_like(z), z):
         got = block_log_prob(x, rest)
         assert got.dtype == np.float32
@@ -85,9 +85,9 @@ def test_double_and_single_precision_equal_enumeration(size, float64):
         assert relative(got, expected)[likely].max(initial=0) < 5e-6
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 8, 10, 12])
+@pytest.mark.parametrize("size", [1, 3, 5, 8, 12])
 def test_values_and_derivatives_equal_the_exponential_race(size, float64):
-    x, z = draw(size, 20 if size > 5 else 100, np.float64, seed=2)
+    x, z = draw(size, 6 if size > 5 else 30, np.float64, seed=2)
     along = np.random.default_rng(size).normal(size=x.shape)
     value, slope, curvature = race(x, z)
     assert np.abs(curvature).max() > 0.1
@@ -99,13 +99,12 @@ def test_values_and_derivatives_equal_the_exponential_race(size, float64):
                 np.testing.assert_allclose(((upper - lower) / 2e-6).astype(float), derivative.astype(float), atol=1e-10)
     with float64():
         assert relative(block_log_prob(x, z), value).max() < 1e-12
-        if size != 10:
-            _, got, product = (np.asarray(a) for a in derivatives(x, z, along))
-            assert np.abs(got - slope).max() < (1e-12 if size > 5 else 1e-13)
-            assert np.abs(product - np.einsum("nab,nb->na", curvature, along)).max() < (1e-11 if size > 5 else 1e-13)
+        _, got, product = (np.asarray(a) for a in derivatives(x, z, along))
+        assert np.abs(got - slope).max() < (1e-12 if size > 5 else 1e-13)
+        assert np.abs(product - np.einsum("nab,nb->na", curvature, along)).max() < (1e-11 if size > 5 else 1e-13)
 
 
-@pytest.mark.parametrize("size", [1, 2, 4, 5, 12])
+@pytest.mark.parametrize("size", [1, 4, 12])
 def test_peaked_weights_give_the_right_numbers_in_single_precision(size):
     rng = np.random.default_rng([3, size])
     kinds = [rng.uniform(-100, 100, (10, size)), rng.choice([-100.0, -50.0, 0.0, 100.0], (8, size))]

@@ -1,24 +1,18 @@
 """The short forms of checks pass, and what is broken on purpose is caught by them."""
 
-from functools import partial
-
 import pytest
 
 from validation import (
     annotators,
     conformal,
-    crowds,
-    evidence,
     intervals,
     judge,
     panels,
-    planning,
     systems,
     weighted_reliability,
 )
 from validation._breaks import BREAKS, broken
 from validation._result import Settings, Verdict
-from validation._worlds import dirichlet
 
 
 def short(module, **sizes):
@@ -43,11 +37,7 @@ def sets(_):
 
 
 def coverage(_):
-    return Verdict(tuple(intervals._results("many labels", 60, intervals.coverage("many labels", 60, 25, seed=1))))
-
-
-def accuracies(_):
-    return Verdict(tuple(evidence.results("400 cases", evidence.coverage(partial(dirichlet, n=400), 12, seed=0))))
+    return Verdict(tuple(intervals._results("many labels", 60, intervals.coverage("many labels", 60, 12, seed=1))))
 
 
 # Check, number of p-values, and what is broken, with a quantity that is then wrong.
@@ -55,7 +45,6 @@ OF_SETS = [name for name, one in BREAKS.items() if one.group == "conformal"]
 SHORT = {
     "conformal": (sets, len(conformal.SCORES) * len(conformal.TARGETS) * 9, dict.fromkeys(OF_SETS)),
     "intervals": (coverage, 2 * 3, {"intervals-cases": None}),
-    "evidence": (accuracies, 2 * 4, {"evidence-left-out": "top-1"}),
     "judge": (short(judge, EPSILONS=(0.2,), ANNOTATORS=(3,), QUICK=200, QUICK_SIZES=(50,)), 1, {"judge-doubled": None}),
     "systems": (
         short(systems, QUICK_HUMAN=(60,), CLUSTERS={"of 3": systems.CLUSTERS["of 3"]}, RATES=(0.6,)),
@@ -65,14 +54,8 @@ SHORT = {
     "panels": (short(panels, _LARGE=20_000), 2 * 9, {"panels-clusters": "60 clusters"}),
     "annotators": (short(annotators, KINDS={"categories": "nominal"}), None, {"no-copies": None}),
     "weighted": (short(weighted_reliability, LABELS=(5,), N_CASES=400, REPLICATES=100), None, {"wrong-labels": None}),
-    "planning": (short(planning, QUICK=12), None, {}),
-    "crowds": (
-        short(crowds, KINDS=[crowds.Kind("looks", (0.5, 0.5), 600, 8, 8)], GAP=0.02, QUICK_JURIES=1),
-        None,
-        {"crowds-alike": "said 0.0 to 1.0"},
-    ),
 }
-SLOW = {"annotators", "weighted", "planning", "crowds", "evidence", "panels"}
+SLOW = {"annotators", "weighted", "panels"}
 
 
 @pytest.mark.parametrize(

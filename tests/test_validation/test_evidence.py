@@ -1,23 +1,10 @@
 """The check of predictions as evidence: its accuracies, worlds and quantities, and the table of real data."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 
 from validation import chaosnli, evidence
-from validation._worlds import FAILS, HOLDS, NOT_TRUE_CLASS, ONE_TRUE_CLASS, Data, dirichlet
-
-WORLD = partial(dirichlet, n=400)
-
-
-@pytest.mark.slow
-def test_accuracies_are_those_of_the_public_functions():
-    data = WORLD(np.random.default_rng(0))
-    direct, public = (of(data, np.random.default_rng(1)) for of in (evidence.by_prior, evidence.by_package))
-    for name, values in public.items():
-        np.testing.assert_allclose(values.mean(1), direct[name].mean(1), atol=0.012)
-        np.testing.assert_allclose(values.std(1), direct[name].std(1), rtol=0.3)
+from validation._worlds import FAILS, HOLDS, NOT_TRUE_CLASS, ONE_TRUE_CLASS, Data
 
 
 @pytest.mark.parametrize(
@@ -57,13 +44,13 @@ def test_the_table_of_real_data(tmp_path, monkeypatch, capsys):
     assert chaosnli.main(["--data", str(tmp_path)]) == 2
     assert "no data" in capsys.readouterr().out
     random = np.random.default_rng(0)
-    votes = random.multinomial(100, random.dirichlet(np.ones(3), 40))
+    votes = random.multinomial(100, random.dirichlet(np.ones(3), 20))
     (tmp_path / "chaosnli").mkdir()
-    scores = {name: random.dirichlet(np.ones(3), 40) for name in "ab"}
-    np.savez(tmp_path / "chaosnli/snli.npz", case=np.arange(40), votes=votes, **scores)
+    scores = {name: random.dirichlet(np.ones(3), 20) for name in "ab"}
+    np.savez(tmp_path / "chaosnli/snli.npz", case=np.arange(20), votes=votes, **scores)
     monkeypatch.setattr(chaosnli, "LABELS", (2,))
     out = tmp_path / "table.md"
-    assert chaosnli.main(["--data", str(tmp_path), "--out", str(out), "--repetitions", "2"]) == 0
+    assert chaosnli.main(["--data", str(tmp_path), "--out", str(out), "--repetitions", "1"]) == 0
     text = out.read_text()
-    assert "40 cases, 2 classifiers, 2 draws of labels" in text
+    assert "20 cases, 2 classifiers, 1 draws of labels" in text
     assert text.count("predictions as evidence") == 4

@@ -7,7 +7,6 @@ import pytest
 
 import plausibly as pb
 from validation import team
-from validation._result import Settings, Verdict
 
 
 @pytest.fixture(scope="module")
@@ -41,21 +40,3 @@ def test_the_population_is_that_of_the_package(true):
     # A panel is more certain than an expert, and the class that most would name is certain.
     values = [true[truth]["auroc", "A"] for truth in ("annotator", "panel", "most-plausible")]
     assert values == sorted(values)
-
-
-@pytest.mark.slow
-def test_results_from_draws_are_compared(true):
-    found = team.against_draws(1, 0, true)
-    known, alone = (found["most-plausible", one] for one in ("predictions known", "annotations only"))
-    assert abs(known.bias("auroc")) < 0.1
-    assert alone.bias("auroc") < -0.1
-    assert all(len(of) == 1 for of in known.covers.values())
-
-
-@pytest.mark.slow
-def test_intervals_cover(monkeypatch):
-    """In some data sets; ``python -m validation --only team`` takes more, and ``--break team-patients`` is caught."""
-    monkeypatch.setattr(team, "QUICK", 25)
-    monkeypatch.setattr(team, "QUICK_OF_DRAWS", 3)
-    verdict = Verdict(tuple(team.check(Settings(quick=True, progress=False))))
-    assert verdict.passed, str(verdict)

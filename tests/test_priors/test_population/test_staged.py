@@ -12,7 +12,7 @@ from scipy.stats import dirichlet
 import plausibly as pb
 from plausibly.aggregation import settle
 from plausibly.aggregation.staged import _chains
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import ArgumentError
 from plausibly.model_comparison import _left_out_staged
 from plausibly.model_comparison._left_out_staged import leave_out_staged
 from plausibly.model_comparison._staged_replicates import StagedReplicates
@@ -232,22 +232,6 @@ def test_hard_cases_come_first():
     assert found.spread > 0
     with pytest.raises(ArgumentError, match="difficulty=True"):
         difficulties(annotations, Population.of(list("abcd"), PI, concentration=2.0))
-
-
-def test_what_the_stages_do_not_take_is_refused():
-    annotations = pb.datasets.simulate_differentials(12, n_classes=6, seed=1).annotations
-    with pytest.raises(ArgumentError, match="add first='given'"):
-        pb.aggregate(annotations, "staged-plackett-luce", reliability=2, progress=False)
-    many = [[[list("abcdefghi")], [["j"]]], [[["a"]]]]
-    with pytest.raises(AnnotationError, match="blocks of up to 8 tied classes"):
-        pb.aggregate(
-            pb.Annotations.from_rankings(many, classes=list("abcdefghijk")),
-            "staged-plackett-luce",
-            class_prior=Population.of(list("abcdefghijk"), np.full(11, 1 / 11), concentration=2.0),
-            progress=False,
-        )
-    with pytest.raises(AnnotationError, match="only one case"):
-        pb.aggregate(case_of_two()[0], "staged-plackett-luce", progress=False)
 
 
 def test_stages_are_read_as_written_and_those_of_another_version_refused(monkeypatch):
