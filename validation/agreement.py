@@ -43,12 +43,13 @@ def in_doubt(share: np.ndarray, start: np.ndarray) -> np.ndarray:
     return best[share[best] < CERTAIN]
 
 
+def mean_and_error(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means over (chain, draw, …) arrays and their Monte Carlo standard errors."""
+    return x.mean((0, 1), dtype=float), x.std((0, 1), ddof=1, dtype=float) / np.sqrt(ess_of_mean(x))
+
+
 def z_scores(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
     """Differences of means by their errors, of (chain, draw, case) arrays, but for cases without any spread."""
-
-    def mean_and_error(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return x.mean((0, 1), dtype=float), x.std((0, 1), ddof=1, dtype=float) / np.sqrt(ess_of_mean(x))
-
     (a, error), (b, other) = mean_and_error(ours), mean_and_error(theirs)
     usable = np.isfinite(error) & np.isfinite(other) & (np.hypot(error, other) > 0)
     return (a - b)[usable] / np.hypot(error, other)[usable]

@@ -24,13 +24,13 @@ import plausibly as pb
 from plausibly._progress import Progress
 from plausibly.aggregation import unjudged
 from plausibly.annotations import Slots
-from plausibly.diagnostics import mcse_of_mean
 from plausibly.inference._batching import bucket_cases
 from plausibly.model import BORROWING
 from plausibly.priors import Evidence, PredictionsPrior
 from plausibly.priors.population import Population
 from validation import crowds
 from validation._result import Result, Settings
+from validation.agreement import mean_and_error
 
 SLACK = 0.1  #: standard deviations
 LONG = {"draws": 400, "warmup": 400, "chains": 2}
@@ -43,8 +43,8 @@ Draws = dict[str, np.ndarray]  # by site: (chain, draw, …)
 def p_value(ours: np.ndarray, theirs: np.ndarray) -> float:
     """p-value of that no mean over (chain, draw, …) differs by more than is allowed."""
     a, b = (draws.reshape(*draws.shape[:2], -1) for draws in (ours, theirs))
-    error = np.hypot(mcse_of_mean(a), mcse_of_mean(b))
-    beyond = np.abs(a.mean((0, 1)) - b.mean((0, 1))) - SLACK * b.std((0, 1))
+    (mean, of_mean), (other, of_other) = mean_and_error(a), mean_and_error(b)
+    error, beyond = np.hypot(of_mean, of_other), np.abs(mean - other) - SLACK * b.std((0, 1))
     some = np.isfinite(error) & (error > 0)
     if not some.any():
         return float(np.allclose(a, b))

@@ -23,7 +23,7 @@ from plausibly.priors.population.shared_stages import SharedStages
 from validation._ranks import places
 from validation._result import Result, Settings
 
-N, QUICK = 120, 12  # data sets
+N, QUICK = 120, 8  # data sets
 CLASSES, CASES, LABELS = 3, 100, 12
 WARMUP, SWEEPS, THIN = 100, 500, 10
 PROB = 0.9

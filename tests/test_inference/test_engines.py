@@ -28,7 +28,7 @@ from tests.test_inference.oracles import (
     moments,
 )
 
-SETTINGS = {"engine": "nuts", "draws": 500, "chains": 4, "warmup": 300, "progress": False}
+SETTINGS = {"engine": "nuts", "draws": 250, "chains": 4, "warmup": 250, "progress": False}
 
 
 @cache
@@ -41,7 +41,7 @@ def sampled(reliability):
 def test_of_single_labels_the_posterior_is_dirichlet_and_statistics_describe_trajectories():
     reliability = 3
     posterior = sampled(reliability)
-    draws = draws_of(posterior).reshape(4, 500, len(LABELS), 4)
+    draws = draws_of(posterior).reshape(4, 250, len(LABELS), 4)
     for case, labels in enumerate(LABELS):
         alpha = 1.0 + reliability * np.bincount(labels, minlength=4)  # the fourth is the remainder, of shape 1
         share = alpha / alpha.sum()
@@ -76,7 +76,7 @@ def test_ties_agree_with_integration_and_likelihoods_with_their_formula(mode, re
     posterior = pb.aggregate(
         annotations, "plackett-luce", reliability=reliability, mode=mode, unranked=unranked, **SETTINGS
     )
-    draws = draws_of(posterior).reshape(4, 500, len(cases), 3)
+    draws = draws_of(posterior).reshape(4, 250, len(cases), 3)
     alpha = [1.0, 1.0, 3.0 if unranked == "exact" else 1.0]  # a, b and three others
     for case, ranked in enumerate(cases.values()):
         mean, square = integrate(ranked, alpha, reliability, mode)

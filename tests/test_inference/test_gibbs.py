@@ -90,7 +90,7 @@ def test_as_a_kernel_of_numpyro():
     mcmc = MCMC(
         PlackettLuceGibbs(sweeps=3),
         num_warmup=50,
-        num_samples=400,
+        num_samples=200,
         num_chains=4,
         chain_method="vectorized",
         progress_bar=False,
@@ -98,8 +98,8 @@ def test_as_a_kernel_of_numpyro():
     mcmc.run(jax.random.key(0), data, reliability=3, extra_fields=("lp",))
     found = np.asarray(mcmc.get_samples(group_by_chain=True)["plausibility"], float)
     lp = np.asarray(mcmc.get_extra_fields(group_by_chain=True)["lp"])
-    assert found.shape == (4, 400, *data.n_classes.shape)
-    assert lp.shape == (4, 400, *data.n_classes.shape[1:])
+    assert found.shape == (4, 200, *data.n_classes.shape)
+    assert lp.shape == (4, 200, *data.n_classes.shape[1:])
     assert len(np.unique(lp)) > 0.99 * lp.size
     for place, case in enumerate(bucket.cases):
         mean, square = integrate(list(TIED.values())[case], np.ones(3), 3, "power")

@@ -16,7 +16,7 @@ from tests.test_models.test_true_class import same
 PEOPLE, JURORS = [f"p{one}" for one in range(5)], ["gpt", "llama", "qwen"]
 GROUPS = {"models": JURORS}
 SHORT = {"draws": 50, "chains": 1, "warmup": 80, "progress": False}
-SHARDED = {"draws": 8, "chains": 3, "warmup": 8, "progress": False}
+SHARDED = {"draws": 4, "chains": 2, "warmup": 4, "progress": False}
 aggregate = unjudged(pb.aggregate)  # chains are short on purpose
 
 

@@ -88,7 +88,12 @@ def run(*words):
 KINDS = {(one.takes, one.engines, one.staged, type(one.family)): name for name, one in MODELS.items()}
 
 
-@pytest.mark.parametrize("name", KINDS.values())
+SLOW = {"staged-plackett-luce", "plackett-luce", "dirichlet-categorical"}  # which compile or estimate much
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in KINDS.values()]
+)
 def test_a_copy_of_a_file_behaves_as_the_built_in(name, tmp_path):
     file = Path(sys.modules[MODELS[name].program.__module__].__file__)
     copy = load_model(shutil.copy(file, tmp_path / "mine.py"))

@@ -101,6 +101,7 @@ def simulated(n=200, rounding=None, seed=0):
     return scores_of({f"c{i:03}": row for i, row in enumerate(y)})
 
 
+@pytest.mark.slow
 def test_the_prior_is_found_again():
     """Of scores that are hardly rounded, it is that of normal scores."""
     scores = simulated(rounding=0.1)

@@ -218,7 +218,7 @@ def test_comparison_says_that_cases_were_not_seen():
     assert np.isfinite(compared.pointwise["error"].values).all()
 
 
-SHARDED = {"draws": 8, "chains": 3, "warmup": 8, "progress": False}
+SHARDED = {"draws": 4, "chains": 3, "warmup": 4, "progress": False}
 
 
 def same(found, expected):

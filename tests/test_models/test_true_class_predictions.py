@@ -97,6 +97,7 @@ def test_programs_and_the_sampler_give_labels_their_probability(name):
     np.testing.assert_allclose(log_factor, np.log(joint.sum(1)).sum(), rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_shards_and_files_have_the_same_draws(tmp_path):
     annotations, _, scores = crowd(n=9)
     name, few = "dawid-skene", SHORT | {"difficulty": "same", "draws": 6, "warmup": 6}
@@ -120,6 +121,7 @@ def test_shards_and_files_have_the_same_draws(tmp_path):
         aggregate(annotations, name, predictions=changed, out=tmp_path / "p.zarr", shard=4, **few)
 
 
+@pytest.mark.slow
 def test_annotators_who_are_alike_need_no_names():
     annotations, _, scores = crowd(n=20)
     given = SHORT | {

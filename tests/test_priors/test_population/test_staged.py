@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import permutations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -67,11 +68,13 @@ def test_numpy_and_jax_and_the_program_agree():
     stages = ALL._replace(stop=(0.2, 0.5, 1.0, -0.4, 0.3), tie=(-1.0, -0.5, -1.5, 0.4))
     blocks = [[[0], [1, 2]], [[3, 1]]]
     plain = [log_prob(P, one, D, PI, stages, xp=np) for one in blocks]
-    other = [log_prob(jnp.asarray(P), one, D, PI, stages) for one in blocks]
+    other = jax.jit(lambda p: [log_prob(p, one, D, PI, stages) for one in blocks])(jnp.asarray(P))
     np.testing.assert_allclose(other, plain, rtol=1e-5)
     heads, shape = np.array([0.7, 0.3]), np.array([[1.0, 2, 1, 1], [2.0, 1, 1, 3]])
     arguments = (blocks, [D, D], PI, heads, shape, stages)
-    density = log_density(staged_plackett_luce, arguments, {}, {"plausibility": jnp.asarray(P)})[0]
+    density = jax.jit(lambda p: log_density(staged_plackett_luce, arguments, {}, {"plausibility": p})[0])(
+        jnp.asarray(P)
+    )
     prior = np.log(sum(w * dirichlet.pdf(P, a) for w, a in zip(heads, shape, strict=True)))
     assert float(density) == pytest.approx(prior + sum(plain), rel=1e-4)
 
