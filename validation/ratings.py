@@ -30,7 +30,7 @@ from plausibly.families.ratings import (
 from validation._ranks import places
 from validation._result import Result, Settings
 
-N, QUICK, DRAWS = 250, 20, 40
+N, QUICK, DRAWS = 250, 10, 40
 CASES, RATERS, GROUPS = 16, 4, 3
 CUTS = np.array([-np.inf, -0.8, 0.0, 0.9, np.inf])
 CATEGORIES, NUMBERS = "ordinal-scores, raters", "normal-scores, raters"

@@ -2,8 +2,12 @@
 
 import pytest
 
-from validation.__main__ import CHECKS
+from validation.__main__ import CHECKS, SLOW
 from validation._breaks import BREAKS
+
+
+def test_what_the_quick_form_leaves_out_are_checks():
+    assert SLOW.keys() < CHECKS.keys()
 
 
 @pytest.mark.parametrize("name", BREAKS)

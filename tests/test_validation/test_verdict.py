@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from validation import __main__ as command
-from validation import agreement
+from validation import agreement, engines
 from validation._ranks import band, p_values, places
 from validation._report import render
 from validation._result import RATE, Result, Settings, Verdict
@@ -102,6 +102,10 @@ def test_comparing_two_samplers():
     assert stats.kstest(z, "norm").pvalue > 1e-5
     assert np.abs(agreement.z_scores(ours + 1, theirs)).min() > 5
     assert agreement.z_scores(ours * 0, theirs * 0).size == 0
+    far = np.where(np.arange(200) == 7, 0.4, 0.0)  # of one quantity: a tenth is allowed
+    assert engines.p_value(ours, theirs) > 0.05
+    assert engines.p_value(ours + far, theirs) < 1e-4
+    assert (engines.p_value(far + 0 * ours, far + 0 * ours), engines.p_value(far + 0 * ours, 0 * ours)) == (1, 0)
     top = agreement.tops(np.array([[[0.2, 0.8, 0.5, 0.3, 0.2], [0.6, 0.4, 0.1, 0.7, 0.2]]]), np.array([0, 2, 5]))
     assert top.tolist() == [[[False, True, True, False, False], [True, False, False, True, False]]]
     assert agreement.certainties(top, np.array([0, 2, 5])).tolist() == [0.5, 0.5]
