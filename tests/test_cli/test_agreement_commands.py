@@ -205,37 +205,6 @@ def test_reliability_by_a_rasch_model(data, tmp_path):
     assert (tmp_path / "abilities.png").stat().st_size > 4000
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["judge", "labels.csv"], "nothing to compare with the annotators: give --predictions NAME=FILE"),
-        (["judge", "labels.csv", "--predictions", "A=0.9.csv", "--by", "x"], "labels.csv: the table has no"),
-        (["judge", "labels.csv", "--predictions", "A=0.9.csv", "--epsilon", "2"], "epsilon must lie between 0 and 1"),
-        (["discrepancy", "labels.csv"], "nothing to compare with the annotators: give --predictions NAME=FILE"),
-        (["discrepancy", "labels.csv", "--predictions", "a.csv"], "--predictions must be NAME=FILE, but 'a.csv'"),
-        (["discrepancy", "labels.csv", "--scores", "a.csv"], "--scores must be NAME=FILE, but 'a.csv'"),
-        (["discrepancy", "labels.csv", "--scores", "A=a", "--predictions", "A=a"], "the model 'A' has both"),
-        (["discrepancy", "labels.csv", "--scores", "A=scores.csv", "--distance", "squared"], "--distance squared was"),
-        (["discrepancy", "labels.csv", "--predictions", "A=no.csv"], "no.csv: the file does not exist"),
-        (["discrepancy", "no.csv", "--predictions", "A=0.9.csv"], "no.csv: the file does not exist"),
-        (["discrepancy", "labels.csv", "--predictions", "A=0.9.csv", "--distance", "x"], "there is no distance 'x'"),
-        (["discrepancy", "labels.csv", "--predictions", "A=0.9.csv", "--clusters", "x"], "labels.csv: the table has"),
-        (["reliability", "labels.csv"], "the confidence is 5, outside 0 to 1; give scale="),
-        (["reliability", "labels.csv", "--scale", "high"], "--scale must be LOW,HIGH or LEVEL=CONFIDENCE"),
-        (["reliability", "labels.csv", "--scale", "1,5", "--competence", "no.csv"], "no.csv: the file does not exist"),
-        (["reliability", "labels.csv", "--competence", "0.9", "--draws", "9"], "--draws is for the Rasch model, but"),
-        (["reliability", "labels.csv", "--scale", "1,5", "--competence", "rash"], "competence must be one of one-coin"),
-        (["reliability", "labels.csv", "--competence", "known"], 'competence="known" needs the true labels'),
-    ],
-)
-def test_bad_input_is_one_sentence_and_status_2(data, monkeypatch, words, sentence):
-    monkeypatch.chdir(data)
-    result = refuse(*words)
-    assert result.stderr.startswith("Error: ")
-    assert sentence in result.stderr
-    assert len(result.stderr.splitlines()) == 1
-
-
 @pytest.fixture(scope="module")
 def boxes(tmp_path_factory):
     table = pb.datasets.simulate_labels("boxes", noise=0.2, n_cases=12, n_annotators=3)
@@ -281,25 +250,3 @@ def test_one_file_per_annotator(tmp_path):
     result = plausibly("agreement", *words, "--weighting", "units")
     assert "By levenshtein: Krippendorff's alpha " in result.output
     assert "equally" not in result.output
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["none.csv"], "none.csv: the file does not exist"),
-        (["a.csv", "--labels", "bob=b.csv"], "with several files each is NAME=FILE, but 'a.csv' was given"),
-        (["BOXES", "--distance", "box_oui"], "there is no distance 'box_oui': did you mean 'box_iou'"),
-        (["BOXES", "--preset", "2022"], "there is no preset '2022'"),
-        (["BOXES", "--cross", "some"], 'cross must be "auto"'),
-        (["BOXES", "--cross", "²"], 'cross must be "auto"'),
-        (["BOXES", "--seed", "-1"], "seed must be a whole number from 0"),
-        (["ann=", "--labels", "bob=b.csv"], "--labels must be NAME=FILE, but 'ann=' was given"),
-        (["bob=a.csv", "--labels", "bob=b.csv"], "--labels bob was given twice"),
-        (["BOXES", "--replicates", "1"], "--replicates must be 0, or 2 or more"),
-        (["BOXES", "--distance", "spans"], "row 1 (case '1', annotator 'annotator 1'): a span is (start, end, tag)"),
-    ],
-)
-def test_bad_input_of_agreement_is_one_sentence(boxes, words, message):
-    result = refuse("agreement", *(boxes if word == "BOXES" else word for word in words))
-    assert message in " ".join(result.output.split())
-    assert "Traceback" not in result.output

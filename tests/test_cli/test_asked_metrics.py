@@ -141,15 +141,6 @@ def test_several_classes_without_a_model(tmp_path):
         assert f"{group:.3f}" in page
 
 
-@pytest.mark.parametrize(
-    "option",
-    [["--model", "irn"], ["--annotations-only"], ["--one-truth"], ["--risks", "r.txt"], ["--k", 1], ["--draws", 9]],
-)
-def test_options_of_models_are_refused_without_a_model(files, tmp_path, option):
-    found = words(of_labels(files, tmp_path, "--truth", "annotator", *option, status=2).output)
-    assert f"--truth annotator fits no model, but {option[0]} was given" in found
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("truth", ["annotator", "most-plausible"])
 def test_curves_and_confusion_matrices_have_tables(files, tmp_path, truth):
@@ -379,38 +370,10 @@ def test_requirements_count_comparable_runs_and_what_is_unknown_is_not_met(monke
     assert table.groupby("classifier")["met"].all().tolist() == [False, False]
 
 
-@pytest.mark.parametrize(
-    ("given", "rule"),
-    [
-        ("auroc=0.9", "--require must be METRIC>=VALUE@PROBABILITY (or >, <=, <), but 'auroc=0.9' was given"),
-        ("auroc>=high", "the value of --require 'auroc>=high' must be numbers"),
-        ("auroc>=nan", "must have one finite number as its value"),
-        ("auroc>=0.9@95", "the probability of --require 'auroc>=0.9@95' must lie between 0 and 1"),
-        ("auroc>=90", "is never or always met, as auroc lies between 0 and 1"),
-        ("C:auroc>=0.9", "names the classifier 'C', but --predictions name 'A'"),
-        ("binary>=0.9", "'binary' is a group of metrics, a curve, or has a value for each class"),
-        ("precision>=0.9", "there is no metric 'precision': choose for example from ppv."),
-    ],
-)
-def test_requirements_that_say_nothing_are_refused(files, tmp_path, given, rule):
-    shown = of_labels(files, tmp_path, "--truth", "annotator", "--require", given, status=2)
-    assert rule in words(shown.output)
-
-
 def test_requirements_need_classifiers_and_replicates(files, tmp_path):
     model = "--model", "dirichlet-categorical@1", "--draws", 20, "--require", "auroc>=0.5"
     assert "--require is about classifiers" in words(refuse("evaluate", files / "labels.csv", *model).output)
     shown = run(files, tmp_path, "--replicates", 0, "--require", "auroc>=0.5", status=2)
     assert "--require counts bootstrap replicates, but --replicates 0 was given" in words(shown.output)
-
-
-@pytest.mark.parametrize(
-    ("given", "rule"),
-    [
-        (("--threshold-at", "sensitivity=0.9"), "no --threshold-from was given"),
-        (("--panel", 5), "--panel 5 is for --truth panel, but --truth is annotator"),
-        (("--metrics", "precision"), "there is no metric 'precision': choose for example from ppv."),
-    ],
-)
-def test_options_that_would_do_nothing_are_refused(files, tmp_path, given, rule):
-    assert rule in words(of_labels(files, tmp_path, "--truth", "annotator", *given, status=2).output)
+    shown = of_labels(files, tmp_path, "--truth", "annotator", "--require", "auroc>=90", status=2)
+    assert "is never or always met, as auroc lies between 0 and 1" in words(shown.output)

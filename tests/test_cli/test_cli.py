@@ -185,65 +185,6 @@ def test_chains_that_did_not_converge(data, given, tmp_path, monkeypatch, no_rep
     assert pd.read_csv(tmp_path / "certainty.csv")["n_diverging"].tolist() == [2] * 12
 
 
-REFUSED = {
-    "evaluate": [
-        (["--model", "prirm@3"], "there is no model 'prirm': did you mean 'prirn'?"),
-        (["--model", ""], "or name a Python file"),
-        (["--model", "@"], "or name a Python file"),
-        (["--model", "prirn@ten"], "the reliabilities of --model 'prirn@ten' must be numbers separated by commas"),
-        (["--model", "prirn@0"], "reliability must be"),
-        (["--model", "irn@3"], "irn has no reliability, but 3.0 was given"),
-        (["--model", "prirn@3,3"], "prirn@3 is given 2 times"),
-        (["--model", "irn", "--mode", "temper"], "none of the models accepts mode='temper'"),
-        (["--predictions", "a.csv"], "--predictions must be NAME=FILE, but 'a.csv' was given"),
-        (["--predictions", "A=a", "--predictions", "A=b"], "--predictions A was given twice ('a' and 'b')"),
-        (["--predictions", "A=nowhere.csv"], "nowhere.csv: the file does not exist; check the path"),
-        (["--k", "1,x"], "--k must be whole numbers separated by commas, but '1,x' was given"),
-        (["--k", "7"], "k must be a whole number between 1 and the number of classes, 6, but 7 was given"),
-        (["--risks", "nowhere.txt"], "nowhere.txt: the file does not exist; check the path"),
-        (["--classes", "nowhere.txt"], "nowhere.txt: the file does not exist; check the path"),
-        (["--out", "/proc/results"], "/proc/results cannot be written"),
-        (["--seed", "-1"], "but -1 was given: write 0"),
-        (["--model", "prirn", "--draws", "0"], "at least 4, but 0 was given: write 250"),
-    ],
-    "aggregate": [
-        (["--model", "prirn@1,3"], "--model takes one reliability here, but 'prirn@1,3' was given"),
-        (["--model", "irn", "--draws", "9"], "does not accept draws=9"),
-        (["--out", ".."], "holds something other than a posterior"),
-    ],
-    "aggregate --infer-reliability dataset": [
-        (["--model", "plackett-luce@3"], "--model 'plackett-luce@3' gives one"),
-        (["--model", "prirn"], "under model='plackett-luce' alone, but 'prirn'"),
-        (["--mode", "power"], "not a probability of the annotations"),
-        (["--ties", "full"], "--infer-reliability does not accept --ties full"),
-    ],
-    "sweep": [
-        ([], "a sweep ranks classifiers, but no --predictions were given"),
-        (["AB", "--metric", "top9_accuracy"], "--metric must be one of top1_accuracy, "),
-    ],
-    "simulate": [
-        (["--cases", "0"], "n_cases must be a whole number of at least 1, but 0"),
-        (["--qualities", "good"], "--qualities must be numbers separated by commas, but 'good' was given"),
-        (["--seed", "-1"], "seed must be a whole number from 0 to 4294967295, but -1 was given"),
-        (["--qualities", "1.5"], "A quality lies between 0 and 1, but classifier 'A' has 1.5"),
-    ],
-}
-
-
-@pytest.mark.parametrize(
-    ("command", "words", "sentence"), [(command, *row) for command, rows in REFUSED.items() for row in rows]
-)
-def test_bad_input_is_one_sentence_and_status_2(data, predictions, tmp_path, monkeypatch, command, words, sentence):
-    monkeypatch.chdir(tmp_path)
-    source = [] if command == "simulate" else [data / "annotations.json"]
-    given = [word for one in words for word in (predictions if one == "AB" else [one])]
-    result = refuse(*command.split(), *source, *given)
-    assert result.stderr.startswith("Error: ")
-    assert sentence in result.stderr
-    assert len(result.stderr.splitlines()) == 1
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_no_folder_and_no_memory_are_a_line(data, tmp_path):
     (tmp_path / "file").write_text("")
     result = refuse("evaluate", data / "annotations.json", "--out", tmp_path / "file")

@@ -91,35 +91,6 @@ def test_compare_models_writes_what_the_library_computes_also_of_predictions(dat
     assert result.stdout.splitlines() == [expected.verdict()]
 
 
-@pytest.mark.parametrize(
-    ("command", "source", "words", "sentence"),
-    [
-        (
-            "compare-models",
-            "annotations.json",
-            ["--model", "prirn@3", "--model", "prirn@3:class_prior=predictions"],
-            "there are no predictions: add predictions={'A': scores}",
-        ),
-        ("compare-models", "annotations.json", ["--model", "prirn@3"], "a comparison needs two models, but 1 was"),
-        ("compare-models", "annotations.json", ["--folds", "0", "--model", "prirn"], "folds must be a whole number"),
-        ("compare-models", "annotations.json", ["--model", "prirn", "--observation", "ranking"], "of whole rankings"),
-        ("compare-models", "none.json", ["--model", "prirn"], "none.json"),
-        ("compare", "posterior.nc", ["A"], "a comparison needs two classifiers, but 1 was given"),
-        ("compare", "posterior.nc", ["AB", "--metric", "top9_accuracy"], "metric 'top9_accuracy' cannot be computed"),
-        ("compare", "posterior.nc", ["--model", "prirn"], "No such option: --model"),
-        ("compare", "none.nc", ["AB"], "none.nc does not exist"),
-    ],
-)
-def test_comparisons_that_cannot_be_made_are_refused(
-    data, predictions, saved, monkeypatch, command, source, words, sentence
-):
-    monkeypatch.setattr("plausibly.cli._compare.evaluate", None)  # refused before anything is computed
-    given = predictions[: 2 * len(words[0])] + words[1:] if words[0] in ("A", "AB") else words
-    result = refuse(command, (saved.parent if source.endswith(".nc") else data) / source, *given, "--quiet")
-    assert sentence in result.stderr
-    assert "Traceback" not in result.output
-
-
 def test_check_writes_what_the_library_computes_or_refuses(saved, tmp_path, data):
     result = succeed("check", saved, saved, "--replicates", 50, "--seed", 3, "--out", tmp_path)
     expected = pb.predictive_check(pb.load(saved), replicates=50, seed=3, progress=False)

@@ -86,25 +86,6 @@ def test_sets_of_the_next_annotator_and_under_every_model(files, tmp_path):
     assert "Aggregating" not in refused.output
 
 
-@pytest.mark.parametrize(
-    ("words", "match"),
-    [
-        (["--alpha", "2"], "alpha must lie between 0 and 1"),
-        (["--alpha", "x"], "--alpha must be numbers"),
-        (["--new", "C=new.csv"], "has no match in --predictions (A)"),
-        (["--new-by", "g.csv"], "--new-by goes with --by FILE"),
-        (["--by", "nothing.csv"], "nothing.csv"),
-        (["--by", "risk"], "needs the risk of each class"),
-        (["--samples", "0"], "samples must be"),
-        (["--splits", "-1"], "splits must be"),
-    ],
-)
-def test_bad_input_is_one_sentence(files, words, match):
-    result = run(files, "--target", "annotator", *words, command=refuse)
-    assert "Traceback" not in result.output
-    assert match in " ".join(result.output.split())
-
-
 @pytest.mark.slow
 def test_the_report_has_a_section(files, tmp_path):
     words = ["evaluate", files / "annotations.json", "--predictions", f"A={files / 'A.csv'}", "--model", "irn"]

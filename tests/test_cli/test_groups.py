@@ -47,22 +47,6 @@ def test_columns_and_tables_say_the_same_and_posteriors_have_none(annotations, t
         read_column(str(tmp_path / "clusters.csv"))
 
 
-@pytest.mark.parametrize(
-    ("read", "given", "message"),
-    [
-        (read_column, "nobody", "--clusters must be a file .* or a column of the .*, but 'nobody' is not a file"),
-        (read_column, "class", "case 'p' has two values of class, 'a' and 'b': a case belongs to one"),
-        (read_by, "sites", "--by must name columns .* but 'sites' is neither: choose from patient"),
-        (read_by, "class", "case 'p' has two values of class"),
-        (read_by, "patient,patient", "--by names the column 'patient' twice"),
-        (read_by, " , ", "--by must name a column or a file"),
-    ],
-)
-def test_other_names_are_refused(annotations, read, given, message):
-    with pytest.raises(PlausiblyError, match=message):
-        read(given, annotations)
-
-
 def test_metadata_of_annotations_are_read_once(tmp_path, monkeypatch):
     path = tmp_path / "a.jsonl"
     rows = [{"case": name, "annotations": ["x"], "site": "north", "sex": "f", "age": 40} for name in "pq"]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from tests.test_cli.run import refuse, succeed
+from tests.test_cli.run import succeed
 from tests.test_planning.conftest import COUNTS, labels_of
 
 
@@ -44,19 +44,3 @@ def test_without_predictions_the_goal_is_information(files):
     words = ["--candidates", files / "candidates.txt", "--costs", files / "costs.csv", "--budget", 4, "--quiet"]
     result = succeed("plan", files / "posterior.nc", *words)
     assert result.output.startswith("Ask for")
-
-
-@pytest.mark.parametrize(
-    ("words", "rule"),
-    [
-        (["--goal", "width"], "needs the predictions"),
-        (["--candidates", "nowhere.txt"], "nowhere.txt"),
-        (["--costs", "data.csv"], "has no 'cost'"),
-        (["--predictions", "A"], "NAME=FILE"),
-    ],
-)
-def test_bad_words(files, words, rule):
-    words = [files / word if word == "data.csv" else word for word in words]
-    result = refuse("plan", files / "posterior.nc", *words)
-    assert rule in result.output.replace("\n", " ")
-    assert "Traceback" not in result.output

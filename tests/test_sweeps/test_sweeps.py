@@ -8,7 +8,7 @@ import xarray as xr
 import plausibly as pb
 from plausibly.aggregation._infer import Independent
 from plausibly.diagnostics import verdict
-from plausibly.errors import AnnotationError, ArgumentError, PredictionError
+from plausibly.errors import ArgumentError
 from plausibly.posterior import case_names
 from plausibly.sweeps import KEPT_CASES
 
@@ -188,50 +188,6 @@ def test_named_metrics_are_beside_those_of_lists():
     assert swept.rankings("auroc")["ranking"].tolist() == ["A", "A"]
     with pytest.raises(ArgumentError, match="no metric 'aurok'"):
         pb.sweep(annotations, scores, models, metrics=["aurok"], progress=False)
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "match"),
-    [
-        ({"models": {}}, ArgumentError, "needs a model"),
-        ({"models": "prirn"}, ArgumentError, "models must be a mapping to reliabilities, but 'prirn' was given"),
-        ({"models": {"prirn": 10}}, ArgumentError, "reliabilities of prirn must be a list of numbers, but 10 was"),
-        ({"models": {"prirn": "10"}}, ArgumentError, "must be a list of numbers, but '10' was given"),
-        ({"models": {"irn": 10}}, ArgumentError, "irn has no reliability, but 10 was given"),
-        ({"predictions": {1: SCORES["A"], "1": SCORES["B"]}}, ArgumentError, "two classifiers have the name '1'"),
-        ({"predictions": SCORES["A"]}, ArgumentError, "predictions must be a mapping from the names of classifiers"),
-        ({"models": {"prirn": ()}}, ArgumentError, r"reliabilities of prirn must be a list of numbers, but \(\) was"),
-        ({"models": {"prirn": (1, 1.0)}}, ArgumentError, "prirn@1 is given 2 times"),
-        ({"models": {"irn": None, "prirn": (10, -1)}}, ArgumentError, "reliability must be"),
-        ({"models": {"prirn": ("x",)}}, ArgumentError, "reliability must be"),
-        ({"models": {"irn": (3,)}}, ArgumentError, "irn has no reliability, but 3"),
-        ({"models": {"prine": (3,)}}, ArgumentError, "there is no model 'prine'"),
-        ({"models": {"irn": None}, "draws": 9}, ArgumentError, "none of the models accepts draws=9"),
-        ({"mode": "temper"}, ArgumentError, "none of the models accepts mode='temper'"),
-        ({"ties": "half"}, ArgumentError, "ties must be one of split, full"),
-        ({"k": (1, 4)}, ArgumentError, "k must be a whole number between 1 and the number of classes, 3"),
-        ({"k": ()}, ArgumentError, "k must name the length of a list"),
-        ({"sizes": ()}, ArgumentError, "sizes must name one"),
-        ({"sizes": (1, 4)}, ArgumentError, "sizes must be a whole number between 1 and the number of classes, 3"),
-        ({"break_ties": "best"}, ArgumentError, "break_ties must be"),
-        ({"weights": np.ones((5, 8))}, ArgumentError, r"weights of a sweep must have the shape \(case,\), \(8,\)"),
-        ({"metrics": {"own": 3}}, ArgumentError, "a metric must be a function"),
-        ({"seed": -1}, ArgumentError, "seed must be a whole number"),
-        ({"models": {"prirn": (1,), "dirichlet-categorical": (1,)}}, AnnotationError, "takes one label per annotation"),
-        ({"predictions": {"A": np.ones((2, 3))}}, PredictionError, "2 rows for 8 cases"),
-        ({"risks": [0, 1]}, AnnotationError, "2 risks for 3 classes"),
-    ],
-)
-def test_bad_arguments_are_found_before_anything_is_computed(annotations, monkeypatch, change, error, match):
-    monkeypatch.setattr("plausibly.sweeps._plan.aggregate", lambda *a, **k: pytest.fail("computed something"))
-    arguments = {"predictions": SCORES, "models": {"prirn": (10,)}} | change
-    with pytest.raises(error, match=match):
-        pb.sweep(annotations, progress=False, **arguments)
-
-
-def test_annotations_have_to_be_read_first():
-    with pytest.raises(ArgumentError, match=r"a sweep needs Annotations, but 'a\.json' was given: read them with"):
-        pb.sweep("a.json", SCORES, {"irn": None}, progress=False)
 
 
 def found(converged):
