@@ -68,6 +68,7 @@ SLOW = {
     "agreement": "NUTS on two hundred cases; calibration takes both samplers",
     "reliability": "a posterior by NUTS for each data set",
     "crowds": "half a minute a crowd; true-class calibrates the same samplers",
+    "judged": "a posterior by NUTS for each data set",
     "rasch": "NumPyro's own NUTS; tests compare the program with its formula",
     "team": "a population of a million lesions; intervals and panels count the same intervals",
 }

@@ -82,6 +82,7 @@ def test_ties_agree_with_integration(monkeypatch, reliability, unranked, concent
         np.testing.assert_allclose(lp[..., case].ravel()[usual], expected[usual], rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_as_a_kernel_of_numpyro():
     annotations = Annotations.from_rankings(list(TIED.values()), classes=LETTERS)
     slots = Slots.of(annotations)

@@ -55,7 +55,7 @@ SHORT = {
     "annotators": (short(annotators, KINDS={"categories": "nominal"}), None, {"no-copies": None}),
     "weighted": (short(weighted_reliability, LABELS=(5,), N_CASES=400, REPLICATES=100), None, {"wrong-labels": None}),
 }
-SLOW = {"annotators", "weighted", "panels"}
+SLOW = SHORT.keys() - {"judge", "systems"}
 
 
 @pytest.mark.parametrize(
