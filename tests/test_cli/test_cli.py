@@ -249,19 +249,6 @@ def test_aggregate_infers_reliability(tmp_path):
 
 
 @pytest.mark.slow
-def test_aggregate_with_chains(data, tmp_path):
-    out = tmp_path / "posterior.nc"
-    words = ["--model", "plackett-luce@3", "--draws", 250, "--warmup", 200, "--out", out]
-    result = succeed("aggregate", data / "annotations.json", *words)
-    converged = pb.diagnose(pb.load(out))["converged"].values
-    last = result.stdout.splitlines()[-1]
-    if converged.all():
-        assert last == "Chains converged in all 12 cases (plackett-luce@3)."
-    else:
-        assert last.startswith(f"Chains did not converge in {(~converged).sum()} of 12 cases (plackett-luce@3: ")
-
-
-@pytest.mark.slow
 def test_sweep_writes_tables_arrays_and_a_figure(data, predictions, tmp_path):
     words = ["sweep", data / "annotations.json", *predictions, "--model", "prirn@1,30", "--model", "irn", "--draws", 20]
     out = tmp_path / "out"

@@ -6,6 +6,7 @@ import pytest
 
 import plausibly as pb
 from tests.test_cli.run import refuse, succeed
+from tests.test_report.page import leave_out_figures
 
 N, CLASSES = 40, ("a", "b", "c")
 
@@ -87,7 +88,8 @@ def test_sets_of_the_next_annotator_and_under_every_model(files, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_report_has_a_section(files, tmp_path):
+def test_the_report_has_a_section(files, tmp_path, monkeypatch):
+    leave_out_figures(monkeypatch)
     words = ["evaluate", files / "annotations.json", "--predictions", f"A={files / 'A.csv'}", "--model", "irn"]
     succeed(*words, "--out", tmp_path, "--quiet")
     text = (tmp_path / "report.html").read_text()

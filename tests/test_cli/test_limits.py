@@ -8,6 +8,7 @@ import pytest
 
 from plausibly.cli import _evaluate as evaluating
 from tests.test_cli.run import plausibly, succeed
+from tests.test_report.page import leave_out_figures
 
 N = 300
 FEW = ("--draws", 50, "--chains", 2, "--replicates", 200)
@@ -39,6 +40,7 @@ def folder(tmp_path_factory):
 
 
 def evaluated(folder, labels, monkeypatch, *words, classifiers="AB"):
+    leave_out_figures(monkeypatch)
     for name in ("measure_sets", "plan_labels"):
         monkeypatch.setattr(evaluating, name, lambda *given, **options: None)
     files = [f"{name}={folder / name}.npy" for name in classifiers]
