@@ -21,6 +21,7 @@ from plausibly.cli import app
 from plausibly.errors import AnnotationError, FileError, PlausiblyError
 from plausibly.posterior import annotations_of, build_posterior, load, save
 from plausibly.predictions import read_predictions
+from tests.test_report.page import leave_out_figures
 
 KNOWN = Annotations.from_counts([[1, 2], [2, 1]])
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -157,7 +158,7 @@ SCRIPT = "</title></script><script>document.body.setAttribute('data-evil', 1)</s
 
 @pytest.fixture(scope="module")
 def evaluated(tmp_path_factory):
-    """A report and tables of data whose every name is hostile; shapes are those of the tests of sweeps."""
+    """Tables and a report of data whose every name is hostile; without figures, which are no markup."""
     folder = tmp_path_factory.mktemp("evil")
     classes = [HTML, SCRIPT, EVIL]
     said = {HTML: [[HTML]], SCRIPT: [[SCRIPT], [EVIL]]}
@@ -171,7 +172,9 @@ def evaluated(tmp_path_factory):
     words += ["--risks", folder / "risks.txt"]
     words += ["--predictions", f"<script>document.body.setAttribute('data-evil',1)</script>={folder / 'b.npy'}"]
     words += ["--predictions", f"@SUM(1)={folder / 'b.npy'}"]
-    result = CliRunner().invoke(app, [str(word) for word in words])
+    with pytest.MonkeyPatch.context() as patch:
+        leave_out_figures(patch)
+        result = CliRunner().invoke(app, [str(word) for word in words])
     assert result.exit_code == 0, result.output
     return folder / "out"
 

@@ -325,3 +325,78 @@ def write_study(folder: Path) -> Path:
     for name, content in study().items():
         (folder / name).write_bytes(content)
     return folder
+
+
+def table(said, classes="abc"):
+    """Long table of an array (case, annotator); −1 is missing."""
+    rows = [
+        (f"c{case:03}", f"a{who}", classes[label])
+        for case, own in enumerate(said)
+        for who, label in enumerate(own)
+        if label >= 0
+    ]
+    return pd.DataFrame(rows, columns=["case", "annotator", "label"])
+
+
+def answers(said, classes="abc"):
+    return {f"c{case:03}": classes[label] for case, label in enumerate(said)}
+
+
+def noisy(random, truth, accuracy, n_classes=3, size=()):
+    """Labels that are right with a probability, and else another class."""
+    wrong = (truth[(..., *[None] * len(size))] + random.integers(1, n_classes, (len(truth), *size))) % n_classes
+    return np.where(random.random(wrong.shape) < accuracy, truth[(..., *[None] * len(size))], wrong)
+
+
+@world
+def crowd() -> tuple:
+    """Labels by five annotators who are right in 80 %, answers of models, and the judgement of these.
+
+    The models are about as good, bad, or copy one of the annotators.
+    """
+    random = np.random.default_rng(3)
+    truth = random.integers(3, size=240)
+    said = noisy(random, truth, 0.8, size=(5,))
+    copy = np.where(random.random(240) < 0.96, said[:, 2], 0)
+    models = {"expert": noisy(random, truth, 0.88), "bad": noisy(random, truth, 0.45), "copy": copy}
+    frame = table(said)
+    frame["site"] = frame["case"].str[1:].astype(int).map(lambda i: "north" if i < 180 else "south")
+    frame["ward"] = frame["case"].str[1:].astype(int).map(lambda i: i % 2)
+    frame["role"] = frame["annotator"].map(lambda name: "nurse" if name in ("a0", "a1") else "doctor")
+    named = {name: answers(own) for name, own in models.items()}
+    options = {"model": "one-coin", "draws": 250, "warmup": 100, "replicates": 200, "progress": False}
+    by = ["site", "ward", "role"]
+    return frame, named, pb.agreement.judge(frame, named, by=by, intersections=True, **options)
+
+
+#: A block of the warm-up of the model of outcomes, and one after it.
+MODELLED = {"model": True, "draws": 25, "chains": 2, "warmup": 25, "progress": False}
+
+
+def outcomes(kind: str, *, seed: int = 0, cases: int = 40, own: float = 0.8) -> pd.DataFrame:
+    """Three systems, two people and two judges, one of which favours a system."""
+    random = np.random.default_rng(seed)
+    systems, rows = ["A", "B", "C"], []
+    quality = dict(zip(systems, random.normal([[1.3], [0.5], [-0.1]], 1.2, (3, cases)), strict=True))
+    noise = {"ann": 1.0, "bob": 1.0, "gpt": 0.6, "llama": 0.6}
+    for case in range(cases):
+        for rater, sd in noise.items():
+            if rater in ("ann", "bob") and case >= cases // 2:
+                continue
+            seen = {name: quality[name][case] + random.logistic(0, sd) for name in systems}
+            seen["C"] += own * (rater == "gpt")
+            if kind == "pairs":
+                for a, b in (("A", "B"), ("C", "A")):
+                    apart = seen[a] - seen[b]
+                    said = "tie" if abs(apart) < 0.7 else "a" if apart > 0 else "b"
+                    rows.append({"system_a": a, "system_b": b, "case": case, "rater": rater, "outcome": said})
+                continue
+            for name, value in seen.items():
+                said = value > 0 if kind == "pass" else int(np.clip(round(3 + value), 1, 5))
+                rows.append({"system": name, "case": case, "rater": rater, "outcome": said})
+    return pd.DataFrame(rows)
+
+
+@world
+def modelled_passes() -> Any:
+    return pb.systems(outcomes("pass"), people=["ann", "bob"], **MODELLED)

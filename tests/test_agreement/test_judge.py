@@ -13,47 +13,17 @@ from plausibly.agreement.judge._reasons import shared_error
 from plausibly.agreement.judge.judgement import NAMES, Question
 from plausibly.errors import ArgumentError
 from plausibly.labels.predictions import read_models
+from tests import worlds
 from tests.test_cli.run import plausibly
+from tests.worlds import answers, noisy, table
 
 FAST = {"draws": 250, "chains": 4, "warmup": 100, "replicates": 200, "progress": False}
 UNJUDGED = FAST | {"draws": 50, "warmup": 20, "chains": 2}
 
 
-def table(said, classes="abc"):
-    """Long table of an array (case, annotator); −1 is missing."""
-    rows = [
-        (f"c{case:03}", f"a{who}", classes[label])
-        for case, own in enumerate(said)
-        for who, label in enumerate(own)
-        if label >= 0
-    ]
-    return pd.DataFrame(rows, columns=["case", "annotator", "label"])
-
-
-def answers(said, classes="abc"):
-    return {f"c{case:03}": classes[label] for case, label in enumerate(said)}
-
-
-def noisy(random, truth, accuracy, n_classes=3, size=()):
-    """Labels that are right with a probability, and else another class."""
-    wrong = (truth[(..., *[None] * len(size))] + random.integers(1, n_classes, (len(truth), *size))) % n_classes
-    return np.where(random.random(wrong.shape) < accuracy, truth[(..., *[None] * len(size))], wrong)
-
-
 @pytest.fixture(scope="module")
 def crowd():
-    """Five annotators who are right in 80 %; models that are as good, bad, or copy one of them."""
-    random = np.random.default_rng(3)
-    truth = random.integers(3, size=160)
-    said = noisy(random, truth, 0.8, size=(5,))
-    copy = np.where(random.random(160) < 0.96, said[:, 2], 0)
-    models = {"expert": noisy(random, truth, 0.88), "bad": noisy(random, truth, 0.45), "copy": copy}
-    frame = table(said)
-    frame["site"] = frame["case"].str[1:].astype(int).map(lambda i: "north" if i < 120 else "south")
-    frame["ward"] = frame["case"].str[1:].astype(int).map(lambda i: i % 2)
-    frame["role"] = frame["annotator"].map(lambda name: "nurse" if name in ("a0", "a1") else "doctor")
-    named = {name: answers(own) for name, own in models.items()}
-    return frame, named, judge(frame, named, by=["site", "ward", "role"], intersections=True, model="one-coin", **FAST)
+    return worlds.crowd()
 
 
 def test_answers_agree_with_the_known_answer_where_chains_converge(crowd):
@@ -130,8 +100,8 @@ def test_numbers_are_those_of_the_parts_and_of_the_subsets(crowd):
     assert by.loc[("site", "south"), "advantage"] == pytest.approx(
         alternative_annotator_test(south, own, progress=False).advantage["bad"]
     )
-    assert by.loc[("site", "south"), "n_cases"] == 40
-    expected = found.fits["bad"].right[:, 120:].mean()
+    assert by.loc[("site", "south"), "n_cases"] == 60
+    expected = found.fits["bad"].right[:, 180:].mean()
     assert by.loc[("site", "south"), "accuracy"] == pytest.approx(expected, abs=0.02)
     assert by.loc["site", "p_least_accurate"].sum() == pytest.approx(1)
     assert set(by.loc["site × ward"].index) == {"north × 0", "north × 1", "south × 0", "south × 1"}

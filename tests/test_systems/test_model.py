@@ -1,7 +1,6 @@
 """The model of all outcomes: its likelihood, its design, and what a result says of it."""
 
 from dataclasses import replace
-from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +20,9 @@ from plausibly.systems._layout import lay_out, nodes_of
 from plausibly.systems._model import _new_people
 from plausibly.systems._modelled import design_effect, widened
 from plausibly.systems.outcomes import Cells, cells_of, read_outcomes
+from tests import worlds
+from tests.worlds import MODELLED as FEW
+from tests.worlds import outcomes
 
 # Davidson (1970): brands of pudding i and j, comparisons, preferences for i, for j, and none.
 PUDDINGS = """
@@ -89,30 +91,6 @@ def test_bradley_terry_of_twenty_two_games():
     won = [(*pair.split(">"), "a", n) for pair, n in GAMES.items()]
     quality, _ = maximum(pairs_of(won), list("ABCD"))
     np.testing.assert_allclose(np.exp(quality - quality.mean()), [0.640, 1.043, 0.660, 2.270], atol=1e-3)
-
-
-def outcomes(kind, *, seed=0, cases=40, own=0.8):
-    """Three systems, two people and two judges, one of which favours a system."""
-    random = np.random.default_rng(seed)
-    systems, rows = ["A", "B", "C"], []
-    quality = dict(zip(systems, random.normal([[1.3], [0.5], [-0.1]], 1.2, (3, cases)), strict=True))
-    noise = {"ann": 1.0, "bob": 1.0, "gpt": 0.6, "llama": 0.6}
-    for case in range(cases):
-        for rater, sd in noise.items():
-            if rater in ("ann", "bob") and case >= cases // 2:
-                continue
-            seen = {name: quality[name][case] + random.logistic(0, sd) for name in systems}
-            seen["C"] += own * (rater == "gpt")
-            if kind == "pairs":
-                for a, b in (("A", "B"), ("C", "A")):
-                    apart = seen[a] - seen[b]
-                    said = "tie" if abs(apart) < 0.7 else "a" if apart > 0 else "b"
-                    rows.append({"system_a": a, "system_b": b, "case": case, "rater": rater, "outcome": said})
-                continue
-            for name, value in seen.items():
-                said = value > 0 if kind == "pass" else int(np.clip(round(3 + value), 1, 5))
-                rows.append({"system": name, "case": case, "rater": rater, "outcome": said})
-    return pd.DataFrame(rows)
 
 
 KINDS = "pass", "ratings", "pairs"
@@ -218,23 +196,15 @@ def test_cells_with_equal_outcomes_are_computed_once():
     assert len(layout.judged.times) < 40
 
 
-@pytest.fixture(scope="module")
-def result_of():
-    """Results of few draws: a block of the warm-up and one after it."""
-
-    @cache
-    def sampled(kind):
-        settings = {"draws": 25, "chains": 2, "warmup": 25, "progress": False}
-        return pb.systems(outcomes(kind), people=["ann", "bob"], model=True, **settings)
-
-    return sampled
+def result_of(kind):
+    return worlds.modelled_passes() if kind == "pass" else pb.systems(outcomes(kind), people=["ann", "bob"], **FEW)
 
 
 SLOW_KINDS = ["pass", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("ratings", "pairs"))]
 
 
 @pytest.mark.parametrize("kind", SLOW_KINDS)
-def test_rows_of_the_model_stand_beside_the_others(result_of, kind):
+def test_rows_of_the_model_stand_beside_the_others(kind):
     result = result_of(kind)
     plain = pb.systems(outcomes(kind), people=["ann", "bob"])
     rows = result.table.set_index(["system", "estimator", "judge"])
@@ -255,7 +225,7 @@ def test_rows_of_the_model_stand_beside_the_others(result_of, kind):
     assert float(favour.sel(judge="gpt")) > float(favour.sel(judge="llama"))
 
 
-def test_ranking_is_by_the_model_only_if_chains_converged(result_of, monkeypatch):
+def test_ranking_is_by_the_model_only_if_chains_converged(monkeypatch):
     short = result_of("pass")
     assert not short.posterior["convergence"]["converged"].all()
     assert short.main == "ppi++"
@@ -275,7 +245,7 @@ def test_ranking_is_by_the_model_only_if_chains_converged(result_of, monkeypatch
     assert "Checks of the model by replicates" in captions
 
 
-def test_replicates_find_raters_who_agree_too_well(result_of):
+def test_replicates_find_raters_who_agree_too_well():
     """The posterior of one data set, and another in which two people always say the same."""
     frame = outcomes("pass")
     same = frame[frame["rater"] != "bob"]

@@ -1,4 +1,7 @@
-"""Systems: estimators against literal definitions and published numbers, coverage, and what tables say."""
+"""Systems: estimators against literal definitions and published numbers, and what tables say.
+
+``python -m validation --only systems`` counts how often intervals cover.
+"""
 
 import numpy as np
 import pandas as pd
@@ -85,8 +88,8 @@ def with_partly_rated(seed, rate, n, shared, total, worlds=1000):
     return Cells(*place, people.ravel(), judge.ravel()[None]), (worlds, total)
 
 
-@pytest.mark.parametrize("rate", [0.6, 0.72, 0.9])
-@pytest.mark.parametrize(("n", "shared", "total"), [(30, 6, 120), (30, 15, 120), (60, 20, 240), (60, 60, 240)])
+@pytest.mark.parametrize("rate", [0.6, 0.9])
+@pytest.mark.parametrize(("n", "shared", "total"), [(30, 6, 120), (60, 20, 240), (60, 60, 240)])
 def test_what_only_people_rated_counts(rate, n, shared, total):
     """Left out, it made estimates worse than those of people alone, and few shared cases made them certain."""
     cells, sized = with_partly_rated(7, rate, n, shared, total)
@@ -135,42 +138,10 @@ def test_rogan_and_gladen_with_three_binomials():
     assert np.isnan(rogan_gladen(0.4, 1000, 0.5, 200, 0.4, 200, 0.95).value)  # it tells nothing
 
 
-@pytest.mark.parametrize(("n", "rate", "clusters"), [(60, 0.6, 1), (60, 0.95, 1), (150, 0.9, 10), (150, 0.6, 3)])
-def test_intervals_cover_and_a_useless_judge_costs_nothing(n, rate, clusters):
-    """A thousand worlds at once, as systems, with clusters of 1 to 10 cases, whose outcomes resemble each other."""
-    worlds, random = 1000, np.random.default_rng(n + clusters)
-    cluster = np.repeat(np.arange(5 * n), random.integers(1, clusters + 1, 5 * n))[: 5 * n]
-    p = random.beta(4 * rate, 4 * (1 - rate), (worlds, cluster[-1] + 1))[:, cluster] if clusters > 1 else rate
-    y = (random.random((worlds, 5 * n)) < p).astype(float)
-    good = np.where(random.random(y.shape) < 0.85, y, 1 - y)
-    useless = (random.random(y.shape) < 0.5).astype(float)
-    people = y.copy()
-    people[:, n:] = np.nan
-    judges = np.stack([good.ravel(), useless.ravel()])
-    cells = Cells(np.repeat(np.arange(worlds), 5 * n), np.tile(cluster, worlds), people.ravel(), judges)
-    sized = worlds, cluster[-1] + 1
-    alone = mean(cells, cells.people, *sized)
-    of_good, of_useless = (prediction_powered(cells, cells.people, judge, *sized) for judge in judges)
-    plain = prediction_powered(cells, cells.people, judges[0], *sized, tuned=False)
-    first, second = np.arange(0, worlds, 2), np.arange(1, worlds, 2)
-    widths, least = {}, 0.92 if rate < 0.8 else 0.9  # few fail, of which a note tells
-    for name, found in (("alone", alone), ("good", of_good), ("useless", of_useless), ("plain", plain)):
-        lower, upper = found.interval(0.95, share=True)
-        assert least <= ((lower <= rate) & (rate <= upper)).mean() <= 0.98, name
-        widths[name] = (upper - lower).mean()
-        _, lower, upper = found.difference(first, second, 0.95, share=True)
-        assert least <= ((lower <= 0) & (upper >= 0)).mean() <= 0.99, name
-    assert widths["useless"] < 1.02 * widths["alone"]
-    assert widths["good"] < (0.9 if rate < 0.8 else 0.98) * widths["alone"]
-    found = rogan_gladen_by_system(cells, cells.people, judges[0], *sized, 0.95)
-    known = ~np.isnan(found.value)  # in the other worlds, nothing failed
-    assert ((found.lower <= rate) & (rate <= found.upper))[known].mean() >= least - 0.04 * (rate > 0.8)
-
-
-@pytest.mark.parametrize(("n", "errors"), [(30, 0.05), (60, 0.02)])
-def test_a_judge_that_is_nearly_always_right_is_not_taken_for_perfect(n, errors):
+def test_a_judge_that_is_nearly_always_right_is_not_taken_for_perfect():
     """It misses some passes, and judged so many cases that its errors in the few that people saw are what counts."""
-    worlds, rate, total = 400, 0.6, 61 * n
+    n, errors, worlds, rate = 60, 0.02, 400, 0.6
+    total = 61 * n
     random = np.random.default_rng(n)
     y = (random.random((worlds, total)) < rate).astype(float)
     f = np.where(random.random(y.shape) < errors / rate, 0, y)
