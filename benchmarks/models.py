@@ -27,7 +27,7 @@ def variants() -> dict[str, dict]:
     for model, reliability in (("plackett-luce", 1), ("plackett-luce", 3), ("prirn", 10), ("prirn", 30)):
         options = {"model": model, "reliability": reliability, "class_prior": "population"}
         found[f"{model}@{reliability}:population"] = options
-    return found | {"staged-plackett-luce": {"model": "staged-plackett-luce", "class_prior": "population"}}
+    return found
 
 
 def read(folder: Path | None, cases: int | None):

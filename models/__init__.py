@@ -29,7 +29,6 @@ from .plackett_luce import plackett_luce as plackett_luce
 from .plackett_luce_ml import plackett_luce_ml as plackett_luce_ml
 from .prirn import prirn as prirn
 from .rasch import rasch as rasch
-from .staged_plackett_luce import staged_plackett_luce as staged_plackett_luce
 from .tempered_plackett_luce import tempered_plackett_luce as tempered_plackett_luce
 
 _files = [sys.modules[value.__module__] for value in vars().values() if callable(value)]

@@ -108,7 +108,7 @@ def posterior(model: str | Model, **given: Any) -> Any:
     of_chains = set(SIZES)
     if declared.deterministic:
         of_chains -= {"draws", "chains", "warmup"}
-    elif declared.staged or (declared.exact and given.get("engine") != "nuts"):
+    elif declared.exact and given.get("engine") != "nuts":
         of_chains -= {"warmup"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -220,22 +220,6 @@ def _prior_heads(weights):
     return lambda priors, counts: np.exp(priors.log_weight)
 
 
-def _unweighted(propose):
-    def wrong(*arguments):
-        logs, log_proposal = propose(*arguments)
-        return logs, 0 * log_proposal
-
-    return wrong
-
-
-def _twice(log_likelihood):
-    return lambda *arguments: 2 * log_likelihood(*arguments)
-
-
-def _of_other_cases(following):
-    return lambda cases, logs, stages: following(cases, logs, stages._replace(focus=0.0))
-
-
 def _of_these_cases(row):
     return lambda variables, metric, *others: row({**variables, f"{metric}_total": variables[metric]}, metric, *others)
 
@@ -319,12 +303,6 @@ BREAKS = {
         "plausibly.inference.gibbs._engine", "choose_head", _larger_heads),
     "mixture-heads": Break("heads ignore the labels", "mixture, exact", "population",
         "plausibly.priors", "CasePriors.weights", _prior_heads),
-    "staged-proposals": Break("weights forget the proposals", "staged", "population",
-        "plausibly.aggregation.staged", "propose", _unweighted),
-    "staged-twice": Break("every annotation counts twice", "staged", "population",
-        "plausibly.priors.population.staged_cases", "StagedCases.log_likelihood", _twice),
-    "staged-focus": Break("what follows is the same in all cases", "staged", "population",
-        "plausibly.priors.population.staged_cases", "StagedCases._following", _of_other_cases),
     "ordinal-narrow": Break("latent numbers vary too little", "ordinal-scores", "ordinal",
         "plausibly.inference.gibbs._ordinal", "draw_between", _narrowly),
     "ratings-prior": Break("priors of standard deviations are three times too wide", "raters", "ratings",

@@ -16,10 +16,8 @@ from scipy.special import gammaln, logsumexp
 import plausibly as pb
 from plausibly._progress import Progress
 from plausibly.aggregation import unjudged
-from plausibly.models.staged_plackett_luce import Stages
 from plausibly.priors.population import Population
 from plausibly.priors.population._sampler import Labels, start, sweep
-from plausibly.priors.population.shared_stages import SharedStages
 from validation._ranks import places
 from validation._result import Result, Settings
 
@@ -30,11 +28,9 @@ PROB = 0.9
 
 MANY, FEW = 600, 150  # cases
 K, PER_CASE = 8, 3  # classes of the cases, and annotations of each
-STAGES = Stages(0.6, 0.7, 2.0, 0.7, 0.4, 0.1, 0.1, (-0.5, 0.8, 1.5, -0.4, -0.3), (-1.0, -0.5, -1.5, 0.5))
-RELIABILITY = 1.3
 SHARED = "what cases share"
-SAMPLERS = (SHARED, f"{SHARED}, by difficulty", "mixture, exact", "mixture, Gibbs", "staged", "staged, by difficulty")
-QUICK_SAMPLERS = (SHARED, "mixture, exact", "mixture, Gibbs", "staged")
+SAMPLERS = (SHARED, f"{SHARED}, by difficulty", "mixture, exact", "mixture, Gibbs")
+QUICK_SAMPLERS = (SHARED, "mixture, exact", "mixture, Gibbs")
 
 
 @dataclass(frozen=True)
@@ -149,15 +145,7 @@ def draw_cases(name: str, n: int, seed: int) -> tuple[Population, pb.Annotations
     population = Population(classes, prevalence, profiles, 4.0, spread=spread)
     of_case = zip(case_concentrations(4.0, spread, n, rng), heads(prevalence, n, rng), strict=True)
     shares = np.array([rng.dirichlet(np.maximum(a * profiles[z], 1e-9)) for a, z in of_case])
-    if name.startswith("staged"):
-        count = rng.integers(0, 6, (K, K)) * (1 - np.eye(K, dtype=int))
-        head, later = np.nonzero(count)
-        stages = STAGES
-        base = rng.dirichlet(np.full(K, 3.0))
-        shared = SharedStages(stages, RELIABILITY, head, later, count[head, later].astype(float), base, 4.0)
-        population = replace(population, stages=shared)
-        rankings = [[draw_staged(p, population, rng) for _ in range(PER_CASE)] for p in shares]
-    elif name.endswith("exact"):
+    if name.endswith("exact"):
         rankings = [[[[k]] for k in rng.choice(K, PER_CASE, p=p)] for p in shares]
     else:
         rankings = [[draw_in_turn(p, sizes, rng) for sizes in ((1, 1), (2,), (1,))] for p in shares]
@@ -172,46 +160,9 @@ def draw_in_turn(shares: np.ndarray, sizes: tuple[int, ...], rng: np.random.Gene
     return np.split(drawn, np.cumsum(sizes)[:-1])
 
 
-def draw_staged(shares: np.ndarray, population: Population, rng: np.random.Generator) -> list[list[int]]:
-    """Draw one annotation as the staged model says, class by class."""
-    shared = population.stages
-    stages, expected = shared.stages, population.prevalence @ population.profiles
-    follow = np.tile(shared.strength * shared.base, (K, 1))
-    follow[shared.head, shared.later] += shared.count
-    follow /= follow.sum(1, keepdims=True)
-    log_doubt = np.log(max(1 - shares.max(), 1e-3))
-    left, blocks = np.ones(K, bool), []
-    while True:
-        named = sum(map(len, blocks))
-        odds = stages.tie[min(named, 2)] + stages.tie[3] * log_doubt
-        size = 2 if rng.random() < 1 / (1 + np.exp(-odds)) else 1
-        block = []
-        for _ in range(size):
-            first = not blocks and not block
-            power = shared.reliability * (1 if first else stages.ratio)
-            careless = rng.random() < (stages.careless if first else stages.careless_later)
-            weight = np.where(left, expected if careless else shares**power, 0)
-            weight = weight / weight.sum()
-            if blocks and not careless:
-                follows = follow[blocks[0]].mean(0) ** stages.sharpness
-                after = np.where(left, follows * shares**stages.focus / expected**stages.discount, 0)
-                weight = (1 - stages.dependence) * weight + stages.dependence * after / after.sum()
-            block.append(int(rng.choice(K, p=weight)))
-            left[block[-1]] = False
-        blocks.append(block)
-        mass = np.log(max(shares[left].sum(), 1e-3))
-        odds = stages.stop[min(named + size, 3) - 1] + stages.stop[3] * mass + stages.stop[4] * log_doubt
-        if rng.random() < 1 / (1 + np.exp(-odds)):
-            return blocks
-        if left.sum() < 2:
-            return draw_staged(shares, population, rng)
-
-
 MODELS = {
     "mixture, exact": {"model": "dirichlet-categorical", "chains": 1, "draws": 60},
     "mixture, Gibbs": {"model": "plackett-luce", "reliability": 1, "chains": 2, "draws": 60},
-    "staged": {"model": "staged-plackett-luce", "chains": 2, "draws": 60},
-    "staged, by difficulty": {"model": "staged-plackett-luce", "chains": 2, "draws": 60, "difficulty": "by-case"},
 }
 
 

@@ -109,9 +109,6 @@ class Model:
         Part of an annotation that the model has a probability for and :func:`plausibly.predictive_check` replicates:
         whole ``"rankings"``, by draws without replacement, or first blocks only (``"first"``). A label is a whole
         ranking.
-    staged
-        Log probability of an annotation given plausibilities and shared parameters of the annotators, as in
-        :mod:`plausibly.models.staged_plackett_luce`; such a model is sampled by independent proposals.
     point_estimate
         Plausibilities to which the posterior contracts as the reliability grows: ``point_estimate(entries, **options)``
         or, for scores, ``point_estimate(sums, threshold)``, of shape (slot,), of each case by itself. None for the mean
@@ -173,7 +170,6 @@ class Model:
     evidence: Callable[..., Any] | None = None
     first_choice: Callable[..., float | None] | None = None
     replicate: Literal["rankings", "first"] = "first"
-    staged: Callable[..., Any] | None = None
     point_estimate: Callable[..., Any] | None = None
     update: Callable[..., Any] | None = None
     log_likelihood: bool = False
@@ -199,7 +195,7 @@ class Model:
             raise ArgumentError(
                 f"the Model {self.name} is deterministic, so it needs a point_estimate or an update: declare one."
             )
-        alone = self.deterministic or self.of_scores or self.family is not None or self.staged is not None
+        alone = self.deterministic or self.of_scores or self.family is not None
         if self.concentration is not None and not alone and "class_prior" not in self.options:
             object.__setattr__(self, "options", {**self.options, **INFORMED})
 
@@ -225,8 +221,6 @@ class Model:
             return self.family.says(self).engines
         if self.categories:
             return "gibbs", "nuts"
-        if self.staged is not None:
-            return ("independence",)
         return (*(("exact",) if self.exact else ()), "nuts", *(("gibbs",) if self.gibbs else ()))
 
     @property

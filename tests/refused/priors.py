@@ -1,4 +1,4 @@
-"""What priors learned from labels or predictions, populations and staged models refuse."""
+"""What priors learned from labels or predictions, and populations, refuse."""
 
 from functools import cache, partial
 
@@ -136,15 +136,6 @@ POPULATIONS = [
         lambda: Population.of(["a", "b"], [0.8, 0.8], concentration=1.0),
         "shares that sum to 1",
     ),
-    of_prior("add first='given'", data=ranked, model="staged-plackett-luce", reliability=2),
-    of_prior(
-        "blocks of up to 8 tied classes",
-        AnnotationError,
-        lambda: pb.Annotations.from_rankings([[[list("abcdefghi")], [["j"]]], [[["a"]]]], classes=list("abcdefghijk")),
-        "staged-plackett-luce",
-        class_prior=uniform("abcdefghijk", 2.0),
-    ),
-    of_prior("only one case", AnnotationError, lambda: ranked().select([0]), "staged-plackett-luce"),
 ]
 
 REFUSED = [*PREDICTIONS, *POPULATIONS]

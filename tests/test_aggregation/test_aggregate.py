@@ -149,11 +149,6 @@ def test_defaults_and_the_table_of_models():
             "difficulty",
             "shared",
             "cutpoints",
-            "later",
-            "first",
-            "follow",
-            "careless",
-            "lengths",
             "raters",
         }
         assert known.arguments.keys() <= names

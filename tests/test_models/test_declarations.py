@@ -85,10 +85,10 @@ def run(*words):
 
 
 # One of those that are read and sampled alike.
-KINDS = {(one.takes, one.engines, one.staged, type(one.family)): name for name, one in MODELS.items()}
+KINDS = {(one.takes, one.engines, type(one.family)): name for name, one in MODELS.items()}
 
 
-SLOW = {"staged-plackett-luce", "plackett-luce", "dirichlet-categorical"}  # which compile or estimate much
+SLOW = {"plackett-luce", "dirichlet-categorical"}  # which compile or estimate much
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_copy_of_a_file_behaves_as_the_built_in(name, tmp_path):
     file = Path(sys.modules[MODELS[name].program.__module__].__file__)
     copy = load_model(shutil.copy(file, tmp_path / "mine.py"))
     assert copy is not MODELS[name]
-    data = NAMED if copy.family else RANKED if copy.staged else DATA[copy.takes]
+    data = NAMED if copy.family else DATA[copy.takes]
     given = {"threshold": 1.5, "prior": (0, 1, 2, 1)} if copy.of_scores else {}
     if not copy.deterministic:
         given |= {"draws": 4, "chains": 1}

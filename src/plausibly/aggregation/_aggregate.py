@@ -35,7 +35,7 @@ def aggregate(
     draws: int | None = None,
     chains: int | None = None,
     warmup: int | None = None,
-    engine: Literal["auto", "exact", "nuts", "gibbs", "independence", "point", "ml"] = "auto",
+    engine: Literal["auto", "exact", "nuts", "gibbs", "point", "ml"] = "auto",
     seed: int = 0,
     progress: bool = True,
     out: str | PathLike[str] | None = None,
@@ -57,8 +57,7 @@ def aggregate(
         of a model, labels are aggregated by ``"dirichlet-categorical"`` and rankings by ``"plackett-luce"`` as we
         recommend: every annotation counts once (reliability 1), and the prior is learned, from the ``predictions`` if
         there are any, else from all annotations. With ``predictions``, scores become labels, up to the ``threshold`` or
-        above it. The models are ``"plackett-luce"``, ``"prirn"`` and
-        ``"staged-plackett-luce"`` (first choices and later ranks modelled separately) for rankings,
+        above it. The models are ``"plackett-luce"`` and ``"prirn"`` for rankings,
         ``"dirichlet-categorical"`` for single labels, and the point estimates ``"irn"``, ``"plackett-luce-ml"`` and
         ``"majority-vote"``; ``"dawid-skene"`` and ``"one-coin"`` (single labels by named annotators, one true class per
         case) and ``"common-confusion"`` (the same with annotators who are alike and may be anonymous);
@@ -68,7 +67,7 @@ def aggregate(
         estimate is the mean of the draws.
     reliability
         Reliability :math:`\gamma > 0`: how far to trust the annotators. A model that is named has 3 if it is
-        Plackett-Luce, 30 if PrIRN, and 1 otherwise; ``"staged-plackett-luce"`` infers its own. ``"infer"`` estimates it
+        Plackett-Luce, 30 if PrIRN, and 1 otherwise. ``"infer"`` estimates it
         from the data; :func:`plausibly.infer_reliability` has more options.
     predictions
         Scores of classifiers as evidence on the plausibilities: a mapping from their names to arrays (case, class) or
@@ -84,10 +83,9 @@ def aggregate(
     engine
         Engine: ``"exact"`` for independent draws where the posterior has a closed form, ``"nuts"``, ``"gibbs"`` for
         Plackett-Luce with ``mode="power"`` and an integer reliability, for models of one true class and for
-        ``"ordinal-scores"``, ``"independence"`` (Metropolis-Hastings with independent proposals) for
-        ``"staged-plackett-luce"``, ``"point"`` and ``"ml"`` for models without draws. ``"auto"`` uses exact draws
+        ``"ordinal-scores"``, ``"point"`` and ``"ml"`` for models without draws. ``"auto"`` uses exact draws
         wherever the posterior has a closed form, Gibbs for models of one true class and ``"ordinal-scores"``,
-        ``"independence"`` for ``"staged-plackett-luce"``, and NUTS elsewhere, except for Plackett-Luce with
+        and NUTS elsewhere, except for Plackett-Luce with
         ``mode="power"``: there, the posterior has a closed form in cases whose annotators all chose from the same
         remaining classes, for example because each named one class; ``"auto"`` samples the other cases with the Gibbs
         sampler at integer reliabilities up to 10, where it mixes fast, and otherwise with NUTS.

@@ -14,7 +14,6 @@ from plausibly._progress import Progress
 from plausibly.aggregation._on_demand import with_log_likelihood, with_point_estimate
 from plausibly.aggregation._with_population import Mixture, draw_exactly, learn_prior, sample_by_head
 from plausibly.aggregation.layout import Shapes, check_sizes, exact_posterior, lay_out, point_estimate, prior_share
-from plausibly.aggregation.staged import PROPOSALS, learn_stages, sample_staged
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.case import NormalInverseGamma
 from plausibly.compute import tell_of_first_run
@@ -42,7 +41,6 @@ from plausibly.inference import (
 )
 from plausibly.model import SETTINGS, Model
 from plausibly.posterior import build_posterior
-from plausibly.priors.population import Population
 from plausibly.random_streams import case_keys, take
 
 _TOGETHER = 2000  # cases without annotations that are drawn at a time
@@ -66,8 +64,6 @@ class Independent:
         """Learn the prior, and decide on the shapes to which cases are padded."""
         if settled.borrows:
             settled = learn_prior(settled, observed, seed=settled.seed, progress=progress)
-            if settled.model.staged is not None:
-                settled = learn_stages(settled, observed, settled.seed)
         slots = self.layout(observed, settled)
         return replace(settled, shapes=Shapes.of(observed.annotated, settled), quantities=len(slots))
 
@@ -108,7 +104,7 @@ class Independent:
             mixture = Mixture.of(settled, observed) if settled.borrows else None
             exact = np.zeros(observed.n_cases, bool) if scores is not None else settled.known_cases(observed)
             work = _Work(settled, observed, labels, slots, prior, exact, keys, bars, mixture, categories)
-            draw = {"exact": _exact, "gibbs": _gibbs, "nuts": _nuts, "independence": _independence}[engine]
+            draw = {"exact": _exact, "gibbs": _gibbs, "nuts": _nuts}[engine]
             drawn = draw(work) if annotated.all() else _partly(work, draw, annotated)
             release_memory()
             plausibility, statistics, diagnosed = drawn.plausibility, drawn.statistics, None
@@ -315,16 +311,6 @@ def _gibbs(work: _Work) -> _Drawn:
     drawn = _by_part(work, sample, lambda shape: {"lp": np.zeros(shape, np.float32)})
     drawn.attrs["thinning"] = sweeps_per_draw(count)
     return drawn
-
-
-def _independence(work: _Work) -> _Drawn:
-    assert work.mixture is not None
-    mixture, settings = work.mixture, work.settled.numbers("chains", "draws")
-    population = mixture.whole
-    assert isinstance(population, Population)
-    drawn = sample_staged(work.labels, mixture.priors, population, work.keys, progress=work.bars, **settings)
-    shared = population.stages
-    return _Drawn(*drawn, {"thinning": PROPOSALS, "stages": shared.text(), "shared_stages": shared.describe()})
 
 
 def _nuts(work: _Work) -> _Drawn:

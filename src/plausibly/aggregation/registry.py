@@ -85,5 +85,5 @@ def accepted(model: Model, engine: str = "auto") -> dict[str, Any]:
     """
     engine = model.engines[0] if engine == "auto" else engine
     alone = ("draws", "chains")
-    settings = {"point": (), "ml": (), "exact": alone, "independence": alone}.get(engine, tuple(SETTINGS))
+    settings = {"point": (), "ml": (), "exact": alone}.get(engine, tuple(SETTINGS))
     return model.arguments | {key: SETTINGS[key] for key in settings}

@@ -219,7 +219,7 @@ class Settled:
     @property
     def has_draws(self) -> bool:
         """Whether the posterior is known only through its draws."""
-        return self.engine in ("nuts", "gibbs", "independence")
+        return self.engine in ("nuts", "gibbs")
 
     @property
     def program(self) -> Program:

@@ -56,7 +56,7 @@ def compare_models(
         "dirichlet-categorical", "class_prior": "predictions"}}``; other models ignore them.
     observation
         Part of an annotation to predict. ``"first"``: the first block. ``"ranking"``: the whole partial ranking, given
-        the sizes of its blocks; for Plackett-Luce (also staged) and Dirichlet-categorical only.
+        the sizes of its blocks; for Plackett-Luce and Dirichlet-categorical only.
     folds
         Number K ≥ 2 of folds to split the annotations of every case into; each fold is predicted from the others. With
         None, one annotation is left out at a time. For models that learn from other cases
@@ -196,7 +196,7 @@ class ComparisonPlan:
                 "dirichlet-categorical:class_prior=predictions), or leave predictions out."
             )
         for run in runs:
-            if observation == "ranking" and run.settled.borrows and run.settled.model.staged is None:
+            if observation == "ranking" and run.settled.borrows:
                 raise ArgumentError(
                     f"{run.label} has a prior that is learned, under which first choices are compared, but "
                     "observation='ranking' was given: leave it out."

@@ -24,13 +24,11 @@ from plausibly.aggregation import (
     settle,
     unjudged,
 )
-from plausibly.aggregation.staged import learn_stages
 from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce, log_simplex
 from plausibly.errors import AnnotationError
 from plausibly.inference import Program, log_likelihood
-from plausibly.model_comparison._left_out_staged import leave_out_staged
 from plausibly.model_comparison.folds import Folds, first_block_shares, slots_or_remainder
 from plausibly.posterior import slots_of, stacked_draws
 from plausibly.priors import PredictionsPrior
@@ -97,11 +95,7 @@ def leave_out(
     out.elpd[folds.copy < 0] = _without_others(folds.annotations, of_rankings, run.settled.prior)[folds.copy < 0]
     # One label is a whole ranking.
     task = _Task(run, folds, of_rankings and run.settled.model.takes == "rankings", seed, progress)
-    if run.settled.model.staged is not None:
-        assert run.settled.prior is not None
-        given = {"of_rankings": of_rankings, "seed": seed, "progress": progress}
-        out.elpd, out.in_sample, out.error = leave_out_staged(folds, run.settled.prior, **given)
-    elif run.settled.has_draws:
+    if run.settled.has_draws:
         _by_draws(task, out, importance)
     else:
         _without_draws(task, out)
@@ -171,13 +165,7 @@ def learn_from(others: Annotations, settled: Settled, *, seed: int, progress: bo
         assert prior is not None
         return prior
     by_case = settled.arguments.get("difficulty") == "by-case"
-    population = estimate(others, seed=seed, difficulty=by_case, progress=progress)
-    if settled.model.staged is None:
-        return population
-    found = learn_stages(replace(settled, prior=population), others, seed).prior
-    assert isinstance(found, Population)
-    assert found.stages is not None
-    return replace(found, stages=replace(found.stages, own=False))
+    return estimate(others, seed=seed, difficulty=by_case, progress=progress)
 
 
 def folds_of_cases(annotations: Annotations, n_folds: int, seed: int) -> Int[np.ndarray, " case"]:

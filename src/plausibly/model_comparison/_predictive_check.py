@@ -18,7 +18,6 @@ from plausibly.bootstrap import check_replicates
 from plausibly.case import Looks
 from plausibly.groups import codes_of_annotators
 from plausibly.inference.draws import categorical
-from plausibly.model_comparison._staged_replicates import StagedReplicates
 from plausibly.model_comparison._statistics import (
     DESCRIPTIONS,
     GIVEN,
@@ -36,7 +35,6 @@ from plausibly.posterior import (
     remainder_concentration,
     slots_of,
 )
-from plausibly.priors.population.shared_stages import SharedStages
 from plausibly.random_streams import Stream, case_keys, generator, select, stream_words
 from plausibly.seed import check_seed
 
@@ -156,16 +154,15 @@ def predictive_check(
 
     Notes
     -----
-    Only the staged Plackett-Luce model describes how many classes annotators name or tie, and its replicates draw both.
-    For all other models, replicates take both from the annotations, so ``tie_size`` and ``named_per_annotator`` are
-    reproduced by construction and have the status ``"given"``. The check can then detect misfit only in the choice of
-    classes and in how annotators agree about it. The Plackett-Luce model describes whole rankings, the
-    Dirichlet-categorical model single labels. The other models give probabilities for the first choice only, so only
-    first blocks are replicated, and the other statistics have the status ``"not modelled"``. For a model of one true
-    class, replicates draw the true class of each case, and labels from each annotator's confusion matrix. Under
-    ``mode="temper"``, annotators draw with weights :math:`\lambda^\gamma`, each with her own reliability if the
-    posterior has one for each. The posterior has already seen the annotations that its replicates are compared with, so
-    the check can miss small deviations; :func:`plausibly.compare_models` leaves annotations out.
+    No model describes how many classes annotators name or tie: replicates take both from the annotations, so
+    ``tie_size`` and ``named_per_annotator`` are reproduced by construction and have the status ``"given"``. The check
+    can then detect misfit only in the choice of classes and in how annotators agree about it. The Plackett-Luce model
+    describes whole rankings, the Dirichlet-categorical model single labels. The other models give probabilities for the
+    first choice only, so only first blocks are replicated, and the other statistics have the status ``"not modelled"``.
+    For a model of one true class, replicates draw the true class of each case, and labels from each annotator's
+    confusion matrix. Under ``mode="temper"``, annotators draw with weights :math:`\lambda^\gamma`, each with her own
+    reliability if the posterior has one for each. The posterior has already seen the annotations that its replicates
+    are compared with, so the check can miss small deviations; :func:`plausibly.compare_models` leaves annotations out.
 
     References
     ----------
@@ -192,11 +189,6 @@ def predictive_check(
     totals, numbers = (np.zeros((len(names), replicates)) for _ in range(2))
     n_classes, concentration = annotations.n_classes, remainder_concentration(posterior)
     ones = np.ones_like(weights)
-    staged = None
-    if "stages" in posterior.attrs:
-        shared = SharedStages.read(str(posterior.attrs["stages"]))
-        careless = np.asarray(remainder_concentration(posterior))
-        staged = StagedReplicates.of(shared, annotations, careless)
     with Progress(progress) as bars:
         advance = bars.task("Replicating annotations", annotations.n_cases, "cases")
         for case in range(annotations.n_cases):
@@ -215,12 +207,7 @@ def predictive_check(
                 dense = [choice[:, slot] * shares for choice in _choices(weights[:, own], powers, who)]
             else:
                 dense = confusion.labels(weights[:, own], who, random)
-            if staged is None:
-                again = _replicate(said, dense, random, rankings)
-            else:
-                follow = staged.follow(case)
-                made = [staged.replicate(follow, *pair, random) for pair in zip(said.blocks, dense, strict=True)]
-                again = Said.of([named for named, _ in made], [block for _, block in made])
+            again = _replicate(said, dense, random, rankings)
             found = statistics(said, rankings=True)
             for name, values in statistics(again, rankings).items():
                 row = names.index(name)

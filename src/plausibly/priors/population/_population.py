@@ -36,8 +36,6 @@ class Population:
         Share of the prior of a profile that falls on its head, from 0 to 1.
     spread
         Standard deviation of the log concentration between cases; 0 if all are equally difficult.
-    stages
-        Parameters of the choices after the first, for the staged Plackett-Luce model; None if they were not estimated.
     samples
         Draws of the shared parameters, each a Population, for full Bayesian inference; empty for an estimate only.
     convergence
@@ -58,7 +56,6 @@ class Population:
     strength: float = np.inf
     self_share: float = 0.0
     spread: float = 0.0
-    stages: Any = None
     samples: tuple["Population", ...] = ()
     convergence: xr.Dataset | None = field(default=None, repr=False)
 
@@ -145,8 +142,6 @@ class Population:
         for one in (self, *self.samples):
             for values in (one.prevalence, one.profiles, np.array([one.concentration, one.spread])):
                 found.update(np.ascontiguousarray(values, np.float64).tobytes())
-        if self.stages is not None:
-            found.update(self.stages.text().encode())
         return found.hexdigest()
 
     @property
