@@ -30,67 +30,43 @@ from tests.exports import (
 )
 from tests.test_cli.run import refuse, succeed
 
-TONE = {"t1": {"u1": [["kind"]], "EVAL": [["rude"]]}, "t2/o1": {"EVAL": [["kind"]]}}
-SPANS = {"s1": {"u1": [["kind"]], "LLM": [["rude"]]}, "s2": {"LLM": [["kind"]]}}
+TONE = {"t1": {"u1": "kind", "EVAL": "rude"}, "t2/o1": {"EVAL": "kind"}}
+SPANS = {"s1": {"u1": "kind", "LLM": "rude"}, "s2": {"LLM": "kind"}}
 FLAT = [{k: v for k, v in one.items() if k != "result"} | one["result"] for one in PHOENIX]
 FRAME = [{f"result.{k}": v for k, v in one["result"].items()} | {**one, "annotation_name": "tone"} for one in PHOENIX]
-READ = {
-    "inspect": (
-        "log.json",
-        json.dumps(INSPECT),
-        {"a": {"match": [["C"]], "judge": [["I"]]}, "b": {"match": [["I"]], "judge": [["P"]]}},
-    ),
-    "promptfoo": (
+PASS, FAIL = {"promptfoo": "pass"}, {"promptfoo": "fail"}
+MARKED = output(0, component(True, "is-json"), component(False, "human"), success=False)
+PEOPLE = {who: {str(case): "a" for case in range(20)} for who in ("ann", "bob")}
+READ = [  # name of the file, content, labels by case and rater
+    ("log.json", INSPECT, {"a": {"match": "C", "judge": "I"}, "b": {"match": "I", "judge": "P"}}),
+    ("r.json", promptfoo(output(0, component(True, "x")), output(1, success=False)), {"test 0": PASS, "test 1": FAIL}),
+    ("r.json", promptfoo(MARKED), {"test 0": {"human": "fail", "promptfoo": "pass"}}),
+    (
         "r.json",
-        json.dumps(promptfoo(output(0, component(True, "llm-rubric")), output(1, success=False))),
-        {"test 0": {"promptfoo": [["pass"]]}, "test 1": {"promptfoo": [["fail"]]}},
+        promptfoo(output(0, provider="m"), output(0, provider="n", success=False)),
+        {"test 0, m": PASS, "test 0, n": FAIL},
     ),
-    "promptfoo, marked by people": (
-        "r.json",
-        json.dumps(promptfoo(output(0, component(True, "is-json"), component(False, "human"), success=False))),
-        {"test 0": {"human": [["fail"]], "promptfoo": [["pass"]]}},
-    ),
-    "promptfoo of two providers": (
-        "r.json",
-        json.dumps(promptfoo(output(0, provider="m"), output(0, provider="n", success=False))),
-        {"test 0, m": {"promptfoo": [["pass"]]}, "test 0, n": {"promptfoo": [["fail"]]}},
-    ),
-    "deepeval": (
-        ".latest_test_run.json",
-        json.dumps(DEEPEVAL),
-        {"t0": {"gpt-4o": [["pass"]], "claude": [["fail"]]}, "t1": {"claude": [["pass"]]}},
-    ),
-    "lm-eval": (
-        "samples.jsonl",
-        lines(*LM_EVAL),
-        {"0": {"strict": [["1"]], "flexible": [["1"]]}, "1": {"strict": [["0"]], "flexible": [["1"]]}},
-    ),
-    "mlflow": (
-        "traces.json",
-        json.dumps(MLFLOW),
-        {"tr-1": {"ann@x.org": [["yes"]], "gpt": [["no"]], "bob@x.org": [["yes"]]}},
-    ),
-    "langfuse": ("scores.json", json.dumps({"data": LANGFUSE, "meta": {"page": 1}}), TONE),
-    "langfuse as a table": ("scores.csv", pd.DataFrame(LANGFUSE).to_csv(index=False), TONE),
-    "phoenix": ("spans.json", json.dumps({"data": PHOENIX, "next_cursor": None}), SPANS),
-    "phoenix, one per line": ("spans.jsonl", lines(*FLAT), SPANS),
-    "phoenix as a table": ("spans.csv", pd.DataFrame(FLAT).to_csv(index=False), SPANS),
-    "phoenix as a data frame": ("spans.csv", pd.DataFrame(FRAME).drop(columns=["result", "name"]).to_csv(), SPANS),
-    "alternative annotator test": (
-        "humans.json",
-        json.dumps({who: {str(case): "a" for case in range(20)} for who in ("ann", "bob")}),
-        {str(case): {"ann": [["a"]], "bob": [["a"]]} for case in range(20)},
-    ),
-}
+    (".latest_test_run.json", DEEPEVAL, {"t0": {"gpt-4o": "pass", "claude": "fail"}, "t1": {"claude": "pass"}}),
+    ("s.jsonl", lines(*LM_EVAL), {"0": {"strict": "1", "flexible": "1"}, "1": {"strict": "0", "flexible": "1"}}),
+    ("traces.json", MLFLOW, {"tr-1": {"ann@x.org": "yes", "gpt": "no", "bob@x.org": "yes"}}),
+    ("scores.json", {"data": LANGFUSE, "meta": {"page": 1}}, TONE),
+    ("scores.csv", pd.DataFrame(LANGFUSE).to_csv(index=False), TONE),
+    ("spans.json", {"data": PHOENIX, "next_cursor": None}, SPANS),
+    ("spans.jsonl", lines(*FLAT), SPANS),
+    ("spans.csv", pd.DataFrame(FLAT).to_csv(index=False), SPANS),
+    ("spans.csv", pd.DataFrame(FRAME).drop(columns=["result", "name"]).to_csv(), SPANS),
+    ("humans.json", PEOPLE, {str(case): {"ann": "a", "bob": "a"} for case in range(20)}),
+]
 
 
 @pytest.mark.filterwarnings("ignore::plausibly.errors.PlausiblyWarning")
-@pytest.mark.parametrize("name", READ)
-def test_each_is_recognised_and_its_raters_are_annotators(tmp_path, name):
-    file, content, expected = READ[name]
-    (tmp_path / file).write_text(content)
+@pytest.mark.parametrize(("file", "content", "expected"), READ)
+def test_each_is_recognised_and_its_raters_are_annotators(tmp_path, file, content, expected):
+    (tmp_path / file).write_text(content if isinstance(content, str) else json.dumps(content))
     found = read_annotations(tmp_path / file)
-    assert {case: found.rankings(case) for case in found.cases.tolist()} == expected
+    assert {case: found.rankings(case) for case in found.cases.tolist()} == {
+        case: {who: [[label]] for who, label in said.items()} for case, said in expected.items()
+    }
     assert not found.anonymous
     labels = Labels.of(tmp_path / file)
     assert set(labels.annotators) == set(found.annotators)
