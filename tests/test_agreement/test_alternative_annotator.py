@@ -62,14 +62,13 @@ def table(random, n_cases, n_annotators, n_labels=4, missing=0.3, quality=0.6):
 
 
 def test_equals_its_definition_in_loops():
-    n_tables = 20
     random = np.random.default_rng(0)
     rejections = few = 0
-    for number in range(n_tables):
+    for number in range(12):
         # Below 14 cases scipy takes half a second for a p-value by visiting all signs.
-        n_cases = 12 if number < 2 else int(random.integers(30, 90))
-        rows, model = table(random, n_cases, int(random.integers(2, 6)), missing=0.3 if number >= 2 else 0.0)
-        if number < 2:
+        n_cases = 12 if number == 0 else int(random.integers(30, 90))
+        rows, model = table(random, n_cases, int(random.integers(2, 6)), missing=0.3 if number else 0.0)
+        if number == 0:
             rows = [row for row in rows if row[1] in ("a0", "a1")]
         epsilon, fdr = random.choice([0.0, 0.1, 0.2, 0.35]), random.choice([0.05, 0.2])
         name = list(DISTANCES)[number % 3]
@@ -85,7 +84,7 @@ def test_equals_its_definition_in_loops():
         assert found.winning_rate["m"] == pytest.approx(rate)
         assert found.passed["m"] == (rate >= 0.5)
         rejections, few = rejections + len(rejected), few + (own["test"] == "wilcoxon").sum()
-    assert min(rejections, few) > n_tables // 10
+    assert min(rejections, few) > 1
 
 
 def test_models_at_the_ends_and_few_annotators_or_cases_are_told():
