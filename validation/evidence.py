@@ -48,7 +48,7 @@ from validation._ranks import places
 from validation._result import Result, Settings
 from validation._worlds import FAILS, HOLDS, NOT_TRUE_CLASS, ONE_TRUE_CLASS, Data, World, draw, five
 
-REPETITIONS, QUICK = 100, 10
+REPETITIONS, QUICK = 100, 6
 N_DRAWS = 300
 WARMUP, SWEEPS, TRUE_DRAWS = 100, 2, 200  #: of models of one true class: sweeps before the first draw, of each, draws
 COVERS, OFF = 0.88, 0.015  #: least coverage and greatest bias that are allowed
