@@ -16,8 +16,11 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
+from plausibly import plots
+from plausibly.agreement import Labels
 from plausibly.cli._groups import read_by, read_column
 from plausibly.errors import AnnotationError, ArgumentError, PlausiblyError, PredictionError
+from plausibly.labels import read_gold
 from tests import worlds
 from tests.refused import each, refused
 from tests.test_cli.run import refuse
@@ -375,3 +378,38 @@ REFUSED += each(
     },
     what="groups",
 )
+
+
+def gold(source):
+    return read_gold(source, Labels.of({"p": {"ann": "a"}, "q": {"ann": "b"}}))
+
+
+REFUSED += each(
+    gold,
+    {
+        "gold labels: case 'p' has 2 gold labels; keep one": ([("p", "a"), ("p", "b")],),
+        "none of 1 gold labels belongs to a case, such as 'p'; call the cases": ({"x": "a"},),
+        "row 1 .case 'p'.: the label is missing; fill it": ({"p": None},),
+        "the annotators' labels are text, such as 'a', and the predictions are numbers": ({"p": 1},),
+    },
+    error=PredictionError,
+)
+MISSING = pd.DataFrame({"case": ["p"], "annotator": ["ann"], "class": [None]})
+REFUSED += each(pb.audit, {r"row 1.*the cell in column 'class' is missing": (MISSING,)}, error=AnnotationError)
+REFUSED += [
+    refused("an audit of a list", lambda: pb.audit(worlds.labels().annotations, [[1]]), "must be a mapping"),
+    refused("an audit of a number", lambda: pb.audit(3), "or a table or a file of them, must be given, but 3 was"),
+]
+
+
+def draw(name):
+    return getattr(plots, name)(worlds.labels().results)
+
+
+REFUSED += [
+    refused(f"no {name}", partial(draw, name), f'"{name}"' + r"\] to eval")
+    for name in ("roc_curve", "precision_recall_curve", "decision_curve", "calibration_curve")
+]
+REFUSED += [
+    refused("no confusion", lambda: plots.confusion_matrix(worlds.labels().results), "there is no metric 'confusion'")
+]

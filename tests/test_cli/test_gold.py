@@ -4,9 +4,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, recall_score
 
-from plausibly.agreement import Labels, judge
+from plausibly.agreement import judge
 from plausibly.annotations import Annotations
-from plausibly.errors import PredictionError
 from plausibly.labels import read_gold
 from tests.test_cli.run import refuse, succeed
 
@@ -112,21 +111,6 @@ def test_a_judge_is_as_accurate_against_gold_labels_as_the_annotators(files):
     alone = judge(together, {"A": wrong_every(10)}, gold=gold, model=None, clusters="patient", progress=False)
     assert alone.questions["A"][3].answer == "open"
     assert "single cluster" in alone.questions["A"][3].words
-
-
-BAD = {
-    "two of a case": ([("p", "a"), ("p", "b")], "gold labels: case 'p' has 2 gold labels; keep one"),
-    "none that belongs": ({"x": "a"}, "none of 1 gold labels belongs to a case, such as 'p'; call the cases"),
-    "one that is missing": ({"p": None}, "row 1 .case 'p'.: the label is missing; fill it"),
-    "of another type": ({"p": 1}, "the annotators' labels are text, such as 'a', and the predictions are numbers"),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_gold_labels_that_do_not_fit_are_refused(name):
-    source, words = BAD[name]
-    with pytest.raises(PredictionError, match=words):
-        read_gold(source, Labels.of({"p": {"ann": "a"}, "q": {"ann": "b"}}))
 
 
 def test_gold_labels_of_annotations_are_names_of_classes(tmp_path):

@@ -146,13 +146,3 @@ def test_of_many_classes_the_most_confused_are_shown(ax):
     shares = np.asarray(ax.images[0].get_array())
     np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-5)
     np.testing.assert_allclose(shares[0, 1], counts[chosen[0], chosen[1]] / counts[chosen[0]].sum(), rtol=1e-5)
-
-
-def test_other_results_have_no_curves(ax):
-    annotations = pb.Annotations.from_labels([["a", "b"], ["b", "b"]])
-    results = pb.evaluate(annotations, {"A": np.array([0.2, 0.7])}, metrics="brier", truth="annotator")
-    for name in (*CURVES, "calibration_curve"):
-        with pytest.raises(ArgumentError, match=f'"{name}"' + r"\] to evaluate"):
-            getattr(plots, name)(results, ax=ax)
-    with pytest.raises(ArgumentError, match="there is no metric 'confusion'"):
-        plots.confusion_matrix(results, ax=ax)
