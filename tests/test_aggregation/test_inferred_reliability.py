@@ -220,6 +220,7 @@ def panel():
         return pb.infer_reliability(annotations, per="annotator", seed=1, **short)
 
 
+@pytest.mark.slow
 def test_the_posterior_is_one_like_any_other_with_likelihoods_by_annotator(panel, tmp_path):
     scores = np.random.default_rng(0).random((3, 8))
     result = pb.evaluate(panel, {"A": scores}, k=1, replicates=0, progress=False)

@@ -8,16 +8,21 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from plausibly import metrics
+from plausibly import evaluation, metrics
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError
-from plausibly.evaluation import comparison, evaluate, measure, ranges, summary
+from plausibly.evaluation import comparison, measure, ranges, summary
 from plausibly.evaluation._evaluate import check_lengths
 from plausibly.metrics import list_metric
 from plausibly.plots.words import metric_name
 from plausibly.posterior import annotations_of, build_posterior, dense, load, save, slots_of, top_classes
 from plausibly.random_streams import Stream, case_keys, stream_words
 from tests.test_metrics.test_overlap import OF_LISTS
+
+
+def evaluate(*given, **options):
+    return evaluation.evaluate(*given, **{"replicates": N_DRAWS, "progress": False} | options)
+
 
 FUNCTIONS = {name: getattr(metrics, metric.count.__name__) for name, metric in metrics.METRICS.items()}
 # Few shapes, since each takes a program of its own; a range holds a block of 4. Splits of remainders take many draws.
@@ -269,7 +274,7 @@ def test_weights_of_cases_select_a_subgroup_and_equal_ones_change_nothing(full, 
     for k in (1, 2, 3):
         expected = np.asarray(metrics.set_accuracy(scores["B"], dense(full), k))[:, some].mean(axis=1)
         np.testing.assert_allclose(results[f"top{k}_set_accuracy"].sel(classifier="B"), expected, atol=1e-6)
-    plain, weighted = (evaluate(few, scores, risks=RISKS, **of) for of in ({}, {"weights": np.full(N_CASES, 0.3)}))
+    plain, weighted = (evaluate(few, scores, k=1, risks=RISKS, **of) for of in ({}, {"weights": np.full(N_CASES, 0.3)}))
     for name in plain:
         np.testing.assert_allclose(plain[name], weighted[name], rtol=1e-4, atol=1e-6)
 

@@ -141,7 +141,7 @@ def data(draw):
 
 
 @pytest.mark.parametrize("name", ORACLES)
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(data())
 def test_scikit_learn_finds_the_same(name, given_data):
     predictions, truth, weights = given_data
@@ -160,7 +160,7 @@ OF_CHOICES = [name for name in OF_CHOICES if not LABEL_METRICS[name].needs_answe
 
 
 @pytest.mark.parametrize("name", OF_CHOICES)
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(data(), st.integers(0, 2**32 - 1))
 def test_scikit_learn_finds_the_same_where_there_is_no_answer(name, given_data, seed):
     predictions, truth, weights = given_data
@@ -253,7 +253,7 @@ def sides(truth, predictions):
     return [1] if truth.shape[1] == 2 else range(truth.shape[1])
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(data())
 def test_curves_of_the_order_go_through_the_points_of_scikit_learn(given_data):
     predictions, truth, weights = given_data
@@ -296,7 +296,7 @@ def test_areas_are_those_under_curves_and_of_differences_of_logits():
     np.testing.assert_allclose(of_logits, sk.roc_auc_score(label, logits[:, 1] - logits[:, 0]), rtol=1e-5)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(data())
 def test_decision_curves_have_the_formula_of_their_authors(given_data):
     predictions, truth, weights = given_data
@@ -313,7 +313,7 @@ def test_decision_curves_have_the_formula_of_their_authors(given_data):
         np.testing.assert_allclose(found[row, 29], each, atol=1e-5)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(data())
 def test_the_confusion_matrix_and_the_calibration_curve_are_those_of_scikit_learn(given_data):
     p, label, w = weighted_rows(*given_data)
@@ -358,7 +358,7 @@ def logits(p):
     return np.log(p) - np.log1p(-p)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data())
 def test_recalibration_is_the_logistic_regression_of_scikit_learn(given_data):
     predictions, truth, weights = given_data
@@ -389,7 +389,7 @@ def test_recalibration_is_the_logistic_regression_of_scikit_learn(given_data):
             np.testing.assert_allclose(slope, fit.coef_[0, 0], rtol=2e-3, atol=2e-3)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data())
 def test_the_temperature_has_the_least_logarithmic_score(given_data):
     predictions, truth, weights = (np.asarray(one, float) for one in given_data)

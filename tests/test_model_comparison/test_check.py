@@ -85,14 +85,14 @@ def dirichlet_labels(n=80, seed=0):
 def test_a_model_that_fits_reproduces_and_one_that_does_not_fails():
     annotations = dirichlet_labels()
     fitting = pb.aggregate(annotations, "dirichlet-categorical", progress=False)
-    check = pb.predictive_check(fitting, progress=False)
+    check = pb.predictive_check(fitting, replicates=200, progress=False)
     table = check.table.set_index("statistic")
     assert set(table["status"]) == {"reproduced", "not modelled", "given"}
     assert check.verdict() == "dirichlet-categorical@1 reproduces all 6 statistics that it models."
     # Labels hold no order.
     assert table.loc["order_agreement", "status"] == "not modelled"
     flat = pb.aggregate(annotations, "dirichlet-categorical", concentration=50, progress=False)
-    failed = pb.predictive_check(flat, progress=False)
+    failed = pb.predictive_check(flat, replicates=200, progress=False)
     row = failed.table.set_index("statistic").loc["first_agreement"]
     assert row["status"] == "not reproduced"
     assert row["observed"] > row["upper"] > row["mean"] > row["lower"]
