@@ -16,7 +16,7 @@ def data():
 @pytest.fixture(scope="module")
 def found(data):
     models = {"prirn": (30,), "irn": None}
-    return pb.prior_sensitivity(*data, models, k=(1, 2), metrics={}, draws=50, seed=3, progress=False)
+    return pb.prior_sensitivity(*data, models, k=(1, 2), draws=50, seed=3, progress=False)
 
 
 @pytest.mark.slow
