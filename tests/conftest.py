@@ -2,6 +2,7 @@
 
 import gc
 import os
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
@@ -67,6 +68,47 @@ def forget_programs() -> None:
     _run._compiled.clear()
     jax.clear_caches()
     release_memory()
+
+
+programs: Counter[str] = Counter()  # compiled, or found in the cache, by the tests of a folder
+folder = ["tests"]
+
+
+def count_program(event: str, seconds: float, **_: object) -> None:
+    """Count a program for the folder of the test that runs."""
+    programs[folder[0]] += event == "/jax/core/compile/backend_compile_duration"
+
+
+jax.monitoring.register_event_duration_secs_listener(count_program)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Say whose programs are counted."""
+    folder[0] = item.path.relative_to(ROOT / "tests").parts[0].removesuffix(".py")
+    return (yield)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Add up what the workers have counted."""
+    programs.update(getattr(node, "workeroutput", {}).get("programs", {}))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    """After the whole quick suite: no folder has compiled more programs than `test_house.py` allows."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["programs"] = dict(programs)
+    elif session.config.option.markexpr == "not slow" and session.config.args == ["tests"]:
+        from tests.test_house import LIMITS
+
+        limits = LIMITS["programs compiled by quick tests"]
+        more = {name: n for name, n in programs.items() if n > limits.get(name, 25)}
+        print(f"\n{programs.total()} programs compiled or loaded:", dict(sorted(programs.items())))
+        if more:
+            print(f"more than tests/test_house.py allows: {more}")
+            session.exitstatus = session.exitstatus or 1
 
 
 @pytest.fixture(scope="module")
