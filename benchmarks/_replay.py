@@ -10,11 +10,11 @@ import pandas as pd
 from scipy import stats
 
 import plausibly as pb
-from plausibly.bootstrap import CI_PROB
+from plausibly.base.bootstrap import CI_PROB
+from plausibly.decisions.planning._annotators import how_annotators_answer
+from plausibly.decisions.planning._values import ask, value
+from plausibly.decisions.planning._worth import score
 from plausibly.evaluation.measure import predicted_lists
-from plausibly.planning._annotators import how_annotators_answer
-from plausibly.planning._values import ask, value
-from plausibly.planning._worth import score
 from plausibly.posterior import slots_of, stacked_draws
 
 METRIC = "top1_accuracy"

@@ -46,7 +46,7 @@ def _size(size: int) -> list[Row]:
     import jax
     import numpy as np
 
-    from plausibly.primitives import block_log_prob
+    from plausibly.distributions.primitives import block_log_prob
 
     x = weights(size, 20 if size <= 40 else 4)
     expected = [race(row) for row in x]

@@ -53,8 +53,8 @@ def corrected_sets(scores, weights, new, labels, alpha):
 def _sizes(n: int, repetitions: int) -> list[Row]:
     import numpy as np
 
-    from plausibly.conformal._curve import Steps, threshold_of
-    from plausibly.conformal._scores import Score
+    from plausibly.decisions.conformal._curve import Steps, threshold_of
+    from plausibly.decisions.conformal._scores import Score
 
     random = np.random.default_rng(n)
     levels = ALPHA * np.linspace(0.4, 1.4, 41)

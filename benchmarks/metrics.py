@@ -120,7 +120,7 @@ def _ours(quick: bool):
 
 def _fewer(posterior):
     """Half of the draws of every chain."""
-    from plausibly._arviz import from_groups, to_groups
+    from plausibly.base.arviz import from_groups, to_groups
 
     groups = to_groups(posterior)
     groups["posterior"] = groups["posterior"].isel(draw=slice(None, None, 2))

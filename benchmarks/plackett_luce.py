@@ -81,11 +81,11 @@ def _sample(annotations, engine: str = "nuts"):
     """Call an engine alone; returns the effective sample sizes by case, seconds, and the gradients of all draws."""
     import numpy as np
 
-    from plausibly._progress import Progress
-    from plausibly.annotations import Slots
+    from plausibly.base.progress import Progress
+    from plausibly.base.random_streams import case_keys
+    from plausibly.data.annotations import Slots
     from plausibly.inference import Program, gibbs, nuts
     from plausibly.models import plackett_luce
-    from plausibly.random_streams import case_keys
 
     slots = Slots.of(annotations)
     prior = np.ones(len(slots), np.float32)
@@ -106,8 +106,8 @@ def _sample(annotations, engine: str = "nuts"):
 
 
 def _effective(draws, slots, diverging):
-    from plausibly._progress import Progress
-    from plausibly.diagnostics import convergence
+    from plausibly.base.progress import Progress
+    from plausibly.posterior.diagnostics import convergence
 
     with Progress(False) as progress:
         return convergence(draws, slots, diverging, progress=progress)["ess_bulk"].values
@@ -139,7 +139,7 @@ def _common(n_cases: int):
     """Cases of the shape that most cases have."""
     import numpy as np
 
-    from plausibly.annotations import Slots
+    from plausibly.data.annotations import Slots
     from plausibly.inference._batching import bucket_cases
 
     annotations, _ = load(quick=False)
@@ -152,7 +152,7 @@ def _common(n_cases: int):
 def _ours(n_cases: int):
     import numpy as np
 
-    from plausibly.annotations import Slots
+    from plausibly.data.annotations import Slots
     from plausibly.inference._batching import bucket_cases
 
     annotations = _common(n_cases)
@@ -170,7 +170,7 @@ def _numpyro(n_cases: int):
     from numpyro.infer import NUTS
 
     from benchmarks._process import timed
-    from plausibly.annotations import Slots
+    from plausibly.data.annotations import Slots
     from plausibly.inference._batching import bucket_cases
     from plausibly.models import plackett_luce
 

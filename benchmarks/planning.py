@@ -282,7 +282,7 @@ def _large(n_cases: int) -> list[Row]:
     import numpy as np
 
     import plausibly as pb
-    from plausibly._memory import release_memory
+    from plausibly.base.memory import release_memory
 
     random = np.random.default_rng(0)
     truth = random.dirichlet(np.full(8, 0.4), n_cases)

@@ -22,8 +22,8 @@ def _size(size: int) -> list[Row]:
     import jax.numpy as jnp
     import numpy as np
 
-    from plausibly.primitives import block_log_prob
-    from plausibly.primitives._block import LARGEST_RECURSION
+    from plausibly.distributions.primitives import block_log_prob
+    from plausibly.distributions.primitives._block import LARGEST_RECURSION
 
     orders = np.array(list(permutations(range(size)))) if size <= ENUMERATED else None
 
@@ -63,7 +63,7 @@ def _other(recursion: bool):
     """Value and gradient of all blocks by the method named, in the shapes of the primitive."""
     import jax.numpy as jnp
 
-    from plausibly.primitives import _race, _recursion
+    from plausibly.distributions.primitives import _race, _recursion
 
     def value_and_gradient(log_weights, log_rest):
         r = (log_weights - log_rest[:, None]).T

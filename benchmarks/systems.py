@@ -86,12 +86,11 @@ def _left_out(folds: int) -> list[Row]:
     import numpy as np
     from scipy.special import logsumexp
 
-    from plausibly._arviz import to_groups
+    from plausibly.base.arviz import to_groups
+    from plausibly.data.outcomes import cell_of_rows, read_outcomes
     from plausibly.models.judged_outcomes import log_of_cells
     from plausibly.systems._checks import parameters_of
-    from plausibly.systems._layout import lay_out
-    from plausibly.systems._model import sample
-    from plausibly.systems.outcomes import cell_of_rows, read_outcomes
+    from plausibly.systems._model import lay_out, sample
 
     table, people = votes()
     read = read_outcomes(table, people=people)

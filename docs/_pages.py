@@ -87,7 +87,7 @@ def write_python(folder: Path) -> None:
 
 def write_formats(path: Path) -> None:
     """Write a table of the formats of annotations, which the page of file formats includes."""
-    from plausibly.annotations.io._formats import FORMATS
+    from plausibly.data.annotations.io._formats import FORMATS
 
     rows: dict[str, dict[str, None]] = {}
     for known in FORMATS:
@@ -109,7 +109,7 @@ def write_versions(path: Path, project: Path) -> None:
 
 def write_commands(folder: Path) -> None:
     """Write a page for every command: its help, and a table of its options."""
-    from plausibly.cli._app import COMMANDS, load_command
+    from plausibly.app.cli._app import COMMANDS, load_command
 
     folder.mkdir(parents=True, exist_ok=True)
     for name in COMMANDS:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["plausibly.annotations", "plausibly.agreement", "plausibly.predictions"]):
+with atheris.instrument_imports(include=["plausibly.data", "plausibly.agreement"]):
     import plausibly  # noqa: F401
 
 from fuzz.commands import COMMANDS
 from fuzz.harness import HARNESSES, Harness
-from plausibly.annotations import _rows
+from plausibly.data.annotations import _rows
 
 # Counts may stand for ten million named classes, whose gigabytes are no finding; with fewer, their limit is met sooner.
 _rows.MOST, _rows.MOST_EACH = 10**5, 10

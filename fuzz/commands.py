@@ -21,8 +21,8 @@ from fuzz.harness import (
     npy_bytes,
     posterior_bytes,
 )
-from plausibly.annotations import write_annotations
-from plausibly.cli import app
+from plausibly.app.cli import app
+from plausibly.data.annotations import write_annotations
 
 _DATA = FOLDER / "data"
 _FILES = {

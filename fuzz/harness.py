@@ -14,7 +14,9 @@ import numpy as np
 import pandas as pd
 
 from plausibly.agreement import Labels, read_labels
-from plausibly.annotations import (
+from plausibly.app.doctor import doctor
+from plausibly.base.errors import PlausiblyError, PlausiblyWarning
+from plausibly.data.annotations import (
     Annotations,
     Scores,
     Slots,
@@ -24,15 +26,13 @@ from plausibly.annotations import (
     read_risks,
     write_annotations,
 )
-from plausibly.annotations.io import table_files
-from plausibly.annotations.io._formats import FORMATS
-from plausibly.audit import audit
-from plausibly.diagnostics import diagnose
-from plausibly.doctor import doctor
-from plausibly.errors import PlausiblyError, PlausiblyWarning
+from plausibly.data.annotations.io import table_files
+from plausibly.data.annotations.io._formats import FORMATS
+from plausibly.data.audit import audit
+from plausibly.data.predictions import read_predictions
 from plausibly.evaluation import evaluate
 from plausibly.posterior import annotations_of, build_posterior, load, save
-from plausibly.predictions import read_predictions
+from plausibly.posterior.diagnostics import diagnose
 from plausibly.systems import systems
 
 CLASSES = ["corn", "melanoma", "wart"]

@@ -12,7 +12,7 @@ who differ. Three programs for all cases have no declaration: :func:`rasch`, whi
 
 import sys
 
-from plausibly.model import Model
+from plausibly.families.model import Model
 
 from .common_confusion import common_confusion as common_confusion
 from .dawid_skene import dawid_skene as dawid_skene

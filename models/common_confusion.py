@@ -11,11 +11,12 @@ import numpyro.distributions as dist
 from jaxtyping import Float, Int
 from scipy.special import expit, logit
 
-from plausibly.case import LabelledCases
+from plausibly.data.case import LabelledCases
+from plausibly.families.model import Model
 from plausibly.families.true_class import OPTIONS, TrueClass
 from plausibly.inference.draws import dirichlet
-from plausibly.model import Model
-from plausibly.models.dawid_skene import (
+
+from .dawid_skene import (
     EXPECTED,
     PAUN,
     SKENE,

@@ -14,11 +14,11 @@ import numpyro.distributions as dist
 from jaxtyping import Array, ArrayLike, Float, Int
 from scipy.special import betaln, expit, gammaln, log_expit, logit
 
-from plausibly.case import LabelledCases
+from plausibly.data.case import LabelledCases
+from plausibly.data.regression import expected_shares, prior_moments, split
+from plausibly.families.model import Model
 from plausibly.families.true_class import OPTIONS, TrueClass
 from plausibly.inference.draws import dirichlet, draw_tables, slice_draw, slice_one
-from plausibly.model import Model
-from plausibly.regression import expected_shares, prior_moments, split
 
 STRENGTH, EXPECTED = 5.0, 0.8  # of the common confusion: how many labels its prior is worth, how many of them are right
 SHAPE, RATE = 2.0, 0.2  # of the concentration, about 10: an annotator resembles the others as if by ten labels a class
@@ -109,8 +109,8 @@ def draw_prevalence(
     r"""Sample the probability of each true class, in all cases together and in each, and how common each look is.
 
     Without predictions, classes are as probable in each case. With them, case i has :math:`m_i` of
-    ``plausibly.regression``, and all cases together the mean of these. If cases differ in difficulty, their looks tell
-    how probable classes are, unless there are predictions or several groups of annotators.
+    ``plausibly.data.regression``, and all cases together the mean of these. If cases differ in difficulty, their looks
+    tell how probable classes are, unless there are predictions or several groups of annotators.
     """
     looks = None
     if labels.looks is not None and labels.n_groups == 1:

@@ -7,9 +7,10 @@ import numpyro.distributions as dist
 from jaxtyping import ArrayLike, Float
 from numpyro.handlers import scale
 
-from plausibly.case import Case, Entries
-from plausibly.model import BORROWING, STUTZ, Model
-from plausibly.models.majority_vote import vote
+from plausibly.data.case import Case, Entries
+from plausibly.families.model import BORROWING, STUTZ, Model
+
+from .majority_vote import vote
 
 
 def dirichlet_categorical(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0) -> None:

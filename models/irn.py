@@ -4,8 +4,8 @@ import numpy as np
 import numpyro
 from jaxtyping import ArrayLike, Float, Num
 
-from plausibly.case import Case, Entries
-from plausibly.model import STUTZ, Model
+from plausibly.data.case import Case, Entries
+from plausibly.families.model import STUTZ, Model
 
 
 def inverse_rank(

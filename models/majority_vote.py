@@ -4,8 +4,8 @@ import numpy as np
 import numpyro
 from jaxtyping import Array, ArrayLike, Bool, Float, Num
 
-from plausibly.case import Case, Entries
-from plausibly.model import Model
+from plausibly.data.case import Case, Entries
+from plausibly.families.model import Model
 
 
 def vote(position: Num[ArrayLike, "*entry"], block_size: Num[ArrayLike, "*entry"]) -> Float[ArrayLike, "*entry"]:

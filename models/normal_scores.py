@@ -9,9 +9,9 @@ from jaxtyping import ArrayLike, Float
 from numpyro.handlers import scale
 from scipy.special import ndtr as normal_cdf
 
-from plausibly.case import NormalInverseGamma, ScoredCase, ScoreSums
+from plausibly.data.case import NormalInverseGamma, ScoredCase, ScoreSums
+from plausibly.families.model import STUTZ, Model
 from plausibly.families.ratings import RatedCases, Ratings, means_and_spreads
-from plausibly.model import STUTZ, Model
 
 
 def normal_scores(case: ScoredCase, *, reliability: Float[ArrayLike, ""] = 1.0) -> None:

@@ -11,11 +11,12 @@ import numpyro.distributions as dist
 from jaxtyping import Float, Int
 from scipy.special import expit, log_ndtr, ndtri_exp
 
-from plausibly.case import LabelledCases
+from plausibly.data.case import LabelledCases
+from plausibly.families.model import Model
 from plausibly.families.true_class import OPTIONS, TrueClass
 from plausibly.inference.draws import dirichlet, slice_draw
-from plausibly.model import Model
-from plausibly.models.dawid_skene import PAUN, SKENE, accuracies, draw_prevalence, even, sum_out_truth
+
+from .dawid_skene import PAUN, SKENE, accuracies, draw_prevalence, even, sum_out_truth
 
 LOCATION, SCALE = 1.0, 1.5  # of the mean log odds of being right
 SPREAD = 1.0  # scale of the standard deviation of annotators' log odds

@@ -6,9 +6,9 @@ import numpyro.distributions as dist
 from jax.scipy.special import log_ndtr, ndtr
 from jaxtyping import Array, Float
 
-from plausibly.case import ScoredCase
+from plausibly.data.case import ScoredCase
+from plausibly.families.model import STUTZ, Model
 from plausibly.families.ratings import RatedCases, Ratings, means_and_spreads
-from plausibly.model import STUTZ, Model
 
 FAR = 1e4  # standard deviations, at which single precision still has a slope
 

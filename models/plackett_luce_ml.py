@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpyro
 from jaxtyping import Array, Float
 
-from plausibly.case import Case
+from plausibly.data.case import Case
 from plausibly.distributions import PartialPlackettLuce
-from plausibly.model import Model
+from plausibly.families.model import Model
 
 RANKING = tuple(
     ("the Plackett–Luce model of partial rankings", source)

@@ -7,9 +7,10 @@ import numpyro.distributions as dist
 from jaxtyping import ArrayLike, Float
 from numpyro.handlers import scale
 
-from plausibly.case import Case, Entries
-from plausibly.model import BORROWING, STUTZ, Model
-from plausibly.models.irn import inverse_rank, inverse_ranks
+from plausibly.data.case import Case, Entries
+from plausibly.families.model import BORROWING, STUTZ, Model
+
+from .irn import inverse_rank, inverse_ranks
 
 
 def prirn(case: Case, *, reliability: Float[ArrayLike, ""] = 30.0, ties: str = "split") -> None:

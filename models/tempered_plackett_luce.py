@@ -8,7 +8,7 @@ import numpyro
 import numpyro.distributions as dist
 from jaxtyping import ArrayLike, Float, Int
 
-from plausibly.case import Case
+from plausibly.data.case import Case
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce, log_simplex
 
 

@@ -27,7 +27,7 @@ import pytest
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
-from plausibly.compute._compilation import _processor
+from plausibly.base.compute import _processor
 from tests.worlds import CACHE
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,7 +38,7 @@ UNCHECKED = "dawid_skene", "one_coin"
 # Shapes are checked where arrays are made and passed on. Folders that take users' arguments check these themselves,
 # with errors that the hook would forestall. The samplers of two models call their functions a hundred thousand times.
 install_import_hook(
-    ["plausibly.primitives", "plausibly.distributions"]
+    ["plausibly.distributions"]
     + [f"plausibly.models.{path.stem}" for path in (ROOT / "models").glob("*.py") if path.stem not in UNCHECKED],
     "beartype.beartype",
 )
@@ -62,8 +62,8 @@ settings.load_profile("plausibly")
 
 def forget_programs() -> None:
     """Forget what this process has compiled."""
-    from plausibly._memory import release_memory
-    from plausibly.compute import _run
+    from plausibly.base import compute as _run
+    from plausibly.base.memory import release_memory
 
     _run._compiled.clear()
     jax.clear_caches()
@@ -150,7 +150,11 @@ def optimise_what_is_slow(request, optimised):
 @pytest.fixture
 def no_report(monkeypatch):
     """Of ``plausibly evaluate`` not the report, nor what stands in it alone: they take longer than everything else."""
-    for place, name in (("report", "report"), ("cli._evaluate", "measure_sets"), ("cli._evaluate", "plan_labels")):
+    for place, name in (
+        ("app.report", "report"),
+        ("app.cli._evaluate", "measure_sets"),
+        ("app.cli._evaluate", "plan_labels"),
+    ):
         monkeypatch.setattr(import_module(f"plausibly.{place}"), name, lambda *given, **options: None)
 
 

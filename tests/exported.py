@@ -63,7 +63,7 @@ def workload():
     from numpyro.infer import MCMC
 
     import plausibly as pb
-    from plausibly.annotations import Slots
+    from plausibly.data.annotations import Slots
     from plausibly.inference._batching import bucket_cases
     from plausibly.inference.gibbs._kernel import PlackettLuceGibbs
 

@@ -11,12 +11,12 @@ import pytest
 from scipy.special import softmax
 
 import plausibly as pb
-from plausibly import priors
-from plausibly.annotations import Slots
-from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning, PredictionError
-from plausibly.predictions import with_predicted
-from plausibly.report.tables import strata_table
-from tests.test_cli.run import plausibly
+from plausibly.app.report.tables import strata_table
+from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarning, PredictionError
+from plausibly.data.annotations import Slots
+from plausibly.data.predictions import with_predicted
+from plausibly.families import priors
+from tests.test_app.test_cli.run import plausibly
 
 FEW = {"draws": 20, "chains": 2, "progress": False}
 REFUSED = "annotations of every case, but 3 of 12 cases have none, such as 'p9'"

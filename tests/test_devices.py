@@ -12,7 +12,7 @@ import hashlib
 import jax
 import numpy as np
 import plausibly as pb
-from plausibly.compute import Pool
+from plausibly.base.compute import Pool
 from plausibly.evaluation.program import measure_block
 from plausibly.inference import _scheduling
 from plausibly.posterior import blocks

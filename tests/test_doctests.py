@@ -48,4 +48,4 @@ def test_examples(name, monkeypatch, tmp_path):
 
 def test_the_walk_reaches_private_modules_and_models():
     names = set(modules())
-    assert {"plausibly", "plausibly.models", "plausibly.datasets._differentials"} <= names
+    assert {"plausibly", "plausibly.models", "plausibly.data.datasets._differentials"} <= names

@@ -66,4 +66,4 @@ def three(function):
 """
     assert sorted(compiled_in(source)) == [("<module>", "one"), ("<module>", "one"), ("three", ""), ("three", "four")]
     assert ("plausibly.metrics.certainties:<module>", "set_certainty") in compiled_functions()
-    assert ("plausibly.compute._compilation:lower", "") in compiled_functions()
+    assert ("plausibly.base.compute:lower", "") in compiled_functions()

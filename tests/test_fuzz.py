@@ -8,7 +8,7 @@ pytest.importorskip("fuzz", reason="fuzz/ is in the checkout and not in the whee
 
 from fuzz.commands import COMMANDS
 from fuzz.harness import HARNESSES, Finding, of_file, refused
-from plausibly.errors import PlausiblyError
+from plausibly.base.errors import PlausiblyError
 
 # Arrow and HDF5 are not asked what they make of damage: that is for the long form, which a crash does not take along.
 BINARY = ("parquet", "posterior")

@@ -71,7 +71,7 @@ def test_conda_requires_what_pip_does(root):
         in (recipe["requirements"]["host"])
     )
     assert recipe["context"]["version"] == project["project"]["version"]
-    assert recipe["build"]["python"]["entry_points"] == ["plausibly = plausibly.cli:main"]
+    assert recipe["build"]["python"]["entry_points"] == ["plausibly = plausibly.app.cli:main"]
 
 
 def test_the_citation_has_what_its_format_requires(root):
@@ -106,7 +106,7 @@ def test_the_wheel_holds_the_sources_the_command_and_the_licence(root, wheel):
     assert "plausibly/models/__init__.py" in names
     with zipfile.ZipFile(wheel) as archive:
         texts = {name.split(".dist-info/")[1]: name for name in archive.namelist() if ".dist-info/" in name}
-        assert "plausibly = plausibly.cli:main" in archive.read(texts["entry_points.txt"]).decode()
+        assert "plausibly = plausibly.app.cli:main" in archive.read(texts["entry_points.txt"]).decode()
         assert "License-Expression: Apache-2.0" in archive.read(texts["METADATA"]).decode()
     assert "licenses/LICENSE" in texts
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import plausibly as pb
 from plausibly.aggregation.registry import find_model
-from plausibly.cli import app
+from plausibly.app.cli import app
 
 ROOT = Path(__file__).parent.parent
 

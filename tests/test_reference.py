@@ -8,7 +8,7 @@ import pytest
 import typer
 
 import plausibly as pb
-from plausibly.cli import app
+from plausibly.app.cli import app
 from plausibly.models import MODELS
 
 ROOT = Path(__file__).parent.parent

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 import plausibly as pb
-from plausibly.errors import renamed
+from plausibly.base.errors import renamed
 
 NAMES = [
     (pb.evaluate, "groups", "clusters"),

@@ -29,7 +29,7 @@ import pytest
 import xarray as xr
 
 import plausibly as pb
-from plausibly.model import Model
+from plausibly.families.model import Model
 
 RECORDED = Path(__file__).with_suffix(".json")
 CLASSES = ["eczema", "naevus", "psoriasis", "melanoma", "wart"]

@@ -248,14 +248,14 @@ def marked() -> Any:
 
 @world
 def page_of_marked() -> str:
-    from plausibly.report import render
+    from plausibly.app.report import render
 
     return render(marked(), {"annotations": EVIL})
 
 
 @world
 def page_of_labels() -> str:
-    from plausibly.report import render
+    from plausibly.app.report import render
 
     return render(swept_labels())
 
@@ -313,7 +313,7 @@ def conformal() -> Any:
 
 @world
 def study() -> dict[str, bytes]:
-    from plausibly.cli._simulate import write_simulation
+    from plausibly.app.cli._simulate import write_simulation
 
     with TemporaryDirectory() as folder:
         write_simulation(Path(folder), cases=12, classes=6, reliability=1.0, qualities=[0.9, 0.5], seed=0)

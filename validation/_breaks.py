@@ -290,11 +290,11 @@ BREAKS = {
     "groups-weights": Break("how common looks are to a group is four times as well known", "two groups", "true-class",
         "plausibly.families.true_class._by_look", "dirichlet", _narrow),
     "population-tables": Break("every label has a table of its own", "what cases share", "population",
-        "plausibly.priors.population._sampler", "draw_tables", _no_table_is_shared),
+        "plausibly.families.priors.population._sampler", "draw_tables", _no_table_is_shared),
     "population-slice": Break("any point near the last is taken", "what cases share", "population",
-        "plausibly.priors.population._sampler", "_positive", _anywhere),
+        "plausibly.families.priors.population._sampler", "_positive", _anywhere),
     "population-exchange": Break("heads are exchanged whatever their cases", "what cases share", "population",
-        "plausibly.priors.population._sampler", "_taken", _always),
+        "plausibly.families.priors.population._sampler", "_taken", _always),
     "mixture-shapes": Break("every shape is three times too large", "mixture, exact", "population",
         "plausibly.aggregation._with_population", "_dirichlet", _larger_shapes),
     "gibbs-head": Break("the first head is always taken", "mixture, Gibbs", "population",
@@ -314,9 +314,9 @@ BREAKS = {
     "sample-weights": Break("log weights are 3 % too small", "", "goodness",
         "plausibly.distributions", "PartialPlackettLuce.sample", _sample_weights),
     "conformal-interpolated": Break("thresholds are interpolated quantiles", "", "conformal",
-        "plausibly.conformal._curve", "threshold_of", _interpolated),
+        "plausibly.decisions.conformal._curve", "threshold_of", _interpolated),
     "conformal-plus-one": Break("the new case is not counted", "", "conformal",
-        "plausibly.conformal._curve", "budget", _forgotten),
+        "plausibly.decisions.conformal._curve", "budget", _forgotten),
     "intervals-cases": Break("total intervals forget that cases are sampled", "", "intervals",
         "plausibly.evaluation.summaries", "_row", _of_these_cases),
     "panels-clusters": Break("clusters are ignored", "", "panels",
@@ -326,7 +326,7 @@ BREAKS = {
     "conformal-vote": Break("sets for plausibilities are calibrated on the vote", "", "conformal",
         "validation.conformal", "TARGETS.plausibility", _by_vote),
     "planning-variance": Break("labels are taken to leave half of the variance", "", "planning",
-        "plausibly.planning._forecast", "_known_after", _half_known),
+        "plausibly.decisions.planning._forecast", "_known_after", _half_known),
     "judge-doubled": Break("the difference allowed is doubled", "", "judge",
         "validation.judge", "p_values", _generous),
     "judged-discrimination": Break("raters tell good from bad twice as well", "pass and fail", "judged",
@@ -336,9 +336,10 @@ BREAKS = {
     "wrong-labels": Break("annotators who are both wrong always agree", "", "weighted",
         "plausibly.agreement.reliability._weighted_reliability", "correct_if_agreed", _as_two),
     "evidence-first-choice": Break("first choices count no more than their scores", "confidence says little",
-        "evidence", "plausibly.priors._program", "numpyro", _pinned(first_choice=0.0)),
+        "evidence", "plausibly.families.priors._program", "numpyro", _pinned(first_choice=0.0)),
     "evidence-concentration": Break("the concentration is fixed", "4 classes, 3 labels, 600", "evidence",
-        "plausibly.priors._program", "numpyro", _pinned(log_concentration=3.0, log_concentration_by_entropy=0.0)),
+        "plausibly.families.priors._program", "numpyro",
+        _pinned(log_concentration=3.0, log_concentration_by_entropy=0.0)),
     "evidence-one-draw": Break("all draws have the same shared parameters", "program itself", "evidence",
         "plausibly.priors", "PredictionsPrior._parameters", _one_draw),
     "evidence-left-out": Break("a classifier is left out", "4 classes, 3 labels, 600", "evidence",
@@ -357,7 +358,7 @@ def broken(name: str) -> Iterator[Break]:
 
     Samplers compiled before are set aside, and those compiled within are dropped.
     """
-    from plausibly.compute import _run
+    from plausibly.base import compute as _run
 
     chosen = BREAKS[name]
     others = {

@@ -12,8 +12,8 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from plausibly.plots.style import COLOURS, GREY
-from plausibly.report._figures import to_uri
+from plausibly.app.plots.style import COLOURS, GREY
+from plausibly.app.report._figures import to_uri
 from validation._ranks import band
 from validation._result import RATE, Result, Settings, Verdict
 
@@ -105,7 +105,7 @@ def render(verdict: Verdict, settings: Settings, *, seconds: float, broken: str 
     }
     device = jax.devices()[0]
     return environment.get_template("report.html.j2").render(
-        style=(files("plausibly.report") / "style.css").read_text(encoding="utf-8"),
+        style=(files("plausibly.app.report") / "style.css").read_text(encoding="utf-8"),
         verdict=verdict,
         verdict_text=str(verdict)[0].upper() + str(verdict)[1:],
         rate=f"{RATE:g}",

@@ -18,8 +18,8 @@ from scipy import stats
 
 import plausibly as pb
 from benchmarks._data import annotations as load
-from plausibly._progress import Progress
-from plausibly.diagnostics import ess_of_mean
+from plausibly.base.progress import Progress
+from plausibly.posterior.diagnostics import ess_of_mean
 from validation._result import Result, Settings
 
 RELIABILITY = 3.0

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from plausibly._progress import Progress
 from plausibly.agreement import agreement
 from plausibly.agreement.chance.annotators import NO_BETTER, TOO_FEW
-from plausibly.datasets import simulate_labels
-from plausibly.datasets._labels import _mixer
+from plausibly.base.progress import Progress
+from plausibly.data.datasets import simulate_labels
+from plausibly.data.datasets._labels import _mixer
 from validation._result import Result, Settings
 
 N, QUICK = 200, 8

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import plausibly as pb
-from plausibly._progress import Progress
 from plausibly.aggregation import unjudged
-from plausibly.diagnostics import r_hat_and_ess
+from plausibly.base.progress import Progress
+from plausibly.posterior.diagnostics import r_hat_and_ess
 from validation._joint import Blocks, Layout, Pairs, draw_pairs, probability
 from validation._ranks import places
 from validation._result import Result, Settings

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from plausibly.annotations import Annotations
-from plausibly.bootstrap import CI_PROB
+from plausibly.base.bootstrap import CI_PROB
+from plausibly.data.annotations import Annotations
 from plausibly.evaluation import panels
 from validation._worlds import Data, draw
 from validation.evidence import N_DRAWS, Values, by_prior, compare, differences, first_choices, quantities

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import plausibly as pb
-from plausibly.annotations import Annotations
-from plausibly.priors import Evidence, PredictionsPrior
+from plausibly.data.annotations import Annotations
+from plausibly.families.priors import Evidence, PredictionsPrior
 from validation.chaosnli import read
 from validation.published import ROOT
 

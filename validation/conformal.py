@@ -10,9 +10,9 @@ from itertools import product
 import numpy as np
 from scipy import stats
 
-from plausibly._progress import Progress
-from plausibly.conformal import _curve
-from plausibly.conformal._scores import Score
+from plausibly.base.progress import Progress
+from plausibly.decisions.conformal import _curve
+from plausibly.decisions.conformal._scores import Score
 from validation._result import Result, Settings
 
 SIZES, QUICK_SIZES = (20, 50, 200, 2000), (20, 50)

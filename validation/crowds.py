@@ -24,7 +24,7 @@ import pandas as pd
 from scipy import stats
 
 from plausibly import Annotations, aggregate
-from plausibly._progress import Progress
+from plausibly.base.progress import Progress
 from validation._result import Result, Settings
 
 N, QUICK = 12, 1  #: data sets of each kind

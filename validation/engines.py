@@ -21,13 +21,13 @@ from numpyro.infer import MCMC, NUTS
 from scipy import stats
 
 import plausibly as pb
-from plausibly._progress import Progress
 from plausibly.aggregation import unjudged
-from plausibly.annotations import Slots
+from plausibly.base.progress import Progress
+from plausibly.data.annotations import Slots
+from plausibly.families.model import BORROWING
+from plausibly.families.priors import Evidence, PredictionsPrior
+from plausibly.families.priors.population import Population
 from plausibly.inference._batching import bucket_cases
-from plausibly.model import BORROWING
-from plausibly.priors import Evidence, PredictionsPrior
-from plausibly.priors.population import Population
 from validation import crowds
 from validation._result import Result, Settings
 from validation.agreement import mean_and_error

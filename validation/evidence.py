@@ -29,21 +29,21 @@ from numpyro import handlers
 from scipy import stats
 
 import plausibly as pb
-from plausibly._progress import Progress
-from plausibly.annotations import Annotations, Slots
-from plausibly.bootstrap import CI_PROB
-from plausibly.case import LabelledCases
+from plausibly.base.bootstrap import CI_PROB
+from plausibly.base.progress import Progress
+from plausibly.data.annotations import Annotations, Slots
+from plausibly.data.case import LabelledCases
 from plausibly.evaluation import evidence_checks
 from plausibly.evaluation.checks import label_checks
 from plausibly.evaluation.evidence import digests
+from plausibly.families.priors import Evidence, PredictionsPrior, case_prior
+from plausibly.families.priors._program import prior_shapes
+from plausibly.families.priors.evidence import labels_of
+from plausibly.families.priors.evidence import log_scores as centred
+from plausibly.families.priors.fit import fit
+from plausibly.families.priors.freed import accuracies
 from plausibly.families.true_class import class_probabilities, sample_chain
 from plausibly.models import MODELS
-from plausibly.priors import Evidence, PredictionsPrior, case_prior
-from plausibly.priors._program import prior_shapes
-from plausibly.priors.evidence import labels_of
-from plausibly.priors.evidence import log_scores as centred
-from plausibly.priors.fit import fit
-from plausibly.priors.freed import accuracies
 from validation._ranks import places
 from validation._result import Result, Settings
 from validation._worlds import FAILS, HOLDS, NOT_TRUE_CLASS, ONE_TRUE_CLASS, Data, World, draw, five

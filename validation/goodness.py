@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
-from plausibly._progress import Progress
+from plausibly.base.progress import Progress
 from plausibly.distributions import PartialPlackettLuce
 from validation._joint import outcomes, probability
 from validation._result import Result, Settings

@@ -13,9 +13,9 @@ import numpy as np
 from scipy import stats
 
 import plausibly as pb
-from plausibly._progress import Progress
-from plausibly.annotations import Annotations, Slots
-from plausibly.bootstrap import CI_PROB
+from plausibly.base.bootstrap import CI_PROB
+from plausibly.base.progress import Progress
+from plausibly.data.annotations import Annotations, Slots
 from plausibly.posterior import build_posterior
 from validation._result import Result, Settings
 

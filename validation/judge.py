@@ -10,8 +10,8 @@ from itertools import product
 import numpy as np
 from scipy import stats
 
-from plausibly._progress import Progress
 from plausibly.agreement.judge._tests import FEW, p_values, reject
+from plausibly.base.progress import Progress
 from validation._result import Result, Settings
 
 SIZES, QUICK_SIZES = (12, 20, 29, 30, 50, 100, 300), (20, 50)

@@ -16,14 +16,13 @@ from numpyro import handlers
 from scipy import stats
 from scipy.special import expit, logit
 
-from plausibly._arviz import to_groups
-from plausibly._progress import Progress
+from plausibly.base.arviz import to_groups
+from plausibly.base.progress import Progress
+from plausibly.data.outcomes import Cells
 from plausibly.models.judged_outcomes import JudgedOutcomes, Kinds, Own, facets, probabilities
 from plausibly.systems._estimates import prediction_powered
-from plausibly.systems._layout import Layout, usual_nodes
-from plausibly.systems._model import of_draw, sample
+from plausibly.systems._model import Layout, of_draw, sample, usual_nodes
 from plausibly.systems._modelled import design_effect, widened
-from plausibly.systems.outcomes import Cells
 from validation import systems
 from validation._ranks import places
 from validation._result import Result, Settings

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import stats
 
 import plausibly as pb
-from plausibly.case import NormalInverseGamma
+from plausibly.data.case import NormalInverseGamma
 from plausibly.inference.gibbs import _ordinal
 from validation._ranks import places
 from validation._result import Result, Settings

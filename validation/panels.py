@@ -13,9 +13,9 @@ import xarray as xr
 from scipy import stats
 
 from plausibly import evaluation
-from plausibly._progress import Progress
-from plausibly.annotations import Annotations
-from plausibly.bootstrap import CI_PROB, interval
+from plausibly.base.bootstrap import CI_PROB, interval
+from plausibly.base.progress import Progress
+from plausibly.data.annotations import Annotations
 from validation._result import Result, Settings
 
 REPETITIONS, QUICK = 500, 100

@@ -21,7 +21,7 @@ from jaxtyping import Float, Int
 from scipy import stats
 
 import plausibly as pb
-from plausibly._progress import Progress
+from plausibly.base.progress import Progress
 from validation._result import Result, Settings
 from validation._worlds import HOLDS, Data
 from validation.chaosnli import read

@@ -14,10 +14,10 @@ from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 import plausibly as pb
-from plausibly._progress import Progress
 from plausibly.aggregation import unjudged
-from plausibly.priors.population import Population
-from plausibly.priors.population._sampler import Labels, start, sweep
+from plausibly.base.progress import Progress
+from plausibly.families.priors.population import Population
+from plausibly.families.priors.population._sampler import Labels, start, sweep
 from validation._ranks import places
 from validation._result import Result, Settings
 

@@ -10,10 +10,10 @@ import numpy as np
 from scipy import stats
 
 import plausibly as pb
-from plausibly._arviz import to_groups
-from plausibly._progress import Progress
-from plausibly.datasets import simulate_annotators
-from plausibly.random_streams import check_seed
+from plausibly.base.arviz import to_groups
+from plausibly.base.checks import check_seed
+from plausibly.base.progress import Progress
+from plausibly.data.datasets import simulate_annotators
 from validation._result import Result, Settings
 
 N, QUICK = 50, 10

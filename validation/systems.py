@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from scipy import stats
 
-from plausibly._progress import Progress
+from plausibly.base.progress import Progress
+from plausibly.data.outcomes import Cells
 from plausibly.systems._estimates import mean, prediction_powered, rogan_gladen_by_system
 from plausibly.systems._result import FEW_OF_A_KIND
-from plausibly.systems.outcomes import Cells
 from validation._result import Result, Settings
 
 N_HUMAN, QUICK_HUMAN = (60, 100, 150, 600), (60, 150)  # cases that people saw

@@ -24,9 +24,9 @@ from scipy.special import expit
 from sklearn import metrics as of_scikit_learn
 
 import plausibly as pb
-from plausibly._progress import Progress
-from plausibly.annotations import Annotations
-from plausibly.bootstrap import CI_PROB, interval
+from plausibly.base.bootstrap import CI_PROB, interval
+from plausibly.base.progress import Progress
+from plausibly.data.annotations import Annotations
 from validation._result import Result, Settings
 
 REPETITIONS, QUICK = 300, 60

@@ -21,12 +21,12 @@ import numpy as np
 from scipy import stats
 from scipy.special import gammaln
 
-from plausibly._progress import Progress
-from plausibly.case import LabelledCases, Looks
+from plausibly.base.progress import Progress
+from plausibly.data.case import LabelledCases, Looks
+from plausibly.data.regression import expected_shares, prior_moments, split
+from plausibly.families.priors.evidence import log_scores as centred
 from plausibly.families.true_class import class_probabilities, sample_chain
 from plausibly.models import MODELS
-from plausibly.priors.evidence import log_scores as centred
-from plausibly.regression import expected_shares, prior_moments, split
 from validation._ranks import places
 from validation._result import Result, Settings
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import stats
 
-from plausibly._progress import Progress
 from plausibly.agreement import weighted_reliability
+from plausibly.base.progress import Progress
 from validation._result import Result, Settings
 
 N, QUICK, COMPARED = 300, 10, 60

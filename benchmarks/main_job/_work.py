@@ -108,7 +108,7 @@ def cases_numpyro(data: str, n: str) -> dict[str, float]:
     import numpy as np
     from numpyro.infer import MCMC, NUTS
 
-    from plausibly.annotations import Slots
+    from plausibly.data.annotations import Slots
     from plausibly.inference._batching import bucket_cases, plan_shapes
     from plausibly.models import plackett_luce
 
@@ -168,7 +168,7 @@ def diagnostics(by: str, cores: str) -> dict[str, Any]:
             found = [az.rhat(data), az.ess(data, method="bulk"), az.ess(data, method="tail")]
             return [np.asarray(one["x"] if isinstance(one, xr.Dataset) else one) for one in found]
     else:
-        from plausibly.diagnostics import r_hat_and_ess
+        from plausibly.posterior.diagnostics import r_hat_and_ess
 
         def diagnose():
             return r_hat_and_ess(draws)

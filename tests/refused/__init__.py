@@ -15,7 +15,7 @@ A call that takes an argument is given an empty folder. Texts are regular expres
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from plausibly.errors import PlausiblyError
+from plausibly.base.errors import PlausiblyError
 
 
 class Refused(NamedTuple):

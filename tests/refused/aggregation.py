@@ -9,7 +9,7 @@ import numpyro.distributions as dist
 import pandas as pd
 
 import plausibly as pb
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.base.errors import AnnotationError, ArgumentError
 from tests.refused import each, refused
 
 LABELS = [["a", "a", "b"], ["b", "b", "b"]]

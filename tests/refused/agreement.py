@@ -27,6 +27,8 @@ from plausibly.agreement import (
     threshold_curve,
     weighted_reliability,
 )
+from plausibly.base.errors import AnnotationError, ArgumentError, DistanceError, PredictionError
+from plausibly.data.labels.predictions import read_models
 from plausibly.distances import (
     BestMatches,
     BoxDistance,
@@ -43,8 +45,6 @@ from plausibly.distances import (
     find_distance,
     rmse,
 )
-from plausibly.errors import AnnotationError, ArgumentError, DistanceError, PredictionError
-from plausibly.labels.predictions import read_models
 from tests.refused import each
 
 A, D, G, P = AnnotationError, DistanceError, ArgumentError, PredictionError

@@ -16,14 +16,14 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from plausibly import plots
 from plausibly.agreement import Labels
-from plausibly.cli._groups import read_by, read_column
-from plausibly.errors import AnnotationError, ArgumentError, PlausiblyError, PredictionError
-from plausibly.labels import read_gold
+from plausibly.app import plots
+from plausibly.app.cli._groups import read_by, read_column
+from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyError, PredictionError
+from plausibly.data.labels import read_gold
 from tests import worlds
 from tests.refused import each, refused
-from tests.test_cli.run import refuse
+from tests.test_app.test_cli.run import refuse
 
 
 @cache
@@ -56,8 +56,8 @@ def command(words: str) -> None:
     """Run a command among the files; its only sentence is raised."""
     before = [path for path in files().rglob("*") if path.is_file()]
     with pytest.MonkeyPatch.context() as patch, chdir(files()):
-        patch.setattr("plausibly.sweeps._plan.aggregate", computed)
-        patch.setattr(import_module("plausibly.cli._compare"), "evaluate", computed)
+        patch.setattr("plausibly.aggregation.sweeps._plan.aggregate", computed)
+        patch.setattr(import_module("plausibly.app.cli._compare"), "evaluate", computed)
         result = refuse(*shlex.split(words))
     assert result.output.count("Error: ") <= 1, result.output
     assert "Traceback" not in result.output
@@ -294,7 +294,7 @@ def swept(change):
     rankings = [[[["a"], ["b"]], [["a", "b"]]], [[["b"]], [["c"], ["a"]]], [[["c"]]], [[["a"]], [["b"]], [["c"]]]]
     annotations = pb.Annotations.from_rankings(rankings * 2, classes=["a", "b", "c"])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("plausibly.sweeps._plan.aggregate", computed)
+        patch.setattr("plausibly.aggregation.sweeps._plan.aggregate", computed)
         pb.sweep(annotations, **({"predictions": SCORES, "models": {"prirn": (10,)}, "progress": False} | change))
 
 

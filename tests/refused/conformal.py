@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 import plausibly as pb
-from plausibly.errors import ArgumentError, PredictionError
+from plausibly.base.errors import ArgumentError, PredictionError
 from tests.refused import each, refused
-from tests.test_conformal.conftest import make
+from tests.test_decisions.test_conformal.conftest import make
 
 REFUSED = []
 small = cache(make)

@@ -9,7 +9,8 @@ import polars as pl
 
 import plausibly as pb
 from plausibly.agreement import Labels, agreement, read_labels
-from plausibly.annotations import (
+from plausibly.base.errors import AnnotationError, ArgumentError, FileError, PredictionError
+from plausibly.data.annotations import (
     Annotations,
     Scores,
     Slots,
@@ -19,8 +20,8 @@ from plausibly.annotations import (
     read_risks,
     write_annotations,
 )
-from plausibly.annotations.io.write import without_names
-from plausibly.datasets import (
+from plausibly.data.annotations.io.write import without_names
+from plausibly.data.datasets import (
     simulate_classifiers,
     simulate_differentials,
     simulate_label_noise,
@@ -30,8 +31,7 @@ from plausibly.datasets import (
     simulate_toy,
     toy_plausibilities,
 )
-from plausibly.errors import AnnotationError, ArgumentError, FileError, PredictionError
-from plausibly.predictions import read_predictions
+from plausibly.data.predictions import read_predictions
 from tests.exports import argilla
 from tests.refused import each, refused
 from tests.refused.hostile import CLASSES, GRID, KNOWN, put

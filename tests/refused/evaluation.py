@@ -8,7 +8,7 @@ import pandas as pd
 import xarray as xr
 
 import plausibly as pb
-from plausibly.errors import AnnotationError, ArgumentError, FileError, PredictionError
+from plausibly.base.errors import AnnotationError, ArgumentError, FileError, PredictionError
 from plausibly.evaluation import comparison, panels
 from plausibly.metrics import LABEL_METRICS, OrderMetric, SumMetric
 from tests.refused import each, refused

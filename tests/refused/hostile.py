@@ -20,9 +20,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from plausibly.agreement import Labels, read_labels
-from plausibly.annotations import Annotations, read_annotations, read_classes, read_metadata, read_risks
-from plausibly.cli._groups import read_column
-from plausibly.errors import (
+from plausibly.app.cli._groups import read_column
+from plausibly.base.errors import (
     AnnotationError,
     ArgumentError,
     FileError,
@@ -30,8 +29,9 @@ from plausibly.errors import (
     PlausiblyWarning,
     PredictionError,
 )
-from plausibly.groups import columns_of
-from plausibly.predictions import read_predictions
+from plausibly.data.annotations import Annotations, read_annotations, read_classes, read_metadata, read_risks
+from plausibly.data.groups import columns_of
+from plausibly.data.predictions import read_predictions
 from tests.exports import (
     INSPECT,
     LANGFUSE,

@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 
 import plausibly as pb
 from plausibly import metrics
-from plausibly.errors import ArgumentError, PredictionError
+from plausibly.base.errors import ArgumentError, PredictionError
 from plausibly.metrics import OrderMetric, SumMetric
 from tests.refused import each
 

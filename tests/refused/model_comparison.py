@@ -7,7 +7,7 @@ import numpyro
 import numpyro.distributions as dist
 
 import plausibly as pb
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.base.errors import AnnotationError, ArgumentError
 from tests import worlds
 from tests.refused import each
 

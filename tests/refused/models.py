@@ -13,11 +13,11 @@ import pandas as pd
 
 import plausibly as pb
 from plausibly.aggregation import _arguments, parse_variants, plan_runs
-from plausibly.annotations.usual_models import one_truth_model
-from plausibly.annotators import annotator_accuracies, annotator_confusions, severities
-from plausibly.errors import AnnotationError, ArgumentError, FileError, PredictionError
+from plausibly.agreement.annotators import annotator_accuracies, annotator_confusions, severities
+from plausibly.base.errors import AnnotationError, ArgumentError, FileError, PredictionError
+from plausibly.data.annotations.usual_models import one_truth_model
+from plausibly.families.priors import Evidence, PredictionsPrior
 from plausibly.inference import PlackettLuceGibbs
-from plausibly.priors import Evidence, PredictionsPrior
 from tests.refused import Refused, refused
 
 JURORS = ["gpt", "llama", "qwen"]

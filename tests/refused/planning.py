@@ -3,7 +3,7 @@
 import numpy as np
 
 import plausibly as pb
-from plausibly.errors import ArgumentError
+from plausibly.base.errors import ArgumentError
 from tests import worlds
 from tests.refused import each
 

@@ -6,9 +6,9 @@ import numpy as np
 import xarray as xr
 
 import plausibly as pb
-from plausibly._arviz import from_groups, to_groups
-from plausibly.annotations import Annotations, Slots
-from plausibly.errors import ArgumentError, FileError
+from plausibly.base.arviz import from_groups, to_groups
+from plausibly.base.errors import ArgumentError, FileError
+from plausibly.data.annotations import Annotations, Slots
 from plausibly.posterior import annotations_of, build_posterior, case_draws, dense, load, save, slots_of, top_classes
 from tests.refused import each, refused
 

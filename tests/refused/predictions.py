@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 import plausibly as pb
-from plausibly.errors import ArgumentError, FileError, PredictionError
-from plausibly.predictions import line_up, named_predictions, read_predictions
+from plausibly.base.errors import ArgumentError, FileError, PredictionError
+from plausibly.data.predictions import line_up, named_predictions, read_predictions
 from tests.refused import each, refused
 
 RANKINGS = {"q": {"ann": [["b"]]}, "p": {"ann": [["a"]]}, "r": {"bob": [["c"], ["a"]]}}

@@ -8,8 +8,8 @@ import numpyro.distributions as dist
 
 import plausibly as pb
 from plausibly.aggregation import settle
-from plausibly.errors import AnnotationError, ArgumentError, PredictionError
-from plausibly.priors.population import Population, estimate
+from plausibly.base.errors import AnnotationError, ArgumentError, PredictionError
+from plausibly.families.priors.population import Population, estimate
 from tests.refused import refused
 from tests.refused.models import aggregated, prior_of_predictions
 

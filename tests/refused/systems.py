@@ -5,7 +5,7 @@ from functools import partial
 import pandas as pd
 
 import plausibly as pb
-from plausibly.errors import AnnotationError, ArgumentError, FileError
+from plausibly.base.errors import AnnotationError, ArgumentError, FileError
 from plausibly.systems import read_outcomes
 from tests.refused import each, refused
 from tests.refused.hostile import put

@@ -11,11 +11,11 @@ import pytest
 
 import plausibly as pb
 from plausibly import models
-from plausibly._arviz import HAS_INFERENCE_DATA, arviz, is_posterior, to_groups
 from plausibly.aggregation import SETTINGS, _on_demand, find_model, refit
-from plausibly.annotations import Annotations
-from plausibly.datasets import published_case
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.base.arviz import HAS_INFERENCE_DATA, arviz, is_posterior, to_groups
+from plausibly.base.errors import AnnotationError, ArgumentError
+from plausibly.data.annotations import Annotations
+from plausibly.data.datasets import published_case
 from plausibly.models import MODELS
 
 REFERENCE = json.loads((Path(__file__).parent / "reference" / "published_case.json").read_text())

@@ -13,10 +13,10 @@ from numpyro.infer.util import log_density
 from scipy import stats
 
 import plausibly as pb
-from plausibly._arviz import arviz
-from plausibly.annotations import Annotations, Slots
+from plausibly.base.arviz import arviz
+from plausibly.base.errors import ArgumentError
+from plausibly.data.annotations import Annotations, Slots
 from plausibly.distributions import log_simplex
-from plausibly.errors import ArgumentError
 from plausibly.inference import bucket_cases, plan_shapes
 from plausibly.inference.joint._density import make_group
 from plausibly.inference.joint._moves import trajectories

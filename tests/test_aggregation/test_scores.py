@@ -13,9 +13,9 @@ from scipy import stats
 from typer.testing import CliRunner
 
 import plausibly as pb
-from plausibly.case import NormalInverseGamma
-from plausibly.cli import app
-from plausibly.errors import ArgumentError
+from plausibly.app.cli import app
+from plausibly.base.errors import ArgumentError
+from plausibly.data.case import NormalInverseGamma
 from plausibly.posterior import annotations_of, scores_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* of the scores equal the threshold")

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plausibly.agreement import Labels, agreement, measures_of_distances
+from plausibly.base.errors import ArgumentError
 from plausibly.distances import Ordinal
-from plausibly.errors import ArgumentError
 
 QUIET = {"progress": False}
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from plausibly.agreement import agreement, choose_distance
-from plausibly.datasets import corrupt_labels, simulate_labels
+from plausibly.base.errors import PlausiblyWarning
+from plausibly.data.datasets import corrupt_labels, simulate_labels
 from plausibly.distances import BY_TYPE, DISTANCES
-from plausibly.errors import PlausiblyWarning
 
 ROWS = {"p": {"ann": [1, 9], "bob": [2, 8]}, "q": {"ann": [7, 2], "bob": [8, 3]}}
 

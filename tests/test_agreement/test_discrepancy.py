@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from plausibly import distances
 from plausibly.agreement import discrepancy_ratio
-from plausibly.datasets import simulate_label_noise
-from plausibly.errors import ArgumentError
+from plausibly.base.errors import ArgumentError
+from plausibly.data.datasets import simulate_label_noise
 
 DELTAS = {
     "nominal": lambda a, b: float(a != b),

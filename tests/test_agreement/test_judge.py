@@ -11,10 +11,10 @@ from plausibly.agreement import Labels, alternative_annotator_test, discrepancy_
 from plausibly.agreement.judge import _fit
 from plausibly.agreement.judge._reasons import shared_error
 from plausibly.agreement.judge.judgement import NAMES, Question
-from plausibly.errors import ArgumentError
-from plausibly.labels.predictions import read_models
+from plausibly.base.errors import ArgumentError
+from plausibly.data.labels.predictions import read_models
 from tests import worlds
-from tests.test_cli.run import plausibly
+from tests.test_app.test_cli.run import plausibly
 from tests.worlds import answers, noisy, table
 
 FAST = {"draws": 250, "chains": 4, "warmup": 100, "replicates": 200, "progress": False}

@@ -9,7 +9,7 @@ from scipy.stats import gaussian_kde, ks_2samp, norm
 
 import plausibly as pb
 from plausibly.agreement import measures_of_distances, pathologies
-from plausibly.agreement.chance._pathologies import n_peaks
+from plausibly.agreement.chance._measures import n_peaks
 
 distances = st.lists(st.integers(0, 12).map(lambda n: n / 4), min_size=2, max_size=25)
 

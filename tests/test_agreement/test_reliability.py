@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import plausibly as pb
 from plausibly.agreement import weighted_reliability
-from plausibly.agreement._votes import OneCoin
-from plausibly.errors import ArgumentError
+from plausibly.agreement.pairs import OneCoin
+from plausibly.base.errors import ArgumentError
 
 TABLE = pd.DataFrame(
     [

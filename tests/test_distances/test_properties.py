@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from plausibly.datasets import simulate_labels
+from plausibly.data.datasets import simulate_labels
 from plausibly.distances import BY_TYPE, DISTANCES, PRESETS, find_distance
 
 EVERY = [

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 from nltk.translate.gleu_score import sentence_gleu
 
+from plausibly.base.errors import ArgumentError
 from plausibly.distances import Bleu, Gleu, Levenshtein, TreeEdit, _text, tree_of
-from plausibly.errors import ArgumentError
 
 tokens = st.lists(st.sampled_from(["the", "quick", "fox", "dog", "of"]), max_size=6)
 

@@ -9,11 +9,11 @@ from numpyro.distributions import biject_to
 from numpyro.infer.util import log_density, potential_energy
 
 from plausibly import models
-from plausibly.annotations import Annotations, Slots
+from plausibly.data.annotations import Annotations, Slots
 from plausibly.distributions import LogRatioDirichlet, StretchedGaps, log_simplex
-from plausibly.distributions._gaps import shrink
+from plausibly.distributions._log_ratio_dirichlet import shrink
 from plausibly.inference._batching import bucket_cases
-from plausibly.inference.nuts._gaps import with_order
+from plausibly.inference.nuts._engine import with_order
 
 RANKINGS = [[["a"], ["b", "c"]], [["a"], ["d"]], [["b", "c"]]]
 

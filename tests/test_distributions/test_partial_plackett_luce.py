@@ -15,7 +15,7 @@ from numpyro.infer import Predictive
 from scipy import stats
 
 from plausibly.distributions import PartialPlackettLuce, PartialRankings, Ties
-from plausibly.primitives import block_log_prob
+from plausibly.distributions.primitives import block_log_prob
 from tests.test_inference import oracles
 
 FALSE_ALARM = 1e-4  # of each goodness-of-fit test in this file, of which there are five

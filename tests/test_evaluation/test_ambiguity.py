@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import plausibly as pb
-from plausibly.annotations import Slots
+from plausibly.data.annotations import Slots
 from plausibly.posterior import build_posterior
 
 NAMES = ["expected_entropy", "mutual_information"]

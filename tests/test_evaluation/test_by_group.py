@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from plausibly.evaluation import by_group, group_difference, ranges
-from plausibly.report._by_group import results_by_group
-from plausibly.report.tables import value_and_interval
-from plausibly.sweeps import Run, Sweep
+from plausibly.aggregation.sweeps import Run, Sweep
+from plausibly.app.report._by_group import results_by_group
+from plausibly.app.report.tables import value_and_interval
+from plausibly.evaluation import by_group, group_difference
+from plausibly.posterior import ranges
 
 N, CLASSES = 120, list("abcd")
 SITE, SEX = np.array(["north", "south", "west"])[np.arange(N) % 3], np.array(["f", "m"])[np.arange(N) // 100]
@@ -83,7 +84,7 @@ def test_forms_of_groups(data, form, tmp_path):
     table[["case", "site"]].to_csv(tmp_path / "groups.csv", index=False)
     given = {"index": table.set_index("case")[["site"]], "mapping": by_case.to_dict(), "series": by_case,
              "nested": {"site": by_case.to_dict()}, "path": tmp_path / "groups.csv"}[form]  # fmt: skip
-    from plausibly.groups import read_groups
+    from plausibly.data.groups import read_groups
 
     found = read_groups(given, table["case"].to_numpy(str))
     assert found.value.tolist() == ["north", "south", "west"]

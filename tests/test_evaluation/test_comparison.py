@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plausibly as pb
+from plausibly.decisions.planning.advice import new_cases_or_labels
 from plausibly.evaluation import verdict
 from plausibly.evaluation.comparison import (
     better_equal_worse,
@@ -23,7 +24,6 @@ from plausibly.evaluation.comparison import (
     variance_split,
 )
 from plausibly.evaluation.verdicts import advice
-from plausibly.planning.advice import new_cases_or_labels
 from plausibly.posterior import annotations_of
 from tests import worlds
 

@@ -9,14 +9,14 @@ import pytest
 import xarray as xr
 
 from plausibly import evaluation, metrics
-from plausibly.annotations import Annotations, Slots
-from plausibly.errors import ArgumentError
-from plausibly.evaluation import comparison, measure, ranges, summary
+from plausibly.base.errors import ArgumentError
+from plausibly.base.random_streams import Stream, case_keys, stream_words
+from plausibly.data.annotations import Annotations, Slots
+from plausibly.evaluation import comparison, measure, summary
 from plausibly.evaluation._evaluate import check_lengths
 from plausibly.metrics import list_metric
-from plausibly.plots.words import metric_name
-from plausibly.posterior import annotations_of, build_posterior, dense, load, save, slots_of, top_classes
-from plausibly.random_streams import Stream, case_keys, stream_words
+from plausibly.metrics.words import metric_name
+from plausibly.posterior import annotations_of, build_posterior, dense, load, ranges, save, slots_of, top_classes
 from tests.test_metrics.test_overlap import OF_LISTS
 
 

@@ -9,14 +9,14 @@ import pytest
 from scipy.optimize import linprog
 
 import plausibly as pb
-from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning
-from plausibly.evaluation import _ceiling as limiting
+from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarning
 from plausibly.evaluation import checks as checks
 from plausibly.evaluation import evidence_checks, knows_more, limits
+from plausibly.evaluation import panel_tables as limiting
 from plausibly.evaluation.cautions import cautions
 from plausibly.evaluation.evidence import accuracy_bounds
 from plausibly.evaluation.panel_tables import agreement
-from plausibly.priors import Evidence
+from plausibly.families.priors import Evidence
 from tests import worlds
 
 FEW = {"draws": 50, "chains": 2, "seed": 0, "progress": False}

@@ -7,10 +7,10 @@ import xarray as xr
 from scipy.special import softmax
 
 import plausibly as pb
+from plausibly.app.report import freed_shape as freed_of
+from plausibly.app.report._summary import sentences
+from plausibly.app.report.tables import lead
 from plausibly.evaluation.freed import freed_table, too_far
-from plausibly.report import freed_shape as freed_of
-from plausibly.report._summary import sentences
-from plausibly.report.tables import lead
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import pytest
 from scipy import linalg
 
 import plausibly as pb
+from plausibly.base.random_streams import Stream, case_keys, random_bits, stream_words
 from plausibly.evaluation import total_noise
-from plausibly.random_streams import Stream, case_keys, random_bits, stream_words
 
 N, SEED = 12, 3
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import plausibly as pb
-from plausibly.errors import ArgumentError
+from plausibly.base.errors import ArgumentError
+from plausibly.decisions.planning._values import read_metric
 from plausibly.metrics import LABEL_METRICS, SumMetric
-from plausibly.planning._values import read_metric
 from tests import worlds
 
 RANDOM = np.random.default_rng(0)

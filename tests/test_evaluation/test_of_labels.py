@@ -9,16 +9,16 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 import plausibly as pb
-from plausibly.annotations import Slots
-from plausibly.errors import ArgumentError
+from plausibly.app.report import unusual
+from plausibly.base.errors import ArgumentError
+from plausibly.base.random_streams import Stream, exponentials, key_words
+from plausibly.data.annotations import Slots
 from plausibly.evaluation import by_group, comparison, summary
 from plausibly.evaluation._label_order import Orders, order_of_weights
 from plausibly.evaluation.cautions import cautions
 from plausibly.evaluation.truth import truth_of_labels
 from plausibly.metrics import LABEL_METRICS, OrderMetric, SumMetric
 from plausibly.posterior import build_posterior
-from plausibly.random_streams import Stream, exponentials, key_words
-from plausibly.report import unusual
 
 N, DRAWS, REPLICATES = 25, 6, 12
 # The same sizes of groups everywhere, since metrics are compiled for each.

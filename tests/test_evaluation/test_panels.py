@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from plausibly.annotations import Annotations, Slots
+from plausibly.data.annotations import Annotations, Slots
 from plausibly.evaluation import panels
 from plausibly.posterior import build_posterior
 from tests.test_metrics.test_panels import of_subsets

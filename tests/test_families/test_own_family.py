@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import plausibly as pb
-from plausibly._progress import Progress
-from plausibly.annotations import Slots
-from plausibly.case import Entries
-from plausibly.diagnostics import convergence
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.base.errors import AnnotationError, ArgumentError
+from plausibly.base.progress import Progress
+from plausibly.base.random_streams import Stream, case_keys, generator, stream_words
+from plausibly.data.annotations import Slots
+from plausibly.data.case import Entries
 from plausibly.families import Facts, SharedDraws
+from plausibly.families.priors.population import Population
 from plausibly.posterior import build_posterior, case_names
-from plausibly.priors.population import Population
-from plausibly.random_streams import Stream, case_keys, generator, stream_words
+from plausibly.posterior.diagnostics import convergence
 
 LABELS = pb.Annotations.from_counts([[3, 0, 0], [2, 1, 0], [0, 0, 4], [1, 1, 0], [0, 3, 1], [2, 0, 0]])
 SETTINGS = {"draws": 150, "chains": 2, "progress": False}

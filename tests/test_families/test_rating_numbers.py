@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from plausibly.annotators import mean_ratings, rank_probabilities, rank_sentences, severities
-from plausibly.errors import ArgumentError, PlausiblyWarning
+from plausibly.agreement.annotators import mean_ratings, rank_probabilities, rank_sentences, severities
+from plausibly.base.errors import ArgumentError, PlausiblyWarning
 from plausibly.evaluation import rating_errors
 from plausibly.families.ratings import RatedCases, Scale
 from tests.test_families.test_ratings import aggregate as of_categories

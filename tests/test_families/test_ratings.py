@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from plausibly.errors import ArgumentError, ConvergenceWarning, PlausiblyWarning
+from plausibly.base.errors import ArgumentError, ConvergenceWarning, PlausiblyWarning
 from plausibly.families.ratings import RatedCases, sample_chain
 from plausibly.families.ratings._sampler import OF_CASES, OF_GROUPS, OF_SPREADS, SPREAD, SPREAD_SD, _State
 from plausibly.families.ratings._shared_errors import agreements
 from plausibly.families.together import err_together
-from tests.test_cli.run import succeed
+from tests.test_app.test_cli.run import succeed
 
 SHORT = {"draws": 60, "chains": 2, "warmup": 40, "seed": 0, "progress": False}
 

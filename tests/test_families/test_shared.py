@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from plausibly import _pools
-from plausibly._arviz import to_groups
-from plausibly._pools import in_processes
-from plausibly._progress import Progress
+from plausibly.base import pools as _pools
+from plausibly.base.arviz import to_groups
+from plausibly.base.pools import in_processes
+from plausibly.base.progress import Progress
 from plausibly.families import SharedDraws
 
 NAMES = {"annotator": np.array(["ann", "bob"])}

@@ -5,8 +5,8 @@ from itertools import permutations
 import numpy as np
 import xarray as xr
 
-from plausibly._arviz import arviz
-from plausibly.annotations import Annotations
+from plausibly.base.arviz import arviz
+from plausibly.data.annotations import Annotations
 
 LETTERS = list("abcde")
 # Three named classes and a remainder in every case, so that one compiled program serves them all.

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plausibly.annotations import Annotations, Slots
-from plausibly.datasets import simulate_annotators, simulate_differentials
+from plausibly.data.annotations import Annotations, Slots
+from plausibly.data.datasets import simulate_annotators, simulate_differentials
 from plausibly.inference import _batching
 from plausibly.inference._batching import bucket_cases, plan_shapes
 from plausibly.inference._shapes import Shape, grid, planned

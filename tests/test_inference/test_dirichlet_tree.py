@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plausibly as pb
-from plausibly.annotations import Annotations, Slots
+from plausibly.base.random_streams import case_keys
+from plausibly.data.annotations import Annotations, Slots
 from plausibly.inference import dirichlet_tree, nested_cases
-from plausibly.random_streams import case_keys
 
 CLASSES = "abcdefg"
 DRAWS = 3000

@@ -11,9 +11,9 @@ import xarray as xr
 from scipy import stats
 
 import plausibly as pb
-from plausibly._arviz import to_groups
 from plausibly.aggregation import unjudged
-from plausibly.annotations import Annotations
+from plausibly.base.arviz import to_groups
+from plausibly.data.annotations import Annotations
 from plausibly.posterior import slots_of
 from tests.test_inference.oracles import (
     LABELS,

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from plausibly.annotations import Annotations, Slots
+from plausibly.base.random_streams import case_keys
+from plausibly.data.annotations import Annotations, Slots
 from plausibly.inference import dirichlet
 from plausibly.inference.exact import _dirichlet
-from plausibly.random_streams import case_keys
 
 FALSE_ALARM = 1e-4  # of all tests of this file together
 CASES = [[[["a"], ["b"]]], [[["c"]]], [[["a", "b", "c"]]], [[["b"]]]]

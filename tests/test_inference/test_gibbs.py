@@ -8,14 +8,14 @@ from numpyro.infer import MCMC
 from scipy import special, stats
 
 import plausibly as pb
-from plausibly._arviz import arviz, to_groups
-from plausibly.annotations import Annotations, Slots
-from plausibly.compute import _run
+from plausibly.base import compute as _run
+from plausibly.base.arviz import arviz, to_groups
+from plausibly.base.random_streams import case_keys
+from plausibly.data.annotations import Annotations, Slots
 from plausibly.inference import PlackettLuceGibbs, sweeps_per_draw
 from plausibly.inference._batching import bucket_cases
 from plausibly.inference.gibbs import _random, _tied_blocks
 from plausibly.inference.gibbs._random import gammas, lane_words, uniforms
-from plausibly.random_streams import case_keys
 from tests.test_inference.oracles import (
     FULL,
     LABELS,

@@ -7,9 +7,9 @@ import pytest
 import xarray as xr
 from scipy import special
 
-from plausibly._arviz import arviz
+from plausibly.base.arviz import arviz
+from plausibly.base.random_streams import case_keys
 from plausibly.inference.nuts._sampler import DENSE, Sampler
-from plausibly.random_streams import case_keys
 
 CHAINS, DRAWS = 4, 500
 

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from plausibly._progress import Progress
+from plausibly.base.progress import Progress
+from plausibly.base.random_streams import case_keys
 from plausibly.inference._scheduling import Seated, run_seats
-from plausibly.random_streams import case_keys
 
 N = 200
 
@@ -56,7 +56,7 @@ def test_every_case_comes_back_once_or_what_its_thread_raises():
 
 
 def test_who_leaves_early_does_not_wait_for_the_rest(monkeypatch):
-    monkeypatch.setattr("plausibly.compute._run.os.cpu_count", lambda: 1)
+    monkeypatch.setattr("plausibly.base.compute.os.cpu_count", lambda: 1)
     ran: set[int] = set()
     go = threading.Event()
 

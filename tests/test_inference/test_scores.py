@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from plausibly.annotations import Scores
-from plausibly.case import NormalInverseGamma, ScoreSums
+from plausibly.base.random_streams import case_keys
+from plausibly.data.annotations import Scores
+from plausibly.data.case import NormalInverseGamma, ScoreSums
 from plausibly.inference.exact._scores import _different, _loss, draw_scores, estimate_prior
-from plausibly.random_streams import case_keys
 
 TRUE = NormalInverseGamma(2.0, 0.5, 4.0, 6.0)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import plausibly as pb
-from plausibly._arviz import arviz
-from plausibly.annotations import Annotations
+from plausibly.base.arviz import arviz
+from plausibly.data.annotations import Annotations
 from tests.test_inference.oracles import log_literal
 
 # Two named classes and a remainder: annotators agree, contradict each other, or tie.

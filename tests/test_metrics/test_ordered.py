@@ -6,8 +6,8 @@ import pytest
 from sklearn import metrics as sk
 
 import plausibly as pb
-from plausibly.report._summary import sentences
-from tests.test_cli.run import plausibly
+from plausibly.app.report._summary import sentences
+from tests.test_app.test_cli.run import plausibly
 
 N, RANDOM = 20, np.random.default_rng(0)
 CASES = [f"p{i}" for i in range(N)]

@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss, matthews_corrcoef
 from sklearn.model_selection import KFold, cross_val_predict, cross_val_score
 
 import plausibly as pb
-from plausibly.errors import ArgumentError
+from plausibly.base.errors import ArgumentError
 from plausibly.evaluation import scorer
 
 N, CLASSES = 24, ("corn", "nevus", "wart")

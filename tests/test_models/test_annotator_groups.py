@@ -9,8 +9,8 @@ import pytest
 
 import plausibly as pb
 from plausibly.aggregation import unjudged
-from plausibly.errors import ArgumentError
-from plausibly.groups import OTHERS, read_annotator_groups
+from plausibly.base.errors import ArgumentError
+from plausibly.data.groups import OTHERS, read_annotator_groups
 from tests.test_models.test_true_class import same
 
 PEOPLE, JURORS = [f"p{one}" for one in range(5)], ["gpt", "llama", "qwen"]

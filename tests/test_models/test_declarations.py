@@ -14,12 +14,12 @@ import pytest
 from typer.testing import CliRunner
 
 import plausibly as pb
-from plausibly._arviz import to_groups
 from plausibly.aggregation import _contract, parse_variants, plan_runs, settle
 from plausibly.aggregation._contract import check_contract
 from plausibly.aggregation._variants import load_model
-from plausibly.cli import app
-from plausibly.errors import ArgumentError
+from plausibly.app.cli import app
+from plausibly.base.arviz import to_groups
+from plausibly.base.errors import ArgumentError
 from plausibly.models import MODELS
 
 RANKED = pb.Annotations.from_rankings(

@@ -9,7 +9,7 @@ from numpyro.infer.util import log_density
 from scipy import integrate, stats
 
 from plausibly import models
-from plausibly.case import NormalInverseGamma, ScoredCase
+from plausibly.data.case import NormalInverseGamma, ScoredCase
 
 PRIOR = NormalInverseGamma(0.5, 0.8, 2.5, 1.7)
 SCORES = np.array([-1.0, 0.0, 2.0, 2.0])

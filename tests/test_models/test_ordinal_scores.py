@@ -12,8 +12,8 @@ from scipy.special import ndtr
 
 import plausibly as pb
 from plausibly.aggregation import unjudged
-from plausibly.case import NormalInverseGamma, ScoredCase
-from plausibly.errors import PlausiblyWarning
+from plausibly.base.errors import PlausiblyWarning
+from plausibly.data.case import NormalInverseGamma, ScoredCase
 from plausibly.inference.gibbs._ordinal import Categories, draw_between, estimate_ordinal_prior, ordinal
 from plausibly.models import MODELS
 

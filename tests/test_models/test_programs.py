@@ -14,7 +14,7 @@ from scipy import optimize, stats
 
 import plausibly as pb
 from plausibly import models
-from plausibly.annotations import Annotations, Slots
+from plausibly.data.annotations import Annotations, Slots
 from plausibly.distributions import log_ratios
 from plausibly.inference._batching import bucket_cases
 from plausibly.models.plackett_luce_ml import update

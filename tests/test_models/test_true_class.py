@@ -12,16 +12,16 @@ from numpyro.handlers import seed, substitute, trace
 from scipy import special, stats
 
 import plausibly as pb
-from plausibly._arviz import to_groups
 from plausibly.aggregation import unjudged
-from plausibly.annotators import annotator_accuracies, annotator_confusions
-from plausibly.case import LabelledCases
-from plausibly.errors import FileError
+from plausibly.agreement.annotators import annotator_accuracies, annotator_confusions
+from plausibly.base.arviz import to_groups
+from plausibly.base.errors import FileError
+from plausibly.data.case import LabelledCases
 from plausibly.families.true_class import _family, class_probabilities
 from plausibly.families.true_class._leave_out import _predict
 from plausibly.models import MODELS
 from plausibly.posterior import Store
-from tests.test_cli.run import plausibly
+from tests.test_app.test_cli.run import plausibly
 
 skene = sys.modules[MODELS["dawid-skene"].program.__module__]
 coin = sys.modules[MODELS["one-coin"].program.__module__]

@@ -14,14 +14,14 @@ from scipy import stats
 
 import plausibly as pb
 from plausibly.aggregation import unjudged
-from plausibly.case import LabelledCases, Looks
+from plausibly.data.case import LabelledCases, Looks
+from plausibly.families.priors.evidence import log_scores
 from plausibly.families.true_class import _by_look, class_probabilities
 from plausibly.families.true_class._coefficients import shares_of
 from plausibly.families.true_class._leave_out import _predict
 from plausibly.families.true_class._sampler import sites_of
 from plausibly.inference.draws import dirichlet
 from plausibly.models import MODELS
-from plausibly.priors.evidence import log_scores
 from tests.test_models.test_true_class import run_program
 
 ALL = ["common-confusion", "dawid-skene", "one-coin"]

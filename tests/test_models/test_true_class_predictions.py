@@ -9,18 +9,18 @@ import pytest
 from scipy.special import expit, softmax
 
 import plausibly as pb
-from plausibly._arviz import to_groups
 from plausibly.aggregation import unjudged
-from plausibly.annotations.usual_models import one_truth_model
-from plausibly.annotators import annotator_confusions
-from plausibly.case import LabelledCases
-from plausibly.errors import ArgumentError
+from plausibly.agreement.annotators import annotator_confusions
+from plausibly.base.arviz import to_groups
+from plausibly.base.errors import ArgumentError
+from plausibly.data.annotations.usual_models import one_truth_model
+from plausibly.data.case import LabelledCases
+from plausibly.data.regression import names, prior_moments
+from plausibly.families.priors.evidence import log_scores
 from plausibly.families.true_class import class_probabilities
 from plausibly.families.true_class._coefficients import shares_of
 from plausibly.models import MODELS
-from plausibly.priors.evidence import log_scores
-from plausibly.regression import names, prior_moments
-from tests.test_cli.run import plausibly
+from tests.test_app.test_cli.run import plausibly
 from tests.test_models.test_true_class import run_program
 
 ALL = ["common-confusion", "dawid-skene", "one-coin"]

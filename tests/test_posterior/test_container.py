@@ -9,9 +9,9 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from plausibly._arviz import HAS_INFERENCE_DATA, arviz, to_groups
-from plausibly.annotations import Annotations, Slots
-from plausibly.errors import FileError
+from plausibly.base.arviz import HAS_INFERENCE_DATA, arviz, to_groups
+from plausibly.base.errors import FileError
+from plausibly.data.annotations import Annotations, Slots
 from plausibly.posterior import (
     annotations_of,
     build_posterior,

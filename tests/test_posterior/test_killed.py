@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import plausibly as pb
-from plausibly._arviz import to_groups
+from plausibly.base.arviz import to_groups
 
 SETTINGS = {"model": "prirn", "draws": 5, "chains": 2, "shard": 100, "progress": False}
 

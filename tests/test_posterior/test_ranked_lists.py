@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from plausibly.annotations import Slots
+from plausibly.base.random_streams import case_keys, stream_words
+from plausibly.data.annotations import Slots
 from plausibly.posterior.ranked_lists import rank_slots
-from plausibly.random_streams import case_keys, stream_words
 
 N = 6000
 

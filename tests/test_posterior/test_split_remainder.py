@@ -7,15 +7,16 @@ import pytest
 from jax.extend.random import threefry_2x32
 from scipy import special, stats
 
-from plausibly.posterior.gamma import coefficients, log_gamma
+from plausibly.base.random_streams import random_bits
 from plausibly.posterior.split_remainder import (
     NEGLIGIBLE,
+    coefficients,
     largest_classes,
     largest_pieces,
     largest_share,
+    log_gamma,
     split_among_some,
 )
-from plausibly.random_streams import random_bits
 
 N_CASES, N_DRAWS = 5, 800
 N = N_CASES * N_DRAWS

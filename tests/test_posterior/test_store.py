@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import plausibly as pb
-from plausibly._arviz import to_groups
 from plausibly.aggregation import on_disk
 from plausibly.aggregation._infer import Independent
-from plausibly.errors import ArgumentError, FileError, PlausiblyError, PlausiblyWarning
+from plausibly.aggregation.sweeps import Folder, Plan
+from plausibly.base.arviz import to_groups
+from plausibly.base.errors import ArgumentError, FileError, PlausiblyError, PlausiblyWarning
 from plausibly.posterior import Store
-from plausibly.sweeps import Folder, Plan
 
 SETTINGS = {"model": "prirn", "draws": 20, "chains": 2, "progress": False, "shard": 8}
 SETTINGS["log_likelihood"] = True

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 import plausibly as pb
-from plausibly.annotations import Slots
+from plausibly.data.annotations import Slots
 from plausibly.posterior import build_posterior, top_classes
 
 N, K, DRAWS = 600, 4, 400

@@ -12,14 +12,13 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 import plausibly as pb
+from plausibly.app.report._extras import contents
+from plausibly.data.outcomes import Cells, cells_of, read_outcomes
 from plausibly.models.judged_outcomes import Parameters, facets, log_of_cells
-from plausibly.report._extras import contents
 from plausibly.systems import _model, _modelled
 from plausibly.systems._checks import check_sentences, predictive_checks
-from plausibly.systems._layout import lay_out, nodes_of
-from plausibly.systems._model import _new_people
+from plausibly.systems._model import _new_people, lay_out, nodes_of
 from plausibly.systems._modelled import design_effect, widened
-from plausibly.systems.outcomes import Cells, cells_of, read_outcomes
 from tests import worlds
 from tests.worlds import MODELLED as FEW
 from tests.worlds import outcomes

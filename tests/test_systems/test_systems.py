@@ -10,6 +10,7 @@ from scipy import stats
 from scipy.special import expit
 
 import plausibly as pb
+from plausibly.data.outcomes import Cells, Outcomes
 from plausibly.systems._estimates import (
     bias,
     mean,
@@ -24,7 +25,6 @@ from plausibly.systems._estimates import (
 )
 from plausibly.systems._findings import of_pairs
 from plausibly.systems._plan import _later
-from plausibly.systems.outcomes import Cells, Outcomes
 
 SCENARIOS = [
     (30, 2000, 0.80),

@@ -26,9 +26,4 @@ from plausibly.aggregation.registry import SETTINGS as SETTINGS
 from plausibly.aggregation.registry import AnyModel as AnyModel
 from plausibly.aggregation.registry import accepted as accepted
 from plausibly.aggregation.registry import find_model as find_model
-from plausibly.families import ORDERED as ORDERED
 from plausibly.families import Settled as Settled
-from plausibly.families import are_shares as are_shares
-from plausibly.families import declared as declared
-from plausibly.families import has_shape as has_shape
-from plausibly.families import learns as learns

@@ -6,20 +6,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from plausibly._arviz import Posterior
-from plausibly._logging import logged
 from plausibly.aggregation._arguments import check_held, settle
 from plausibly.aggregation._contract import check_contract
 from plausibly.aggregation._judged import judged, unjudged
 from plausibly.aggregation.inferred_reliability import check_inferable, infer_reliability
 from plausibly.aggregation.on_disk import as_file, as_store, fingerprint_of
 from plausibly.aggregation.registry import AnyModel
-from plausibly.annotations import Annotations, Scores
-from plausibly.annotations.usual_models import are_ratings, usual_model
-from plausibly.errors import ArgumentError, check_whole, show
+from plausibly.base.arviz import Posterior
+from plausibly.base.checks import check_whole
+from plausibly.base.errors import ArgumentError, show
+from plausibly.base.progress import logged
+from plausibly.data.annotations import Annotations, Scores
+from plausibly.data.annotations.usual_models import are_ratings, usual_model
+from plausibly.data.predictions import line_up, named_predictions, with_predicted
 from plausibly.families import Settled
 from plausibly.posterior import check_path, load
-from plausibly.predictions import line_up, named_predictions, with_predicted
 
 _OF_RECOMMENDED = {"prior_kappa", "threshold"}  # options that name no model
 _INFERRED = {"unranked", "concentration", "draws", "chains", "warmup"}  # what reliability="infer" accepts

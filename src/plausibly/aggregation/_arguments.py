@@ -10,21 +10,21 @@ import numpy as np
 
 from plausibly.aggregation._infer import INDEPENDENT
 from plausibly.aggregation.registry import SETTINGS, AnyModel, accepted, find_model
-from plausibly.annotations import Annotations, Scores
-from plausibly.annotations.by_case import check_annotated
-from plausibly.annotations.names import some
-from plausibly.annotations.scores import GREATEST, check_threshold
-from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning, check_whole, show
+from plausibly.base.checks import check_seed, check_whole
+from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarning, show
+from plausibly.base.fingerprint import data_digest
+from plausibly.base.names import some
+from plausibly.data.annotations import Annotations, Scores
+from plausibly.data.annotations.by_case import check_annotated
+from plausibly.data.annotations.scores import GREATEST, check_threshold
+from plausibly.data.groups import OTHERS, check_clusters, codes_of_annotators, columns_of, read_annotator_groups
+from plausibly.data.predictions import named_predictions
 from plausibly.families import Facts, Family, Settled
-from plausibly.fingerprint import data_digest
-from plausibly.groups import OTHERS, check_clusters, codes_of_annotators, columns_of, read_annotator_groups
+from plausibly.families.model import Model
+from plausibly.families.priors import ClassPrior, Evidence
 from plausibly.inference import check_repeats
-from plausibly.model import Model
 from plausibly.models import MODELS
 from plausibly.posterior import REMAINDER_NAME
-from plausibly.predictions import named_predictions
-from plausibly.priors import ClassPrior, Evidence
-from plausibly.seed import check_seed
 
 LEARNED = "learned", "predictions"  #: priors that a NumPyro program of few parameters learns from labels
 _MOST = 250_000_000  # numbers of one kind that are held, a gigabyte

@@ -16,12 +16,12 @@ from jaxtyping import Float
 from numpyro.infer.util import log_density
 
 from plausibly.aggregation.layout import exact_posterior, lay_out
-from plausibly.annotations import Annotations, Scores, Slots
-from plausibly.case import Entries, NormalInverseGamma, ScoreSums
+from plausibly.base.errors import ArgumentError
+from plausibly.base.fingerprint import data_digest, identity
+from plausibly.data.annotations import Annotations, Scores, Slots
+from plausibly.data.case import Entries, NormalInverseGamma, ScoreSums
 from plausibly.distributions import log_ratios
-from plausibly.errors import ArgumentError
 from plausibly.families import Settled
-from plausibly.fingerprint import data_digest, identity
 from plausibly.inference import bucket_cases
 from plausibly.inference.program import PLAUSIBILITY, CaseData, case_inputs
 

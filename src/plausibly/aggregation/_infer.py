@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from plausibly._arviz import Posterior
-from plausibly._memory import release_memory
-from plausibly._progress import Progress
 from plausibly.aggregation._on_demand import with_log_likelihood, with_point_estimate
 from plausibly.aggregation._with_population import Mixture, draw_exactly, learn_prior, sample_by_head
 from plausibly.aggregation.layout import Shapes, check_sizes, exact_posterior, lay_out, point_estimate, prior_share
-from plausibly.annotations import Annotations, Scores, Slots
-from plausibly.case import NormalInverseGamma
-from plausibly.compute import tell_of_first_run
-from plausibly.diagnostics import convergence
-from plausibly.errors import ArgumentError, PlausiblyWarning
+from plausibly.base.arviz import Posterior
+from plausibly.base.compute import tell_of_first_run
+from plausibly.base.errors import ArgumentError, PlausiblyWarning
+from plausibly.base.memory import release_memory
+from plausibly.base.progress import Progress
+from plausibly.base.random_streams import case_keys, take
+from plausibly.data.annotations import Annotations, Scores, Slots
+from plausibly.data.case import NormalInverseGamma
 from plausibly.families import Facts, Settled
+from plausibly.families.model import SETTINGS, Model
 from plausibly.inference import (
     MAX_TREE_DEPTH,
     ORDINAL_THINNING,
@@ -39,9 +40,8 @@ from plausibly.inference import (
     ordinal,
     sweeps_per_draw,
 )
-from plausibly.model import SETTINGS, Model
 from plausibly.posterior import build_posterior
-from plausibly.random_streams import case_keys, take
+from plausibly.posterior.diagnostics import convergence
 
 _TOGETHER = 2000  # cases without annotations that are drawn at a time
 _OF_NUTS = {"thinning": list(THINNING), "max_tree_depth": MAX_TREE_DEPTH}

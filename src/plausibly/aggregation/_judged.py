@@ -5,11 +5,11 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec
 
-from plausibly._arviz import Posterior
 from plausibly.aggregation._variants import run_label
-from plausibly.diagnostics import diagnose, shared_convergence
-from plausibly.diagnostics.verdicts import population_verdict, verdict
-from plausibly.errors import ConvergenceWarning, PlausiblyWarning
+from plausibly.base.arviz import Posterior
+from plausibly.base.errors import ConvergenceWarning, PlausiblyWarning
+from plausibly.posterior.diagnostics import diagnose, shared_convergence
+from plausibly.posterior.diagnostics.verdicts import population_verdict, verdict
 
 P = ParamSpec("P")
 

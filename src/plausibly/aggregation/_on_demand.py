@@ -15,15 +15,15 @@ from jaxtyping import Float
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
-from plausibly._arviz import Posterior, from_groups, to_groups
-from plausibly._progress import Progress
 from plausibly.aggregation.layout import lay_out, point_estimate
-from plausibly.annotations import Annotations, Scores
+from plausibly.base.arviz import Posterior, from_groups, to_groups
+from plausibly.base.progress import Progress
+from plausibly.base.random_streams import case_keys
+from plausibly.data.annotations import Annotations, Scores
 from plausibly.families import Settled
 from plausibly.inference import likelihood_shapes, log_likelihood, normal_log_likelihood
 from plausibly.posterior import slots_of
 from plausibly.posterior.store_reading import Names
-from plausibly.random_streams import case_keys
 
 _LIKELIHOOD, _POINT = "log_likelihood", "point_plausibility"
 

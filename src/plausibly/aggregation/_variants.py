@@ -26,10 +26,10 @@ import numpy as np
 
 from plausibly.aggregation._arguments import LEARNED, check_kind, family_of, settle
 from plausibly.aggregation.registry import AnyModel, accepted, find_model, unknown_model
-from plausibly.annotations import Annotations, Scores
-from plausibly.errors import ArgumentError, FileError, show
+from plausibly.base.errors import ArgumentError, FileError, show
+from plausibly.data.annotations import Annotations, Scores
 from plausibly.families import Settled
-from plausibly.model import Model
+from plausibly.families.model import Model
 from plausibly.models import MODELS
 
 _OF_ALL = {"seed", "progress", "out", "shard", "fresh", "scheduler", "version"}  # arguments that runs have in common

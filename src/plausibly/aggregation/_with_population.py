@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
-from plausibly._pools import threads
-from plausibly._progress import Progress
-from plausibly.annotations import Annotations, Slots
+from plausibly.base.pools import threads
+from plausibly.base.progress import Progress
+from plausibly.base.random_streams import Stream, fold_in, generator, stream_words
+from plausibly.data.annotations import Annotations, Slots
 from plausibly.families import Settled
+from plausibly.families.priors import CasePriors, ClassPrior, PredictionsPrior
+from plausibly.families.priors.population import estimate, shifts_text
 from plausibly.inference import Heads
 from plausibly.inference.draws import log_gammas
-from plausibly.priors import CasePriors, ClassPrior, PredictionsPrior
-from plausibly.priors.population import estimate, shifts_text
-from plausibly.random_streams import Stream, fold_in, generator, stream_words
 
 SAMPLED = 8  #: draws of a population given each of which the Gibbs sampler runs, for full Bayesian inference
 SAMPLED_ALONE = 25  #: the same for a prior without components, under which the sampler needs a fifth of the warm-up

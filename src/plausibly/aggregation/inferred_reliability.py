@@ -25,26 +25,26 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from plausibly._arviz import Posterior, from_groups, to_groups
-from plausibly._memory import release_memory
-from plausibly._progress import Progress
 from plausibly.aggregation._arguments import check_kind, check_setting
 from plausibly.aggregation._judged import judged
 from plausibly.aggregation.layout import point_estimate
 from plausibly.aggregation.registry import AnyModel, find_model
-from plausibly.annotations import Annotations, Slots
-from plausibly.annotations.by_case import check_annotated
-from plausibly.diagnostics import convergence
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.base.arviz import Posterior, from_groups, to_groups
+from plausibly.base.checks import check_seed
+from plausibly.base.errors import AnnotationError, ArgumentError
+from plausibly.base.fingerprint import versions_text
+from plausibly.base.memory import release_memory
+from plausibly.base.progress import Progress
+from plausibly.base.random_streams import case_keys
+from plausibly.data.annotations import Annotations, Slots
+from plausibly.data.annotations.by_case import check_annotated
 from plausibly.families import SharedDraws
+from plausibly.families.model import Model
 from plausibly.families.settled import declaration
-from plausibly.fingerprint import versions_text
 from plausibly.inference import LEAPS, Prior, Program, bucket_cases, log_likelihood, plan_shapes, sample_jointly
-from plausibly.model import Model
 from plausibly.models import MODELS
 from plausibly.posterior import build_posterior
-from plausibly.random_streams import case_keys
-from plausibly.seed import check_seed
+from plausibly.posterior.diagnostics import convergence
 
 _PER, _UNRANKED = ("dataset", "annotator"), ("lumped", "exact", "ignore")
 _OPTIONS = ("per", "unranked", "concentration", "prior", "spread")  # that tell posteriors apart

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from plausibly._progress import Progress
 from plausibly.aggregation._with_population import Mixture, expected
-from plausibly.annotations import Annotations, Scores, Slots
-from plausibly.annotations.by_case import check_annotated
-from plausibly.case import Entries, NormalInverseGamma, ScoreSums
-from plausibly.errors import AnnotationError
+from plausibly.base.errors import AnnotationError
+from plausibly.base.progress import Progress
+from plausibly.base.random_streams import case_keys, take
+from plausibly.data.annotations import Annotations, Scores, Slots
+from plausibly.data.annotations.by_case import check_annotated
+from plausibly.data.case import Entries, NormalInverseGamma, ScoreSums
 from plausibly.families import Settled
+from plausibly.families.model import SETTINGS, Model
 from plausibly.inference import Shape, gibbs_shapes, maximum_likelihood, nuts_shapes, point_shapes
-from plausibly.model import SETTINGS, Model
 from plausibly.models import MODELS
-from plausibly.random_streams import case_keys, take
 
 
 def lay_out(observed: Annotations | Scores, arguments: Mapping[str, Any]) -> tuple[Slots, Float[np.ndarray, " slot"]]:

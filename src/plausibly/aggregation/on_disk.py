@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from plausibly._arviz import Posterior
-from plausibly._progress import Progress
 from plausibly.aggregation.registry import AnyModel
-from plausibly.annotations import Annotations, Scores, Slots
-from plausibly.cluster import check_reachable, map_on
-from plausibly.errors import FileError, reason
+from plausibly.base.arviz import Posterior
+from plausibly.base.cluster import check_reachable, map_on
+from plausibly.base.errors import FileError, reason
+from plausibly.base.fingerprint import code_digest, processor, software
+from plausibly.base.progress import Progress
+from plausibly.data.annotations import Annotations, Scores, Slots
 from plausibly.families import Settled
-from plausibly.fingerprint import code_digest, processor, software
 from plausibly.posterior import Store, difference, load, read_fingerprint, save
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from plausibly.errors import ArgumentError, suggest
-from plausibly.model import SETTINGS, Model
+from plausibly.base.errors import ArgumentError, suggest
+from plausibly.families.model import SETTINGS, Model
 from plausibly.models import MODELS
 
 _OPTIONS = {"mode": ("power", "temper"), "ties": ("split", "full")}  # of programs without a declaration

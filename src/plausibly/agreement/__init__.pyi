@@ -11,8 +11,8 @@ from .chance._measures import Measures as Measures
 from .chance._measures import alpha as alpha
 from .chance._measures import ks as ks
 from .chance._measures import measures_of_distances as measures_of_distances
+from .chance._measures import pathologies as pathologies
 from .chance._measures import sigma as sigma
-from .chance._pathologies import pathologies as pathologies
 from .chance._result import Agreement as Agreement
 from .chance._result import PairDistances as PairDistances
 from .chance.annotators import annotators_in_words as annotators_in_words

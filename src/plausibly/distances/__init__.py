@@ -50,7 +50,6 @@ from plausibly.distances._named import PRESETS as PRESETS
 from plausibly.distances._named import find_distance as find_distance
 from plausibly.distances._objects import BestMatches as BestMatches
 from plausibly.distances._objects import ObjectCount as ObjectCount
-from plausibly.distances._rankings import RankedLists as RankedLists
 from plausibly.distances._spans import SpanF1 as SpanF1
 from plausibly.distances._text import Bleu as Bleu
 from plausibly.distances._text import Gleu as Gleu
@@ -65,7 +64,8 @@ from plausibly.distances.categories import Ordinal as Ordinal
 from plausibly.distances.categories import Ratio as Ratio
 from plausibly.distances.categories import RootMeanSquare as RootMeanSquare
 from plausibly.distances.categories import ShareUnequal as ShareUnequal
-from plausibly.distances.partial_rankings import PartialRankings as PartialRankings
+from plausibly.distances.rankings import PartialRankings as PartialRankings
+from plausibly.distances.rankings import RankedLists as RankedLists
 
 # The named ones, as functions.
 nominal, ordinal = BY_TYPE["categories"].values()

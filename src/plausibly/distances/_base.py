@@ -3,13 +3,12 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import wraps
-from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.errors import ArgumentError, DistanceError, show
+from plausibly.base.errors import DistanceError, show
 
 Indices: TypeAlias = Int[np.ndarray, "*pair"]
 Distances: TypeAlias = Float[np.ndarray, "*pair"]
@@ -153,21 +152,3 @@ def as_list(label: Any, rule: str, such_as: str) -> list[Any]:
     if isinstance(label, str | bytes | Mapping | Set) or not hasattr(label, "__len__"):
         raise ValueError(f"{rule}, got {show(label)}; write {such_as}")
     return label.tolist() if isinstance(label, np.ndarray) else list(label)
-
-
-def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    """Refuse an argument that is not one of the choices."""
-    if value not in choices:
-        *others, last = (f'"{choice}"' for choice in choices)
-        raise ArgumentError(f"{name} must be {', '.join(others)} or {last}, but {value!r} was given: choose one.")
-
-
-def check_library(library: str, extra: str) -> None:
-    """Refuse to go on without an optional library, and name the command that installs it."""
-    try:
-        import_module(library)
-    except ImportError as error:
-        raise ArgumentError(
-            f"this distance needs the library {library!r}, which is not installed: "
-            f"run pip install 'plausibly[{extra}]'."
-        ) from error

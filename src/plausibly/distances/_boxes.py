@@ -10,9 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float
 
-from plausibly.distances._base import Counts, Distance, Distances, Indices, check_choice, each_label
+from plausibly.base.checks import check_choice
+from plausibly.base.errors import show
+from plausibly.distances._base import Counts, Distance, Distances, Indices, each_label
 from plausibly.distances._objects import BestMatches, Combine
-from plausibly.errors import show
 
 Measure = Literal["iou", "giou", "l2"]
 

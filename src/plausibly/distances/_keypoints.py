@@ -11,19 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from plausibly.distances._base import (
-    Counts,
-    Distance,
-    Distances,
-    Indices,
-    LabelRefused,
-    as_list,
-    check_choice,
-    each_label,
-)
+from plausibly.base.checks import check_choice
+from plausibly.base.errors import ArgumentError, show
+from plausibly.distances._base import Counts, Distance, Distances, Indices, LabelRefused, as_list, each_label
 from plausibly.distances._boxes import BoxDistance
 from plausibly.distances._objects import BestMatches, Combine
-from plausibly.errors import ArgumentError, show
 
 #: Standard deviations of the 17 points of COCO, relative to the object's size: published with its evaluation.
 COCO_SIGMAS = (

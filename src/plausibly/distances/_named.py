@@ -3,17 +3,16 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from plausibly.base.errors import ArgumentError, show, suggest
 from plausibly.distances._base import Distance, FunctionDistance
 from plausibly.distances._boxes import Boxes, boxes_of
 from plausibly.distances._keypoints import Keypoints, poses_of
 from plausibly.distances._objects import ObjectCount
-from plausibly.distances._rankings import RankedLists
 from plausibly.distances._spans import Rule, SpanF1, spans_of
 from plausibly.distances._text import Bleu, Gleu, Levenshtein
 from plausibly.distances._trees import TreeEdit
 from plausibly.distances.categories import Circular, Interval, Nominal, Ordinal, Ratio, RootMeanSquare, ShareUnequal
-from plausibly.distances.partial_rankings import PartialRankings
-from plausibly.errors import ArgumentError, show, suggest
+from plausibly.distances.rankings import PartialRankings, RankedLists
 
 
 def _by_name(*distances: Distance) -> dict[str, Distance]:

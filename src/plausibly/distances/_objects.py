@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Int
 
+from plausibly.base.checks import check_choice
 from plausibly.distances._base import (
     Counts,
     Distance,
@@ -16,7 +17,6 @@ from plausibly.distances._base import (
     LabelRefused,
     PairRefused,
     as_list,
-    check_choice,
     each_label,
     flat,
 )

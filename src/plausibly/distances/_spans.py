@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from plausibly.distances._base import Counts, Distance, Distances, Indices, as_list, check_choice, each_label, flat
+from plausibly.base.checks import check_choice
+from plausibly.base.errors import show
+from plausibly.distances._base import Counts, Distance, Distances, Indices, as_list, each_label, flat
 from plausibly.distances._objects import Lists, by_shape
-from plausibly.errors import show
 
 Rule = Literal["lenient", "strict"]
 

@@ -14,7 +14,8 @@ import numpy as np
 from jaxtyping import Int
 from scipy.sparse import csr_array
 
-from plausibly.distances._base import Counts, Distance, Distances, Indices, as_list, check_library, each_label, flat
+from plausibly.base.checks import check_library
+from plausibly.distances._base import Counts, Distance, Distances, Indices, as_list, each_label, flat
 
 _LONGEST = 4  # tokens of an n-gram
 _SMOOTHING = 5  # the constant K of Chen and Cherry

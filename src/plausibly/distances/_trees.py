@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, Literal
 
-from plausibly.distances._base import Counts, PairwiseDistance, check_choice, check_library, each_label
-from plausibly.errors import show
+from plausibly.base.checks import check_choice, check_library
+from plausibly.base.errors import show
+from plausibly.distances._base import Counts, PairwiseDistance, each_label
 
 Scale = Literal["plain", "norm", "diff"]
 

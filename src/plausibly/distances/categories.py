@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from plausibly.base.checks import to_numbers
+from plausibly.base.errors import ArgumentError, show
 from plausibly.distances._base import Counts, Distance, Distances, Indices, LabelRefused, as_list, each_label
-from plausibly.errors import ArgumentError, show
 
 
 class Nominal(Distance):
@@ -158,20 +159,6 @@ def numbers_of(labels: Sequence[Any], rule: str) -> Float[np.ndarray, " label"]:
     for position in np.flatnonzero(~np.isfinite(numbers)).tolist():
         raise LabelRefused(f"{rule}, got {show(labels[position])}; correct or remove it", position)
     return numbers
-
-
-def to_numbers(values: Iterable[Any]) -> Float[np.ndarray, " value"]:
-    """Read values as float64; NaN where one is no number."""
-
-    def number(value: Any) -> float:
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            return np.nan
-
-    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
-        return values.astype(np.float64)
-    return np.array([number(value) for value in values], np.float64)
 
 
 def _place(distinct: list[Any], label: Any, position: int) -> int:

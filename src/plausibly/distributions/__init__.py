@@ -9,9 +9,9 @@ annotation {B} {A, D}, the rest unranked, is ``[1, 0, 2, 1, 2]``. Only the order
 in which annotations are already split into their distinct draws; samplers evaluate the latter some ten million times.
 """
 
-from plausibly.distributions._gaps import Order as Order
-from plausibly.distributions._gaps import StretchedGaps as StretchedGaps
 from plausibly.distributions._log_ratio_dirichlet import LogRatioDirichlet as LogRatioDirichlet
+from plausibly.distributions._log_ratio_dirichlet import Order as Order
+from plausibly.distributions._log_ratio_dirichlet import StretchedGaps as StretchedGaps
 from plausibly.distributions._log_ratio_dirichlet import log_ratios as log_ratios
 from plausibly.distributions._log_ratio_dirichlet import log_simplex as log_simplex
 from plausibly.distributions._partial_plackett_luce import PartialPlackettLuce as PartialPlackettLuce

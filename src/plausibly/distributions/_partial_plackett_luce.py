@@ -9,7 +9,7 @@ from jax.core import Tracer
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Integer, Key, UInt32
 from numpyro.distributions import Distribution, constraints
 
-from plausibly.primitives import block_log_prob
+from plausibly.distributions.primitives import block_log_prob
 
 
 class Ties(NamedTuple):

@@ -12,22 +12,20 @@ import xarray as xr
 from jax.typing import ArrayLike
 from jaxtyping import Float, Int, UInt32
 
-from plausibly._arviz import Posterior
-from plausibly._logging import logged
-from plausibly._memory import release_memory
-from plausibly._progress import Progress
-from plausibly.aggregation import ORDERED, are_shares
-from plausibly.annotations import Annotations, Scores
-from plausibly.annotators import annotator_agreement
-from plausibly.bootstrap import REPLICATES
-from plausibly.cluster import in_order, map_on
-from plausibly.compute import ahead, kept_on_disk
-from plausibly.errors import ArgumentError, PlausiblyWarning, renamed
-from plausibly.evaluation._ceiling import above_ceiling
+from plausibly.base.arviz import Posterior
+from plausibly.base.bootstrap import REPLICATES
+from plausibly.base.cluster import in_order, map_on
+from plausibly.base.compute import ahead, kept_on_disk
+from plausibly.base.errors import ArgumentError, PlausiblyWarning, renamed
+from plausibly.base.memory import release_memory
+from plausibly.base.progress import Progress, logged
+from plausibly.base.random_streams import Stream, key_words
+from plausibly.data.annotations import Annotations, Scores
+from plausibly.data.groups import check_weights
+from plausibly.data.predictions import Marked
+from plausibly.evaluation._intervals import Average, averages, total_noise
 from plausibly.evaluation._label_results import Values, values_by_group, values_of_sums, variables
 from plausibly.evaluation._label_sums import Labels
-from plausibly.evaluation._resampled import Average, averages
-from plausibly.evaluation._total import total_noise
 from plausibly.evaluation.ambiguity import DISAGREEMENT, UNNAMED
 from plausibly.evaluation.cautions import limits, listed
 from plausibly.evaluation.evidence import (
@@ -40,21 +38,20 @@ from plausibly.evaluation.evidence import (
     spread,
     unknown_predictions,
 )
-from plausibly.evaluation.grouped import SUFFIX
 from plausibly.evaluation.measure import Measures, Part, Totals, join, list_rows, measure, metric_sums
 from plausibly.evaluation.metrics import Metrics, check_lengths
 from plausibly.evaluation.of_labels import Question, against_labels, described, read_question, with_against
-from plausibly.evaluation.panel_tables import agreement, first_choices
+from plausibly.evaluation.panel_tables import above_ceiling, agreement, first_choices
 from plausibly.evaluation.program import Plan
-from plausibly.evaluation.ranges import CASES, Ranges
+from plausibly.evaluation.rankings import annotator_agreement
+from plausibly.evaluation.summaries import SUFFIX
 from plausibly.evaluation.thresholds import labels_of_posterior
 from plausibly.evaluation.truth import Truth, check_truth, truth_of_labels
-from plausibly.groups import check_weights
 from plausibly.metrics import METRICS
 from plausibly.metrics.risk import N_LEVELS
 from plausibly.posterior import REMAINDER_NAME, annotations_of, opened, reading
-from plausibly.predictions import Marked
-from plausibly.random_streams import Stream, key_words
+from plausibly.posterior.ranges import CASES, Ranges
+from plausibly.posterior.says import ORDERED, are_shares
 
 _KEPT = ("model", "reliability", "assumes", "err_together", "declaration", "evidence")  # attributes of the posterior
 

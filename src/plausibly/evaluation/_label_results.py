@@ -9,12 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from plausibly.evaluation._label_confusion import confusion_by_draw, confusion_of_weights
-from plausibly.evaluation._label_order import Orders, order_by_draw, order_of_weights
+from plausibly.evaluation._intervals import total_noise
+from plausibly.evaluation._label_order import (
+    Orders,
+    confusion_by_draw,
+    confusion_of_weights,
+    order_by_draw,
+    order_of_weights,
+)
 from plausibly.evaluation._label_sums import Labels, as_sums, mean_truth
-from plausibly.evaluation._total import total_noise
 from plausibly.evaluation.curves import mean_known
-from plausibly.evaluation.grouped import SUFFIX
+from plausibly.evaluation.summaries import SUFFIX
 from plausibly.metrics import SumMetric
 from plausibly.metrics.by_class import counts
 

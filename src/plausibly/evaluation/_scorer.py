@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from plausibly._arviz import Posterior
-from plausibly.annotations import Annotations
-from plausibly.annotations.names import some
-from plausibly.errors import ArgumentError, PredictionError, show
+from plausibly.base.arviz import Posterior
+from plausibly.base.errors import ArgumentError, PredictionError, show
+from plausibly.base.names import some
+from plausibly.data.annotations import Annotations
 from plausibly.evaluation._evaluate import evaluate
 from plausibly.evaluation.evidence import WITHHELD
 from plausibly.evaluation.metrics import Given, public_name, read_metrics

@@ -10,8 +10,8 @@ from jax.scipy.special import entr
 from jaxtyping import Array, Float
 from scipy.special import digamma, xlogy
 
-from plausibly.evaluation.ranges import Range
 from plausibly.posterior.blocks import NO_CLASS, Block
+from plausibly.posterior.ranges import Range
 
 #: names in results; ``top_class`` is a number until it is named
 AMBIGUITY = (

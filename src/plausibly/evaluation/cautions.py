@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from plausibly.annotations import Annotations
+from plausibly.data.annotations import Annotations
 from plausibly.evaluation.evidence import known_predictions, knows_more
-from plausibly.evaluation.first_choices import check_labels
-from plausibly.priors.evidence import mostly_single
+from plausibly.evaluation.truth import check_labels
+from plausibly.families.priors.evidence import mostly_single
 
 FEW_CASES, FEW_PEOPLE, MANY_CLASSES = 60, 5, 10
 

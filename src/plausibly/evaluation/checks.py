@@ -9,20 +9,19 @@ import pandas as pd
 from jaxtyping import Bool, Float, Int
 from scipy.special import ndtr
 
-from plausibly._arviz import Posterior
-from plausibly.aggregation import are_shares
-from plausibly.annotations import Annotations
-from plausibly.errors import AnnotationError
-from plausibly.evaluation._ceiling import ceiling, some_cases
+from plausibly.base.arviz import Posterior
+from plausibly.base.errors import AnnotationError
+from plausibly.data.annotations import Annotations
+from plausibly.data.groups import check_clusters
+from plausibly.data.predictions import named_predictions, read_predictions
 from plausibly.evaluation._evaluate import evaluate_draws
 from plausibly.evaluation.evidence import ERRORS, POINTS, known_predictions, knows_more, paired, unknown_predictions
-from plausibly.evaluation.first_choices import check_labels, first_choice_shares
-from plausibly.evaluation.panel_tables import agreement, first_choices
-from plausibly.groups import check_clusters
+from plausibly.evaluation.panel_tables import agreement, ceiling, first_choices, some_cases
+from plausibly.evaluation.truth import check_labels, first_choice_shares
+from plausibly.families.priors import Evidence, PredictionsPrior
 from plausibly.metrics.inputs import check_break_ties
 from plausibly.posterior import annotations_of
-from plausibly.predictions import named_predictions, read_predictions
-from plausibly.priors import Evidence, PredictionsPrior
+from plausibly.posterior.says import are_shares
 
 COLUMNS = "classifier", "check", "observed", "expected", "standard_error", "p_value", "passed", "meaning"
 DRAWS = 200  #: of the shared parameters, each with one replicate of the labels

@@ -22,11 +22,11 @@ import pandas as pd
 import xarray as xr
 from jaxtyping import Float
 
-from plausibly.bootstrap import CI_PROB, interval
-from plausibly.diagnostics import ess_of_mean
-from plausibly.errors import ArgumentError
+from plausibly.base.bootstrap import CI_PROB, interval
+from plausibly.base.errors import ArgumentError
 from plausibly.evaluation.metrics import public_name
 from plausibly.evaluation.summaries import goodness
+from plausibly.posterior.diagnostics import ess_of_mean
 
 Noise = Literal["annotation", "sampling", "total"]
 Relation = Literal[">=", ">", "<=", "<"]

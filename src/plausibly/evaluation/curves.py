@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from plausibly.bootstrap import CI_PROB, interval
-from plausibly.errors import ArgumentError
+from plausibly.base.bootstrap import CI_PROB, interval
+from plausibly.base.errors import ArgumentError
 
 _PLAIN = {"classifier", "class_name", "draw", "group"}  # dimensions of metrics with one value
 

@@ -8,8 +8,8 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float
 
-from plausibly.annotations import Annotations
-from plausibly.priors import Evidence
+from plausibly.data.annotations import Annotations
+from plausibly.families.priors import Evidence
 
 WITHHELD = (
     "Most cases have one label, so accuracy against the class that most experts would name cannot be known, however "

@@ -8,18 +8,18 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from plausibly._arviz import Posterior
-from plausibly.aggregation import has_shape
-from plausibly.annotations import Annotations
-from plausibly.bootstrap import CI_PROB, interval
-from plausibly.errors import ArgumentError, PredictionError
+from plausibly.base.arviz import Posterior
+from plausibly.base.bootstrap import CI_PROB, interval
+from plausibly.base.errors import ArgumentError, PredictionError
+from plausibly.data.annotations import Annotations
+from plausibly.data.predictions import named_predictions, read_predictions
 from plausibly.evaluation._evaluate import evaluate
 from plausibly.evaluation.evidence import WITHHELD, known_predictions, spread, unknown_predictions
 from plausibly.evaluation.panel_tables import first_choices
+from plausibly.families.priors import Evidence
+from plausibly.families.priors.freed import accuracies
 from plausibly.posterior import annotations_of
-from plausibly.predictions import named_predictions, read_predictions
-from plausibly.priors import Evidence
-from plausibly.priors.freed import accuracies
+from plausibly.posterior.says import has_shape
 
 FAR = 0.02  #: distance of two accuracies from which the assumed shape matters
 METRIC = "top1_accuracy"

@@ -9,19 +9,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int, UInt32
 
-from plausibly.compute import Part as Block
-from plausibly.compute import run
-from plausibly.errors import ArgumentError
+from plausibly.base.compute import Part as Block
+from plausibly.base.compute import run
+from plausibly.base.errors import ArgumentError
+from plausibly.base.random_streams import Stream, as_key
 from plausibly.evaluation._label_sums import Cases, Labels, mean_truth
 from plausibly.evaluation.ambiguity import AMBIGUITY, share_entropies
 from plausibly.evaluation.program import Plan, measure_block
-from plausibly.evaluation.ranges import CASES, Range
 from plausibly.metrics import METRICS, Metric
 from plausibly.metrics.inputs import answered
 from plausibly.metrics.list_metric import ranked_classes
 from plausibly.metrics.risk import N_LEVELS
-from plausibly.posterior.gamma import coefficients
-from plausibly.random_streams import Stream, as_key
+from plausibly.posterior.ranges import CASES, Range
+from plausibly.posterior.split_remainder import coefficients
 
 #: Draws of some cases; of these cases the predictions of each classifier, the weights, in every draw or the same in
 #: all, the random keys of the clusters that they are resampled with, and whether they belong to each group asked for.

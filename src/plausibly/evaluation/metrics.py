@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 import plausibly.metrics
-from plausibly.errors import ArgumentError, show
+from plausibly.base.errors import ArgumentError, show
 from plausibly.metrics import LABEL_METRICS, METRICS, Metric, OrderMetric, SumMetric, expected_cost, net_benefit
 from plausibly.metrics.declared import AT_VALUE, improper
 from plausibly.metrics.inputs import answered, check_share, check_size

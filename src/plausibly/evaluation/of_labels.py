@@ -8,25 +8,25 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float, Int, UInt32
 
-from plausibly._logging import logged
-from plausibly.annotations import Annotations, read_risks
-from plausibly.annotations.io.columns import is_number
-from plausibly.annotations.names import some
-from plausibly.bootstrap import check_replicates
-from plausibly.errors import ArgumentError
+from plausibly.base.bootstrap import check_replicates
+from plausibly.base.errors import ArgumentError
+from plausibly.base.names import some
+from plausibly.base.progress import logged
+from plausibly.base.random_streams import Stream, key_words
+from plausibly.data.annotations import Annotations, read_risks
+from plausibly.data.annotations.io.columns import is_number
+from plausibly.data.groups import Groups, check_clusters, check_weights, read_groups
+from plausibly.data.predictions import line_up, named_predictions
+from plausibly.evaluation._intervals import bootstrap_weights
 from plausibly.evaluation._label_results import Values, values_by_group, values_of_sums, variables
 from plausibly.evaluation._label_sums import Cases, Labels
-from plausibly.evaluation._resampled import bootstrap_weights
-from plausibly.evaluation.grouped import SUFFIX
 from plausibly.evaluation.metrics import COORDINATES, MetricsByKind, check_lengths, read_metrics
 from plausibly.evaluation.panel_tables import first_choices
+from plausibly.evaluation.summaries import SUFFIX
 from plausibly.evaluation.thresholds import check_positive, check_thresholds, positive_index
 from plausibly.evaluation.truth import Truth, truth_of_labels, truths_in_words
-from plausibly.groups import Groups, check_clusters, check_weights, read_groups
 from plausibly.metrics.decisions import NO_ANSWER, Cost, pairs
 from plausibly.metrics.inputs import answered, check_break_ties
-from plausibly.predictions import line_up, named_predictions
-from plausibly.random_streams import Stream, key_words
 
 _CASES = 2000  # whose rows are in memory at once
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
 
+from plausibly.base.random_streams import Stream, exponentials
 from plausibly.evaluation.ambiguity import ambiguity
 from plausibly.metrics import METRICS
 from plausibly.metrics.certainties import most_frequent
@@ -19,7 +20,6 @@ from plausibly.metrics.risk import N_LEVELS
 from plausibly.posterior.blocks import Block
 from plausibly.posterior.ranked_lists import rank_block
 from plausibly.posterior.split_remainder import split_among_all, split_among_some
-from plausibly.random_streams import Stream, exponentials
 
 
 class Plan(NamedTuple):

@@ -1,14 +1,17 @@
-"""Results as a table."""
+"""Tables of results, and the same by group of cases."""
 
+import re
 from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
-from plausibly.bootstrap import CI_PROB, interval
+from plausibly.base.bootstrap import CI_PROB, interval
+from plausibly.base.errors import ArgumentError
+from plausibly.evaluation.curves import intervals, mean_known
 
 DIMS = ("classifier", "draw"), ("classifier", "class_name", "draw")
 
@@ -91,3 +94,131 @@ def _row(variables: Mapping[Hashable, xr.Variable], metric: Hashable, place: tup
     good = goodness(values, variables[metric].attrs)
     worst, best = values[good.argmin()], values[good.argmax()]
     return values.mean(), spread, *ends, best, worst, point, *of_total, sampling_sd, *shares
+
+
+FEW, FEW_OF_A_CLASS = 30, 10  #: cases, and positive cases or others, below which a group is flagged
+OF_LISTS = re.compile(r"top\d+_|expert_|human_")  #: names of metrics that need no positive class
+SUFFIX = "_by_group"
+
+
+def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float = CI_PROB) -> pd.DataFrame:
+    """Tabulate a metric by group of cases.
+
+    Parameters
+    ----------
+    results
+        Results of :func:`plausibly.evaluate` with ``by``.
+    metric
+        Name of a metric in the results.
+    ci_prob
+        Probability of the intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per group and classifier: ``column``, ``group``, ``classifier``, ``n_cases``, ``mean`` over draws with
+        ``lower`` and ``upper`` (the total interval, or without replicates the interval over draws); ``difference`` from
+        all cases with its interval; ``few``, whether there are fewer than 30 cases, or fewer than 10 that are
+        positive, or that are not, where a metric has a positive class: too few for the bootstrap;
+        ``p_worst``, the probability that no group of the column is worse, among groups that are not ``few`` (NaN for
+        the others, and with fewer than two such groups). For a point estimate, intervals and ``p_worst`` are unknown:
+        NaN. For the difference between two groups, see :func:`group_difference`.
+
+    Raises
+    ------
+    ArgumentError
+        If the results have no groups, or no such metric.
+    """
+    variable = _variable(results, metric)
+    if further := [str(name) for name in results[variable].dims[2:-1]]:
+        raise ArgumentError(
+            f"{metric!r} has a value for each {further[0]}: choose one by results.sel({further[0]}=...)."
+        )
+    values, whole = results[variable].values, results[variable.removesuffix(SUFFIX)].values
+    columns, few = results["group_column"].values, few_cases(results, metric)
+    mean = mean_known(results[metric + SUFFIX].values)
+    lower, upper = intervals(values, ci_prob)
+    difference = mean - mean_known(results[metric].values)
+    difference_lower, difference_upper = intervals(values - whole, ci_prob)
+    good, worst = goodness(values, results[metric].attrs), np.empty(mean.shape)
+    for at in (np.flatnonzero(columns == column) for column in np.unique(columns)):
+        for place in range(mean.shape[1]):
+            worst[at, place] = probability_greatest(-good[at, place], few[at])
+    of_groups = {"mean": mean, "lower": lower, "upper": upper, "difference": difference}
+    of_groups |= {"difference_lower": difference_lower, "difference_upper": difference_upper, "p_worst": worst}
+    n_groups, n_classifiers = mean.shape
+    of_all = {"column": columns, "group": results["group_value"].values}
+    table = {name: np.tile(values, n_classifiers) for name, values in of_all.items()}
+    table["classifier"] = np.repeat(results["classifier"].values.astype(str), n_groups)
+    table["n_cases"] = np.tile(results["group_n_cases"].values, n_classifiers)
+    table |= {name: values.T.ravel() for name, values in of_groups.items()}
+    return pd.DataFrame(table | {"few": np.tile(few, n_classifiers)})
+
+
+def few_cases(results: xr.Dataset, metric: str = "") -> Bool[np.ndarray, " group"]:
+    """Say which groups have too few cases, of either class if a metric has a positive one, for their intervals."""
+    n_cases = results["group_n_cases"].values
+    few = n_cases < FEW
+    if "group_n_positive" in results.coords and not OF_LISTS.match(metric):
+        positive = results["group_n_positive"].values
+        few = few | (np.minimum(positive, n_cases - positive) < FEW_OF_A_CLASS)
+    return few
+
+
+def group_difference(results: xr.Dataset, metric: str, first: str, second: str) -> xr.DataArray:
+    """Return draws of the difference in a metric between two groups, the first minus the second.
+
+    Parameters
+    ----------
+    results
+        Results of :func:`plausibly.evaluate` with ``by``.
+    metric
+        Name of a metric in the results.
+    first, second
+        Names of groups, such as ``"site: north"``, as in the coordinate ``group``.
+
+    Returns
+    -------
+    xarray.DataArray
+        Differences by classifier and replicate (with total noise) or, without replicates, by classifier and draw.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such metric or group.
+    """
+    variable = _variable(results, metric)
+    for name in (first, second):
+        if name not in results["group"].values:
+            known = ", ".join(map(str, results["group"].values[:9]))
+            raise ArgumentError(f"there is no group {name!r}: choose from {known}.")
+    return results[variable].sel(group=first, drop=True) - results[variable].sel(group=second, drop=True)
+
+
+def _variable(results: xr.Dataset, metric: str) -> str:
+    """Name of the draws of a metric by group: with total noise where there is any."""
+    if metric + SUFFIX not in results:
+        known = [
+            str(name).removesuffix(SUFFIX) for name, v in results.items() if v.dims == ("group", "classifier", "draw")
+        ]
+        fix = f"choose from {', '.join(known)}" if known else "pass by= to evaluate"
+        raise ArgumentError(f"there is no metric {metric!r} by group: {fix}.")
+    total = f"{metric}_total{SUFFIX}"
+    return total if total in results else metric + SUFFIX
+
+
+def probability_greatest(
+    values: Float[np.ndarray, "group draw"], few: Bool[np.ndarray, " group"]
+) -> Float[np.ndarray, " group"]:
+    """Share of draws in which each group has the greatest value, among those that are not few.
+
+    Groups that tie share a draw. NaN for groups that are few, whose values are too extreme to take part, and where
+    there are not two others or not two draws.
+    """
+    found = np.full(len(values), np.nan)
+    known = values[~few]
+    known = np.nan_to_num(known[:, ~np.isnan(known).all(axis=0)], nan=-np.inf)
+    if known.shape[0] > 1 and known.shape[1] > 1:
+        top = known == known.max(axis=0)
+        found[~few] = (top / top.sum(axis=0)).mean(axis=1)
+    return found

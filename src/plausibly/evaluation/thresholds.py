@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from plausibly._arviz import Posterior
-from plausibly.aggregation import are_shares
-from plausibly.annotations import Annotations
-from plausibly.annotations.io.spellings import positive_of_two
-from plausibly.annotations.names import some
-from plausibly.errors import ArgumentError, show
+from plausibly.base.arviz import Posterior
+from plausibly.base.errors import ArgumentError, show
+from plausibly.base.names import some
+from plausibly.data.annotations import Annotations
+from plausibly.data.annotations.io.spellings import positive_of_two
+from plausibly.data.predictions import Marked, line_up, named_predictions
 from plausibly.evaluation.evidence import WITHHELD, spread
 from plausibly.evaluation.truth import Truth, check_truth, truth_of_labels
 from plausibly.metrics.declared import check_probabilities, descending
 from plausibly.metrics.inputs import answered, check_share
 from plausibly.posterior import annotations_of, as_weighted_rows, opened, reading
-from plausibly.predictions import Marked, line_up, named_predictions
+from plausibly.posterior.says import are_shares
 
 _ROUNDING = 1e-6  # of shares
 

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from plausibly.aggregation import learns
 from plausibly.evaluation.comparison import differences
 from plausibly.evaluation.evidence import known_predictions, knows_more
+from plausibly.posterior.says import learns
 
 SURE = 0.95  #: probability at which one classifier counts as better than another
 

@@ -10,12 +10,7 @@ a family are of independent cases, whose plausibilities may have a prior that is
 (``plausibly.aggregation._infer``).
 """
 
-from plausibly.families.settled import ORDERED as ORDERED
 from plausibly.families.settled import Facts as Facts
 from plausibly.families.settled import Family as Family
 from plausibly.families.settled import Settled as Settled
 from plausibly.families.settled import SharedDraws as SharedDraws
-from plausibly.families.settled import are_shares as are_shares
-from plausibly.families.settled import declared as declared
-from plausibly.families.settled import has_shape as has_shape
-from plausibly.families.settled import learns as learns

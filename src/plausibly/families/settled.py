@@ -9,17 +9,15 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Bool, Float, Int
 
-from plausibly._arviz import Posterior, from_groups, to_groups
-from plausibly._progress import Progress
-from plausibly.annotations import Annotations, Scores, Slots
-from plausibly.case import Entries
-from plausibly.diagnostics import judge_shared, passed
-from plausibly.fingerprint import versions_text
+from plausibly.base.arviz import Posterior, from_groups, to_groups
+from plausibly.base.fingerprint import versions_text
+from plausibly.base.progress import Progress
+from plausibly.data.annotations import Annotations, Scores, Slots
+from plausibly.data.case import Entries
+from plausibly.families.model import Model
+from plausibly.families.priors import ClassPrior, Evidence
 from plausibly.inference import Program, nested_cases
-from plausibly.model import Model
-from plausibly.priors import ClassPrior, Evidence
-
-ORDERED = "ordered"  #: attribute of posteriors whose classes are ordered
+from plausibly.posterior.diagnostics import judge_shared, passed
 
 Values = Mapping[str, Float[np.ndarray, "chain draw *shape"]]
 Dims = Mapping[str, tuple[str, ...]]
@@ -279,31 +277,3 @@ def annotation_count(model: Model, arguments: Mapping[str, Any]) -> float:
     shapes = model.call("exact", Entries.of(two, slots), np.ones(len(slots)), **model.passed(arguments))
     once, twice = np.add.reduceat(shapes, slots.start[:-1])
     return round(float(twice - once), 9)
-
-
-def declared(posterior: Posterior) -> dict[str, Any]:
-    """Return the declaration that :func:`declaration` stored in a posterior."""
-    return json.loads(posterior.attrs.get("declaration", "{}"))
-
-
-def are_shares(attrs: Mapping[str, Any]) -> bool:
-    """Tell from the attributes of a posterior whether its plausibilities are shares of annotators (``Model.shares``).
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_labels([["a", "b"]])
-    >>> posterior = pb.aggregate(annotations, "prirn", seed=0, draws=5, progress=False)
-    >>> are_shares(posterior.attrs), learns(posterior.attrs)
-    (False, False)
-    """
-    return "assumes" not in attrs and json.loads(attrs.get("declaration", "{}")).get("shares", True)
-
-
-def has_shape(attrs: Mapping[str, Any]) -> bool:
-    """Tell from the attributes of a posterior whether shares of annotators have a Dirichlet prior (``takes_prior``)."""
-    return are_shares(attrs) and json.loads(attrs.get("declaration", "{}")).get("takes_prior", True)
-
-
-def learns(attrs: Mapping[str, Any]) -> bool:
-    """Tell from the attributes of a posterior whether more annotations narrow it (``Model.learns``)."""
-    return json.loads(attrs.get("declaration", "{}")).get("learns", True)

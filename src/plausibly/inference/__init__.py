@@ -19,8 +19,8 @@ Cases are independent, and the engines share what follows from that:
 * ``program`` turns a NumPyro program into the functions that engines call: potential, constrained values, likelihood.
 * ``_shapes`` decides on the shapes to which cases are padded: more of them, the more there is to compute.
 * ``_batching`` sorts cases into *buckets*, one for each shape.
-* ``_scheduling`` runs one program per shape over the cases of all buckets (:mod:`plausibly.compute`), in *chunks* of a
-  fixed number of cases or in *seats*, each of which takes the next case when its case has finished.
+* ``_scheduling`` runs one program per shape over the cases of all buckets (:mod:`plausibly.base.compute`), in *chunks*
+  of a fixed number of cases or in *seats*, each of which takes the next case when its case has finished.
 
 Random numbers depend on the key of a case alone, and draws on its data and its shape besides. Shapes are decided from
 all cases of a data set, so its draws do not depend on shards, chunks or devices. The same case in another data set may
@@ -36,16 +36,16 @@ from plausibly.inference._maximum_likelihood import maximum_likelihood as maximu
 from plausibly.inference._maximum_likelihood import point_shapes as point_shapes
 from plausibly.inference._shapes import Shape as Shape
 from plausibly.inference.exact._dirichlet import dirichlet as dirichlet
-from plausibly.inference.exact._dirichlet_tree import dirichlet_tree as dirichlet_tree
-from plausibly.inference.exact._dirichlet_tree import nested_cases as nested_cases
+from plausibly.inference.exact._dirichlet import dirichlet_tree as dirichlet_tree
+from plausibly.inference.exact._dirichlet import nested_cases as nested_cases
 from plausibly.inference.exact._scores import bucket_scores as bucket_scores
 from plausibly.inference.exact._scores import draw_scores as draw_scores
 from plausibly.inference.exact._scores import estimate_prior as estimate_prior
 from plausibly.inference.exact._scores import normal_log_likelihood as normal_log_likelihood
+from plausibly.inference.gibbs._engine import Heads as Heads
 from plausibly.inference.gibbs._engine import gibbs as gibbs
 from plausibly.inference.gibbs._engine import gibbs_shapes as gibbs_shapes
 from plausibly.inference.gibbs._engine import sweeps_per_draw as sweeps_per_draw
-from plausibly.inference.gibbs._heads import Heads as Heads
 from plausibly.inference.gibbs._kernel import PlackettLuceGibbs as PlackettLuceGibbs
 from plausibly.inference.gibbs._kernel import check_repeats as check_repeats
 from plausibly.inference.gibbs._ordinal import ORDINAL_THINNING as ORDINAL_THINNING
@@ -57,10 +57,10 @@ from plausibly.inference.joint._density import Prior as Prior
 from plausibly.inference.joint._moves import LEAPS as LEAPS
 from plausibly.inference.joint._sampler import sample_jointly as sample_jointly
 from plausibly.inference.nuts._engine import MAX_TREE_DEPTH as MAX_TREE_DEPTH
+from plausibly.inference.nuts._engine import STATISTICS as STATISTICS
 from plausibly.inference.nuts._engine import THINNING as THINNING
 from plausibly.inference.nuts._engine import no_trajectories as no_trajectories
 from plausibly.inference.nuts._engine import nuts as nuts
+from plausibly.inference.nuts._engine import nuts_of_all_cases as nuts_of_all_cases
 from plausibly.inference.nuts._engine import nuts_shapes as nuts_shapes
-from plausibly.inference.nuts._whole import STATISTICS as STATISTICS
-from plausibly.inference.nuts._whole import nuts_of_all_cases as nuts_of_all_cases
 from plausibly.inference.program import Program as Program

@@ -14,8 +14,8 @@ import numpy as np
 from jax import dtypes
 from jaxtyping import Bool, Float, Int, Shaped
 
-from plausibly.annotations import Annotations, Slots
-from plausibly.case import Case
+from plausibly.data.annotations import Annotations, Slots
+from plausibly.data.case import Case
 from plausibly.distributions import PartialRankings, Ties
 from plausibly.inference._shapes import Fit, Shape, fitting, grid, planned
 

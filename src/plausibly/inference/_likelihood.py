@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from plausibly._progress import Progress
-from plausibly.annotations import Annotations, Slots
+from plausibly.base.progress import Progress
+from plausibly.data.annotations import Annotations, Slots
 from plausibly.distributions import log_ratios
 from plausibly.inference._batching import Bucket, bucket_cases, plan_shapes
 from plausibly.inference._scheduling import run_chunks

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from plausibly._progress import Progress
-from plausibly.annotations import Annotations, Slots
-from plausibly.case import Case
-from plausibly.fingerprint import identity
+from plausibly.base.fingerprint import identity
+from plausibly.base.progress import Progress
+from plausibly.data.annotations import Annotations, Slots
+from plausibly.data.case import Case
 from plausibly.inference._batching import bucket_cases, cases_last, plan_shapes
 from plausibly.inference._scheduling import Seated, run_seats
 from plausibly.inference._shapes import COMPILATION, Shape

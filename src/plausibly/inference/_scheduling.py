@@ -13,8 +13,8 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Int, Key
 
-from plausibly._progress import Progress
-from plausibly.compute import Part, Pool, parted, run
+from plausibly.base.compute import Part, Pool, parted, run
+from plausibly.base.progress import Progress
 from plausibly.inference._batching import Bucket
 
 _SIZES = (8, 32, 128, 512, 2048, 8192)  # cases per chunk
@@ -61,8 +61,8 @@ def run_chunks(
     ``function`` is compiled for the shape of each bucket, and takes ``inputs``, which returns a tree of arrays with
     the cases at some places of a bucket on the last axis, and the keys of these cases. ``name`` identifies it, and
     everything that it closes over, among all programs of the process. It evaluates each case at so many ``points``,
-    which are in memory together; ``repeated`` is as for :func:`plausibly.compute.compiler_options`. If some cases take
-    longer, ``effort`` says how long, in any unit: those of similar effort share a chunk.
+    which are in memory together; ``repeated`` is as for :func:`plausibly.base.compute.compiler_options`. If some cases
+    take longer, ``effort`` says how long, in any unit: those of similar effort share a chunk.
     """
     words, wrapped = _words(keys)
     of_shape = {bucket.shape: bucket for bucket in buckets}

@@ -13,9 +13,9 @@ from numpyro.distributions import biject_to
 from numpyro.handlers import seed, substitute, trace
 from numpyro.infer.util import constrain_fn, potential_energy
 
-from plausibly.case import Case
-from plausibly.errors import ArgumentError, PlausiblyError, code_of, raised
-from plausibly.fingerprint import identity
+from plausibly.base.errors import ArgumentError, PlausiblyError, code_of, raised
+from plausibly.base.fingerprint import identity
+from plausibly.data.case import Case
 from plausibly.inference._batching import Bucket, cases_last
 
 PLAUSIBILITY = "plausibility"  # the site that every program must have, of shape (slot,)

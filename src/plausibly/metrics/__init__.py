@@ -46,8 +46,8 @@ from plausibly.metrics._overlap import set_accuracy as set_accuracy
 from plausibly.metrics._overlap import overlap as overlap
 from plausibly.metrics._overlap import average_overlap as average_overlap
 from plausibly.metrics._overlap import coverage as coverage
-from plausibly.metrics._list_distances import kendall_tau as kendall_tau
-from plausibly.metrics._list_distances import spearman_footrule as spearman_footrule
+from plausibly.metrics._overlap import kendall_tau as kendall_tau
+from plausibly.metrics._overlap import spearman_footrule as spearman_footrule
 
 
 # Metrics of labels, in the order of results.

@@ -12,7 +12,8 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.errors import ArgumentError, check_whole
+from plausibly.base.checks import check_whole
+from plausibly.base.errors import ArgumentError
 
 Ranking = Sequence[Sequence[Hashable]] | Int[np.ndarray, "block class"]
 

@@ -11,7 +11,7 @@ from jax.scipy.special import entr
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
-from plausibly.errors import ArgumentError
+from plausibly.base.errors import ArgumentError
 from plausibly.metrics.inputs import BreakTies, as_array, check_plausibilities, check_size
 from plausibly.metrics.list_metric import ranked
 

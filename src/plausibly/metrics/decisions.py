@@ -7,7 +7,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from plausibly.errors import ArgumentError
+from plausibly.base.errors import ArgumentError
 from plausibly.metrics.declared import SumMetric, at_value, label_metric
 from plausibly.metrics.inputs import check_share
 

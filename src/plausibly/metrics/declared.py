@@ -23,7 +23,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
-from plausibly.errors import ArgumentError
+from plausibly.base.errors import ArgumentError
 from plausibly.metrics.inputs import answered, as_array, check_better, check_predictions
 
 Better = Literal["greater", "smaller"] | float

@@ -9,7 +9,7 @@ import jax.core
 import numpy as np
 from jax.typing import ArrayLike
 
-from plausibly.errors import ArgumentError
+from plausibly.base.errors import ArgumentError
 
 BreakTies = Literal["order", "random"]
 

@@ -17,7 +17,7 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
-from plausibly.errors import ArgumentError
+from plausibly.base.errors import ArgumentError
 from plausibly.metrics.inputs import (
     BreakTies,
     answered,

@@ -17,7 +17,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import comb
 
-from plausibly.errors import ArgumentError, check_whole
+from plausibly.base.checks import check_whole
+from plausibly.base.errors import ArgumentError
 
 _NUMBERS = 2**22  # coefficients in memory at once
 

@@ -9,7 +9,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
-from plausibly.errors import ArgumentError
+from plausibly.base.errors import ArgumentError
 from plausibly.metrics.inputs import BreakTies, as_array, check_plausibilities
 from plausibly.metrics.list_metric import ranked
 

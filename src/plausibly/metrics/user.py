@@ -10,8 +10,8 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from plausibly.errors import ArgumentError
-from plausibly.fingerprint import Captured
+from plausibly.base.errors import ArgumentError
+from plausibly.base.fingerprint import Captured
 from plausibly.metrics.inputs import check_better, check_plausibilities, check_predictions
 
 Function = Callable[[Float[Array, " class"], Float[Array, " class"]], Float[Array, ""]]

@@ -42,7 +42,7 @@ from plausibly.posterior._views import dense as dense
 from plausibly.posterior._views import dense_slots as dense_slots
 from plausibly.posterior._views import stacked_draws as stacked_draws
 from plausibly.posterior._views import top_classes as top_classes
+from plausibly.posterior.says import ONE_TRUE_CLASS as ONE_TRUE_CLASS
+from plausibly.posterior.says import has_true_class as has_true_class
 from plausibly.posterior.store_reading import difference as difference
 from plausibly.posterior.store_reading import read_fingerprint as read_fingerprint
-from plausibly.posterior.true_class import ONE_TRUE_CLASS as ONE_TRUE_CLASS
-from plausibly.posterior.true_class import has_true_class as has_true_class

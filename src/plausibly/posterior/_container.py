@@ -8,10 +8,10 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float
 
-from plausibly._arviz import Posterior, from_groups, is_posterior, to_groups
-from plausibly.annotations import Annotations, Scores, Slots
-from plausibly.annotations.by_case import check_annotated
-from plausibly.errors import ArgumentError, PlausiblyError, reason, show
+from plausibly.base.arviz import Posterior, from_groups, is_posterior, to_groups
+from plausibly.base.errors import ArgumentError, PlausiblyError, reason, show
+from plausibly.data.annotations import Annotations, Scores, Slots
+from plausibly.data.annotations.by_case import check_annotated
 
 REMAINDER_NAME = "(remainder)"
 """Class name of the slot that stands for all unnamed classes."""

@@ -18,9 +18,9 @@ import numpy as np
 import xarray as xr
 from xarray.backends import H5NetCDFStore
 
-from plausibly._arviz import Posterior, from_groups, to_groups
-from plausibly._logging import logged
-from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason, show
+from plausibly.base.arviz import Posterior, from_groups, to_groups
+from plausibly.base.errors import ArgumentError, FileError, PlausiblyError, reason, show
+from plausibly.base.progress import logged
 from plausibly.posterior._container import GROUPS, check_posterior
 from plausibly.posterior.store_reading import is_damage, read_store, with_plain_names
 

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from plausibly._arviz import Posterior, to_groups
-from plausibly.annotations import Annotations, Slots
-from plausibly.errors import ArgumentError, FileError, PlausiblyWarning, reason
-from plausibly.fingerprint import data_digest
+from plausibly.base.arviz import Posterior, to_groups
+from plausibly.base.errors import ArgumentError, FileError, PlausiblyWarning, reason
+from plausibly.base.fingerprint import data_digest
+from plausibly.data.annotations import Annotations, Slots
 from plausibly.posterior._container import build_posterior
 from plausibly.posterior._files import chunks
 from plausibly.posterior.store_reading import (

@@ -9,10 +9,11 @@ import pandas as pd
 import xarray as xr
 from jaxtyping import Float, Int
 
-from plausibly._arviz import Posterior
-from plausibly.annotations import Slots
-from plausibly.compute import run
-from plausibly.errors import ArgumentError, show
+from plausibly.base.arviz import Posterior
+from plausibly.base.compute import run
+from plausibly.base.errors import ArgumentError, show
+from plausibly.base.random_streams import Words, case_keys, stream_words
+from plausibly.data.annotations import Slots
 from plausibly.metrics.inputs import check_break_ties, check_size
 from plausibly.posterior._container import (
     REMAINDER_NAME,
@@ -24,9 +25,9 @@ from plausibly.posterior._container import (
 from plausibly.posterior._files import reading
 from plausibly.posterior.blocks import Blocks
 from plausibly.posterior.ranked_lists import rank_slots
+from plausibly.posterior.says import has_true_class
 from plausibly.posterior.split_remainder import split_among_all
-from plausibly.posterior.true_class import draw_true_class, has_true_class
-from plausibly.random_streams import Words, case_keys, stream_words
+from plausibly.posterior.true_class import draw_true_class
 
 _NUMBERS = 2**24  # in memory at once
 

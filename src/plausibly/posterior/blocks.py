@@ -11,11 +11,10 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.annotations import Slots
-from plausibly.compute import Part
-from plausibly.posterior.gamma import coefficients
-from plausibly.posterior.split_remainder import largest_share
-from plausibly.random_streams import Stream, Words, select
+from plausibly.base.compute import Part
+from plausibly.base.random_streams import Stream, Words, select
+from plausibly.data.annotations import Slots
+from plausibly.posterior.split_remainder import coefficients, largest_share
 
 _RUNGS = 6, 16, 64, 256, 1024  # named classes that a block has room for; beyond, multiples of the last
 _LITTLE = 2**17  # pairs of a case and a draw that are not worth more than one program
@@ -36,7 +35,7 @@ class Block(NamedTuple):
     words: dict[Stream, Any]  #: random keys (case, 2) of every stream
     draw: Any  #: numbers of the draws
     concentration: Any  #: parameter of the Dirichlet that splits the remainder: one for all classes, or one for each
-    polynomial: Any  #: its :func:`plausibly.posterior.gamma.coefficients`
+    polynomial: Any  #: its :func:`plausibly.posterior.split_remainder.coefficients`
     probability: Any = None
     """Probability of each named class to be the true one (slot, case, draw), if ``values`` are classes drawn from
     these; None for models that do not assume one true class."""

@@ -24,12 +24,12 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int, UInt32
 
-from plausibly.annotations import Slots
-from plausibly.compute import run
+from plausibly.base.compute import run
+from plausibly.base.random_streams import Stream, Words, random_bits
+from plausibly.data.annotations import Slots
 from plausibly.posterior.blocks import Block, Blocks
 from plausibly.posterior.split_remainder import insert_at, largest_classes, largest_pieces
 from plausibly.posterior.true_class import to_rank
-from plausibly.random_streams import Stream, Words, random_bits
 
 _ZERO, _UNNAMED = -1, -2  # what stands in a place until its class is known
 _FEW = 16  # numbers that are compared in one expression

@@ -11,11 +11,11 @@ import xarray as xr
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
-from plausibly.case import coordinates_of_looks
-from plausibly.errors import FileError, PlausiblyError
-from plausibly.groups import codes_of_annotators
+from plausibly.base.errors import FileError, PlausiblyError
+from plausibly.data.case import coordinates_of_looks
+from plausibly.data.groups import codes_of_annotators
+from plausibly.data.regression import names as coefficient_names
 from plausibly.posterior._container import REMAINDER_NAME
-from plausibly.regression import names as coefficient_names
 
 PROGRESS = "shards"
 CHAINS = "chains"  #: of what cases share, see :mod:`plausibly.posterior._store`

@@ -11,16 +11,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly._arviz import Posterior
-from plausibly.annotations import Slots
-from plausibly.random_streams import Stream, Words, uniform_draws
-
-ONE_TRUE_CLASS = "one true class"  #: in each case; the attribute "assumes" of a posterior
-
-
-def has_true_class(posterior: Posterior) -> bool:
-    """Say whether the model of a posterior assumes that each case has one true class."""
-    return posterior.attrs.get("assumes") == ONE_TRUE_CLASS
+from plausibly.base.random_streams import Stream, Words, uniform_draws
+from plausibly.data.annotations import Slots
 
 
 def draw_true_class(

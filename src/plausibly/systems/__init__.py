@@ -19,12 +19,12 @@ Rogan–Gladen           (p + specificity − 1) / (sensitivity + specificity �
 With ``model=True`` a model of all raters is sampled, too, and its rows stand beside these.
 
 PPI++ is never much wider than people alone, whatever the judge. Errors are those of clusters of cases; as all systems
-are estimated from the same cases, their differences are paired. ``sources.py`` reads tables, exports and rankings,
-``outcomes.py`` puts them in codes, ``_estimates.py`` has the estimators of arrays, ``_systems.py`` makes tables of
-them, ``_plan.py`` says what more outcomes by people would bring, ``_drift.py`` whether judges change,
-``_findings.py`` looks at judges of pairs, and ``_names.py`` at names of raters, systems and cases. Of the model,
-``_layout.py`` puts outcomes in its codes, ``_model.py`` samples it, ``_checks.py`` tests it by replicates, and
-``_modelled.py`` adds it to a result.
+are estimated from the same cases, their differences are paired. ``plausibly.data.outcome_sources`` reads tables,
+exports and rankings, ``plausibly.data.outcomes`` puts them in codes, ``_estimates.py`` has the estimators of arrays,
+``_systems.py`` makes tables of them, ``_plan.py`` says what more outcomes by people would bring, ``_findings.py``
+whether judges change, ``_findings.py`` looks at judges of pairs, and ``plausibly.data.audit.outcomes`` at names of
+raters, systems and cases. Of the model, ``_model.py`` puts outcomes in its codes, ``_model.py`` samples it,
+``_checks.py`` tests it by replicates, and ``_modelled.py`` adds it to a result.
 """
 
 from lazy_loader import attach_stub as _attach_stub

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from plausibly._arviz import Posterior, to_groups
-from plausibly.bootstrap import interval
+from plausibly.base.arviz import Posterior, to_groups
+from plausibly.base.bootstrap import interval
 from plausibly.models.judged_outcomes import Kinds, Own, Parameters, probabilities
-from plausibly.systems._layout import Layout
+from plausibly.systems._model import Layout
 from plausibly.systems._result import SURE
 
 _DRAWS, _CELLS = 200, 5000  # of which replicates are simulated

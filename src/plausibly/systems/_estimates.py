@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import stats
 
-from plausibly.systems.outcomes import Cells
+from plausibly.data.outcomes import Cells
 
 LEAST_SHARED = 15  #: clusters that people and a judge have in common, below which the judge has no weight
 

@@ -8,16 +8,15 @@ import pandas as pd
 from jaxtyping import Float
 from scipy.stats import norm
 
-from plausibly._arviz import Posterior
-from plausibly.annotations.names import some
-from plausibly.bootstrap import interval, ranked
-from plausibly.errors import check_whole
+from plausibly.base.arviz import Posterior
+from plausibly.base.bootstrap import interval, ranked
+from plausibly.base.checks import check_whole
+from plausibly.base.names import some
+from plausibly.data.outcomes import Cells, Outcomes, cells_of
 from plausibly.systems._checks import check_sentences, predictive_checks
 from plausibly.systems._estimates import mean
-from plausibly.systems._layout import lay_out
-from plausibly.systems._model import MEANS, sample
+from plausibly.systems._model import MEANS, lay_out, sample
 from plausibly.systems._result import MEANT, Systems, in_ranks, table_of_differences
-from plausibly.systems.outcomes import Cells, Outcomes, cells_of
 
 ESTIMATORS = dict(zip(("model", "model-these", "model-people"), MEANS, strict=True))
 _SHORT = {"model-these": "these", "model-people": "people"}  # of their intervals in the ranking

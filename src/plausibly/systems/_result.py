@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from plausibly._arviz import Posterior
-from plausibly.annotations.names import some
-from plausibly.systems.outcomes import Outcomes
+from plausibly.base.arviz import Posterior
+from plausibly.base.names import some
+from plausibly.data.outcomes import Outcomes
 
 FEW, FEW_CLUSTERS, FEW_OF_A_KIND = 30, 20, 10  #: cases rated by people, below which intervals cover too rarely
 SURE = 0.01  #: p-value below which systems are said to differ in a judge's bias

@@ -11,10 +11,11 @@ import pandas as pd
 from jaxtyping import Float
 from scipy.stats import norm, rankdata
 
-from plausibly.annotations.names import some
-from plausibly.bootstrap import check_probability, check_replicates
-from plausibly.errors import check_whole
-from plausibly.systems._drift import drift
+from plausibly.base.bootstrap import check_probability, check_replicates
+from plausibly.base.checks import check_whole
+from plausibly.base.names import some
+from plausibly.data.audit.outcomes import of_cases, of_names
+from plausibly.data.outcomes import Cells, Outcomes, cells_of, read_outcomes
 from plausibly.systems._estimates import (
     LEAST_SHARED,
     Estimate,
@@ -28,8 +29,7 @@ from plausibly.systems._estimates import (
     prediction_powered,
     rogan_gladen_by_system,
 )
-from plausibly.systems._findings import of_pairs
-from plausibly.systems._names import of_cases, of_names
+from plausibly.systems._findings import drift, of_pairs
 from plausibly.systems._plan import plan
 from plausibly.systems._result import (
     FEW,
@@ -41,7 +41,6 @@ from plausibly.systems._result import (
     in_ranks,
     table_of_differences,
 )
-from plausibly.systems.outcomes import Cells, Outcomes, cells_of, read_outcomes
 
 
 def systems(

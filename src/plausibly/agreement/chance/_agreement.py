@@ -6,18 +6,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from plausibly.agreement._distinct_labels import distinct
 from plausibly.agreement.chance._compared_pairs import ComparedPairs
-from plausibly.agreement.chance._measures import share_of_smallest
-from plausibly.agreement.chance._pair_counts import across_all, across_sample, pairable, within
-from plausibly.agreement.chance._pair_distances import distances_of
-from plausibly.agreement.chance._pathologies import pathologies
+from plausibly.agreement.chance._measures import pathologies, share_of_smallest
+from plausibly.agreement.chance._pair_distances import across_all, across_sample, distances_of, pairable, within
 from plausibly.agreement.chance._result import Agreement, PairDistances, Weighting
-from plausibly.bootstrap import check_probability
+from plausibly.agreement.pairs import distinct
+from plausibly.base.bootstrap import check_probability
+from plausibly.base.checks import check_seed
+from plausibly.base.errors import AnnotationError, ArgumentError
+from plausibly.data.labels.container import Labels, usual_distance
 from plausibly.distances import Distance, find_distance
-from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.labels.container import Labels, usual_distance
-from plausibly.seed import check_seed
 
 _ALL_IF, _ALL_IF_SLOW = 3_000_000, 50_000  #: pairs of distinct labels up to which cross="auto" takes all
 

@@ -9,9 +9,9 @@ import pandas as pd
 
 from plausibly.agreement.chance._agreement import agreement
 from plausibly.agreement.chance._result import Agreement
+from plausibly.base.errors import ArgumentError, DistanceError, PlausiblyWarning
+from plausibly.data.labels.container import Labels
 from plausibly.distances import BY_TYPE, ON_REQUEST, Distance, find_distance
-from plausibly.errors import ArgumentError, DistanceError, PlausiblyWarning
-from plausibly.labels.container import Labels
 
 Candidate = str | Distance | Callable[[Any, Any], float]
 

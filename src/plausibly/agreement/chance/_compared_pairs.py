@@ -6,14 +6,13 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly._progress import Progress
-from plausibly.agreement._case_pairs import pairs_of_others, pairs_within
-from plausibly.agreement._distinct_labels import Distinct
 from plausibly.agreement.chance._measures import Measures, measure
-from plausibly.agreement.chance._pair_counts import Across, Within
-from plausibly.bootstrap import cluster_counts
+from plausibly.agreement.chance._pair_distances import Across, Within
+from plausibly.agreement.pairs import Distinct, pairs_of_others, pairs_within
+from plausibly.base.bootstrap import cluster_counts
+from plausibly.base.progress import Progress
+from plausibly.data.labels.container import Labels
 from plausibly.distances import Distance
-from plausibly.labels.container import Labels
 
 _BINS = 1 << 14  #: levels that a bootstrap tells apart
 _BATCHES = 20  #: parts of a sample that show its error

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from plausibly.agreement._case_pairs import check_single_labels, check_two_annotators
-from plausibly.annotations.names import some
-from plausibly.errors import AnnotationError, ArgumentError, show
-from plausibly.labels.container import Labels
+from plausibly.agreement.pairs import check_single_labels, check_two_annotators
+from plausibly.base.errors import AnnotationError, ArgumentError, show
+from plausibly.base.names import some
+from plausibly.data.labels.container import Labels
 
 
 def cohen_kappa(labels: Any, first: str | None = None, second: str | None = None) -> float:

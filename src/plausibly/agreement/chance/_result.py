@@ -12,9 +12,9 @@ from jaxtyping import Float
 from plausibly.agreement.chance._compared_pairs import AnnotatorDistances, ComparedPairs
 from plausibly.agreement.chance._measures import KS, Measures
 from plausibly.agreement.chance.annotators import annotator_table
-from plausibly.bootstrap import CI_PROB, check_probability, check_replicates, interval_of_known
-from plausibly.errors import ArgumentError
-from plausibly.seed import check_seed
+from plausibly.base.bootstrap import CI_PROB, check_probability, check_replicates, interval_of_known
+from plausibly.base.checks import check_seed
+from plausibly.base.errors import ArgumentError
 
 Weighting = Literal["pairs", "units"]
 

@@ -7,11 +7,10 @@ import pandas as pd
 from jaxtyping import Float, Int
 from scipy.special import stdtrit
 
-from plausibly.agreement._case_pairs import pairs_of_others
 from plausibly.agreement.chance._compared_pairs import ComparedPairs
-from plausibly.agreement.chance._copies import find_copies
-from plausibly.agreement.chance._leaning import LEAST, leaning_in_words, leanings
 from plausibly.agreement.chance._pair_distances import distances_of
+from plausibly.agreement.chance.copying import LEAST, find_copies, leaning_in_words, leanings
+from plausibly.agreement.pairs import pairs_of_others
 
 Groups = Int[np.ndarray, " row"]
 Values = Float[np.ndarray, " row"]

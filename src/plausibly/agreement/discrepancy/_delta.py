@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.agreement._distinct_labels import different
+from plausibly.agreement.pairs import different
+from plausibly.base.errors import AnnotationError, ArgumentError, DistanceError, show, suggest
+from plausibly.data.labels.formats import literal
+from plausibly.data.labels.table import to_objects
 from plausibly.distances import BY_TYPE, DISTANCES, Distance, FunctionDistance, LabelRefused, PairRefused, find_distance
-from plausibly.errors import AnnotationError, ArgumentError, DistanceError, show, suggest
-from plausibly.labels.formats import literal
-from plausibly.labels.table import to_objects
 
 Compare: TypeAlias = Callable[[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"]], Float[np.ndarray, " pair"]]
 

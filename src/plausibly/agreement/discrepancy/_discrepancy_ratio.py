@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from plausibly._progress import Progress
-from plausibly.agreement._case_pairs import check_two_annotators
 from plausibly.agreement.discrepancy._delta import Delta, find_delta
 from plausibly.agreement.discrepancy._label_sets import LabelSets, discrepancy_to_model, discrepancy_to_others
 from plausibly.agreement.discrepancy._result import Discrepancy
+from plausibly.agreement.pairs import check_two_annotators
+from plausibly.base.errors import AnnotationError, DistanceError, renamed
+from plausibly.base.progress import Progress
+from plausibly.data.labels.container import Labels, by_case, column_names
+from plausibly.data.labels.predictions import MODEL, Predictions, read_models
+from plausibly.data.labels.table import to_objects
 from plausibly.distances import LabelRefused
-from plausibly.errors import AnnotationError, DistanceError, renamed
-from plausibly.labels.container import Labels, by_case, column_names
-from plausibly.labels.predictions import MODEL, Predictions, read_models
-from plausibly.labels.table import to_objects
 
 
 @renamed(groups="clusters", strata="by", delta="distance")

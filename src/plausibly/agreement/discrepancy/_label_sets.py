@@ -11,10 +11,10 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 
-from plausibly._progress import Progress
-from plausibly.agreement._case_pairs import pairs_across, pairs_within
 from plausibly.agreement.discrepancy._delta import Compare, Delta
-from plausibly.labels.container import Labels
+from plausibly.agreement.pairs import pairs_across, pairs_within
+from plausibly.base.progress import Progress
+from plausibly.data.labels.container import Labels
 
 PerSet = Float[np.ndarray, " set"]
 

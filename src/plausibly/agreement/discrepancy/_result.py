@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from scipy.sparse import csr_array, hstack
 
 from plausibly.agreement.discrepancy._label_sets import LabelSets, mean_by_case, ratio_of, taken_out, without_each
-from plausibly.bootstrap import (
+from plausibly.base.bootstrap import (
     CI_PROB,
     REPLICATES,
     check_probability,
@@ -20,8 +20,8 @@ from plausibly.bootstrap import (
     quantile,
     resampled_sums,
 )
-from plausibly.errors import ArgumentError
-from plausibly.labels.container import Labels
+from plausibly.base.errors import ArgumentError
+from plausibly.data.labels.container import Labels
 
 MARGIN = 0.1  #: of the test of non-inferiority: a tenth farther from the annotators than they are from each other
 

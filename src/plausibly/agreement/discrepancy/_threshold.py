@@ -7,16 +7,16 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from plausibly.agreement._case_pairs import check_two_annotators
 from plausibly.agreement.discrepancy._delta import find_delta
 from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_of
 from plausibly.agreement.discrepancy._label_sets import LabelSets, mean_by_case, ratio_of
 from plausibly.agreement.discrepancy._result import Discrepancy
-from plausibly.annotations.io.spellings import positive_of_two
-from plausibly.distances.categories import to_numbers
-from plausibly.errors import AnnotationError, ArgumentError, PredictionError, renamed, show
-from plausibly.labels.container import Labels, column_names
-from plausibly.labels.predictions import read_models
+from plausibly.agreement.pairs import check_two_annotators
+from plausibly.base.checks import to_numbers
+from plausibly.base.errors import AnnotationError, ArgumentError, PredictionError, renamed, show
+from plausibly.data.annotations.io.spellings import positive_of_two
+from plausibly.data.labels.container import Labels, column_names
+from plausibly.data.labels.predictions import read_models
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,9 @@ from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_ratio
 from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
 from plausibly.agreement.judge._tests import FEW
-from plausibly.bootstrap import check_probability
-from plausibly.errors import ArgumentError, check_whole, renamed
+from plausibly.base.bootstrap import check_probability
+from plausibly.base.checks import check_whole
+from plausibly.base.errors import ArgumentError, renamed
 
 
 @renamed(groups="clusters")

@@ -11,11 +11,11 @@ from jaxtyping import Int
 from plausibly.agreement.discrepancy._label_sets import ratio_of
 from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
 from plausibly.agreement.judge.judgement import Judgement
-from plausibly.bootstrap import interval_of_known, resampled_sums
-from plausibly.errors import AnnotationError, ArgumentError, show
-from plausibly.evaluation.grouped import FEW, probability_greatest
-from plausibly.groups import crossed
-from plausibly.labels.container import Labels, by_case
+from plausibly.base.bootstrap import interval_of_known, resampled_sums
+from plausibly.base.errors import AnnotationError, ArgumentError, show
+from plausibly.data.groups import crossed
+from plausibly.data.labels.container import Labels, by_case
+from plausibly.evaluation.summaries import FEW, probability_greatest
 
 By = str | Sequence[str] | Mapping[str, Mapping[str, Any]] | None
 

@@ -8,22 +8,22 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from plausibly._arviz import Posterior
-from plausibly._progress import Progress
 from plausibly.aggregation import aggregate, unjudged
 from plausibly.aggregation.inferred_reliability import infer_reliability
-from plausibly.agreement._votes import count_votes, share_of_top
-from plausibly.annotations import Annotations
-from plausibly.annotations.io.answers import whole
-from plausibly.annotations.shown import shown
-from plausibly.bootstrap import interval
-from plausibly.diagnostics import ESS_PER_CHAIN, judge
-from plausibly.distances.partial_rankings import blocks_of
+from plausibly.agreement.pairs import count_votes, share_of_top
+from plausibly.base.arviz import Posterior
+from plausibly.base.bootstrap import interval
+from plausibly.base.progress import Progress
+from plausibly.data.annotations import Annotations
+from plausibly.data.annotations.io.answers import whole
+from plausibly.data.annotations.shown import shown
+from plausibly.data.labels.container import Labels
+from plausibly.data.labels.predictions import Predictions
+from plausibly.distances.rankings import blocks_of
 from plausibly.evaluation import evaluate
-from plausibly.evaluation.first_choices import first_choice_shares
-from plausibly.labels.container import Labels
-from plausibly.labels.predictions import Predictions
+from plausibly.evaluation.truth import first_choice_shares
 from plausibly.models import MODELS
+from plausibly.posterior.diagnostics import ESS_PER_CHAIN, judge
 
 MOST_CLASSES = 30  #: different labels up to which they are taken for classes
 _PER_CELL = 5  # labels of an annotator by true class, from which a confusion matrix of her own is estimated

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.bootstrap import interval, resampled_sums
-from plausibly.errors import PredictionError
-from plausibly.labels.container import Labels
-from plausibly.labels.gold import Gold
-from plausibly.labels.predictions import Predictions
+from plausibly.base.bootstrap import interval, resampled_sums
+from plausibly.base.errors import PredictionError
+from plausibly.data.labels.container import Labels
+from plausibly.data.labels.gold import Gold
+from plausibly.data.labels.predictions import Predictions
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from plausibly.agreement.judge._fit import RANKED, Answers, answers_of, dense_dr
 from plausibly.agreement.judge._gold import against_gold
 from plausibly.agreement.judge._reasons import reasons_of, unknown_labels
 from plausibly.agreement.judge.judgement import Judgement
-from plausibly.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates
-from plausibly.errors import ArgumentError, renamed
-from plausibly.labels.container import Labels, column_names
-from plausibly.labels.gold import Gold, read_gold
-from plausibly.labels.predictions import read_models
+from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates
+from plausibly.base.errors import ArgumentError, renamed
+from plausibly.data.labels.container import Labels, column_names
+from plausibly.data.labels.gold import Gold, read_gold
+from plausibly.data.labels.predictions import read_models
 
 MODELS = ("auto", "one-coin", "dawid-skene", RANKED)
 

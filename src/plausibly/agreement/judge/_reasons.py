@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from plausibly.agreement.chance._copies import find_copies
+from plausibly.agreement.chance.copying import find_copies
 from plausibly.agreement.discrepancy._label_sets import mean_by_case, ratio_of
 from plausibly.agreement.judge._alternative_annotator import from_discrepancy
 from plausibly.agreement.judge._fit import RANKED, Answers, Fit
 from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
-from plausibly.annotations.names import some
-from plausibly.labels.container import Labels
+from plausibly.base.names import some
+from plausibly.data.labels.container import Labels
 
 Truth = Float[np.ndarray, "case class"]
 

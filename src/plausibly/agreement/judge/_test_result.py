@@ -12,8 +12,7 @@ from scipy.sparse import csr_array
 
 from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.agreement.judge._tests import FEW, adjusted, p_values, reject
-from plausibly.annotations.names import some
-from plausibly.bootstrap import (
+from plausibly.base.bootstrap import (
     CI_PROB,
     REPLICATES,
     check_probability,
@@ -21,7 +20,8 @@ from plausibly.bootstrap import (
     interval_of_known,
     resampled_sums,
 )
-from plausibly.errors import ArgumentError
+from plausibly.base.errors import ArgumentError
+from plausibly.base.names import some
 
 FEWEST = 3  #: annotators that the test's authors ask for
 PASS = 0.5  #: winning rate from which a model passes

@@ -11,8 +11,8 @@ import pandas as pd
 from plausibly.agreement.judge._fit import Fit
 from plausibly.agreement.judge._gold import AgainstGold
 from plausibly.agreement.judge._test_result import FEWEST, AlternativeAnnotatorTest
-from plausibly.bootstrap import interval
-from plausibly.errors import ArgumentError
+from plausibly.base.bootstrap import interval
+from plausibly.base.errors import ArgumentError
 
 SURE = 0.95  #: probability from which the answer to a question is yes or no
 _NOT_CONVERGED = (

@@ -6,7 +6,8 @@ from numbers import Real
 import numpy as np
 from scipy.optimize import brentq
 
-from plausibly.errors import ArgumentError, check_whole
+from plausibly.base.checks import check_whole
+from plausibly.base.errors import ArgumentError
 
 
 def majority_accuracy(accuracies: Iterable[float]) -> float:

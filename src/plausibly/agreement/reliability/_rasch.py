@@ -9,13 +9,14 @@ import xarray as xr
 from jaxtyping import Float, Int
 from numpyro.infer import MCMC, NUTS
 
-from plausibly._arviz import Posterior, from_groups
-from plausibly._progress import Progress
-from plausibly.diagnostics import enough_energy, judge, trajectories
-from plausibly.errors import AnnotationError, check_whole
+from plausibly.base.arviz import Posterior, from_groups
+from plausibly.base.checks import check_whole
+from plausibly.base.errors import AnnotationError
+from plausibly.base.progress import Progress
+from plausibly.data.labels.container import Labels
 from plausibly.inference import STATISTICS
-from plausibly.labels.container import Labels
 from plausibly.models import rasch
+from plausibly.posterior.diagnostics import enough_energy, judge, trajectories
 
 SITES = {"ability": "annotator", "difficulty": "case"}
 HYPER = ("mean_ability", "sd_ability", "sd_difficulty")

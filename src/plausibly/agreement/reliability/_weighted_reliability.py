@@ -7,16 +7,20 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly._arviz import Posterior
-from plausibly._progress import Progress
-from plausibly.agreement._case_pairs import BLOCK, check_single_labels, check_two_annotators, pairs_within
-from plausibly.agreement._votes import agreement_with_others
+from plausibly.agreement.pairs import (
+    BLOCK,
+    agreement_with_others,
+    check_single_labels,
+    check_two_annotators,
+    pairs_within,
+)
 from plausibly.agreement.reliability import inputs as inputs
 from plausibly.agreement.reliability._rasch import accuracy_draws, sample_rasch
-from plausibly.agreement.reliability._resampling import Resampling, by_judgement, by_latent_truth
-from plausibly.agreement.reliability._result import WeightedReliability
-from plausibly.errors import ArgumentError
-from plausibly.labels.container import Labels
+from plausibly.agreement.reliability._result import Resampling, WeightedReliability, by_judgement, by_latent_truth
+from plausibly.base.arviz import Posterior
+from plausibly.base.errors import ArgumentError
+from plausibly.base.progress import Progress
+from plausibly.data.labels.container import Labels
 
 _DRAWS = 64  # at a time
 _SLOW = 10_000_000  # pairs, times draws, that take seconds

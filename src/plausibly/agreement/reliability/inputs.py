@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.annotations.io.columns import is_frame
-from plausibly.annotations.names import some
-from plausibly.errors import AnnotationError, ArgumentError, show
-from plausibly.labels.container import Labels
-from plausibly.labels.predictions import read_models
-from plausibly.labels.table import is_missing, naming_file, read_table
+from plausibly.base.errors import AnnotationError, ArgumentError, show
+from plausibly.base.names import some
+from plausibly.data.annotations.io.columns import is_frame
+from plausibly.data.labels.container import Labels
+from plausibly.data.labels.predictions import read_models
+from plausibly.data.labels.table import is_missing, naming_file, read_table
 
 COLUMN = "confidence"
 NAMES = ("one-coin", "rasch", "leave-one-out", "known")

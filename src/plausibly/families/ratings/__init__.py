@@ -11,7 +11,7 @@ the share of raters like these, of any severity and spread, who would give a rat
 
 from plausibly.families.ratings._cases import RatedCases as RatedCases
 from plausibly.families.ratings._family import Ratings as Ratings
-from plausibly.families.ratings._program import means_and_spreads as means_and_spreads
+from plausibly.families.ratings._family import means_and_spreads as means_and_spreads
 from plausibly.families.ratings._sampler import GROUP as GROUP
 from plausibly.families.ratings._sampler import LOCATION as LOCATION
 from plausibly.families.ratings._sampler import OF_CASES as OF_CASES

@@ -9,8 +9,8 @@ from jaxtyping import Float, Int
 from scipy.sparse import coo_array, hstack
 from scipy.sparse.csgraph import connected_components
 
-from plausibly.annotations import Scores
-from plausibly.groups import OTHERS, codes_of_annotators
+from plausibly.data.annotations import Scores
+from plausibly.data.groups import OTHERS, codes_of_annotators
 from plausibly.inference import Categories
 
 _ROUNDING = 0.01  # of numbers, at least
@@ -54,7 +54,7 @@ class RatedCases:
         """Find the cutpoints of scores, see :class:`plausibly.inference.Categories`; without, scores are numbers.
 
         ``log_scores`` are those of classifiers, of the values of the scale or of two classes at a threshold;
-        ``rater_groups`` are as :func:`plausibly.groups.read_annotator_groups` returns them.
+        ``rater_groups`` are as :func:`plausibly.data.groups.read_annotator_groups` returns them.
         """
         found = Categories.of(scores, cutpoints or "midpoints")
         value = np.searchsorted(found.values, scores.score)

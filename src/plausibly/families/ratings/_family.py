@@ -7,25 +7,82 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int
+import numpyro
+import numpyro.distributions as dist
+from jaxtyping import Array, Float, Int
 
-from plausibly._arviz import Posterior, from_groups, to_groups
-from plausibly._memory import release_memory
-from plausibly._pools import sample_chains
-from plausibly._progress import Progress
-from plausibly.annotations import Annotations, Scores, Slots
-from plausibly.annotations.names import some
-from plausibly.diagnostics import convergence
-from plausibly.errors import AnnotationError, PlausiblyWarning
+from plausibly.base.arviz import Posterior, from_groups, to_groups
+from plausibly.base.errors import AnnotationError, PlausiblyWarning
+from plausibly.base.memory import release_memory
+from plausibly.base.names import some
+from plausibly.base.pools import sample_chains
+from plausibly.base.progress import Progress
+from plausibly.data.annotations import Annotations, Scores, Slots
+from plausibly.families.model import Model
 from plausibly.families.ratings._cases import RatedCases
-from plausibly.families.ratings._sampler import GROUP, sample_chain, sites_of, starting_point, sweeps_per_draw
+from plausibly.families.ratings._sampler import (
+    GROUP,
+    LOCATION,
+    OF_CASES,
+    OF_GROUPS,
+    OF_SCORES,
+    OF_SEVERITIES,
+    OF_SHARED,
+    OF_SPREADS,
+    SHARED,
+    SPREAD,
+    SPREAD_SD,
+    sample_chain,
+    sites_of,
+    starting_point,
+    sweeps_per_draw,
+)
 from plausibly.families.ratings._shared_errors import agreements, sentence
 from plausibly.families.ratings._shares import Scale, shares_and_ratings
-from plausibly.families.settled import ORDERED, Facts, Settled, SharedDraws
+from plausibly.families.settled import Facts, Settled, SharedDraws
 from plausibly.inference import nuts_of_all_cases
-from plausibly.model import Model
 from plausibly.posterior import build_posterior
+from plausibly.posterior.diagnostics import convergence
+from plausibly.posterior.says import ORDERED
+
+
+def means_and_spreads(rated: RatedCases) -> tuple[Float[Array, " rating"], Float[Array, " rating"]]:
+    """Sample everything that ratings depend on; return the mean and the standard deviation of each on the latent scale.
+
+    See :func:`plausibly.models.ordinal_scores.ordinal_ratings` for the priors.
+    """
+    location = numpyro.sample("location", dist.Normal(0, LOCATION))
+    case_spread = numpyro.sample("case_spread", dist.HalfNormal(OF_CASES))
+    severity_spread = numpyro.sample("severity_spread", dist.HalfNormal(OF_SEVERITIES))
+    typical = numpyro.sample("typical_spread", dist.LogNormal(SPREAD, SPREAD_SD))
+    variation = numpyro.sample("spread_of_spreads", dist.HalfNormal(OF_SPREADS))
+    standard = dist.Normal(0, 1)
+    with numpyro.plate("raters", len(rated.raters)):
+        severity = numpyro.deterministic("severity", severity_spread * numpyro.sample("rater", standard))
+        spread = numpyro.deterministic("spread", typical * jnp.exp(variation * numpyro.sample("log_spread", standard)))
+    numpyro.factor("rounding", -jnp.sum((rated.rounding / spread) ** 2) / 2)
+    mean = location
+    if rated.expected is not None:
+        mean = mean + rated.x @ numpyro.sample(
+            "coefficients", dist.Normal(0, OF_SCORES).expand(rated.x.shape[1:]).to_event(1)
+        )
+    for name, (names, code) in rated.groups.items():
+        of_group = numpyro.sample(f"{name}_spread", dist.HalfNormal(OF_GROUPS))
+        raw = numpyro.sample(f"{name}_raw", standard.expand([len(names)]).to_event(1))
+        mean = mean + numpyro.deterministic(f"{name}_effect", of_group * raw)[code]
+    with numpyro.plate("cases", rated.n_cases):
+        mean = numpyro.deterministic("latent_mean", mean + case_spread * numpyro.sample("case", standard))
+    at = mean[rated.case] + severity[rated.rater]
+    if rated.rater_groups is not None:
+        cell, _, group = rated.cells
+        of_group = dist.HalfNormal(OF_SHARED).expand([len(rated.rater_groups[0])]).to_event(1)
+        raw = numpyro.sample("shared_raw", standard.expand([len(group)]).to_event(1))
+        shared = numpyro.sample(SHARED, of_group)[group] * raw
+        at = at + jnp.append(shared, 0.0)[cell]  # the last, 0, for raters of no group
+    return at, spread[rated.rater]
+
 
 MEAN = "latent_mean"  #: of each case, a variable of posteriors
 _MOST_EFFECTS = 3000  # of raters and of all groups but the largest, which are drawn together

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import expit, logit
 
-from plausibly.case import LabelledCases, Looks, mixed, relative
+from plausibly.data.case import LabelledCases, Looks, mixed, relative
 from plausibly.families.true_class._coefficients import Coefficients
 from plausibly.inference.draws import categorical, dirichlet, slice_one
 

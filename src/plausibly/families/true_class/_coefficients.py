@@ -16,10 +16,10 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from plausibly.case import LabelledCases
-from plausibly.compute import kept_on_disk
-from plausibly.priors.fit import compiled, laplace
-from plausibly.regression import expected_shares, prior_moments, split
+from plausibly.base.compute import kept_on_disk
+from plausibly.data.case import LabelledCases
+from plausibly.data.regression import expected_shares, prior_moments, split
+from plausibly.families.priors.fit import compiled, laplace
 
 MOVES = 3  #: elliptical slices in each sweep
 WIDER = 2.0  #: standard deviations of the normal distribution, in those of Laplace's approximation

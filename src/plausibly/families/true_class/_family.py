@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from plausibly._arviz import Posterior, from_groups, to_groups
-from plausibly._memory import release_memory
-from plausibly._pools import sample_chains
-from plausibly._progress import Progress
-from plausibly.annotations import Annotations, Slots
-from plausibly.case import LabelledCases, Looks, coordinates_of_looks
-from plausibly.cluster import map_on
-from plausibly.diagnostics import convergence
-from plausibly.diagnostics.verdicts import MODES
-from plausibly.errors import AnnotationError
+from plausibly.base.arviz import Posterior, from_groups, to_groups
+from plausibly.base.cluster import map_on
+from plausibly.base.errors import AnnotationError
+from plausibly.base.memory import release_memory
+from plausibly.base.pools import sample_chains
+from plausibly.base.progress import Progress
+from plausibly.data.annotations import Annotations, Slots
+from plausibly.data.case import LabelledCases, Looks, coordinates_of_looks
+from plausibly.data.groups import OTHERS, codes_of_annotators
+from plausibly.data.regression import names as coefficient_names
+from plausibly.families.model import Model
 from plausibly.families.settled import ENOUGH, Facts, Settled, SharedDraws
 from plausibly.families.true_class._leave_out import predict_left_out
-from plausibly.families.true_class._modes import modes
 from plausibly.families.true_class._sampler import (
     DIVERGING,
     LOOKS,
@@ -33,10 +33,10 @@ from plausibly.families.true_class._sampler import (
     sweeps_per_draw,
 )
 from plausibly.families.true_class._shared_errors import agreements, sentence
-from plausibly.groups import OTHERS, codes_of_annotators
-from plausibly.model import Model
-from plausibly.posterior import ONE_TRUE_CLASS, build_posterior
-from plausibly.regression import names as coefficient_names
+from plausibly.posterior import build_posterior
+from plausibly.posterior.diagnostics import convergence
+from plausibly.posterior.diagnostics.verdicts import MODES
+from plausibly.posterior.says import ONE_TRUE_CLASS
 
 #: options of a model: whether predictions tell how probable each class is in a case, and whether cases differ
 OPTIONS = {"class_prior": ("uniform", "predictions"), "difficulty": ("by-case", "same")}
@@ -292,3 +292,37 @@ def sample_shared(
 
 def _one_chain(number: int, family: TrueClass, labels: LabelledCases, settings: Mapping[str, int]) -> Chain:
     return sample_chain(family, labels, chain=number, **settings)
+
+
+_DRAWS = 10  # of each chain
+_SURE = 0.7  # probability of a class that counts
+_APART = 0.03  # share of cases of which chains in different modes hold different classes for most probable
+
+
+def modes(family: "TrueClass", labels: LabelledCases, shared: SharedDraws, limit: float) -> str:
+    """Say which chains are in which mode and how probable labels are there; nothing below a ``limit`` of R-hat.
+
+    The log likelihood is that of all labels with true classes summed out, the mean over draws. Its differences say
+    which mode the data support.
+    """
+    if float(shared.judged["r_hat"].fillna(1).max()) < limit:
+        return ""
+    chains, draws = shared.values["prevalence"].shape[:2]
+    at = np.linspace(0, draws - 1, min(_DRAWS, draws)).astype(int)
+    probability, log_probability = class_probabilities(family, labels, {k: v[:, at] for k, v in shared.values.items()})
+    mean, fit = probability.mean(1), log_probability.sum(-1).mean(1)
+    top, sure = mean.argmax(-1), mean.max(-1) > _SURE
+    apart = np.array([[(sure[a] & sure[b] & (top[a] != top[b])).mean() for b in range(chains)] for a in range(chains)])
+    groups: list[list[int]] = []
+    for chain in range(chains):
+        near = next((group for group in groups if apart[group, chain].min() < _APART), None)
+        groups.append([chain]) if near is None else near.append(chain)
+    if len(groups) == 1:
+        return ""
+    groups.sort(key=lambda group: -fit[group].mean())
+    named = [
+        f"chain{'s' * (len(group) > 1)} {' and '.join(str(chain + 1) for chain in group)} "
+        f"(log likelihood {fit[group].mean():,.0f})"
+        for group in groups
+    ]
+    return f"{'; '.join(named)}; they differ on the true class of up to {apart.max():.0%} of the cases"

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import logsumexp
 
-from plausibly.case import LabelledCases, log_mixed
+from plausibly.data.case import LabelledCases, log_mixed
 from plausibly.families.settled import SharedDraws
 from plausibly.families.true_class._sampler import prevalence_of
 

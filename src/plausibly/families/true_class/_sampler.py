@@ -2,10 +2,10 @@
 
 The Gibbs sampler alternates between the true classes of all cases and what the model declares of all else
 (:class:`plausibly.TrueClass`). Where there are predictions, each case has a prevalence of its own, by a regression
-(``plausibly.regression``); the prevalence among what cases share is then its mean over cases, and the accuracy of an
-annotator is how often she is right in such cases. Plausibilities are computed from what cases share alone, so they vary
-less than the true classes that were drawn. Every chain starts at the votes. Chains are independent and have seeds of
-their own, so they may run anywhere and be kept one by one.
+(``plausibly.data.regression``); the prevalence among what cases share is then its mean over cases, and the accuracy of
+an annotator is how often she is right in such cases. Plausibilities are computed from what cases share alone, so they
+vary less than the true classes that were drawn. Every chain starts at the votes. Chains are independent and have seeds
+of their own, so they may run anywhere and be kept one by one.
 
 Its oracle is NumPyro's NUTS on the model's program, in which true classes are summed out; for small problems it is also
 an engine.
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from plausibly.case import LabelledCases
+from plausibly.data.case import LabelledCases
 from plausibly.families.true_class._by_look import moves_classes, near_vote, sweeps_by_look
 from plausibly.families.true_class._coefficients import Coefficients, shares_of
 from plausibly.inference import nuts_of_all_cases

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from plausibly.case import LabelledCases
+from plausibly.data.case import LabelledCases
 from plausibly.families.settled import Values
 from plausibly.families.together import Agreement, err_together, named, pairs_in_common
 from plausibly.families.true_class._sampler import prevalence_of

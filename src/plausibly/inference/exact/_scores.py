@@ -8,12 +8,12 @@ from jaxtyping import Array, Float, Key, UInt32
 from scipy.optimize import minimize
 from scipy.special import digamma, ndtr
 
-from plausibly.annotations import Scores, Slots
-from plausibly.case import NormalInverseGamma, ScoredCase, ScoreSums
+from plausibly.base.random_streams import as_key
+from plausibly.data.annotations import Scores, Slots
+from plausibly.data.case import NormalInverseGamma, ScoredCase, ScoreSums
 from plausibly.inference._batching import Bucket
 from plausibly.inference._shapes import Shape
 from plausibly.inference.exact._dirichlet import drawn
-from plausibly.random_streams import as_key
 
 _LEAST = 1e-15  # closer scores are not told apart: squares of lesser distances leave single precision
 _WEAK = 2.0  # standard deviation of what is assumed of log κ and log a

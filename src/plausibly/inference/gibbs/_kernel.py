@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, UInt32
 from numpyro.infer.mcmc import MCMCKernel
 
-from plausibly.errors import ArgumentError, check_whole
+from plausibly.base.checks import check_whole
+from plausibly.base.errors import ArgumentError
 from plausibly.inference.gibbs._random import lane_words
 from plausibly.inference.gibbs._sweep import State, Tallies, log_density, start, sweep, tally
 

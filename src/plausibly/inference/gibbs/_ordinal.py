@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
-from plausibly.annotations import Scores
-from plausibly.case import NormalInverseGamma, ScoreSums
+from plausibly.data.annotations import Scores
+from plausibly.data.case import NormalInverseGamma, ScoreSums
 from plausibly.inference.exact._scores import estimate_prior
 
 ORDINAL_THINNING = 6  #: sweeps per kept draw

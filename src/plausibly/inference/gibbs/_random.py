@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
-from plausibly.random_streams import random_bits
+from plausibly.base.random_streams import random_bits
 
 Words = UInt32[Array, "2 lane"]
 

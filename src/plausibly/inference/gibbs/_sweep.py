@@ -35,10 +35,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from plausibly.case import Case
+from plausibly.data.case import Case
+from plausibly.distributions.primitives import block_log_prob
 from plausibly.inference.gibbs._random import Words, gammas, pairs, proposed_gammas, uniforms
 from plausibly.inference.gibbs._tied_blocks import arrivals, prepare
-from plausibly.primitives import block_log_prob
 
 LEAST = 1e-30  #: plausibilities that the sampler resolves
 MOVES = 3  #: orbits along which a case moves in a sweep, in turn

@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from plausibly.primitives import draw_order, order_table
+from plausibly.distributions.primitives import draw_order, order_table
 
 ORDERED = 8  #: largest block whose order is drawn by the subset recursion
 

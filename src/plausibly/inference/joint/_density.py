@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 from numpyro.handlers import substitute, trace
 
-from plausibly.case import Case
-from plausibly.fingerprint import Captured
+from plausibly.base.fingerprint import Captured
+from plausibly.data.case import Case
 from plausibly.inference._batching import Bucket
 from plausibly.inference._shapes import grid
 

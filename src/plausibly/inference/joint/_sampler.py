@@ -35,8 +35,8 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from plausibly._pools import threads
-from plausibly._progress import Progress
+from plausibly.base.pools import threads
+from plausibly.base.progress import Progress
 from plausibly.distributions import log_simplex
 from plausibly.inference._batching import Bucket
 from plausibly.inference.joint._density import Globals, Group, Prior, make_group

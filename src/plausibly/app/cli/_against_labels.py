@@ -1,0 +1,191 @@
+"""``plausibly evaluate --truth annotator|panel``: classifiers against the labels themselves, without a model."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from plausibly.aggregation.sweeps.label_results import label_metrics
+from plausibly.aggregation.sweeps.runs import group_table, metric_table
+from plausibly.app.cli._asked_metrics import (
+    chosen_thresholds,
+    graded,
+    how_chosen,
+    parse_metrics,
+    show,
+    show_groups,
+    with_class,
+    write_curves,
+)
+from plausibly.app.cli._groups import of_cases, read_by, read_column
+from plausibly.app.cli._options import EvaluatedData, MetricOptions, SweepOptions
+from plausibly.app.cli._output import TablesInParts, complain, make_folder, say
+from plausibly.app.cli._requirements import (
+    REQUIREMENTS,
+    check_met,
+    check_requirements,
+    parse_requirements,
+    requirement_rows,
+    requirement_sentences,
+)
+from plausibly.app.report import agreement_in_words, headline_of_labels, labels_report
+from plausibly.app.report.of_labels import RESTS_ON, expert_in_words
+from plausibly.base.errors import ArgumentError
+from plausibly.base.names import some
+from plausibly.data.annotations import Annotations, Scores
+from plausibly.data.annotations.io.files import naming
+from plausibly.data.audit import audit, serious
+from plausibly.data.groups import read_groups
+from plausibly.data.labels.gold import Gold, as_annotations, of_two_classes, read_gold
+from plausibly.data.predictions import line_up, named_predictions
+from plausibly.evaluation import evaluate, panels
+from plausibly.evaluation.cautions import without_answer
+from plausibly.evaluation.metrics import usual_metrics
+from plausibly.evaluation.summaries import few_cases
+from plausibly.evaluation.thresholds import decided
+from plausibly.evaluation.truth import truth_in_words
+
+METRICS, GROUPS, REPORT = "metrics.csv", "groups.csv", "report.html"
+
+
+def refuse_model(truth: str, given: Mapping[str, Any]) -> None:
+    """Refuse options, by name, that only a model uses."""
+    for option, value in given.items():
+        if value not in (None, False):
+            raise ArgumentError(
+                f"--truth {truth} fits no model, but {option} was given, which needs one: leave one of them out."
+            )
+
+
+def against_labels(
+    data: EvaluatedData,
+    settings: SweepOptions,
+    asked: MetricOptions,
+    out: Path,
+    *,
+    suffix: str,
+    quiet: bool,
+    reported: bool = True,
+) -> None:
+    """Evaluate classifiers against what experts would say; write tables and a report, and print the numbers."""
+    if not data.files and asked.gold is None:
+        raise ArgumentError(f"--truth {asked.truth} is about classifiers, but there are no --predictions: give some.")
+    read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
+    arguments = settings.arguments() | data.left_out(settings.extra)
+    at, extra, logits = settings.threshold, arguments["extra"], arguments["logits"]
+    if asked.threshold_from is not None:
+        at, extra = chosen_thresholds(data, asked, read, logits, progress=not quiet), "ignore"
+    if isinstance(read, Scores):
+        read, at = read.split(settings.threshold), None
+    given: Mapping[str, Any] = data.files
+    if asked.gold is not None:
+        gold = read_gold(asked.gold, read)
+        say(f"{gold}.")
+        given, extra = data.files or _annotators(read, gold), "ignore"
+        with naming(asked.gold):
+            gold = gold if asked.gold_positive is None else of_two_classes(gold, asked.gold_positive, read.classes)
+            read = as_annotations(gold, read)
+    lined_up = {
+        name: np.asarray(line_up(scores, read, extra, asked.positive, ordered=asked.ordered))
+        for name, scores in named_predictions(given, logits).items()
+    }
+    if silent := {name: share for name, one in lined_up.items() if (share := (~one.any(axis=1)).mean())}:
+        complain(without_answer(silent), "Note")
+    two, scores = read.n_classes == 2 or asked.positive is not None, list(lined_up.values())
+    usual = ["accuracy", *usual_metrics(2 if two else read.n_classes, scores, ordered=asked.ordered)]
+    of_classes = ["confusion"] if asked.ordered and not two else label_metrics(two, scores)
+    usual += [name for name in of_classes if name not in usual]
+    metrics = parse_metrics(asked, read.n_classes, drawn=False, usual=usual)
+    by, clusters = read_by(data.by, data.annotations), read_column(data.clusters, data.annotations)
+    if asked.gold is not None or data.fewer_cases:  # of other cases, nothing is known to be true
+        by = None if by is None else {name: of_cases(column, read.cases) for name, column in by.items()}
+        clusters = of_cases(clusters, read.cases)
+    groups = None if by is None else read_groups(by, read.cases, intersections=data.intersections)
+    options: dict[str, Any] = {"clusters": clusters}
+    options |= {name: arguments[name] for name in ("break_ties", "replicates", "seed") if name in arguments}
+    make_folder(out)
+    results = evaluate(
+        read,
+        lined_up,
+        metrics=metrics,
+        ordered=asked.ordered,
+        risks=data.risks,
+        truth=asked.truth,
+        panel=asked.n_experts,
+        positive=asked.positive,
+        threshold=at,
+        prevalence=asked.prevalence,
+        by=groups,
+        **options,
+    )
+    results.attrs |= {"threshold_from": chosen} if (chosen := how_chosen(asked)) else {}
+    if asked.gold is not None:
+        expert = truth_in_words(results.attrs)
+        results.attrs["gold"] = str(asked.gold)
+        for metric in results.data_vars.values():
+            if metric.attrs.get("against") == expert:
+                metric.attrs["against"] = truth_in_words(results.attrs)
+    required = parse_requirements(asked.require)
+    single = [str(name) for name, values in results.items() if set(values.dims) == {"classifier", "draw"}]
+    check_requirements(required, list(lined_up), single, settings.replicates)
+    of_panels = (
+        None if asked.gold is not None else panels(read, decided(lined_up, at, read.classes, asked.positive), **options)
+    )
+
+    named = "gold" if asked.gold is not None else {"panel": f"panel of {asked.n_experts}"}.get(asked.truth, asked.truth)
+    model = {"model": named, "reliability": np.nan}
+    files = TablesInParts(out, suffix)
+    files.write(METRICS, with_class(metric_table(results, model)))
+    if groups is not None:
+        table = with_class(group_table(results, model))
+        few = pd.Series(few_cases(results), results["group"].values)
+        if len(table):
+            table["few"] = few.loc[table["column"] + ": " + table["group"]].to_numpy()
+        files.write(GROUPS, table)
+    write_curves(results, model, files)
+    judged = requirement_rows(results, required, model)
+    if required:
+        files.write(REQUIREMENTS, judged)
+    met = list(requirement_sentences(judged))
+    sources = data.sources({"thresholds": asked.threshold_from, "gold labels": asked.gold})
+    (out / REPORT).unlink(missing_ok=True)
+    if reported:
+        labels_report(results, of_panels, read, out / REPORT, sources, requirements=met, progress=not quiet)
+    if not quiet:
+        if grave := serious(audit(read, lined_up)):
+            complain(f"the data have {', '.join(grave)}: run plausibly audit.", "Note")
+        of_panel = int((read.per_case >= asked.n_experts).sum()) if asked.truth == "panel" else read.n_cases
+        few = f" on the {of_panel:,} of {read.n_cases:,} cases with {asked.n_experts} labels or more"
+        show(results, few if of_panel < read.n_cases else "")
+        show_groups(results)
+        if of_panels is not None:
+            for told in agreement_in_words(of_panels, results["classifier"].values.tolist()):
+                say(told)
+            say(" ".join(filter(None, [expert_in_words(results, read), RESTS_ON])))
+        say(f"Wrote {', '.join([*files.names, *([REPORT] if reported else [])])} to {out}")
+    say(headline_of_labels(results))
+    for told in met:
+        say(told)
+    check_met(judged)
+
+
+def _annotators(annotations: Annotations, gold: Gold) -> dict[str, pd.DataFrame]:
+    """Take annotators as classifiers: those who name one class first in every case that has a gold label."""
+    table = annotations.select(gold.case).to_table()
+    first = table[table["rank"] == 1] if not annotations.anonymous else table.iloc[:0]
+    n_cases, found, left_out = len(gold.case), {}, []
+    for who, rows in first.groupby("annotator", sort=False):
+        if len(rows) == n_cases and len(set(rows["case"])) == n_cases:
+            found[str(who)] = pd.DataFrame({"case": rows["case"], "prediction": rows["class"]})
+        else:
+            left_out.append(str(who))
+    if not found:
+        raise ArgumentError(
+            "--gold compares classifiers, or annotators who name a class in every case with a gold label, but there "
+            "are neither: give --predictions, or gold labels of fewer cases."
+        )
+    if left_out:
+        say(f"Left out {some(left_out)}: they do not name a single class in every case with a gold label.", stderr=True)
+    return found

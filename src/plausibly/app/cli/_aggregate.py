@@ -1,0 +1,168 @@
+"""``plausibly aggregate``: annotations in, one posterior out."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import typer
+
+from plausibly.aggregation import aggregate as infer
+from plausibly.aggregation import find_model, parse_variant, run_label, unjudged
+from plausibly.aggregation.inferred_reliability import check_inferable
+from plausibly.aggregation.inferred_reliability import infer_reliability as with_reliability
+from plausibly.agreement.annotators import (
+    annotator_accuracies,
+    annotator_reliabilities,
+    group_sentences,
+    severities,
+    severity_sentences,
+)
+from plausibly.app.cli import _options as options
+from plausibly.app.cli._app import example
+from plausibly.app.cli._model_names import MODEL_NAMES
+from plausibly.app.cli._output import check_converged, make_folder, say
+from plausibly.base.errors import ArgumentError
+from plausibly.data.annotations import Scores
+from plausibly.data.annotations.usual_models import OF_RATINGS, are_ratings, usual_models
+from plausibly.families.priors.population import CLASS_SHIFTS, largest_shifts
+from plausibly.posterior import save
+from plausibly.posterior.diagnostics import diagnose, shared_convergence
+from plausibly.posterior.diagnostics.verdicts import population_verdict, verdict
+
+_MOST_ANNOTATORS, _MOST_SHIFTS = 40, 5  # rows of tables on the terminal
+
+
+@example(
+    """
+    plausibly aggregate annotations.json --classes conditions.txt \\
+        --model plackett-luce@3 --seed 0 --out posterior.nc
+
+    plausibly aggregate annotations.json --shard 10000 --dask tcp://10.0.0.1:8786
+    plausibly aggregate scores.csv --model normal-scores --threshold 0
+    plausibly aggregate ratings.csv --raters differ --case-groups systems.csv
+    plausibly aggregate annotations.csv --infer-reliability annotator --out posterior.nc
+
+    and in Python: posterior = plausibly.load("posterior.nc")
+    """
+)
+def aggregate(
+    data: options.AnnotatedData,
+    model: Annotated[
+        str | None,
+        options.modelling(
+            metavar="NAME@R:OPTION=VALUE",
+            help="Aggregation model with its reliability and options; without @, its default reliability. NAME is "
+            f"one of {MODEL_NAMES}, or a Python file that declares a model. By default the first of the "
+            "models that the command evaluate would use.",
+        ),
+    ] = None,
+    infer_reliability: Annotated[
+        Literal["dataset", "annotator"] | None,
+        options.modelling(
+            help="Infer the reliability from the data (Plackett-Luce): one for all annotators or one for each."
+        ),
+    ] = None,
+    *,
+    modelling: options.ModelOptions,
+    scores: options.ScoreOptions,
+    sampling: options.SamplingOptions,
+    seed: options.Seed = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="File or folder for the posterior: netCDF if the name ends in .nc, else a Zarr folder. By default "
+            "posterior.nc, or posterior.zarr if there are more cases than fit in one shard.",
+        ),
+    ] = None,
+    shard: options.Shard = 2000,
+    fresh: options.Fresh = False,
+    log_likelihood: Annotated[
+        bool,
+        typer.Option(
+            "--log-likelihood",
+            help="Also write the log likelihood of every annotation for every draw, which arviz.loo needs.",
+        ),
+    ] = False,
+    dask: options.Dask = None,
+    strict: options.Strict = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Infer the plausibilities of every case under one model and write all draws.
+
+    A Zarr folder is written shard by shard; after an interruption, the same command continues with the missing shards.
+    """
+    variant = None if model is None else parse_variant(model)
+    given = () if variant is None or variant.reliabilities is None else variant.reliabilities
+    if infer_reliability is not None and given:
+        raise ArgumentError(
+            f"--infer-reliability leaves reliability open, but --model {model!r} gives one: leave out @{given[0]:g}."
+        )
+    if len(given) > 1:
+        raise ArgumentError(
+            f"--model takes one reliability here, but {model!r} was given: use plausibly evaluate for several."
+        )
+    read = data.read(progress=not quiet)
+    ratings = scores.threshold is None and scores.raters != "alike" and are_ratings(read)
+    variant = variant or parse_variant(OF_RATINGS if ratings else usual_models(read)[0])
+    if out is None:
+        of_scores = find_model(variant.model, isinstance(read, Scores)).of_scores
+        whole = infer_reliability is not None or of_scores or read.n_cases <= shard
+        out = Path("posterior.nc" if whole else "posterior.zarr")
+    make_folder(out.parent)
+    common = {key: value for key, value in (vars(modelling) | vars(sampling)).items() if value is not None}
+    common |= {"seed": seed, "progress": not quiet}
+    if infer_reliability is None:
+        common |= vars(scores) | {"prior": options.parse_prior(scores.prior)}
+        posterior = unjudged(infer)(
+            read,
+            variant.model,
+            reliability=variant.reliabilities[0] if variant.reliabilities else None,
+            out=out,
+            shard=shard,
+            fresh=fresh,
+            scheduler=dask,
+            log_likelihood=log_likelihood,
+            **(common | dict(variant.arguments)),
+        )
+    else:
+        check_inferable(variant.model, common.pop("mode", None))
+        useless = {"ties": modelling.ties, "prior-kappa": modelling.prior_kappa, **vars(scores), "dask": dask}
+        for option, text in useless.items():
+            if text is not None:
+                raise ArgumentError(f"--infer-reliability does not accept --{option} {text}: leave it out.")
+        posterior = unjudged(with_reliability)(
+            read, variant.model, per=infer_reliability, **(common | dict(variant.arguments))
+        )
+        save(posterior, out)
+    found = diagnose(posterior)
+    if not quiet:
+        sizes = posterior["posterior"].sizes
+        say(f"Wrote {sizes['chain']} × {sizes['draw']} draws of {read.n_cases:,} cases to {out}")
+    if infer_reliability is not None and not quiet:
+        low, middle, high = np.quantile(posterior["posterior"]["reliability"].values, [0.05, 0.5, 0.95])
+        say(f"Reliability {middle:.2f}, between {low:.2f} and {high:.2f} with 90 % probability")
+        if "annotator_reliability" in posterior["posterior"]:
+            table = annotator_reliabilities(posterior).drop(columns="converged")
+            say(table.to_string(index=False, float_format="{:.2f}".format))
+    if "assumes" in posterior.attrs and not quiet:
+        alike = ", all cases equally hard: if some are unclear, probabilities of classes are too near 0 and 1"
+        alike = alike if posterior.attrs.get("difficulty") == "same" else ""
+        say(f"{variant.label} assumes {posterior.attrs['assumes']} in every case{alike}")
+        table = annotator_accuracies(posterior).drop(columns="converged")
+        say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
+        for told in group_sentences(table):
+            say(told)
+    if "severity" in posterior["posterior"] and not quiet:
+        table = severities(posterior).drop(columns="converged")
+        say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
+        for told in severity_sentences(table):
+            say(told)
+    if "err_together" in posterior.attrs and not quiet:
+        say(f"Warning: {posterior.attrs['err_together']}")
+    if CLASS_SHIFTS in posterior.attrs and not quiet:
+        say("Classes that the population prior moves most (means over the cases that name them)")
+        say(largest_shifts(posterior).head(_MOST_SHIFTS).to_string(index=False, float_format="{:.3f}".format))
+    label = run_label(variant.label, float(posterior.attrs.get("reliability", float("nan"))))
+    say(" ".join(filter(None, [verdict({label: found}), population_verdict(shared_convergence(posterior))])))
+    check_converged(found["converged"].values.all(), strict=strict)

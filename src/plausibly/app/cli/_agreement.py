@@ -1,0 +1,180 @@
+"""``plausibly agreement``: how well annotators agree on labels of any type."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pandas as pd
+import typer
+
+from plausibly import agreement as measured
+from plausibly.app import plots
+from plausibly.app.cli import _options as options
+from plausibly.app.cli._app import example
+from plausibly.app.cli._output import ScreenTable, make_folder, say, with_interval
+from plausibly.base.bootstrap import CI_PROB, check_probability
+from plausibly.base.errors import ArgumentError
+from plausibly.data.labels.formats import Kind
+from plausibly.distances import BY_TYPE, find_distance
+
+_column = partial(options.data, metavar="COLUMN")
+
+
+@example(
+    """
+    plausibly agreement boxes.csv --distance box_giou --distance box_iou \\
+        --out results/
+    plausibly agreement ann=ann.json --labels bob=bob.json \\
+        --kind boxes --distance boxes
+    """
+)
+def agreement(
+    labels: Annotated[
+        str,
+        typer.Argument(
+            metavar="LABELS",
+            help="Table with the columns case, annotator and label; or NAME=FILE for the file of one annotator.",
+        ),
+    ],
+    more: Annotated[
+        list[str] | None,
+        options.data("--labels", metavar="NAME=FILE", help="File of another annotator. Repeat for each."),
+    ] = None,
+    kind: Annotated[Kind, options.data(help="Type of the labels; literal reads JSON or Python values.")] = "literal",
+    case: Annotated[str | None, _column(help="Column of the cases, if it is not named case.")] = None,
+    annotator: Annotated[str | None, _column(help="Column of the annotators, if it is not named annotator.")] = None,
+    label: Annotated[str | None, _column(help="Column of the labels, if it is not named label.")] = None,
+    missing: options.Missing = None,
+    distance: Annotated[
+        list[str] | None,
+        options.measure(
+            metavar="NAME",
+            help="Distance between two labels; repeat to rank several. By default nominal. To try every distance for "
+            f"a type of label, name the type: {', '.join(BY_TYPE)}.",
+        ),
+    ] = None,
+    preset: Annotated[str | None, options.measure(help="Use the settings of a publication: braylan2022.")] = None,
+    weighting: Annotated[
+        Literal["pairs", "units"],
+        options.measure(
+            help="Weights of the pairs: the same for all (pairs), or those of Krippendorff's alpha (units)."
+        ),
+    ] = "pairs",
+    cross: Annotated[
+        str,
+        options.measure(
+            metavar="auto|all|sample|N",
+            help="How many pairs of labels from different cases to compare: all, as many as there are pairs within "
+            "cases (sample), or a number. By default all, unless there are too many.",
+        ),
+    ] = "",
+    other_annotators: Annotated[
+        bool, options.measure("--other-annotators", help="Leave out pairs of labels by the same annotator.")
+    ] = False,
+    replicates: Annotated[int, options.measure(help="Number of bootstrap replicates for intervals; 0 for none.")] = 200,
+    ci_prob: options.IntervalWidth = CI_PROB,
+    processes: Annotated[int, options.measure(help="Number of processes, for slow distances.")] = 1,
+    seed: options.Seed = 0,
+    *,
+    output: options.Output,
+) -> None:
+    """Measure how well annotators agree on labels of any type: categories, boxes, spans, rankings, text, trees.
+
+    Prints superiority, sigma and alpha for each distance, best first, with warnings about unsuitable distances.
+    Superiority (called KS by Braylan et al. 2022) is the probability that labels of different cases are farther apart
+    than labels of the same case; ties count against it and have their own column. Also lists annotators who agree no
+    better than chance or copy another annotator, and those who name a label more often, or rate higher, than others of
+    the same cases. With --out, also writes agreement.csv, cases.csv, annotators.csv
+    (under the best distance, most suspicious first) and figures.
+    """
+    read = measured.read_labels(_source(labels, more or []), kind, case=case, annotator=annotator, label=label)
+    read = read.without(options.texts_of(missing))
+    if replicates < 0 or replicates == 1:
+        raise ArgumentError(f"--replicates must be 0, or 2 or more, but {replicates} was given: write 200.")
+    check_probability("--ci-prob", ci_prob)
+    make_folder(output.out)
+    choice = measured.choose_distance(
+        read,
+        [*{name if name in BY_TYPE else find_distance(name).name: name for name in distance or ["nominal"]}.values()],
+        preset=preset,
+        weighting=weighting,
+        cross=int(cross) if cross.isdecimal() else cross or None,
+        same_annotator=not other_annotators,
+        seed=seed,
+        processes=processes,
+        progress=not output.quiet,
+    )
+    table = _measures(choice, ci_prob, replicates, seed, not output.quiet)
+    best = choice.results[choice.best]
+    annotators = best.annotators(ci_prob, seed)
+    output.publish(
+        _shown(choice, table, annotators, ci_prob),
+        _files(choice, table, annotators),
+        written="agreement.csv, cases.csv, annotators.csv and figures",
+    )
+    sigma = "" if np.isnan(best.sigma) else f", sigma {best.sigma:.4f}"
+    say(
+        f"By {choice.best}: {best.alpha_name} {best.alpha:.4f}, superiority {best.ks.superiority:.4f} (ties count "
+        f"against it){sigma}; {read}, {len(best.observed):,} pairs on one case."
+    )
+
+
+def _source(first: str, more: list[str]) -> str | dict[str, str]:
+    """Tell one table from files of several annotators."""
+    if not more and ("=" not in first or Path(first).exists()):
+        return first
+    for text in (first, *more):
+        if "=" not in text:
+            raise ArgumentError(
+                f"with several files each is NAME=FILE, but {text!r} was given: write for example ann={text}."
+            )
+    return options.parse_files([first, *more], "--labels")
+
+
+def _measures(
+    choice: measured.DistanceChoice, ci_prob: float, replicates: int, seed: int, progress: bool
+) -> pd.DataFrame:
+    """Put measures, their intervals and their Monte Carlo errors into one table."""
+    rows = []
+    for name, found in choice.results.items():
+        row = found.to_frame().assign(distance=name)
+        if replicates:
+            interval = found.interval(ci_prob, replicates, seed, progress=progress)
+            for measure, numbers in interval.iterrows():
+                row[f"{measure}_lower"], row[f"{measure}_upper"] = numbers["lower"], numbers["upper"]
+        for measure, error in found.monte_carlo_error.items():
+            row[f"{measure}_monte_carlo_error"] = error
+        rows.append(row.assign(warnings="; ".join(found.warnings)))
+    return pd.concat(rows, ignore_index=True)
+
+
+def _shown(
+    choice: measured.DistanceChoice, table: pd.DataFrame, annotators: pd.DataFrame, ci_prob: float
+) -> Iterator[ScreenTable | str]:
+    intervals = "alpha_lower" in table
+    alpha_name = next(iter(choice.results.values())).alpha_name
+    measures = {"superiority, ties against": "ks_superiority", "sigma": "sigma", alpha_name: "alpha"}
+    rows = []
+    for row in table.to_dict("records"):
+        ends = [f"_{end}" for end in ("lower", "upper")] if intervals else []
+        values = ((row[measure + end] for end in ("", *ends)) for measure in measures.values())
+        cells = [with_interval(*value, missing="not given") for value in values]
+        rows.append((str(row["distance"]), cells[0], f"{row['ks_ties']:.3f}", *cells[1:]))
+    title = f"Agreement ({options.percent(ci_prob)} interval)" if intervals else "Agreement"
+    ks, *others = measures
+    yield ScreenTable(title, ("distance", ks, "ties", *others), rows, left=("distance",))
+    for name, result in choice.results.items():
+        yield from (f"{name}: {sentence}." for sentence in result.warnings)
+    yield measured.annotators_in_words(annotators)
+
+
+def _files(choice: measured.DistanceChoice, table: pd.DataFrame, annotators: pd.DataFrame) -> Iterator[tuple[str, Any]]:
+    cases = {name: result.by_case() for name, result in choice.results.items()}
+    yield "agreement.csv", table
+    yield "cases.csv", pd.concat(cases, names=["distance_name", None]).reset_index("distance_name")
+    yield "annotators.csv", annotators
+    yield "histograms.png", plots.agreement_histograms(choice.results)
+    yield "heatmap.png", plots.agreement_heatmap(choice.results)
+    yield "annotators.png", plots.annotator_heatmap(choice.results[choice.best])

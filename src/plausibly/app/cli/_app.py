@@ -1,0 +1,141 @@
+"""The application that the commands belong to, and its handling of errors."""
+
+import ast
+import gc
+import textwrap
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import plausibly
+from plausibly.app.cli._output import complain, notes
+from plausibly.base.arviz import use_data_trees
+from plausibly.base.errors import PlausiblyError
+
+BAD_INPUT, INTERRUPTED = 2, 130  #: exit statuses
+
+#: In the order in which a newcomer needs them. A command is the function of its name in the module of its name, such as
+#: ``compare_models`` in ``_compare_models``; commands within it are the module's ``SUBCOMMANDS``.
+COMMANDS = (
+    *("demo", "doctor", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check"),
+    *("prior-sensitivity", "conformal", "plan"),
+    *("diagnose", "agreement", "discrepancy", "judge", "systems", "reliability", "convert", "simulate", "model"),
+)
+_LOOK = {
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": "rich",
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+
+
+def load_command(name: str) -> Any:
+    """Import the module of a command, and return the command with its options."""
+    from plausibly.app.cli._options import spread
+
+    function = name.replace("-", "_")
+    module = import_module(f"plausibly.app.cli._{function}")
+    command, within = getattr(module, function), getattr(module, "SUBCOMMANDS", ())
+    alone = typer.Typer(no_args_is_help=bool(within), add_completion=False, **_LOOK)
+    if within:
+        alone.callback()(command)
+        for one in within:
+            alone.command(one.__name__)(spread(one))
+    else:
+        alone.command(name)(spread(command))
+    return typer.main.get_command(alone)
+
+
+def read_summary(name: str) -> str:
+    """Read the first paragraph of a command's help from its source, because importing it would take a second."""
+    function = name.replace("-", "_")
+    source = Path(__file__).with_name(f"_{function}.py").read_text(encoding="utf-8")
+    (found,) = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == function)
+    return " ".join((ast.get_docstring(found) or "").split("\n\n")[0].split())
+
+
+class _Group(TyperGroup):
+    """Commands that are imported when they are run, and answer bad input with one sentence instead of a traceback."""
+
+    def resolve_command(self, ctx, args):
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load_command(name) if name in COMMANDS else command, rest
+
+    def format_help(self, ctx, formatter):
+        self._describe()
+        super().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx, incomplete):
+        self._describe()
+        return super().shell_complete(ctx, incomplete)
+
+    def _describe(self):
+        for name in COMMANDS:
+            self.commands[name].help = read_summary(name)
+
+    def invoke(self, ctx):
+        try:
+            with notes():
+                return super().invoke(ctx)
+        except PlausiblyError as error:
+            complain(str(error))
+            raise typer.Exit(BAD_INPUT) from None
+        except MemoryError as error:
+            complain(f"out of memory ({error}): use fewer draws or chains, or fewer cases at a time.")
+            raise typer.Exit(BAD_INPUT) from None
+        except KeyboardInterrupt:
+            complain("interrupted; files written so far are kept.", "Stopped")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(cls=_Group, no_args_is_help=True, **_LOOK)
+for _name in COMMANDS:
+    app.command(_name)(lambda: None)  # in whose place load_command puts the real one
+
+
+def example(text: str) -> Callable[[Callable], Callable]:
+    """Add an example to the help of a command, with its line breaks."""
+
+    def add(command: Callable) -> Callable:
+        lines = textwrap.indent(textwrap.dedent(text).strip("\n"), "  ")
+        paragraphs = [" ".join(paragraph.split()) for paragraph in (command.__doc__ or "").split("\n\n")]
+        command.__doc__ = "\n\n".join([*paragraphs, f"\b\nExample:\n{lines}"])
+        return command
+
+    return add
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"plausibly {plausibly.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+@example(
+    """
+    plausibly demo
+    plausibly evaluate annotations.json --predictions A=a.csv --out results/
+    """
+)
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Evaluate classifiers under uncertain ground truth.
+
+    Experts who annotate the same case often disagree. plausibly turns their annotations into a distribution over the
+    classes of each case, and evaluates classifiers against it rather than against a single majority-vote label.
+    """
+
+
+def main() -> None:
+    """Run the command line."""
+    # Imports and traced programs are a million objects that stay. Searching them for cycles takes a tenth of the time.
+    gc.set_threshold(100_000)
+    use_data_trees()
+    app()

@@ -1,0 +1,263 @@
+"""Metrics of labels in ``plausibly evaluate``: those of the user's own, thresholds, and a table on the screen."""
+
+import runpy
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from plausibly.app.cli._options import AnnotatedData, EvaluatedData, MetricOptions, parse_numbers, percent
+from plausibly.app.cli._output import ScreenTable, TablesInParts, say, with_interval
+from plausibly.app.cli._requirements import parse_requirements
+from plausibly.app.cli._unpredicted import predicted_by_all
+from plausibly.app.report import about_few, at_threshold, by_group_table, metric_rows, operating_point, unusual
+from plausibly.base.bootstrap import CI_PROB
+from plausibly.base.errors import AnnotationError, ArgumentError, FileError
+from plausibly.base.names import some
+from plausibly.data.annotations import Annotations, Scores, read_classes
+from plausibly.data.annotations.io.columns import is_number
+from plausibly.evaluation import choose_threshold, curve_points, summary
+from plausibly.evaluation.metrics import USUAL, public_name
+from plausibly.evaluation.summaries import OF_LISTS
+from plausibly.evaluation.truth import truth_in_words
+from plausibly.metrics import Metric, OrderMetric, SumMetric
+from plausibly.metrics.words import capitalised
+
+CURVES, CONFUSION = "curves.csv", "confusion.csv"
+_ROWS = 24  #: of the table on the terminal; where there would be more, metrics of single classes are left out
+_ROWS_OF_GROUPS = 24
+_SENTENCES = 6  # on values that are infinite or undefined
+RULES = "specificity", "sensitivity", "net_benefit"  #: by which a threshold is chosen
+_COORDINATES = "classifier", "class_name", "mean", "lower", "upper", "total_lower", "total_upper"
+
+
+def graded(
+    data: EvaluatedData,
+    asked: MetricOptions,
+    *,
+    progress: bool,
+    threshold: float | None = None,
+    like: Annotations | Scores | None = None,
+) -> Annotations | Scores:
+    """Read annotations; with --ordered, scores as grades, of the scale in a file of classes if there is one.
+
+    Further annotations have the scale of the first, which they are ``like``. Cases without a prediction are left out if
+    that was asked for.
+    """
+    read = _graded(data, asked, progress=progress, threshold=threshold, like=like)
+    if data.unpredicted == "refuse" or not data.files:
+        return read
+    return predicted_by_all(read, data.files)
+
+
+def _graded(
+    data: AnnotatedData,
+    asked: MetricOptions,
+    *,
+    progress: bool,
+    threshold: float | None,
+    like: Annotations | Scores | None,
+) -> Annotations | Scores:
+    if not asked.ordered:
+        return data.read(progress=progress)
+    try:
+        read = data.read(progress=progress)
+    except AnnotationError:  # a scale of scores is no pair of classes
+        read = data.read(progress=progress, classes=False)
+        if not isinstance(read, Scores):
+            raise
+    if not isinstance(read, Scores):
+        if data.classes is None and not all(map(is_number, read.classes)):
+            raise ArgumentError(
+                f"--ordered needs the order of the classes, such as {some(read.classes)}, but no --classes were given: "
+                "write a file with a class per line, the lowest grade first."
+            )
+        return read
+    if threshold is not None:
+        raise ArgumentError(f"--ordered takes scores as grades, but --threshold {threshold:g} was given: keep one.")
+    scale = None if like is None or isinstance(like, Scores) else like.classes
+    return read.grades(scale if data.classes is None else read_classes(data.classes))
+
+
+def parse_metrics(options: MetricOptions, n_classes: int, *, drawn: bool, usual: Sequence[str] = (USUAL,)) -> Any:
+    """Read the metrics that are named, or else the usual ones, and besides those of files and of requirements.
+
+    None for the usual ones.
+    """
+    own = own_metrics(options.metric, n_classes, drawn=drawn)
+    required = [one.metric for one in parse_requirements(options.require) if one.metric not in own]
+    if options.metrics is None and not own and not required and usual == (USUAL,):
+        return None
+    names = usual if options.metrics is None else [name.strip() for name in options.metrics.split(",")]
+    return [*dict.fromkeys([*names, *required]), *([own] if own else [])]
+
+
+def own_metrics(files: Sequence[Path] | None, n_classes: int, *, drawn: bool) -> dict[str, Any]:
+    """Run Python files, and return the ``metric`` of each by the name of its file.
+
+    Without draws, the truth of a function of one case are the shares of labels, or of panels, that name each class.
+    """
+    found: dict[str, Any] = {}
+    for path in files or ():
+        if path.stem in found:
+            raise ArgumentError(f"two files of --metric have the name {path.stem!r}: rename one.")
+        try:
+            metric = runpy.run_path(str(path), run_name=f"plausibly_metric_{path.stem}").get("metric")
+        except Exception as error:
+            raise FileError(
+                f"{path} cannot be run as a Python file with a metric ({type(error).__name__}: {error}): fix the file "
+                "or the path, and try again."
+            ) from error
+        if not (callable(metric) or isinstance(metric, Metric | SumMetric | OrderMetric)):
+            raise FileError(
+                f"{path} must end with its metric, but has {'no' if metric is None else 'another'} 'metric': add "
+                "metric = pb.metrics.SumMetric(…), or a function of a case's scores and truth."
+            )
+        if public_name(metric) is not None:
+            found[path.stem] = metric
+            continue
+        of_labels = metric if isinstance(metric, SumMetric | OrderMetric) else _of_cases(metric)
+        uniform = np.full((2, n_classes), 1 / n_classes)
+        try:
+            of_labels.on_arrays(uniform, np.eye(n_classes)[[0, -1]])
+        except Exception as error:
+            told = str(error).splitlines()[:1] or [type(error).__name__]
+            raise FileError(f"the metric of {path} cannot be computed ({told[0]}): fix it.") from error
+        found[path.stem] = metric if drawn else of_labels
+    return found
+
+
+def _of_cases(metric: Any) -> SumMetric:
+    function, better = (metric.function, metric.better) if isinstance(metric, Metric) else (metric, "greater")
+    return SumMetric(function, better=better, takes="scores")
+
+
+def chosen_thresholds(
+    data: EvaluatedData,
+    options: MetricOptions,
+    read: Annotations | Scores,
+    logits: bool | list[str] = False,
+    *,
+    progress: bool,
+) -> dict[str, float]:
+    """Choose a threshold for each classifier on the cases of --threshold-from, which are not among those evaluated."""
+    assert options.threshold_from is not None
+    other = graded(replace(data, annotations=options.threshold_from), options, progress=progress, like=read)
+    rule, share = _rule(options)
+    if isinstance(other, Scores) or isinstance(read, Scores):
+        raise ArgumentError("--threshold-from chooses on labels, but annotations are scores: give --threshold.")
+    both = np.intersect1d(other.cases, read.cases)
+    if len(both):
+        raise ArgumentError(
+            f"--threshold-from must have other cases than those that are evaluated, but both have case {some(both)}: "
+            "leave them out of one."
+        )
+    about: dict[str, Any] = {rule: share, **_truth_of_threshold(options), "positive": options.positive}
+    return choose_threshold(other, data.files, **about, extra="ignore", logits=logits)
+
+
+def how_chosen(options: MetricOptions) -> str:
+    """Say where thresholds were chosen, for what, and against what; empty if they were not."""
+    if options.threshold_from is None:
+        return ""
+    rule, share = _rule(options)
+    wanted = "the greatest net benefit at a risk" if rule == "net_benefit" else f"a {rule}"
+    truth = truth_in_words(_truth_of_threshold(options))
+    return f"chosen on {options.threshold_from} for {wanted} of {share:g} against {truth}"
+
+
+def _rule(options: MetricOptions) -> tuple[str, float]:
+    rule, _, value = options.rule.partition("=")
+    if rule not in RULES:
+        raise ArgumentError(
+            f"--threshold-at must be {', '.join(RULES)} with a value, but {options.rule!r} was given: write "
+            "for example specificity=0.9."
+        )
+    return rule, parse_numbers(value, f"the value of --threshold-at {rule}", "0.9")[0]
+
+
+def _truth_of_threshold(options: MetricOptions) -> dict[str, Any]:
+    """Truth that thresholds are chosen against, which has no model."""
+    truth = "annotator" if options.truth == "most-plausible" else options.truth
+    return {"truth": truth, "panel": options.n_experts}
+
+
+def with_class(table: pd.DataFrame) -> pd.DataFrame:
+    """Add a column for classes, which tables have whether or not a metric has a value for every class."""
+    if "class" not in table and "metric" in table:
+        table.insert(table.columns.get_loc("metric") + 1, "class", "")
+    return table
+
+
+def write_curves(results: xr.Dataset, names: Mapping[str, Any], files: TablesInParts) -> list[str]:
+    """Write the points of curves, and confusion matrices, if there are any; return the names of the files."""
+    tables: dict[str, list[pd.DataFrame]] = {CURVES: [], CONFUSION: []}
+    plain = {"classifier", "class_name", "draw"}
+    ungrouped = results.drop_dims("group", errors="ignore")
+    for metric in [str(name) for name, of in ungrouped.items() if of.dims[-1:] == ("draw",) and {*of.dims} - plain]:
+        table = curve_points(results, metric)
+        if metric == "confusion":
+            numbers = [name for name in table if name not in ("classifier", "true_class", "named_class")]
+            table[numbers] *= results[metric].attrs["n_cases"]
+            tables[CONFUSION].append(table.rename(columns={"mean": "cases"}))
+            continue
+        axes = [name for name in table if name not in _COORDINATES]
+        at = table[axes[0]] if len(axes) == 1 else table[axes].astype(str).agg(" × ".join, axis=1)
+        classes = table.get("class_name", "")
+        shown = table[["classifier"]].assign(metric=metric, **{"class": classes}, axis=" × ".join(axes), at=at)
+        tables[CURVES].append(shown.join(table[[name for name in _COORDINATES[2:]]]))
+    written = []
+    for name, parts in tables.items():
+        if parts:
+            table = pd.concat(parts, ignore_index=True)
+            for place, (column, value) in enumerate(names.items(), 1):
+                table.insert(place, column, value)
+            written.append(files.write(name, table))
+    return written
+
+
+def show(results: xr.Dataset, over: str = "") -> None:
+    """Print the metrics of labels: a row for each, a column for each classifier, and how probably one is better.
+
+    `over` says which cases they are about, if not all.
+    """
+    table = _shortened(metric_rows(_without_lists(results), with_interval), _ROWS)
+    if not len(table):
+        return
+    title = f"Metrics against {truth_in_words(results.attrs)}{over}"
+    if summary(results)["total_lower"].notna().any():
+        title += f", with {percent(CI_PROB)} intervals for new cases like these"
+    if "positive" in results.attrs:
+        title += f"; positive: {results.attrs['positive']}{at_threshold(results) if operating_point(results) else ''}"
+    say(title)
+    ScreenTable("", table.columns, table.to_numpy().tolist(), left=("metric", "class")).print()
+    for sentence in unusual(_without_lists(results))[:_SENTENCES]:
+        say(capitalised(sentence))
+
+
+def show_groups(results: xr.Dataset) -> None:
+    """Print the metrics of labels by group: a row for each metric and group; of too many, the first."""
+    for column in dict.fromkeys(results["group_column"].values.tolist()) if "group" in results.coords else ():
+        table = _shortened(by_group_table(_without_lists(results), column, with_interval), _ROWS_OF_GROUPS)
+        if not len(table):
+            return
+        say(f"By {column}. {about_few(results)}")
+        shown, left = table.head(_ROWS_OF_GROUPS), len(table) - _ROWS_OF_GROUPS
+        ScreenTable("", table.columns, shown.to_numpy().tolist(), left=("metric", "class", "group")).print()
+        if left > 0:
+            say(f"{left} more rows are in groups.csv.")
+
+
+def _without_lists(results: xr.Dataset) -> xr.Dataset:
+    return results.drop_vars([name for name in results.data_vars if OF_LISTS.match(str(name))])
+
+
+def _shortened(table: pd.DataFrame, most: int) -> pd.DataFrame:
+    """Leave out the metrics of single classes if there are too many rows."""
+    if len(table) > most and "class" in table:
+        return table.loc[table["class"] == ""].drop(columns="class")
+    return table

@@ -1,0 +1,99 @@
+"""``plausibly audit``: checks of annotations and predictions."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pandas as pd
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from plausibly.app.cli import _options as options
+from plausibly.app.cli._app import example
+from plausibly.app.cli._output import check_table, console, make_folder, new_table, say, write_table
+from plausibly.data.audit import SERIOUS, serious
+from plausibly.data.audit import audit as find
+
+FOUND = 1  #: exit status under --strict
+
+
+@example(
+    """
+    plausibly audit annotations.csv --predictions A=a.csv --out audit.csv
+    plausibly audit annotations.csv --annotators annotators.csv
+    plausibly audit annotations.csv --strict --quiet
+    """
+)
+def audit(
+    data: options.AnnotatedData,
+    predictions: options.PredictionFiles = None,
+    extra: Annotated[
+        Literal["refuse", "ignore"],
+        options.data(help="What to do with predictions of cases that are not annotated: report, or leave out."),
+    ] = "refuse",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="File for the table of all checks (.csv or .parquet)."),
+    ] = None,
+    annotators: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="File for a table of annotators: their agreement with the others, and whether they agree no better "
+            "than chance or copy another annotator (.csv or .parquet).",
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help=f"Exit with status 1 if any of these are found: {', '.join(SERIOUS)}.")
+    ] = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Check annotations and predictions for problems, such as duplicates and unused classes.
+
+    Also finds annotators who always give the same answer or share no case with the others, cases with a single
+    annotator, annotations that tie most of the classes, and predictions that do not match the cases or classes.
+    Findings are reported rather than treated as errors: for example, repeated rows are only counted, although other
+    commands refuse them.
+    """
+    for path in filter(None, (out, annotators)):
+        check_table(path)
+        make_folder(path.parent)
+    files = options.parse_files(predictions)
+    if data.control is None and data.form is None and data.missing is None:
+        found = find(data.annotations, files or None, data.classes, choices=data.choices, extra=extra)
+    else:
+        found = find(data.read(progress=not quiet), files or None, extra=extra)
+    if out is not None:
+        write_table(found, out)
+    some = found[found["count"] > 0]
+    if not quiet:
+        if len(some):
+            console().print(_table(some))
+        if out is not None:
+            say(f"Wrote {out}")
+    if annotators is not None:
+        from plausibly.agreement import agreement, annotators_in_words
+
+        table = agreement(data.read(progress=True), progress=not quiet).annotators()
+        write_table(table, annotators)
+        if not quiet:
+            say(annotators_in_words(table))
+            say(f"Wrote {annotators}")
+    grave = serious(found)
+    words = f"; serious: {', '.join(grave)}" if grave else "; nothing serious" if len(some) else ""
+    say(f"{len(some)} of {len(found)} checks found something{words}.")
+    if strict and grave:
+        raise typer.Exit(FOUND)
+
+
+def _table(found: pd.DataFrame) -> Table:
+    shown = new_table()
+    shown.add_column("check", no_wrap=True)
+    shown.add_column("found", justify="right", no_wrap=True)
+    shown.add_column("of", justify="right", no_wrap=True)
+    shown.add_column("such as", overflow="fold")
+    shown.add_column("meaning", overflow="fold")
+    for check, count, of, examples, meaning in found.to_numpy().tolist():
+        cells = (check, f"{count:,}", f"{of:,}", examples, meaning)
+        shown.add_row(*(Text(cell) for cell in cells))
+    return shown

@@ -1,0 +1,66 @@
+"""``plausibly check``: whether fitted models reproduce the annotations."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+
+from plausibly.aggregation.model_comparison import PredictiveCheck, predictive_check
+from plausibly.app.cli import _options as options
+from plausibly.app.cli._app import example
+from plausibly.app.cli._output import ScreenTable, cell, make_folder, say, with_interval
+from plausibly.app.plots import predictive_checks
+from plausibly.posterior import opened
+
+TABLE, BY_CASE, FIGURE = "checks.csv", "checks-by-case.csv", "checks.png"
+
+
+@example(
+    """
+    plausibly check posterior.nc
+    plausibly check results/posterior-prirn-30.nc --out results
+    """
+)
+def check(
+    posteriors: Annotated[
+        list[Path],
+        typer.Argument(metavar="POSTERIOR…", help="Posteriors written by plausibly aggregate or evaluate."),
+    ],
+    replicates: Annotated[int, typer.Option(help="Number of posterior predictive replicates.")] = 200,
+    seed: options.Seed = 0,
+    *,
+    output: options.Output,
+) -> None:
+    """Check whether fitted models reproduce how annotators agree and disagree.
+
+    Draws posterior predictive replicates of the annotations and compares their statistics with the observed ones. With
+    --out, also writes checks.csv, checks-by-case.csv and checks.png.
+    """
+    make_folder(output.out)
+    checks = {}
+    for path in posteriors:
+        with opened(path) as posterior:
+            checked = predictive_check(posterior, replicates=replicates, seed=seed, progress=not output.quiet)
+        # Two posteriors of one model and reliability may differ in their priors.
+        checks[f"{checked.model} ({path})" if checked.model in checks else checked.model] = checked
+    table = pd.concat([checked.table.assign(model=name) for name, checked in checks.items()], ignore_index=True)
+    table.insert(0, "model", table.pop("model"))
+    columns = ("model", "mean over cases of", "observed", "replicated (94 % interval)", "status")
+    rows = []
+    for row in table.to_dict("records"):
+        replicated = with_interval(row["mean"], row["lower"], row["upper"], missing="–")
+        observed = cell(row["observed"], missing="–")
+        rows.append((row["model"], row["description"], observed, replicated, row["status"]))
+    shown = ScreenTable("Annotations and replicates", columns, rows, left=(*columns[:2], "status"))
+    output.publish([shown], _files(table, checks), written=f"{TABLE}, {BY_CASE} and {FIGURE}")
+    for checked in checks.values():
+        say(checked.verdict())
+
+
+def _files(table: pd.DataFrame, checks: dict[str, PredictiveCheck]) -> Iterator[tuple[str, Any]]:
+    yield TABLE, table
+    cases = [check.by_case.to_dataframe().reset_index().assign(model=name) for name, check in checks.items()]
+    yield BY_CASE, pd.concat(cases, ignore_index=True)
+    yield FIGURE, predictive_checks(checks)

@@ -1,0 +1,96 @@
+"""``plausibly compare``: classifiers under a posterior."""
+
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from plausibly.app.cli import _options as options
+from plausibly.app.cli._app import example
+from plausibly.app.cli._groups import read_column
+from plausibly.app.cli._output import ScreenTable, make_folder, say
+from plausibly.base.bootstrap import REPLICATES
+from plausibly.base.errors import ArgumentError
+from plausibly.data.annotations import read_risks
+from plausibly.evaluation import evaluate, verdict
+from plausibly.evaluation.comparison import differences, rankings, variance_split
+from plausibly.evaluation.metrics import LISTS, read_metrics
+from plausibly.evaluation.summaries import goodness
+from plausibly.posterior import annotations_of, opened
+
+DIFFERENCES, RANKINGS, VARIANCES = "differences.csv", "rankings.csv", "variances.csv"
+_MOST = 10  # rankings to print
+
+
+@example(
+    """
+    plausibly compare posterior.nc --predictions A=a.csv --predictions B=b.npy
+    plausibly compare posterior.nc --predictions A=a.csv --predictions B=b.npy \\
+        --metric top3_accuracy
+    """
+)
+def compare(
+    posterior: options.PosteriorFile,
+    predictions: options.PredictionFiles = None,
+    logits: options.LogitsOption = None,
+    metric: Annotated[
+        str, typer.Option(metavar="METRIC", help="Metric to compare by, such as top3_average_overlap or auroc.")
+    ] = "top1_accuracy",
+    k: options.Lengths = None,
+    risks: options.RisksFile = None,
+    ci_prob: options.IntervalWidth = 0.94,
+    clusters: options.Clusters = None,
+    replicates: options.Replicates = None,
+    break_ties: options.BreakTiesOption = "order",
+    seed: options.Seed = 0,
+    *,
+    output: options.Output,
+) -> None:
+    """Compare classifiers: which one is better, by how much, and with what probability.
+
+    Also ranks them and says where the uncertainty comes from: the annotations, the sampling of cases, or the number of
+    draws. With --out, also writes differences.csv, rankings.csv and variances.csv. To compare aggregation models, use
+    compare-models.
+    """
+    files = options.parse_files(predictions)
+    if len(files) < 2:
+        raise ArgumentError(
+            f"a comparison needs two classifiers, but {len(files) or 'none'} was given: write --predictions "
+            "NAME=FILE for each."
+        )
+    make_folder(output.out)
+    given = {"break_ties": break_ties, "seed": seed}
+    with opened(posterior) as draws:
+        lengths = options.parse_lengths(k) or [n for n in (1, 2, 3) if n <= int(draws.attrs["n_classes"])]
+        classes = annotations_of(draws, every=False).classes
+        of_classes = None if risks is None else read_risks(risks, classes)
+        asked = read_metrics([LISTS, metric], lengths, len(classes), risks=of_classes)
+        given |= {"clusters": read_column(clusters), "replicates": REPLICATES if replicates is None else replicates}
+        given |= {"logits": options.parse_logits(logits)}
+        results = evaluate(draws, files, metrics=asked, **given, progress=not output.quiet)
+    tables = {
+        DIFFERENCES: differences(results, metric, ci_prob),
+        RANKINGS: rankings(results, metric),
+        VARIANCES: variance_split(results, metric),
+    }
+    shares = f"{ci_prob:.0%} intervals; better, equal, worse: shares of draws"
+    here = tables[DIFFERENCES].drop(columns=["probability_better", "total_probability_better"])
+    new = ["total_lower", "total_upper", "sampling_sd", "total_better", "total_equal", "total_worse"]
+    shown = {
+        f"Differences in {metric} on these cases ({shares})": here.drop(columns=new),
+        f"Differences in {metric} on new cases like these ({shares})": here[["classifier", "versus", *new]],
+        "Posterior probability of each ranking": tables[RANKINGS],
+        "Sources of uncertainty: annotations, Monte Carlo, sampling of cases": tables[VARIANCES],
+    }
+    digits = {"effective_draws": ",.0f"}
+    output.publish(
+        (ScreenTable.of(title, table.head(_MOST), ".4f", digits) for title, table in shown.items()), tables.items()
+    )
+    best = tables[RANKINGS].iloc[0]
+    probable = "" if np.isnan(best["probability"]) else f" (probability {best['probability']:.2f} on these cases)"
+    means = goodness(results[metric].mean("draw").values, results[metric].attrs)
+    names = [str(results["classifier"].values[at]) for at in np.argsort(-means, kind="stable")[:2]]
+    say(
+        f"{'Most probable ranking' if probable else 'Ranking'} by {metric}: {best['ranking']}{probable}. "
+        f"{verdict(results, metric, *names)}"
+    )

@@ -1,0 +1,90 @@
+"""``plausibly compare-models``: aggregation models by how well they predict left-out annotations."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import typer
+
+from plausibly.aggregation import parse_variants
+from plausibly.aggregation.model_comparison import Comparison, ComparisonPlan
+from plausibly.app.cli import _options as options
+from plausibly.app.cli._app import example
+from plausibly.app.cli._model_names import ComparedModelNames
+from plausibly.app.cli._output import ScreenTable, make_folder, say, speaker
+from plausibly.app.plots import model_comparison
+from plausibly.data.annotations.usual_models import OF_RANKINGS
+
+MODELS, POINTWISE, FIGURE = "models.csv", "left-out.csv", "models.png"
+
+_SHOWN = ("elpd", "se", "elpd_diff", "dse", "p", "weight", "k_high", "refits", "impossible", "verdict")
+
+
+@example(
+    """
+    plausibly compare-models annotations.json \\
+        --model plackett-luce@1,3,10 --model prirn@10,30,100
+    """
+)
+def compare_models(
+    data: options.ClassifiedData,
+    predictions: options.PredictionFiles = None,
+    model: ComparedModelNames = None,
+    observation: Annotated[
+        Literal["first", "ranking"],
+        typer.Option(help="Part of a left-out annotation to predict: its first block or the whole ranking."),
+    ] = "first",
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Number of folds to split each case's annotations into. By default leave-one-out."
+        ),
+    ] = None,
+    method: Annotated[
+        Literal["auto", "refit"],
+        typer.Option(
+            help="How to predict from the other annotations: auto reweights draws where that is reliable "
+            "and samples again elsewhere, refit always samples again."
+        ),
+    ] = "auto",
+    *,
+    modelling: options.ModelOptions,
+    sampling: options.SamplingOptions,
+    seed: options.Seed = 0,
+    output: options.Output,
+) -> None:
+    """Compare aggregation models by how well they predict left-out annotations.
+
+    Each annotation is left out in turn and predicted from the others. The best model gives the left-out annotations the
+    highest probability. Models named with class_prior=predictions learn from --predictions, which others ignore. With
+    --out, also writes models.csv, left-out.csv (one row per model and annotation) and
+    models.png.
+    """
+    read = data.read(progress=not output.quiet)
+    given = {"observation": observation, "folds": folds, "method": method, "seed": seed}
+    given |= vars(modelling) | vars(sampling) | {"predictions": options.parse_files(predictions) or None}
+    plan = ComparisonPlan.of(read, parse_variants(model or OF_RANKINGS), **given)
+    make_folder(output.out)
+    say_progress = speaker(output.quiet)
+    compared = plan.run(
+        progress=not output.quiet,
+        before=lambda number, label: say_progress(f"[{number + 1} of {len(plan.labels)}] {label}"),
+    )
+    output.publish(_shown(compared, plan), _files(compared), written=f"{MODELS}, {POINTWISE} and {FIGURE}")
+    say(compared.verdict())
+
+
+def _shown(compared: Comparison, plan: ComparisonPlan) -> Iterator[ScreenTable | str]:
+    table = compared.table
+    what = "first block" if plan.observation == "first" else "ranking"
+    title = f"Log probability of the {what} of left-out annotations (standard errors by case)"
+    shown = table.reset_index()[["model", *_SHOWN]]
+    yield ScreenTable.of(title, shown, ",.1f", {"weight": ".2f", "dse": ".2f"}, missing="–", left=("model", "verdict"))
+    if table["warning"].any():
+        names = ", ".join(table.index[table["warning"]])
+        yield f"Not all chains converged ({names}): raise --warmup or --draws before trusting small differences."
+
+
+def _files(compared: Comparison) -> Iterator[tuple[str, Any]]:
+    yield MODELS, compared.table.reset_index()
+    yield POINTWISE, compared.pointwise.to_dataframe().reset_index()
+    yield FIGURE, model_comparison(compared)

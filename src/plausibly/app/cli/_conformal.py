@@ -1,0 +1,215 @@
+"""``plausibly conformal``: sets of classes that contain an answer with a guaranteed probability."""
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pandas as pd
+import typer
+
+from plausibly.aggregation import aggregate, parse_variants, plan_runs
+from plausibly.app.cli import _options as options
+from plausibly.app.cli._app import example
+from plausibly.app.cli._groups import read_column
+from plausibly.app.cli._model_names import ModelNamesOfClasses
+from plausibly.app.cli._output import ScreenTable, make_folder, say, speaker
+from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarning
+from plausibly.data.annotations import Annotations
+from plausibly.data.annotations.usual_models import usual_models
+from plausibly.decisions.conformal import ConformalSweep, Coverage, conformal_coverage
+from plausibly.decisions.conformal import conformal as calibrate
+
+_BETWEEN = " | "  # classes of a set
+_DIGITS = ",.4g"
+
+
+@example(
+    """
+    plausibly conformal annotations.json --predictions A=a.csv \\
+        --alpha 0.05,0.1 --target plausibility \\
+        --new A=new.csv --out results
+    """
+)
+def conformal(
+    data: options.ClassifiedData,
+    risks: options.RisksFile = None,
+    predictions: options.PredictionFiles = None,
+    new: Annotated[
+        list[str] | None,
+        options.data(
+            metavar="NAME=FILE",
+            help="Name of a classifier and file of its predictions for new cases, whose sets are written to "
+            "sets.csv. Repeat for each classifier.",
+        ),
+    ] = None,
+    logits: Annotated[bool, options.data("--logits", help="Treat predictions as logits and apply a softmax.")] = False,
+    alpha: Annotated[
+        str,
+        typer.Option(
+            metavar="A1,A2", help="Share of the answers that sets may miss, on average over cases; one or more values."
+        ),
+    ] = "0.1",
+    score: Annotated[
+        Literal["lac", "aps", "raps", "top-k"], typer.Option(help="Conformal score that orders classes.")
+    ] = "lac",
+    target: Annotated[
+        Literal["plausibility", "annotator", "vote"],
+        typer.Option(
+            help="Answer that sets should contain: a class drawn from the plausibilities, the next annotator's choice, "
+            "or the majority vote."
+        ),
+    ] = "plausibility",
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="risk|certainty|FILE",
+            help="Groups that get their own threshold: risk level of the predicted class, certainty of the "
+            "classifier, or a table with the columns case and group.",
+        ),
+    ] = None,
+    new_by: Annotated[
+        Path | None, typer.Option("--new-by", metavar="FILE", help="Groups of the new cases, if --by is a table.")
+    ] = None,
+    loss: Annotated[
+        Literal["risk"] | None,
+        typer.Option(
+            help="Loss to bound instead of the share of missed answers; risk stands for the expected risk "
+            "level of missed answers."
+        ),
+    ] = None,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            metavar="M",
+            help="Labels to draw per case. By default none are drawn: every class counts with its exact plausibility "
+            "or share of the annotators.",
+        ),
+    ] = None,
+    randomise: Annotated[
+        bool,
+        typer.Option(
+            "--randomise",
+            help="Randomise scores and thresholds, so that coverage is no higher than the guarantee requires. Sets "
+            "are then usually smaller.",
+        ),
+    ] = False,
+    splits: Annotated[
+        int, typer.Option(metavar="N", help="Number of random splits to measure coverage on; 0 for none.")
+    ] = 100,
+    model: ModelNamesOfClasses = None,
+    *,
+    modelling: options.ModelOptions,
+    sampling: options.SamplingOptions,
+    seed: options.Seed = 0,
+    output: options.Output,
+) -> None:
+    """Compute sets of classes that contain an answer with a guaranteed probability, even where experts disagree.
+
+    The answer is a class drawn from the plausibilities, the next annotator's first choice, or the vote (--target).
+    Calibrates on the annotated cases; the guarantee is an average over new cases of the same kind. With several models
+    or reliabilities, it holds under each of them. --target annotator and --target vote need no model.
+
+    With --out, also writes thresholds.csv, coverage.csv (over random splits), model-fit.csv and figures; with --new,
+    sets.csv.
+    """
+    named, given_new = options.parse_files(predictions), options.parse_files(new, "--new")
+    alphas = options.parse_numbers(alpha, "--alpha", "0.05,0.1")
+    read = data.read(progress=not output.quiet)
+    if not isinstance(read, Annotations):
+        raise AnnotationError(
+            "sets consist of classes, but these annotations are scores: convert them to labels by a threshold first."
+        )
+    column, new_column = _read_by(by, new_by)
+    asked: dict[str, Any] = {"score": score, "target": target, "by": column, "loss": loss, "seed": seed}
+    asked |= {"risks": risks, "samples": samples, "logits": logits}
+    asked |= {"randomise_scores": randomise and score != "lac", "randomise_threshold": randomise}
+    if strangers := [name for name in given_new if name not in named]:
+        raise ArgumentError(
+            f"--new {strangers[0]}=… has no match in --predictions ({', '.join(named) or 'none'}): give both the same "
+            "name."
+        )
+    with warnings.catch_warnings():  # of the vote
+        warnings.simplefilter("ignore", PlausiblyWarning)
+        # Bad input is refused before sampling.
+        tried = calibrate(read, named, alpha=alphas[0], **asked | {"target": "vote"})
+    if given_new:
+        tried.table(given_new, new_column)
+    make_folder(output.out)
+    found: dict[float, dict[str, Any]] = {level: {} for level in alphas}
+    measured = None
+    for label, source in _sources(read, target, model, vars(modelling) | vars(sampling), seed, output):
+        for level in alphas:
+            found[level][label] = calibrate(source, named, alpha=level, **asked)
+        if splits and measured is None:
+            kept = {key: asked[key] for key in ("score", "by", "loss", "risks", "logits", "seed", "randomise_scores")}
+            measured = conformal_coverage(source, named, alpha=alphas, splits=splits, progress=not output.quiet, **kept)
+    swept = {level: ConformalSweep(runs) for level, runs in found.items()}
+    common = {
+        level: next(iter(one.runs.values())) if len(one.runs) == 1 else one.common for level, one in swept.items()
+    }
+    thresholds = pd.concat([one.table.assign(alpha=level) for level, one in swept.items()], ignore_index=True)
+    sets = None
+    if given_new:
+        tables = [one.table(given_new, new_column).assign(alpha=level) for level, one in common.items()]
+        sets = pd.concat(tables, ignore_index=True)
+        sets["classes"] = [_BETWEEN.join(chosen) for chosen in sets["classes"]]
+    output.publish(_shown(thresholds, sets, measured), _files(thresholds, sets, measured, common))
+    if measured is not None and not output.quiet:
+        say(measured.verdict())
+    for level, one in common.items():
+        if not output.quiet or level == alphas[-1]:
+            say(one.verdict())
+
+
+def _sources(read: Annotations, target: str, model: list[str] | None, given: dict, seed: int, output: options.Output):
+    """Posteriors by label; the annotations themselves where no model is needed, or asked for."""
+    if target != "plausibility" and not model:
+        yield "annotations", read
+        return
+    for run in plan_runs(read, parse_variants(model or usual_models(read)), given, seed=seed):
+        speaker(output.quiet)(f"Aggregating by {run.label}")
+        yield run.label, aggregate(read, run.model, **run.arguments, seed=seed, progress=not output.quiet)
+
+
+def _read_by(by: str | None, new_by: Path | None) -> tuple[Any, Any]:
+    """Groups of the cases, and those of the new ones."""
+    if by in (None, "risk", "certainty"):
+        if new_by is not None:
+            raise ArgumentError("--new-by goes with --by FILE: leave it out, or name a table of groups.")
+        return by, None
+    new = None if new_by is None else str(new_by)
+    return read_column(by, option="--by", column="group"), read_column(new, option="--new-by", column="group")
+
+
+def _files(
+    thresholds: pd.DataFrame, sets: pd.DataFrame | None, measured: Coverage | None, common: dict
+) -> Iterator[tuple[str, Any]]:
+    yield "thresholds.csv", thresholds
+    if sets is not None:
+        yield "sets.csv", sets
+    if measured is not None:
+        yield "coverage.csv", measured.table
+        if measured.fit is not None:
+            yield "model-fit.csv", measured.fit
+    for level, calibrated in common.items():
+        yield f"thresholds-{level:g}.png", calibrated.plot()
+    if measured is not None:
+        yield "coverage.png", measured.plot()
+
+
+def _shown(thresholds: pd.DataFrame, sets: pd.DataFrame | None, measured: Coverage | None) -> Iterator[ScreenTable]:
+    table = thresholds[["alpha", "run", "classifier", "group", "n", "threshold", "mean_size", "note"]]
+    left = ("run", "classifier", "group", "note")
+    yield ScreenTable.of("Thresholds and mean set sizes", table, _DIGITS, left=left)
+    if measured is not None:
+        columns = ["alpha", "classifier", "target", *measured.measures, "size"]
+        what = "Risk missed" if measured.loss else "Coverage"
+        title = f"{what} of test cases, mean over splits; target: the answer that the sets were calibrated on"
+        of_all = measured.table.loc[measured.table["group"] == "all", columns]
+        yield ScreenTable.of(title, of_all, _DIGITS, left=("classifier", "target"))
+    if sets is not None:
+        sizes = sets.groupby(["alpha", "classifier"], sort=False)["size"].agg(["count", "mean", "min", "max"])
+        headings = {"count": "cases", "mean": "mean size", "min": "least", "max": "most"}
+        table = sizes.astype(float).rename(columns=headings).reset_index()
+        yield ScreenTable.of("Sets of the new cases", table, _DIGITS, left=())

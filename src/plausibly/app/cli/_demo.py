@@ -1,0 +1,104 @@
+"""``plausibly demo``: everything once, on bundled data."""
+
+from pathlib import Path
+
+import numpy as np
+
+from plausibly.aggregation import refit
+from plausibly.aggregation.sweeps import Folder, Sweep
+from plausibly.app.cli import _options as options
+from plausibly.app.cli import _simulate
+from plausibly.app.cli._app import example
+from plausibly.app.cli._evaluate import ModelChoice, finish, run
+from plausibly.app.cli._output import say
+from plausibly.base.compute import tell_of_first_run
+from plausibly.base.pools import threads
+from plausibly.data.datasets import published_case
+from plausibly.data.predictions import read_predictions
+from plausibly.metrics import ranked_classes
+from plausibly.posterior import top_classes
+
+CASES, CLASSES, QUALITIES = 100, 40, [0.9, 0.8, 0.7, 0.6]
+MODELS = (
+    "plackett-luce@1:class_prior=predictions",
+    "plackett-luce@1,3,10",
+    "prirn@30",
+)  # recommended, and as published
+# Model, arguments, top-3 accuracies of models A and B as printed, and how many times 1,000 draws are made: a program of
+# its own for more draws would take longer to compile.
+PUBLISHED = (
+    ("plackett-luce", {"reliability": 3}, (0.70, 1.00), 1),
+    ("prirn", {"reliability": 30, "ties": "full"}, (0.52, 0.99), 10),
+)
+
+
+@example(
+    """
+    plausibly demo --out results/demo
+    """
+)
+def demo(
+    seed: options.Seed = 0,
+    out: options.ResultsFolder = Path("results/demo"),
+    strict: options.Strict = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Evaluate four classifiers on simulated data; recompute what Stutz et al. (2025) published for one case.
+
+    Also writes the input files, as examples of the formats, and prints the command that repeats the evaluation.
+    """
+    names = _simulate.write_simulation(out, CASES, CLASSES, 1.0, QUALITIES, seed)
+    more = [word for model in MODELS for word in ("--model", model)]
+    command = _simulate.evaluation_command(out, names, *more, "--seed", str(seed), "--out", str(out))
+    if not quiet:
+        say(f"Simulated {CASES} cases and {len(names)} classifiers into {out}.", stderr=True)
+        tell_of_first_run()
+    with threads(1) as pool:  # alongside, as most of it is compilation
+        published = None if quiet else pool.submit(_published, seed)
+        swept, judged = run(
+            options.EvaluatedData(
+                out / _simulate.ANNOTATIONS,
+                out / _simulate.CLASSES,
+                risks=out / _simulate.RISKS,
+                predictions=[f"{name}={out / f'predictions-{name}.csv'}" for name in names],
+            ),
+            ModelChoice([*MODELS]),
+            options.SweepOptions(seed=seed),
+            options.MetricOptions(),
+            folder=Folder(out, fresh=True),
+            quiet=quiet,
+        )
+    if published is not None:
+        say(_simulated(out, swept))
+        say("Top-3 accuracy of two classifiers on one published case:")
+        say("\n".join(published.result()))
+        say(f"To repeat the evaluation of the simulated cases:\n{command}")
+    finish(swept, judged, out, quiet=quiet, strict=strict)
+
+
+def _simulated(out: Path, swept: Sweep) -> str:
+    """Put the accuracy on the simulated truth next to its estimate."""
+    top = np.load(out / _simulate.TRUTH).argmax(1)
+    lines = ["Top-1 accuracy of the classifiers on the simulated truth:"]
+    for name in swept.classifiers:
+        scores = read_predictions(out / f"predictions-{name}.csv", swept.annotations)
+        found = swept.runs[0].results["top1_accuracy"].sel(classifier=name).values
+        lower, upper = np.quantile(found, [0.03, 0.97])
+        lines.append(
+            f"  {name} {(scores.argmax(1) == top).mean():.2f} ({swept.runs[0].label}: {lower:.2f} to {upper:.2f})"
+        )
+    return "\n".join(lines)
+
+
+def _published(seed: int) -> list[str]:
+    """Compute the published case, and put it next to the figures that were published."""
+    case, lines = published_case(), []
+    for model, arguments, (a, b), times in PUBLISHED:
+        best = []
+        for number in range(seed, seed + times):
+            posterior = refit(case.annotations, model, seed=number, progress=False, **arguments)
+            best.append(top_classes(posterior, 1, number)[:, 0])  # (draw, place); evaluate would take longer to compile
+        found = [np.isin(best, ranked_classes(scores, 3)).mean() for scores in case.predictions.values()]
+        label = f"{model}@{arguments['reliability']}"
+        lines.append(f"  {label:16} A {found[0]:.2f} (published {a:.2f}), B {found[1]:.2f} (published {b:.2f})")
+    return lines

@@ -1,0 +1,47 @@
+"""``plausibly doctor``: what files are, and which commands they are enough for."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plausibly.app.cli import _options as options
+from plausibly.app.cli._app import BAD_INPUT, example
+from plausibly.app.cli._output import complain, say
+from plausibly.app.doctor import doctor as look
+
+
+@example(
+    """
+    plausibly doctor annotations.csv A.csv B.csv classes.txt
+    plausibly doctor export.json
+    """
+)
+def doctor(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE…",
+            help="Files of any kind: annotations, predictions, labels, ratings, classes, risks, groups of cases, "
+            "outcomes of systems, posteriors, exports of tools.",
+        ),
+    ],
+    quiet: options.Quiet = False,
+) -> None:
+    """Say what files are, how they fit together, and which command answers which question.
+
+    Prints, for each file, its format and what it holds; what does not fit between files; and for every question that
+    they answer, the complete command. Nothing is modelled or written. A file of labels by one rater is gold labels if
+    its name says so (gold.csv, truth.csv), and else predictions. With --quiet, prints the first command only. The exit
+    status is 2 if no file can be read, and 1 if there is no command for them.
+    """
+    found = look(files)
+    unread = [one for one in found.files if one.role is None]
+    if len(unread) == len(found.files):
+        for one in unread:
+            complain(str(one))
+        raise typer.Exit(BAD_INPUT)
+    for line in found.commands[:1] if quiet else found.lines():
+        say(line)
+    if not found.commands:
+        raise typer.Exit(1)

@@ -1,0 +1,450 @@
+"""``plausibly evaluate``: annotations and predictions in; tables, posteriors and a report out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+import pandas as pd
+import typer
+
+from plausibly.aggregation import parse_variants
+from plausibly.aggregation.sweeps import Folder, Plan, Sweep, posterior_name
+from plausibly.agreement.annotators import group_sentences, severity_sentences
+from plausibly.app.cli import _options as options
+from plausibly.app.cli._against_labels import against_labels, refuse_model
+from plausibly.app.cli._app import example
+from plausibly.app.cli._asked_metrics import (
+    chosen_thresholds,
+    graded,
+    how_chosen,
+    parse_metrics,
+    show,
+    show_groups,
+    with_class,
+    write_curves,
+)
+from plausibly.app.cli._groups import of_cases, read_by, read_column
+from plausibly.app.cli._model_names import EvaluatedModelNames
+from plausibly.app.cli._output import (
+    TablesInParts,
+    check_converged,
+    complain,
+    make_folder,
+    print_main_table,
+    say,
+    speaker,
+    writing,
+)
+from plausibly.app.cli._ratings import describe_ratings
+from plausibly.app.cli._requirements import (
+    REQUIREMENTS,
+    check_met,
+    check_requirements,
+    parse_requirements,
+    requirement_sentences,
+    requirement_table,
+)
+from plausibly.app.report import accuracies, agreement, alike, choice_of_cases, freed_shape, lead, prior_notes, rests_on
+from plausibly.app.report.label_metrics import truths
+from plausibly.app.report.tables import checks_failed, headline_metrics
+from plausibly.base.compute import kept_on_disk
+from plausibly.base.errors import ArgumentError
+from plausibly.base.pools import threads
+from plausibly.data.annotations import Annotations, Scores
+from plausibly.data.annotations.usual_models import (
+    OF_RATINGS,
+    are_ratings,
+    one_truth_model,
+    recommended_models,
+    usual_models,
+)
+from plausibly.data.audit import audit, serious
+from plausibly.evaluation.cautions import cautions
+from plausibly.evaluation.checks import check_fresh
+from plausibly.posterior import opened
+
+if TYPE_CHECKING:
+    from plausibly.decisions.conformal import Coverage
+    from plausibly.decisions.planning import Plan as LabelPlan
+
+OF_MODELS = "ties", "mode", "unranked", "concentration"  #: options after which models are as published
+OF_SAMPLES = "prior_kappa", "prior", "draws", "chains", "warmup", "k"  #: further options that only models have
+METRICS, CERTAINTY, GROUPS, REPORT = "metrics.csv", "certainty.csv", "groups.csv", "report.html"
+ALPHA, SPLITS = 0.1, 20  #: of the sets in the report
+LEAST, MOST = 40, 2**24  #: cases, and scores of a classifier, between which sets are measured
+BUDGET = 100  #: labels of the plan in the report
+MOST_PLANNED = 20_000  #: cases up to which the report has a plan
+
+
+@dataclass
+class ModelChoice:
+    """Aggregation models, and what they are given."""
+
+    model: EvaluatedModelNames = None
+    annotations_only: Annotated[
+        bool,
+        options.modelling(
+            "--annotations-only",
+            help="Leave predictions out of the posterior, for classifiers that have seen these very annotations. "
+            "Classifiers that look at the case are then underrated.",
+        ),
+    ] = False
+    one_truth: Annotated[
+        bool,
+        options.modelling(
+            "--one-truth",
+            help="Each case has one true class, which annotators miss at times, as where a biopsy would settle it. "
+            "Takes the recommended model for such a task: dawid-skene if annotators are named and have enough labels, "
+            "else common-confusion. For labels and counts.",
+        ),
+    ] = False
+    fresh_labels: Annotated[
+        Path | None,
+        options.data(
+            metavar="FILE",
+            help="Further annotations of some cases, chosen at random, by people that the classifiers have not learned "
+            "from; any format of annotations. Less agreement with them than with the others: a classifier has seen "
+            "those.",
+        ),
+    ] = None
+
+
+@example(
+    """
+    plausibly evaluate annotations.json \\
+        --classes conditions.txt --risks risks.txt \\
+        --predictions A=a.csv --predictions B=b.npy \\
+        --model plackett-luce@1,3,10 --model prirn@10,30,100 \\
+        --seed 0 --out results/
+    """
+)
+def evaluate(
+    data: options.EvaluatedData,
+    *,
+    models: ModelChoice,
+    settings: options.SweepOptions,
+    asked: options.MetricOptions,
+    format: Annotated[
+        Literal["csv", "parquet"],
+        typer.Option(help="Format of the tables; parquet is smaller and faster for many cases."),
+    ] = "csv",
+    store: options.StoreOptions,
+    dask: options.Dask = None,
+    out: options.ResultsFolder = Path("results"),
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick", help="Stop at the numbers: no report and, where no model is named, no other one for comparison."
+        ),
+    ] = False,
+    strict: options.Strict = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Evaluate classifiers against the annotations under one or more aggregation models.
+
+    Prints the answers as soon as the first model has them, then computes what they are compared with and draws the
+    report. Writes report.html, metrics.csv (one row per classifier, model, reliability and metric), certainty.csv (one
+    row per case, model and reliability), and posterior-….nc for each model and reliability. Models that assume one true
+    class add annotators.csv and confusions.csv, ratings by raters who differ severities.csv and mean_ratings.csv;
+    population priors add shifts.csv; --by adds groups.csv (every metric by group of cases), and metrics that are curves
+    or confusion matrices add curves.csv and confusion.csv. A metric that has a value for every class has a row for
+    each. With --format parquet, tables are .parquet files. Other files in FOLDER are left alone.
+
+    Ratings without a threshold that are not of few values by named raters are described, not modelled: ratings.csv
+    (means by case), raters.csv (by rater) and, on the screen, how well raters agree.
+
+    With --truth annotator or panel, no model is fitted: report.html, metrics.csv and the tables that --by, curves and
+    confusion matrices add are about the metrics that are named, against the labels themselves.
+
+    Each option under Models applies to every model that accepts it.
+
+    Posteriors in FOLDER are reused if data, arguments and versions are the same, and replaced otherwise. If there are
+    more cases than fit in one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues
+    where it stopped. A posterior that an earlier run left in the other format (.nc or .zarr) is removed.
+
+    With --require, requirements.csv and the last lines say how probably each classifier meets each requirement, under
+    every run that takes as much for evidence as the first one. Exit status: 0, or 3 if a requirement is not met, 2
+    after bad input, 1 under --strict.
+    """
+    suffix = f".{format}"
+    if asked.truth != "most-plausible":
+        of_models: dict[str, Any] = {"--model": models.model, "--annotations-only": models.annotations_only}
+        if "expected_cost" not in (asked.metrics or ""):
+            of_models["--risks"] = data.risks
+        of_models |= {"--one-truth": models.one_truth, "--fresh-labels": models.fresh_labels, "--dask": dask}
+        of_models |= {"--resume": store.resume, "--fresh": store.fresh, "--extra include": settings.extra == "include"}
+        names = (*OF_MODELS, *OF_SAMPLES)
+        of_models |= {f"--{name.replace('_', '-')}": getattr(settings, name) for name in names}
+        refuse_model(asked.truth, of_models)
+        against_labels(data, settings, asked, out, suffix=suffix, quiet=quiet, reported=not quick)
+        return
+    read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
+    if isinstance(read, Scores) and not are_ratings(read) and _asks_nothing(data, models, settings, asked):
+        describe_ratings(read, out, suffix=suffix, quiet=quiet)
+        return
+    folder = Folder(out, **vars(store))
+    given: dict[str, Any] = {"read": read, "folder": folder, "dask": dask, "suffix": suffix}
+    swept, judged = run(data, models, settings, asked, **given, quick=quick, quiet=quiet)
+    finish(swept, judged, out, quiet=quiet, strict=strict, suffix=suffix, reported=not quick)
+
+
+@kept_on_disk()
+def run(
+    data: options.EvaluatedData,
+    models: ModelChoice,
+    settings: options.SweepOptions,
+    asked: options.MetricOptions,
+    *,
+    read: Annotations | Scores | None = None,
+    folder: Folder,
+    quiet: bool,
+    suffix: str = ".csv",
+    dask: str | None = None,
+    quick: bool = False,
+) -> tuple[Sweep, pd.DataFrame]:
+    """Run a sweep from files to files; write each file, and print each answer, as soon as its contents are known.
+
+    Returns the sweep, and the table of requirements.
+    """
+    if read is None:
+        read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
+    arguments = settings.arguments() | data.left_out(settings.extra)
+    observed, variants = _observed_and_models(read, bool(data.files), models, settings, quiet=quiet)
+    if observed is not read:
+        arguments["threshold"] = None
+    if (quick or settings.extra == "include") and not (models.model or models.one_truth):
+        variants = variants[:1]  # of cases without annotations, nothing is known but by evidence
+    if asked.threshold_from is not None:
+        if arguments["threshold"] is not None:
+            raise ArgumentError("--threshold and --threshold-from were given, but each names a threshold: keep one.")
+        chosen_at = chosen_thresholds(data, asked, observed, arguments["logits"], progress=not quiet)
+        arguments |= {"threshold": chosen_at, "extra": "ignore"}
+    by, clusters = read_by(data.by, data.annotations), read_column(data.clusters, data.annotations)
+    if data.fewer_cases:
+        by = None if by is None else {name: of_cases(column, observed.cases) for name, column in by.items()}
+        clusters = of_cases(clusters, observed.cases)
+    plan = Plan.of(
+        observed,
+        data.files,
+        parse_variants(variants),
+        metrics=parse_metrics(asked, _labels(observed, settings.threshold).n_classes, drawn=True),
+        ordered=asked.ordered,
+        positive=asked.positive,
+        prevalence=asked.prevalence,
+        risks=data.risks,
+        clusters=clusters,
+        by=by,
+        intersections=data.intersections,
+        **arguments,
+    )
+    plan = replace(plan, brief=quick)
+    required = parse_requirements(asked.require)
+    check_requirements(required, list(plan.predictions), plan.metrics, settings.replicates)
+    fresh = None
+    if models.fresh_labels is not None:
+        if not data.files:
+            raise ArgumentError("--fresh-labels checks classifiers, but no --predictions were given: add some.")
+        further = replace(data, annotations=models.fresh_labels)
+        fresh = _labels(graded(further, asked, like=read, progress=not quiet), settings.threshold)
+        check_fresh(fresh, plan.annotations)
+    out = folder.path
+    make_folder(out)
+
+    annotated_cases = np.flatnonzero(plan.annotations.per_case)
+    of_annotated = {name: scores[annotated_cases] for name, scores in plan.predictions.items()}
+    audited = audit(_labels(observed, settings.threshold), of_annotated)
+    if (grave := serious(audited)) and (not quiet or "exchanged classes" in grave):
+        complain(f"the data have {', '.join(grave)}: see the report, or run plausibly audit.", "Note")
+    runs, files, curves, chosen = [], TablesInParts(out, suffix), {}, how_chosen(asked)
+    first: Sweep | None = None
+    for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
+        if not runs:
+            with writing(out / REPORT):
+                (out / REPORT).unlink(missing_ok=True)  # the report of an earlier run does not belong to these tables
+        if chosen:
+            done.results.attrs["threshold_from"] = chosen
+        files.write(METRICS, with_class(done.metrics()))
+        files.write(CERTAINTY, done.certainty())
+        if data.by is not None:
+            files.write(GROUPS, with_class(done.groups()))
+        curves |= dict.fromkeys(write_curves(done.results, done.names, files))
+        for name, table in done.shared.items():
+            files.write(name, table.assign(model=done.label))
+        runs.append(done)
+        if len(runs) == 1 and plan.leading == 0 and not quiet:
+            print_main_table(Sweep(plan.annotations, (done,)))
+            first = plan.sweep(runs, fresh)
+            tell_answers(first, chosen)
+    swept = plan.sweep(runs, fresh, like=first)
+    if first is None and not quiet:
+        print_main_table(swept)
+        tell_answers(swept, chosen)
+    elif len(runs) > 1 and not quiet:
+        print_main_table(swept, swept.runs[1:])
+    judged = requirement_table(swept, required)
+    if required:
+        files.write(REQUIREMENTS, judged)
+    for results in truths(swept) if chosen else ():
+        results.attrs["threshold_from"] = chosen
+    if curves:
+        speaker(quiet)(f"Curves and confusion matrices are in {' and '.join(curves)}")
+    if quick:
+        return swept, judged
+    from plausibly.app.report import report  # and what only it needs
+
+    speaker(quiet)("Writing the report")
+    sources = data.sources({"fresh labels": models.fresh_labels})
+    if asked.threshold_from is not None:
+        sources[f"threshold at {asked.rule} of"] = str(asked.threshold_from)
+    linked = {"audit": audited, "certainty": Path(CERTAINTY).with_suffix(suffix).name}
+    linked["requirements"] = list(requirement_sentences(judged))
+    with threads(1) as pool:  # while figures are drawn
+        sets, further = (
+            pool.submit(make, plan, swept, folder, progress=not quiet) for make in (measure_sets, plan_labels)
+        )
+        report(swept, out / REPORT, sources, **linked, conformal=sets.result, plan=further.result, progress=not quiet)
+    return swept, judged
+
+
+def tell_answers(swept: Sweep, chosen: str | None) -> None:
+    """Print metrics and groups of the run that stands for all, what they rest on, and what limits them."""
+    run = lead(swept)
+    if swept.classifiers:
+        known = truths(swept) if "withheld" in run.results.attrs else []
+        shown = known[0] if known else run.results
+        shown.attrs |= {"threshold_from": chosen} if chosen else {}
+        seen = checks_failed(swept, "ceiling")  # whose numbers say nothing
+        shown = shown.sel(classifier=[name for name in swept.classifiers if name not in seen])
+        for print_numbers in (show, show_groups) if shown.sizes["classifier"] else ():
+            print_numbers(shown)
+    for each in swept.runs:
+        if "assumes" in each.attrs:
+            say(f"{each.label} assumes {each.attrs['assumes']} in every case")
+        for told in severity_sentences(each.shared["severities"]) if "severities" in each.shared else ():
+            say(told)
+        for told in group_sentences(each.shared["annotators"]) if "annotators" in each.shared else ():
+            say(told)
+    for told in agreement(swept, swept.classifiers):
+        say(told)
+    freed = freed_shape(swept, run)
+    for told in [row["meaning"] for row in freed.values()] or accuracies(swept):
+        say(told)
+    if swept.classifiers and (told := rests_on(run)):
+        say(told)
+    limiting = cautions(swept.annotations, run.results, swept.checks) if swept.classifiers else ()
+    for note in (*limiting, *choice_of_cases(swept), *prior_notes(alike(swept.runs, run))):
+        complain(note, "Note")
+
+
+def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> "Coverage | None":
+    """Measure sets under the run that stands for the sweep; None where they are too few, or some are not annotated."""
+    from plausibly.decisions.conformal import conformal_coverage
+
+    n_cases, n_classes = plan.annotations.n_cases, plan.annotations.n_classes
+    if not plan.predictions or n_cases < LEAST or n_cases * n_classes > MOST or not plan.annotations.per_case.all():
+        return None
+    source = kept_posterior(folder, lead(swept).label)
+    splits = {"alpha": ALPHA, "splits": SPLITS, "seed": plan.seed}
+    return None if source is None else conformal_coverage(source, plan.predictions, **splits, progress=progress)
+
+
+def plan_labels(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> "LabelPlan | None":
+    """Plan a hundred labels; None where it cannot be known what they are worth.
+
+    That is without classifiers, with one that must have seen the labels, for many or unannotated cases, and for some
+    models.
+    """
+    from plausibly.decisions.planning import can_plan
+    from plausibly.decisions.planning import plan as make_plan
+
+    seen = checks_failed(swept, "ceiling")
+    if seen or not plan.predictions or plan.annotations.n_cases > MOST_PLANNED or not plan.annotations.per_case.all():
+        return None
+    runs = [lead(swept), *swept.runs]
+    sources = [source for run in runs if (source := kept_posterior(folder, run.label)) is not None]
+    for source in sources:
+        with opened(source) as posterior:
+            if can_plan(posterior):
+                metric = headline_metrics(swept)[0]
+                return make_plan(
+                    posterior, plan.predictions, metric=metric, budget=BUDGET, seed=plan.seed, progress=progress
+                )
+    return None
+
+
+def kept_posterior(folder: Folder, label: str) -> Path | None:
+    """Where the posterior of a run is kept, if it is."""
+    paths = [folder.path / posterior_name(label, in_shards=in_shards) for in_shards in (False, True)]
+    return next((path for path in paths if path.exists()), None)
+
+
+def _observed_and_models(
+    read: Annotations | Scores, predicted: bool, models: ModelChoice, settings: options.SweepOptions, *, quiet: bool
+) -> tuple[Annotations | Scores, Sequence[str]]:
+    """Annotations, or scores as labels if the recommended model needs these, and names of models."""
+    tell = speaker(quiet)
+    evidence = predicted and not models.annotations_only
+    if models.one_truth:
+        if models.model:
+            raise ArgumentError(
+                f"--one-truth chooses the model, but --model {models.model[0]} was given: leave one out."
+            )
+        name, why = one_truth_model(read, predictions=evidence)
+        tell(f"One true class in each case: {name.partition(':')[0]}, because {why}")
+        return read, (name,)
+    if models.model:
+        return read, models.model
+    if any(getattr(settings, name) is not None for name in OF_MODELS):
+        return read, usual_models(read)
+    if settings.threshold is None and settings.raters != "alike" and are_ratings(read):
+        tell("Ratings are classes, and raters may differ")
+        return read, (f"{OF_RATINGS}:class_prior=predictions" if evidence else OF_RATINGS,)
+    if isinstance(read, Scores) and evidence and settings.prior is None:
+        read = read.split(settings.threshold)
+        tell(f"Scores are labels, {' and '.join(map(str, read.classes))}: models of scores know no predictions")
+    return read, recommended_models(read, predictions=evidence)
+
+
+def _asks_nothing(
+    data: options.EvaluatedData, models: ModelChoice, settings: options.SweepOptions, asked: options.MetricOptions
+) -> bool:
+    """Whether nothing is asked of ratings that needs a threshold."""
+    given = [data.predictions, data.by, data.clusters, asked.metrics, asked.metric, asked.threshold_from]
+    given += [models.model, models.one_truth, models.fresh_labels, settings.raters, settings.prior, settings.threshold]
+    return not any(one is not None and one is not False and one != [] for one in given)  # a threshold may be 0
+
+
+def _labels(read: Annotations | Scores, threshold: float | None) -> Annotations:
+    """Labels of scores: of classes at a threshold, or of ratings."""
+    if not isinstance(read, Scores):
+        return read
+    return read.grades() if threshold is None and are_ratings(read) else read.split(threshold)
+
+
+def finish(
+    swept: Sweep,
+    judged: pd.DataFrame,
+    out: Path,
+    *,
+    quiet: bool,
+    strict: bool,
+    suffix: str = ".csv",
+    reported: bool = True,
+) -> None:
+    """Print what was written, the verdict and whether requirements are met, and exit with the matching status."""
+    if not quiet:
+        shared = dict.fromkeys(name for run in swept.runs for name in run.shared)
+        groups = [GROUPS] if "group" in swept.runs[0].results.coords else []
+        names = (METRICS, CERTAINTY, *groups, *shared, *([REQUIREMENTS] if len(judged) else ()))
+        tables = [str(Path(name).with_suffix(suffix)) for name in names]
+        n = len(swept.runs)
+        written = ", ".join((*tables, f"{n} posterior{'s' if n > 1 else ''}", *([REPORT] * reported)))
+        say(f"Wrote {written} to {out}")
+    where = "" if swept.converged else f" {(out / CERTAINTY).with_suffix(suffix)} lists all of them."
+    say(swept.verdict() + where)
+    for told in requirement_sentences(judged):
+        say(told)
+    check_converged(swept.converged, strict=strict)
+    check_met(judged)

@@ -1,0 +1,144 @@
+"""``plausibly judge``: whether a model can stand in for an annotator."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from plausibly.agreement import Judgement, Labels
+from plausibly.agreement import judge as judge_models
+from plausibly.app import plots
+from plausibly.app.cli import _options as options
+from plausibly.app.cli._app import example
+from plausibly.app.cli._output import ScreenTable, check_converged, make_folder, say
+from plausibly.app.cli._unpredicted import predicted_by_all
+from plausibly.app.report import judge_report
+from plausibly.base.bootstrap import CI_PROB, REPLICATES
+from plausibly.base.errors import ArgumentError
+from plausibly.data.labels import read_gold
+
+REPORT = "judge.html"
+
+
+@dataclass
+class JudgeOptions:
+    """Distances, margins, the model of annotators, and sizes."""
+
+    distance: Annotated[
+        str,
+        options.measure(metavar="NAME", help="Distance between two labels; see --distance of plausibly discrepancy."),
+    ] = "nominal"
+    tolerance: options.Tolerance = None
+    epsilon: Annotated[
+        float,
+        options.measure(
+            help="Cost-benefit parameter ε of the alternative annotator test: 0.2 if the annotators are experts, "
+            "0.15 if they are skilled, 0.1 if they are crowd workers."
+        ),
+    ] = 0.2
+    margin: Annotated[float, options.measure(help="Amount by which the discrepancy ratio may exceed 1.")] = 0.1
+    accuracy_margin: Annotated[
+        float, options.measure(help="Amount by which accuracy may fall below the annotators' mean.")
+    ] = 0.05
+    model: Annotated[
+        Literal["auto", "one-coin", "dawid-skene", "plackett-luce", "none"],
+        options.modelling(help="Model of the annotators' errors, for questions 3 and 4."),
+    ] = "auto"
+    draws: Annotated[int, options.sampling(help="Number of draws per chain.")] = 250
+    chains: Annotated[int, options.sampling(help="Number of chains.")] = 4
+    warmup: Annotated[int, options.sampling(help="Number of warm-up draws.")] = 300
+    replicates: options.MeasureReplicates = REPLICATES
+    ci_prob: options.IntervalWidth = CI_PROB
+    seed: options.Seed = 0
+
+
+@example(
+    """
+    plausibly judge labels.csv --predictions gpt=gpt.csv \\
+        --clusters patient --by language,region --out results/
+    """
+)
+def judge(
+    labels: options.LabelsFile,
+    predictions: options.LabelPredictions = None,
+    gold: options.GoldFile = None,
+    missing: options.Missing = None,
+    clusters: options.LabelClusters = None,
+    by: Annotated[
+        str | None,
+        options.data(
+            metavar="COLUMN,…",
+            help="Columns that group cases or annotators, such as language; results are also reported for each group.",
+        ),
+    ] = None,
+    intersections: options.Intersections = False,
+    control: options.Control = None,
+    extra: Annotated[
+        Literal["refuse", "ignore"], options.data(help="What to do with predictions of cases that are not annotated.")
+    ] = "refuse",
+    unpredicted: options.Unpredicted = "refuse",
+    *,
+    judging: JudgeOptions,
+    output: options.StrictOutput,
+) -> None:
+    """Decide whether a model can stand in for an annotator.
+
+    Asks four questions. Is the model as close to the annotators as they are to each other? Does it pass the alternative
+    annotator test? Treated as one more annotator in a model of annotator errors, is it as accurate as the others?
+    Measured against the inferred truth, or against gold labels (--gold), is it as accurate
+    as they are? Explains why the answers differ, if they do. Answers are yes or no from a probability of 0.95 on, else
+    open. With --out, also writes judge.html (one page), judge.csv (one row per model), annotators.csv, groups.csv (with
+    --by) and figures.
+    """
+    files = options.parse_files(predictions)
+    if not files:
+        raise ArgumentError("nothing to compare with the annotators: give --predictions NAME=FILE.")
+    names = [] if by is None else [name.strip() for name in by.split(",") if name.strip()]
+    columns = list(dict.fromkeys([*([] if clusters is None else [clusters]), *names]))
+    read = Labels.of(labels, columns=columns, control=control).without(options.texts_of(missing))
+    joined = None if gold is None else read_gold(gold, read)
+    make_folder(output.out)
+    if joined is not None:
+        say(f"{joined}.")
+    if unpredicted == "leave-out":
+        read, extra = predicted_by_all(read, files), "ignore"
+        joined = None if gold is None else read_gold(gold, read)
+    result = judge_models(
+        read,
+        files,
+        gold=joined,
+        extra=extra,
+        clusters=clusters,
+        by=names or None,
+        intersections=intersections,
+        progress=not output.quiet,
+        **vars(judging) | {"model": None if judging.model == "none" else judging.model},
+    )
+    sources = {"labels": str(labels)} | ({} if gold is None else {"gold labels": str(gold)})
+    sources |= {f"predictions {name}": path for name, path in files.items()}
+    output.publish(_shown(result), _files(result, sources))
+    for name in result.models:
+        say(result.verdict(name))
+    check_converged(all(fit.converged for fit in result.fits.values()), strict=output.strict)
+
+
+def _shown(result: Judgement) -> Iterator[ScreenTable]:
+    columns = ("", "question", "answer", "evidence")
+    for name in result.models:
+        questions = enumerate(result.questions[name], 1)
+        rows = [(number, question.name, question.answer, question.words) for number, question in questions]
+        yield ScreenTable(name, columns, rows, left=columns[1:])
+    if result.by is not None:
+        names = ("model", "by", "group", "n_cases", "ratio", "advantage", "accuracy", "p_least_accurate")
+        table = result.by[[name for name in names if name in result.by]].astype({"n_cases": str})
+        yield ScreenTable.of("By group", table, ".2f", missing="", left=("model", "by", "group"))
+
+
+def _files(result: Judgement, sources: dict[str, str]) -> Iterator[tuple[str, Any]]:
+    yield REPORT, partial(judge_report, result, sources=sources)
+    yield "judge.csv", result.table.reset_index()
+    yield "annotators.csv", result.test.table
+    if result.by is not None:
+        yield "groups.csv", result.by
+    for number, name in enumerate(result.models, 1):
+        yield f"judge-{number}.png", plots.judgement(result, name)

@@ -1,0 +1,592 @@
+"""Options that several commands share, and parsers of their text."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import partial, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from plausibly.app.cli._output import Publisher
+from plausibly.base.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from plausibly.data.annotations import Annotations, Scores
+
+data, modelling, sampling, measure = (
+    partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Models", "Sampling", "Measure")
+)
+
+
+def _annotations(tables: str):
+    return typer.Argument(
+        metavar="ANNOTATIONS", help=f"Annotations: rankings (.json), {tables} (.csv, .parquet, .npy), or PrefLib."
+    )
+
+
+LabelsFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="LABELS", help="Table with the columns case, annotator and label (.csv, .parquet or .json)."
+    ),
+]
+LabelPredictions = Annotated[
+    list[str] | None,
+    data(
+        metavar="NAME=FILE",
+        help="Name of a model and table of its labels (case, label), or FILE:COLUMN. Repeat for each.",
+    ),
+]
+GoldFile = Annotated[
+    Path | None,
+    data(
+        metavar="FILE",
+        help="Gold labels, known to be right: a table with the columns case and label, joined by case. How many cases "
+        "have one is printed.",
+    ),
+]
+LabelClusters = Annotated[
+    str | None,
+    data(
+        metavar="COLUMN",
+        help="Column of the clusters to resample, such as patients. By default every case is its own cluster.",
+    ),
+]
+Tolerance = Annotated[
+    float | None, measure(help="Largest difference between two numbers that the hinge distance still ignores.")
+]
+MeasureReplicates = Annotated[int, measure(help="Number of bootstrap replicates.")]
+PosteriorFile = Annotated[
+    Path, typer.Argument(metavar="POSTERIOR", help="Posterior written by the command aggregate, evaluate or sweep.")
+]
+OptionalFolder = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="FOLDER", help="Folder for tables and figures. By default none are written."),
+]
+ResultsFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the results; created if needed.")]
+IntervalWidth = Annotated[float, typer.Option("--ci-prob", help="Probability of the intervals.")]
+ClassesFile = Annotated[Path | None, data("--classes", metavar="FILE", help="Class names, one per line.")]
+Choices = Annotated[
+    Literal["all"] | None,
+    data(
+        help="What annotators chose from. Annotations that look like comparisons of pairs are refused unless all says "
+        "that annotators chose from all classes."
+    ),
+]
+Missing = Annotated[
+    str | None,
+    data(
+        metavar="TEXT,…",
+        help="Labels that stand for no answer, such as n/a,uncertain; rows with one of them, or a blank label, are "
+        "left out, and their number is printed.",
+    ),
+]
+Control = Annotated[
+    str | None,
+    data(
+        "--control",
+        metavar="NAME",
+        help="Label Studio control, Argilla question, or question (or rater) in an export of a tool that tests "
+        "language models, to read if there are several.",
+    ),
+]
+FromFormat = Annotated[
+    str | None,
+    data(
+        "--from",
+        metavar="FORMAT",
+        help="Format of the annotations, for a file that is not recognised by its content: alt-test, nested or "
+        "nested-counts.",
+    ),
+]
+RisksFile = Annotated[Path | None, data(metavar="FILE", help="Risk of each class (0, 1 or 2), one per line.")]
+PredictionFiles = Annotated[
+    list[str] | None,
+    data(
+        metavar="NAME=FILE",
+        help="Name of a classifier and file of its predictions, cases × classes, or names of classes in one column "
+        "called prediction (.npy, .csv, .txt, .parquet, .json, .jsonl); FILE:COLUMN if it is one column of a table. "
+        "Repeat for each classifier.",
+    ),
+]
+LogitsOption = Annotated[
+    list[str] | None,
+    data(
+        metavar="NAME",
+        help="Classifier whose predictions are logits, or all; they become probabilities by a softmax over classes (a "
+        "single column by a sigmoid) before anything else. Repeat for each.",
+    ),
+]
+Clusters = Annotated[
+    str | None,
+    data(
+        metavar="COLUMN|FILE",
+        help="Cluster of each case for the bootstrap, such as the patient: a column of the annotations, or a table "
+        "with the columns case and cluster. By default every case is its own cluster.",
+    ),
+]
+Intersections = Annotated[
+    bool, data("--intersections", help="Also report groups that combine several --by columns, such as site and sex.")
+]
+Unpredicted = Annotated[
+    Literal["refuse", "leave-out"],
+    data(
+        help="What to do with annotated cases of which a classifier has no prediction: refuse them, or leave them "
+        "out. To count a case as missed, write a row for it without an answer instead."
+    ),
+]
+Replicates = Annotated[int | None, typer.Option(min=0, help="Number of bootstrap replicates. By default 1000.")]
+Lengths = Annotated[
+    str | None,
+    typer.Option(
+        metavar="K1,K2",
+        help="Values of k for the top-k metrics. By default 1, 2 and 3, or only those below the number of classes.",
+    ),
+]
+BreakTiesOption = Annotated[
+    Literal["order", "random"],
+    typer.Option(help="How to break ties between predictions or between plausibilities: by class order or at random."),
+]
+Shard = Annotated[int, typer.Option(min=1, metavar="N", help="Number of cases to sample and store at a time.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Sample again instead of reusing existing posteriors.")]
+Dask = Annotated[
+    str | None,
+    sampling(metavar="ADDRESS", help="Address of the Dask scheduler to compute on, such as tcp://10.0.0.1:8786."),
+]
+Seed = Annotated[int, typer.Option(help="Random seed.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with status 1 if chains did not converge.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the last line only.")]
+
+
+@dataclass
+class Output(Publisher):
+    """Where results go."""
+
+    out: OptionalFolder = None
+    quiet: Quiet = False
+
+
+@dataclass
+class StrictOutput(Publisher):
+    """Where results go, and whether the chains must have converged."""
+
+    out: OptionalFolder = None
+    strict: Strict = False
+    quiet: Quiet = False
+
+
+@dataclass
+class AnnotatedData:
+    """Annotations, and the names of their classes."""
+
+    annotations: Annotated[Path, _annotations("a long table, counts or scores")]
+    classes: ClassesFile = None
+    choices: Choices = None
+    control: Control = None
+    form: FromFormat = None
+    missing: Missing = None
+
+    def read(self, *, progress: bool, classes: bool = True) -> "Annotations | Scores":
+        """Read the annotations, with or without the names of their classes."""
+        from plausibly.data.annotations import read_annotations
+
+        known = self.classes if classes else None
+        return read_annotations(
+            self.annotations,
+            known,
+            self.control,
+            choices=self.choices,
+            form=self.form,
+            missing=texts_of(self.missing),
+            progress=progress,
+        )
+
+
+@dataclass
+class ClassifiedData(AnnotatedData):
+    """Annotations that name classes."""
+
+    annotations: Annotated[Path, _annotations("a long table or counts")]
+
+
+@dataclass
+class SweptData(AnnotatedData):
+    """Annotations, and what classifiers are evaluated with."""
+
+    risks: RisksFile = None
+    predictions: PredictionFiles = None
+    clusters: Clusters = None
+
+    @property
+    def files(self) -> dict[str, str]:
+        """File of predictions of each classifier."""
+        return parse_files(self.predictions)
+
+
+@dataclass
+class EvaluatedData(SweptData):
+    """The same, and groups of cases to report by."""
+
+    by: Annotated[
+        str | None,
+        data(
+            metavar="COLUMN|FILE,…",
+            help="Columns that group the cases, such as site; results are also reported for each group. Give columns "
+            "of the annotations, or tables with a column named case.",
+        ),
+    ] = None
+    intersections: Intersections = False
+    unpredicted: Unpredicted = "refuse"
+
+    @property
+    def fewer_cases(self) -> bool:
+        """Whether cases of the annotations may be left out."""
+        return self.missing is not None or self.unpredicted != "refuse"
+
+    def left_out(self, extra: str) -> dict[str, str]:
+        """Argument that ignores predictions of cases that are left out because another classifier has none."""
+        return {"extra": "ignore"} if extra == "refuse" and self.unpredicted != "refuse" else {}
+
+    def sources(self, further: dict[str, Path | None]) -> dict[str, str]:
+        """Name the files of the data, and further ones, for a report."""
+        paths: dict[str, Any] = {"annotations": self.annotations, "classes": self.classes, "risks": self.risks}
+        paths |= further | {f"predictions of {name}": path for name, path in self.files.items()}
+        return {what: str(path) for what, path in paths.items() if path is not None}
+
+
+@dataclass
+class ModelOptions:
+    """Conventions of a model; None for the model's default."""
+
+    ties: Annotated[
+        Literal["split", "full"] | None,
+        modelling(
+            help="Weight of tied classes (IRN, PrIRN): split divides the weight of their rank among them, full "
+            "gives it to each."
+        ),
+    ] = None
+    mode: Annotated[
+        Literal["power", "temper"] | None,
+        modelling(
+            help="Meaning of a reliability R (Plackett-Luce): power counts every annotation R times; temper has "
+            "annotators choose classes in proportion to the plausibilities raised to the power R."
+        ),
+    ] = None
+    unranked: Annotated[
+        Literal["lumped", "exact", "ignore"] | None,
+        modelling(
+            help="Prior for unranked classes (Plackett-Luce): lumped treats them all as one class, exact treats each "
+            "as a class of its own, ignore leaves them out."
+        ),
+    ] = None
+    concentration: Annotated[
+        float | None, modelling(help="Prior concentration per class. By default the model's own.")
+    ] = None
+    prior_kappa: Annotated[
+        float | None,
+        modelling(
+            help="Prior median of the concentration of a learned prior (class_prior learned or predictions): the "
+            "smaller, the more experts agree. By default 2.7. With one label per case, accuracies need it."
+        ),
+    ] = None
+    annotator_groups: Annotated[
+        Path | None,
+        modelling(
+            help="Table with the columns annotator and group: annotators who may err together, such as language models "
+            "(dawid-skene, one-coin, raters who differ)."
+        ),
+    ] = None
+
+
+@dataclass
+class ScoreOptions:
+    """Options of the models of scores."""
+
+    threshold: Annotated[
+        float | None,
+        modelling(
+            help="Score that separates the two classes; where annotations are no scores, probability from which on "
+            "classifiers name the positive class."
+        ),
+    ] = None
+    prior: Annotated[
+        str | None,
+        modelling(
+            metavar="M,K,A,B",
+            help="Prior of scores: mean, strength of the mean, shape and scale of the variance. By default estimated.",
+        ),
+    ] = None
+    raters: Annotated[
+        Literal["alike", "differ"] | None,
+        modelling(
+            help="Whether raters differ in severity and spread (ordinal-scores, normal-scores). Ratings of up to 20 "
+            "values are then classes of ordinal-scores unless there is a --threshold. By default differ if raters are "
+            "named and there is no --threshold and no --model."
+        ),
+    ] = None
+    case_groups: Annotated[
+        Path | None,
+        modelling(
+            metavar="FILE",
+            help="Table with a column case and a column for each group of cases, such as system and document, whose "
+            "ratings may be higher or lower (--raters differ). Raters who share no case are compared through them.",
+        ),
+    ] = None
+
+
+@dataclass
+class SamplingOptions:
+    """Size of the sample; None for the defaults."""
+
+    draws: Annotated[int | None, sampling(help="Number of draws per chain. By default 250.")] = None
+    chains: Annotated[int | None, sampling(help="Number of chains. By default 4.")] = None
+    warmup: Annotated[
+        int | None,
+        sampling(
+            help="Number of warm-up draws (NUTS) or sweeps (Gibbs) per chain. By default 300, or 1000 to "
+            "infer the reliability."
+        ),
+    ] = None
+
+
+@dataclass
+class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
+    """Options that `evaluate` and `sweep` pass to :class:`plausibly.sweeps.Plan`."""
+
+    k: Lengths = None
+    logits: LogitsOption = None
+    extra: Annotated[
+        Literal["refuse", "ignore", "include"],
+        data(
+            help="What to do with predictions of cases that are not annotated: refuse or ignore them, or evaluate on "
+            "these cases, too (include). The annotated cases must then have been chosen at random, or by the "
+            "predictions."
+        ),
+    ] = "refuse"
+    break_ties: BreakTiesOption = "order"
+    replicates: Replicates = None
+    seed: Seed = 0
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the plan."""
+        given = vars(self) | {"k": parse_lengths(self.k), "prior": parse_prior(self.prior)}
+        given["logits"] = parse_logits(self.logits)
+        return {name: value for name, value in given.items() if (name, value) != ("replicates", None)}
+
+
+@dataclass
+class MetricOptions:
+    """Metrics of labels, besides those of lists."""
+
+    metrics: Annotated[
+        str | None,
+        measure(
+            metavar="NAME,…",
+            help="Metrics, such as auroc, sensitivity, sensitivity_at_specificity_0.9, brier or net_benefit_0.2; or "
+            "groups of them: binary, classes, probability, distribution, ordered, curves; usual, the default, is what "
+            "suits the data.",
+        ),
+    ] = None
+    metric: Annotated[
+        list[Path] | None,
+        measure(
+            metavar="FILE",
+            help="Python file of a metric of your own, which ends with metric = pb.metrics.SumMetric(…) or "
+            "pb.metrics.OrderMetric(…), or a function of a case's scores and truth; it is named after the file. Repeat "
+            "for each.",
+        ),
+    ] = None
+    require: Annotated[
+        list[str] | None,
+        measure(
+            metavar="REQUIREMENT",
+            help="Requirement METRIC>=VALUE@PROBABILITY (or >, <=, <; in quotes), such as 'auroc>=0.9@0.95', or "
+            "'A:auroc>=0.9' for one classifier. It must hold on new cases with that probability (by default 0.95) "
+            "under every reliability; otherwise the exit status is 3. Repeat for each.",
+        ),
+    ] = None
+    ordered: Annotated[
+        bool,
+        measure(
+            "--ordered",
+            help="Classes are grades, in the order of --classes, or numbers; scores of few values become grades, no "
+            "threshold. Metrics then say by how many grades a classifier is wrong, unless others are named.",
+        ),
+    ] = False
+    truth: Annotated[
+        Literal["most-plausible", "annotator", "panel"],
+        measure(
+            help="What classifiers are compared with: the most plausible class of every draw, what one expert would "
+            "say (annotator), or what several would decide (panel). With the latter two, no model is fitted."
+        ),
+    ] = "most-plausible"
+    gold: GoldFile = None
+    gold_positive: Annotated[
+        str | None,
+        data(
+            metavar="LABEL",
+            help="Gold label of the positive class, the second of two, if gold labels are called otherwise, such as "
+            "malignant where annotations are scores; every other gold label is then the first class.",
+        ),
+    ] = None
+    panel: Annotated[
+        int | None, measure("--panel", min=1, metavar="N", help="Number of experts of --truth panel. By default 3.")
+    ] = None
+    positive: Annotated[
+        str | None,
+        measure(
+            metavar="CLASS",
+            help="Class that --metrics take all others together against, and of which a single column of predictions "
+            "is the probability. By default the one of two that stands for a success, as in pass and fail, or the "
+            "second.",
+        ),
+    ] = None
+    threshold_from: Annotated[
+        Path | None,
+        measure(
+            metavar="FILE",
+            help="Annotations of other cases, with rows in the same predictions, on which the threshold of each "
+            "classifier is chosen, against what one expert would say (or --truth panel).",
+        ),
+    ] = None
+    threshold_at: Annotated[
+        str | None,
+        measure(
+            metavar="NAME=VALUE",
+            help="What the threshold of --threshold-from has there: specificity, sensitivity or net_benefit. By "
+            "default specificity=0.9.",
+        ),
+    ] = None
+    prevalence: Annotated[
+        float | None,
+        measure("--prevalence", metavar="SHARE", help="Prevalence elsewhere, at which PPV and NPV are reported, too."),
+    ] = None
+
+    def __post_init__(self):
+        if self.gold is not None:
+            if self.truth == "panel":
+                raise ArgumentError(f"--gold {self.gold} is the truth, but --truth panel was given: leave one out.")
+            self.truth = "annotator"
+        elif self.gold_positive is not None:
+            raise ArgumentError(
+                f"--gold-positive {self.gold_positive} is a gold label, but there is no --gold: add it."
+            )
+        if self.threshold_at is not None and self.threshold_from is None:
+            raise ArgumentError(
+                f"--threshold-at {self.threshold_at} is for a threshold that is chosen on other cases, but no "
+                "--threshold-from was given: name their annotations, or write a metric such as "
+                "sensitivity_at_specificity_0.9."
+            )
+        if self.panel is not None and self.truth != "panel":
+            raise ArgumentError(f"--panel {self.panel} is for --truth panel, but --truth is {self.truth}: change one.")
+
+    @property
+    def n_experts(self) -> int:
+        """Size of a panel."""
+        return self.panel or 3
+
+    @property
+    def rule(self) -> str:
+        """What a chosen threshold has where it is chosen."""
+        return self.threshold_at or "specificity=0.9"
+
+
+@dataclass
+class StoreOptions:
+    """Storage of posteriors."""
+
+    shard: Shard = 2000
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Store posteriors as Zarr folders, so that an interrupted run can continue."),
+    ] = False
+    fresh: Fresh = False
+
+
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the fields of those of its parameters that are classes of options, each as an option."""
+    parameters: list[inspect.Parameter] = []
+    classes: dict[str, Any] = {}
+    for parameter in inspect.signature(command).parameters.values():
+        if not is_dataclass(parameter.annotation):
+            parameters.append(parameter)
+            continue
+        classes[parameter.name] = parameter.annotation
+        parameters += [
+            parameter.replace(
+                name=field.name,
+                default=parameter.empty if field.default is MISSING else field.default,
+                annotation=field.type,
+            )
+            for field in fields(parameter.annotation)
+        ]
+
+    @wraps(command)
+    def with_options(**given: Any) -> None:
+        for name, options in classes.items():
+            given[name] = options(**{field.name: given.pop(field.name) for field in fields(options)})
+        command(**given)
+
+    keywords = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in parameters]
+    with_options.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in keywords}
+    return with_options
+
+
+def texts_of(text: str | None) -> list[str]:
+    """Read texts that commas separate; one of blanks stands for blank cells alone."""
+    return [] if text is None else [one.strip() for one in text.split(",")]
+
+
+def parse_files(texts: Sequence[str] | None, option: str = "--predictions") -> dict[str, str]:
+    """Read names and files of classifiers from an option that may be repeated."""
+    predictions: dict[str, str] = {}
+    for text in texts or ():
+        name, _, path = text.partition("=")
+        if not (name and path):
+            raise ArgumentError(f"{option} must be NAME=FILE, but {text!r} was given: write for example A=a.csv.")
+        if name in predictions:
+            raise ArgumentError(f"{option} {name} was given twice ({predictions[name]!r} and {path!r}): keep one.")
+        predictions[name] = path
+    return predictions
+
+
+def percent(probability: float) -> str:
+    """Write a probability as a percentage."""
+    return f"{100 * probability:g} %"
+
+
+def parse_numbers(text: str, what: str, such_as: str, kind: type[float] | type[int] = float) -> list[Any]:
+    """Read numbers separated by commas."""
+    try:
+        return [kind(number) for number in text.split(",")]
+    except ValueError:
+        numbers = "whole numbers" if kind is int else "numbers"
+        raise ArgumentError(
+            f"{what} must be {numbers} separated by commas, but {text!r} was given: write for example {such_as}."
+        ) from None
+
+
+def number_or_text(text: str) -> float | str:
+    """Read a number if it is one."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def parse_prior(text: str | None) -> list[float] | None:
+    """Read the prior of scores."""
+    return None if text is None else parse_numbers(text, "--prior", "0,1,2,1")
+
+
+def parse_logits(names: Sequence[str] | None) -> bool | list[str]:
+    """Read the classifiers whose predictions are logits."""
+    return names == ["all"] or list(names or ()) or False
+
+
+def parse_lengths(text: str | None) -> list[int] | None:
+    """Read the lengths of the lists."""
+    return None if text is None else parse_numbers(text, "--k", "1,3", int)

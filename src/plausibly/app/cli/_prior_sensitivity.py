@@ -1,0 +1,98 @@
+"""``plausibly prior-sensitivity``: how much the results depend on priors and conventions."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import pandas as pd
+import typer
+from matplotlib.figure import Figure
+
+from plausibly.aggregation import model_comparison, parse_variants
+from plausibly.app.cli import _options as options
+from plausibly.app.cli._app import example
+from plausibly.app.cli._model_names import ModelNames
+from plausibly.app.cli._output import ScreenTable, check_converged, make_folder, say, with_interval
+from plausibly.app.plots import prior_sensitivities
+from plausibly.data.annotations.usual_models import usual_models
+from plausibly.metrics.words import metric_name
+
+TABLE, FIGURE = "sensitivity.csv", "sensitivity.svg"
+
+
+@example(
+    """
+    plausibly prior-sensitivity annotations.json --classes conditions.txt \\
+        --predictions A=a.csv --predictions B=b.npy \\
+        --model plackett-luce@3 --model prirn@30 --out results
+    """
+)
+def prior_sensitivity(
+    data: options.AnnotatedData,
+    predictions: options.PredictionFiles = None,
+    model: ModelNames = None,
+    concentration: Annotated[
+        str | None,
+        options.modelling(
+            metavar="A1,A2", help="Prior concentrations to try. By default one tenth and ten times the model's."
+        ),
+    ] = None,
+    prior_kappa: Annotated[
+        str | None,
+        options.modelling(
+            metavar="K1,K2",
+            help="Prior medians to try for the concentration of a learned prior (class_prior learned or predictions). "
+            "By default one tenth and ten times 2.72.",
+        ),
+    ] = None,
+    metric: Annotated[str, typer.Option(metavar="METRIC", help="Metric to print.")] = "top1_accuracy",
+    k: options.Lengths = None,
+    *,
+    sampling: options.SamplingOptions,
+    seed: options.Seed = 0,
+    output: options.StrictOutput,
+) -> None:
+    """Evaluate again under other priors and conventions, changing one choice at a time.
+
+    The choices are the prior concentration, or the prior of the concentration where it is learned, the treatment of
+    unranked classes and the weight of ties. With --out, also writes sensitivity.csv and sensitivity.svg.
+    """
+    read = data.read(progress=not output.quiet)
+    texts = {"concentration": concentration, "prior_kappa": prior_kappa}
+    tried = {
+        name: options.parse_numbers(text, f"--{name.replace('_', '-')}", "0.1,1,10")
+        for name, text in texts.items()
+        if text is not None
+    }
+    make_folder(output.out)
+    sensitivity = model_comparison.prior_sensitivity(
+        read,
+        options.parse_files(predictions),
+        parse_variants(model or usual_models(read)),
+        **tried,
+        k=options.parse_lengths(k),
+        **vars(sampling),
+        seed=seed,
+        progress=not output.quiet,
+    )
+    metric = metric if predictions or metric != "top1_accuracy" else "annotation_certainty_1"
+    largest = sensitivity.largest(metric)
+    output.publish(_shown(sensitivity.of(metric), metric), _files(sensitivity), written=f"{TABLE} and {FIGURE}")
+    whose = f" of {largest['classifier']}" if largest["classifier"] else ""
+    choice = f"{largest['choice']} {largest['value']}".rstrip()
+    say(f"The largest shift in {metric}{whose} is {largest['shift']:+.3f}: {largest['model']} with {choice}.")
+    check_converged(sensitivity.table["converged"].all(), strict=output.strict)
+
+
+def _files(sensitivity: model_comparison.Sensitivity) -> Iterator[tuple[str, pd.DataFrame | Figure]]:
+    yield TABLE, sensitivity.table
+    yield FIGURE, prior_sensitivities(sensitivity)
+
+
+def _shown(table: pd.DataFrame, metric: str) -> Iterator[ScreenTable]:
+    rows = []
+    for row in table.to_dict("records"):
+        mean = with_interval(row["mean"], row["lower"], row["upper"])
+        choice = f"{row['choice']} {row['value']}".strip()
+        rows.append((row["model"], choice, row["classifier"], mean, f"{row['shift']:+.3f}"))
+    columns = ("model", "choice", "classifier", "mean (94 % interval)", "shift")
+    yield ScreenTable(metric_name(metric), columns, rows, left=columns[:3])

@@ -1,0 +1,66 @@
+"""``plausibly evaluate`` of ratings alone, without a threshold: means, and how well raters agree."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from plausibly.agreement import agreement
+from plausibly.app.cli._output import ScreenTable, TablesInParts, make_folder, say
+from plausibly.data.annotations import Scores
+from plausibly.data.annotations.scores import MOST_GRADES
+
+CASES, RATERS = "ratings.csv", "raters.csv"
+_SHOWN = 5  # cases with the highest and the lowest means
+NEXT = (
+    "To evaluate classifiers, say from which rating on a case is positive (--threshold). How severe raters are is "
+    f"inferred from at most {MOST_GRADES} different ratings by named raters, or from any with --threshold, --raters "
+    "differ and --model normal-scores."
+)
+
+
+def describe_ratings(scores: Scores, out: Path, *, suffix: str, quiet: bool) -> None:
+    """Write and print means by case and by rater, and print agreement."""
+    table = pd.DataFrame(
+        {
+            "case": scores.cases[scores.annotation_case],
+            "rater": scores.annotators[scores.annotation_annotator],
+            "rating": scores.score,
+        }
+    )
+    by_case = table.groupby("case", sort=False)["rating"]
+    cases = by_case.agg(n_ratings="size", mean="mean", sd="std", lowest="min", highest="max").reset_index()
+    make_folder(out)
+    files = TablesInParts(out, suffix)
+    files.write(CASES, cases)
+    if not scores.anonymous:
+        n, total = by_case.transform("size"), by_case.transform("sum")
+        others = ((total - table["rating"]) / (n - 1).replace(0, np.nan)).rename("others")
+        table["difference"] = table["rating"] - others
+        by_rater = table.groupby("rater", sort=False)
+        raters = by_rater.agg(n_ratings=("rating", "size"), mean=("rating", "mean"), difference=("difference", "mean"))
+        files.write(RATERS, raters.reset_index())
+    if not quiet:
+        if not scores.anonymous:
+            shown = raters.reset_index().astype({"n_ratings": str})
+            title = "Raters (difference: from the others in the same cases)"
+            ScreenTable.of(title, shown, ".2f", missing="", left=("rater",)).print()
+        ranked = cases.sort_values("mean", ascending=False, kind="stable")
+        ends = pd.concat([ranked.head(_SHOWN), ranked.iloc[max(_SHOWN, len(ranked) - _SHOWN) :]])
+        ends = ends.astype({"n_ratings": str})
+        title = "Cases with the highest and the lowest means"
+        ScreenTable.of(title, ends, ".2f", missing="", left=("case",)).print()
+        say(NEXT)
+        say(f"Wrote {', '.join(files.names)} to {out}")
+    say(f"{scores}: mean {scores.score.mean():.2f}; {_agreement(table)}.")
+
+
+def _agreement(table: pd.DataFrame) -> str:
+    """Say how well raters agree, corrected for chance."""
+    several = table.groupby("case")["rating"].transform("size") > 1
+    pairable = table[several]
+    if len(set(pairable["case"])) < 2 or len(set(pairable["rating"])) < 2:
+        return "too few cases have several ratings to say whether raters agree"
+    labels = pairable.rename(columns={"rater": "annotator", "rating": "label"})[["case", "annotator", "label"]]
+    alpha = {name: agreement(labels, name, weighting="units", progress=False).alpha for name in ("interval", "ordinal")}
+    return "Krippendorff's alpha " + ", ".join(f"{value:.2f} ({name})" for name, value in alpha.items())

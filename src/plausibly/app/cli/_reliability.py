@@ -1,0 +1,221 @@
+"""``plausibly reliability``: how much of the annotators' agreement is due to neither chance nor shared mistakes."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pandas as pd
+import typer
+
+from plausibly.agreement import (
+    Labels,
+    WeightedReliability,
+    actual_accuracy,
+    agreement,
+    cohen_kappa,
+    fleiss_kappa,
+    ground_truth_accuracy,
+    weighted_reliability,
+)
+from plausibly.agreement.reliability.inputs import COLUMN, NAMES, default_competence
+from plausibly.app import plots
+from plausibly.app.cli import _options as options
+from plausibly.app.cli._app import example
+from plausibly.app.cli._output import ScreenTable, check_converged, make_folder, say
+from plausibly.base.bootstrap import CI_PROB, REPLICATES
+from plausibly.base.errors import ArgumentError
+from plausibly.base.names import some
+from plausibly.posterior import save
+from plausibly.posterior.diagnostics import diagnose
+
+_model, _rasch = (partial(typer.Option, rich_help_panel=panel) for panel in ("Model", "Rasch model"))
+
+
+@example(
+    """
+    plausibly reliability labels.csv --scale 1,5 --competence rasch \\
+        --measured 0.98 --majority 3 --seed 0 --out results/
+    """
+)
+def reliability(
+    labels: options.LabelsFile,
+    confidence: Annotated[
+        str | None, options.data(metavar="COLUMN", help="Column of the confidences, if it is not named confidence.")
+    ] = None,
+    scale: Annotated[
+        str | None,
+        options.data(
+            metavar="LOW,HIGH|LEVEL=C,…",
+            help="Scale of confidences: the ends of a linear scale, or a confidence for each level.",
+        ),
+    ] = None,
+    competence: Annotated[
+        str | None,
+        options.measure(
+            metavar="NAME|NUMBER|FILE",
+            help=f"Accuracy of the annotators: a way to estimate it ({', '.join(NAMES)}), a number, or a table "
+            f"(annotator, accuracy). By default {default_competence(False)}; with --truth, {default_competence(True)}.",
+        ),
+    ] = None,
+    truth: Annotated[
+        Path | None,
+        options.data(metavar="FILE", help="Table of true labels (case, label), for --competence known or rasch."),
+    ] = None,
+    chance: Annotated[str, options.measure(help="Distribution of guessed labels: uniform or empirical.")] = "uniform",
+    classes: Annotated[int | None, options.measure(help="Number of possible labels, for uniform chance.")] = None,
+    wrong_labels: Annotated[
+        Literal["spread", "published"],
+        options.measure(
+            help="Assumed labels of two annotators who are both wrong: spread evenly over the wrong labels, or always "
+            "equal, as published."
+        ),
+    ] = "spread",
+    measured: Annotated[
+        float | None,
+        _model(help="Measured accuracy of a model against these labels, from which to compute its actual accuracy."),
+    ] = None,
+    majority: Annotated[int, _model(help="Number of annotators whose majority vote gives each label.")] = 1,
+    missing: options.Missing = None,
+    replicates: Annotated[
+        int, options.measure(help="Number of bootstrap replicates; not used by the Rasch model.")
+    ] = REPLICATES,
+    ci_prob: options.IntervalWidth = CI_PROB,
+    draws: Annotated[int | None, _rasch(help="Number of draws per chain. By default 1000.")] = None,
+    chains: Annotated[int | None, _rasch(help="Number of chains. By default 4.")] = None,
+    warmup: Annotated[int | None, _rasch(help="Number of warm-up draws. By default 1000.")] = None,
+    seed: options.Seed = 0,
+    *,
+    output: options.StrictOutput,
+) -> None:
+    """Measure weighted reliability: how much of the annotators' agreement is due to neither chance nor shared mistakes.
+
+    Prints concordance and weighted reliability, its bias where that is known, and Cohen's, Fleiss' and Krippendorff's
+    coefficients for comparison. With --out, also writes reliability.csv, cases.csv, annotators.csv and figures; the
+    Rasch model adds posterior-rasch.nc.
+    """
+    competence = default_competence(truth is not None) if competence is None else competence
+    sampler = {name: value for name, value in (("draws", draws), ("chains", chains), ("warmup", warmup)) if value}
+    if sampler and competence != "rasch":
+        raise ArgumentError(f"--{next(iter(sampler))} is for the Rasch model, but --competence is {competence}.")
+    read = Labels.of(labels, columns=() if confidence is None else (confidence,), optional=(COLUMN,))
+    read = read.without(options.texts_of(missing))
+    given: dict[str, Any] = {"confidence": confidence, "chance": chance, "scale": parse_scale(scale)}
+    given |= {"n_classes": classes, "wrong_labels": wrong_labels, "progress": not output.quiet}
+    result = weighted_reliability(
+        read, competence=options.number_or_text(competence), truth=truth, seed=seed, **given, **sampler
+    )
+    frame = result.to_frame(ci_prob, replicates, seed, progress=not output.quiet)
+    frame["fleiss_kappa"] = fleiss_kappa(read)
+    if len(read.annotators) == 2:
+        frame["cohen_kappa"] = cohen_kappa(read)
+    if (alpha := _alpha(read)) is not None:
+        frame["krippendorff_alpha"] = alpha
+    frame["labels_accuracy"] = ground_truth_accuracy(result.reliability, majority)
+    if measured is not None:
+        frame["actual_accuracy"] = actual_accuracy(measured, frame["labels_accuracy"].item())
+    make_folder(output.out)
+    output.publish(
+        _shown(result, frame, ci_prob, truth is not None, given), _files(result, frame, measured, majority, ci_prob)
+    )
+    converged, words = _verdict(result)
+    say(words)
+    check_converged(converged, strict=output.strict)
+
+
+def parse_scale(text: str | None) -> dict[str, float] | tuple[float, float] | None:
+    """Read a scale of confidences."""
+    if text is None:
+        return None
+    try:
+        if "=" in text:
+            levels = [part.rpartition("=") for part in text.split(",")]
+            return {level.strip(): float(value) for level, _, value in levels}
+        low, high = map(float, text.split(","))
+    except ValueError:
+        raise ArgumentError(
+            f"--scale must be LOW,HIGH or LEVEL=CONFIDENCE,…, but {text!r} was given: write for example 1,5."
+        ) from None
+    return low, high
+
+
+def _alpha(labels: Labels) -> float | None:
+    """Compute Krippendorff's alpha of nominal labels; None where a single case or label leaves it undefined."""
+    if (np.diff(labels.start) > 0).sum() < 2:
+        return None
+    alpha = agreement(labels, weighting="units", progress=False).alpha
+    return None if np.isnan(alpha) else alpha
+
+
+def _shown(
+    result: WeightedReliability, frame: pd.DataFrame, ci_prob: float, true: bool, given: dict[str, Any]
+) -> Iterator[ScreenTable | str]:
+    row = frame.iloc[0]
+    names = {
+        "concordance": "concordance σ",
+        "reliability": "weighted reliability ϱ",
+        "fleiss_kappa": "Fleiss' kappa",
+        "cohen_kappa": "Cohen's kappa",
+        "krippendorff_alpha": "Krippendorff's alpha",
+        "labels_accuracy": "accuracy of the labels",
+        "actual_accuracy": "actual accuracy of the model",
+    }
+    rows = []
+    for name, words in names.items():
+        if name in frame:
+            ends = f"{row['lower']:.3f}–{row['upper']:.3f}" if name == "reliability" and "lower" in frame else ""
+            rows.append((words, f"{row[name]:.3f}", ends))
+    yield ScreenTable(
+        "Agreement", ("measure", "value", f"{options.percent(ci_prob)} interval"), rows, left=("measure",)
+    )
+    # The bias of ϱ, where it is known.
+    n_labels = given["n_classes"] or len(result.labels.coded[0])
+    if result.published is None and n_labels > 2:
+        yield (
+            "ϱ is too small: the published form assumes that two annotators who are wrong agree, but there are "
+            f"{n_labels} labels. --wrong-labels spread corrects this."
+        )
+    elif n_labels > 2:
+        yield (
+            f"The published form, which assumes that two annotators who are wrong agree, gives {result.published:.3f}."
+        )
+    if not true and result.competence in ("rasch", "leave-one-out"):
+        other = weighted_reliability(result.labels, competence="one-coin", **given)
+        yield (
+            "ϱ is too small: annotators are judged by the majority of the others, which can be wrong. --competence "
+            f"one-coin corrects this and gives {other.reliability:.3f}."
+        )
+    if result.competence == "one-coin":
+        yield ("ϱ is too large if annotators make the same mistakes, as in hard cases: one-coin assumes they do not.")
+
+
+def _files(
+    result: WeightedReliability, frame: pd.DataFrame, measured: float | None, majority: int, ci_prob: float
+) -> Iterator[tuple[str, Any]]:
+    yield "reliability.csv", frame
+    yield "cases.csv", result.by_case(ci_prob).reset_index()
+    yield "annotators.csv", result.annotators(ci_prob).reset_index()
+    if result.posterior is not None:
+        yield "posterior-rasch.nc", partial(save, result.posterior)
+    yield "reliability.png", plots.reliability_by_case(result)
+    if measured is not None:
+        yield "nomogram.png", plots.nomogram(measured, result.reliability, majority)
+    if result.posterior is not None:
+        yield "abilities.png", plots.annotator_abilities(result, ci_prob)
+
+
+def _verdict(result: WeightedReliability) -> tuple[bool, str]:
+    counted = f"{result.n_cases:,} cases used"
+    if result.excluded:
+        counted += f", {len(result.excluded):,} with fewer than two annotators left out"
+    if result.posterior is None:
+        return True, f"No convergence check is needed; {counted}."
+    found = diagnose(result.posterior)
+    failed = found["quantity"].values[~found["converged"].values]
+    if not len(failed):
+        return True, f"Chains converged in all {found.sizes['quantity']:,} quantities (rasch); {counted}."
+    divergences = int(found["n_diverging"].values[0])
+    why = f" with {divergences:,} divergences" if divergences else ""
+    total = found.sizes["quantity"]
+    return False, f"Chains did not converge{why} in {len(failed):,} of {total:,} quantities: {some(failed)}; {counted}."

@@ -1,0 +1,102 @@
+"""``plausibly sweep``: every metric over models and reliabilities, and where the ranking of classifiers changes."""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from matplotlib.figure import Figure
+
+from plausibly.aggregation import parse_variants
+from plausibly.aggregation.sweeps import Folder, Plan, Sweep
+from plausibly.app.cli import _options as options
+from plausibly.app.cli._app import example
+from plausibly.app.cli._groups import read_column
+from plausibly.app.cli._model_names import ModelNames
+from plausibly.app.cli._output import TablesInParts, check_converged, make_folder, print_main_table, say, speaker, write
+from plausibly.app.plots import ranking_by_reliability
+from plausibly.base.errors import ArgumentError
+from plausibly.data.annotations.usual_models import usual_models
+
+TABLE, RANKINGS, ARRAYS, FIGURE = "sweep.csv", "rankings.csv", "sweep.nc", "rankings.svg"
+_PANEL = 5.2, 1.8, 0.55  # inches: width, height, and height for each classifier
+
+
+@example(
+    """
+    plausibly sweep annotations.json --classes conditions.txt \\
+        --predictions A=a.csv --predictions B=b.npy \\
+        --model plackett-luce@1,2,3,5,10 --model prirn \\
+        --metric top3_accuracy --seed 0 --out results/
+    """
+)
+def sweep(
+    data: options.SweptData,
+    model: ModelNames = None,
+    *,
+    settings: options.SweepOptions,
+    metric: Annotated[
+        str, typer.Option(metavar="METRIC", help="Metric to rank the classifiers by, such as top3_average_overlap.")
+    ] = "top1_accuracy",
+    store: options.StoreOptions,
+    dask: options.Dask = None,
+    out: options.ResultsFolder = Path("results"),
+    strict: options.Strict = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Sweep metrics over models and reliabilities to see where the ranking of classifiers changes.
+
+    Writes sweep.csv (one row per classifier, model, reliability and metric), sweep.nc (the same numbers in arrays, with
+    the point estimates at infinite reliability), rankings.csv (the ranking of the classifiers in each run, and where it
+    changes), rankings.svg (a figure of these rankings), and posterior-….nc for each model and reliability.
+
+    Posteriors in FOLDER are reused if data, arguments and versions are the same, and replaced otherwise. If there are
+    more cases than fit in one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues
+    where it stopped. A posterior that an earlier run left in the other format (.nc or .zarr) is removed.
+    """
+    read = data.read(progress=not quiet)
+    if not data.files:
+        raise ArgumentError("a sweep ranks classifiers, but no --predictions were given: write for example A=a.csv.")
+    plan = Plan.of(
+        read,
+        data.files,
+        parse_variants(model or usual_models(read)),
+        risks=data.risks,
+        clusters=read_column(data.clusters, data.annotations),
+        **settings.arguments(),
+    )
+    if metric not in plan.metrics:
+        raise ArgumentError(f"--metric must be one of {', '.join(plan.metrics)}, but {metric!r} was given: choose one.")
+    make_folder(out)
+    runs, files = [], TablesInParts(out)
+    folder = Folder(out, **vars(store))
+    for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
+        files.write(TABLE, done.metrics())
+        runs.append(done)
+    swept = plan.sweep(runs)
+    table = swept.rankings(metric)
+    write(table.assign(metric=metric), out / RANKINGS)
+    write(partial(swept.dataset.to_netcdf, engine="h5netcdf"), out / ARRAYS)
+    write(figure(swept, metric), out / FIGURE)
+    if not quiet:
+        print_main_table(swept)
+        say(f"Wrote {TABLE}, {ARRAYS}, {RANKINGS}, {FIGURE} and {len(runs)} × posterior-* to {out}")
+    rows = table.loc[table["changes"].astype(bool), ["model", "reliability", "ranking"]].to_numpy().tolist()
+    changes = [f"{model}@{reliability:g}: {ranking}" for model, reliability, ranking in rows]
+    if changes:
+        say(f"The ranking by {metric} changes at {'; '.join(changes)}.".replace("@inf", " at the point estimate"))
+    else:
+        say(f"The ranking by {metric} is the same at every reliability of each model.")
+    say(swept.verdict())
+    check_converged(swept.converged, strict=strict)
+
+
+def figure(swept: Sweep, metric: str) -> Figure:
+    """Draw the rankings of all models one below the other."""
+    models = list(swept.models)
+    width, height, per_classifier = _PANEL
+    size = (width, (height + per_classifier * len(swept.classifiers)) * len(models))
+    drawn = Figure(figsize=size, layout="constrained")
+    for ax, model in zip(drawn.subplots(len(models), squeeze=False)[:, 0], models, strict=True):
+        ranking_by_reliability(swept, metric, model, ax=ax)
+    return drawn

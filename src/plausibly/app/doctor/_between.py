@@ -1,0 +1,91 @@
+"""What does not fit between annotations and what goes with them."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+import numpy as np
+
+from plausibly.app.doctor._look import Looked
+from plausibly.base.errors import PlausiblyError
+from plausibly.base.names import no_answers, some
+from plausibly.data.annotations import Annotations, Scores, read_risks
+from plausibly.data.annotations.io.columns import is_number
+from plausibly.data.annotations.io.matrix import Matrix
+
+PREDICTING = ("predictions", "labels of one rater")  #: roles of files of classifiers
+
+
+def unfit(one: Looked, main: Looked) -> Iterator[str]:
+    """Say why predictions, labels or groups cannot be used with annotations; nothing if they can."""
+    cases = main.content.cases if main.cases is None else main.cases
+    if one.cases is not None:
+        absent = np.setdiff1d(cases, one.cases)
+        if len(absent) and (one.role not in PREDICTING or len(absent) == len(cases)):
+            yield (
+                f"{one.path} has no rows for {len(absent):,} of {len(cases):,} cases of {main.path}, such as "
+                f"{some(absent[:2])} (its own are such as {some(one.cases[:2])}): add them, or call the cases by the "
+                "same names."
+            )
+            return
+    elif isinstance(one.content, Matrix) and len(one.content.values) != len(cases):
+        yield (
+            f"{one.path} has {len(one.content.values):,} rows without names for {len(cases):,} cases of {main.path}: "
+            "give a row for each, or a column case."
+        )
+        return
+    if one.role in PREDICTING and isinstance(main.content, Annotations):
+        yield from _unfit_classes(one, main.content, main)
+
+
+def unpredicted(one: Looked, main: Looked) -> int:
+    """Count annotated cases without a row."""
+    return 0 if one.cases is None or main.cases is None else len(np.setdiff1d(main.cases, one.cases))
+
+
+def extra_cases(one: Looked, main: Looked) -> int:
+    """Count cases that are not annotated."""
+    return 0 if one.cases is None or main.cases is None else len(np.setdiff1d(one.cases, main.cases))
+
+
+def unfit_risks(risks: Looked, classes: Sequence[str]) -> str | None:
+    """Say why risk levels do not fit the classes."""
+    try:
+        read_risks(risks.path, classes)
+    except PlausiblyError as error:
+        return f"{error}."
+    return None
+
+
+def _unfit_classes(one: Looked, read: Annotations, main: Looked) -> Iterator[str]:
+    known = set(read.classes.tolist())
+    numbers = all(map(is_number, known))
+    if one.classes is not None:
+        from plausibly.data.predictions import same_classes
+
+        if one.role == "predictions" and same_classes(one.classes.tolist(), read.classes) is not None:
+            return
+        unknown = [name for name in one.classes.tolist() if name not in known]
+        if unknown and not (numbers and all(map(is_number, unknown))):
+            yield (
+                f"{one.path} names {some(unknown[:2])}, of {len(unknown):,} that are no classes of {main.path}: list "
+                "all classes in a file, one per line, and give it, too."
+            )
+        elif one.role == "predictions" and len(one.classes) < len(known):
+            absent = [name for name in known if name not in one.classes.tolist()]
+            of = f"{some(sorted(absent)[:2])} of {len(known):,} classes of {main.path}"
+            fix = "add it"
+            if said := sorted(chain(*no_answers(absent))):
+                fix += f"; or leave rows out whose label is no answer (--missing {','.join(said)!r})"
+            yield f"{one.path} has no column for {of}: {fix}."
+        return
+    n = one.content.values.shape[1] if isinstance(one.content, Matrix) else len(known)
+    if n != len(known) and not (n == 1 and (len(known) == 2 or numbers)):
+        yield (
+            f"{one.path} has {n:,} column{'s' if n > 1 else ''} for {len(known):,} classes of {main.path}: give one "
+            "for each, or a file of classes, one per line."
+        )
+
+
+def is_scores(main: Looked) -> bool:
+    """Whether annotations are scores."""
+    return isinstance(main.content, Scores)

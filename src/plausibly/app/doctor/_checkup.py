@@ -1,0 +1,194 @@
+"""All files together."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from plausibly.app.doctor._between import PREDICTING, extra_cases, unfit, unfit_risks, unpredicted
+from plausibly.app.doctor._look import Looked, as_classifier, as_classifiers, look, with_classes
+from plausibly.app.doctor._propose import Proposal, Together, of_posterior, of_systems, propose
+from plausibly.base.errors import ArgumentError
+from plausibly.base.names import no_answers, some
+from plausibly.data.annotations import Annotations
+from plausibly.data.annotations.by_case import many
+from plausibly.data.annotations.io.files import check_path
+
+_BEGINNING = "predictions"  # how names of files of classifiers often begin
+
+
+@dataclass(frozen=True)
+class Checkup:
+    """What files are, what does not fit between them, and commands.
+
+    Parameters
+    ----------
+    files
+        What every file is taken for.
+    problems
+        A sentence for whatever does not fit.
+    proposals
+        Questions that the files answer, each with its command.
+    """
+
+    files: tuple[Looked, ...]
+    problems: tuple[str, ...]
+    proposals: tuple[Proposal, ...]
+
+    @property
+    def commands(self) -> list[str]:
+        """Commands to be run in a shell."""
+        return [one.command for one in self.proposals]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of a screen."""
+        yield from map(str, self.files)
+        for problem in self.problems:
+            yield f"Does not fit: {problem}"
+        if not self.proposals:
+            yield "There is no command for these files: give annotations, such as a table of case, annotator, class."
+        for one in self.proposals:
+            yield f"\n{one.question}\n  {one.command}"
+
+
+def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
+    r"""Look into files of any kind, and propose commands that they are enough for.
+
+    Parameters
+    ----------
+    paths
+        Files with annotations, predictions, labels, ratings, classes, risks, groups of cases, outcomes of systems or a
+        posterior, exports of tools among them, in any order. A file of labels by one rater is gold labels if its name
+        says so (``gold.csv``, ``truth.csv``), and else predictions of a classifier that is called by the name of the
+        file; a table with a column for each classifier is taken for as many files.
+
+    Returns
+    -------
+    Checkup
+        What each file is taken for (``files``), what does not fit between them (``problems``) and complete
+        ``commands``; as text, all of it. No model is run. A file that cannot be read has the role None, and a sentence
+        on why.
+
+    Raises
+    ------
+    ArgumentError
+        If no file is given, or what is given is no path.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.csv").write_text("case,annotator,class\np,ann,x\np,bob,y\nq,ann,x\nq,bob,x\n")
+    ...     print(doctor(Path(folder, "a.csv")).commands[0].replace(folder, "data"))
+    plausibly audit data/a.csv
+    """
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if not given:
+        raise ArgumentError('a file must be given, but none was: write for example doctor(["annotations.csv"]).')
+    for path in given:
+        check_path(path, "the names of files")
+    files = [look(Path(path)) for path in given]
+    lists = [one for one in files if one.role == "classes"]
+    classes = lists[0] if lists else None
+    problems = [f"{one.path} is a second list of classes: leave one out." for one in lists[1:]]
+    if classes is not None and classes.classes is not None:
+        again = ("annotations", "predictions", "labels of one rater", None)
+        files = [with_classes(one, classes.classes) if one.role in again else one for one in files]
+    mains = sorted((one for one in files if one.role in ("annotations", "labels")), key=_size, reverse=True)
+    if mains:
+        files = [as_classifier(one, mains[0]) or one for one in files]
+        files = [part for one in files for part in as_classifiers(one, mains[0]) or [one]]
+        mains = [one for one in mains if any(one is other for other in files)]
+    proposals, lacking = of_systems(files)
+    problems += lacking
+    for main in mains[:1]:
+        together, told = _together(main, files, classes)
+        problems += told
+        proposals += propose(together)
+    for main in mains[1:]:
+        shared = len(np.intersect1d(main.cases, mains[0].cases))
+        other = " and ".join(some(one.cases[:1]) for one in (main, mains[0]) if one.cases is not None)
+        named = "" if shared else f" (they are called {other}, for example)"
+        shared_with = f"shares {many(shared, 'case')} with {mains[0].path}{named}"
+        problems.append(f"{main.path} {shared_with}, and is looked at alone.")
+        proposals += propose(Together(main))
+    classifiers = _named([one for one in files if one.role == "predictions"])
+    for posterior in (one for one in files if one.role == "posterior"):
+        proposals += of_posterior(posterior, classifiers)
+    return Checkup(tuple(files), tuple(problems), tuple(proposals))
+
+
+def _together(main: Looked, files: Iterable[Looked], classes: Looked | None) -> tuple[Together, list[str]]:
+    """Find what fits annotations, and say what does not."""
+    problems, fitting, golden = [], [], []
+    read = main.content
+    if classes is not None and isinstance(read, Annotations) and not np.array_equal(read.classes, classes.classes):
+        problems.append(
+            f"{main.path} names classes that {classes.path} does not list, so it is read without: add them."
+        )
+        classes = None
+    risks = groups = None
+    for one in files:
+        if one.role == "gold labels":
+            golden.append(one)
+        elif one.role in PREDICTING:
+            told = list(unfit(one, main))
+            problems += told
+            fitting += [] if told else [one]
+            if not told and (n := unpredicted(one, main)):
+                problems.append(
+                    f"{one.path} has no prediction for {many(n, 'case')} of {main.path}, which the commands leave out "
+                    "(--unpredicted leave-out); if these were not chosen at random, numbers do not hold for all cases."
+                )
+            if not told and (extra := extra_cases(one, main)):
+                problems.append(f"{one.path} has {many(extra, 'case')} that {main.path} has not, which are ignored.")
+        elif one.role == "groups" and groups is None:
+            told = list(unfit(one, main))
+            problems += told
+            groups = groups if told else one
+        elif one.role == "risks" and isinstance(main.content, Annotations):
+            if (word := unfit_risks(one, main.content.classes)) is not None:
+                problems.append(word)
+            else:
+                risks = one
+    if isinstance(read, Annotations) and (silent := sorted(chain(*no_answers(read.classes.tolist())))):
+        problems.append(
+            f"{main.path} has classes that may stand for no answer ({some(silent)}): if they do, leave such labels out "
+            f"(--missing {','.join(silent)!r})."
+        )
+    gold = None
+    for one in golden[:1]:
+        shared = 0 if one.cases is None else len(np.intersect1d(one.cases, main.cases))
+        if shared:
+            gold = one
+        else:
+            problems.append(f"{one.path} has gold labels for none of the cases of {main.path}: use the same names.")
+    return Together(main, _named(fitting), gold, classes, risks, groups), problems
+
+
+def _size(one: Looked) -> tuple[bool, bool, int]:
+    """Order annotations: first those with a column that names the annotators, the largest of them first.
+
+    Other tables may be of classifiers. Exports of tools that test language models come last.
+    """
+    rows = one.labels if one.content is None else one.content.annotation_case
+    return not one.of_tool, "annotator" in one.columns.values(), 0 if rows is None else len(rows)
+
+
+def _named(files: Iterable[Looked]) -> dict[str, Looked]:
+    """Name classifiers by their files."""
+    found: dict[str, Looked] = {}
+    for one in files:
+        stem = (one.column or one.path.stem).replace("=", "-")
+        short = stem.removeprefix(_BEGINNING).strip("-_. ") if stem.startswith(_BEGINNING) else stem
+        name = short if short and short not in found else stem
+        while name in found:
+            name += "'"
+        found[name] = one
+    return found

@@ -1,0 +1,134 @@
+"""The metric of the main table by group of cases, and quantities that all cases share, such as annotators."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from plausibly.aggregation.sweeps import Run, Sweep
+from plausibly.agreement.annotators import COMMON, group_sentences, severity_sentences
+from plausibly.app.plots import metric_by_group
+from plausibly.app.report.label_metrics import groups_of_classes
+from plausibly.app.report.tables import headline_metrics, intervals, lead
+from plausibly.data.groups import TIMES
+from plausibly.evaluation import by_group
+from plausibly.evaluation.summaries import FEW
+from plausibly.metrics.words import capitalised, metric_name
+
+MOST_FIGURES = 6  #: columns of groups that are drawn
+_DIFFERENCE = ["difference", "difference_lower", "difference_upper"]
+MOST_DRAWN = 40  #: groups of a column that are drawn
+MOST_CLASSES = 12  #: of a matrix; of more classes, the most frequent confusions are listed
+MOST_CONFUSIONS = 20
+MOST_SHIFTS = 15
+
+_TRUE_CLASS = (
+    "{} assumes one true class in every case. Accuracy is the share of an annotator's labels that are right, if "
+    "classes are as common as in these data. Intervals have a probability of 94 %."
+)
+_RATERS = (
+    "Under {}, raters differ. Severity is by how much a rater would rate all cases higher (or, if negative, lower) "
+    "than the average of these raters. Intervals have a probability of 94 %."
+)
+_POPULATION = (
+    "{} learns from all cases how common classes are, and pulls rare classes towards common ones. This improves "
+    "predictions of the next annotation, but it can hide a rare class, such as a rare disease. The table lists the "
+    "classes it moves most, with their mean share of the labels and their mean expected plausibility in the cases in "
+    "which they are named. Lost is the number of these cases in which a class has the most labels but is not the most "
+    "plausible one."
+)
+
+
+def results_by_group(swept: Sweep) -> tuple[str, list[Any]]:
+    """Title of the section, and its content: the worst groups, and a figure and a table by column."""
+    run = lead(swept)
+    if "group" not in run.results.coords or not swept.classifiers:
+        return "", []
+    metric = headline_metrics(swept)[0]
+    words = metric_name(metric)
+    table = by_group(run.results, metric)
+    columns = list(dict.fromkeys(table["column"]))
+    shown: list[Any] = [
+        f"{capitalised(words)} under {run.label}, with 94 % intervals. Groups of fewer than {FEW} cases are marked "
+        "(few): their intervals can be too narrow, so they are never named as the worst. Differences are relative to "
+        "the value on all cases."
+    ]
+    if table["p_worst"].notna().any():
+        shown.append({f"Worst group of each classifier by {words}": _worst(table)})
+    for number, column in enumerate(columns):
+        own = table.loc[table["column"] == column]
+        if number < MOST_FIGURES and len(set(own["group"])) <= MOST_DRAWN:
+            inside = np.flatnonzero(run.results["group_column"].values == column)
+            drawn = partial(metric_by_group, run.results.isel(group=inside), metric)
+            shown.append({f"{capitalised(words)} by {column}; hollow: few cases; dotted: all cases": drawn})
+        shown.append({f"{capitalised(words)} by {column}": _wide(own)})
+        shown += filter(None, [groups_of_classes(swept, column)])
+    single = [column for column in columns if TIMES not in column]
+    return f"Results by {', '.join(single[:3])}{' and others' if len(single) > 3 else ''}", shown
+
+
+def _worst(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per column and classifier: the group that is most probably the worst."""
+    known = table.loc[table["p_worst"].notna()].sort_values("p_worst", ascending=False, kind="stable")
+    found = known.drop_duplicates(["column", "classifier"]).sort_index()
+    rows = pd.concat([found.loc[found["column"] == column] for column in dict.fromkeys(table["column"])])
+    return pd.DataFrame(
+        {
+            "by": rows["column"],
+            "classifier": rows["classifier"],
+            "worst group": rows["group"],
+            "cases": rows["n_cases"],
+            "value": intervals(rows, digits=2),
+            "probability": rows["p_worst"].round(2),
+            "difference": intervals(rows, _DIFFERENCE, digits=2, sign="+"),
+        }
+    ).reset_index(drop=True)
+
+
+def _wide(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per group, a column per classifier."""
+    first = table[["group", "n_cases", "few"]].drop_duplicates("group").set_index("group")
+    found = pd.DataFrame({"cases": [f"{n:,}{' (few)' if few else ''}" for n, few in first.to_numpy()]}, first.index)
+    for classifier, own in table.groupby("classifier", sort=False):
+        found[str(classifier)] = intervals(own.set_index("group").loc[first.index], digits=2)
+    return found.reset_index()
+
+
+def what_cases_share(swept: Sweep) -> list[Any]:
+    """Arrange the tables of what cases share, model by model."""
+    # A population is the same at every reliability.
+    return [shown for runs in swept.models.values() for shown in _of_run(runs[0])]
+
+
+def _of_run(run: Run) -> list[Any]:
+    found: list[Any] = []
+    if "annotators" in run.shared:
+        table = run.shared["annotators"]
+        told = " ".join([_TRUE_CLASS.format(run.label), *group_sentences(table), run.attrs.get("err_together", "")])
+        found += [told.strip(), {f"Accuracy of annotators, {run.label}": table}]
+    if "confusions" in run.shared:
+        found.append(_confusion(run.shared["confusions"], run.label))
+    if "severities" in run.shared:
+        table = run.shared["severities"]
+        told = " ".join([_RATERS.format(run.label), *severity_sentences(table), run.attrs.get("err_together", "")])
+        found += [told.strip(), {f"Severity of raters, {run.label}": table}]
+    if "shifts" in run.shared:
+        caption = f"Classes that the population prior moves most, {run.model}"
+        found += [_POPULATION.format(run.model), {caption: run.shared["shifts"].head(MOST_SHIFTS)}]
+    return found
+
+
+def _confusion(table: pd.DataFrame, label: str) -> dict[str, pd.DataFrame]:
+    """Arrange the confusion that annotators have in common as a matrix, or its greatest parts as a list."""
+    common = table.loc[table["annotator"] == COMMON].drop(columns="annotator")
+    if not len(common):
+        return {}
+    classes = common["true_class"].drop_duplicates()
+    if len(classes) <= MOST_CLASSES:
+        matrix = common.pivot(index="true_class", columns="named_class", values="probability")
+        matrix = matrix.loc[classes, classes].rename_axis(columns=None).rename_axis("true class").reset_index()
+        return {f"How a typical annotator names each true class, {label}": matrix}
+    wrong = common.loc[common["true_class"] != common["named_class"]]
+    wrong = wrong.sort_values("probability", ascending=False, kind="stable", ignore_index=True)
+    return {f"What a typical annotator confuses most, {label}": wrong.head(MOST_CONFUSIONS)}

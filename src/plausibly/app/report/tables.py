@@ -1,0 +1,261 @@
+"""Tables of the report, which the command line also prints."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from jaxtyping import Float
+
+from plausibly.aggregation.sweeps import STATISTICS, Run, Sweep
+from plausibly.aggregation.sweeps.runs import usual_position
+from plausibly.base.bootstrap import CI_PROB, interval
+from plausibly.data.annotations import Annotations
+from plausibly.evaluation.comparison import better_equal_worse
+from plausibly.metrics import METRICS
+from plausibly.posterior.diagnostics.verdicts import failures, r_hat_limits
+
+CERTAINTIES = ("annotation_certainty", "score_certainty", "risk_certainty", "risk_level_certainty")
+COLUMNS = ("mean", "total_lower", "total_upper", "lower", "upper", "sd", "sampling_sd", "point")
+ENDS, TOTAL = ("mean", "lower", "upper"), ("mean", "total_lower", "total_upper")
+MOST_ROWS = 200  #: of cases that did not converge
+#: metrics that equal top-1 accuracy, or 1 minus it, because for lists of length one all that is counted is equality
+SAME_AS_ACCURACY = {f"top1_{name}" for name, metric in list(METRICS.items())[1:] if not metric.of_masses}
+
+
+def sizes(run: Run) -> list[int]:
+    """List lengths that a run was evaluated with."""
+    found = (re.fullmatch(r"top(\d+)_(accuracy|coverage)_point", str(name)) for name in run.results.data_vars)
+    return list(dict.fromkeys(int(name[1]) for name in found if name))
+
+
+def headline_metrics(swept: Sweep) -> list[str]:
+    """Metrics of the main table: accuracy of the first choice, and of the longest list of at most three.
+
+    Where a run withholds accuracies, which cannot be known from its labels, coverage takes their place.
+    """
+    found = sizes(swept.runs[0])
+    longest = max([size for size in found if size <= 3], default=max(found))
+    what = "coverage" if any("withheld" in run.results.attrs for run in swept.runs) else "accuracy"
+    return [f"top{size}_{what}" for size in dict.fromkeys([min(found), longest])]
+
+
+def with_headline(swept: Sweep, runs: Sequence[Run]) -> list[Run]:
+    """Choose the runs that have the metrics of the main table, which others lack where accuracies are withheld."""
+    return [run for run in runs if not swept.classifiers or headline_metrics(swept)[0] in run.results]
+
+
+def headline(swept: Sweep, runs: Sequence[Run] = ()) -> pd.DataFrame:
+    """Tabulate the main result: the classifiers of every run, sorted by its first metric, best first.
+
+    Classifiers that must have seen the labels come last.
+
+    Parameters
+    ----------
+    swept
+        Results of :func:`plausibly.sweep`.
+    runs
+        Runs to tabulate; by default all that have these metrics.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``run``, ``certainty`` (mean annotation certainty of the first size), ``classifier``, for each metric
+        ``_mean``; ``_total_lower`` and ``_total_upper``, the total interval; ``_lower``, ``_upper`` and ``_sd``,
+        interval and standard deviation from annotation noise; ``_sampling_sd``; ``_point`` and ``_voted`` (the value
+        against the majority vote, NaN if unknown). ``better``, ``equal`` and ``worse``, and the same with ``total_``,
+        are the shares of draws in which the classifier is better than the next one by the first metric, equal and
+        worse, on these cases and on new cases like these (NaN for the last classifier, for a point estimate, and where
+        one of the two must have seen the labels). Without classifiers, one row per run.
+    """
+    rows: list[dict[str, Any]] = []
+    seen = checks_failed(swept, "ceiling")
+    for run in runs or with_headline(swept, swept.runs):
+        first = next(name for name in run.results.data_vars if str(name).startswith("annotation_certainty_"))
+        certainty = float(run.results[first].mean())
+        if not swept.classifiers:
+            rows.append({"run": run.label, "certainty": certainty})
+            continue
+        metrics = headline_metrics(swept)
+        table = run.metrics()
+        table = table[table["metric"].isin(metrics)].set_index(["classifier", "metric"])
+        means = [table.loc[(name, metrics[0]), "mean"] for name in swept.classifiers]
+        order = [swept.classifiers[at] for at in np.argsort(np.negative(means), kind="stable")]
+        order.sort(key=seen.__contains__)
+        for name, following in zip(order, [*order[1:], None], strict=True):
+            row: dict[str, Any] = {"run": run.label, "certainty": certainty, "classifier": name}
+            for metric in metrics:
+                found = table.loc[(name, metric)]
+                row |= {f"{metric}_{column}": float(found[column]) for column in COLUMNS}
+                row[f"{metric}_voted"] = voted(swept, name, metric)
+            for prefix, noise in (("", "annotation"), ("total_", "total")):
+                pair = run.results, metrics[0], name, following or name
+                unknown = not following or bool(seen & {name, following})
+                shares = better_equal_worse(*pair, noise=noise)
+                row |= {f"{prefix}{what}": np.nan if unknown else share for what, share in shares.items()}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def representative(runs: Sequence[Run]) -> Run:
+    """Choose the run that stands for its model: at the default reliability, or else the middle one."""
+    usual = json.loads(runs[0].attrs.get("declaration", "{}")).get("reliability")
+    return runs[usual_position([run.reliability for run in runs], usual)]
+
+
+def sampled(swept: Sweep) -> dict[str, list[Run]]:
+    """Runs of the models that have draws; point estimates are drawn with the others."""
+    return {name: runs for name, runs in swept.models.items() if any(run.results.sizes["draw"] > 1 for run in runs)}
+
+
+def lead(swept: Sweep) -> Run:
+    """Choose the run that stands for the sweep: of the first model with draws, if there is one.
+
+    Where a run withholds accuracies, it stands for all, since no other can know them either.
+    """
+    models = list((sampled(swept) or swept.models).values())
+    withheld = [runs for runs in models if "withheld" in representative(runs).results.attrs]
+    return representative((withheld or models)[0])
+
+
+def annotated_cases(annotations: Annotations) -> str:
+    """Say how many cases are annotated; empty if all are."""
+    n = int((annotations.per_case > 0).sum())
+    return "" if n == annotations.n_cases else f", of which {n:,} {'is' if n == 1 else 'are'} annotated"
+
+
+def checks_failed(swept: Sweep, check: str) -> set[str]:
+    """Classifiers that fail a check."""
+    return set() if swept.checks is None else set(swept.checks.query("check == @check and not passed")["classifier"])
+
+
+def voted(swept: Sweep, classifier: str, metric: str) -> float:
+    """Look up a metric against the majority vote; NaN if it is unknown."""
+    if swept.voted is None or metric not in swept.voted:
+        return np.nan
+    return float(swept.voted[metric].sel(classifier=classifier).values[0])
+
+
+def value_and_interval(mean: float, lower: float, upper: float, *, digits: int = 3, sign: str = "") -> str:
+    """Write a value with its interval, which stays in one line; nothing for what is undefined."""
+    if np.isnan(mean):
+        return ""
+    shown, *ends = (f"{value:{sign}z,.{digits}f}" for value in (mean, lower, upper))
+    return shown if np.isnan(lower) else f"{shown} [{ends[0]},\xa0{ends[1]}]"
+
+
+def intervals(table: pd.DataFrame, names: Sequence[str] = ENDS, *, digits: int = 3, sign: str = "") -> list[str]:
+    """Values of a table with their intervals, a text for each row."""
+    return [value_and_interval(*ends, digits=digits, sign=sign) for ends in table[list(names)].to_numpy(float)]
+
+
+def strata_table(swept: Sweep, settled: float, undecided: float) -> dict[str, Any] | None:
+    """Tabulate classifiers by how certain cases are, and by how many annotators they have.
+
+    Means over cases of the means over draws, under the run that stands for the sweep, weighted as in the evaluation.
+    None without classifiers, or without the certainty of the most plausible class.
+    """
+    run = lead(swept)
+    if not swept.classifiers or "annotation_certainty_1" not in run.results:
+        return None
+    metric = headline_metrics(swept)[0]
+    certainty = run.results["annotation_certainty_1"].values
+    annotators = swept.annotations.per_case
+    weight = run.results["case_weight"].values if "case_weight" in run.results else np.ones(len(certainty))
+    groups = {
+        f"certainty below {undecided:g}": certainty < undecided,
+        f"certainty {undecided:g} to {settled:g}": (certainty >= undecided) & (certainty < settled),
+        f"certainty at least {settled:g}": certainty >= settled,
+        "no annotator": annotators == 0,
+        "one annotator": annotators == 1,
+        "2 or 3 annotators": (annotators > 1) & (annotators < 4),
+        "4 or more annotators": annotators >= 4,
+    }
+    groups = {name: which for name, which in groups.items() if weight[which].sum() > 0}
+
+    def means(values: Float[np.ndarray, " case"]) -> list[float]:
+        return [float(np.average(values[which], weights=weight[which])) for which in groups.values()]
+
+    by_case = dict(zip(swept.classifiers, run.results[f"{metric}_by_case"].values, strict=True))
+    return {
+        "run": run.label,
+        "metric": metric,
+        "groups": list(groups),
+        "cases": [int(which.sum()) for which in groups.values()],
+        "certainty": means(certainty),
+        "rows": [{"classifier": name, "means": means(values)} for name, values in by_case.items()],
+    }
+
+
+def certainty_table(runs: Sequence[Run]) -> pd.DataFrame:
+    """Tabulate the certainties of the annotations, mean over cases."""
+    rows = [
+        {"run": run.label}
+        | {
+            str(name): float(variable.mean())
+            for name, variable in run.results.data_vars.items()
+            if variable.dims == ("case",) and str(name).startswith(CERTAINTIES)
+        }
+        for run in runs
+    ]
+    return pd.DataFrame(rows)
+
+
+def convergence_table(runs: Sequence[Run]) -> pd.DataFrame:
+    """Tabulate the worst diagnostics of each run that has chains, and of what its cases share."""
+    judged = []
+    for run in runs:
+        judged += [(run.label, run.convergence), (f"{run.label}: shared parameters", run.shared_convergence)]
+    rows = [
+        {
+            "run": label,
+            "r_hat": float(found["r_hat"].max()),
+            "r_hat_limit": float(r_hat_limits(found)[int(np.nan_to_num(found["r_hat"].values, nan=np.inf).argmax())]),
+            "ess_bulk": float(found["ess_bulk"].min()),
+            "ess_tail": float(found["ess_tail"].min()),
+            "n_diverging": int(found["n_diverging"].sum()) if "n_diverging" in found else 0,
+            "e_bfmi": float(found["e_bfmi"].min()) if "e_bfmi" in found else np.nan,
+            "not_converged": int((~found["converged"].values).sum()),
+        }
+        for label, found in judged
+        if found is not None and "r_hat" in found
+    ]
+    return pd.DataFrame(rows)
+
+
+def not_converged_table(runs: Sequence[Run]) -> pd.DataFrame:
+    """Tabulate the cases that did not converge, by run."""
+    tables = []
+    for run in runs:
+        if run.has_chains:
+            found = run.convergence
+            columns = {"run": run.label, "case": found["case"].values.astype(str)}
+            columns |= {name: found[name].values for name in STATISTICS} | {"failed": failures(found)}
+            tables.append(pd.DataFrame(columns)[~found["converged"].values])
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+
+def panel_table(panels: xr.Dataset, classifiers: Sequence[str]) -> pd.DataFrame:
+    """Tabulate accuracy against panels of every size: a row per classifier, and one for a further expert."""
+    shown = with_experts(panels, classifiers, "panel_accuracy", "A further expert", "human_panel")
+    table = pd.DataFrame(shown, index=[f"n = {n}" for n in panels["n"].values]).T
+    return table.rename_axis("Names what most of n experts say").reset_index()
+
+
+def with_experts(
+    panels: xr.Dataset, classifiers: Sequence[str], metric: str, expert: str, metric_of_experts: str
+) -> dict[str, list[str]]:
+    """Values of classifiers, and those of a further expert, with their intervals."""
+    shown = {}
+    rows = [(name, panels.sel(classifier=name), metric) for name in classifiers]
+    for name, row, variable in [*rows, (expert, panels, metric_of_experts)]:
+        values = np.atleast_1d(row[variable].values)
+        ends = np.full((2, len(values)), np.nan)
+        if f"{variable}_total" in row:
+            replicates = row[f"{variable}_total"].transpose("replicate", ...).values
+            ends = interval(replicates.reshape(-1, len(values)), CI_PROB)
+        shown[name] = [value_and_interval(*value) for value in zip(values, *ends, strict=True)]
+    return shown

@@ -1,0 +1,72 @@
+"""Checks of arguments that several folders share."""
+
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from plausibly.base.errors import ArgumentError
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Refuse an argument that is not one of the choices."""
+    if value not in choices:
+        *others, last = (f'"{choice}"' for choice in choices)
+        raise ArgumentError(f"{name} must be {', '.join(others)} or {last}, but {value!r} was given: choose one.")
+
+
+def check_library(library: str, extra: str) -> None:
+    """Refuse to go on without an optional library, and name the command that installs it."""
+    try:
+        import_module(library)
+    except ImportError as error:
+        raise ArgumentError(
+            f"this distance needs the library {library!r}, which is not installed: "
+            f"run pip install 'plausibly[{extra}]'."
+        ) from error
+
+
+def to_numbers(values: Iterable[Any]) -> Float[np.ndarray, " value"]:
+    """Read values as float64; NaN where one is no number."""
+
+    def number(value: Any) -> float:
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            return np.nan
+
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    return np.array([number(value) for value in values], np.float64)
+
+
+def check_whole(name: str, value: object, least: int, fix: str = "") -> int:
+    """Refuse a number that is not whole, or less than a limit; return it as int.
+
+    Examples
+    --------
+    >>> check_whole("n_cases", 3, 1)
+    3
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ArgumentError(
+            f"{name} must be a whole number of at least {least}, but {value!r} was given: {fix or f'write {least}'}."
+        )
+    return int(value)
+
+
+def check_seed(seed: object) -> int:
+    """Refuse a seed that is not a whole number of 32 bits.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not a whole number of 32 bits; JAX would reduce it modulo 2**32.
+    """
+    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if not (whole and 0 <= seed < 2**32):
+        raise ArgumentError(f"seed must be a whole number from 0 to {2**32 - 1}, but {seed!r} was given: write 0.")
+    return int(seed)

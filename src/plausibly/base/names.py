@@ -1,0 +1,135 @@
+"""Names of cases, classes and annotators: what they may be, and what to say of one that is not known."""
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from numbers import Integral
+from typing import Any
+from unicodedata import normalize
+
+import numpy as np
+
+from plausibly.base.errors import AnnotationError, PlausiblyWarning, show, suggest
+
+_FEW = 2  # names, which are listed
+_MOST_TO_COMPARE, _LONGEST_TO_COMPARE = 10_000, 200
+
+#: Names of classes that stand for no answer, and that may.
+_ABSENT = {"n/a", "#n/a", "na", "nan", "nil", "null", "missing", "blank", "skipped", "unreadable", "?", "-", "--", "."}
+_ABSENT |= {
+    "not available",
+    "not applicable",
+    "not read",
+    "not assessed",
+    "no answer",
+    "non diagnostic",
+    "nondiagnostic",
+}
+_UNCLEAR = {"none", "unknown", "uncertain", "unsure", "unclear", "undetermined", "indeterminate", "equivocal"}
+
+
+def to_names(values: Iterable, what: str) -> np.ndarray:
+    """Turn names, or whole numbers that serve as names, of classes, cases or annotators into an array of text.
+
+    AnnotationError if there are none, one is neither text nor a whole number, is blank, has blanks at its ends or holds
+    what no file can, or two are alike, be it composed and decomposed.
+    """
+    values = values if isinstance(values, np.ndarray) else list(values)
+    if not len(values):
+        raise AnnotationError(f"there are no {what}{'es' if what == 'class' else 's'}; give at least one")
+    if not (isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "Uiu"):
+        for number, value in enumerate(values):
+            if not isinstance(value, str | Integral) or isinstance(value, bool):
+                raise AnnotationError(f"{what} {number} is named {show(value)}; a name is text, so give it one")
+    text = "".join(map(str, values))
+    if not is_storable(text):
+        number, value = next((i, value) for i, value in enumerate(values) if not is_storable(str(value)))
+        raise AnnotationError(
+            f"{what} {number} (counted from 0) is named {show(str(value))}, with a null character or half a "
+            "character in it; write it without"
+        )
+    names = np.asarray(values if isinstance(values, np.ndarray) else [str(value) for value in values]).astype(str)
+    stripped = np.char.strip(names)
+    for number in np.flatnonzero(stripped == ""):
+        raise AnnotationError(f"{what} {number} (counted from 0) has a blank name; name it, or remove it")
+    for number in np.flatnonzero(stripped != names):  # which is easily overlooked
+        name = str(names[number])
+        raise AnnotationError(f"the {what} {name!r} begins or ends with a blank; write {name.strip()!r}")
+    unique, counts = np.unique(names, return_counts=True)
+    if len(unique) < len(names):
+        name = unique[counts.argmax()]
+        raise AnnotationError(f"the {what} {str(name)!r} is listed {counts.max()} times; list each {what} once")
+    if not text.isascii() and (again := repeated(normalize("NFC", name) for name in names.tolist())):
+        raise AnnotationError(
+            f"the {what} {again[0]!r} is written in {again[1]} ways, with composed and with decomposed characters; "
+            "write it in one way (Unicode's NFC)"
+        )
+    return names
+
+
+def tell_unused(absent: Iterable[str], said: Iterable[str]) -> None:
+    """Warn about texts for missing answers that no label has."""
+    if unused := sorted({*absent} - {*said} - {""}):
+        warnings.warn(
+            f"missing= (--missing) names {some(unused)}, but no label is that", PlausiblyWarning, stacklevel=4
+        )
+
+
+def no_answers(names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Names of classes that stand for no answer, and others that may.
+
+    Examples
+    --------
+    >>> no_answers(["N/A", "Non-diagnostic", "Uncertain", "Pneumonia"])
+    (['N/A', 'Non-diagnostic'], ['Uncertain'])
+    """
+    plain = {name: re.sub(r"[\s_-]+", " ", name.casefold()).strip() or name for name in map(str, names)}
+    absent, unclear = ([name for name, one in plain.items() if one in known] for known in (_ABSENT, _UNCLEAR))
+    return absent, unclear
+
+
+def numbered(n: int) -> np.ndarray:
+    """Return the names of annotators of whom only the position within a case is known: 1 to n."""
+    return np.arange(1, n + 1).astype(f"U{len(str(n))}")  # plain str takes 84 bytes each
+
+
+def is_storable(text: str) -> bool:
+    """Whether text survives arrays, which drop null characters at its end, and files, which are UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
+
+
+def repeated(names: Iterable[Hashable]) -> tuple[Any, int] | None:
+    """Return the first name that is there several times, and how often; None if there is none."""
+    return next((found for found in Counter(names).items() if found[1] > 1), None)
+
+
+def unknown_class(name: str, classes: Iterable[str]) -> str:
+    """Say that a class is not among the classes, with the nearest name if one is near."""
+    names = [str(known) for known in classes]
+    # The search for a name like it takes as long as there are names, and the square of how long they are.
+    short = len(names) <= _MOST_TO_COMPARE and len(name) <= _LONGEST_TO_COMPARE
+    compared = [one for one in names if len(one) <= _LONGEST_TO_COMPARE] if short else []
+    fix = suggest(name, compared, "add it to the classes, or correct the name")
+    if not name.isascii() and normalize("NFC", name) in (normalize("NFC", one) for one in names):
+        fix = "one of them is the same but for composed characters; write both in one way (Unicode's NFC)"
+    listed = f" {some(names)}" if len(names) <= _FEW else ""
+    return f"the class {str(name)!r} is not among the {len(names)} classes{listed}; {fix}"
+
+
+def outside(index: int, n_classes: int) -> str:
+    """Say that a class index is outside the range."""
+    return (
+        f"the class index {index} is outside the range 0 to {n_classes - 1}; "
+        "count classes from 0, or give the complete list of classes"
+    )
+
+
+def some(names: Sequence[str] | np.ndarray, limit: int = 3) -> str:
+    """List a few names, and say how many more there are."""
+    shown = ", ".join(repr(str(name)) for name in names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"

@@ -1,0 +1,91 @@
+"""Threads, and other processes of this machine for what keeps one core busy with Python itself."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import cloudpickle
+import jax
+import numpy as np
+
+from plausibly.base.fingerprint import settings
+
+_MANY = 5_000  # sweeps, about ten seconds: then chains are shared out over processes
+# Not forked: JAX has threads, which a forked process lacks. Not by multiprocessing, which runs the user's script again.
+_PROGRAM = """
+import sys, cloudpickle
+out, sys.stdout = sys.stdout.buffer, sys.stderr
+sys.path[:] = cloudpickle.load(sys.stdin.buffer)
+same, function, given = cloudpickle.load(sys.stdin.buffer)
+from plausibly.base.fingerprint import settings
+assert settings() == same
+out.write(cloudpickle.dumps(function(*given)))
+"""
+
+
+def n_cores() -> int:
+    """Count the cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def threads(n: int | None = None) -> ThreadPoolExecutor:
+    """Make a pool of threads, by default one for each core; one thread works alongside the block that has the pool."""
+    return ThreadPoolExecutor(n or n_cores())
+
+
+def n_processes(most: int) -> int:
+    """Return into how many processes work can be divided here, ``most`` at most: one for each core, one on a GPU."""
+    return max(1, min(n_cores(), most)) if jax.default_backend() == "cpu" else 1
+
+
+@contextmanager
+def in_processes(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> Iterator[list[Future]]:
+    """Call a function in a process for each tuple of arguments, while the block runs.
+
+    A process that fails, for whatever reason, gives None: the work is then to be done in this process, which raises
+    what there is to raise.
+    """
+
+    def call(sent: bytes) -> Any:
+        done = subprocess.run(
+            [sys.executable, "-c", _PROGRAM], input=sent, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
+        )
+        return None if done.returncode else cloudpickle.loads(done.stdout)
+
+    # Before anything runs: objects that are used meanwhile may change, such as by properties that are cached.
+    first = cloudpickle.dumps(sys.path)
+    sent = [first + cloudpickle.dumps((settings(), function, given)) for given in calls]
+    with threads(max(len(calls), 1)) as pool:
+        yield [pool.submit(call, one) for one in sent]
+
+
+def sample_chains(
+    sample: Callable[..., Any],
+    chains: Sequence[int],
+    *,
+    advance: Callable[[int], Any],
+    steps: int,
+    sweeps: int,
+) -> Iterator[tuple[int, Any]]:
+    """Call ``sample(chain=…, advance=advance)`` for each chain; yield its number and what the call returns.
+
+    Chains of many sweeps, ``sweeps`` each, are shared out over processes, of which this is one; a chain from another
+    one advances by all its ``steps`` at once.
+    """
+    processes = n_processes(len(chains)) if len(chains) * sweeps > _MANY else 1
+    own, *rest = [part.tolist() for part in np.array_split(chains, processes)]
+    with in_processes(_sample_all, [(sample, part) for part in rest]) as others:
+        for number in own:
+            yield number, sample(chain=number, advance=advance)
+        for part, found in zip(rest, others, strict=True):
+            for number, chain in zip(part, found.result() or _sample_all(sample, part), strict=True):
+                yield number, chain
+                advance(steps)
+
+
+def _sample_all(sample: Callable[..., Any], chains: Sequence[int]) -> list[Any]:
+    return [sample(chain=number) for number in chains]

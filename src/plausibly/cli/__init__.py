@@ -1,7 +1,0 @@
-"""The commands, one module each; ``plausibly --help`` lists them.
-
-A command's module, and what it needs, is imported when the command is run: the list of commands prints at once.
-"""
-
-from plausibly.cli._app import app as app
-from plausibly.cli._app import main as main

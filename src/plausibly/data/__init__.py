@@ -1,0 +1,1 @@
+"""Everything that is read: annotations, scores, labels, predictions, groups and outcomes; audit; simulated data."""

@@ -1,0 +1,114 @@
+"""What every reader hands over: one row per named class, and the one function that puts rows into columnar order."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Int, Num
+
+from plausibly.base.errors import AnnotationError
+from plausibly.base.names import numbered
+
+MOST, MOST_EACH = 10**7, 10**3  #: named classes that counts may stand for: in all, or else for each row of the file
+
+
+def check_size(number: float, n_rows: int) -> None:
+    """Refuse counts with which a small file would fill the memory, before they are written out.
+
+    The classes that the counts stand for may be :data:`MOST`, or :data:`MOST_EACH` for each row of the file.
+    """
+    limit = max(MOST, MOST_EACH * n_rows)
+    if number > limit:
+        raise AnnotationError(
+            f"the counts stand for {number:.3g} named classes, and {limit:,} is the limit for {n_rows:,} rows; give "
+            f"how many annotators chose each"
+        )
+
+
+@dataclass(frozen=True)
+class Rows:
+    """One row per (case, annotator, named class), in any order, with a number that ranks it."""
+
+    cases: np.ndarray
+    classes: np.ndarray
+    annotators: np.ndarray
+    anonymous: bool  #: whether names of annotators are only positions within a case
+    case: Int[np.ndarray, " row"]
+    annotator: Int[np.ndarray, " row"]
+    class_index: Int[np.ndarray, " row"]
+    rank: Num[np.ndarray, " row"]  #: within an annotation a smaller number is better and equal numbers tie
+
+
+def arrange(rows: Rows) -> dict:
+    """Sort rows by case, annotator, rank and class, and return the fields of :class:`plausibly.Annotations`.
+
+    Annotators are put in the order in which the sorted cases first show them, so that the same annotations read from
+    two formats are equal; annotators without a row are left out. Anonymous ones are renumbered within each case.
+    """
+    empty = np.flatnonzero(np.bincount(rows.case, minlength=len(rows.cases)) == 0)
+    if len(empty):
+        raise AnnotationError(f"case {str(rows.cases[empty[0]])!r} has no annotators; annotate it, or remove the case")
+    annotator, names = as_first_shown(rows.case, rows.annotator, rows.annotators)
+    order = np.lexsort((rows.class_index, rows.rank, annotator, rows.case))
+    case, annotator = rows.case[order], annotator[order]
+    class_index = rows.class_index[order]
+    new_rank = _begins(rows.rank[order])
+    del order  # of millions of rows, each of these takes as much room as a column
+    new_annotation = _begins(case) | _begins(annotator)
+    entry_annotation = np.cumsum(new_annotation, dtype=np.int32) - 1
+    annotation_case, annotation_annotator = case[new_annotation], annotator[new_annotation]
+    key = entry_annotation * np.int64(len(rows.classes))
+    key += class_index
+    key.sort()
+    for at in np.flatnonzero(~_begins(key))[:1]:
+        annotation, k = divmod(int(key[at]), len(rows.classes))
+        raise AnnotationError(
+            f"case {str(rows.cases[annotation_case[annotation]])!r}, annotator "
+            f"{str(names[annotation_annotator[annotation]])!r}: the class {str(rows.classes[k])!r} is named twice; an "
+            "annotator ranks each class once, so keep the better rank, or give a second opinion an annotator name of "
+            "its own"
+        )
+
+    del key
+    block = np.cumsum(new_annotation | new_rank, dtype=np.int32)
+    block = block - block[new_annotation][entry_annotation]
+    if block.max() > np.iinfo(np.int16).max:
+        raise AnnotationError(
+            f"case {str(rows.cases[case[block.argmax()]])!r}: an annotation has {block.max() + 1} blocks; "
+            "32768 is the limit, so shorten it"
+        )
+    if rows.anonymous:
+        annotation_annotator = places(annotation_case)
+        names = numbered(int(annotation_annotator.max()) + 1)
+    return {
+        "cases": rows.cases,
+        "classes": rows.classes,
+        "annotators": names,
+        "anonymous": rows.anonymous,
+        "annotation_case": annotation_case,
+        "annotation_annotator": annotation_annotator,
+        "entry_annotation": entry_annotation,
+        "entry_class": class_index,
+        "entry_block": block,
+    }
+
+
+def as_first_shown(
+    case: Int[np.ndarray, " row"], annotator: Int[np.ndarray, " row"], annotators: np.ndarray
+) -> tuple[Int[np.ndarray, " row"], np.ndarray]:
+    """Return annotators numbered in the order in which the sorted cases first show them, and their names."""
+    by_case = annotator[np.argsort(case, kind="stable")] if (case[1:] < case[:-1]).any() else annotator
+    named = pd.unique(by_case)
+    number = np.zeros(named.max() + 1, np.int32)
+    number[named] = np.arange(len(named))
+    return number[annotator], annotators[named]
+
+
+def places(case: Int[np.ndarray, " row"]) -> Int[np.ndarray, " row"]:
+    """Return the place of each row within its case, if cases ascend."""
+    return np.arange(len(case)) - np.searchsorted(case, case)
+
+
+def _begins(values: Num[np.ndarray, " row"]) -> Bool[np.ndarray, " row"]:
+    """Tell of each row whether its value differs from that of the row before."""
+    return np.concatenate([[True], values[1:] != values[:-1]])

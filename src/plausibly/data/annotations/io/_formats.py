@@ -1,0 +1,270 @@
+"""The formats of annotations, a line each: which files may hold it, how it is recognised, read and written.
+
+A source has the first format of the table whose suffix it has and that recognises it. Readers of exports and of rows by
+case return :class:`Answers`, that of scores the fields of ``Scores``, and all others :class:`Rows`.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple, NoReturn
+
+from plausibly.base.errors import ArgumentError, FileError, suggest
+from plausibly.data.annotations._rows import Rows
+from plausibly.data.annotations.io._annotation_tools import (
+    argilla_answers,
+    doccano_answers,
+    is_argilla,
+    is_doccano,
+    is_prodigy,
+    prodigy_answers,
+)
+from plausibly.data.annotations.io._counts import read_counts, write_counts
+from plausibly.data.annotations.io._inspect import ARCHIVE, inspect_verdicts, is_inspect
+from plausibly.data.annotations.io._label_studio import is_label_studio, label_studio_answers
+from plausibly.data.annotations.io._model_tests import (
+    deepeval_verdicts,
+    is_deepeval,
+    is_lm_eval,
+    is_promptfoo,
+    lm_eval_verdicts,
+    promptfoo_verdicts,
+)
+from plausibly.data.annotations.io._preflib import SUFFIXES as PREFLIB
+from plausibly.data.annotations.io._preflib import read_preflib, write_preflib
+from plausibly.data.annotations.io._rankings import parse_rankings, write_rankings
+from plausibly.data.annotations.io._shared_tables import (
+    ALT_TEST,
+    alt_test_answers,
+    chaos_nli_answers,
+    counted_answers,
+    is_alt_test,
+    is_chaos_nli,
+    is_counted,
+)
+from plausibly.data.annotations.io._traces import (
+    is_langfuse,
+    is_mlflow,
+    is_phoenix,
+    langfuse_verdicts,
+    mlflow_verdicts,
+    phoenix_verdicts,
+)
+from plausibly.data.annotations.io.answers import Answers
+from plausibly.data.annotations.io.case_rows import (
+    holds_nested,
+    is_by_case,
+    nested_answers,
+    read_case_rows,
+    write_case_rows,
+)
+from plausibly.data.annotations.io.long_table import (
+    is_long,
+    is_of_scores,
+    parse_scores,
+    parse_table,
+    wanted_in,
+    write_long_table,
+)
+from plausibly.data.annotations.io.source import JSON, TABLES, Source
+from plausibly.data.annotations.io.verdicts import Reader, answers_to_one
+from plausibly.data.annotations.io.wide import is_wide, wide_answers
+
+LINES = (".jsonl",)
+
+
+class Format(NamedTuple):
+    """A format of annotations."""
+
+    name: str  #: if it is written, the ``form`` in :func:`plausibly.annotations.write_annotations`
+    suffixes: tuple[str, ...]  #: of files that may hold it
+    content: str  #: of such a file, for the documentation
+    recognise: Callable[[Source], bool]
+    read: Callable[[Source], Any]
+    write: Callable[..., None] | None = None  #: of annotations, to a path
+    written: tuple[str, ...] = ()  #: suffixes of files that are written
+    folder: bool = False  #: whether it is a folder of such files
+    controls: bool = False  #: whether there may be several controls, or questions, to choose from
+    verdicts: Reader | None = None  #: of a tool that tests language models: what raters say of outputs
+
+
+def _any(source: Source) -> bool:
+    return True
+
+
+def _of_records(is_one: Callable[[Any], bool]) -> Callable[[Source], bool]:
+    """Make a test of whether the first of several records is one of a tool's."""
+    return lambda source: bool(source.records) and is_one(source.records[0])
+
+
+def _of_tool(
+    name: str, suffixes: tuple[str, ...], content: str, recognise: Callable[[Source], bool], verdicts: Reader
+) -> Format:
+    """Declare the export of a tool that tests language models."""
+
+    def read(source: Source) -> Answers:
+        return answers_to_one(verdicts(source), source.control)
+
+    return Format(name, suffixes, content, recognise, read, controls=True, verdicts=verdicts)
+
+
+#: Exports of tools that test language models.
+TOOLS = (
+    _of_tool(
+        "inspect",
+        (".json", ARCHIVE),
+        "log of Inspect AI (log format 2): scorers of samples",
+        is_inspect,
+        inspect_verdicts,
+    ),
+    _of_tool(
+        "promptfoo", JSON[:1], "results of promptfoo (2, 3): assertions on outputs", is_promptfoo, promptfoo_verdicts
+    ),
+    _of_tool(
+        "deepeval", JSON[:1], "test run of DeepEval (2, 3): metrics of test cases", is_deepeval, deepeval_verdicts
+    ),
+    _of_tool("lm-eval", JSON, "samples of lm-evaluation-harness (0.4)", _of_records(is_lm_eval), lm_eval_verdicts),
+    _of_tool("mlflow", JSON, "traces of MLflow (3) with assessments", is_mlflow, mlflow_verdicts),
+    _of_tool("langfuse", (*JSON, *TABLES), "scores of Langfuse (2, 3)", is_langfuse, langfuse_verdicts),
+    _of_tool("phoenix", (*JSON, *TABLES), "span annotations of Phoenix (9)", is_phoenix, phoenix_verdicts),
+)
+#: Formats that are taken apart into answers.
+OF_ANSWERS = (
+    *TOOLS,
+    Format("chaos-nli", JSON, "ChaosNLI: `uid`, `label_counter`", _of_records(is_chaos_nli), chaos_nli_answers),
+    Format(
+        "nested-counts",
+        JSON[:1],
+        "label counts, `{case: {class: count}}`, if the classes are given",
+        is_counted,
+        counted_answers,
+    ),
+    Format(
+        ALT_TEST,
+        JSON[:1],
+        "alternative annotator test, `{annotator: {case: label}}`, if there are at least ten cases for each annotator",
+        is_alt_test,
+        alt_test_answers,
+    ),
+    Format("doccano", LINES, "folder of doccano's exports, a file per annotator", _any, doccano_answers, folder=True),
+    Format(
+        "label-studio",
+        JSON,
+        "export of Label Studio; cancelled and empty annotations are left out and counted",
+        _of_records(is_label_studio),
+        label_studio_answers,
+        controls=True,
+    ),
+    Format("argilla", JSON, "export of Argilla", _of_records(is_argilla), argilla_answers, controls=True),
+    Format("prodigy", JSON, "export of Prodigy", _of_records(is_prodigy), prodigy_answers),
+    Format("doccano", JSON, "export of doccano, by one annotator", _of_records(is_doccano), doccano_answers),
+    Format(
+        "cases",
+        (*JSON, *TABLES),
+        "one row per case with list columns: `annotations` or `labels`, and optionally `annotators`; lists in CSV are "
+        "JSON. In place of them `soft_label`, a mapping from class to probability; `soft_weight` is the number of "
+        "annotators behind it",
+        is_by_case,
+        read_case_rows,
+        write_case_rows,
+        LINES,
+    ),
+    Format(
+        "wide",
+        TABLES,
+        "one row per case and one column per annotator: `case`, and columns with the same few texts as cells",
+        is_wide,
+        wide_answers,
+    ),
+    Format(
+        "nested",
+        JSON[:1],
+        "nested mappings from case and annotator to label, or from case to such a row",
+        lambda source: holds_nested(source.content),
+        nested_answers,
+    ),
+)
+FORMATS = (
+    Format("preflib", PREFLIB, "PrefLib, a folder of such files", _any, read_preflib, folder=True),
+    *OF_ANSWERS,
+    # Its reader says what is wrong with records of no other form.
+    Format(
+        "records", JSON[:1], "", _of_records(lambda one: isinstance(one, dict)), label_studio_answers, controls=True
+    ),
+    Format(
+        "rankings",
+        JSON[:1],
+        "rankings: nested lists (case, annotator, block, class), or an object "
+        '`{"classes": […], "cases": {case: {annotator: [[class, …], …]}}}`',
+        _any,
+        lambda source: parse_rankings(source.content, source.classes),
+        write_rankings,
+        JSON[:1],
+    ),
+    Format(
+        "scores",
+        (*TABLES, *LINES),
+        "scores: `case`, `annotator`, `score`",
+        lambda source: is_of_scores(source.names, source.columns),
+        lambda source: parse_scores(
+            source.columns(wanted_in(source.names, "score")), anonymous=False, absent=source.missing
+        ),
+    ),
+    Format(
+        "table",
+        (*TABLES, *LINES),
+        "long table: `case`, `annotator`, `class`, optionally `rank` or `confidence` (also `task`, `worker`, `label`, "
+        "or the only column with a name such as `image_id`, `reader` or `diagnosis`)",
+        lambda source: source.suffixes == {*LINES} or is_long(source.names),
+        lambda source: parse_table(
+            source.columns(wanted_in(source.names)), source.classes, anonymous=False, absent=source.missing
+        ),
+        write_long_table,
+        (".csv", ".parquet"),
+    ),
+    Format(
+        "counts",
+        (*TABLES, ".npy"),
+        "label counts: one row per case, one column per class",
+        _any,
+        read_counts,
+        write_counts,
+        (".csv", ".parquet", ".npy"),
+    ),
+    *(
+        Format(s[1:], (s,), "PrefLib, one file per case", _any, read_preflib, partial(write_preflib, form=s[1:]), (s,))
+        for s in PREFLIB
+    ),
+)
+#: Suffixes of all files that are read.
+SUFFIXES = tuple(dict.fromkeys(suffix for known in FORMATS if not known.folder for suffix in known.suffixes))
+
+
+def read_source(source: Source, formats: Sequence[Format] = FORMATS) -> Rows | Answers | dict[str, Any] | None:
+    """Read a source in the format that is named, or in the first that recognises it; return None if none does."""
+    known = format_of(source, formats)
+    if known is not None and source.control is not None and not known.controls:
+        refuse_control(source.control)
+    return None if known is None else known.read(source)
+
+
+def refuse_control(control: str) -> NoReturn:
+    """Refuse the name of a control for what has none."""
+    raise ArgumentError(
+        "a control is for exports of Label Studio, Argilla and tools that test language models, but "
+        f"{control!r} was given: leave it out."
+    )
+
+
+def format_of(source: Source, formats: Sequence[Format] = FORMATS) -> Format | None:
+    """Return the format that is named, or the first that recognises a source; None if none does."""
+    candidates = [one for one in formats if one.folder is source.folder and source.suffixes & {*one.suffixes}]
+    if source.form is None:
+        return next((one for one in candidates if one.recognise(source)), None)
+    if (named := next((one for one in candidates if one.name == source.form), None)) is not None:
+        return named
+    names = list(dict.fromkeys(one.name for one in formats))
+    if source.form not in names:
+        fix = suggest(source.form, names, f"choose from {', '.join(names)}")
+        raise ArgumentError(f"there is no format {source.form!r}: {fix}")
+    suffixes = dict.fromkeys(suffix for one in formats if one.name == source.form for suffix in one.suffixes)
+    raise FileError(f"the format {source.form!r} is in files that end in {', '.join(suffixes)}; name such a file")

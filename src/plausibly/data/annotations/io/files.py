@@ -1,0 +1,165 @@
+"""Text files, JSON and arrays; what is wrong with a file of any format, said in one sentence."""
+
+import gc
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from plausibly.base.errors import AnnotationError, ArgumentError, FileError, PlausiblyError, first_line
+from plausibly.base.names import repeated
+
+_WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers")
+_ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # first bytes of Excel's files, new and old
+
+
+@contextmanager
+def naming(source: object) -> Iterator[None]:
+    """Put the name of a file, or of any other source, in front of an error's sentence.
+
+    Readers know the case and the annotator, callers know the file: each adds what it knows.
+    """
+    try:
+        yield
+    except PlausiblyError as error:
+        error.args = (f"{source}: {error.args[0]}", *error.args[1:])
+        raise
+
+
+@contextmanager
+def reading(fault: str = "damaged") -> Iterator[None]:
+    """Say in a sentence why a file cannot be read, whatever a library raises for its content."""
+    try:
+        yield
+    except PlausiblyError:
+        raise
+    except FileNotFoundError as error:
+        raise FileError("the file does not exist; check the path") from error
+    except IsADirectoryError as error:
+        raise FileError("this is a folder; name a file in it") from error
+    except PermissionError as error:
+        raise FileError(f"the file cannot be read ({error.strerror}); check its permissions") from error
+    except UnicodeDecodeError as error:
+        raise FileError(f"the file is not UTF-8 text (byte {error.start}); save it as UTF-8 text") from error
+    except Exception as error:  # a damaged file ends in almost any: of values, memory, recursion, syntax, Arrow's own
+        raise FileError(f"the file is {fault} ({first_line(error)}); export it again") from error
+
+
+@contextmanager
+def many_objects() -> Iterator[None]:
+    """Switch off the garbage collector, which takes half of the time in which millions of lists are made."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def suffix_of(path: Path, known: tuple[str, ...]) -> str:
+    """Return the lower-case suffix of a path, one of those `known`."""
+    suffix = path.suffix.lower()
+    refuse_workbook(suffix)
+    if suffix not in known:
+        raise FileError(f"the suffix {suffix!r} names no format read here; use one of {', '.join(known)}")
+    return suffix
+
+
+def check_path(path: object, what: str = "the name of a file") -> None:
+    """Refuse anything but a path."""
+    if not isinstance(path, str | os.PathLike):
+        given = " ".join(repr(path).split())[:60]
+        raise ArgumentError(f"{what} must be given, but {given} was: write for example 'annotations.csv'.")
+
+
+def refuse_workbook(suffix: str, head: bytes = b"") -> None:
+    """Refuse a file of a spreadsheet program, by its suffix or by how it begins, and say how to export its table."""
+    if suffix in _WORKBOOKS or head.startswith(_OLE) or (head.startswith(_ZIP) and b"[Content_Types].xml" in head):
+        raise FileError(
+            "spreadsheets are not read here; open it in Excel, choose Save As with the type 'CSV UTF-8 (Comma "
+            "delimited)', and give the .csv file"
+        )
+
+
+def check_not_empty(path: Path) -> None:
+    """Refuse a file that does not exist, cannot be opened, is a spreadsheet or holds nothing but blanks."""
+    with reading(), path.open("rb") as file:
+        head = file.read(2**20)
+        if not head or (head.isspace() and not file.read(1)):
+            raise FileError("the file is empty; export it again")
+        refuse_workbook(path.suffix.lower(), head)
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 text file, with or without a byte order mark."""
+    check_not_empty(path)
+    with reading():
+        return path.read_bytes().decode().removeprefix("\ufeff")
+
+
+def lines_of(text: str) -> list[str]:
+    """Split text into lines, at line feeds with or without a carriage return and at no other Unicode line break."""
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+
+
+def read_npy(path: Path) -> np.ndarray:
+    """Map the array in a `.npy` file to memory, without unpickling anything; writing to it leaves the file alone."""
+    check_not_empty(path)
+    with reading("truncated or damaged"):
+        with path.open("rb") as file:
+            if file.read(len(np.lib.format.MAGIC_PREFIX)) != np.lib.format.MAGIC_PREFIX:
+                raise FileError("the file is no .npy array; write it with numpy.save")
+        try:
+            with np.errstate(over="raise"):  # by a shape of 2¹²⁰ numbers
+                return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
+        except ValueError as error:
+            if "Python objects" in str(error):
+                raise FileError(
+                    "the array holds pickled Python objects, never read here; save it as numbers"
+                ) from error
+            raise
+
+
+def read_json(path: Path) -> object:
+    """Read JSON strictly: no key twice in one object, no NaN, no infinity."""
+    with many_objects():
+        return parse_json(read_text(path), "the file")
+
+
+def read_lines(path: Path) -> list[Any]:
+    """Read JSON lines, as :func:`read_json` reads JSON."""
+    return [parse_json(line, f"line {n}") for n, line in enumerate(lines_of(read_text(path)), 1) if line.strip()]
+
+
+def parse_json(text: str, what: str) -> object:
+    """Read JSON strictly; ``what`` names the text in errors."""
+    try:
+        return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        cut = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
+        fault = "truncated" if cut else "not JSON"
+        raise FileError(
+            f"{what} is {fault} (line {error.lineno}, column {error.colno}: {error.msg}); write it again"
+        ) from error
+    except PlausiblyError:
+        raise
+    except (RecursionError, ValueError) as error:  # lists in lists by the thousand, or a number of that many digits
+        raise FileError(f"{what} cannot be decoded ({first_line(error)}); correct it") from error
+
+
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict:
+    found = dict(pairs)
+    if len(found) < len(pairs) and (again := repeated(key for key, _ in pairs)):
+        raise AnnotationError(
+            f"the name {again[0]!r} occurs twice in one JSON object; give each case and annotator once"
+        )
+    return found
+
+
+def _no_constant(constant: str) -> NoReturn:
+    raise FileError(f"the JSON holds {constant}, which is not a class; write an index or a name")

@@ -1,0 +1,295 @@
+"""Long tables in ``.csv`` and ``.parquet`` files and data frames: a row per case, annotator and class, or per score."""
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+from jaxtyping import Float, Int
+
+from plausibly.base.errors import AnnotationError, PlausiblyWarning
+from plausibly.base.names import numbered, outside, tell_unused, to_names, unknown_class
+from plausibly.data.annotations._rows import Rows, as_first_shown, places
+from plausibly.data.annotations.io.columns import Columns, cell, in_codes, missing, rounded, to_codes, to_floats
+from plausibly.data.annotations.io.spellings import COLUMNS, find, spelling_of
+from plausibly.data.annotations.io.table_files import write_csv
+from plausibly.data.annotations.views import as_table
+
+if TYPE_CHECKING:
+    from plausibly.data.annotations._container import Annotations
+
+ANONYMOUS = "annotation"  #: column that numbers the annotators of a case, where they have no names
+ORDERINGS = ("rank", "confidence")
+#: A header with one of these belongs to a long table and not to a matrix of counts.
+MARKS = frozenset(("annotator", "worker", "class", "label", *ORDERINGS))
+#: All that is read of a long table, and of one of scores.
+READ = frozenset((*sum(COLUMNS.values(), ()), ANONYMOUS, *ORDERINGS))
+_SCORED = frozenset((*COLUMNS["case"], *COLUMNS["annotator"], ANONYMOUS, "score"))
+
+_TOGETHER = 2**18  #: rows that are written at a time
+
+
+def wanted_in(names: Iterable[str], what: str = "class") -> frozenset[str]:
+    """Return the names of all columns that are read of a long table, or with ``"score"`` of one of scores."""
+    found = {find(name, names) for name in ("case", "annotator", what)} - {None}
+    return (READ if what == "class" else _SCORED) | found  # type: ignore[return-value]
+
+
+def parse_table(columns: Columns, classes: np.ndarray | None, anonymous: bool, absent: Collection[str] = ()) -> Rows:
+    """Read the columns of a long table; see :meth:`plausibly.Annotations.from_table`, and :func:`rows_of` of absent."""
+    anonymous = anonymous or without_names(columns)
+    columns = rows_of(columns, "class", ORDERINGS, absent)
+    cases, case = to_codes(columns["case"], "case")
+    annotators, annotator = to_codes(columns["annotator"], "annotator")
+    names, code = to_codes(columns["class"], "class")
+    classes, rename = _match(columns, names, code, classes, pa.types.is_integer(columns["class"].type))
+    return Rows(
+        cases=to_names(cases, "case"),
+        classes=classes,
+        annotators=to_names(annotators, "annotator"),
+        anonymous=anonymous,
+        case=case,
+        annotator=annotator,
+        class_index=rename.astype(np.int32)[code],
+        rank=rank_of(columns),
+    )
+
+
+def parse_scores(columns: Columns, anonymous: bool, absent: Collection[str] = ()) -> dict[str, Any]:
+    """Read the columns of a long table of scores, as fields of :class:`plausibly.annotations.Scores`."""
+    anonymous = anonymous or without_names(columns)
+    columns = rows_of(columns, "score", absent=absent)
+    cases, case = to_codes(columns["case"], "case")
+    annotators, annotator = to_codes(columns["annotator"], "annotator")
+    pair = case.astype(np.int64) * len(annotators) + annotator
+    score = numbers_of(columns, "score")
+    _, first, times = np.unique(pair, return_index=True, return_counts=True)
+    for row in np.sort(first[times > 1])[:1].tolist():
+        raise AnnotationError(
+            f"case {str(cases[case[row]])!r}, annotator {str(annotators[annotator[row]])!r}: the case is scored twice; "
+            "keep one of the scores, or give a second opinion an annotator name of its own"
+        )
+    return arrange_scores(to_names(cases, "case"), to_names(annotators, "annotator"), anonymous, case, annotator, score)
+
+
+def arrange_scores(
+    cases: np.ndarray,
+    annotators: np.ndarray,
+    anonymous: bool,
+    case: Int[np.ndarray, " row"],
+    annotator: Int[np.ndarray, " row"],
+    score: Float[np.ndarray, " row"],
+) -> dict[str, Any]:
+    """Sort by case and annotator; annotators in the order in which the sorted cases first show them."""
+    annotator, names = as_first_shown(case, annotator, annotators)
+    order = np.lexsort((annotator, case))
+    case, annotator, score = case[order], annotator[order], score[order]
+    if anonymous:
+        annotator = places(case)
+        names = numbered(annotator.max() + 1)
+    return {
+        "cases": cases,
+        "annotators": names,
+        "anonymous": anonymous,
+        "annotation_case": case,
+        "annotation_annotator": annotator,
+        "score": score,
+    }
+
+
+def rows_of(columns: Columns, what: str, more: Collection[str] = (), absent: Collection[str] = ()) -> Columns:
+    """Pick the columns of a long table that are read, under their usual names, and check that every cell is filled.
+
+    These are ``case``, ``annotator``, `what` ("class" or "score") and at most one of `more`. If there are `absent`
+    texts, rows in which one of these, or nothing, stands for `what` are left out, with a warning.
+    """
+    found, called = {}, {}
+    needed = f"it needs 'case', 'annotator' and {what!r}"
+    needed += f", and may have {' or '.join(map(repr, more))}" if more else ""
+    if without_names(columns) and ANONYMOUS not in columns and {*COLUMNS.get(what, ())} & {*columns}:
+        needed += "; if all rows are by one person, or gold labels, add a column annotator with one name"
+    for name in ("case", "annotator", what):
+        numbered = name == "annotator" and without_names(columns) and ANONYMOUS in columns
+        called[name] = ANONYMOUS if numbered else spelling_of(name, columns, needed)
+        found[name] = columns[called[name]]
+    orderings = [name for name in more if name in columns]
+    for name in () if orderings else columns:
+        if (usual := name.strip().lower()) in more:  # else classes would be read as tied
+            raise AnnotationError(f"the column {name!r} is not known; call it {usual!r}")
+    if len(orderings) > 1:
+        raise AnnotationError("the table has both 'rank' and 'confidence'; keep the one that orders the classes")
+    found |= {name: columns[name] for name in orderings}
+    if not len(found["case"]):
+        raise AnnotationError("the table has no rows; give at least one")
+    found = _answered(found, what, absent) if absent else found
+    for name, column in found.items():
+        for row in missing(column)[:1].tolist():
+            fix = "fill it, or remove the row"
+            if name == what:
+                fix += ', or leave such rows out with missing="" (--missing "")'
+            raise AnnotationError(
+                f"{where(found, row, without=name)}: the cell in column {called.get(name, name)!r} is missing; {fix}"
+            )
+    return found
+
+
+def _answered(columns: Columns, what: str, absent: Collection[str]) -> Columns:
+    """Leave out the rows of a table that say nothing, and warn of how many there are."""
+    said = ["" if one is None else str(one).strip() for one in columns[what].to_pylist()]
+    counts = Counter(one for one in said if not one or one in absent)
+    tell_unused(absent, counts)
+    there = pa.array([one not in counts for one in said])
+    if counts:
+        words = ", ".join(f"{one!r} ({n:,})" if one else f"blank ({n:,})" for one, n in counts.items())
+        warnings.warn(f"left out {counts.total():,} rows without a label: {words}", PlausiblyWarning, stacklevel=4)
+    if counts.total() == len(said):
+        raise AnnotationError("no row has a label; give at least one")
+    return {name: in_codes(column.filter(there)) for name, column in columns.items()}
+
+
+def without_names(columns: Columns) -> bool:
+    """Whether no column names the annotators."""
+    usual = any(name in columns for name in COLUMNS["annotator"])
+    return not usual and (ANONYMOUS in columns or find("annotator", columns) is None)
+
+
+def _match(
+    columns: Columns, names: np.ndarray, code: np.ndarray, classes: np.ndarray | None, whole: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes, and the class index of each distinct cell in the column of classes."""
+    indices = whole or all(_is_index(name) for name in names)
+    if classes is None:
+        if indices:
+            raise AnnotationError(
+                f"the column 'class' holds indices such as {names[0]}, which have no names yet; "
+                "pass classes= (--classes), the names, that of index 0 first (in a file one per line)"
+            )
+        classes = to_names(np.sort(names), "class")
+        return classes, np.searchsorted(classes, names)
+    by_name = {str(name): index for index, name in enumerate(classes)}
+    if indices and not any(_is_index(name) for name in by_name):
+        rename = np.array([int(name) for name in names])
+        for bad in np.flatnonzero((rename < 0) | (rename >= len(classes))).tolist():
+            raise AnnotationError(f"{_first(columns, code, bad)}: {outside(rename[bad], len(classes))}")
+        return classes, rename
+    for number, name in enumerate(names):
+        if str(name) not in by_name:
+            raise AnnotationError(f"{_first(columns, code, number)}: {unknown_class(name, by_name)}")
+    return classes, np.array([by_name[str(name)] for name in names])
+
+
+def rank_of(columns: Columns) -> np.ndarray:
+    """Return a number per row, smaller is better: the rank, the negative confidence, or 0 where there is neither."""
+    name = next((name for name in ORDERINGS if name in columns), None)
+    if name is None:
+        return np.zeros(len(columns["case"]), dtype=np.int8)
+    values = numbers_of(columns, name)
+    for row in np.flatnonzero(~np.isfinite(values))[:1].tolist():
+        raise AnnotationError(f"{where(columns, row)}: the {name} is {values[row]}; write a finite number")
+    if name == "confidence":
+        return -values
+    # A rank of 0 or -1 often stands for "not ranked", and would come out as the best.
+    for row in np.flatnonzero(values < 1)[:1].tolist():
+        raise AnnotationError(
+            f"{where(columns, row)}: the rank {values[row]:g} is below 1, the best; "
+            "count ranks from 1, and leave out classes that were not ranked"
+        )
+    return values
+
+
+def numbers_of(columns: Columns, name: str) -> np.ndarray:
+    """Read a column of a long table as float64."""
+    values, bad = to_floats(columns[name])
+    if bad is not None:
+        shown = cell(columns[name], bad)
+        raise AnnotationError(f"{where(columns, bad)}: the {name} {shown!r} is not a number; write a number")
+    if (row := rounded(columns[name])) is not None:
+        raise AnnotationError(
+            f"{where(columns, row)}: the {name} {cell(columns[name], row)} has more digits than "
+            f"float64 holds; scale the numbers down"
+        )
+    return values
+
+
+def where(columns: Columns, row: int, without: str = "") -> str:
+    """Name a row with its case and annotator, so far as they are known."""
+    parts = [f"{name} {str(cell(columns[name], row))!r}" for name in ("case", "annotator") if name != without]
+    return f"row {row + 1} ({', '.join(parts)})"
+
+
+def _first(columns: Columns, code: np.ndarray, value: int) -> str:
+    return where(columns, int(np.flatnonzero(code == value)[0]))
+
+
+def _is_index(name: str) -> bool:
+    return str(name).removeprefix("-").isdecimal()
+
+
+def write_long_table(annotations: "Annotations", path: Path) -> None:
+    """Write annotations in pieces, since a cell of text takes a hundred bytes; annotators without names by number."""
+    starts = range(0, len(annotations.entry_class), _TOGETHER)
+    names = {"annotator": ANONYMOUS} if annotations.anonymous else {}
+    pieces = (as_table(annotations, slice(first, first + _TOGETHER)).rename(columns=names) for first in starts)
+    write_table(pieces, path)
+
+
+def write_table(pieces: Iterable[pd.DataFrame], path: Path) -> None:
+    """Write pieces of a table to a ``.csv`` or ``.parquet`` file."""
+    if path.suffix.lower() == ".parquet":
+        tables = (pa.Table.from_pandas(piece, preserve_index=False) for piece in pieces)
+        first = next(tables)
+        with pyarrow.parquet.ParquetWriter(path, first.schema) as file:
+            for table in chain([first], tables):
+                file.write_table(table)
+    else:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            for number, piece in enumerate(pieces):
+                write_csv(piece, file, header=not number)
+
+
+def refuse_names(annotations: "Annotations", what: str) -> None:
+    """Refuse annotations with names of annotators, which a format cannot hold."""
+    if not annotations.anonymous:
+        raise AnnotationError(
+            f"{what} hold no names of annotators, and these have some; write a table or rankings, or drop the names "
+            "with anonymous=True (--anonymous)"
+        )
+
+
+def is_of_scores(names: Iterable[str], columns: Callable[[Collection[str]], Columns] | None = None) -> bool:
+    """Whether these are the columns of a long table of scores: next to classes, a score is just another column.
+
+    `columns` reads some of them: a rating or a grade is a score if it holds numbers, and else a class.
+    """
+    names = set(names)
+    if names & {"class", "label"}:
+        return False
+    if "score" in names:  # who scored may be missing, which the reader will say
+        return names <= {"case", "task", "score"} or find("annotator", names) is not None
+    score = find("score", names)
+    if (
+        columns is None
+        or score != find("class", names)
+        or None in (score, find("case", names), find("annotator", names))
+    ):
+        return False
+    column = columns([score])[score]
+    return not len(missing(column)) and to_floats(column)[1] is None
+
+
+def is_long(names: Iterable[str]) -> bool:
+    """Whether these are the columns of a long table."""
+    names = list(names)
+    if MARKS & set(names) or all(find(name, names) is not None for name in ("case", "annotator", "class")):
+        return True
+    meant = {name: name.strip().lower() for name in names if name.strip().lower() in READ - set(names)}
+    if len(meant) > 1:  # a single one may be a class
+        name, instead = next(iter(meant.items()))
+        raise AnnotationError(f"the column {name!r} is not known; call it {instead!r}")
+    return False

@@ -1,0 +1,279 @@
+"""Matrices with a row per case and a column per class, with or without names for either."""
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Num
+
+from plausibly.base.errors import AnnotationError, PlausiblyError, show
+from plausibly.base.names import some, unknown_class
+from plausibly.data.annotations.io.columns import (
+    Columns,
+    cell,
+    frame_columns,
+    is_frame,
+    is_number,
+    list_of,
+    missing,
+    rounded,
+    to_codes,
+    to_floats,
+)
+from plausibly.data.annotations.io.files import read_npy, suffix_of
+from plausibly.data.annotations.io.spellings import CASE, FURTHER
+from plausibly.data.annotations.io.spellings import PREDICTED as NAMED
+from plausibly.data.annotations.io.table_files import header_of, read_batches, refuse_repeats
+from plausibly.data.annotations.matching import with_index
+
+SUFFIXES = (".npy", ".csv", ".tsv", ".txt", ".parquet")
+_LOOKED_AT = 100  # rows by which names of classes are known from numbers
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Numbers with a row per case and a column per class."""
+
+    values: Num[np.ndarray, "case class"]  #: whole numbers or floats, as they came
+    cases: np.ndarray | None  #: name of each row; None where rows are known by order
+    columns: list[str] | None  #: class of each column; None where columns are known by order
+
+    def by_class(self, classes: np.ndarray, error: type[PlausiblyError]) -> Num[np.ndarray, "case class"]:
+        """Put the columns in the order of `classes`."""
+        if self.columns is None:
+            if self.values.shape[1] != len(classes):
+                raise error(
+                    f"there are {self.values.shape[1]} columns for {len(classes)} classes; give a column per class, "
+                    "or a header with class names"
+                )
+            return self.values
+        at = {name: index for index, name in enumerate(self.columns)}
+        known = {str(name) for name in classes}
+        unknown = [name for name in self.columns if name not in known]
+        if len(unknown) == 1:
+            raise error(f"the header is wrong: {unknown_class(unknown[0], classes)}")
+        if unknown:
+            absent = [name for name in known if name not in at]
+            raise error(
+                f"the header is wrong: {some(unknown, 9)} are none of the {len(classes)} classes, of which "
+                f"{some(sorted(absent), 9)} {'has' if len(absent) == 1 else 'have'} no column; call the columns by "
+                "the names of the classes, or, if each is a classifier's, name one at a time: FILE:COLUMN"
+            )
+        absent = [name for name in map(str, classes) if name not in at]
+        if absent:
+            raise error(f"the header has no column for {some(absent)}; give a column per class")
+        order = [at[str(name)] for name in classes]
+        # A copy only where it is needed: a million cases of a few hundred classes are gigabytes.
+        return self.values if order == list(range(len(order))) else self.values[:, order]
+
+
+def read_matrix(
+    source: object,
+    error: type[PlausiblyError],
+    classes: np.ndarray | None = None,
+    n_rows: int | None = None,
+    *,
+    labels: bool = False,
+) -> Matrix:
+    """Read a matrix from a file with one of :data:`SUFFIXES`, a data frame or an array.
+
+    The first row of text is a header if one of its cells is not a number. Where the classes are named by numbers, it is
+    one also if it lists exactly these and there is a row more than the `n_rows` expected. A class named "case" keeps
+    its column. With `labels`, a single column with one of the names :data:`NAMED` may hold the class of each row, by
+    name: that class then has 1, and the others have 0; all have 0 where the cell is blank. ``.npy`` files are mapped to
+    memory; of other files some rows at a time are decoded.
+    """
+    if not isinstance(source, str | os.PathLike):
+        return matrix_of(source, error, classes, labels)
+    path = Path(source)
+    if suffix_of(path, SUFFIXES) == ".npy":
+        return from_array(read_npy(path), error)
+    names = header_of(path)
+    if path.suffix.lower() != ".parquet" and all(map(is_number, names)):
+        matrix = _joined(read_batches(path, header=False), error, classes, named=False)
+        if len(matrix.values) - 1 == n_rows and classes is not None and set(names) == set(classes):
+            return Matrix(matrix.values[1:], None, names)
+        return matrix
+    for number, name in enumerate(refuse_repeats(names, error), 1):
+        if not name.strip():
+            raise error(f"column {number} has no name in the header; name it 'case' or after a class, or remove it")
+    if set(names) <= set(_ids(names, classes)):
+        raise error("there is no column of numbers; give a column per class")
+    return _joined(read_batches(path), error, classes, labels=labels)
+
+
+def matrix_of(source: Any, error: type[PlausiblyError], classes: np.ndarray | None, labels: bool = False) -> Matrix:
+    """Take a data frame or an array as a matrix; pandas' 0, 1, … for unnamed columns is a header only of classes."""
+    if not is_frame(source):
+        return from_array(source, error)
+    matrix = _joined([frame_columns(with_index(source), error)], error, classes, labels=labels)
+    names = [] if isinstance(source, pa.Table) else list(source.columns)
+    unnamed = names == list(range(len(names))) and (classes is None or set(map(str, names)) != set(classes))
+    return replace(matrix, columns=None) if unnamed and names else matrix
+
+
+def from_array(array: object, error: type[PlausiblyError]) -> Matrix:
+    """Take an array, or nested lists, as a matrix."""
+    if np.ma.is_masked(array):
+        raise error("some entries of the array are masked; give a number for every case and class")
+    try:
+        values = np.asarray(array)
+    except ValueError as cause:
+        raise error("the rows differ in length; give every case the same number of columns") from cause
+    if values.dtype.kind not in "biuf":
+        raise error(f"an array of numbers is needed, got {values.dtype} ({show(array)}); convert it to numbers")
+    if values.dtype.kind in "iu" and values.size and max(abs(int(values.min())), abs(int(values.max()))) > 2**53:
+        for place in np.argwhere(values.astype(np.float64).astype(object) != values.astype(object))[:1]:
+            raise error(f"the number {values[tuple(place)]} has more digits than float64 holds; scale the numbers down")
+    if values.ndim != 2:
+        raise error(
+            f"an array (case, class) with two dimensions is needed, got shape {values.shape}; "
+            "give a row per case and a column per class"
+        )
+    return Matrix(values, None, None)
+
+
+def _ids(names: Iterable[str], classes: np.ndarray | None) -> list[str]:
+    """Return the column that names the cases, if there is one."""
+    known = () if classes is None else classes
+    found = [name for name in CASE if name in names and name not in known][:1]
+    ids = [name for name in FURTHER["case"] if name in names and name not in known and name.endswith("_id")]
+    return found or (ids if len(ids) == 1 else [])
+
+
+def _joined(
+    batches: Iterable[Columns],
+    error: type[PlausiblyError],
+    classes: np.ndarray | None,
+    named: bool = True,
+    labels: bool = False,
+) -> Matrix:
+    """Join batches of rows to a matrix; a column of :data:`CASE`, unless a class has its name, names the rows."""
+    blocks: list[np.ndarray] = []
+    cases: list[np.ndarray] = []
+    n_rows, names = 0, []
+    of_classes: bool | None = None if labels and classes is not None else False  # None until the first rows tell
+    for columns in batches:
+        ids = _ids(columns, classes)
+        if ids:
+            column = columns.pop(ids[0])
+            for row in missing(column)[:1]:
+                raise error(f"row {n_rows + row + 1}: the cell in column {ids[0]!r} is missing; name the case")
+            if len(column):
+                own, code = to_codes(column, ids[0], error)
+                cases.append(own[code])
+        names = list(columns)
+        if not names:
+            raise error("there is no column of numbers; give a column per class")
+        rows = cases[-1] if cases else n_rows
+        if of_classes is None:
+            of_classes = _names_classes(columns, classes, error)
+        if of_classes:
+            blocks.append(_one_hot(*columns.popitem(), classes, rows, error))
+            n_rows += len(blocks[-1])
+            names = list(map(str, classes))
+            continue
+        if labels and classes is not None and len(names) > 1:
+            _refuse_several(columns, classes, error)
+        where = [f"class {name!r}" for name in names] if named else [f"column {i + 1}" for i in range(len(names))]
+        block = [_numbers(columns[name], what, rows, error) for name, what in zip(names, where, strict=True)]
+        blocks.append(np.column_stack(block))
+        n_rows += len(blocks[-1])
+    if not n_rows:
+        raise error("there are no rows; give a row per case")
+    values = blocks[0]
+    if len(blocks) > 1:
+        values = np.empty((n_rows, len(names)), np.result_type(*blocks))
+        while blocks:  # from the last, each given back as soon as it is copied
+            block = blocks.pop()
+            values[n_rows - len(block) : n_rows] = block
+            n_rows -= len(block)
+    return Matrix(values, np.concatenate(cases) if cases else None, names if named else None)
+
+
+def _names_classes(columns: Columns, classes: Any, error: type[PlausiblyError]) -> bool:
+    """Whether there is one column, which names a class in each row; refuse one that does and has no such header."""
+    if len(columns) != 1:
+        return False
+    ((header, column),) = columns.items()
+    first = column.slice(0, _LOOKED_AT)
+    texts = [str(cell(first, row)) for row in np.setdiff1d(np.arange(len(first)), missing(first))]
+    if pa.types.is_floating(column.type) or all(is_number(text) and text not in classes for text in texts):
+        return False
+    named = header in NAMED or header in FURTHER["class"]
+    if not named and any(text in classes for text in texts):
+        raise error(f"the column {header!r} holds names of classes; call it {NAMED[0]!r}")
+    return named
+
+
+def _refuse_several(columns: Columns, classes: Any, error: type[PlausiblyError]) -> None:
+    """Refuse columns that each name a class in each row."""
+    for header, column in columns.items():
+        cells = {str(one).strip() for one in list_of(column.slice(0, _LOOKED_AT)) if one is not None}
+        if header not in classes and not all(map(is_number, cells)) and cells & {*map(str, classes)}:
+            raise error(
+                f"the column {header!r} holds names of classes, and is not the only one; if each column is a "
+                f"classifier's, name one at a time, here FILE:{header}"
+            )
+
+
+def _one_hot(
+    header: str, column: pa.ChunkedArray, classes: Any, rows: np.ndarray | int, error: type[PlausiblyError]
+) -> Num[np.ndarray, "row class"]:
+    """Give the class that a row names 1, and the others 0, also where it names none; `rows` as for :func:`_numbers`."""
+    out = np.zeros((len(column), len(classes)), np.float32)
+    there = np.setdiff1d(np.arange(len(column)), missing(column))
+    if not len(there):
+        return out
+    names, code = to_codes(column.take(there), header, error)
+    known = {str(name): index for index, name in enumerate(classes)}
+    at = np.array([known.get(str(name), -1) for name in names])[code]
+    for row in np.flatnonzero(at < 0)[:1]:
+        told = unknown_class(str(names[code[row]]), classes)
+        raise error(f"{_place(rows, there[row])}: {told}, or leave the cell blank for no answer")
+    out[there, at] = 1
+    return out
+
+
+def _place(rows: np.ndarray | int, row: int) -> str:
+    return f"row {rows + row + 1}" if isinstance(rows, int) else f"case {str(rows[row])!r}"
+
+
+def _fix(text: str) -> str:
+    """Say how to write a number that spreadsheets write in another way."""
+    if re.fullmatch(r"\s*[\d.,]+\s*%\s*", text):
+        return "write a fraction of 1, without '%'"
+    return "write a decimal point, not a comma" if re.fullmatch(r"\s*-?\d*,\d+\s*", text) else "write a number"
+
+
+def _numbers(
+    column: pa.ChunkedArray, where: str, rows: np.ndarray | int, error: type[PlausiblyError]
+) -> Num[np.ndarray, " row"]:
+    """Read a column; `rows` are the names of its cases, or the number of rows before it."""
+    place = partial(_place, rows)
+    single = column.type in (pa.float16(), pa.float32())
+    if pa.types.is_floating(column.type) and not column.null_count:
+        return column.to_numpy().astype(np.float32 if single else np.float64, copy=False)
+    values, bad = to_floats(column)
+    blank = missing(column)
+    if len(blank):
+        raise error(f"{place(blank[0])}, {where}: the cell is missing; write a number")
+    if bad is not None:
+        fix = _fix(str(cell(column, bad)))
+        if isinstance(rows, int):
+            fix += ", or call the column 'case' if it names the cases"
+        if error is AnnotationError:
+            fix += "; a table that does not count labels has the columns case, annotator, class and perhaps rank"
+        raise error(f"{place(bad)}, {where}: the cell {cell(column, bad)!r} is not a number; {fix}")
+    if (row := rounded(column)) is not None:
+        raise error(
+            f"{place(row)}, {where}: the number {cell(column, row)} has more digits than float64 holds; scale the "
+            f"numbers down"
+        )
+    return values.astype(np.float32) if single else values

@@ -1,0 +1,145 @@
+"""Names of columns and fields: in each list the usual name first, then what other tables call the same."""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from plausibly.base.errors import AnnotationError, PlausiblyError, PlausiblyWarning
+
+#: Columns of a long table, with a row for each annotation or part of one.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "case": ("case", "task"),
+    "annotator": ("annotator", "worker"),
+    "class": ("class", "label"),
+    "label": ("label", "class"),
+}
+#: The same in files of labels of any type.
+LABEL_COLUMNS = {
+    "case": (*COLUMNS["case"], "item"),
+    "annotator": (*COLUMNS["annotator"], "uid"),
+    "label": ("label", "annotation", "class"),
+}
+#: Fields of a record for each case: its name, answers of annotators, their names, and a soft label instead.
+CASE = ("case", "id", "task", "item", "uid")
+ANSWERS = ("annotations", "labels")
+PEOPLE = ("annotators", "annotator_ids", "workers")
+SOFT = ("soft_label", "soft_labels")
+#: Outcomes of systems: a row for each system, case and rater, or, of pairs, for each two systems that were compared.
+OUTCOMES = {
+    "system": ("system", "model", "candidate"),
+    "system_a": ("system_a", "model_a", "left"),
+    "system_b": ("system_b", "model_b", "right"),
+    "case": ("case", "prompt", "task", "item", "question"),
+    "rater": ("rater", "annotator", "judge", "worker"),
+    "outcome": ("outcome", "label", "score", "verdict", "winner", "rating", "class"),
+    "date": ("timestamp", "created_at", "create_time", "date"),
+}
+#: A single column of predictions that names the class of each row.
+PREDICTED = ("prediction", "predicted", "label", "class")
+_IDS = ("case_id", "task_id", "image_id", "item_id", "sample_id", "example_id", "question_id", "document_id", "doc_id")
+_IDS += ("comment_id", "prompt_id", "test_id", "study_id")
+_RATERS = ("rater", "reader", "reviewer", "grader", "coder", "expert", "judge", "labeler", "labeller", "evaluator")
+_RATERS += ("user", "annotator_id", "rater_id", "reader_id", "reviewer_id", "grader_id", "coder_id", "expert_id")
+_RATERS += ("worker_id", "user_id")
+_RATINGS = ("rating", "grade")
+_CLASSES = ("diagnosis", "finding", "category", "answer", "verdict", "decision", "choice", "response", *_RATINGS)
+#: Names that count where none of the usual ones is there, and exactly one of these is.
+FURTHER: dict[str, tuple[str, ...]] = {
+    "case": (*_IDS, "image", "sample", "example", "test", "study"),
+    "annotator": _RATERS,
+    "class": _CLASSES,
+    "label": _CLASSES,
+    "score": _RATINGS,
+    "system": ("provider", "experiment", "system_name", "model_name", "model_id"),
+    "rater": (*_RATERS, "judge_id", "feedback_source"),
+    "outcome": ("grade", "feedback", "result", "passed", "correct", "preference", "preferred"),
+}
+#: Classes that stand for a success, each with the one that stands for a failure.
+SUCCESSES = {
+    "pass": "fail",
+    "passed": "failed",
+    "correct": "incorrect",
+    "right": "wrong",
+    "yes": "no",
+    "true": "false",
+    "good": "bad",
+    "positive": "negative",
+    "present": "absent",
+    "success": "failure",
+    "accept": "reject",
+    "accepted": "rejected",
+    "y": "n",
+    "1": "0",
+    "c": "i",
+}
+#: Grades of Inspect AI: correct, partial, incorrect, no answer; what each counts.
+GRADES = {"c": 1.0, "p": 0.5, "i": 0.0, "n": 0.0}
+
+
+def success_in(names: Iterable[str]) -> str | None:
+    """Return the name that stands for a success, if the one for its failure is there, too; None if none is known.
+
+    Names of one character are known only where there are no others than a pair, or than Inspect's grades.
+
+    Examples
+    --------
+    >>> success_in(["error", "fail", "pass"]), success_in(["C", "I"]), success_in(["A", "B", "C", "I"])
+    ('pass', 'C', None)
+    """
+    given = {str(name).strip().lower(): str(name) for name in names}
+    for success, failure in SUCCESSES.items():
+        alone = len(success) > 1 or {*given} == {success, failure} or (success == "c" and {*given} <= {*GRADES})
+        if alone and {success, failure} <= {*given}:
+            return given[success]
+    return None
+
+
+def positive_of_two(classes: Sequence[str] | np.ndarray) -> int:
+    """Return which of two classes is positive unless one is named: that which stands for a success, or the second."""
+    return 0 if success_in(classes) == str(classes[0]) else 1
+
+
+def find(name: str, columns: Iterable[str], spellings: Mapping[str, tuple[str, ...]] = COLUMNS) -> str | None:
+    """Return the name under which a table has a column: a usual one, or the only further one; None if it has none.
+
+    Examples
+    --------
+    >>> find("case", ["image_id", "label"]), find("case", ["task", "image_id"]), find("case", ["image_id", "item_id"])
+    ('image_id', 'task', None)
+    """
+    columns = list(columns)
+    usual = next((one for one in spellings.get(name, (name,)) if one in columns), None)
+    further = [one for one in FURTHER.get(name, ()) if one in columns]
+    return further[0] if usual is None and len(further) == 1 else usual
+
+
+def spelling_of(
+    name: str,
+    columns: Iterable[str],
+    needed: str,
+    *,
+    several: str = "keep one",
+    spellings: Mapping[str, tuple[str, ...]] = COLUMNS,
+    error: type[PlausiblyError] = AnnotationError,
+) -> str:
+    """Return the name under which a table has a column, see :func:`find`; warn if it is one of the further names.
+
+    `needed` and `several` are the advice where the column is missing, and where it is there under two names.
+    """
+    columns = list(columns)
+    there = [spelling for spelling in spellings.get(name, (name,)) if spelling in columns]
+    if len(there) > 1:
+        raise error(f"the table has both a column {there[0]!r} and a column {there[1]!r}; {several}")
+    further = [one for one in FURTHER.get(name, ()) if one in columns]
+    if not there and len(further) == 1:
+        warnings.warn(f"the column {further[0]!r} is taken for {name}", PlausiblyWarning, stacklevel=2)
+        return further[0]
+    if not there and further:
+        raise error(
+            f"the table has no column {name!r}, but {' and '.join(map(repr, further))}, each of which may be it; call "
+            f"the right one {name!r}"
+        )
+    if not there:
+        raise error(f"the table has no column {name!r} (columns found: {', '.join(map(repr, columns))}); {needed}")
+    return there[0]

@@ -1,0 +1,234 @@
+"""Tables in CSV, TSV, text and Parquet files, read by Arrow into columns: whole, or some rows at a time.
+
+Text that a spreadsheet would run as a formula: kept from it in CSV files that we write, and read back as it was.
+
+A cell that begins with =, +, -, @, a tab or a carriage return, and is not a number, gets an apostrophe before it, which
+spreadsheets take for "this is text". So that nothing is lost, a cell that begins with apostrophes and then one of these
+gets one more, and the readers of annotations and predictions take one off again.
+"""
+
+import csv
+import re
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from plausibly.base.errors import AnnotationError, FileError, PlausiblyError
+from plausibly.base.names import repeated
+from plausibly.base.progress import Progress
+from plausibly.data.annotations.io.columns import Columns, in_codes, is_text, plain
+from plausibly.data.annotations.io.files import check_not_empty, read_text, reading
+
+_FORMULA = r"^('*)([=+\-@\t\r])"
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_ESCAPED = r"^'('*[=+\-@\t\r])"  # where they were put before them
+
+
+def write_csv(table: pd.DataFrame, file: TextIO, *, header: bool = True) -> None:
+    """Write a table, without its index, as CSV that spreadsheets do not run and readers read back unchanged."""
+    safe = no_formulas(table)
+    texts = (cell for name in _of_text(safe) for cell in safe[name].unique() if isinstance(cell, str))
+    # The writer of the standard library leaves a carriage return without quotes, which readers take for a line's end.
+    returns = any("\r" in cell for cell in [*map(str, safe.columns), *texts])
+    quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+    safe.to_csv(file, index=False, header=header, lineterminator="\n", quoting=quoting)
+
+
+def no_formulas(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose text, that of its header included, is safe to open in a spreadsheet."""
+    changed = {}
+    for name in _of_text(table):
+        column = table[name]
+        is_text = column.map(lambda cell: isinstance(cell, str)).to_numpy(bool)
+        cells = pa.array(column[is_text].astype(str), pa.large_string())
+        bad = np.flatnonzero(is_text)[_formulas(cells)]
+        if len(bad):
+            column = column.astype(object).to_numpy().copy()
+            column[bad] = [f"'{cell}" for cell in column[bad]]
+            changed[name] = column
+    header = pa.array([str(name) for name in table.columns], pa.large_string())
+    names = [f"'{name}" if bad else name for name, bad in zip(table.columns, _formulas(header), strict=True)]
+    return table.assign(**changed).set_axis(names, axis=1)
+
+
+def with_formulas(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Take off again the apostrophes that :func:`no_formulas` put on."""
+    if not pc.call_function("any", [pc.call_function("starts_with", [column], pc.MatchSubstringOptions("'"))]).as_py():
+        return column
+    return pc.call_function("replace_substring_regex", [column], pc.ReplaceSubstringOptions(_ESCAPED, r"\1"))
+
+
+def unescaped(text: str) -> str:
+    """Take them off a single text."""
+    return re.sub(_ESCAPED, r"\1", text)
+
+
+def _of_text(table: pd.DataFrame) -> list[str]:
+    """Columns that may hold text."""
+    is_number, is_bool = pd.api.types.is_numeric_dtype, pd.api.types.is_bool_dtype
+    return [name for name in table.columns if not is_number(table[name]) and not is_bool(table[name])]
+
+
+def _formulas(cells: pa.Array) -> np.ndarray:
+    """Whether each cell has to be written with an apostrophe."""
+    formula, number = (
+        pc.call_function("match_substring_regex", [cells], pc.MatchSubstringOptions(pattern))
+        for pattern in (_FORMULA, _NUMBER)
+    )
+    return pc.call_function("and_not", [formula, number]).to_numpy(zero_copy_only=False).astype(bool)
+
+
+_BLOCK = 2**24  # bytes of text that are parsed together; a row has to fit in them
+_CELLS = 2**20  # of a matrix in Parquet that are decoded together
+_ROWS = 2**18  # of a long table in Parquet, likewise
+_NO_TABLE = "no table of equally long rows"
+_NO_PARQUET = "no Parquet table or truncated"
+
+
+def header_of(path: Path) -> list[str]:
+    """Return the names of the columns of a file: the first row of text, or Parquet's schema."""
+    return _raw_header(path) if _is_parquet(path) else [unescaped(name) for name in _raw_header(path)]
+
+
+def read_columns(
+    path: Path, wanted: Collection[str] | None = None, progress: Progress | None = None, *, formulas: bool = True
+) -> Columns:
+    """Read columns of a CSV, TSV or Parquet file by name, text in codes; of those not wanted, there is the name alone.
+
+    `formulas` says whether to take off the apostrophes that keep text in CSV files from being run as formulas.
+    """
+    raw = _raw_header(path)
+    names = [unescaped(name) if formulas and not _is_parquet(path) else name for name in raw]
+    refuse_repeats(names)
+    columns: Columns = {name: pa.chunked_array([], pa.null()) for name in names}
+    chosen = [name for name in names if wanted is None or name in wanted]
+    if not chosen:
+        return columns
+    given = dict(zip(names, raw, strict=True))
+    total, unit = (_parquet(path).metadata.num_rows, "rows") if _is_parquet(path) else (path.stat().st_size / 1e6, "MB")
+    advance = (progress or Progress(show=False)).task(f"Reading {path.name}", total, unit)
+    batches = []
+    for batch in _batches(path, [given[name] for name in chosen], _ROWS, coded=True):
+        batches.append(batch)
+        advance(len(batch) if _is_parquet(path) else min(_BLOCK / 1e6, total))
+    if not batches:
+        return columns
+    table = pa.Table.from_batches(batches)
+    change = with_formulas if formulas and not _is_parquet(path) else lambda texts: texts
+    return columns | {name: in_codes(table[given[name]], change) for name in chosen}
+
+
+def read_batches(path: Path, *, header: bool = True) -> Iterator[Columns]:
+    """Yield some rows of all columns of a CSV, TSV, text or Parquet file at a time, the cells of text as they are.
+
+    Without a header, columns are called "f0", "f1", …
+    """
+    names = _raw_header(path)
+    if _is_parquet(path):
+        for batch in _batches(path, names, max(1, _CELLS // max(1, len(names)))):
+            yield {name: plain(pa.chunked_array([batch[name]])) for name in names}
+        return
+    names = names if header else [f"f{number}" for number in range(len(names))]
+    for batch in _batches(path, names, header=header):
+        yield {unescaped(name): with_formulas(pa.chunked_array([batch[name]])) for name in names}
+
+
+def _batches(
+    path: Path, names: list[str], n_rows: int = 0, *, coded: bool = False, header: bool = True
+) -> Iterator[pa.RecordBatch]:
+    """Decode columns of a file: so many rows of Parquet at a time, or a block of text, all its cells as text."""
+    if _is_parquet(path):
+        with reading(_NO_PARQUET):
+            kinds = _parquet(path).schema_arrow
+            texts = [name for name in names if coded and is_text(kinds.field(name).type)]
+            for batch in _parquet(path, read_dictionary=texts).iter_batches(n_rows, columns=names):
+                batch.validate(full=True)  # text that is not UTF-8 would only fail later
+                yield batch
+    else:
+        kind = pa.dictionary(pa.int32(), pa.large_string()) if coded else pa.large_string()
+        with _no_csv(path):
+            yield from _open_csv(path, dict.fromkeys(names, kind), header)
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.suffix.lower() == ".parquet"
+
+
+def _parquet(path: Path, **options: Any) -> pyarrow.parquet.ParquetFile:
+    """Open a Parquet file for Arrow to read without Python, for which threads that read ahead could wait forever."""
+    return pyarrow.parquet.ParquetFile(pa.OSFile(str(path)), pre_buffer=False, **options)
+
+
+def _raw_header(path: Path) -> list[str]:
+    """Return the names of the columns as they stand in the file."""
+    check_not_empty(path)
+    if _is_parquet(path):
+        with reading(_NO_PARQUET):
+            return _parquet(path).schema_arrow.names
+    with _no_csv(path), path.open(encoding="utf-8-sig") as file:
+        first = file.readline(_BLOCK)
+    usual = {".csv": ",", ".tsv": "\t"}.get(path.suffix.lower(), ",\t")
+    for other in (";", "\t"):
+        if other in first and not any(one in first for one in usual):
+            raise FileError(f"the cells are separated by {other!r}; separate them by commas, and write decimal points")
+    with _no_csv(path):
+        return _open_csv(path).schema.names
+
+
+def refuse_repeats(names: list[str], error: type[PlausiblyError] = AnnotationError) -> list[str]:
+    """Refuse two columns of one name."""
+    if again := repeated(names):
+        raise error(f"the header names the column {again[0]!r} {again[1]} times; keep one")
+    return names
+
+
+def _open_csv(
+    path: Path, kinds: Mapping[str, pa.DataType] | None = None, header: bool = True
+) -> pyarrow.csv.CSVStreamingReader:
+    """Open a file of cells; of the columns named with their types, or all with those that Arrow sees in them."""
+    source, delimiter = _source(path)
+    return pyarrow.csv.open_csv(
+        source,
+        # One thread, so that an error can count rows.
+        read_options=pyarrow.csv.ReadOptions(
+            autogenerate_column_names=not header, use_threads=False, block_size=_BLOCK
+        ),
+        parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=kinds, include_columns=list(kinds or ()), strings_can_be_null=False
+        ),
+    )
+
+
+def _source(path: Path) -> tuple[pa.NativeFile, str]:
+    """Open a file of text, and say what separates its cells: in ``.txt`` files commas, tabs or any blanks."""
+    if path.suffix.lower() == ".txt":
+        text = read_text(path)
+        line = text.lstrip("\r\n").split("\n", 1)[0]
+        delimiter = next((one for one in (",", "\t") if one in line), None)
+        if delimiter is None:
+            text, delimiter = re.sub(r"[ \t]+", ",", re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text)), ","
+        return pa.BufferReader(f"{text}\n".encode()), delimiter
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+    if path.stat().st_size <= _BLOCK:
+        return pa.BufferReader(path.read_bytes() + b"\n"), delimiter  # Arrow overlooks a single line without an end
+    return pa.OSFile(str(path)), delimiter
+
+
+@contextmanager
+def _no_csv(path: Path) -> Iterator[None]:
+    """Say in a sentence why a file of text cannot be read."""
+    with reading(_NO_TABLE):
+        try:
+            yield
+        except (pa.ArrowInvalid, UnicodeDecodeError):
+            path.read_bytes().decode()  # says where, if it is not UTF-8
+            raise

@@ -1,0 +1,113 @@
+"""What comes out of annotations again: one case's rankings, all of them as lists or as a table, or a selection."""
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Int
+
+from plausibly.base.errors import AnnotationError
+from plausibly.data.annotations._rows import Rows
+from plausibly.data.annotations.by_case import check_annotated
+
+if TYPE_CHECKING:
+    from plausibly.data.annotations._container import Annotations
+
+
+def rankings_of(
+    annotations: "Annotations", position: int, annotators: list[str], classes: list[str]
+) -> dict[str, list[list[str]]]:
+    """Return the blocks of every annotator of the case at `position`, with names from the two lists."""
+    found = {}
+    for r in range(annotations.starts[position], annotations.starts[position + 1]):
+        entries = slice(annotations.annotation_start[r], annotations.annotation_start[r + 1])
+        blocks: list[list[str]] = []
+        members = zip(annotations.entry_class[entries], annotations.entry_block[entries], strict=True)
+        for class_index, block in members:
+            if block == len(blocks):
+                blocks.append([])
+            blocks[block].append(classes[class_index])
+        found[annotators[annotations.annotation_annotator[r]]] = blocks
+    return found
+
+
+def rankings_by_case(annotations: "Annotations") -> Iterator[tuple[str, dict | list]]:
+    """Yield the name of every case and what it is in the object form of rankings."""
+    check_annotated(annotations)
+    annotators, classes = annotations.annotators.tolist(), annotations.classes.tolist()
+    for position, name in enumerate(annotations.cases.tolist()):
+        rankings = rankings_of(annotations, position, annotators, classes)
+        yield name, list(rankings.values()) if annotations.anonymous else rankings
+
+
+def as_table(annotations: "Annotations", entries: slice = slice(None)) -> pd.DataFrame:
+    """Return the long table, ranks counted from 1; of some entries, or of all."""
+    check_annotated(annotations)
+    annotation = annotations.entry_annotation[entries]
+    columns = {
+        "case": annotations.cases[annotations.annotation_case[annotation]],
+        "annotator": annotations.annotators[annotations.annotation_annotator[annotation]],
+        "class": annotations.classes[annotations.entry_class[entries]],
+    }
+    table = pd.DataFrame({name: column.astype(object) for name, column in columns.items()})
+    return table.assign(rank=annotations.entry_block[entries].astype(np.int64) + 1)
+
+
+def chosen_positions(annotations: "Annotations", cases: Iterable[str] | np.ndarray) -> Int[np.ndarray, " chosen"]:
+    """Return the positions of cases given by name, by position or as a mask; refuse cases that do not exist."""
+    if isinstance(cases, str):
+        raise AnnotationError(f"a list of cases is needed, got the text {cases!r}; write [{cases!r}]")
+    if isinstance(cases, np.ndarray) and cases.ndim == 1 and cases.dtype.kind in "iu" and len(cases):
+        ascending = (cases[1:] > cases[:-1]).all()
+        if ascending and cases[0] >= 0 and cases[-1] < annotations.n_cases:
+            return cases.astype(np.int64)  # which is what shards are, thousands of cases at a time
+    wanted = list(cases)
+    if wanted and all(isinstance(case, bool | np.bool_) for case in wanted):
+        if len(wanted) != annotations.n_cases:
+            raise AnnotationError(
+                f"a mask of {len(wanted)} values does not fit {annotations.n_cases} cases; give one value per case"
+            )
+        wanted = np.flatnonzero(wanted).tolist()
+    chosen = np.array([annotations.position(case) for case in wanted], dtype=np.int64)
+    if not len(chosen):
+        raise AnnotationError("no case is selected; select at least one")
+    repeated = np.flatnonzero(np.bincount(chosen) > 1)
+    if len(repeated):
+        name = str(annotations.cases[repeated[0]])
+        raise AnnotationError(f"case {name!r} is selected twice; select each case once")
+    return chosen
+
+
+def selected_rows(annotations: "Annotations", chosen: Int[np.ndarray, " chosen"]) -> Rows:
+    """Return the rows of the cases at these positions, renumbered from 0."""
+    begin = annotations.starts[chosen]
+    lengths = annotations.starts[chosen + 1] - begin
+    annotation = _ranges(begin, lengths)
+    begin = annotations.annotation_start[annotation]
+    sizes = annotations.annotation_start[annotation + 1] - begin
+    entry = _ranges(begin, sizes)
+    return Rows(
+        cases=annotations.cases[chosen],
+        classes=annotations.classes,
+        annotators=annotations.annotators,
+        anonymous=annotations.anonymous,
+        case=np.repeat(np.repeat(np.arange(len(chosen)), lengths), sizes),
+        annotator=annotations.annotation_annotator[annotations.entry_annotation[entry]],
+        class_index=annotations.entry_class[entry],
+        rank=annotations.entry_block[entry],
+    )
+
+
+def _ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Concatenate the ranges that begin at `starts` and have these lengths."""
+    offsets = np.cumsum(lengths) - lengths
+    return np.repeat(starts - offsets, lengths) + np.arange(lengths.sum())
+
+
+def blocks_by_annotation(annotations: "Annotations", classes: list) -> list[list[list]]:
+    """Return the blocks of every annotation, best first, of the classes of all entries as they are to be called."""
+    blocks = [classes[begin:end] for begin, end in pairwise(annotations.block_start.tolist())]
+    start = np.searchsorted(annotations.block_annotation, np.arange(annotations.n_annotations + 1))
+    return [blocks[begin:end] for begin, end in pairwise(start.tolist())]

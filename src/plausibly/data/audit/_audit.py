@@ -1,0 +1,208 @@
+"""All checks in one table."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from plausibly.base.errors import ArgumentError
+from plausibly.base.names import to_names
+from plausibly.data.annotations import Annotations, Scores, read_annotations, read_classes
+from plausibly.data.annotations.io.case_rows import is_of_cases
+from plausibly.data.annotations.io.columns import Columns, frame_columns, is_frame
+from plausibly.data.annotations.io.exports import TOOLS, format_of
+from plausibly.data.annotations.io.files import check_path, naming
+from plausibly.data.annotations.io.long_table import is_long, is_of_scores, parse_table, wanted_in
+from plausibly.data.annotations.io.source import columns_of_dataset, open_source
+from plausibly.data.annotations.io.table_files import header_of, read_columns
+from plausibly.data.audit._annotations import identical_cases, of_annotators, of_rankings
+from plausibly.data.audit._finding import SHOWN, Finding, fingerprints, of_severities
+from plausibly.data.audit._predictions import of_predictions
+from plausibly.data.audit.names import of_names, repeated_annotations
+from plausibly.data.predictions import named_predictions
+
+#: Checks whose findings make results wrong rather than uncertain.
+SERIOUS = (
+    "comparisons",
+    "repeated rows",
+    "repeated annotations",
+    "second answers",
+    "identical annotators",
+    "similar class names",
+    "missing labels as classes",
+    "mismatched predictions",
+    "unrelated predictions",
+    "exchanged classes",
+)
+COLUMNS = ("check", "count", "of", "examples", "meaning")
+#: Checks of classes, which scores do not have.
+_OF_CLASSES = (
+    "similar class names",
+    "misspelt class names",
+    "missing labels as classes",
+    "unclear classes",
+    "classes never named",
+    "second answers",
+    "several classes without a rank",
+    "comparisons",
+    "empty annotations",
+    "extreme ties",
+)
+_OFTEN = 0.05  # share of scores with one value, from which on they are categories
+
+
+def audit(
+    annotations: Annotations | Scores | str | os.PathLike | Any,
+    predictions: Mapping[str, Any] | None = None,
+    classes: str | os.PathLike | Iterable[str] | None = None,
+    *,
+    choices: str | None = None,
+    extra: str = "refuse",
+) -> pd.DataFrame:
+    """Check annotations and predictions for problems.
+
+    Parameters
+    ----------
+    annotations
+        Annotations or scores; a file of them; a table (long, or with a row per case); or any input of
+        :meth:`plausibly.Annotations.from_case_rows`. In a long table an annotator may name a class of a case twice.
+        :func:`plausibly.read_annotations` refuses this; here it is counted, and the better rank is used for the other
+        checks. For scores, every distinct value is treated as a class.
+    predictions
+        Predictions of each classifier by name, as for :func:`plausibly.evaluate`. Predictions that do not match are a
+        finding, not an error. Not available for scores, which have no classes.
+    classes
+        Classes of a file or a table, as for :func:`plausibly.read_annotations`.
+    choices
+        What annotators chose from, as for :func:`plausibly.read_annotations`. Annotations that look like comparisons
+        are a finding even so.
+    extra
+        ``"ignore"`` leaves out predictions of cases that are not annotated; with ``"refuse"`` they are a finding.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per check, with or without findings: its name (``check``), the number of findings (``count``) among the
+        number checked (``of``; 0 if the check does not apply), the first findings (``examples``) and their meaning
+        (``meaning``). Run time is proportional to the number of annotations and of pairs of annotators who share a
+        case.
+
+    Raises
+    ------
+    PlausiblyError
+        If the annotations cannot be read for any other reason, or the predictions are not a mapping.
+
+    Examples
+    --------
+    >>> rankings = {"p": {"ann": [["a"]]}, "q": {"ann": [["a"]], "bob": [["b"]]}}
+    >>> found = audit(Annotations.from_rankings({"cases": rankings}, classes="abc"))
+    >>> found.loc[found["count"] > 0, ["check", "count", "of", "examples"]].values.tolist()
+    [['one-annotator cases', 1, 2, "'p'"], ['annotators of few cases', 1, 2, "'bob'"], \
+['classes never named', 1, 3, "'c'"], ['fewer labels than classes', 2, 2, "'p', 'q'"]]
+    """
+    repeats = scores = None
+    if not isinstance(annotations, Annotations | Scores):
+        annotations, repeats = _read(annotations, classes, choices)
+    if isinstance(annotations, Scores):
+        if predictions is not None:
+            raise ArgumentError(
+                "predictions are of classes, but the annotations are scores: give scores.split(threshold), or leave "
+                "the predictions out."
+            )
+        scores = annotations
+        values, code = np.unique(scores.score, return_inverse=True)
+        annotations = scores._labels(code, [f"{value:.17g}" for value in values])
+    prints = fingerprints(annotations)
+    findings = [
+        *of_names(annotations),
+        *([repeats] if repeats else []),
+        repeated_annotations(annotations, prints),
+        identical_cases(annotations, prints),
+        *of_annotators(annotations, prints),
+        *of_rankings(annotations),
+    ]
+    if predictions is not None:
+        findings += of_predictions(annotations, named_predictions(predictions), extra)
+    if scores is not None:
+        findings = [finding for finding in findings if finding.check not in _OF_CLASSES] + [_frequent(scores)]
+        findings.append(of_severities(scores))
+    rows = [(f.check, f.count, f.of, _list(f.examples, f.count), f.meaning) for f in findings]
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"count": np.int64, "of": np.int64})
+
+
+def serious(found: pd.DataFrame) -> list[str]:
+    """Return the names of the checks that found serious problems, which make results wrong.
+
+    Examples
+    --------
+    >>> serious(audit(Annotations.from_labels([["wart", "Wart"]])))
+    ['similar class names']
+    """
+    return found.loc[(found["count"] > 0) & found["check"].isin(SERIOUS), "check"].tolist()
+
+
+def _read(source: Any, classes: Any, choices: str | None) -> tuple[Annotations | Scores, Finding | None]:
+    """Read annotations from a file or a table; a long table without its repeats."""
+    if isinstance(classes, str | os.PathLike):
+        classes = read_classes(classes)
+    elif classes is not None:
+        classes = to_names(classes, "class")
+    if is_frame(source):
+        if is_of_cases(map(str, source.column_names if hasattr(source, "column_names") else source.columns)):
+            return Annotations.from_case_rows(source, classes, choices=choices), None
+        columns = frame_columns(source)
+        if is_of_scores(columns, lambda _: columns):
+            return Annotations.from_scores(source, classes), None
+        if is_long(columns):
+            return _of_table(columns, classes, choices)
+        return Annotations.from_counts(source, classes), None
+    if isinstance(source, list | Mapping) or columns_of_dataset(source) is not None:
+        return Annotations.from_case_rows(source, classes, choices=choices), None
+    check_path(source, "annotations, or a table or a file of them,")
+    path = Path(source)
+    if path.suffix.lower() in (".csv", ".tsv", ".parquet"):
+        with naming(path):
+            header = header_of(path)
+            of_tool = format_of(open_source(path), TOOLS) is not None
+            if is_long(header) and not is_of_scores(header, partial(read_columns, path)) and not of_tool:
+                return _of_table(read_columns(path, wanted_in(header)), classes, choices)
+    return read_annotations(path, classes, choices=choices), None
+
+
+def _of_table(columns: Columns, classes: np.ndarray | None, choices: str | None) -> tuple[Annotations, Finding]:
+    """Read a long table without rows that repeat another; of two with the same class the better rank is kept."""
+    rows = parse_table(columns, classes, anonymous=False)
+    order = np.lexsort((rows.rank, rows.class_index, rows.annotator, rows.case))
+    case, annotator = rows.case[order], rows.annotator[order]
+    same = (np.diff(case) == 0) & (np.diff(annotator) == 0)
+    again = np.append(False, same & (np.diff(rows.class_index[order]) == 0))
+    repeated = [
+        f"{rows.cases[rows.case[row]]} / {rows.annotators[rows.annotator[row]]} / {rows.classes[rows.class_index[row]]}"
+        for row in np.sort(order[again]).tolist()
+    ]
+    share = f"{len(repeated) / max(len(order), 1):.0%}".replace("%", " %")
+    if repeated:
+        kept = np.sort(order[~again])
+        fields = {what: getattr(rows, what)[kept] for what in ("case", "annotator", "class_index", "rank")}
+        rows = replace(rows, **fields)
+    finding = Finding("repeated rows", len(repeated), len(order), repeated, share)
+    return Annotations._from_rows(rows, choices), finding
+
+
+def _frequent(scores: Scores) -> Finding:
+    """Values that many scores have."""
+    values, counts = np.unique(scores.score, return_counts=True)
+    often = np.flatnonzero(counts > _OFTEN * counts.sum())
+    often = often[np.argsort(-counts[often], kind="stable")]
+    shown = [f"{values[i]:g}: {counts[i] / counts.sum():.0%}".replace("%", " %") for i in often]
+    return Finding("frequent scores", len(often), len(values), shown)
+
+
+def _list(examples: Sequence[str], count: int) -> str:
+    shown = ", ".join(map(repr, examples[:SHOWN]))
+    return shown if count <= SHOWN else f"{shown} and {count - SHOWN:,} more"

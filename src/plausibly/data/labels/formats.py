@@ -1,0 +1,368 @@
+"""Labels from files: tables with labels in their cells, and formats of annotation tools."""
+
+import ast
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from plausibly.base.errors import AnnotationError, ArgumentError, FileError, show
+from plausibly.base.names import some
+from plausibly.data.annotations.io.files import lines_of, naming, read_json, read_text, suffix_of
+from plausibly.data.annotations.io.source import open_source
+from plausibly.data.annotations.io.spellings import LABEL_COLUMNS, spelling_of
+from plausibly.data.annotations.io.wide import is_wide
+from plausibly.data.labels.container import Labels
+from plausibly.data.labels.table import SUFFIXES as TABLES
+from plausibly.data.labels.table import columns_of_file, is_missing, to_list
+from plausibly.distances import tree_of
+
+_WHO = ("annotator", "annotator_id", "worker", "worker_id", "annotated_by")
+
+
+def coco_labels(content: Mapping, kind: str, *, one_annotator: bool = False) -> list[tuple[str, str, Any]]:
+    """Read objects by image and annotator: case (the image's file name, or its id), annotator, objects.
+
+    Objects are boxes ``(left, top, right, bottom)`` or mappings with ``keypoints``, ``bbox`` and ``area``. Categories
+    are not compared, and crowds (``iscrowd``) are objects like others. If all objects are one annotator's, images
+    without objects have a label of none; otherwise it is unknown who saw them.
+    """
+    if kind not in ("boxes", "keypoints"):
+        raise ArgumentError(
+            f'of COCO "boxes" or "keypoints" are read, but kind {kind!r} was given: choose one of the two.'
+        )
+    for part in ("images", "annotations"):
+        rows = content.get(part, [])
+        what = f"the {part} of COCO are a list of objects{', each with an id' if part == 'images' else ''}, got"
+        if not isinstance(rows, list):
+            raise AnnotationError(f"{what} {show(rows)}; correct it")
+        for number, row in enumerate(rows, 1):
+            if not isinstance(row, Mapping) or (part == "images" and not isinstance(row.get("id"), int | float | str)):
+                raise AnnotationError(f"{what} {show(row)} as number {number}; correct it")
+    images = _images(content.get("images", ()))
+    found: dict[tuple[str, str], list[Any]] = {(name, ""): [] for name in images.values()} if one_annotator else {}
+    for number, one in enumerate(content["annotations"], 1):
+        image = one.get("image_id")
+        if not isinstance(image, int | float | str) or (images and image not in images):
+            raise AnnotationError(f"annotation {number}: there is no image {image!r}; correct its image_id")
+        who = "" if one_annotator else next((str(one[name]) for name in _WHO if name in one), None)
+        if who is None:
+            raise AnnotationError(
+                f"annotation {number} does not name its annotator; give one file per annotator, or every annotation a "
+                "field 'annotator'"
+            )
+        found.setdefault((images.get(image, str(image)), who), []).append(_object(one, kind, number))
+    return [(case, who, objects) for (case, who), objects in found.items()]
+
+
+def _images(rows: Iterable[Mapping]) -> dict[Any, str]:
+    """Name images by file, or else by id."""
+    names: dict[Any, str] = {}
+    first: dict[str, Any] = {}
+    for image in rows:
+        number = image["id"]
+        name = str(image.get("file_name", number))
+        if number in names:
+            raise AnnotationError(f"two images have the id {number!r}; keep one")
+        if name in first:
+            raise AnnotationError(
+                f"the images {first[name]!r} and {number!r} have the same name {name!r}; name each by another file, "
+                f"with its folder if need be"
+            )
+        names[number], first[name] = name, number
+    return names
+
+
+def _object(one: Mapping, kind: str, number: int) -> Any:
+    field = "bbox" if kind == "boxes" else "keypoints"
+    if field not in one:
+        raise AnnotationError(f"annotation {number} has no {field!r}; add it, or remove the annotation")
+    if kind == "keypoints":
+        return {name: one[name] for name in ("keypoints", "bbox", "area") if name in one}
+    try:
+        left, top, width, height = one["bbox"]
+        if width < 0 or height < 0:
+            raise ValueError
+        return (left, top, left + width, top + height)
+    except (TypeError, ValueError):
+        raise AnnotationError(
+            f"annotation {number}: a bbox is [left, top, width, height], got {show(one['bbox'])}; correct it"
+        ) from None
+
+
+Kind = Literal["literal", "text", "bio", "trees", "boxes", "keypoints", "spans"]
+Source = str | os.PathLike
+Row = tuple[str, str, Any]
+
+SUFFIXES = (*TABLES, ".txt", ".conll", ".bio", ".mrg", ".ann")
+_NUMBERS = re.compile(r"\[[\s\d.eE+\-\[\]]*\]")
+_GAP = re.compile(r"(?<=[\d.\]])\s+(?=[\d.\[]|[+-][\d.])")  # between two numbers or rows
+
+
+def read_labels(
+    source: Source | Mapping[str, Source],
+    kind: Kind = "literal",
+    *,
+    case: str | None = None,
+    annotator: str | None = None,
+    label: str | None = None,
+) -> Labels:
+    r"""Read labels of any type from one file with all annotators, or from one file per annotator.
+
+    Parameters
+    ----------
+    source
+        Path of a file, or paths by annotator. Formats by suffix:
+
+        * ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``: a long table, whose cells are read according to `kind`;
+        * ``.json``: such a table as a list of records or in the forms of :meth:`Labels.of`; or COCO, for ``"boxes"``
+          and ``"keypoints"``, which need one file per annotator or a field ``annotator`` in every annotation;
+        * ``.txt``, ``.conll``, ``.bio``: with ``"bio"`` a token and its tag per line, blank lines between sentences (in
+          a single file, every column after the first is an annotator; in one file per annotator, only the last column
+          counts); with ``"text"`` and ``"trees"`` one label per line and one file per annotator, with cases numbered
+          from 1. ``.mrg`` is for trees, which may span several lines;
+        * ``.ann``: spans by offset, one file or folder of files per annotator (the case is the file's name).
+    kind
+        Contents of a cell or line. ``"literal"``: JSON, a Python literal or an array as NumPy prints it, else text.
+        ``"text"``: text, whatever it looks like. ``"bio"``: tags of tokens, which are turned into spans ``(start, end,
+        tag)``. ``"trees"``: brackets. ``"boxes"``, ``"keypoints"`` and ``"spans"`` say what to read from COCO or
+        ``.ann`` files; in tables they are literals.
+    case, annotator, label
+        Names of the columns of a table. By default ``case``, ``task`` or ``item``; ``annotator``, ``worker`` or
+        ``uid``; ``label``, ``annotation`` or ``class``.
+
+    Returns
+    -------
+    Labels
+        In tables, blank cells and JSON's ``null`` are missing labels (for texts and trees, only blank cells). In files
+        by annotator, a blank line is a missing label; an image or document without anything marked is a label with no
+        objects.
+
+    Raises
+    ------
+    FileError
+        If a file is missing or not in its format.
+    AnnotationError
+        If a table lacks a column, or a cell cannot be read; the message names file and row.
+    ArgumentError
+        If this format needs one file per annotator.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "boxes.csv")
+    ...     _ = path.write_text('item,uid,annotation\n7,ann,"[[0, 0, 2, 2]]"\n7,bob,[]\n8,ann,[]\n')
+    ...     read_labels(path).values.tolist()
+    [[[0, 0, 2, 2]], [], []]
+    """
+    kinds = (*CELLS, "boxes", "keypoints", "spans")
+    if kind not in kinds:
+        raise ArgumentError(f"there is no kind of label {kind!r}: choose from {', '.join(kinds)}.")
+    names = {"case": case, "annotator": annotator, "label": label}
+    if not isinstance(source, Mapping):
+        path = Path(source)
+        of_cells = path.suffix.lower() in (".csv", ".tsv", ".parquet") and not any(names.values())
+        with naming(path):
+            wide = of_cells and is_wide(open_source(path))
+        if wide:
+            return Labels.of(path)
+        with naming(path):
+            return Labels.of(_records(list(_rows(path, kind, names, None))))
+    rows: list[Row] = []
+    for who, file in source.items():
+        with naming(Path(file)):
+            rows += _rows(Path(file), kind, names, str(who))
+    files = [str(file) for file in source.values()]
+    with naming(files[0] if len(files) == 1 else some(files)):
+        return Labels.of(_records(rows))
+
+
+def _records(rows: list[Row]) -> dict[str, list[Any]]:
+    if not rows:
+        raise AnnotationError("there are no labels; give at least one")
+    return {name: list(column) for name, column in zip(LABEL_COLUMNS, zip(*rows, strict=True), strict=True)}
+
+
+def _rows(path: Path, kind: str, names: Mapping[str, str | None], who: str | None) -> Iterator[Row]:
+    """Read a file with the labels of one annotator, or, if who that is isn't given, of all."""
+    suffix = ".ann" if path.is_dir() else suffix_of(path, SUFFIXES)
+    if who is None and suffix in (".ann", ".mrg"):
+        raise ArgumentError(
+            "this kind of file holds one annotator's labels: give a mapping, such as {'ann': …, 'bob': …}."
+        )
+    if path.is_dir() and not any(path.glob("*.ann")):
+        raise FileError("the folder has no .ann files; name another")
+    if path.is_dir():
+        for file in sorted(path.glob("*.ann")):
+            with naming(file.name):
+                yield file.stem, str(who), _offsets(file)
+    elif suffix == ".ann":
+        yield path.stem, str(who), _offsets(path)
+    elif suffix == ".json" and (rows := _in_json(read_json(path), kind, who)) is not None:
+        yield from rows
+    elif suffix in TABLES:
+        wanted = {name: column for name, column in names.items() if who is None or name != "annotator"}
+        for case, *named, value in zip(*_cells(path, kind, wanted), strict=True):
+            yield case, named[0] if named else who, value
+    elif kind == "bio":
+        for number, sentence in enumerate(_sentences(path, last=who is not None), 1):
+            for column, spans in enumerate(sentence, 1):
+                yield str(number), str(column) if who is None else who, spans
+    elif who is None:
+        raise ArgumentError("lines name no annotators: give one file for each, such as {'ann': …, 'bob': …}.")
+    else:
+        lines = _bracketed(read_text(path)) if suffix == ".mrg" else lines_of(read_text(path))
+        for number, line in enumerate(lines, 1):
+            yield str(number), who, _cell(line, "trees" if suffix == ".mrg" else kind, number)
+
+
+def _in_json(content: Any, kind: str, who: str | None) -> list[Row] | None:
+    """Labels of COCO, or of mappings; None of a table."""
+    if isinstance(content, Mapping) and "annotations" in content:
+        rows = coco_labels(content, kind, one_annotator=who is not None)
+        return [(case, annotator if who is None else who, value) for case, annotator, value in rows]
+    if who is not None:
+        if not isinstance(content, Mapping):
+            raise AnnotationError("one annotator's JSON is COCO, or a mapping from case to label; write {case: label}")
+        return [(str(case), who, _cell(value, kind, row)) for row, (case, value) in enumerate(content.items(), 1)]
+    if isinstance(content, str):  # which would be taken for the name of a file
+        raise AnnotationError(f"labels are a list or a mapping, but the file holds the text {show(content)}")
+    if isinstance(content, list) and all(isinstance(row, Mapping) for row in content):
+        return None
+    labels = Labels.of(content)
+    values = [_cell(value, kind, row + 1) for value, row in zip(labels.values, labels.rows, strict=True)]
+    return list(zip(labels.cases[labels.case], labels.annotators[labels.annotator], values, strict=True))
+
+
+def _cells(path: Path, kind: str, names: Mapping[str, str | None]) -> list[list[Any]]:
+    """Read columns of a table, the last of which holds the labels."""
+    columns = columns_of_file(path, tuple(names))
+    found = []
+    for name, column in names.items():
+        spellings = LABEL_COLUMNS if column is None else {}
+        advice = f"say with {name}= which one it is"
+        there = spelling_of(column or name, columns, advice, several=advice, spellings=spellings)
+        found.append(to_list(columns[there], name))
+    *who, cells = found
+    if path.suffix.lower() in (".csv", ".tsv") and kind not in ("text", "bio", "trees"):
+        cells = [None if isinstance(cell, str) and cell.strip() == "null" else cell for cell in cells]
+    return [*who, [_cell(cell, kind, row) for row, cell in enumerate(cells, 1)]]
+
+
+def _cell(cell: Any, kind: str, row: int) -> Any:
+    if is_missing(cell):
+        return None
+    if not isinstance(cell, str):
+        return cell
+    try:
+        return CELLS.get(kind, literal)(cell)
+    except ValueError as error:
+        raise AnnotationError(f"row {row}: {error}") from error
+
+
+def _bracketed(text: str) -> Iterator[str]:
+    """Part text into trees, each of as many lines as it takes for its brackets to match."""
+    lines: list[str] = []
+    depth = 0
+    for line in lines_of(text):
+        if lines or line.strip():
+            lines.append(line)
+            depth += line.count("(") - line.count(")")
+        if lines and depth <= 0:
+            yield "\n".join(lines)
+            lines, depth = [], 0
+    if lines:
+        yield "\n".join(lines)
+
+
+def _sentences(path: Path, *, last: bool = False) -> Iterator[list[list[tuple[int, int, str]]]]:
+    """Read sentences of tokens and their tags; for every column of tags its spans, or for the last one alone."""
+    lines = enumerate(lines_of(read_text(path)), 1)
+    tags: list[list[str]] = []
+    start, width = 1, 0
+    for number, line in (*lines, (0, "")):
+        cells = line.split()
+        if cells and not line.startswith("-DOCSTART-"):
+            if len(cells) < 2 or (tags and len(cells) != width):
+                raise FileError(f"line {number} is {show(line)}; write a token and its tags, in equally many columns")
+            start = start if tags else number
+            width = len(cells)
+            tags.append(cells[-1:] if last else cells[1:])
+        elif tags:
+            try:
+                yield [spans_of_tags(list(column)) for column in zip(*tags, strict=True)]
+            except ValueError as error:
+                raise FileError(f"sentence from line {start} on: {error}; correct the tag") from error
+            tags = []
+
+
+def _offsets(path: Path) -> list[tuple[int, int, str]]:
+    """Read spans by offset; a span in several parts is several spans."""
+    if path.is_file() and not path.read_bytes().strip():
+        return []  # a document in which nothing is marked
+    spans = []
+    for number, line in enumerate(lines_of(read_text(path)), 1):
+        if not line.startswith("T"):
+            continue  # relations, attributes, notes
+        try:
+            tag, _, places = line.split("\t")[1].partition(" ")
+            for part in places.split(";"):
+                start, end = part.split()
+                spans.append((int(start), int(end), tag))
+        except (IndexError, ValueError):
+            raise FileError(
+                f"line {number} is {show(line)}; write an id, a tag with start and end, and the text"
+            ) from None
+    return spans
+
+
+def literal(cell: str) -> Any:
+    """Read JSON, a Python literal, or an array as NumPy prints it; anything else is the text itself."""
+    text = cell.strip()
+    if not text or text[0] not in "[{(\"'-.0123456789":
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    if _NUMBERS.fullmatch(text):  # without commas
+        text = _GAP.sub(", ", text)
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return cell.strip()
+
+
+def spans_of_tags(tags: list[str]) -> list[tuple[int, int, str]]:
+    """Turn BIO tags of tokens into spans.
+
+    Tags are ``O``, or ``B-`` (begins) or ``I-`` (inside) and a type. A span that begins with ``I-`` begins there.
+    """
+    spans: list[tuple[int, int, str]] = []
+    for place, tag in enumerate(tags):
+        mark, _, kind = tag.partition("-")
+        if mark not in ("B", "I", "O") or (mark == "O" and kind):
+            raise ValueError(f"a tag is O, B-… or I-…, got {tag!r}")
+        if mark == "I" and spans and spans[-1][1] == place and spans[-1][2] == kind:
+            spans[-1] = (spans[-1][0], place + 1, kind)
+        elif mark != "O":
+            spans.append((place, place + 1, kind))
+    return spans
+
+
+def tree(cell: str) -> str:
+    """Check that brackets match; the label stays text."""
+    tree_of(cell)
+    return cell
+
+
+#: How the cells of each kind are read.
+CELLS: dict[str, Callable[[str], Any]] = {
+    "literal": literal,
+    "text": str,
+    "bio": lambda cell: spans_of_tags(cell.split()),
+    "trees": tree,
+}

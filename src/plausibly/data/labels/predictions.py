@@ -1,0 +1,160 @@
+"""What models say of the cases that annotators labelled."""
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from plausibly.base.errors import AnnotationError, PlausiblyWarning, PredictionError, show
+from plausibly.base.names import some
+from plausibly.data.annotations import Annotations
+from plausibly.data.annotations.io.columns import missing, to_codes
+from plausibly.data.annotations.io.exports import column_of_file, predicted_labels
+from plausibly.data.annotations.io.files import naming
+from plausibly.data.annotations.io.spellings import PREDICTED
+from plausibly.data.labels.container import Labels
+from plausibly.data.labels.table import Table, are_missing, read_table
+
+_LEAVE_OUT = ", or leave such cases out (plausibly judge has --unpredicted leave-out)"
+MODEL = "model"  #: name of a model that was given none
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Labels that a model gives to cases, in the order of the cases; numbers if the annotators' labels are."""
+
+    case: Int[np.ndarray, " prediction"]
+    values: np.ndarray
+
+
+def read_models(
+    predictions: Any, labels: Labels, needed: np.ndarray, column: str = "label", extra: str = "refuse"
+) -> dict[str, Predictions]:
+    """Read the predictions of one model or of several, by name.
+
+    A model's are a table with the columns ``case`` and ``label``, or ``prediction`` (a data frame, a path, a mapping of
+    the two columns, a list of records or of pairs), or a mapping ``{case: label}``, which needs the name of its model:
+    what is not a mapping of columns is one from the names of models to such tables. `needed` says of every case whether
+    it needs a prediction, `column` is ``"label"`` or ``"score"``; with `extra` ``"ignore"``, rows of unknown cases are
+    left out, with a warning. Raises PredictionError if a needed case has no prediction, one is missing, a case is
+    unknown, or labels and predictions are of different types.
+    """
+    names = {column, "class", *(PREDICTED if isinstance(predictions, Mapping) and "case" in predictions else ())}
+    named = isinstance(predictions, Mapping) and not names & {*predictions}
+    models = predictions if named else {MODEL: predictions}
+    if not models:
+        raise PredictionError("there are no predictions; give those of one model at least")
+    read = {}
+    for name, source in models.items():
+        if isinstance(source, Predictions):
+            read[str(name)] = source
+            continue
+        with naming(source if isinstance(source, str | os.PathLike) else f"predictions of {name}"):
+            if not isinstance(source, str | os.PathLike | Mapping | list | tuple) and not hasattr(source, "columns"):
+                raise PredictionError(
+                    f"a model's predictions are a table with the columns 'case' and {column!r}, got {show(source)}; "
+                    "name the model: {model: {case: label}}"
+                )
+            try:
+                read[str(name)] = _read(source, labels, needed, column, extra)
+            except AnnotationError as error:  # a reader of tables does not know whose labels they hold
+                raise PredictionError(*error.args) from error
+    return read
+
+
+def _read(source: Any, labels: Labels, needed: np.ndarray, column: str, extra: str) -> Predictions:
+    case, values, more = read_rows(source, labels, column, instead=PREDICTED)
+    if more and extra == "refuse":
+        raise PredictionError(
+            f"there is a row for case {some(more)}, which is not annotated; remove it, or leave such rows out with "
+            'extra="ignore" (--extra ignore)'
+        )
+    if more:
+        words = f"ignored predictions of {len(more):,} cases that are not annotated or left out"
+        warnings.warn(words, PlausiblyWarning, stacklevel=4)
+    without = needed.copy()
+    without[case] = False
+    if without.any():
+        raise PredictionError(f"there is no row for case {some(labels.cases[without])}; predict every case{_LEAVE_OUT}")
+    return Predictions(case, values)
+
+
+def all_predicted(labels: Labels, predictions: Mapping[str, Any]) -> np.ndarray:
+    """Names of the cases that all models have a label for."""
+    found = np.ones(len(labels.cases), bool)
+    for source in predictions.values():
+        with naming(source):
+            _, code, table = _cells(source, labels, "label", PREDICTED)
+        own = np.zeros(len(found), bool)
+        own[code[(code >= 0) & ~are_missing(table.label)]] = True
+        found &= own
+    return labels.cases[found]
+
+
+def read_rows(
+    source: Any, of: Labels | Annotations, column: str = "label", instead: Sequence[str] = (), *, alone: bool = False
+) -> tuple[Int[np.ndarray, " row"], np.ndarray, list[str]]:
+    """Read a column by case: indices of the cases, increasing, their values, and names of cases that there are not.
+
+    Values are of the type of labels, where the cases are those of labels. For `instead` and `alone` see
+    :func:`read_table`.
+    """
+    names, case, table = _cells(source, of, column, instead, alone)
+    values, unknown = table.label, case < 0
+    for row in np.flatnonzero(are_missing(values) & ~unknown):
+        fix = f"fill it{_LEAVE_OUT if instead else ''}"
+        raise PredictionError(f"row {row + 1} (case {str(names[row])!r}): the {column} is missing; {fix}")
+    if column == "label" and isinstance(of, Labels):
+        values = _alike(table, of)
+    elif column == "label" and table.text is not None:
+        values = table.text
+    order = np.argsort(case, kind="stable")
+    order = order[case[order] >= 0]
+    return case[order], values[order], list(dict.fromkeys(names[unknown].tolist()))
+
+
+def _cells(
+    source: Any, of: Labels | Annotations, column: str, instead: Sequence[str], alone: bool = False
+) -> tuple[np.ndarray, Int[np.ndarray, " row"], Table]:
+    """Read a table with the name of the case of each row, and its index, which is -1 if it is unknown."""
+    known = of.values if isinstance(of, Labels) else of.classes
+    names = () if isinstance(of, Labels) and of.is_numeric else {*map(str, known.tolist())}
+    if (one := column_of_file(source, column, column, names)) is not None:
+        source = one
+    elif column == "label" and (said := predicted_labels(source, {*map(str, known.tolist())})) is not None:
+        source = said
+    if isinstance(source, Mapping) and "case" in source:  # of columns
+        source = next(({"case": source["case"], "label": source[name]} for name in instead if name in source), source)
+    table = read_table(source, ("case", column), instead=instead, alone=alone)
+    if not isinstance(source, str | os.PathLike) and not len(table.names["case"]):
+        raise PredictionError("there are no rows; give a row per case")
+    for row in missing(table.names["case"]):
+        raise PredictionError(f"row {row + 1}: the cell in column 'case' is missing; name the case")
+    names, code = to_codes(table.names["case"], "case")
+    at = {name: place for place, name in enumerate(of.cases.tolist())}
+    case = np.array([at.get(name, -1) for name in names.tolist()], np.int64)[code]
+    return names[code], case, table
+
+
+def _alike(table: Table, labels: Labels) -> np.ndarray:
+    """Take predictions for text where labels are: a file of text cells does not say which of its numbers are names."""
+    values = table.label
+    numeric = values.dtype.kind in "biuf"
+    if numeric == labels.is_numeric:
+        return values
+    text = all(isinstance(value, str) for value in labels.values)
+    if numeric and table.text is not None and text:
+        return table.text
+    if numeric and not text:
+        return values.astype(object)
+    kinds = ("text", "numbers") if numeric else ("numbers", "text")
+    shown = show(labels.values[0] if not labels.is_numeric else labels.values[0].item())
+    first = values[0].item() if numeric else values[0]
+    raise PredictionError(
+        f"the annotators' labels are {kinds[0]}, such as {shown}, and the predictions are {kinds[1]}, such as "
+        f"{show(first)}; give both alike"
+    )

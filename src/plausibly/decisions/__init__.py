@@ -1,0 +1,1 @@
+"""Decisions that rest on a posterior: sets of answers with a guarantee, and what to annotate next."""

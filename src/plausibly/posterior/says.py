@@ -1,0 +1,43 @@
+"""What the attributes of a posterior say of its model, for readers who do not have the model."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from plausibly.base.arviz import Posterior
+
+ORDERED = "ordered"  #: attribute of posteriors whose classes are ordered
+ONE_TRUE_CLASS = "one true class"  #: in each case; the attribute "assumes" of a posterior
+
+
+def declared(posterior: Posterior) -> dict[str, Any]:
+    """Return the declaration that :func:`declaration` stored in a posterior."""
+    return json.loads(posterior.attrs.get("declaration", "{}"))
+
+
+def are_shares(attrs: Mapping[str, Any]) -> bool:
+    """Tell from the attributes of a posterior whether its plausibilities are shares of annotators (``Model.shares``).
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "b"]])
+    >>> posterior = pb.aggregate(annotations, "prirn", seed=0, draws=5, progress=False)
+    >>> are_shares(posterior.attrs), learns(posterior.attrs)
+    (False, False)
+    """
+    return "assumes" not in attrs and json.loads(attrs.get("declaration", "{}")).get("shares", True)
+
+
+def has_shape(attrs: Mapping[str, Any]) -> bool:
+    """Tell from the attributes of a posterior whether shares of annotators have a Dirichlet prior (``takes_prior``)."""
+    return are_shares(attrs) and json.loads(attrs.get("declaration", "{}")).get("takes_prior", True)
+
+
+def learns(attrs: Mapping[str, Any]) -> bool:
+    """Tell from the attributes of a posterior whether more annotations narrow it (``Model.learns``)."""
+    return json.loads(attrs.get("declaration", "{}")).get("learns", True)
+
+
+def has_true_class(posterior: Posterior) -> bool:
+    """Say whether the model of a posterior assumes that each case has one true class."""
+    return posterior.attrs.get("assumes") == ONE_TRUE_CLASS

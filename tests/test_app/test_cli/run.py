@@ -1,0 +1,28 @@
+"""How tests run a command."""
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from plausibly.app.cli import app
+from plausibly.base import arviz as _arviz
+
+
+def plausibly(*words) -> Result:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_arviz, "_data_trees", True)  # as plausibly.cli.main does
+        # As wide as tables like: the workers of pytest-xdist inherit a terminal's 80 columns.
+        return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(word) for word in words])
+
+
+def succeed(*words) -> Result:
+    """Result of a command that ends with status 0."""
+    result = plausibly(*words)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def refuse(*words) -> Result:
+    """Result of a command that ends with status 2, as after bad input."""
+    result = plausibly(*words)
+    assert result.exit_code == 2, result.output
+    return result

@@ -1,0 +1,252 @@
+"""``plausibly agreement``, ``discrepancy`` and ``reliability``: files, tables, last lines, exit statuses."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import plausibly as pb
+from tests.test_app.test_cli.run import plausibly, refuse, succeed
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    noise = pb.datasets.simulate_label_noise(60, 4, swap=0.3, models=(0.9, 0.7), n_classes=2)
+    sure = np.random.default_rng(0).integers(1, 6, 240)
+    labels = noise.labels.assign(patient=noise.labels["case"] // 3, kind=noise.labels["case"] % 2, confidence=sure)
+    labels.to_csv(folder / "labels.csv", index=False)
+    for name, table in noise.predictions.items():
+        table.to_csv(folder / f"{name}.csv", index=False)
+    scores = noise.predictions["0.9"].assign(score=lambda t: t["label"] + np.arange(60) / 50)[["case", "score"]]
+    scores.to_csv(folder / "scores.csv", index=False)
+    pd.DataFrame({"case": np.arange(60), "label": noise.truth}).to_csv(folder / "truth.csv", index=False)
+    return folder
+
+
+def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
+    words = [data / "labels.csv", "--predictions", f"A={data / '0.9.csv'}", "--predictions", f"B={data / '0.7.csv'}"]
+    words += ["--clusters", "patient", "--by", "kind", "--margin", 0.2, "--replicates", 200]
+    words += ["--ci-prob", 0.9, "--seed", 3]
+    result = succeed("discrepancy", *words, "--out", tmp_path / "out")
+    names = [
+        "annotators.csv",
+        "cases.csv",
+        "discrepancy.csv",
+        "discrepancy.png",
+        "groups.csv",
+        "without_annotators.csv",
+    ]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
+    models = {"A": data / "0.9.csv", "B": data / "0.7.csv"}
+    expected = pb.agreement.discrepancy_ratio(data / "labels.csv", models, clusters="patient", by="kind")
+    written = pd.read_csv(tmp_path / "out" / "discrepancy.csv", index_col="model")
+    frame = expected.to_frame(0.9, 200, 3, progress=False)
+    pd.testing.assert_frame_equal(written[frame.columns], frame)
+    assert written["mean_per_class"].tolist() == pytest.approx(expected.mean_per_class.tolist())
+    assert written["non_inferior"].tolist() == expected.non_inferiority(0.2, 0.05, 200, 3)["non_inferior"].tolist()
+    row = frame.loc["A"]
+    assert f"{row['ratio']:.3f} ({row['lower']:.3f}–{row['upper']:.3f})" in result.stdout
+    assert result.stdout.splitlines()[-1] == "60 cases used."
+    assert "Non-inferior means Δ below 1.2 at the 5 % level" in result.stdout
+    assert not written["non_inferior"].all()
+    assert "not shown" in result.stdout  # a test that finds nothing shows no inferiority
+    relative = expected.annotators()["relative"]
+    assert f"from {relative.min():.2f} ({relative.idxmin()}) to" in result.stdout
+    first = expected.without_annotators().iloc[0]
+    assert (
+        f"Leaving out {first['annotator']} changes the results most: Δ of {first['model']} goes from" in result.stdout
+    )
+    assert len(pd.read_csv(tmp_path / "out" / "annotators.csv")) == 4
+    succeed("discrepancy", *words, "--out", tmp_path / "again")
+    for name in names:
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+def test_judge_leaves_out_other_cases_on_request_and_reads_one_question(data, tmp_path):
+    more = pd.concat([pd.read_csv(data / "0.9.csv"), pd.DataFrame({"case": ["new"], "label": [1]})])
+    more.to_csv(tmp_path / "more.csv", index=False)
+    words = ["--predictions", f"A={tmp_path / 'more.csv'}", "--model", "none", "--replicates", 100]
+    assert "leave such rows out with" in " ".join(refuse("judge", data / "labels.csv", *words).output.split())
+    result = succeed("judge", data / "labels.csv", *words, "--extra", "ignore")
+    assert "ignored predictions of 1 cases that are not annotated or left out" in result.output
+    fewer = (
+        more.iloc[2:]
+        .rename(columns={"label": "prediction"})
+        .assign(prediction=lambda table: table["prediction"].astype(str))
+    )
+    fewer.iloc[0, 1] = ""
+    fewer.to_csv(tmp_path / "fewer.csv", index=False)
+    words[1] = f"A={tmp_path / 'fewer.csv'}"
+    assert "--unpredicted leave-out" in " ".join(refuse("judge", data / "labels.csv", *words).output.split())
+    output = " ".join(succeed("judge", data / "labels.csv", *words, "--unpredicted", "leave-out").output.split())
+    assert "Note: 3 of 60 cases have no prediction of some classifier and are left out" in output
+    words[1] = f"A={tmp_path / 'more.csv'}"
+    table = pd.read_csv(data / "labels.csv").astype({"case": str})
+    people = table.rename(columns={"case": "traceId", "annotator": "authorUserId", "label": "value"})
+    people = people[["traceId", "authorUserId", "value"]].assign(dataType="NUMERIC", source="ANNOTATION", name="tone")
+    pd.concat([people, people.head(9).assign(name="length")]).to_csv(tmp_path / "scores.csv", index=False)
+    asked = ["--extra", "ignore", "--control", "tone"]
+    of_export = succeed("judge", tmp_path / "scores.csv", *words, *asked)
+    assert of_export.stdout.splitlines()[-1] == result.stdout.splitlines()[-1]
+    assert "no question 'mood'" in refuse("judge", tmp_path / "scores.csv", *words, "--control", "mood").output
+    assert "a control is for exports" in refuse("judge", data / "labels.csv", *words, "--control", "tone").output
+
+
+def test_judge_writes_what_the_library_gives(data, tmp_path):
+    words = [data / "labels.csv", "--predictions", f"A={data / '0.9.csv'}", "--clusters", "patient", "--by", "kind"]
+    result = succeed("judge", *words, "--model", "none", "--replicates", 100, "--out", tmp_path / "out")
+    names = ["annotators.csv", "groups.csv", "judge-1.png", "judge.csv", "judge.html"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
+    found = pb.agreement.judge(
+        data / "labels.csv", {"A": data / "0.9.csv"}, clusters="patient", by="kind", model=None, replicates=100
+    )
+    written = pd.read_csv(tmp_path / "out" / "judge.csv", index_col="model")
+    pd.testing.assert_frame_equal(written, found.table)
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "out" / "groups.csv"), found.by.astype({"group": int}))
+    page = (tmp_path / "out" / "judge.html").read_text()
+    assert found.headline("A") in page
+    assert found.headline("A") in " ".join(result.output.split())
+    assert page.count("<script") == 1
+
+
+def test_discrepancy_of_scores_by_group_and_what_did_not_count(data, tmp_path):
+    result = succeed("discrepancy", data / "labels.csv", "--scores", f"S={data / 'scores.csv'}", "--positive", "1")
+    curve = pb.agreement.threshold_curve(data / "labels.csv", data / "scores.csv")
+    assert f"{curve.cross_fitted().ratio:.3f} (" in result.stdout
+    # Both groups have α = 1/2; the scores, cut on other cases, are as right in one as in the other.
+    label = {"a": lambda c: c % 2, "b": lambda c: c % 2, "c": lambda c: c // 2 % 2}
+    rows = [f"{c},{who},{label[who](c)},{'old' if c < 16 else 'young'}" for c in range(32) for who in "abc"]
+    (tmp_path / "a.csv").write_text("\n".join(["case,annotator,label,age", *rows]))
+    (tmp_path / "s.csv").write_text("\n".join(["case,score", *(f"{c},{c % 2 + c / 100}" for c in range(32))]))
+    words = [tmp_path / "a.csv", "--scores", f"S={tmp_path / 's.csv'}", "--by", "age", "--out", tmp_path]
+    result = succeed("discrepancy", *words)
+    written = pd.read_csv(tmp_path / "groups.csv")
+    assert written["group"].tolist() == ["old", "young"]
+    assert written["ratio"].tolist() == pytest.approx([0.5, 0.5])
+    assert "mean per class" in result.stdout
+    (tmp_path / "a.csv").write_text("case,annotator,label\np,a,x\np,b,y\nq,a,x\nq,b,\n")
+    (tmp_path / "m.csv").write_text("case,label\np,x\n")
+    result = plausibly("discrepancy", tmp_path / "a.csv", "--predictions", f"A={tmp_path / 'm.csv'}", "--quiet")
+    assert result.stdout.splitlines() == [
+        "1 cases used; 1 with fewer than two annotators left out: 'q'; 1 rows without a label."
+    ]
+
+
+def test_reliability_writes_what_the_library_gives(data, tmp_path):
+    words = [data / "labels.csv", "--scale", "1,5", "--competence", "leave-one-out", "--measured", 0.98]
+    result = succeed("reliability", *words, "--majority", 3, "--out", tmp_path)
+    names = ["annotators.csv", "cases.csv", "nomogram.png", "reliability.csv", "reliability.png"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    expected = pb.agreement.weighted_reliability(data / "labels.csv", None, "leave-one-out", scale=(1, 5))
+    written = pd.read_csv(tmp_path / "reliability.csv").iloc[0]
+    assert written["reliability"] == pytest.approx(expected.reliability)
+    assert written["concordance"] == pytest.approx(expected.concordance)
+    truth = pb.agreement.ground_truth_accuracy(expected.reliability, 3)
+    assert written["actual_accuracy"] == pytest.approx(0.98 * truth)
+    assert f"{expected.reliability:.3f}" in result.stdout
+    assert result.stdout.splitlines()[-1] == "No convergence check is needed; 60 cases used."
+
+
+def test_reliability_sets_others_beside_and_says_how_far_it_is_off(tmp_path):
+    """Krippendorff (2011), section B: two observers, ten binary units, alpha 0.095; the kappas by their definitions.
+
+    6 of 10 units agree. Observers say 1 in 4 and in 2 units: Cohen's chance is 0.4·0.2 + 0.6·0.8 = 0.56; Fleiss's, of 6
+    ones among 20 labels, 0.09 + 0.49 = 0.58.
+    """
+    first, second = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
+    rows = [f"{case},{who},{label}" for who, said in (("a", first), ("b", second)) for case, label in enumerate(said)]
+    (tmp_path / "labels.csv").write_text("\n".join(["case,annotator,label", *rows]))
+    result = plausibly("reliability", tmp_path / "labels.csv", "--competence", 0.9, "--out", tmp_path / "out")
+    written = pd.read_csv(tmp_path / "out" / "reliability.csv").iloc[0]
+    assert written["krippendorff_alpha"] == pytest.approx(1 - 0.4 / (2 * 6 * 14 / (20 * 19)))
+    assert written["cohen_kappa"] == pytest.approx((0.6 - 0.56) / 0.44)
+    assert written["fleiss_kappa"] == pytest.approx((0.6 - 0.58) / 0.42)
+    assert re.search(r"Krippendorff's alpha +0\.095", result.stdout)
+    noise = pb.datasets.simulate_label_noise(80, 4, swap=0.2, n_classes=3)
+    noise.labels.to_csv(tmp_path / "labels.csv", index=False)
+    words = ["reliability", tmp_path / "labels.csv", "--replicates", 50, "--competence"]
+    found = pb.agreement.weighted_reliability(tmp_path / "labels.csv", competence="one-coin", progress=False)
+    said = plausibly(*words, "one-coin").output
+    assert f"gives {found.published:.3f}." in said
+    assert "too small" not in said
+    assert (
+        f"--competence one-coin corrects this and gives {found.reliability:.3f}."
+        in plausibly(*words, "leave-one-out").output
+    )
+    published = plausibly(*words, "one-coin", "--wrong-labels", "published").output
+    assert "agree, but there are 3 labels. --wrong-labels spread corrects this." in " ".join(published.split())
+    assert f"{found.published:.3f}" in published
+    assert plausibly(*words[:-1]).output == plausibly(*words, "one-coin").output
+
+
+@pytest.mark.parametrize("rows", ["p,a,1\np,b,0", "p,a,1\np,b,1\nq,a,1\nq,b,1"])
+def test_reliability_leaves_out_an_alpha_that_is_undefined(tmp_path, rows):
+    (tmp_path / "labels.csv").write_text(f"case,annotator,label\n{rows}\n")
+    result = succeed("reliability", tmp_path / "labels.csv", "--competence", 0.9)
+    assert "Cohen's kappa" in result.stdout
+    assert "alpha" not in result.stdout
+    assert "nan" not in result.stdout
+
+
+@pytest.mark.slow
+def test_reliability_by_a_rasch_model(data, tmp_path):
+    words = [data / "labels.csv", "--scale", "1,5", "--truth", data / "truth.csv", "--out", tmp_path, "--strict"]
+    result = plausibly("reliability", *words, "--draws", 300, "--warmup", 900, "--chains", 2)
+    last = result.stdout.splitlines()[-1]
+    posterior = pb.load(tmp_path / "posterior-rasch.nc")
+    assert posterior["posterior"]["ability"].sizes == {"chain": 2, "draw": 300, "annotator": 4}
+    failed = (~pb.diagnose(posterior)["converged"].values).sum()
+    assert result.exit_code == (failed > 0), last
+    assert "in all 67 quantities (rasch); 60" in last if not failed else f" in {failed} of 67 quantities: '" in last
+    assert failed < 5
+    assert (tmp_path / "abilities.png").stat().st_size > 4000
+
+
+@pytest.fixture(scope="module")
+def boxes(tmp_path_factory):
+    table = pb.datasets.simulate_labels("boxes", noise=0.2, n_cases=12, n_annotators=3)
+    path = tmp_path_factory.mktemp("data") / "boxes.csv"
+    table.assign(label=table["label"].map(json.dumps)).to_csv(path, index=False)
+    return path
+
+
+def test_agreement_writes_what_the_library_gives(boxes, tmp_path):
+    result = succeed("agreement", boxes, "--distance", "boxes", "--replicates", 20, "--out", tmp_path / "made")
+    files = {"agreement.csv", "cases.csv", "annotators.csv", "histograms.png", "heatmap.png", "annotators.png"}
+    assert {one.name for one in (tmp_path / "made").iterdir()} == files
+    table = pd.read_csv(tmp_path / "made" / "agreement.csv").set_index("distance")
+    found = pb.agreement.agreement(pb.agreement.read_labels(boxes), "box_giou")
+    row = table.loc["box_giou"]
+    assert (row["alpha"], row["ks_superiority"], row["sigma"]) == (found.alpha, found.ks.superiority, found.sigma)
+    assert row["alpha_lower"] == found.interval(replicates=20, progress=False).loc["alpha", "lower"]
+    cases = pd.read_csv(tmp_path / "made" / "cases.csv")
+    assert len(cases) == 4 * 12
+    assert list(cases.columns) == ["distance_name", "case", "labels", "pairs", "distance", "alpha"]
+    who = pd.read_csv(tmp_path / "made" / "annotators.csv")
+    assert (
+        who["annotator"].tolist()
+        == pb.agreement.agreement(pb.agreement.read_labels(boxes), table.index[0]).annotators()["annotator"].tolist()
+    )
+    assert "Of 3 annotators, none is flagged" in result.output
+    assert result.output.count("box_iou") >= 1
+    assert result.output.splitlines()[-1].startswith(f"By {table.index[0]}: alpha (pairs weighted equally) ")
+    words = ["--distance", "iou", "--distance", "box_iou", "--distance", "box-iou", "--replicates", 0]
+    result = succeed("agreement", boxes, *words)
+    assert result.output.count(" box_iou ") == 1
+
+
+def test_one_file_per_annotator(tmp_path):
+    for name, line in (("ann", "the dog\na cat\n"), ("bob", "the dog\nthe cat\n")):
+        (tmp_path / f"{name}.txt").write_text(line)
+    words = [f"ann={tmp_path / 'ann.txt'}", "--labels", f"bob={tmp_path / 'bob.txt'}", "--kind", "text"]
+    words += ["--distance", "levenshtein", "--replicates", 0]
+    result = succeed("agreement", *words, "--quiet")
+    start = "By levenshtein: alpha (pairs weighted equally) 0.6667, superiority 0.6000 (ties count against it)"
+    assert result.output.startswith(start)
+    assert len(result.output.splitlines()) == 1
+    result = plausibly("agreement", *words, "--weighting", "units")
+    assert "By levenshtein: Krippendorff's alpha " in result.output
+    assert "equally" not in result.output

@@ -1,0 +1,136 @@
+"""The commands ``compare``, ``compare-models``, ``check`` and ``sensitivity``."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import plausibly as pb
+from tests.test_app.test_cli.run import plausibly, refuse, succeed
+
+
+@pytest.fixture(scope="module")
+def saved(data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("saved") / "posterior.nc"
+    words = ["aggregate", data / "annotations.json", "--model", "prirn@30", "--draws", 30, "--out", out]
+    assert plausibly(*words).exit_code == 0
+    return out
+
+
+@pytest.mark.slow
+def test_compare_writes_what_the_library_computes(data, predictions, saved, tmp_path):
+    words = ["compare", saved, *predictions, "--metric", "top2_overlap", "--seed", 3, "--replicates", 50]
+    words += ["--ci-prob", 0.5]
+    result = succeed(*words, "--out", tmp_path)
+    posterior = pb.load(saved)
+    given = {name: str(data / f"predictions-{name}.csv") for name in "AB"}
+    results = pb.evaluate(posterior, given, seed=3, replicates=50)
+    tables = {
+        "differences": pb.comparison.differences(results, "top2_overlap", ci_prob=0.5),
+        "rankings": pb.comparison.rankings(results, "top2_overlap"),
+        "variances": pb.comparison.variance_split(results, "top2_overlap"),
+    }
+    for name, table in tables.items():
+        found = pd.read_csv(tmp_path / f"{name}.csv").replace({"versus": {np.nan: ""}})
+        pd.testing.assert_frame_equal(found, table, check_dtype=False)
+    for heading in (
+        "Differences in top2_overlap on these cases (50% intervals",
+        "Differences in top2_overlap on new cases like these (50% intervals",
+        "Posterior probability of each ranking",
+        "Sources of uncertainty",
+    ):
+        assert heading in " ".join(result.stdout.split())
+    assert result.stdout.splitlines()[-1].startswith("Most probable ranking by top2_overlap: ")
+    assert plausibly(*words, "--quiet").stdout.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_compare_agrees_on_these_cases_and_new_ones_and_does_not_know_of_points(data, saved, tmp_path, predictions):
+    truth = np.load(data / "truth.npy")
+    words = []
+    for name, scores in (("good", truth), ("bad", -truth)):
+        np.save(tmp_path / f"{name}.npy", scores)
+        words += ["--predictions", f"{name}={tmp_path / name}.npy"]
+    result = succeed("compare", saved, *words, "--metric", "top2_kendall_tau", "--quiet")
+    shares = re.findall(r"On (\S+) cases[^.]* is better(?: than bad)? in (more than 99|100) %", result.stdout)
+    assert [where for where, _ in shares] == ["these", "new"]
+    words = ["aggregate", data / "annotations.json", "--model", "majority-vote", "--out", tmp_path / "vote.nc"]
+    assert plausibly(*words).exit_code == 0
+    result = succeed("compare", tmp_path / "vote.nc", *predictions)
+    assert "is unknown" in result.stdout.splitlines()[-1]
+    assert "probability" not in result.stdout.splitlines()[-1].split(". ")[0]
+
+
+@pytest.mark.slow
+def test_compare_models_writes_what_the_library_computes_also_of_predictions(data, tmp_path, predictions):
+    words = ["compare-models", data / "annotations.json", "--model", "prirn@3,30", "--model", "irn", "--ties", "full"]
+    words += ["--folds", 2, "--seed", 4]
+    result = succeed(*words, "--out", tmp_path)
+    annotations = pb.read_annotations(data / "annotations.json")
+    models = {"prirn": (3, 30), "irn": None}
+    expected = pb.compare_models(annotations, models, ties="full", folds=2, seed=4, progress=False)
+    found = pd.read_csv(tmp_path / "models.csv", index_col="model")
+    assert found.index.tolist() == expected.table.index.tolist()
+    np.testing.assert_allclose(found["elpd"].astype(float), expected.table["elpd"])
+    assert found["verdict"].tolist() == expected.table["verdict"].tolist()
+    assert len(pd.read_csv(tmp_path / "left-out.csv")) == 3 * annotations.n_annotations
+    assert (tmp_path / "models.png").stat().st_size > 1000
+    assert result.stdout.splitlines()[-1] == expected.verdict()
+    assert "no difference" in result.stdout
+    assert plausibly(*words, "--quiet").stdout.count("\n") == 1
+    words = ["--model", "prirn@30", "--model", "prirn@30:class_prior=predictions", "--quiet"]
+    result = succeed("compare-models", data / "annotations.json", *words, *predictions)
+    informed = {"model": "prirn", "class_prior": "predictions", "reliability": 30}
+    expected = pb.compare_models(
+        pb.read_annotations(data / "annotations.json"),
+        {"prirn": (30,), "prirn@30:class_prior=predictions": informed},
+        predictions={name: str(data / f"predictions-{name}.csv") for name in "AB"},
+        progress=False,
+    )
+    assert result.stdout.splitlines() == [expected.verdict()]
+
+
+def test_check_writes_what_the_library_computes_or_refuses(saved, tmp_path, data):
+    result = succeed("check", saved, saved, "--replicates", 50, "--seed", 3, "--out", tmp_path)
+    expected = pb.predictive_check(pb.load(saved), replicates=50, seed=3, progress=False)
+    found = pd.read_csv(tmp_path / "checks.csv")
+    assert found["model"].unique().tolist() == ["prirn@30", f"prirn@30 ({saved})"]
+    own = found[found["model"] == "prirn@30"].drop(columns="model").reset_index(drop=True)
+    pd.testing.assert_frame_equal(own, expected.table, check_dtype=False)
+    assert len(pd.read_csv(tmp_path / "checks-by-case.csv")) == 2 * 7 * 12
+    assert (tmp_path / "checks.png").stat().st_size > 1000
+    assert result.stdout.splitlines()[-1] == expected.verdict()
+    for status in ("given", "not modelled"):
+        assert status in result.stdout
+    for words, sentence in (
+        (["none.nc"], "none.nc does not exist"),
+        ([saved, "--replicates", 3], "replicates must be a whole number of at least 20"),
+    ):
+        result = refuse("check", *words)
+        assert sentence in result.stderr
+
+
+@pytest.mark.slow
+def test_sensitivity_writes_what_the_library_computes(data, tmp_path):
+    words = ["prior-sensitivity", data / "annotations.json", "--model", "prirn@30", "--draws", 30, "--k", "1"]
+    scores = ["--predictions", f"A={data / 'predictions-A.csv'}", "--concentration", "0.1"]
+    result = succeed(*words, *scores, "--out", tmp_path)
+    expected = pb.prior_sensitivity(
+        pb.read_annotations(data / "annotations.json"),
+        {"A": str(data / "predictions-A.csv")},
+        {"prirn": (30,)},
+        concentration=(0.1,),
+        k=1,
+        draws=30,
+        progress=False,
+    )
+    found = pd.read_csv(tmp_path / "sensitivity.csv", keep_default_na=False, na_values={"sd": [""]})
+    assert found[["choice", "value"]].values.tolist() == expected.table[["choice", "value"]].values.tolist()
+    np.testing.assert_allclose(found["mean"], expected.table["mean"])
+    assert (tmp_path / "sensitivity.svg").stat().st_size > 1000
+    assert result.stdout.splitlines()[-1].startswith("The largest shift in top1_accuracy of A is ")
+    alone = plausibly(*words, "--quiet")
+    assert alone.stdout.startswith("The largest shift in annotation_certainty_1 is ")
+    refused = refuse("prior-sensitivity", data / "annotations.json", "--model", "majority-vote")
+    assert "none of the models has a choice to make" in refused.stderr

@@ -1,0 +1,425 @@
+"""Files of any kind: what they are taken for, what does not fit, and commands that run."""
+
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import plausibly as pb
+from plausibly.app.cli._app import load_command
+from plausibly.base.errors import ArgumentError
+from plausibly.data.annotations.io.exports import FORMATS
+from tests.exports import INSPECT, component, grade, output, promptfoo, sample
+from tests.test_app.test_cli.run import plausibly, refuse, succeed
+
+ROOT = Path(__file__).parents[3]
+FEW = "--metrics accuracy --replicates 2"  #: what makes an evaluation short
+
+
+def run(command):
+    """Run a command as it is printed."""
+    return succeed(*shlex.split(command)[1:])
+
+
+def parse(command):
+    """Parse the words of a command as it is printed."""
+    _, name, *words = shlex.split(command)
+    return load_command(name).make_context(name, words).params
+
+
+def table(path, *rows):
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+@pytest.fixture
+def labels(tmp_path):
+    """Labels of three annotators, by site."""
+    rows = [
+        f"c{i},{who},{'ab'[(i + (i % n == 0)) % 2]},{'north' if i % 3 else 'south'},p{i // 2}"
+        for i in range(30)
+        for who, n in (("ann", 5), ("bob", 7), ("cy", 4))
+    ]
+    return table(tmp_path / "labels.csv", "case,annotator,label,site,patient", *rows)
+
+
+def of(found, name):
+    """The only command of a name."""
+    (command,) = [one for one in found.commands if shlex.split(one)[1] == name]
+    return command
+
+
+def seeds():
+    return [(known.name, suffix) for known in FORMATS if not known.folder for suffix in known.suffixes]
+
+
+@pytest.mark.parametrize(("name", "suffix"), seeds() if (ROOT / "fuzz").exists() else [])
+def test_every_format_of_annotations_gets_a_command_that_reads_it(tmp_path, name, suffix):
+    from fuzz.harness import SEEDS, in_file
+
+    for number, seed in enumerate(SEEDS[name]):
+        path = tmp_path / f"file {number}{suffix}"
+        path.write_bytes(in_file(seed, suffix))
+        classes = table(tmp_path / "classes.txt", "corn", "melanoma", "wart")
+        found = pb.doctor([path, classes] if name in ("rankings", "nested-counts") else [path])
+        if found.files[0].role is None:
+            with pytest.raises(pb.PlausiblyError, match=re.escape(found.files[0].words)):
+                pb.read_annotations(path)
+            continue
+        assert found.commands, str(found)
+        for command in found.commands:
+            parse(command)
+        run(next(one for one in found.commands if " audit " in one or " agreement " in one))
+
+
+def test_files_that_simulate_writes(tmp_path):
+    succeed("simulate", "--cases", 12, "--classes", 4, "--out", tmp_path)
+    found = pb.doctor(sorted(tmp_path.iterdir()))
+    assert [one.role for one in found.files] == [
+        "annotations",
+        "classes",
+        *["predictions"] * 4,
+        "risks",
+        "plausibilities",
+    ]
+    assert not found.problems
+    given = parse(of(found, "evaluate"))
+    assert given["classes"] == tmp_path / "classes.txt"
+    assert given["risks"] == tmp_path / "risks.txt"
+    assert [text.partition("=")[0] for text in given["predictions"]] == ["A", "B", "C", "D"]
+    assert "checks found something" in run(of(found, "audit")).output
+
+
+def test_the_files_that_the_guide_shows(tmp_path, monkeypatch):
+    from tests.test_readme import files_in
+
+    monkeypatch.chdir(tmp_path)
+    shown = files_in((ROOT / "docs" / "how-to" / "data.md").read_text(encoding="utf-8"))
+    for name, content in shown.items():
+        Path(name).write_text(content)
+    found = pb.doctor(list(shown))
+    command = of(found, "evaluate")
+    assert command == (
+        "plausibly evaluate annotations.csv --classes classes.txt --predictions A=predictions-A.csv --predictions "
+        "B=predictions-B.csv --out results"
+    )
+    run(of(found, "audit"))
+
+
+def test_unknown_columns_are_told_what_they_look_like(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [("1", "ann", "benign"), ("1", "bob", "malignant"), ("2", "ann", "benign"), ("2", "bob", "benign")]
+    scores = pd.DataFrame({"image_id": [1, 2], "benign": [0.6, 0.9], "malignant": [0.4, 0.1]})
+    pd.DataFrame(rows, columns=["image_id", "reader", "diagnosis"]).to_csv("labels.csv", index=False)
+    scores.to_csv("A.csv", index=False)
+    found = pb.doctor(["labels.csv", "A.csv"])
+    assert "(case: 'image_id'; annotator: 'reader'; label: 'diagnosis')" in str(found.files[0])
+    assert of(found, "evaluate").startswith("plausibly evaluate labels.csv --predictions A=A.csv")
+    pd.DataFrame(rows, columns=["scan name", "first reader", "final diagnosis"]).to_csv("labels.csv", index=False)
+    scores.rename(columns={"image_id": "scan name"}).to_csv("A.csv", index=False)
+    (of_labels, of_scores) = pb.doctor(["labels.csv", "A.csv"]).files
+    assert "'final diagnosis' looks like label, 'scan name' looks like case" in of_labels.words
+    assert "sed -i 1s/.*/case,benign,malignant/ A.csv" in of_scores.words.replace("'", "")
+    for one in (of_labels, of_scores):
+        subprocess.run(re.search(r"sed -i .*csv", one.words)[0], shell=True, check=True)
+    (evaluated,) = (one for one in pb.doctor(["labels.csv", "A.csv"]).commands if "evaluate" in one)
+    assert evaluated.startswith("plausibly evaluate labels.csv --predictions A=A.csv")
+
+
+def test_labels_predictions_and_gold_labels(labels, tmp_path):
+    truth = {f"c{i}": "ab"[i % 2] for i in range(30)}
+    table(tmp_path / "gpt.csv", "case,label", *(f"{case},{label}" for case, label in truth.items()), "new,a")
+    table(tmp_path / "biopsy.csv", "case,label", *(f"c{i},{truth[f'c{i}']}" for i in range(20)))
+    table(tmp_path / "model.csv", "case,b", *(f"c{i},{i % 2}" for i in range(30)))
+    found = pb.doctor([labels, tmp_path / "gpt.csv", tmp_path / "biopsy.csv", tmp_path / "model.csv"])
+    assert [one.role for one in found.files] == ["annotations", "labels of one rater", "gold labels", "predictions"]
+    assert "group of cases: 'site', 'patient'" in str(found)
+    assert f"{tmp_path / 'gpt.csv'} has 1 case that {labels} has not, which are ignored." in found.problems
+    evaluated, gold = [parse(one) for one in found.commands if " evaluate " in one]
+    assert (evaluated["positive"], evaluated["by"], evaluated["clusters"]) == ("b", "site", "patient")
+    assert evaluated["extra"] == "ignore"
+    assert gold["gold"] == tmp_path / "biopsy.csv"
+    assert "20 of 30 cases have a gold label" in succeed(*shlex.split(found.commands[2])[1:-1], tmp_path / "out").output
+    assert "alpha" in run(of(found, "agreement")).output
+    assert parse(of(found, "judge"))["extra"] == "ignore"  # a row for a case that is not annotated
+    table(tmp_path / "gpt.csv", "case,label", *(f"{case},{label}" for case, label in truth.items()))
+    found = pb.doctor([labels, tmp_path / "gpt.csv", tmp_path / "biopsy.csv"])
+    given = parse(of(found, "judge"))
+    assert given["predictions"] == [f"gpt={tmp_path / 'gpt.csv'}"]
+    assert given["gold"] == tmp_path / "biopsy.csv"
+    parse(of(found, "discrepancy"))
+
+
+def test_ratings_get_a_threshold_and_a_distance(tmp_path):
+    rows = [f"c{i},{who},{i + more}.5" for i in range(30) for who, more in (("ann", 0), ("bob", 1))]
+    path = table(tmp_path / "ratings.csv", "case,annotator,score", *rows)
+    found = pb.doctor(path)
+    assert parse(of(found, "agreement"))["distance"] == ["interval"]
+    assert "interval" in run(of(found, "agreement")).output
+    table(tmp_path / "A.csv", "case,probability", *(f"c{i},{i / 30}" for i in range(30)))
+    threshold = parse(of(pb.doctor([path, tmp_path / "A.csv"]), "evaluate"))["threshold"]
+    assert (pd.read_csv(path)["score"] > threshold).mean() == pytest.approx(0.5, abs=0.02)
+    grades = table(tmp_path / "grades.csv", "case,annotator,label", *(row[:-2] for row in rows))
+    found = pb.doctor(grades)
+    assert parse(of(found, "agreement"))["distance"] in (["ordinal"], ["interval"])
+    run(of(found, "agreement"))
+
+
+def test_labels_of_objects(tmp_path):
+    rows = [f'c{i},{who},"[[0, 0, {i + 1}, {n}]]"' for i in range(5) for who, n in (("ann", 2), ("bob", 3))]
+    found = pb.doctor(table(tmp_path / "boxes.csv", "case,annotator,label", *rows))
+    assert found.files[0].role == "labels"
+    assert parse(of(found, "agreement"))["distance"] == ["boxes"]
+    assert "giou" in run(of(found, "agreement")).output
+
+
+def test_of_several_questions_one_is_proposed(tmp_path):
+    said = {"match": {"value": "C", "answer": "B"}, "length": {"value": 12}}
+    samples = [{"id": f"s{i}", "epoch": 1, "target": "B", "scores": said} for i in range(3)]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"version": 2, "eval": {}, "samples": samples}))
+    found = pb.doctor(path)
+    assert "of the questions 'correct', 'length', 'correct' is read" in str(found)
+    assert parse(of(found, "audit"))["control"] == "correct"
+    assert "3 cases" in run(of(found, "convert")).output
+
+
+def test_an_export_is_a_classifier_of_cases_that_people_annotated(labels, tmp_path):
+    """Its rater, or the model's answers: whichever are classes of the annotations."""
+    scores = {"judge": {"value": "C", "answer": "b"}}
+    samples = [{"id": f"c{i}", "epoch": 1, "target": "a", "scores": scores} for i in range(30)]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"version": 2, "eval": {"model": "m"}, "samples": samples}))
+    found = pb.doctor([path, labels])
+    assert not found.problems
+    assert "here labels of one rater of 30 cases, 1 different, 'b'" in str(found)
+    for name in ("evaluate", "judge"):
+        assert parse(of(found, name))["predictions"] == [f"log={path}"]
+    run(of(found, "audit"))
+
+
+def test_what_does_not_fit_is_said(labels, tmp_path):
+    table(tmp_path / "A.csv", "case,a,b", *(f"case {i},0.5,0.5" for i in range(30)))
+    table(tmp_path / "B.csv", "case,a,b,c", *(f"c{i},0.5,0.5,0" for i in range(30)))
+    np.save(tmp_path / "C.npy", np.full((29, 2), 0.5))
+    table(tmp_path / "risks.txt", "0", "1", "2")
+    table(tmp_path / "sites.csv", "case,site", *(f"c{i},north" for i in range(29)))
+    table(tmp_path / "gold.csv", "case,label", "x,a")
+    others = table(tmp_path / "others.csv", "case,annotator,label", "c1,dan,a", "z,dan,b")
+    names = ("A.csv", "B.csv", "C.npy", "risks.txt", "sites.csv", "gold.csv", "others.csv")
+    found = pb.doctor([labels, *(tmp_path / name for name in names)])
+    said = "\n".join(found.problems)
+    for words in (
+        f"A.csv has no rows for 30 of 30 cases of {labels}, such as 'c0', 'c1'",
+        "B.csv names 'c', of 1 that are no classes",
+        "C.npy has 29 rows without names for 30 cases",
+        "risks.txt: ",
+        "sites.csv has no rows for 1 of 30 cases",
+        "gold.csv has gold labels for none of the cases",
+        f"{others} shares 1 case with {labels}",
+    ):
+        assert words in said, said
+    assert "--predictions" not in of(pb.doctor([labels, tmp_path / "A.csv"]), "evaluate")
+    classes = table(tmp_path / "classes.txt", "a", "x")
+    assert "names classes that" in pb.doctor([labels, classes]).problems[0]
+    assert "second list of classes" in pb.doctor([labels, classes, table(tmp_path / "d.txt", "a", "b")]).problems[0]
+
+
+def test_a_posterior_and_statuses(labels, tmp_path):
+    (tmp_path / "posterior.nc").write_bytes(b"x")
+    found = pb.doctor([tmp_path / "posterior.nc"])
+    assert found.commands == [f"plausibly diagnose {tmp_path / 'posterior.nc'}"]
+    broken = table(tmp_path / "broken.json", '{"cases": {"p')
+    refused = refuse("doctor", broken, tmp_path / "none.csv", tmp_path / "a.docx")
+    assert "broken.json: the file is truncated" in refused.output
+    assert "none.csv: the file does not exist; check the path" in refused.output
+    assert "names no format read here" in refused.output
+    assert refused.output.count("Error: ") == 3
+    result = succeed("doctor", labels, broken)
+    assert "truncated" in result.output
+    assert "Do the annotators agree?\n  plausibly agreement" in result.output
+    assert succeed("doctor", labels, "--quiet").output == f"plausibly audit {labels}\n"
+    alone = plausibly("doctor", table(tmp_path / "classes.txt", "a", "b"))
+    assert alone.exit_code == 1
+    assert "There is no command for these files: give annotations" in alone.output
+    with pytest.raises(ArgumentError, match="a file must be given, but none was"):
+        pb.doctor([])
+    with pytest.raises(ArgumentError, match="the names of files must be given, but 3 was"):
+        pb.doctor([3])
+
+
+def test_names_with_blanks_are_quoted(labels, tmp_path):
+    path = labels.rename(tmp_path / "my labels.csv")
+    assert parse(of(pb.doctor(path), "agreement"))["labels"] == str(path)
+
+
+def test_outcomes_of_systems_are_told_from_cases_of_systems(tmp_path):
+    rows = [f"{s},p{c},gpt,{int(c % 3 > 0)}" for s in "AB" for c in range(60)]
+    rows += [f"{s},p{c},{who},{int(c % 4 > 0)}" for s in "AB" for c in range(20) for who in ("ann", "bob")]
+    path = table(tmp_path / "outcomes.csv", "model,prompt,judge,score", *rows)
+    found = pb.doctor(path)
+    assert found.files[0].role == "outcomes"
+    assert found.commands == [f"plausibly systems {path} --people ann,bob --out systems"]
+    assert parse(found.commands[0])["people"] == "ann,bob"
+    succeed("systems", path, "--people", "ann,bob")
+    classes = table(tmp_path / "o.csv", "system,case,rater,label", *(r[:-1] + "xy"[int(r[-1])] for r in rows))
+    assert "--positive" in pb.doctor(classes).commands[0]
+    pairs = table(tmp_path / "p.csv", "left,right,worker,winner,kind", "A,B,ann,left,person", "B,A,gpt,tie,judge")
+    assert pb.doctor(pairs).commands == [f"plausibly systems {pairs} --out systems"]
+    of_one = [f"{s}{c},{who},{c % 5},{s}" for s in "AB" for c in range(20) for who in ("ann", "bob")]
+    ratings = table(tmp_path / "ratings.csv", "case,annotator,score,system", *of_one)
+    assert pb.doctor(ratings).files[0].role == "annotations"
+    broken = table(tmp_path / "broken.csv", "system,case,rater,outcome", "A,p,ann,1", "B,p,ann,")
+    assert "row 2 has no outcome" in pb.doctor(broken).files[0].words
+
+
+def test_exports_are_ranked_with_what_people_say(tmp_path):
+    def log(model, right):
+        samples = [sample(f"s{n}", "B", match=grade("C" if n % right else "I")) for n in range(40)]
+        path = tmp_path / f"{model}.json"
+        path.write_text(json.dumps(INSPECT | {"eval": {"model": model}, "samples": samples}))
+        return path
+
+    logs = [log("gpt", 5), log("llama", 3)]
+    alone = pb.doctor(logs)
+    assert not any(" systems " in one for one in alone.commands)
+    assert any("is known as a person: to rank these systems" in one for one in alone.problems)
+    rows = [f"{s},s{n},ann,{'pass' if n % 4 else 'fail'}" for s in ("gpt", "llama") for n in range(20)]
+    people = table(tmp_path / "people.csv", "system,case,rater,outcome", *rows)
+    (command,) = [one for one in pb.doctor([*logs, people]).commands if " systems " in one]
+    assert command == f"plausibly systems {logs[0]} {logs[1]} {people} --people ann --out systems"
+    assert "has the highest pass rate" in succeed("systems", *logs, people, "--people", "ann").output
+    said = [[component(n % 3 > 0, "llm-rubric"), component(n % 4 > 0, "human")] for n in range(30)]
+    marked = tmp_path / "marked.json"
+    marked.write_text(json.dumps(promptfoo(*(output(n, *said[n], provider=s) for n in range(30) for s in "mn"))))
+    assert f"plausibly systems {marked} --out systems" in pb.doctor(marked).commands
+    succeed("systems", marked)
+
+
+def test_an_export_of_one_system_and_grades_by_people(tmp_path):
+    samples = [sample(f"s{n}", "B", match=grade("C" if n % 5 else "I")) for n in range(40)]
+    log = tmp_path / "gpt.json"
+    log.write_text(json.dumps(INSPECT | {"eval": {"model": "gpt"}, "samples": samples}))
+    of_one = [f"gpt,s{n},{who},{'C' if n % 4 else 'I'}" for n in range(20) for who in ("ann", "bob")]
+    graded = table(tmp_path / "graded.csv", "model,sample_id,grader,grade", *of_one)
+    (command,) = [one for one in pb.doctor([log, graded]).commands if " systems " in one]
+    assert command == f"plausibly systems {log} {graded} --people ann,bob --out systems"
+    assert "gpt, pass rate that people would give" in succeed("systems", log, graded, "--people", "ann,bob").output
+    assert parse(of(pb.doctor([log, graded]), "evaluate"))["positive"] == "C"
+
+
+def test_rankings_of_shown_systems_are_outcomes(tmp_path):
+    rows = [f"c{n},{who},{'A>B=C' if n % 2 else 'C>A'}" for who, m in (("gpt", 40), ("ann", 15)) for n in range(m)]
+    path = table(tmp_path / "rankings.csv", "case,rater,ranking", *rows)
+    found = pb.doctor(path)
+    assert found.files[0].role == "outcomes"
+    assert found.commands == [f"plausibly systems {path} --people ann --out systems"]
+    succeed("systems", path, "--people", "ann")
+
+
+def test_predictions_in_json_lines_and_in_a_single_column(tmp_path):
+    rows = [f"c{n},{who},{'ab'[n % 2]}" for n in range(20) for who in ("ann", "bob")]
+    labels = table(tmp_path / "labels.csv", "case,annotator,label", *rows)
+    scores = [{"case": f"c{n}", "probs": {"a": 1 - n / 20, "b": n / 20}} for n in range(20)]
+    (tmp_path / "A.jsonl").write_text("\n".join(map(json.dumps, scores)))
+    table(tmp_path / "B.csv", "case,score", *(f"c{n},{n / 20}" for n in range(20)))
+    found = pb.doctor([labels, tmp_path / "A.jsonl", tmp_path / "B.csv"])
+    assert [one.role for one in found.files] == ["annotations", "predictions", "predictions"]
+    assert len(parse(of(found, "evaluate"))["predictions"]) == 2
+    run(of(found, "audit"))
+    wide = table(tmp_path / "wide.csv", "experiment,example_id,correctness,review", "x,1,1,good", "y,1,0,bad")
+    assert "write a row for each outcome, with the columns system, case, rater" in pb.doctor(wide).files[0].words
+
+
+def test_a_trial_of_readers_with_a_probability_of_malignancy_and_biopsies(tmp_path):
+    """The probability was to be compared with grades, and no command used the biopsies."""
+    rows = [f"l{i},r{who},{1 + (i + who) % 5}" for i in range(20) for who in range(3)]
+    ratings = table(tmp_path / "ratings.csv", "case,annotator,score", *rows)
+    ai = table(tmp_path / "ai.csv", "case,malignancy", *(f"l{i},{(i % 5) / 5}" for i in range(20)))
+    gold = table(
+        tmp_path / "biopsy.csv", "case,label", *(f"l{i},{('benign', 'malignant')[i % 5 > 2]}" for i in range(20))
+    )
+    alone, against = (one for one in pb.doctor([ratings, ai, gold]).commands if one.split()[1] == "evaluate")
+    assert (parse(alone)["truth"], parse(alone)["threshold"]) == ("annotator", parse(against)["threshold"])
+    assert parse(against)["gold_positive"] == "malignant"
+    assert "Against the gold labels" in run(f"{against} {FEW}".replace("against-gold", str(tmp_path / "out"))).output
+
+
+def test_columns_and_classes_that_nearly_match_and_rows_of_other_cases(labels, tmp_path):
+    scores = table(tmp_path / "s.csv", "case,p_A,p_B", *(f"c{i},{i % 2},{1 - i % 2}" for i in range(31)))
+    found = pb.doctor([labels, scores])
+    assert parse(of(found, "audit"))["extra"] == "ignore"
+    assert "mismatched" not in run(of(found, "audit")).output
+    rows = [f"c{i},{who},{'n/a' if i == 3 else 'ab'[i % 2]}" for i in range(30) for who in ("ann", "bob")]
+    some = table(tmp_path / "some.csv", "case,annotator,label", *rows)
+    assert any(
+        "--missing 'n/a'" in one
+        for one in pb.doctor(
+            [some, table(tmp_path / "t.csv", "case,a,b", *(f"c{i},0.5,0.5" for i in range(30)))]
+        ).problems
+    )
+
+
+def test_a_table_with_a_column_for_each_classifier(labels, tmp_path):
+    """Its columns were taken for classes, or for annotators."""
+    names = table(
+        tmp_path / "models.csv", "case,gpt,llama", *(f"c{i},{'ab'[i % 2]},{'ab'[i % 3 > 0]}" for i in range(30))
+    )
+    found = pb.doctor([labels, names])
+    assert [(one.column, one.role) for one in found.files[1:]] == [
+        (one, "labels of one rater") for one in ("gpt", "llama")
+    ]
+    assert parse(of(found, "evaluate"))["predictions"] == [f"{one}={names}:{one}" for one in ("gpt", "llama")]
+    assert "llama" in run(of(found, "audit")).output
+    said = table(tmp_path / "m.csv", "case,prediction", *(f"c{i},{'ab'[i % 2] if i else ''}" for i in range(30)))
+    found = pb.doctor([labels, said])
+    assert "2 different, 'b', 'a', 1 blank" in str(found.files[1])
+    assert parse(of(found, "evaluate"))["predictions"] == [f"m={said}"]
+    assert of(found, "judge").endswith("--unpredicted leave-out --out judgement")
+    gold = table(tmp_path / "biopsy.csv", "case,biopsy", *(f"c{i},{'ab'[i % 2]}" for i in range(9)))
+    found = pb.doctor([labels, gold])
+    assert found.files[1].role == "gold labels"
+    assert pb.labels.read_gold(gold, pb.agreement.Labels.of(labels)).values.tolist() == list("ababababa")
+    numbers = table(tmp_path / "p.csv", "case,cnn,vit", *(f"c{i},{i % 2 * 0.5},{0.25}" for i in range(29)))
+    found = pb.doctor([labels, numbers])
+    assert "p.csv:cnn has no prediction for 1 case of" in found.problems[0]
+    assert "--unpredicted leave-out" in of(found, "evaluate")
+    assert run(of(found, "evaluate") + f" --truth annotator --quick {FEW}").exit_code == 0
+
+
+def test_a_column_for_each_rater_of_systems(tmp_path):
+    rows = [
+        f"{s},c{i},t{i % 5},{'pass' if i % 3 else 'fail'},{'' if i % 4 else 'fail'}" for s in "AB" for i in range(30)
+    ]
+    sheet = table(tmp_path / "sheet.csv", "system,case,topic,gpt,ann", *rows)
+    found = pb.doctor(sheet)
+    words = parse(of(found, "systems"))
+    assert (words["people"], words["raters"]) == ("ann", "gpt,ann")
+    assert "a guess: correct it with --people" in found.files[0].words
+    done = run(of(found, "systems").replace(" --out systems", ""))
+    assert "gpt agrees with people in" in done.output
+    odd = table(
+        tmp_path / "odd.csv",
+        "system,case,gpt,ann",
+        *(row.replace(",t0,", ",").replace(",fail,", ",N/A,") for row in rows[::5]),
+    )
+    assert parse(of(pb.doctor(odd), "systems"))["missing"] == "N/A"
+
+
+def test_outcomes_in_json_lines(tmp_path):
+    """They were taken for annotations of cases."""
+    rows = [
+        {"system": s, "case": f"c{i}", "rater": who, "outcome": "pass" if i % 3 else "fail"}
+        for s in "AB"
+        for who, n in (("gpt", 30), ("ann", 10))
+        for i in range(n)
+    ]
+    path = table(tmp_path / "o.jsonl", *map(json.dumps, rows))
+    found = pb.doctor(path)
+    assert found.files[0].role == "outcomes"
+    assert parse(of(found, "systems"))["people"] == "ann"

@@ -1,0 +1,205 @@
+"""What the report says of annotators and labels holds under the model that it speaks of."""
+
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+import plausibly as pb
+from plausibly.app.report import agreement_in_words
+from plausibly.app.report._ambiguity import FirstChoices, stay_open
+from plausibly.app.report._summary import _judged_by, agreement, attainable, next_steps, prior_notes, sentences
+from plausibly.app.report.tables import convergence_table, lead
+from plausibly.posterior.diagnostics.verdicts import failures
+from plausibly.posterior.says import are_shares, learns
+from tests import worlds
+from tests.test_app.test_report.page import without_figures
+
+QUIET = {"progress": False}
+FAST = {"draws": 50, "k": 1} | QUIET
+
+
+def whole(swept):
+    """All sentences of a summary."""
+    return " ".join([*sentences(swept), *next_steps(swept), attainable(swept, lead(swept))])
+
+
+def test_a_model_that_does_not_learn_asks_for_no_labels_and_is_bounded_by_counting():
+    said = whole(worlds.marked())
+    assert "keep disagreeing" not in said
+    assert "more labels would help" not in said.replace("where more labels would help", "")
+    assert "ask for more labels" not in said
+    assert "would not make a case more certain" in said
+    unanimous = pb.Annotations.from_rankings([[[["a"], ["b"]]] * 5] * 20, classes=["a", "b", "c"])
+    assert FirstChoices.of(unanimous).most_frequent == 1
+    rng = np.random.default_rng(0)
+    given = [[[list(rng.permutation(4)[:n])] for n in rng.integers(1, 3, rng.integers(1, 6))] for _ in range(30)]
+    annotations = pb.Annotations.from_rankings(given, classes=range(4))
+    chosen = rng.integers(4, size=(200, 30))
+    agrees = [[[c in one[0] for one in case] for c, case in zip(row, given, strict=True)] for row in chosen]
+    best = [max(sum(c in one[0] for one in case) for c in range(4)) for case in given]
+    bound = FirstChoices.of(annotations).most_frequent
+    assert bound == pytest.approx(sum(best) / annotations.n_annotations)
+    assert max(sum(map(sum, row)) for row in agrees) / annotations.n_annotations <= bound
+
+
+@pytest.mark.slow
+def test_disagreement_is_foretold_by_its_probability_where_annotations_say_so():
+    counts = [[70, 30], [5, 0], [28, 4]]
+    posterior = pb.aggregate(pb.Annotations.from_counts(counts), "dirichlet-categorical", seed=0, draws=4000)
+    found = pb.evaluate(posterior, {}, progress=False)["disagreement_probability"].values
+    shapes = np.array(counts) + 1.0
+    expected = [stats.beta(a, b).cdf(0.8) - stats.beta(a, b).cdf(0.2) for a, b in shapes]
+    np.testing.assert_allclose(found, expected, atol=0.01)
+    annotations = pb.Annotations.from_counts([[70, 30, 0], [0, 8, 0], [70, 25, 5]], cases=["split", "one", "three"])
+    swept = pb.sweep(annotations, {}, {"dirichlet-categorical": [1]}, **FAST)
+    assert set(stay_open(swept, lead(swept))["case"]) == {"split", "three"}
+    assert "if they answer like these" in whole(swept)
+    results = lead(swept).results
+    prior = SimpleNamespace(results=results.assign(prior_share=("case", [0.6] * 3)))
+    assert not len(stay_open(swept, prior))
+    sure = SimpleNamespace(results=results.assign(disagreement_probability=("case", [1.0] * 3)))
+    assert set(stay_open(swept, sure)["case"]) == {"split", "three"}  # annotators of the third case agree
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["prirn", "dawid-skene", "irn"])
+def test_a_posterior_from_a_file_tells_what_its_plausibilities_are(name, tmp_path):
+    labels = [["a", "ab"[i % 2], "b"] for i in range(6)]
+    annotations = pb.Annotations.from_labels(labels, annotators=["ann", "bob", "cy"])
+    options = {"draws": 50, "warmup": 50, "chains": 2} if name == "dawid-skene" else {}
+    pb.save(pb.aggregate(annotations, name, seed=0, progress=False, **options), tmp_path / "x.nc")
+    loaded = pb.load(tmp_path / "x.nc")
+    assert not are_shares(loaded.attrs)
+    assert learns(loaded.attrs) == (name == "dawid-skene")
+    results = pb.evaluate(loaded, {}, progress=False)
+    assert "disagreement_probability" not in results
+    assert learns(results.attrs) == learns(loaded.attrs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mode", "shares"), [("power", True), ("temper", False)])
+def test_annotators_who_choose_by_a_power_of_plausibilities_have_no_shares(mode, shares):
+    annotations = pb.Annotations.from_labels([["a", "b"], ["a", "a"]])
+    given = {"mode": mode, "reliability": 2, "draws": 20, "warmup": 50, "chains": 2}
+    assert are_shares(pb.aggregate(annotations, "plackett-luce", seed=0, progress=False, **given).attrs) == shares
+
+
+@pytest.fixture(scope="module")
+def settings():
+    """A sweep over models and reliabilities, with one tied vote; of the sizes of `worlds.labels`."""
+    annotations = pb.Annotations.from_labels([["a", "a", "b"]] * 59 + [["a", "b"]], classes=["a", "b"])
+    predictions = {"A": [[0.9, 0.1]] * 60, "B": [[0.1, 0.9]] * 60}
+    return pb.sweep(annotations, predictions, {"dirichlet-categorical": [1, 10], "prirn": [10]}, **FAST)
+
+
+def test_the_headline_says_what_it_depends_on_and_counts_ties(settings):
+    said = " ".join(sentences(settings))
+    means = [100 * float(run.results["top1_accuracy"].sel(classifier="A").mean()) for run in settings.runs]
+    assert f"{min(means):.1f} %" in said
+    assert f"{max(means):.1f} %" in said
+    assert lead(settings).label in said
+    assert "these annotations alone" in said
+    assert re.search(r"majority vote \(1 case tied", whole(settings))
+    said = next(one for one in sentences(settings) if one.startswith("At reliability 1,"))
+    other = int((settings.runs[1].results["annotation_certainty_1"] >= 0.95).sum())
+    assert f"({other} at 10)" in said
+    # Both annotations of A's choice: two of three in 59 cases, one of two in the other.
+    first = next(sentences(settings))
+    assert f"A agrees with an expert in {100 * (59 * 2 / 3 + 1 / 2) / 60:.1f} %" in first
+    assert f"experts agree with each other in {100 * (59 * 1 / 3 + 0) / 60:.1f} %" in first
+    told = list(agreement(settings, settings.classifiers))
+    assert [one.count("experts agree with each other") for one in told] == [1, 0]
+
+
+@pytest.mark.parametrize(("labels", "noted"), [(["a", "b", "c"], True), (["a", "b", "c", "c"], False)])
+def test_a_prior_that_counts_as_much_as_the_labels_is_noted(labels, noted):
+    """Three labels of three classes, and a uniform prior of three."""
+    swept = pb.sweep(pb.Annotations.from_labels([labels]), {}, {"dirichlet-categorical": [1]}, **FAST)
+    said = [sentence for sentence in sentences(swept) if "in 1 of 1 case, the prior counts as much" in sentence]
+    assert bool(said) == noted
+
+
+def test_the_table_of_diagnostics_has_the_limit_that_applied():
+    """R-hat above 1.01 is no failure where the limit of many cases is higher."""
+    columns = {"r_hat": 1.02, "r_hat_limit": 1.025, "ess_bulk": 500.0, "ess_tail": 500.0, "n_diverging": 0}
+    variables = {name: ("case", np.full(30, value)) for name, value in columns.items()}
+    convergence = xr.Dataset(variables | {"converged": ("case", np.ones(30, bool))})
+    run = replace(worlds.marked().runs[0], convergence=convergence)
+    row = convergence_table([run]).iloc[0]
+    assert (row["r_hat"], row["r_hat_limit"]) == (1.02, 1.025)
+    assert not any("R-hat" in failed for failed in failures(convergence))
+
+
+@pytest.mark.slow
+def test_few_cases_and_point_estimates_are_marked():
+    annotations = pb.Annotations.from_labels([["a"] * 3] * 40 + [["b"] * 3] * 5, classes=["a", "b"])
+    predictions = {"A": [[0.9, 0.1]] * 45, "B": [[0.9, 0.1]] * 34 + [[0.1, 0.9]] * 11}
+    models = {"dirichlet-categorical": [1]}
+    swept = pb.sweep(annotations, predictions, models, k=1, draws=50, progress=False)
+    text = without_figures(swept)
+    assert re.search(r"<td>\d+ \(few\)</td>", text)
+    annotations = pb.Annotations.from_labels([["a", "a"], ["b", "a"]], classes=["a", "b"])
+    swept = pb.sweep(annotations, {"A": [[0.9, 0.1]] * 2, "B": [[0.1, 0.9]] * 2}, {"majority-vote": None}, **QUIET)
+    said = list(sentences(swept))
+    assert all(said)
+    assert not any("always chose" in one for one in [*said, attainable(swept, lead(swept))])
+
+
+def test_priors_are_named_and_not_to_be_trusted_more():
+    assert "alone" in _judged_by(SimpleNamespace(attrs={}))
+    assert "predictions" in _judged_by(SimpleNamespace(attrs={"evidence": "{}"}))
+    annotations = pb.Annotations.from_labels([["a"], ["b"]], classes=list("abcdef"))
+    notes = list(prior_notes(pb.sweep(annotations, {}, {"dirichlet-categorical": [1]}, **FAST).runs))
+    assert len(notes) == 1
+    assert "class_prior=learned" in notes[0]
+    assert "Raise" not in notes[0]
+
+
+@pytest.mark.slow
+def test_a_posterior_that_knows_the_predictions_underrates_none_of_them():
+    annotations = pb.Annotations.from_labels([["a", "a", "b"], ["b", "b", "a"]] * 10, classes=["a", "b"])
+    predictions = {"A": [[0.9, 0.1], [0.2, 0.8]] * 7 + [[0.4, 0.6], [0.2, 0.8]] * 3}
+    models = {"known": {"model": "dirichlet-categorical", "class_prior": "predictions"}, "dirichlet-categorical": [1]}
+    swept = pb.sweep(annotations, predictions, models, **FAST)
+    said = " ".join(sentences(swept))
+    assert lead(swept).label == "known"
+    assert "annotations and predictions, A's first choice is the class that most experts would name" in said
+    assert "how experts disagree within a case" in said
+    assert "By the annotations alone, it would be" in said
+    assert "settings run" not in said
+    one_truth = pb.sweep(annotations, predictions, {"known": models["known"] | {"model": "common-confusion"}}, **FAST)
+    assert "err independently of each other" in " ".join(sentences(one_truth, []))
+    assert "scored too low" not in said
+
+
+def test_agreement_with_panels_says_over_which_cases_it_is():
+    """The panel's share was over 2 of 3 of the cases that the number beside it was about, and had no interval."""
+    labels = [["a", "a", "b"], ["b", "b", "b"], ["a", "b", None]] * 10
+    annotations = pb.Annotations.from_labels(labels)
+    scores = {"A": [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]] * 10}
+    (said,) = agreement_in_words(pb.evaluation.panels(annotations, scores, most=3, seed=0), ["A"])
+    assert re.search(r"in 100.0 % of the 20 cases with 3 labels or more \(\d+\.\d to 100.0 %\)\.$", said)
+    assert "labels or more" not in next(
+        agreement_in_words(
+            pb.evaluation.panels(annotations.select(range(2)), scores | {"A": scores["A"][:2]}, most=3), ["A"]
+        )
+    )
+
+
+@pytest.mark.slow
+def test_an_interval_on_new_cases_that_is_narrower_by_chance_is_explained():
+    random = np.random.default_rng(0)
+    annotations = pb.Annotations.from_labels(random.choice(["a", "b"], (30, 2)).tolist())
+    swept = pb.sweep(annotations, {"A": random.dirichlet([1, 1], 30)}, {"dirichlet-categorical": [1]}, **FAST)
+    run = lead(swept)
+    for factor, expected in ((0.9, True), (1.2, False)):
+        drawn = run.results["top1_accuracy"].values
+        values = drawn.mean() + factor * (drawn[:, np.arange(run.results.sizes["replicate"]) % 200] - drawn.mean())
+        results = run.results.assign(top1_accuracy_total=run.results["top1_accuracy_total"].copy(data=values))
+        one = replace(swept, runs=(replace(run, results=results),))
+        assert ("not the choice of cases, limit" in whole(one)) == expected
