@@ -209,8 +209,8 @@ def _contents(value: Any, seen: dict[int, tuple[int, Any]]) -> Any:
         return kind, each(value.keys()), each(value.values())
     elif isinstance(value, list):
         parts = value
-    elif callable(getattr(value, "__wrapped__", None)):  # such as by functools.cache or jax.jit
-        parts = (value.__wrapped__,)
+    elif callable(wrapped := getattr(value, "__wrapped__", None)):  # such as by functools.cache or jax.jit
+        parts = (wrapped,)
     else:
         reduced = copyreg.dispatch_table.get(type(value), lambda one: one.__reduce_ex__(4))(value)
         parts = reduced if isinstance(reduced, tuple) else (type(value), reduced)

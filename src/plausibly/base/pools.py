@@ -8,11 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-import cloudpickle
-import jax
 import numpy as np
-
-from plausibly.base.fingerprint import settings
 
 _MANY = 5_000  # sweeps, about ten seconds: then chains are shared out over processes
 # Not forked: JAX has threads, which a forked process lacks. Not by multiprocessing, which runs the user's script again.
@@ -39,6 +35,8 @@ def threads(n: int | None = None) -> ThreadPoolExecutor:
 
 def n_processes(most: int) -> int:
     """Return into how many processes work can be divided here, ``most`` at most: one for each core, one on a GPU."""
+    import jax  # here, since agreement of few labels needs no JAX
+
     return max(1, min(n_cores(), most)) if jax.default_backend() == "cpu" else 1
 
 
@@ -49,6 +47,10 @@ def in_processes(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]])
     A process that fails, for whatever reason, gives None: the work is then to be done in this process, which raises
     what there is to raise.
     """
+    # Here, since they take seconds, and agreement of few labels needs neither processes nor JAX.
+    import cloudpickle
+
+    from plausibly.base.fingerprint import settings
 
     def call(sent: bytes) -> Any:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Choosing a distance, and how agreement falls with noise."""
+"""Choosing a distance; agreement of noisy labels."""
 
 import numpy as np
 import pytest
