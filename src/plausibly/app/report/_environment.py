@@ -2,6 +2,7 @@
 
 import io
 import os
+import warnings
 from base64 import b64encode
 from collections.abc import Callable
 from hashlib import sha256
@@ -24,10 +25,15 @@ _NO_DATE = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
 def to_uri(figure: Figure) -> str:
-    """Write a figure as SVG into a data URI."""
+    """Write a figure as SVG into a data URI; one whose labels leave no room for its axes grows by them."""
     buffer = io.BytesIO()
-    with matplotlib.rc_context(SVG):
-        figure.savefig(buffer, format="svg", metadata=_NO_DATE)
+    with matplotlib.rc_context(SVG), warnings.catch_warnings():
+        warnings.filterwarnings("error", "constrained_layout not applied", UserWarning)
+        try:
+            figure.savefig(buffer, format="svg", metadata=_NO_DATE)
+        except UserWarning:
+            figure.set_layout_engine("none")
+            figure.savefig(buffer, format="svg", metadata=_NO_DATE, bbox_inches="tight")
     return "data:image/svg+xml;base64," + b64encode(buffer.getvalue()).decode()
 
 
