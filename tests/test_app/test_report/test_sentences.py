@@ -173,7 +173,7 @@ def test_a_posterior_that_knows_the_predictions_underrates_none_of_them():
     assert "By the annotations alone, it would be" in said
     assert "settings run" not in said
     one_truth = pb.sweep(annotations, predictions, {"known": models["known"] | {"model": "common-confusion"}}, **FAST)
-    assert "err independently of each other" in " ".join(sentences(one_truth, []))
+    assert "err independently of each other" in " ".join(sentences(one_truth))
     assert "scored too low" not in said
 
 
