@@ -15,8 +15,7 @@ from plausibly.data.case import LabelledCases
 from plausibly.families.model import Model
 from plausibly.families.true_class import OPTIONS, TrueClass
 from plausibly.inference.draws import dirichlet
-
-from .dawid_skene import (
+from plausibly.models.dawid_skene import (
     EXPECTED,
     PAUN,
     SKENE,

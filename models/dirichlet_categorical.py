@@ -9,8 +9,7 @@ from numpyro.handlers import scale
 
 from plausibly.data.case import Case, Entries
 from plausibly.families.model import BORROWING, STUTZ, Model
-
-from .majority_vote import vote
+from plausibly.models.majority_vote import vote
 
 
 def dirichlet_categorical(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0) -> None:

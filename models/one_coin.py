@@ -15,8 +15,7 @@ from plausibly.data.case import LabelledCases
 from plausibly.families.model import Model
 from plausibly.families.true_class import OPTIONS, TrueClass
 from plausibly.inference.draws import dirichlet, slice_draw
-
-from .dawid_skene import PAUN, SKENE, accuracies, draw_prevalence, even, sum_out_truth
+from plausibly.models.dawid_skene import PAUN, SKENE, accuracies, draw_prevalence, even, sum_out_truth
 
 LOCATION, SCALE = 1.0, 1.5  # of the mean log odds of being right
 SPREAD = 1.0  # scale of the standard deviation of annotators' log odds

@@ -9,9 +9,8 @@ from numpyro.handlers import scale
 from plausibly.data.case import Case, Entries
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce, StretchedGaps, log_simplex
 from plausibly.families.model import BORROWING, CARON, STUTZ, Model
-
-from .plackett_luce_ml import RANKING, update
-from .tempered_plackett_luce import tempered_plackett_luce
+from plausibly.models.plackett_luce_ml import RANKING, update
+from plausibly.models.tempered_plackett_luce import tempered_plackett_luce
 
 
 def plackett_luce(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0, mode: str = "power") -> None:

@@ -9,8 +9,7 @@ from numpyro.handlers import scale
 
 from plausibly.data.case import Case, Entries
 from plausibly.families.model import BORROWING, STUTZ, Model
-
-from .irn import inverse_rank, inverse_ranks
+from plausibly.models.irn import inverse_rank, inverse_ranks
 
 
 def prirn(case: Case, *, reliability: Float[ArrayLike, ""] = 30.0, ties: str = "split") -> None:
