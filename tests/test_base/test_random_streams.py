@@ -42,6 +42,7 @@ def test_keys_of_cases_begin_with_the_key_of_the_seed(seed):
 def test_streams_are_the_keys_with_their_numbers_folded_in():
     keys = case_keys(0, ["a", "b", "c"])
     found = stream_words(take(keys, np.array([2, 0])))
+    assert len(Stream) == len(Stream.__members__)  # a member with the number of another one would be its alias
     for stream in Stream:
         expected = [jax.random.fold_in(keys[row], np.uint32(stream)) for row in (2, 0)]
         np.testing.assert_array_equal(found[stream], [words(key) for key in expected])

@@ -3,12 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import plausibly as pb
 from plausibly.aggregation.sweeps import Run, Sweep
 from plausibly.app.report._by_group import results_by_group
 from plausibly.app.report.tables import value_and_interval
 from plausibly.evaluation import by_group, group_difference
+from plausibly.evaluation.summaries import few_cases
 from plausibly.posterior import ranges
 
 N, CLASSES = 120, list("abcd")
@@ -75,6 +77,13 @@ def test_the_table_says_what_the_draws_say(data):
     sexes = table.loc["sex"]
     assert sexes["few"].to_dict() == {(sex, name): sex == "m" for sex in "fm" for name in "AB"}
     assert sexes["p_worst"].isna().all()  # a single group is large enough
+
+
+def test_groups_with_few_cases_or_few_of_either_class_are_flagged():
+    counts = {"group_n_cases": ("group", [100, 100, 100, 29]), "group_n_positive": ("group", [90, 91, 9, 15])}
+    results = xr.Dataset(coords=counts)
+    np.testing.assert_array_equal(few_cases(results, "auroc"), [False, True, True, True])
+    np.testing.assert_array_equal(few_cases(results, "top1_accuracy"), [False, False, False, True])
 
 
 @pytest.mark.parametrize("form", ["index", "mapping", "series", "nested", "path"])

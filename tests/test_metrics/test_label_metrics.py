@@ -233,6 +233,13 @@ def test_operating_points_are_the_best_on_the_curve(given_data, least):
     np.testing.assert_allclose(found, specificity, atol=1e-5)
 
 
+def test_a_threshold_with_exactly_the_least_specificity_or_sensitivity_counts():
+    right = np.array([1, 0, 1, 1, 0, 1, 0, 1, 0, 0])  # one of five negatives is above three of five positives' scores
+    predictions, truth = (np.stack([1 - of, of], axis=1) for of in (np.linspace(0.9, 0.1, 10), right))
+    assert pb.metrics.sensitivity_at_specificity(0.8).on_arrays(predictions, truth) == pytest.approx(0.6)
+    assert pb.metrics.specificity_at_sensitivity(0.6).on_arrays(predictions, truth) == pytest.approx(0.8)
+
+
 @settings(max_examples=30)
 @given(data(), st.sampled_from([0.1, 0.5, 0.8]))
 def test_net_benefit_has_the_formula_of_its_authors(given_data, threshold):

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 import pandas as pd
 import pytest
+import zarr
 from numpyro.handlers import seed, substitute, trace
 from scipy import special, stats
 
@@ -16,11 +17,13 @@ from plausibly.aggregation import unjudged
 from plausibly.agreement.annotators import annotator_accuracies, annotator_confusions
 from plausibly.base.arviz import to_groups
 from plausibly.base.errors import FileError
+from plausibly.data.annotations import Slots
 from plausibly.data.case import LabelledCases
 from plausibly.families.true_class import _family, class_probabilities
 from plausibly.families.true_class._leave_out import _predict
 from plausibly.models import MODELS
 from plausibly.posterior import Store
+from plausibly.posterior.store_reading import read_fingerprint
 from tests.test_app.test_cli.run import plausibly
 
 skene = sys.modules[MODELS["dawid-skene"].program.__module__]
@@ -128,6 +131,15 @@ def test_attention_is_drawn_from_its_posterior():
         at = skene.draw_attention(*at, attended, by_habit, rng)
         draws.append((at[0], np.log(at[1])))
     np.testing.assert_allclose(np.mean(draws, axis=0), expected, atol=0.06)
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_the_prevalence_has_a_uniform_prior(name):
+    family, random = MODELS[name].family, np.random.default_rng(0)
+    counts = LABELS.count(np.array([2, 1, 0]))
+    values, cases = family.start(counts, random), np.array([0, 2, 5])
+    mean = np.mean([family.move(values, counts, cases, random)["prevalence"] for _ in range(600)], axis=0)
+    np.testing.assert_allclose(mean, (1 + cases) / 10, atol=0.03)  # five standard errors
 
 
 def test_a_normal_variable_above_a_bound():
@@ -284,6 +296,16 @@ def test_a_damaged_chain_is_found(tmp_path):
     shutil.rmtree(tmp_path / "p.zarr" / "chains" / "accuracy" / "c" / "0" / "0")
     with pytest.raises(FileError, match="3 chunks of chains/accuracy are lost"):
         pb.load(tmp_path / "p.zarr")
+
+
+def test_a_chain_with_other_values_than_were_written_is_not_kept(tmp_path):
+    annotations, _ = crowd(n=6)
+    path = tmp_path / "p.zarr"
+    pb.aggregate(annotations, "one-coin", out=path, **SHARDED)
+    store = Store(path, read_fingerprint(path), annotations, Slots.of(annotations), shard=6)
+    assert sorted(store.kept_chains()) == [0, 1, 2]
+    zarr.open_group(path)["chains/accuracy"][..., 1] = 0.5  # with a checksum of the chunk that is right
+    assert sorted(store.kept_chains()) == [0, 2]
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import zarr
 
 import plausibly as pb
 from plausibly.aggregation import on_disk
@@ -69,6 +70,15 @@ def test_shards_have_the_draws_of_all_cases_together(annotations, whole):
     at_once = pb.aggregate(annotations, **SETTINGS)
     assert_equal(pb.load(whole), at_once, rtol=1e-5)
     assert_equal(pb.load(whole, lazy=True), at_once, rtol=1e-5)
+
+
+def test_cases_that_converged_are_counted_over_all_shards(whole, tmp_path):
+    shutil.copytree(whole, tmp_path / "p.zarr")
+    shards = zarr.open_group(tmp_path / "p.zarr")["shards"]
+    for name, counts in {"converged": [8, 5, 3], "exact": [0, 2, 1]}.items():
+        shards.create_array(name, data=np.array(counts), dimension_names=["shard"])
+    attrs = pb.load(tmp_path / "p.zarr").attrs
+    assert (attrs["converged"], attrs["exact"]) == ("16 of 24 cases", "3 of 24 cases")
 
 
 @pytest.mark.slow

@@ -131,9 +131,10 @@ def test_rankings_ties_what_says_nothing_and_other_forms():
         assert Annotations.from_case_rows(lines).rankings("p") == {"ann": [["a", "b"]]}
     binary = [{"text": "…", "label": "SPAM", "_task_hash": 5, "_input_hash": 1, "answer": "reject", "_session_id": "s"}]
     assert Annotations.from_case_rows(binary).rankings("5") == {"s": [["reject"]]}
-    discarded = argilla("q", {"u": "a"}, "discarded")
-    with pytest.warns(PlausiblyWarning, match="left out"):
-        assert Annotations.from_case_rows([argilla("p", {"v": "b"}), discarded]).cases.tolist() == ["p"]
+    for status in ("discarded", "draft"):
+        unsaid = argilla("q", {"u": "a"}, status)
+        with pytest.warns(PlausiblyWarning, match=f"left out: 1 {status} responses"):
+            assert Annotations.from_case_rows([argilla("p", {"v": "b"}), unsaid]).cases.tolist() == ["p"]
     missing = Labels.of([{"id": 1, "annotations": ["a", None], "annotators": ["x", "y"]}])
     assert missing.n_missing == 1
     assert np.array_equal(Annotations.from_case_rows({"p": {"ann": 0}}, classes=["no", "yes"]).classes, ["no", "yes"])

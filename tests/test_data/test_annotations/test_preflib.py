@@ -62,6 +62,7 @@ def test_files_with_other_alternatives_need_classes(tmp_path, write):
     with pytest.raises(AnnotationError, match=r"b\.toi: its alternatives are not those of the files before it; pass"):
         read_annotations(tmp_path)
     read = read_annotations(tmp_path, ["Eve", *ALTERNATIVES])
+    assert read.rankings("a") == {"1": [[name] for name in ALTERNATIVES[:2]]}  # by name: they come later here
     assert read.rankings("b") == {"1": [["Eve"]]}
     with pytest.raises(AnnotationError, match="case 'b': the class 'Eve' is not among the 4 classes"):
         read_annotations(tmp_path, ALTERNATIVES)

@@ -7,6 +7,7 @@ from scipy import special, stats
 import plausibly as pb
 from plausibly.decisions.planning._dirichlet import Dirichlets, with_closed_forms
 from plausibly.decisions.planning._values import ask, simulate, value
+from tests import worlds
 from tests.test_decisions.test_planning.conftest import COUNTS
 
 
@@ -94,6 +95,23 @@ def test_further_labels_are_those_of_brute_force(source, two):
     away = (bank.information[:, 0] - dirichlet_information(shapes)) / information_error(shapes, 400)
     assert np.abs(away).max() < 4
     assert (np.diff(bank.information, axis=1) > 0).all()
+
+
+def test_coverage_and_its_differences_have_closed_forms():
+    """Variances of w · λ, of which w is what a list covers, or more than another one."""
+    made = worlds.labels_of_three()
+    question = asked(made.posterior, made.predictions, "top2_coverage")
+    known = Dirichlets.of(made.posterior, made.annotations)
+    shapes = np.ones((60, 3))
+    np.add.at(shapes, (made.annotations.entry_case, made.annotations.entry_class), 1)
+    total = shapes.sum(axis=1)
+    share = shapes / total[:, None]
+    covers = [(p != p.min(axis=1, keepdims=True)).astype(float) for p in made.predictions.values()]
+    for n in (0, 2):
+        left = known.coverage_left(question, 1.0, n)
+        for row, w in enumerate([*covers, covers[0] - covers[1]]):
+            variance = ((w**2 * share).sum(axis=1) - (w * share).sum(axis=1) ** 2) / (total + 1)
+            np.testing.assert_allclose(left[row], variance * total / (total + n), rtol=1e-6, atol=1e-12)
 
 
 @pytest.mark.slow
