@@ -39,7 +39,8 @@ def test_cross_validation_ranks_models_as_evaluate_does_and_greater_is_better(da
         name: pd.DataFrame(cross_val_predict(model, X, vote, cv=folds, method="predict_proba"), columns=CLASSES)
         for name, model in models.items()
     }
-    whole = pb.evaluate(posterior, predicted, k=1, replicates=0, progress=False)["top1_accuracy"].mean("draw")
+    options = {"metrics": ["top1_accuracy"], "replicates": 0, "progress": False}
+    whole = pb.evaluate(posterior, predicted, **options)["top1_accuracy"].mean("draw")
     for name in models:
         # Folds are equally large, so the mean over folds is that over cases.
         assert found[name].mean() == pytest.approx(float(whole.sel(classifier=name)), abs=1e-6)
