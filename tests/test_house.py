@@ -36,7 +36,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 116,
         "posterior": 3440,
         "systems": 2013,
-        "tests": 32988,  # in: small tests of nine faults that the suite did not notice; nothing went out for them
+        "tests": 33074,  # in: small tests of fourteen faults that no quick test noticed; nothing went out for them
         "validation": 5330,
     },
     "shape": {

@@ -5,12 +5,15 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import special
 
 import plausibly as pb
 from plausibly.agreement import weighted_reliability
 from plausibly.agreement.pairs import OneCoin
+from plausibly.agreement.reliability._rasch import accuracy_draws
 from plausibly.base.errors import ArgumentError
 
 TABLE = pd.DataFrame(
@@ -153,6 +156,15 @@ def test_scales_and_limits():
 
 
 ABILITY = np.array([-0.5, 0.3, 1.0, 1.6, 2.4])
+
+
+def test_a_label_is_right_by_the_ability_of_its_annotator_less_the_difficulty_of_its_case():
+    ability, difficulty = np.random.default_rng(0).normal(size=(2, 2, 3, 4))  # site, chain, draw, annotator or case
+    group = xr.Dataset({"ability": (("chain", "draw", "annotator"), ability)})
+    group["difficulty"] = ("chain", "draw", "case"), difficulty
+    found = accuracy_draws(xr.DataTree.from_dict({"posterior": group}), np.array([3, 0]), np.array([1, 2]), slice(2, 4))
+    expected = special.expit(ability[..., [3, 0]] - difficulty[..., [1, 2]]).reshape(6, 2)[2:4]
+    np.testing.assert_allclose(found, expected)
 
 
 @pytest.mark.slow

@@ -116,6 +116,17 @@ def test_every_draw_replicate_and_group(n_classes, weighted):
                 assert not np.isnan(named("_total")).all(), name
 
 
+def test_cases_have_their_weights_in_every_draw():
+    posterior, _, _, draws, _ = world(2)
+    random = np.random.default_rng(1)
+    weights, p = random.integers(0, 3, (DRAWS, N)), random.dirichlet((1, 1), N)
+    options = {"metrics": ["accuracy", "brier"], "weights": weights, "replicates": 0, "progress": False}
+    found = pb.evaluate(posterior, {"A": p}, **options)
+    true = draws.argmax(-1)
+    for name, of_case in {"accuracy": p.argmax(1) == true, "brier": (p[:, 1] - true) ** 2}.items():
+        np.testing.assert_allclose(found[name].values[0], np.average(of_case, axis=1, weights=weights), **CLOSE)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("truth", "n_classes"), [("annotator", 2), ("panel", 3)])
 def test_labels_as_truth(truth, n_classes):

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import plausibly as pb
 from plausibly.base.errors import ArgumentError, ConvergenceWarning, PlausiblyWarning
@@ -75,6 +76,29 @@ def test_scales_of_groups_are_drawn_with_the_means_of_cases_integrated_out(per_c
         mean = (weight * grid).sum()
         assert drawn[:, at].mean() == pytest.approx(mean, abs=0.1)
         assert drawn[:, at].std() == pytest.approx(np.sqrt((weight * (grid - mean) ** 2).sum()), rel=0.1)
+
+
+def test_variances_of_cases_and_of_raters_are_exchanged_by_their_joint_density(monkeypatch):
+    """The density of the spread of cases where its sums with variances of raters, not their spreads, are held."""
+    random = np.random.default_rng(3)
+    names = {"case": [f"c{at:02}" for at in range(20)], "annotator": ["r0", "r1", "r2", "r0"] * 5}
+    rated = RatedCases.of(pb.Annotations.from_scores(pd.DataFrame(names | {"score": random.normal(size=20)})), None, {})
+    state, found = _State(rated, random), []
+    state.log_spread += np.array([0.0, 0.2, 0.5])
+    at = np.log(state.case_spread) - np.array([1.0, 0.3, 0.0])
+    monkeypatch.setattr(state, "_slice", lambda x, density: found.append([density(one) for one in at]) or x)
+    sums, error = state.case_spread**2 + np.exp(2 * state.log_spread), state.z - state.severity[rated.rater]
+    level = stats.multivariate_normal(np.full(3, SPREAD), np.eye(3) * state.variation**2 + SPREAD_SD**2)
+
+    def expected(log_case):
+        variances = sums - np.exp(2 * log_case)  # of raters; that of a rating is the sum
+        log_density = stats.norm(state.location, np.sqrt(sums[rated.rater])).logpdf(error).sum()
+        log_density -= (rated.rounding**2 / variances).sum() / 2 - level.logpdf(np.log(variances) / 2)
+        log_density += log_case + stats.halfnorm(scale=OF_CASES).logpdf(np.exp(log_case))
+        return log_density - np.log(variances).sum()  # the Jacobian
+
+    state._draw_case_spread()
+    np.testing.assert_allclose(np.diff(found[1]), np.diff([expected(one) for one in at]), rtol=1e-6)
 
 
 @pytest.mark.slow

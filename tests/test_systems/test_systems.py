@@ -116,6 +116,22 @@ def test_an_interval_of_a_share_is_never_empty():
     assert lower < upper == 1
 
 
+def test_differences_of_shares_have_newcombes_intervals():
+    """Method 10 of paired cases: from the ends of both intervals that lie in the direction of the end."""
+    both = np.stack(world(1, 50, 0, 0.7, rate=0.95)[:2])
+    cells = Cells(np.repeat([0, 1], 50), np.tile(np.arange(50), 2), both.ravel(), both.reshape(1, -1))
+    found = mean(cells, cells.people, 2, 50)
+    (one, other), ends = both.mean(axis=1), np.transpose(found.interval(0.95, share=True))
+    below, above = np.abs(ends - [[one], [other]]).T
+
+    def distance(a, b):
+        return np.sqrt(a**2 + b**2 - 2 * np.corrcoef(both)[0, 1] * a * b)
+
+    value = one - other
+    expected = value, value - distance(below[0], above[1]), value + distance(above[0], below[1])
+    np.testing.assert_allclose(np.ravel(found.difference(np.array([0]), np.array([1]), 0.95, share=True)), expected)
+
+
 def test_people_alone_are_a_t_interval_and_a_cluster_counts_once():
     y, f, rest = world(2, 40, 100, 0.8)
     cells = cells_of(y, f, rest)
