@@ -43,7 +43,9 @@ def recording(function=None, /, **options):
     @wraps(function)
     def traced(*arguments, **named):
         shaped = jax.tree.map(shape, (arguments, named))
-        recorded.setdefault((where, function.__qualname__, repr(shaped)), (function, options, shaped))
+        # Of programs that differ in sizes alone, one is exported.
+        kind = repr(jax.tree.map(without_sizes, shaped))
+        recorded.setdefault((where, function.__qualname__, kind), (function, options, shaped))
         return function(*arguments, **named)
 
     return jit(traced, **options)
@@ -52,6 +54,11 @@ def recording(function=None, /, **options):
 def shape(leaf):
     """Shape of what is traced; static arguments as they are."""
     return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) if isinstance(leaf, jax.core.Tracer) else leaf
+
+
+def without_sizes(leaf):
+    """Dimensions and type of what is traced; static arguments as they are."""
+    return (len(leaf.shape), leaf.dtype) if isinstance(leaf, jax.ShapeDtypeStruct) else leaf
 
 
 LITTLE = {"draws": 20, "chains": 2, "seed": 0, "progress": False}

@@ -1,4 +1,4 @@
-"""Thousands of cases through files, as the benchmark runs up to a million: each is as it would be among a few."""
+"""Many cases through files, as the benchmark runs up to a million: each is as it would be among a few."""
 
 import os
 
@@ -8,12 +8,14 @@ import xarray as xr
 
 import plausibly as pb
 from benchmarks import scale
-from plausibly.posterior import slots_of, stacked_draws
+from plausibly.posterior import ranges, slots_of, stacked_draws
 
 
 @pytest.mark.slow
-def test_a_case_does_not_notice_how_many_others_there_are(tmp_path):
-    scale.simulate(2 * scale.SHARD + 500, tmp_path)
+def test_a_case_does_not_notice_how_many_others_there_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(scale, "SHARD", 400)
+    monkeypatch.setattr(ranges, "CASES", 400)
+    scale.simulate(2 * scale.SHARD + 100, tmp_path)
     for step in (scale.aggregate, scale.evaluate):
         step(tmp_path)
     assert sorted(os.listdir(tmp_path)) == ["annotations.parquet", "posterior.zarr", "results.nc", "scores.npy"]

@@ -274,11 +274,10 @@ def test_bounds_of_the_accuracy_are_those_of_all_distributions_of_plausibilities
     assert (float(found[0]), float(found[1])) == pytest.approx((least, most), abs=1e-6)
 
 
-def sentences_of(counts, scores, **given):
-    results = pb.evaluate(posterior_of(counts, scores, **given), {"A": scores}, progress=False)
-    annotations = pb.Annotations.from_counts(counts)
-    table = evidence_checks(posterior_of(counts, scores, **given), {"A": scores})
-    return list(cautions(annotations, results, table))
+def sentences_of(counts, scores):
+    posterior = posterior_of(counts, scores)
+    results = pb.evaluate(posterior, {"A": scores}, k=1, progress=False)
+    return list(cautions(pb.Annotations.from_counts(counts), results, evidence_checks(posterior, {"A": scores})))
 
 
 @pytest.mark.slow
