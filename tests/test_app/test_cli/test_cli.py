@@ -29,7 +29,7 @@ METRICS += ["point", "total_lower", "total_upper", "sampling_sd", "undefined", "
 @pytest.fixture(scope="module")
 def given(data, predictions):
     """What most evaluations here are given, so that they share their programs."""
-    return [*predictions, "--risks", data / "risks.txt"]
+    return [*predictions, "--risks", data / "risks.txt", "--k", 1]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_evaluate_writes_and_prints_the_tables_of_the_library(evaluated, data):
     scores = {name: data / f"predictions-{name}.csv" for name in "AB"}
     models = {"prirn": (10, 30.5), "irn": None}
     risks = data / "risks.txt"
-    swept = pb.sweep(annotations, scores, models, risks=risks, draws=20, ties="full", seed=4, progress=False)
+    swept = pb.sweep(annotations, scores, models, risks=risks, k=1, draws=20, ties="full", seed=4, progress=False)
     metrics = pd.read_csv(out / "metrics.csv")
     assert list(metrics.columns) == METRICS
     metrics["class"] = metrics["class"].fillna("")

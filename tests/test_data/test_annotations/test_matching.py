@@ -37,7 +37,9 @@ def test_classifiers_costs_and_risks_go_by_name(annotations, scores):
         "named": scores.rename_axis("case"),
         "shuffled": scores.sample(frac=1, random_state=1),
     }
-    found = pb.evaluate(posterior, forms, by=site.rename_axis("case").to_frame("site"), k=1, progress=False)
+    found = pb.evaluate(
+        posterior, forms, by=site.rename_axis("case").to_frame("site"), metrics=["top1_accuracy"], progress=False
+    )
     assert (found["top1_accuracy_point"][1:] == 1).all()
     by_site = pb.evaluation.by_group(found)
     of_a = by_site[by_site["classifier"] == "A"]  # sites are classes
