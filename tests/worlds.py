@@ -364,13 +364,9 @@ def crowd() -> tuple:
     frame["ward"] = frame["case"].str[1:].astype(int).map(lambda i: i % 2)
     frame["role"] = frame["annotator"].map(lambda name: "nurse" if name in ("a0", "a1") else "doctor")
     named = {name: answers(own) for name, own in models.items()}
-    options = {"model": "one-coin", "draws": 250, "warmup": 100, "replicates": 200, "progress": False}
+    options = {"model": "one-coin", "draws": 150, "warmup": 60, "replicates": 200, "progress": False}
     by = ["site", "ward", "role"]
     return frame, named, pb.agreement.judge(frame, named, by=by, intersections=True, **options)
-
-
-#: A block of the warm-up of the model of outcomes, and one after it.
-MODELLED = {"model": True, "draws": 25, "chains": 2, "warmup": 25, "progress": False}
 
 
 def outcomes(kind: str, *, seed: int = 0, cases: int = 40, own: float = 0.8) -> pd.DataFrame:
@@ -395,8 +391,3 @@ def outcomes(kind: str, *, seed: int = 0, cases: int = 40, own: float = 0.8) -> 
                 said = value > 0 if kind == "pass" else int(np.clip(round(3 + value), 1, 5))
                 rows.append({"system": name, "case": case, "rater": rater, "outcome": said})
     return pd.DataFrame(rows)
-
-
-@world
-def modelled_passes() -> Any:
-    return pb.systems(outcomes("pass"), people=["ann", "bob"], **MODELLED)

@@ -1,6 +1,8 @@
 """The model of all outcomes: its likelihood, its design, and what a result says of it."""
 
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -14,13 +16,12 @@ from scipy.stats import norm
 import plausibly as pb
 from plausibly.app.report._extras import contents
 from plausibly.data.outcomes import Cells, cells_of, read_outcomes
+from plausibly.inference import STATISTICS
 from plausibly.models.judged_outcomes import Parameters, facets, log_of_cells
 from plausibly.systems import _model, _modelled
 from plausibly.systems._checks import check_sentences, predictive_checks
 from plausibly.systems._model import _new_people, lay_out, nodes_of
 from plausibly.systems._modelled import design_effect, widened
-from tests import worlds
-from tests.worlds import MODELLED as FEW
 from tests.worlds import outcomes
 
 # Davidson (1970): brands of pudding i and j, comparisons, preferences for i, for j, and none.
@@ -93,6 +94,8 @@ def test_bradley_terry_of_twenty_two_games():
 
 
 KINDS = "pass", "ratings", "pairs"
+#: A block of the warm-up, and one after it.
+FEW = {"model": True, "draws": 25, "chains": 2, "warmup": 25, "progress": False}
 
 
 def random_parameters(layout, seed=1):
@@ -195,16 +198,41 @@ def test_cells_with_equal_outcomes_are_computed_once():
     assert len(layout.judged.times) < 40
 
 
-def result_of(kind):
-    return worlds.modelled_passes() if kind == "pass" else pb.systems(outcomes(kind), people=["ann", "bob"], **FEW)
+def stored(layout, systems, **_):
+    """What `sample` returns of outcomes "pass": the draws are in a file, as compiling the sampler takes 12 s."""
+    with np.load(Path(__file__).parent / "modelled_passes.npz") as file:
+        found = {name: file[name] for name in file}
+    statistics = {name: found.pop(name) for name in [*found] if name in STATISTICS.values()}
+    return _model._posterior(layout, systems, found, statistics, 0, FEW["warmup"], progress=False)
 
 
-SLOW_KINDS = ["pass", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("ratings", "pairs"))]
+@cache
+def result_of(kind, sampled=True):
+    with pytest.MonkeyPatch.context() as patch:
+        if not sampled:
+            patch.setattr(_modelled, "sample", stored)
+        return pb.systems(outcomes(kind), people=["ann", "bob"], **FEW)
 
 
-@pytest.mark.parametrize("kind", SLOW_KINDS)
-def test_rows_of_the_model_stand_beside_the_others(kind):
-    result = result_of(kind)
+KINDS_AND_SAMPLED = [
+    ("pass", False),
+    *(pytest.param(kind, True, marks=pytest.mark.slow) for kind in ("pass", "ratings", "pairs")),
+]
+
+
+@pytest.mark.slow
+def test_stored_draws_are_those_of_the_sampler():
+    posteriors = [result_of("pass", sampled).posterior["posterior"] for sampled in (True, False)]
+    new, old = (one.mean(("chain", "draw")) for one in posteriors)
+    assert posteriors[0].sizes == posteriors[1].sizes
+    assert set(new) == set(old)
+    for name in _model.MEANS:
+        np.testing.assert_allclose(new[name], old[name], atol=0.06)
+
+
+@pytest.mark.parametrize(("kind", "sampled"), KINDS_AND_SAMPLED)
+def test_rows_of_the_model_stand_beside_the_others(kind, sampled):
+    result = result_of(kind, sampled)
     plain = pb.systems(outcomes(kind), people=["ann", "bob"])
     rows = result.table.set_index(["system", "estimator", "judge"])
     for key, row in plain.table.set_index(["system", "estimator", "judge"]).iterrows():
@@ -225,7 +253,7 @@ def test_rows_of_the_model_stand_beside_the_others(kind):
 
 
 def test_ranking_is_by_the_model_only_if_chains_converged(monkeypatch):
-    short = result_of("pass")
+    short = result_of("pass", sampled=False)
     assert not short.posterior["convergence"]["converged"].all()
     assert short.main == "ppi++"
     assert any("did not converge" in note for note in short.notes)
@@ -250,7 +278,7 @@ def test_replicates_find_raters_who_agree_too_well():
     same = frame[frame["rater"] != "bob"]
     same = pd.concat([same, same[same["rater"] == "ann"].assign(rater="bob")])
     layout = lay_out(read_outcomes(same, people=["ann", "bob"]), np.zeros((2, 3)))
-    checks = predictive_checks(layout, result_of("pass").posterior, 0.95, 0)
+    checks = predictive_checks(layout, result_of("pass", sampled=False).posterior, 0.95, 0)
     row = checks.set_index("check").loc["agreement of two outcomes by people"]
     assert row["observed"] == 1 > row["upper"]
     (sentence,) = check_sentences(checks.assign(p=np.where(checks["observed"] == 1, 1e-3, 1)).head(1))
