@@ -10,7 +10,7 @@ of the user's cache under a digest of the source of the package and of this file
 * `chains`: the first eight of these under `plackett-luce`, sampled by NUTS: trajectories, log likelihood, R-hat.
 * `labels`, `labels_of_three`: 60 cases, 3 named annotators, 2 or 3 classes; `dirichlet-categorical`.
 * `informed`: the labels of three classes, whose posterior knows the predictions.
-* `counts`: 24 cases of two classes with a closed form; `dirichlet-categorical` with 4,000 draws.
+* `counts`: 24 cases of two classes with a closed form; `dirichlet-categorical` with 4,000 draws, no results.
 * `true_class`: the labels of three classes under `dawid-skene`, by named annotators.
 * `vote`: the labels of three classes under `majority-vote`, which has no draws.
 * `ratings`: 1 to 5 by six raters; `ordinal-scores` with raters who differ.
@@ -99,7 +99,7 @@ class World(NamedTuple):
     annotations: Any
     predictions: dict[str, np.ndarray]
     posterior: Any
-    results: xr.Dataset
+    results: xr.Dataset | None = None
 
 
 EXACT = {"draws": 50, "chains": 4, "seed": 0, "progress": False}
@@ -191,7 +191,7 @@ def counts() -> World:
     posterior = pb.aggregate(annotations, "dirichlet-categorical", **EXACT | {"draws": 1000})
     random = np.random.default_rng(0)
     predictions = {name: random.dirichlet((1, 1), len(COUNTS)) for name in "AB"}
-    return World(annotations, predictions, posterior, pb.evaluate(posterior, predictions, k=1, **EVALUATE))
+    return World(annotations, predictions, posterior)
 
 
 @world
