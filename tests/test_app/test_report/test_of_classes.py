@@ -156,7 +156,7 @@ def test_accuracies_are_withheld_where_classifiers_saw_the_labels_or_there_is_on
     predictions = {"A": predictions["A"], "S": 0.9 * votes + 0.05}
     site = {"site": np.arange(200) % 2}
     models = {"rec": MODEL, "plain": MODEL | {"class_prior": "uniform"}}
-    swept = pb.sweep(annotations, predictions, models, by=site, progress=False)
+    swept = pb.sweep(annotations, predictions, models, by=site, draws=50, replicates=200, progress=False)
     assert "withheld" in swept.runs[0].results.attrs
     text = unescape(without_figures(swept))
     assert "S agrees with more labels than is possible" in text
