@@ -7,18 +7,14 @@ of the user's cache under a digest of the source of the package and of this file
     posterior = worlds.labels().posterior
 
 * `rankings`: 24 cases, 6 classes of three risks, differential diagnoses; `prirn`, exact draws.
-* `chains`: the first eight of these under `plackett-luce`, sampled by NUTS: trajectories, log likelihood, R-hat.
 * `labels`, `labels_of_three`: 60 cases, 3 named annotators, 2 or 3 classes; `dirichlet-categorical`.
 * `informed`: the labels of three classes, whose posterior knows the predictions.
 * `counts`: 24 cases of two classes with a closed form; `dirichlet-categorical` with 4,000 draws, no results.
-* `true_class`: the labels of three classes under `dawid-skene`, by named annotators.
-* `vote`: the labels of three classes under `majority-vote`, which has no draws.
-* `ratings`: 1 to 5 by six raters; `ordinal-scores` with raters who differ.
 * `swept`, `swept_labels`, `swept_labels_of_three`: sweeps; those of labels by site, of two classes with clusters.
 * `marked`: a sweep of eight cases whose names hold markup; the last is undecided and probably of high risk.
 * `page_of_marked`, `page_of_labels`: reports on these sweeps, drawn whole.
 * `curves_of_two`, `curves_of_three`: results with curves and confusion matrices.
-* `judgement`, `systems`, `plan`, `conformal`: what these functions return.
+* `plan`: what `pb.plan` returns of `counts`; `crowd`: what `judge` returns of five annotators and three models.
 * `study`: files of a simulated study by their names, `write_study(folder)` to write them.
 """
 
@@ -29,7 +25,6 @@ import pickle
 import shutil
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from functools import cache, wraps
 from importlib.metadata import version
@@ -103,7 +98,6 @@ class World(NamedTuple):
 
 
 EXACT = {"draws": 50, "chains": 4, "seed": 0, "progress": False}
-SHORT = {"draws": 60, "warmup": 60, "chains": 2, "seed": 0, "progress": False}
 EVALUATE = {"replicates": 200, "progress": False}
 RISKS = [0, 0, 1, 1, 2, 2]  #: of the six classes of `rankings`
 SITE = np.array(["north", "south"])[np.arange(60) % 2]  #: of the sixty cases of labels
@@ -121,21 +115,6 @@ def rankings() -> World:
     return World(annotations, predictions, posterior, results)
 
 
-@world
-def chains() -> World:
-    annotations = rankings().annotations.select(range(8))
-    predictions = {name: scores[:8] for name, scores in rankings().predictions.items()}
-    posterior = sampled(annotations, "plackett-luce", reliability=2, engine="nuts", log_likelihood=True)
-    return World(annotations, predictions, posterior, pb.evaluate(posterior, predictions, k=(1, 3), **EVALUATE))
-
-
-def sampled(annotations: Any, model: str, **given: Any) -> Any:
-    """A posterior of chains that are too short to have converged."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pb.errors.ConvergenceWarning)
-        return pb.aggregate(annotations, model, **(SHORT | given))
-
-
 @cache
 def labelled(n_classes: int) -> tuple[Any, dict[str, np.ndarray]]:
     """Labels of 60 cases by three annotators, and probabilities of two classifiers, of which A sees more."""
@@ -151,9 +130,9 @@ def labelled(n_classes: int) -> tuple[Any, dict[str, np.ndarray]]:
     return pb.Annotations.from_labels(labels, classes, cases, annotators=annotators), predictions
 
 
-def of_labels(n_classes: int, model: str = "dirichlet-categorical", **given: Any) -> World:
+def of_labels(n_classes: int, **given: Any) -> World:
     annotations, predictions = labelled(n_classes)
-    posterior = pb.aggregate(annotations, model, **given)
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", **given)
     return World(annotations, predictions, posterior, pb.evaluate(posterior, predictions, **EVALUATE))
 
 
@@ -173,18 +152,6 @@ def informed() -> World:
 
 
 @world
-def vote() -> World:
-    return of_labels(3, "majority-vote", progress=False)
-
-
-@world
-def true_class() -> World:
-    annotations, predictions = labelled(3)
-    posterior = sampled(annotations, "dawid-skene")
-    return World(annotations, predictions, posterior, pb.evaluate(posterior, predictions, **EVALUATE))
-
-
-@world
 def counts() -> World:
     labels = [["a"] * a + ["b"] * b for a, b in COUNTS]
     annotations = pb.Annotations.from_labels(labels, classes=["a", "b"])
@@ -192,22 +159,6 @@ def counts() -> World:
     random = np.random.default_rng(0)
     predictions = {name: random.dirichlet((1, 1), len(COUNTS)) for name in "AB"}
     return World(annotations, predictions, posterior)
-
-
-@world
-def ratings() -> World:
-    random = np.random.default_rng(0)
-    mean, severity = random.normal(0, 0.8, 60), random.normal(0, 0.5, 6)
-    case, rater = np.repeat(np.arange(60), 3), np.concatenate([random.permutation(6)[:3] for _ in range(60)])
-    rated = mean[case] + severity[rater] + 0.6 * random.standard_normal(180)
-    table = pd.DataFrame({"case": [f"p{i:02}" for i in case], "annotator": [f"r{i}" for i in rater]})
-    scores = pb.Annotations.from_scores(table.assign(score=1 + np.digitize(rated, [-1.2, -0.4, 0.3, 1.0])))
-    posterior = sampled(scores, "ordinal-scores", raters="differ")
-    expected = {"A": mean + 0.3 * random.normal(size=60), "B": mean + random.normal(size=60)}
-    grades = np.arange(5) - 2
-    predictions = {name: np.exp(-((of[:, None] - grades) ** 2)) for name, of in expected.items()}
-    predictions = {name: of / of.sum(axis=1, keepdims=True) for name, of in predictions.items()}
-    return World(scores, predictions, posterior, pb.evaluate(posterior, predictions, ordered=True, **EVALUATE))
 
 
 @world
@@ -272,43 +223,8 @@ def curves_of_three() -> xr.Dataset:
 
 
 @world
-def judgement() -> Any:
-    """Of two models that answer as the classifiers of the labels of three classes choose."""
-    annotations, predictions = labelled(3)
-    rows = [
-        (case, annotator, blocks[0][0])
-        for case in annotations.cases
-        for annotator, blocks in annotations.rankings(case).items()
-    ]
-    names = np.array(list("abc"))
-    answers = {
-        name: dict(zip(annotations.cases, names[of.argmax(axis=1)], strict=True)) for name, of in predictions.items()
-    }
-    table = pd.DataFrame(rows, columns=["case", "annotator", "label"])
-    return pb.agreement.judge(table, answers, model="one-coin", replicates=200, progress=False)
-
-
-@world
-def systems() -> Any:
-    random = np.random.default_rng(0)
-    rows = []
-    for case in range(60):
-        for system, rate in (("A", 0.8), ("B", 0.6)):
-            true = random.random() < rate
-            rows += [(system, f"p{case:02}", "gpt", int(true ^ (random.random() < 0.15)))]
-            rows += [(system, f"p{case:02}", "ann", int(true))] if case < 20 else []
-    outcomes = pd.DataFrame(rows, columns=["system", "case", "rater", "outcome"])
-    return pb.systems(outcomes, people=["ann"], replicates=50)
-
-
-@world
 def plan() -> Any:
     return pb.plan(counts().posterior, counts().predictions, budget=12, progress=False)
-
-
-@world
-def conformal() -> Any:
-    return pb.conformal(labels_of_three().posterior, labels_of_three().predictions, alpha=0.2)
 
 
 @world
