@@ -10,7 +10,7 @@ of the user's cache under a digest of the source of the package and of this file
 * `labels`, `labels_of_three`: 60 cases, 3 named annotators, 2 or 3 classes; `dirichlet-categorical`.
 * `informed`: the labels of three classes, whose posterior knows the predictions.
 * `counts`: 24 cases of two classes with a closed form; `dirichlet-categorical` with 4,000 draws, no results.
-* `swept`, `swept_labels`, `swept_labels_of_three`: sweeps; those of labels by site, of two classes with clusters.
+* `swept_labels`, `swept_labels_of_three`: sweeps of labels by site, that of two classes with clusters.
 * `marked`: a sweep of eight cases whose names hold markup; the last is undecided and probably of high risk.
 * `page_of_marked`, `page_of_labels`: reports on these sweeps, drawn whole.
 * `curves_of_two`, `curves_of_three`: results with curves and confusion matrices.
@@ -159,13 +159,6 @@ def counts() -> World:
     random = np.random.default_rng(0)
     predictions = {name: random.dirichlet((1, 1), len(COUNTS)) for name in "AB"}
     return World(annotations, predictions, posterior)
-
-
-@world
-def swept() -> Any:
-    of = rankings()
-    options = {"risks": RISKS, "k": (1, 3), "seed": 2, "draws": 50} | EVALUATE
-    return pb.sweep(of.annotations, of.predictions, {"prirn": (10, 30), "irn": None}, **options)
 
 
 @world

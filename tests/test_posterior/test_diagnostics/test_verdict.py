@@ -104,7 +104,7 @@ def test_chains_that_are_too_short_to_converge_are_called_so(draws, short):
 
 
 def test_a_population_that_did_not_converge_is_said_though_cases_are_exact():
-    swept = worlds.swept()
+    swept = worlds.marked()
     values = {"converged": ("quantity", [True, True]), "r_hat": ("quantity", [1.0, 1.42])}
     shared = xr.Dataset(values, {"quantity": ["size", "mean"]}, {"of": "population"})
 
