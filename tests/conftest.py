@@ -124,7 +124,7 @@ def little_memory():
     """Forget compiled programs when there are many: those of all tests take gigabytes."""
     yield
     status = Path("/proc/self/status")
-    if status.exists() and int(status.read_text().split("VmRSS:")[1].split()[0]) > 3_500_000:
+    if status.exists() and int(status.read_text().split("VmRSS:")[1].split()[0]) > 5_000_000:
         forget_programs()
 
 
