@@ -21,7 +21,7 @@ test: $(VENV)/.dev ## run the tests, without the slow ones (WORKERS=2 at a time)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow"
 
 test-slow: $(VENV)/.dev ## run the slow tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m slow
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m slow
 
 test-all: test test-slow ## run all tests
 

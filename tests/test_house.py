@@ -16,27 +16,27 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-SLACK = 0.03  #: of lines and programs: how far these may fall before their number has to
+SLACK = 0.03  #: how far lines may fall before their limit has to
 
 LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
-        "aggregation": 5312,
-        "agreement": 5914,
-        "app": 11608,
-        "base": 1875,
-        "data": 11607,
-        "decisions": 3893,
-        "distances": 1727,
-        "distributions": 1231,
+        "aggregation": 5320,
+        "agreement": 5920,
+        "app": 11620,
+        "base": 1880,
+        "data": 11610,
+        "decisions": 3900,
+        "distances": 1730,
+        "distributions": 1240,
         "evaluation": 5620,
         "families": 5500,
-        "inference": 3823,
-        "metrics": 3405,
-        "models": 2001,
-        "plausibly": 116,
+        "inference": 3830,
+        "metrics": 3410,
+        "models": 2000,
+        "plausibly": 120,
         "posterior": 3440,
-        "systems": 2013,
-        "tests": 33074,  # in: small tests of fourteen faults that no quick test noticed; nothing went out for them
+        "systems": 2020,
+        "tests": 33050,
         "validation": 5330,
     },
     "shape": {
@@ -47,7 +47,26 @@ LIMITS: dict[str, dict[str, int]] = {
         "modules that name a model": 19,
         "modules in circles of imports": 36,
     },
-    "programs compiled by quick tests": {},
+    # A fifth above what was counted, since that depends on which files share a process.
+    "programs compiled by quick tests": {
+        "test_aggregation": 130,
+        "test_app": 300,
+        "test_base": 30,
+        "test_cases_without_annotations": 60,
+        "test_data": 70,
+        "test_decisions": 50,
+        "test_distributions": 520,
+        "test_doctests": 250,
+        "test_evaluation": 580,
+        "test_families": 70,
+        "test_inference": 100,
+        "test_metrics": 640,
+        "test_models": 280,
+        "test_posterior": 70,
+        "test_refused": 140,
+        "test_systems": 200,
+        "test_validation": 30,
+    },
 }
 
 
