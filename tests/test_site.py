@@ -34,7 +34,7 @@ class Links(HTMLParser):
 
 def test_variables_of_the_environment_are_documented():
     page = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
-    places = ("src/**/*.py", "docs/*.py", "tests/conftest.py", "benchmarks/**/*.py")
+    places = ("src/**/*.py", "docs/*.py", "tests/conftest.py", "tests/worlds.py", "benchmarks/**/*.py")
     source = "".join(path.read_text(encoding="utf-8") for place in places for path in ROOT.glob(place))
     read = re.findall(r'os\.environ(?:\.get\(|\[)"(\w+)"|"(\w+)" (?:not )?in os\.environ', source)
     names = {first or second for first, second in read} - {"OPTIMISED_XLA_FLAGS"}  # of tests alone
