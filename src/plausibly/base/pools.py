@@ -47,6 +47,9 @@ def in_processes(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]])
     A process that fails, for whatever reason, gives None: the work is then to be done in this process, which raises
     what there is to raise.
     """
+    if not calls:
+        yield []
+        return
     # Here, since they take seconds, and agreement of few labels needs neither processes nor JAX.
     import cloudpickle
 
@@ -61,7 +64,7 @@ def in_processes(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]])
     # Before anything runs: objects that are used meanwhile may change, such as by properties that are cached.
     first = cloudpickle.dumps(sys.path)
     sent = [first + cloudpickle.dumps((settings(), function, given)) for given in calls]
-    with threads(max(len(calls), 1)) as pool:
+    with threads(len(calls)) as pool:
         yield [pool.submit(call, one) for one in sent]
 
 
