@@ -58,7 +58,7 @@ def source_digest() -> str:
 
 
 def forget_old(folder: Path) -> None:
-    """Remove worlds of versions of the source that nobody has read for two days."""
+    """Remove worlds of other versions of the source that were not used for two days."""
     for old in folder.glob("*"):
         if time.time() - old.stat().st_mtime > 2 * 86400:
             shutil.rmtree(old, ignore_errors=True)
