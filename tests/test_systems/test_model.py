@@ -198,31 +198,29 @@ def test_cells_with_equal_outcomes_are_computed_once():
     assert len(layout.judged.times) < 40
 
 
-def stored(layout, systems, **_):
-    """What `sample` returns of outcomes "pass": the draws are in a file, as compiling the sampler takes 12 s."""
-    with np.load(Path(__file__).parent / "modelled_passes.npz") as file:
-        found = {name: file[name] for name in file}
-    statistics = {name: found.pop(name) for name in [*found] if name in STATISTICS.values()}
-    return _model._posterior(layout, systems, found, statistics, 0, FEW["warmup"], progress=False)
+def stored(kind):
+    """What `sample` returns of outcomes of a kind: the draws are in a file, as compiling a sampler takes 15 to 30 s."""
+
+    def sample(layout, systems, **_):
+        with np.load(Path(__file__).parent / f"modelled_{kind}.npz") as file:
+            found = {name: file[name] for name in file}
+        statistics = {name: found.pop(name) for name in [*found] if name in STATISTICS.values()}
+        return _model._posterior(layout, systems, found, statistics, 0, FEW["warmup"], progress=False)
+
+    return sample
 
 
 @cache
-def result_of(kind, sampled=True):
+def result_of(kind):
     with pytest.MonkeyPatch.context() as patch:
-        if not sampled:
-            patch.setattr(_modelled, "sample", stored)
+        patch.setattr(_modelled, "sample", stored(kind))
         return pb.systems(outcomes(kind), people=["ann", "bob"], **FEW)
-
-
-KINDS_AND_SAMPLED = [
-    ("pass", False),
-    *(pytest.param(kind, True, marks=pytest.mark.slow) for kind in ("pass", "ratings", "pairs")),
-]
 
 
 @pytest.mark.slow
 def test_stored_draws_are_those_of_the_sampler():
-    posteriors = [result_of("pass", sampled).posterior["posterior"] for sampled in (True, False)]
+    sampled = pb.systems(outcomes("pass"), people=["ann", "bob"], **FEW)
+    posteriors = sampled.posterior["posterior"], result_of("pass").posterior["posterior"]
     new, old = (one.mean(("chain", "draw")) for one in posteriors)
     assert posteriors[0].sizes == posteriors[1].sizes
     assert set(new) == set(old)
@@ -230,9 +228,9 @@ def test_stored_draws_are_those_of_the_sampler():
         np.testing.assert_allclose(new[name], old[name], atol=0.06)
 
 
-@pytest.mark.parametrize(("kind", "sampled"), KINDS_AND_SAMPLED)
-def test_rows_of_the_model_stand_beside_the_others(kind, sampled):
-    result = result_of(kind, sampled)
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_the_model_stand_beside_the_others(kind):
+    result = result_of(kind)
     plain = pb.systems(outcomes(kind), people=["ann", "bob"])
     rows = result.table.set_index(["system", "estimator", "judge"])
     for key, row in plain.table.set_index(["system", "estimator", "judge"]).iterrows():
@@ -253,7 +251,7 @@ def test_rows_of_the_model_stand_beside_the_others(kind, sampled):
 
 
 def test_ranking_is_by_the_model_only_if_chains_converged(monkeypatch):
-    short = result_of("pass", sampled=False)
+    short = result_of("pass")
     assert not short.posterior["convergence"]["converged"].all()
     assert short.main == "ppi++"
     assert any("did not converge" in note for note in short.notes)
@@ -278,7 +276,7 @@ def test_replicates_find_raters_who_agree_too_well():
     same = frame[frame["rater"] != "bob"]
     same = pd.concat([same, same[same["rater"] == "ann"].assign(rater="bob")])
     layout = lay_out(read_outcomes(same, people=["ann", "bob"]), np.zeros((2, 3)))
-    checks = predictive_checks(layout, result_of("pass", sampled=False).posterior, 0.95, 0)
+    checks = predictive_checks(layout, result_of("pass").posterior, 0.95, 0)
     row = checks.set_index("check").loc["agreement of two outcomes by people"]
     assert row["observed"] == 1 > row["upper"]
     (sentence,) = check_sentences(checks.assign(p=np.where(checks["observed"] == 1, 1e-3, 1)).head(1))

@@ -6,10 +6,12 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
+from plausibly.systems import _modelled
+from tests import worlds
 from tests.exports import component, output, promptfoo
 from tests.test_app.test_cli.run import refuse, succeed
 from tests.test_data.test_annotations.test_shown import lists
-from tests.test_systems.test_model import outcomes as sample
+from tests.test_systems.test_model import stored
 from tests.test_systems.test_systems import comparisons, dated, table
 
 
@@ -43,10 +45,10 @@ def test_tables_sentences_and_a_page(outcomes, tmp_path):
         assert words in page
 
 
-@pytest.mark.slow
-def test_the_model_ranks_and_its_checks_are_written(tmp_path):
-    sample("pass", cases=30).to_csv(tmp_path / "outcomes.csv", index=False)
-    settings = ("--model", "--draws", 50, "--chains", 2, "--warmup", 100)
+def test_the_model_ranks_and_its_checks_are_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(_modelled, "sample", stored("pass"))
+    worlds.outcomes("pass").to_csv(tmp_path / "outcomes.csv", index=False)
+    settings = ("--model", "--draws", 25, "--chains", 2, "--warmup", 25)
     result = succeed("systems", tmp_path / "outcomes.csv", "--people", "ann,bob", *settings, "--out", tmp_path)
     shown = " ".join(result.output.split())
     assert "model, other people" in shown
