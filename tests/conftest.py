@@ -34,7 +34,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # Folders and files whose slow tests compile much and sample little.
 COMPILES = {"test_cli", "test_report", "test_sweeps", "test_evaluation", "test_metrics", "test_devices", "test_cluster"}
 COMPILES |= {"test_scores", "test_cases_without_annotations", "test_priors", "test_ranked_lists", "test_logits"}
-COMPILES |= {"test_planning", "test_model_comparison"}
+COMPILES |= {"test_readme", "test_doctests", "test_systems", "test_engines", "test_store", "test_true_class_looks"}
+COMPILES |= {"test_planning", "test_model_comparison", "test_export", "test_fingerprint"}
 UNCHECKED = "dawid_skene", "one_coin"
 
 # Shapes are checked where arrays are made and passed on. Folders that take users' arguments check these themselves,
