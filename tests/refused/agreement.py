@@ -148,7 +148,6 @@ OF_RATIOS = [
 SURE = pd.DataFrame(
     {"case": list("pppqq"), "annotator": ["ann", "bob", "cy", "ann", "bob"], "label": list("xxyyy")}
 ).assign(confidence=[1.0, 0.5, 0.8, 0.5, 0])
-UNSEEN = {"p": {"a": 1, "b": 1}, "q": {"a": None}}
 OF_RELIABILITY = {
     "one annotator": ({"p": {"a": 1}}, {"competence": "rasch"}, A, "no case has labels of two annotators"),
     "twice": ([("p", "a", 1), ("p", "a", 1)], {"competence": "rasch"}, A, r"row 2 .*: a second label of the same case"),

@@ -190,12 +190,12 @@ def test_numpyro_samples_the_same_posterior():
     whose[bucket.case, bucket.row] = annotations.annotation_annotator[bucket.annotations]
     # NUTS diverges where reliabilities are in the hundreds, which this prior but seldom allows, unlike the usual one.
     kernel = NUTS(tempered_plackett_luce, target_accept_prob=0.95)
-    nuts = MCMC(kernel, num_warmup=300, num_samples=500, num_chains=4, chain_method="vectorized", progress_bar=False)
+    nuts = MCMC(kernel, num_warmup=200, num_samples=250, num_chains=4, chain_method="vectorized", progress_bar=False)
     given = {"n_annotators": 3, "location": 0.3, "scale": 0.5, "spread_scale": 0.3}
     nuts.run(jax.random.key(0), [bucket.data], [jnp.asarray(whose)], **given)
     assert nuts.get_extra_fields()["diverging"].sum() <= 2
     theirs = nuts.get_samples(group_by_chain=True)
-    settings = {**SETTINGS, "draws": 400, "warmup": 600, "seed": 4}
+    settings = {**SETTINGS, "draws": 250, "warmup": 400, "seed": 4}
     posterior = pb.infer_reliability(annotations, per="annotator", prior=(0.3, 0.5), spread=0.3, **settings)
     ours = {name: posterior["posterior"][name].values for name in posterior["posterior"]}
     pairs = {"reliability": (np.log(theirs["reliability"]), np.log(ours["reliability"]))}

@@ -1,7 +1,5 @@
 """Who is a bad annotator: agreement adjusted for difficulty, the test against chance, and copies."""
 
-import ast
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -136,20 +134,6 @@ def test_the_sentence():
         table.assign(flag="")
     )
     assert "none can be judged" in annotators_in_words(table.assign(flag=TOO_FEW))
-
-
-@pytest.mark.slow
-def test_the_worst_annotators_of_boxes_head_the_table(shared):
-    boxes = pd.read_csv(shared / "data" / "complex_annotations" / "boundingbox_data.csv")
-    rows = boxes.rename(columns={"uid": "annotator", "item": "case", "annotation": "label"})
-    labels = pb.agreement.Labels.of(
-        rows.assign(label=rows["label"].map(ast.literal_eval))[["case", "annotator", "label"]]
-    )
-    for distance in ("box_giou", "box_iou"):
-        table = table_of(labels, distance)
-        assert set(table.index[:2]) == {"75", "149"}
-        assert (table["labels"].iloc[:60] >= 8).all()
-    assert set(table[table["labels"] >= 8].sort_values("distance").index[-2:]) == {"75", "149"}
 
 
 def yes_or_no(seed, bias, n=80, people=5):

@@ -176,7 +176,7 @@ def test_rasch_gives_reliability_a_posterior_and_is_diagnosed():
     truth = rng.integers(0, 2, 60)
     said = np.where(right, truth[:, None], 1 - truth[:, None])
     rows, truth = [(i, j, int(said[i, j])) for i in range(60) for j in range(5)], dict(enumerate(truth.tolist()))
-    fitted = weighted_reliability(rows, truth=truth, draws=200, warmup=200, chains=2, progress=False)
+    fitted = weighted_reliability(rows, truth=truth, draws=100, warmup=150, chains=2, progress=False)
     table = fitted.annotators(ci_prob=0.999)
     assert ((table["ability_lower"] < ABILITY) & (table["ability_upper"] > ABILITY)).all()
     assert np.corrcoef(table["ability"], ABILITY)[0, 1] > 0.9
@@ -186,10 +186,10 @@ def test_rasch_gives_reliability_a_posterior_and_is_diagnosed():
     assert abs(mean.mean()) < 0.3
     lower, upper = fitted.interval()
     assert lower < fitted.reliability < upper
-    assert len(fitted.draws) == 2 * 200
+    assert len(fitted.draws) == 2 * 100
     # Draws are those of the definition, in some draw.
     group, labels = fitted.posterior["posterior"], fitted.labels
-    a, d = (group[name].values.reshape(400, -1)[17] for name in ("ability", "difficulty"))
+    a, d = (group[name].values.reshape(200, -1)[17] for name in ("ability", "difficulty"))
     accuracy = 1 / (1 + np.exp(d[labels.case] - a[labels.annotator]))
     table = pd.DataFrame({"case": labels.cases[labels.case], "annotator": labels.annotators[labels.annotator]})
     again = weighted_reliability(labels, competence=table.assign(accuracy=accuracy))
@@ -199,7 +199,7 @@ def test_rasch_gives_reliability_a_posterior_and_is_diagnosed():
     assert found["quantity"].values[[0, 5, -1]].tolist() == ["ability of 0", "difficulty of 0", "sd_difficulty"]
     assert {"diverging", "n_steps", "energy"} <= set(fitted.posterior["sample_stats"].data_vars)
     assert fitted.posterior.attrs["model"] == "rasch"
-    others = weighted_reliability(rows, competence="rasch", draws=100, warmup=150, chains=1, progress=False)
+    others = weighted_reliability(rows, competence="rasch", draws=50, warmup=50, chains=1, progress=False)
     assert others.reliability < fitted.reliability + 0.05  # by the majority of the others, which errs, too
 
 

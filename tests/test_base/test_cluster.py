@@ -138,18 +138,6 @@ def test_a_sweep_is_that_of_one_process(cluster, annotations, tmp_path):
     xr.testing.assert_equal(one["posterior"]["plausibility"], two["posterior"]["plausibility"])
 
 
-@pytest.mark.slow
-def test_a_sweep_of_scores_is_evaluated_by_the_cluster(cluster):
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({"case": np.repeat(np.arange(6), 3), "annotator": [0, 1, 2] * 6, "score": rng.normal(size=18)})
-    scores, predictions = pb.Annotations.from_scores(table), {"A": rng.random((6, 2))}
-    words = {"models": {"normal-scores": (1,)}, "threshold": 0, "draws": 20, "chains": 2, "progress": False}
-    here = pb.sweep(scores, predictions, **words)
-    there = pb.sweep(scores, predictions, scheduler=cluster.scheduler_address, **words)
-    xr.testing.assert_identical(there.runs[0].results, here.runs[0].results)
-    assert "score_certainty" in there.runs[0].results
-
-
 @pytest.fixture
 def by_value():
     """Functions of this module are sent as they are, since workers cannot import it."""

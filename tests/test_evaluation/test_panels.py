@@ -140,9 +140,8 @@ def test_replicates_have_the_weights_of_evaluate(clusters):
     assert twice.sizes["replicate"] == 40
 
 
-@pytest.mark.slow
 def test_evaluate_weighs_cases_and_breaks_ties_alike(annotations):
-    posterior = pb.aggregate(annotations, "plackett-luce", draws=20, chains=1, progress=False)
+    posterior = pb.aggregate(annotations, "prirn", draws=20, chains=1, progress=False)
     options = {"replicates": 0, "progress": False}
     results = pb.evaluate(posterior, SCORES, weights=[1, 0, 3], **options)
     alone = [

@@ -10,7 +10,7 @@ from scipy import stats
 import plausibly as pb
 from plausibly.base.errors import ArgumentError, ConvergenceWarning, PlausiblyWarning
 from plausibly.families.ratings import RatedCases, sample_chain
-from plausibly.families.ratings._sampler import OF_CASES, OF_GROUPS, OF_SPREADS, SPREAD, SPREAD_SD, _State
+from plausibly.families.ratings._sampler import OF_CASES, OF_GROUPS, SPREAD, SPREAD_SD, _State
 from plausibly.families.ratings._shared_errors import agreements
 from plausibly.families.together import err_together
 from tests.test_app.test_cli.run import succeed
@@ -99,35 +99,6 @@ def test_variances_of_cases_and_of_raters_are_exchanged_by_their_joint_density(m
 
     state._draw_case_spread()
     np.testing.assert_allclose(np.diff(found[1]), np.diff([expected(one) for one in at]), rtol=1e-6)
-
-
-@pytest.mark.slow
-def test_spreads_of_cases_and_of_one_rater_are_those_of_their_joint_density():
-    """Each case has one rating, which tells the sum of two variances; the mean of log spreads is integrated out."""
-    random = np.random.default_rng(3)
-    table = pd.DataFrame(
-        {"case": [f"c{at:02}" for at in range(20)], "annotator": "r0", "score": random.normal(size=20)}
-    )
-    rated = RatedCases.of(pb.Annotations.from_scores(table), None, {})
-    state = _State(rated, random)
-    squares = ((state.z - state.severity[rated.rater] - state.location) ** 2).sum()
-    log_case, log_spread, log_sd = np.meshgrid(
-        np.linspace(-8, 2, 120), np.linspace(-7, 3, 120), np.linspace(-8, 1.5, 60), indexing="ij"
-    )
-    variance, of_mean = np.exp(2 * log_case) + np.exp(2 * log_spread), SPREAD_SD**2 + np.exp(2 * log_sd)
-    log_density = -(20 * np.log(variance) + squares / variance + (rated.rounding / np.exp(log_spread)) ** 2) / 2
-    log_density += log_case - (np.exp(log_case) / OF_CASES) ** 2 / 2 + log_sd - (np.exp(log_sd) / OF_SPREADS) ** 2 / 2
-    log_density -= (np.log(of_mean) + (log_spread - SPREAD) ** 2 / of_mean) / 2
-    weight = np.exp(log_density - log_density.max())
-    weight /= weight.sum()
-    drawn = np.empty((6000, 3))
-    for row in drawn:
-        state._draw_case_spread()
-        row[:] = np.log(state.case_spread), state.log_spread[0], np.log(state.variation)
-    for at, grid in enumerate((log_case, log_spread, log_sd)):
-        mean = (weight * grid).sum()
-        assert drawn[:, at].mean() == pytest.approx(mean, abs=0.1), at
-        assert drawn[:, at].std() == pytest.approx(np.sqrt((weight * (grid - mean) ** 2).sum()), rel=0.1), at
 
 
 def jury(seed, n=150, people=3, models=3, correlation=0.6):

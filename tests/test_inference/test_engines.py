@@ -7,7 +7,6 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 import pytest
-import xarray as xr
 from scipy import stats
 
 import plausibly as pb
@@ -87,19 +86,6 @@ def test_ties_agree_with_integration_and_likelihoods_with_their_formula():
 
 
 EXACT = {"draws": 50, "chains": 2, "progress": False}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("model", ["plackett-luce", "dirichlet-categorical"])
-def test_draws_are_equal_to_the_bit_for_one_seed_and_differ_for_another(model):
-    options = SETTINGS if model == "plackett-luce" else EXACT
-    again, other = (pb.aggregate(SINGLES, model, reliability=3, seed=seed, **options) for seed in (3, 4))
-    first = sampled(3) if model == "plackett-luce" else pb.aggregate(SINGLES, model, reliability=3, seed=3, **EXACT)
-    for name, group in to_groups(first).items():
-        xr.testing.assert_identical(group, to_groups(again)[name])
-    assert (draws_of(first) != draws_of(other)).mean() > 0.99
-    draws = draws_of(first)
-    assert (draws[0] != draws[1]).mean() > 0.99
 
 
 @pytest.mark.parametrize("model", ["plackett-luce", "dirichlet-categorical"])

@@ -1,7 +1,5 @@
 """The commands ``compare``, ``compare-models``, ``check`` and ``sensitivity``."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -43,23 +41,6 @@ def test_compare_writes_what_the_library_computes(data, predictions, saved, tmp_
         assert heading in " ".join(result.stdout.split())
     assert result.stdout.splitlines()[-1].startswith("Most probable ranking by top2_overlap: ")
     assert plausibly(*words, "--quiet").stdout.count("\n") == 1
-
-
-@pytest.mark.slow
-def test_compare_agrees_on_these_cases_and_new_ones_and_does_not_know_of_points(data, saved, tmp_path, predictions):
-    truth = np.load(data / "truth.npy")
-    words = []
-    for name, scores in (("good", truth), ("bad", -truth)):
-        np.save(tmp_path / f"{name}.npy", scores)
-        words += ["--predictions", f"{name}={tmp_path / name}.npy"]
-    result = succeed("compare", saved, *words, "--metric", "top2_kendall_tau", "--quiet")
-    shares = re.findall(r"On (\S+) cases[^.]* is better(?: than bad)? in (more than 99|100) %", result.stdout)
-    assert [where for where, _ in shares] == ["these", "new"]
-    words = ["aggregate", data / "annotations.json", "--model", "majority-vote", "--out", tmp_path / "vote.nc"]
-    assert plausibly(*words).exit_code == 0
-    result = succeed("compare", tmp_path / "vote.nc", *predictions)
-    assert "is unknown" in result.stdout.splitlines()[-1]
-    assert "probability" not in result.stdout.splitlines()[-1].split(". ")[0]
 
 
 @pytest.mark.slow

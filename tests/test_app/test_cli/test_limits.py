@@ -103,19 +103,6 @@ def test_who_has_seen_the_labels_has_no_accuracy_in_the_headline(folder, monkeyp
 
 
 @pytest.mark.slow
-def test_a_flat_prior_that_outweighs_three_labels_of_ten_classes_is_named(folder, monkeypatch):
-    random = np.random.default_rng(1)
-    rows = [(f"c{case}", f"{i}", f"k{random.integers(10)}") for case in range(N) for i in range(3)]
-    pd.DataFrame(rows, columns=["case", "annotator", "label"]).to_csv(folder / "ten.csv", index=False)
-    np.save(folder / "T.npy", random.random((N, 10)))
-    words = ("--model", "dirichlet-categorical")
-    found, screen, _ = evaluated(folder, "ten", monkeypatch, *words, classifiers="T")
-    for text in (found.stderr, screen):
-        assert f"in {N} of {N} cases, the prior counts as much as the annotations, or more" in text
-        assert "class_prior=learned" in text
-
-
-@pytest.mark.slow
 def test_scores_are_labels_where_predictions_inform_the_posterior(folder, monkeypatch):
     three = pd.read_csv(folder / "three.csv")
     scores = three.assign(score=three["label"].map({"a": 1.0, "b": 2.0, "c": 3.0})).drop(columns="label")

@@ -92,26 +92,3 @@ def test_the_density_of_labels_by_simulation_and_without_a_tilt_the_usual_one():
         )
     )
     assert float(freed) == pytest.approx(float(usual), abs=1e-4)
-
-
-def tilted_world(tilt, n=500, k=3, labels=30, seed=0):
-    """Draws from a Dirichlet tilted towards the choice of a classifier, by rejection, and labels of them."""
-    random = np.random.default_rng(seed)
-    mean = random.dirichlet(np.ones(k), n)
-    choice, plausibility, left = mean.argmax(1), np.empty((n, k)), np.arange(n)
-    while len(left):
-        drawn = random.standard_gamma(2.0 * mean[left]) + 1e-12
-        drawn /= drawn.sum(1, keepdims=True)
-        kept = random.random(len(left)) < np.exp(tilt * (drawn.argmax(1) == choice[left]) - max(tilt, 0))
-        plausibility[left[kept]], left = drawn[kept], left[~kept]
-    return plausibility, pb.Annotations.from_counts(random.multinomial(labels, plausibility)), {"A": mean}, choice
-
-
-@pytest.mark.slow
-def test_accuracies_are_freed_around_the_usual_ones():
-    plausibility, annotations, scores, choice = tilted_world(0.0, n=200, labels=3)
-    main, freed = freeing.accuracies(annotations, Evidence.of(scores, annotations), choice[None], seed=0)
-    assert freed.std() > 1.1 * main.std()
-    assert abs(freed.mean() - main.mean()) < 0.05
-    truth = (plausibility.argmax(1) == choice).mean()
-    assert np.quantile(freed, 0.01) < truth < np.quantile(freed, 0.99)

@@ -230,19 +230,6 @@ def test_shards_give_the_same_draws(tmp_path):
     np.testing.assert_array_equal(whole["posterior"]["plausibility"].values, parts["posterior"]["plausibility"].values)
 
 
-@pytest.mark.slow
-def test_left_out_scores_use_other_cases():
-    annotations = simulated(60)
-    plain, borrowing = "plain", "borrowing"
-    models = {
-        plain: {"model": "dirichlet-categorical", "reliability": 1},
-        borrowing: {"model": "dirichlet-categorical", "reliability": 1, "class_prior": "population"},
-    }
-    found = pb.compare_models(annotations, models, progress=False)
-    assert found.table.loc[borrowing, "elpd"] > found.table.loc[plain, "elpd"] + 5
-    assert "without the cases" in found.verdict()
-
-
 def test_draws_of_populations_take_turns_and_are_judged_one_after_the_other():
     several = SimpleNamespace(log_weight=np.zeros((len(RANKED.cases), 2)))
     mixture = Mixture(RANKED, several, SimpleNamespace(n_draws=3))
