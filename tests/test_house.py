@@ -92,9 +92,10 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imports(name: str) -> Iterator[str]:
+@cache
+def imports(name: str) -> frozenset[str]:
     """Modules of the package that a module imports, also inside functions."""
-    path, known = modules()[name], modules()
+    path, known, found = modules()[name], modules(), set()
     package = name if path.stem == "__init__" else name.rpartition(".")[0]
     for node in ast.walk(ast.parse(text(path))):
         if isinstance(node, ast.ImportFrom):
@@ -103,9 +104,10 @@ def imports(name: str) -> Iterator[str]:
             for alias in node.names:
                 full = f"{origin}.{alias.name}"
                 if full in known or origin in known:
-                    yield full if full in known else origin
+                    found.add(full if full in known else origin)
         elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in known)
+            found |= {alias.name for alias in node.names if alias.name in known}
+    return frozenset(found)
 
 
 def folder_of(name: str) -> str:
@@ -133,7 +135,7 @@ def private_imports() -> list[tuple[str, str]]:
     return sorted(
         (name, other)
         for name in modules()
-        for other in set(imports(name))
+        for other in imports(name)
         if any(part.startswith("_") for part in other.split(".")[1:]) and folder_of(name) != folder_of(other)
     )
 
@@ -172,7 +174,7 @@ def circles() -> list[str]:
     """Modules that import themselves through others."""
     # A package imports its modules to hand their names on, and they import it for what stands beside them.
     faces = {name for name, path in modules().items() if path.stem == "__init__"}
-    graph = {name: set(imports(name)) - faces for name in modules()}
+    graph = {name: imports(name) - faces for name in modules()}
     found = []
     for name in graph:
         reached, waiting = set(), [name]

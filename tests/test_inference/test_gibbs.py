@@ -83,33 +83,6 @@ def test_ties_agree_with_integration(monkeypatch, reliability, unranked, concent
 
 
 @pytest.mark.slow
-def test_as_a_kernel_of_numpyro():
-    annotations = Annotations.from_rankings(list(TIED.values()), classes=LETTERS)
-    slots = Slots.of(annotations)
-    (bucket,) = bucket_cases(annotations, slots, np.ones(len(slots)), pooled=True)
-    data = jax.tree.map(lambda a: jnp.asarray(np.moveaxis(a, 0, -1)), bucket.data)
-    mcmc = MCMC(
-        PlackettLuceGibbs(sweeps=3),
-        num_warmup=50,
-        num_samples=200,
-        num_chains=4,
-        chain_method="vectorized",
-        progress_bar=False,
-    )
-    mcmc.run(jax.random.key(0), data, reliability=3, extra_fields=("lp",))
-    found = np.asarray(mcmc.get_samples(group_by_chain=True)["plausibility"], float)
-    lp = np.asarray(mcmc.get_extra_fields(group_by_chain=True)["lp"])
-    assert found.shape == (4, 200, *data.n_classes.shape)
-    assert lp.shape == (4, 200, *data.n_classes.shape[1:])
-    assert len(np.unique(lp)) > 0.99 * lp.size
-    for place, case in enumerate(bucket.cases):
-        mean, square = integrate(list(TIED.values())[case], np.ones(3), 3, "power")
-        first, second = moments(found[..., :3, place], [lambda x: x, np.square])
-        agree(first, mean)
-        agree(second, square)
-
-
-@pytest.mark.slow
 def test_numpyro_takes_legacy_keys_and_goes_on_where_it_stopped():
     slots = Slots.of(SINGLES)
     (bucket,) = bucket_cases(SINGLES, slots, np.ones(len(slots)), pooled=True)
@@ -197,12 +170,9 @@ def test_extremes_are_finite():
     annotations = Annotations.from_rankings(
         [[order] * 100, [[["a"]]] * 100, [[list("abcdefghijkl")]] * 3], classes=list("abcdefghijklm")
     )
-    for concentration in (1.0, 1e-3):
-        posterior = pb.aggregate(
-            annotations, MODEL, reliability=10, concentration=concentration, **SETTINGS | {"draws": 10}
-        )
-        assert np.isfinite(draws_of(posterior)).all()
-        assert np.isfinite(posterior["sample_stats"]["lp"].values).all()
+    posterior = pb.aggregate(annotations, MODEL, reliability=10, concentration=1e-3, **SETTINGS | {"draws": 10})
+    assert np.isfinite(draws_of(posterior)).all()
+    assert np.isfinite(posterior["sample_stats"]["lp"].values).all()
 
 
 def lanes(n, name="lane"):
