@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 WORKERS ?= 2
 MINUTES ?= 10
+# Where the environment forbids Python to keep bytecode, every worker and process of a test compiles everything again:
+# eight seconds a worker.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow test-all style lint validate bench fuzz notebooks docs picture site release clean

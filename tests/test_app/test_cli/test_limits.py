@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from plausibly.aggregation.sweeps._plan import Plan
 from plausibly.app.cli import _evaluate as evaluating
 from tests.test_app.test_cli.run import plausibly, succeed
 from tests.test_app.test_report.page import leave_out_figures
@@ -41,6 +42,7 @@ def folder(tmp_path_factory):
 
 def evaluated(folder, labels, monkeypatch, *words, classifiers="AB"):
     leave_out_figures(monkeypatch)
+    monkeypatch.setattr(Plan, "_freed", lambda *_: None)  # tested in test_freed_shape.py
     for name in ("measure_sets", "plan_labels"):
         monkeypatch.setattr(evaluating, name, lambda *given, **options: None)
     files = [f"{name}={folder / name}.npy" for name in classifiers]
