@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Folders and files whose slow tests compile much and sample little.
 COMPILES = {"test_cli", "test_report", "test_sweeps", "test_evaluation", "test_metrics", "test_devices", "test_cluster"}
 COMPILES |= {"test_scores", "test_cases_without_annotations", "test_priors", "test_posterior", "test_plots"}
-COMPILES |= {"test_readme", "test_doctests", "test_systems", "test_engines", "test_true_class_looks", "test_conformal"}
+COMPILES |= {"test_readme", "test_doctests", "test_systems", "test_engines", "test_true_class_looks"}
 COMPILES |= {"test_planning", "test_model_comparison", "test_export", "test_fingerprint", "test_declarations"}
 COMPILES |= {"test_dirichlet_tree", "test_distributions", "test_benchmarks", "test_logits"}
 UNCHECKED = "dawid_skene", "one_coin"
