@@ -202,7 +202,8 @@ def test_equal_choices_are_called_so_and_labels_are_not_advised():
     assert "made the same choices" in told
     assert "more labels cannot" in told
     row = differences(found, "top1_accuracy").iloc[0]
-    assert row[["equal", "total_equal", "probability_better"]].tolist() == [1, 1, 0.5]
+    assert row[["equal", "probability_better"]].tolist() == [1, 0.5]
+    assert row["total_probability_better"] == pytest.approx(0.5, abs=0.05)  # of new cases, they may not be
 
 
 N_CASES, N_DRAWS = 60, 400

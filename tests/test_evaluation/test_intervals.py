@@ -8,6 +8,7 @@ from scipy import linalg
 import plausibly as pb
 from plausibly.base.random_streams import Stream, case_keys, random_bits, stream_words
 from plausibly.evaluation import total_noise
+from plausibly.evaluation._unseen_case import UnseenCase
 
 N, SEED = 12, 3
 
@@ -39,10 +40,13 @@ def hits(posterior, predictions):
     return np.stack([best == scores.argmax(axis=1) for scores in predictions.values()]).astype(float)
 
 
-def sampling_of(right, weight, case_weight=1.0):
-    """Means over cases, with bootstrap weights, of means over draws (classifier, replicate)."""
-    weight = weight * case_weight
-    return ((right.mean(1)[:, None, None] * weight).sum(-1) / weight.sum(-1)).reshape(len(right), -1)
+def sampling_of(right, weight, names, case_weight=1.0):
+    """Means over cases, and an unseen one, with bootstrap weights, of means over draws (classifier, replicate)."""
+    weight = (weight * case_weight).reshape(-1, weight.shape[-1])
+    words = stream_words(case_keys(SEED, names))[Stream.BOOTSTRAP]
+    truth = np.broadcast_to(case_weight, (N,))[:, None]
+    more, _, _, coin = UnseenCase(truth, words, np.arange(len(right)), len(weight)).altogether()
+    return ((right.mean(1)[:, None] * weight).sum(-1) + coin * more) / (weight.sum(-1) + more)
 
 
 def root(matrix):
@@ -84,7 +88,7 @@ def test_replicates_are_weighted_means_with_what_annotations_add(posterior, pred
     names = options.get("clusters", results["case"].values)
     weight = weights_of(names, 40, -(-options["replicates"] // 40))
     right, case_weight = hits(posterior, predictions), options.get("weights", 1.0)
-    sampling = sampling_of(right, weight, case_weight)
+    sampling = sampling_of(right, weight, names, case_weight)
     total = total_of(right, sampling, signs_of(names), case_weight)
     np.testing.assert_allclose(results["top1_accuracy_total"], total.clip(0, 1), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(results["top1_accuracy_sampling"], sampling, rtol=1e-5)
@@ -100,13 +104,17 @@ def test_a_point_estimate_has_sampling_noise_alone(predictions):
     annotations = pb.Annotations.from_labels([["a", "b", "c"], ["b"], ["c"]] * 4)
     vote = pb.aggregate(annotations, "majority-vote", progress=False)
     results = pb.evaluate(vote, predictions, k=1, seed=SEED, progress=False)
-    sampling = sampling_of(hits(vote, predictions), weights_of(results["case"].values, 1, 1000))
+    names = results["case"].values
+    sampling = sampling_of(hits(vote, predictions), weights_of(names, 1, 1000), names)
     assert np.isnan(results["top1_accuracy_total"]).all()  # unknown, as annotation noise is
     np.testing.assert_allclose(results["top1_accuracy_sampling"], sampling, rtol=1e-5)
     by_case = results["top1_accuracy_by_case"].values
-    # The closed form of the Bayesian bootstrap; a thousand replicates give it within 2.2 %, four times over.
+    # The closed form of the Bayesian bootstrap of N + 1 cases, one of which is right by a coin; a thousand replicates
+    # give it within 2.2 %, four times over.
     found = pb.summary(results).query("metric == 'top1_accuracy'")["sampling_sd"]
-    np.testing.assert_allclose(found, by_case.std(axis=1) / np.sqrt(N + 1), rtol=0.09)
+    with_one = [np.concatenate([by_case, np.full((2, 1), coin)], axis=1) for coin in (0, 1)]
+    within = np.mean([one.var(axis=1) for one in with_one], axis=0) / (N + 2)
+    np.testing.assert_allclose(found, np.sqrt(within + 0.25 / (N + 1) ** 2), rtol=0.09)
 
 
 def drawn(of_draw, seed=0):

@@ -1,6 +1,6 @@
 """The bootstrap: cases, or clusters of them, drawn with replacement, and intervals of what is computed from them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from numbers import Real
 
 import numpy as np
@@ -93,6 +93,21 @@ def interval(values: Float[np.ndarray, "replicate *shape"], ci_prob: float) -> t
         unknown = np.full(np.shape(values)[1:], np.nan)[()]
         return unknown, unknown
     return quantile(values, (1 - ci_prob) / 2), quantile(values, (1 + ci_prob) / 2)
+
+
+def holding(
+    value: Float[np.ndarray, "*shape"], ends: Sequence[Float[np.ndarray, "*shape"]]
+) -> tuple[Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"]]:
+    """Extend an interval to a value that lies outside, as the mean of shares that are 0 or 1 may; NaN changes nothing.
+
+    Examples
+    --------
+    >>> low, high = holding(np.array([1.0, 0.5]), (np.array([0.8, 0.4]), np.array([0.99, 0.6])))
+    >>> low.tolist(), high.tolist()
+    ([0.8, 0.4], [1.0, 0.6])
+    """
+    lower, upper = ends
+    return np.where(value < lower, value, lower)[()], np.where(value > upper, value, upper)[()]
 
 
 def ranked(draws: Float[np.ndarray, "draw thing"], ci_prob: float) -> dict[str, np.ndarray]:

@@ -24,8 +24,9 @@ from plausibly.data.annotations import Annotations, Scores
 from plausibly.data.groups import check_weights
 from plausibly.data.predictions import Marked
 from plausibly.evaluation._intervals import Average, averages, total_noise
-from plausibly.evaluation._label_results import Values, values_by_group, values_of_sums, variables
+from plausibly.evaluation._label_results import Unseen, Values, values_by_group, values_of_sums, variables
 from plausibly.evaluation._label_sums import Labels
+from plausibly.evaluation._unseen_case import UnseenCase, columns, unseen_cases
 from plausibly.evaluation.ambiguity import DISAGREEMENT, UNNAMED
 from plausibly.evaluation.cautions import limits, listed
 from plausibly.evaluation.evidence import (
@@ -44,7 +45,7 @@ from plausibly.evaluation.of_labels import Question, against_labels, described, 
 from plausibly.evaluation.panel_tables import above_ceiling, agreement, first_choices
 from plausibly.evaluation.program import Plan
 from plausibly.evaluation.rankings import annotator_agreement
-from plausibly.evaluation.summaries import SUFFIX
+from plausibly.evaluation.summaries import SUFFIX, goodness
 from plausibly.evaluation.thresholds import labels_of_posterior
 from plausibly.evaluation.truth import Truth, check_truth, truth_of_labels
 from plausibly.metrics import METRICS
@@ -95,6 +96,8 @@ def evaluate(
       for new cases like these,
 
     where :math:`w^{(m)} \sim \mathrm{Dirichlet}(1, \dots, 1)`, the Bayesian bootstrap, is the same for all classifiers.
+    One of these cases is unseen, and right or wrong by the toss of a coin, as no sample of few cases shows all there
+    are.
     Other cases come with other annotations, so annotation noise that is independent between cases is already part of
     the spread between cases. Two kinds of noise are added: noise that cases share, for example because a reliability is
     inferred, and just enough noise that no total variance (of a metric or of a difference) is expected to be smaller
@@ -417,12 +420,15 @@ def evaluate_draws(
             for name, (metric, k) in measures.names.items()
             if name not in hidden and not (withheld and k and not METRICS[metric].of_masses)
         ]
-        by_draw = partial(_by_draw, measures, totals, reported)
-        results = results.assign(by_draw(0) | _of_cases(totals, source, annotations, shares))
-        n_replicates = plan.rounds * ranges.n_draws
         case_weight = None if checked is None else checked.mean(axis=0, dtype=float)
+        n_replicates, column = plan.rounds * ranges.n_draws, columns(lined_up)
+        sides = labels.sides_of(truth_of_labels(annotations, "annotator", seed=seed))
+        weighed = sides if case_weight is None else sides * case_weight[:, None]
+        unseen = unseen_cases(weighed, words, question.members, column, n_replicates)
+        by_draw = partial(_by_draw, measures, totals, reported, unseen)
+        results = results.assign(by_draw(0) | _of_cases(totals, source, annotations, shares))
         of_cases = agreement(annotations, choice, case_weight)
-        agreed = averages(of_cases, cluster, seed, n_replicates, ranges.n_draws)
+        agreed = averages(of_cases, cluster, column, seed, n_replicates, ranges.n_draws)
         if expects and ranges.n_draws > 1:
             agreed |= _expected(measures, totals, of_cases["expert_agreement"], cluster)
         if withheld:
@@ -438,10 +444,9 @@ def evaluate_draws(
         if labels and names and not withheld:
             small = labels.small(len(names) * ranges.n_draws * len(member))
             case_weights = np.ones((ranges.n_cases, 1)) if checked is None else checked.T
-            values = _label_values(question, measures, totals, small, choice, case_weights, words)
+            values = _label_values(question, measures, totals, small, choice, case_weights, words, unseen)
             results = results.assign(variables(labels, small, values, drawn=True, single=clusters < 2))
             if groups is not None:
-                sides = labels.sides_of(truth_of_labels(annotations, "annotator", seed=seed))
                 results = results.assign_coords(groups.positive(sides))
             results = described(results, labels, annotations, float(totals.weight[0, -1]), options.get("threshold"))
         return with_against(results, wanted)
@@ -500,9 +505,27 @@ def _of_cases(totals: Totals, source: Posterior, annotations: Annotations, share
     return by_case | {"prior_share": ("case", prior_share), "annotator_agreement": ("case", _agreement(annotations))}
 
 
-def _by_draw(measures: Measures, totals: Totals, names: Collection[str], group: int | slice) -> dict[str, Any]:
-    """Metrics by name: of all cases (0), with the means by case, or of several groups, which come first."""
+def _by_draw(
+    measures: Measures,
+    totals: Totals,
+    names: Collection[str],
+    unseen: Sequence[UnseenCase | None],
+    group: int | slice,
+) -> dict[str, Any]:
+    """Metrics by name: of all cases (0), with the means by case, or of several groups, which come first.
+
+    About an unseen case, a classifier is as right, or as wrong, as the metric has it or, of a metric of one case, as
+    it is about any case.
+    """
     rows, variables = measures.rows, {}
+    n_classifiers, n_replicates = totals.sampling.shape[1], totals.sampling.shape[-1]
+    added = [
+        (np.zeros(n_replicates), np.zeros((n_classifiers, n_replicates), bool))
+        if one is None
+        else one.altogether()[::3]
+        for one in (unseen[group] if isinstance(group, slice) else [unseen[group]])
+    ]
+    more, right = (np.stack(of)[0 if isinstance(group, int) else slice(None)] for of in zip(*added, strict=True))
     dims = ("classifier",) if isinstance(group, int) else ("group", "classifier")
     weight, signed_weight = totals.weight[group], totals.signed_weight[group]
     with np.errstate(invalid="ignore"):  # draws in which nothing has weight
@@ -516,14 +539,26 @@ def _by_draw(measures: Measures, totals: Totals, names: Collection[str], group: 
                 variables[f"{name}_by_case"] = ("classifier", "case"), totals.by_case["metrics"][number]
             variables[f"{name}_point"] = dims, values[..., -1]
             if measures.plan.rounds:
-                means = metric_sums(totals.sampling[group], rows, metric, k)
-                means = means / totals.sampling_weight[group][..., None, :]
+                worst, best = _ends(better, totals.by_case["metrics"][number], ranked=bool(k))
+                of_unseen = np.where(right, best[:, None], worst[:, None]) * more[..., None, :]
+                means = metric_sums(totals.sampling[group], rows, metric, k) + of_unseen
+                means = means / (totals.sampling_weight[group] + more)[..., None, :]
                 signed = metric_sums(totals.signed[group], rows, metric, k)
                 total = total_noise(values[..., :-1], means, (signed, signed_weight, weight[..., :-1]))
                 variables[f"{name}_total"] = (*dims, "replicate"), total.clip(0, 1) if k else total
                 if isinstance(group, int):
                     variables[f"{name}_sampling"] = (*dims, "replicate"), means
     return variables
+
+
+def _ends(
+    better: Any, by_case: Float[np.ndarray, "classifier case"], *, ranked: bool
+) -> tuple[Float[np.ndarray, " classifier"], Float[np.ndarray, " classifier"]]:
+    """Worst and best value in a case: 0 and 1 for lists, or else those of each classifier."""
+    values = np.broadcast_to([0.0, 1.0], (len(by_case), 2)) if ranked else by_case
+    good = goodness(np.where(np.isfinite(values), values, np.nan), {"better": better})
+    at = np.arange(len(values))
+    return values[at, np.nanargmin(good, axis=1)], values[at, np.nanargmax(good, axis=1)]
 
 
 def _label_values(
@@ -534,22 +569,22 @@ def _label_values(
     choice: Int[np.ndarray, "classifier case"],
     weights: Float[np.ndarray, "case #draw"],
     words: UInt32[np.ndarray, "case 2"],
+    unseen: Sequence[UnseenCase | None],
 ) -> list[dict[str, Values]]:
     """Values of the metrics of labels, of all cases and of each group, of which metrics are `small`."""
     labels, members, first = question.labels, question.members, len(measures.rows)
     values: list[dict[str, Values]] = [{} for _ in members]
-    weighed = weights.any(axis=1)
     for number, member in enumerate(members if labels.sums else ()):
         group = len(totals.weight) - measures.plan.n_by + number - 1 if number else 0
         sums, sampling, signed = (of[group][:, first:] for of in (totals.sums, totals.sampling, totals.signed))
         noise = (sampling, totals.sampling_weight[group]), (signed, totals.signed_weight[group])
         noise = noise if measures.plan.rounds else (None, None)
-        n_cases = np.count_nonzero(weighed[np.flatnonzero(member)])
-        values[number] = values_of_sums(labels, sums, totals.weight[group], *noise, n_cases, group)
+        more = Unseen.of(labels, unseen[number], question.predictions, member)
+        values[number] = values_of_sums(labels, sums, totals.weight[group], *noise, more)
     if labels.of_cases:
         scores = np.stack([labels.scores(np.array(predictions)) for predictions in question.predictions])
         choices = labels.choices(list(choice), question.predictions)
-        by_case = scores, choices, totals.by_case["best"].T, None, weights, words
+        by_case = scores, choices, totals.by_case["best"].T, None, weights, words, unseen
         of_order = values_by_group(labels, small, members, totals.sampling.shape[-1], *by_case)
         values = [of_sums | more for of_sums, more in zip(values, of_order, strict=True)]
     return values

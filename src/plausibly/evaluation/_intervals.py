@@ -9,12 +9,13 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from scipy.sparse import csr_array
 
 from plausibly.base.random_streams import Stream, exponentials, key_words
+from plausibly.evaluation._unseen_case import UnseenCase
 
 _NUMBERS = 2**24  # weights in memory at once
 
 
 class Average(NamedTuple):
-    """A number, or several, of each case, to be averaged."""
+    """A share, or several, of each case, to be averaged."""
 
     dims: tuple[str, ...]  #: Names of the axes before that of the cases
     #: Numbers, finite also for cases without weight; a row of NaN has the average NaN
@@ -23,13 +24,19 @@ class Average(NamedTuple):
 
 
 def averages(
-    given: Mapping[str, Average], cluster: np.ndarray, seed: int, replicates: int, n_draws: int = 0
+    given: Mapping[str, Average],
+    cluster: np.ndarray,
+    column: Int[np.ndarray, " classifier"],
+    seed: int,
+    replicates: int,
+    n_draws: int = 0,
 ) -> dict[str, Any]:
-    """Average over cases, and add the replicates of each average under its name with ``_total``, if there are any.
+    """Average shares over cases, and add the replicates of each, if there are any, under its name with ``_total``.
 
     The weights of clusters are those of :func:`plausibly.evaluate` with `n_draws` draws, by default as many as
-    replicates: standard exponential variables that depend on the seed, the cluster's name, the draw and the round. An
-    average is NaN without a case, and so are its replicates with a single cluster.
+    replicates: standard exponential variables that depend on the seed, the cluster's name, the draw and the round. So
+    is the unseen case, with the coins of the classifiers' columns, and one of its own for an average that is not of
+    classifiers. An average is NaN without a case, and so are its replicates with a single cluster.
     """
     names, code = np.unique(cluster, return_inverse=True)
     belongs = csr_array((np.ones(len(code)), (code, np.arange(len(code)))), shape=(len(names), len(code)))
@@ -37,8 +44,9 @@ def averages(
     weights = [(belongs @ one.weight)[:, None] for one in given.values()]
     columns = np.concatenate([*sums, *weights], axis=1).astype(np.float32)
     replicated = np.empty((replicates, columns.shape[1]))
+    words = key_words(seed, names, Stream.BOOTSTRAP) if replicates else np.empty((len(names), 2), np.uint32)
     if replicates:
-        words, step = key_words(seed, names, Stream.BOOTSTRAP), max(1, _NUMBERS // len(names))
+        step = max(1, _NUMBERS // len(names))
         for first in range(0, replicates, step):
             number = np.arange(first, min(first + step, replicates))
             replicated[number] = np.asarray(bootstrap_weights(words, number, n_draws or replicates)).T @ columns
@@ -50,9 +58,16 @@ def averages(
             mean = (sums[at].sum(axis=0) / weights[at].sum()).reshape(shape)
             found[name] = one.dims, mean, {"n_cases": int(np.count_nonzero(one.weight))}
             if replicates:
-                of_one = replicated[:, ends[at] : ends[at + 1]] / replicated[:, ends[-1] + at, None]
-                of_one[:] = of_one if np.count_nonzero(weights[at]) > 1 else np.nan
-                found[f"{name}_total"] = (*one.dims, "replicate"), of_one.T.reshape(*shape, replicates)
+                of_one = replicated[:, ends[at] : ends[at + 1]].T.reshape(*shape, replicates)
+                total = replicated[:, ends[-1] + at]
+                if one.weight.any():
+                    unseen = UnseenCase(one.weight[:, None], words[code], column, replicates)
+                    more, _, _, right = unseen.altogether()
+                    right = right if "classifier" in one.dims else unseen.coin
+                    of_one = of_one + more * right.reshape(-1, *[1] * (len(shape) - 1), replicates)[() if shape else 0]
+                    total = total + more
+                of_one = of_one / total if np.count_nonzero(weights[at]) > 1 else np.full_like(of_one, np.nan)
+                found[f"{name}_total"] = (*one.dims, "replicate"), of_one
     return found
 
 

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from plausibly.base.pools import threads
 from plausibly.evaluation._intervals import bootstrap_weights
+from plausibly.evaluation._unseen_case import UnseenCase
 from plausibly.metrics import OrderMetric
 from plausibly.metrics.declared import descending, positives, scores_to_order
 
@@ -126,9 +127,19 @@ def order_of_weights(
     words: UInt32[np.ndarray, "case 2"] | None = None,
     n_replicates: int = 1,
     n_draws: int = 1,
+    unseen: UnseenCase | None = None,
 ) -> list[Float[np.ndarray, "score *along replicate"]]:
-    """Compute metrics for a truth with weights of classes: as it is, or with bootstrap weights by random keys."""
-    truth = _filled(orders, truth.astype(np.float32))
+    """Compute metrics for a truth with weights of classes: as it is, or with bootstrap weights by random keys.
+
+    With bootstrap weights, there is an unseen case of each class, and another of the others.
+    """
+    n_of_each = len(np.unique(orders.side))
+    truth, more = _filled(orders, truth.astype(np.float32)), None
+    if unseen is not None:
+        classifier = np.arange(len(orders.side)) // n_of_each
+        seen = _filled(orders, unseen.seen)[orders.order]
+        ends = seen.argmax(axis=1), seen.shape[1] - 1 - seen[:, ::-1].argmax(axis=1)
+        more = unseen.looks(classifier, orders.side, np.take_along_axis(orders.order, np.stack(ends, axis=1), axis=1))
 
     def made(some):
         number = np.arange(n_replicates)[some]
@@ -136,7 +147,8 @@ def order_of_weights(
             weights = np.ones((len(truth), len(number)), np.float32)
         else:
             weights = bootstrap_weights(_filled(orders, words), number, n_draws)
-        return _values(metrics, orders, truth, weights)
+        of_some = None if more is None else (more[0][..., some].astype(np.int32), more[1][..., some].astype(np.float32))
+        return _values(metrics, orders, truth, weights, of_some)
 
     return _joined(orders, n_replicates, made)
 
@@ -192,15 +204,24 @@ def _in_sequence(metrics, order, end, scores, of_class, weights):
 
 
 @partial(jax.jit, static_argnums=0)
-def _values(metrics, orders, truth, weights):
-    """Values for the true class of each case in every draw, or for weights of its classes."""
+def _values(metrics, orders, truth, weights, unseen=None):
+    """Values for the true class of each case in every draw, or for weights of its classes.
+
+    Unseen cases, one of the class and one of the others, add weight to cases that look like them.
+    """
     drawn = jnp.issubdtype(truth.dtype, jnp.integer)
     every = weights if drawn else weights * jnp.sum(truth, axis=1, keepdims=True)
     ways = {"cpu": partial(_in_sequence, metrics), "default": partial(_in_parallel, metrics)}
 
-    def of_score(score):
-        order, end, side, scores = score
+    def of_score(given):
+        (order, end, side, scores), more = given
         of_class = jnp.where(truth == side, weights, 0) if drawn else weights * truth[:, side][:, None]
-        return lax.platform_dependent(order, end, scores, of_class, every, **ways)
+        of_all = every
+        if more is not None:
+            case, weight = more
+            replicate = jnp.arange(case.shape[1])
+            of_class = of_class.at[case[0], replicate].add(weight[0])
+            of_all = of_all.at[case, replicate].add(weight)
+        return lax.platform_dependent(order, end, scores, of_class, of_all, **ways)
 
-    return lax.map(of_score, orders)
+    return lax.map(of_score, (orders, unseen))

@@ -17,14 +17,14 @@ from plausibly.evaluation._label_order import (
     order_by_draw,
     order_of_weights,
 )
-from plausibly.evaluation._label_sums import Labels, as_sums, mean_truth
+from plausibly.evaluation._label_sums import Cases, Labels, as_sums, mean_truth
+from plausibly.evaluation._unseen_case import UnseenCase
 from plausibly.evaluation.curves import mean_known
 from plausibly.evaluation.summaries import SUFFIX
 from plausibly.metrics import SumMetric
 from plausibly.metrics.by_class import counts
 
 _NUMBERS = 2**20  # whose total noise is computed at once
-_CONSTANT = 1e-5  # by which values of a metric differ in all replicates if cases do not
 
 
 class Values(NamedTuple):
@@ -38,20 +38,57 @@ class Values(NamedTuple):
     around: Float[np.ndarray, "*shape classifier replicate"] | None = None
 
 
+class Unseen(NamedTuple):
+    """What an unseen case adds to sums and weights: one altogether, or one of each class and one of the others."""
+
+    rows: Float[np.ndarray, "classifier row replicate"]
+    weight: Float[np.ndarray, " replicate"]
+    rows_of_classes: Float[np.ndarray, "classifier row replicate"]
+    weight_of_classes: Float[np.ndarray, "side replicate"]
+
+    @classmethod
+    def of(
+        cls,
+        labels: Labels,
+        case: UnseenCase | None,
+        predictions: Sequence[Float[np.ndarray, "case class"]],
+        member: Float[np.ndarray, " case"],
+    ) -> "Unseen | None":
+        """Look up how classifiers score it, and count it as a case among the members of a group."""
+        if case is None or not labels.sums:
+            return None
+        (weight, side, other, right), n_sides = case.altogether(), labels.n_sides
+        inside, seen, n = np.flatnonzero(member), np.flatnonzero(case.seen), np.arange(len(side))
+        scores = np.zeros((len(predictions), len(side), n_sides), np.float32)
+        for at, values in enumerate(predictions if labels.layout.functions else ()):
+            of_cases = labels.scores(np.asarray(values)[inside])
+            scores[at] = of_cases[np.where(right[at], seen[of_cases[seen].argmax(axis=0)][side], other)]
+        farthest = np.where(2 * side < n_sides - 1, n_sides - 1, 0)
+        truth = np.zeros((len(side), n_sides))
+        truth[n, side] = weight
+        rows = Cases(labels, scores, np.where(right, side, farthest)).rows(truth)
+        of_classes, k = rows.copy(), labels.layout.n_counts
+        (own, others), coin = np.moveaxis(more := case.of_classes()[0], 1, 0), case.of_classes()[1]
+        if k:
+            found, wrong = own * coin[:, :, 0], others * ~coin[:, :, 1]
+            true = np.broadcast_to(own, found.shape)
+            of_classes[:, labels.layout.n_numbers :] = np.concatenate([found, true, found + wrong, true], axis=1)
+        return cls(rows, weight, of_classes, more.sum(axis=1))
+
+
 def values_of_sums(
     labels: Labels,
     sums: Float[np.ndarray, "classifier row draw+1"],
     weight: Float[np.ndarray, " draw+1"],
     sampling: tuple[Float[np.ndarray, "classifier row replicate"], Float[np.ndarray, " replicate"]] | None,
     signed: tuple[Float[np.ndarray, "classifier row draw"], Float[np.ndarray, " draw"]] | None,
-    n_cases: float,
-    group: int = 0,
+    unseen: Unseen | None,
 ) -> dict[str, Values]:
     """Compute all metrics of sums for one group of cases, from the sums of the rows and of the weights.
 
-    Replicates are functions of sums that are expected over draws. In these, classes that occur in fewer than half of
-    the draws do not, where a metric is a mean over classes; and shares of few cases keep the uncertainty that they
-    have at 0 and 1, see :func:`_with_half_a_case`. Intervals are moved to the mean over draws.
+    Replicates are functions of sums that are expected over draws, and of an unseen case. In these, classes that occur
+    in fewer than half of the draws do not, where a metric is a mean over classes. Intervals are moved to the mean over
+    draws.
     """
     places = {name: (metric, *labels.layout.place[name]) for name, metric in labels.sums.items()}
 
@@ -63,38 +100,48 @@ def values_of_sums(
     draws = of(sums, weight)
     if sampling is None:
         return {name: Values(values, None, None) for name, values in draws.items()}
-    columns, n, rare = sampling, sampling[0].shape[-1], np.zeros(len(labels.layout), bool)
-    at = ()
+    at, n, rare = (sums[..., -1], weight[-1]), sampling[0].shape[-1], np.zeros(len(labels.layout), bool)
     if signed is not None:
         known, rare = weight[:-1] > 0, _rare(labels, sums[..., :-1])
         at = sums[..., :-1][..., known].mean(axis=-1), weight[:-1][known].mean()
-        columns = np.concatenate([sampling[0], at[0][..., None]], axis=-1), np.append(sampling[1], at[1])
-    shares = {name for name, metric in labels.sums.items() if metric.rows is counts and metric.by_class}
-    found = of(columns[0] * np.where(rare[:, None], 0, 1), columns[1])
-    if rare.any():
-        of_all = of(*columns)
-        found |= {name: of_all[name] for name in shares}
-    replicates = {name: values[..., :n] for name, values in found.items()}
-    around = dict(replicates)
-    if shares:
-        unit = weight.mean() / n_cases if n_cases else 0.0
-        safe = of(*_with_half_a_case(labels, *sampling, unit, group))
-        around |= {name: np.where(np.isnan(replicates[name]), np.nan, safe[name]) for name in shares}
-    constant = {
-        name: np.ptp(replicates[name], axis=-1, keepdims=True) < _CONSTANT
-        for name, metric in labels.sums.items()
-        if metric.rows is counts and not metric.by_class and n_cases
-    }
-    if any(one.any() for one in constant.values()):
-        safe = of(*_with_half_a_case_right(labels, *sampling, weight.mean() / n_cases, group))
-        around |= {name: np.where(one, safe[name], around[name]) for name, one in constant.items()}
+    columns = np.concatenate([sampling[0], at[0][..., None]], axis=-1), np.append(sampling[1], at[1])
+    there = np.where(rare, 0, 1)[:, None]
+    each = {name: metric for name, metric in labels.sums.items() if metric.rows is counts and metric.each_class}
+    added = columns if unseen is None else _added(columns, unseen.rows, unseen.weight)
+    found = of(added[0] * there, added[1])
+    for by_class in {metric.by_class for metric in each.values()}:
+        rows, of_all = columns
+        if unseen is not None:
+            known = 1 if by_class else _of_known_classes(labels, at[0] * there[:, 0])
+            rows, of_all = _added(columns, unseen.rows_of_classes * known, unseen.weight_of_classes)
+        of_each = of(rows if by_class else rows * there, of_all)
+        found |= {name: of_each[name] for name, metric in each.items() if metric.by_class == by_class}
+    centre = {name: values[..., n:] for name, values in found.items()}
+    # An unseen case does not define what no case does.
+    replicates = {name: np.where(np.isnan(centre[name]), np.nan, of[..., :n]) for name, of in found.items()}
     alone: dict[str, Any] = dict.fromkeys(places)
+    around = replicates
     if signed is not None:
         given = [np.asarray(one, np.float32) for one in (*at, *signed)]
         changes = _changes(tuple(places.values()), labels.n_sides, *given)
         alone = {name: np.moveaxis(np.asarray(one, float), 0, -2) for name, one in zip(places, changes, strict=True)}
-        around = {name: one + _to_draws(draws[name], found[name][..., n:]) for name, one in around.items()}
+        around = {name: one + _to_draws(draws[name], centre[name]) for name, one in replicates.items()}
     return {name: Values(draws[name], replicates[name], alone[name], around[name]) for name in places}
+
+
+def _added(
+    columns: tuple[np.ndarray, np.ndarray], rows: Float[np.ndarray, "classifier row replicate"], weight: np.ndarray
+) -> tuple[Float[np.ndarray, "classifier row replicate+1"], Float[np.ndarray, "*side replicate+1"]]:
+    """Add what an unseen case adds in every replicate, and nothing to the last column."""
+    padded = np.pad(rows, ((0, 0), (0, 0), (0, 1))), np.pad(weight, [*[(0, 0)] * (weight.ndim - 1), (0, 1)])
+    return columns[0] + padded[0], columns[1] + padded[1]
+
+
+def _of_known_classes(labels: Labels, at: Float[np.ndarray, "classifier row"]) -> Bool[np.ndarray, "classifier row 1"]:
+    """Rows of counts of classes that occur, and where classifiers name them: a mean over classes has no others."""
+    _, true, named, _ = at[:, labels.layout.n_numbers :].reshape(len(at), 4, -1).swapaxes(0, 1) > 0
+    known = np.concatenate([true & named, true, true & named, true], axis=1)
+    return np.pad(known, ((0, 0), (labels.layout.n_numbers, 0)), constant_values=True)[..., None]
 
 
 def _to_draws(
@@ -115,62 +162,19 @@ def _rare(labels: Labels, sums: Float[np.ndarray, "classifier row draw"]) -> Boo
     return out
 
 
-def _with_half_a_case_right(
-    labels: Labels,
-    sums: Float[np.ndarray, "classifier row replicate"],
-    weight: Float[np.ndarray, " replicate"],
-    unit: float,
-    group: int,
-) -> tuple[Float[np.ndarray, "classifier row replicate"], Float[np.ndarray, " replicate"]]:
-    """Add half a case in which the choice is right, and half a case in which it is wrong, of classes as often as here.
-
-    Without it, a classifier that is right in ten of ten cases would be right in all new ones.
-    """
-    k, n, numbers = labels.layout.n_counts, sums.shape[-1], labels.layout.n_numbers
-    right, wrong = unit * np.random.default_rng([k, n, group, 1]).standard_gamma(0.5, (2, n))
-    true = sums[:, numbers + k : numbers + 2 * k]
-    share = true / np.maximum(true.sum(axis=1, keepdims=True), 1e-9)
-    more = np.concatenate([share * right, *[share * (right + wrong)] * 3], axis=1)
-    return np.concatenate([sums[:, :numbers], sums[:, numbers:] + more], axis=1), weight + right + wrong
-
-
-def _with_half_a_case(
-    labels: Labels,
-    sums: Float[np.ndarray, "classifier row replicate"],
-    weight: Float[np.ndarray, " replicate"],
-    unit: float,
-    group: int,
-) -> tuple[Float[np.ndarray, "classifier row replicate"], Float[np.ndarray, " replicate"]]:
-    """Add half a case to each cell of the 2 x 2 table of every class, with bootstrap weights: Jeffreys' prior.
-
-    Without it, a classifier that finds five of five cases would have a sensitivity of exactly 1; its replicates are
-    now those of Beta(5.5, 0.5).
-
-    References
-    ----------
-    Brown, Cai & DasGupta (2001), Interval estimation for a binomial proportion, Statistical Science 16.
-    """
-    k, n = labels.layout.n_counts, sums.shape[-1]
-    random = np.random.default_rng([k, n, group])
-    more = unit * random.standard_gamma(2.0, n)
-    found, missed, wrong, _ = np.moveaxis(random.dirichlet(np.full(4, 0.5), (k, n)), -1, 0) * more
-    added = np.concatenate([found, found + missed, found + wrong, found + missed])
-    first = sums.shape[1] - len(added)
-    return np.concatenate([sums[:, :first], sums[:, first:] + added], axis=1), weight + more
-
-
 def _values(metrics, n_sides, sums, weight):
     """Values of all metrics, (classifier, *shape, n), padded so that few shapes are compiled."""
     n = sums.shape[-1]
     size = -(-n // 256) * 256 if n > 1 else 1
     padded = np.pad(sums, ((0, 0), (0, 0), (0, size - n))).astype(np.float32)
-    found = _compiled_values(metrics, n_sides, padded, np.pad(weight, (0, size - n)).astype(np.float32))
+    by_class = np.pad(np.broadcast_to(weight, (n_sides, n)), ((0, 0), (0, size - n))).astype(np.float32)
+    found = _compiled_values(metrics, n_sides, padded, by_class)
     return [np.asarray(of)[..., :n] for of in found]
 
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _compiled_values(metrics, n_sides, sums, weight):
-    over_draws = (jax.vmap(_function(*metric, n_sides), (1, 0), -1) for metric in metrics)
+    over_draws = (jax.vmap(_function(*metric, n_sides), (1, 1), -1) for metric in metrics)
     return [jax.vmap(values, (0, None))(sums, weight) for values in over_draws]
 
 
@@ -180,7 +184,8 @@ def _changes(metrics, n_sides, at, weight, sums, weights):
 
     def changes(metric):
         def change(mean: Array, rows: Array, n: Array) -> Array:
-            return jax.jvp(_function(*metric, n_sides), (mean, weight), (rows, n))[1]
+            of_classes = tuple(jnp.broadcast_to(one, n_sides) for one in (weight, n))
+            return jax.jvp(_function(*metric, n_sides), (mean, of_classes[0]), (rows, of_classes[1]))[1]
 
         over_draws = jax.vmap(change, (None, 1, 0), -1)
         return jax.vmap(over_draws, (0, 0, None))(at, sums, weights)
@@ -189,10 +194,14 @@ def _changes(metrics, n_sides, at, weight, sums, weights):
 
 
 def _function(metric: SumMetric, first: int, last: int, n_sides: int) -> Callable[[Array, Array], Array]:
-    """Value of a metric as a function of the sums of all rows and of weights; of two classes, that of the second."""
+    """Value of a metric as a function of the sums of all rows and of weights; of two classes, that of the second.
+
+    The weight is that of all cases, once for each class: classes that have an unseen case each differ in it.
+    """
+    each = metric.rows is counts and metric.each_class
 
     def value(rows: Array, n: Array) -> Array:
-        values = metric.value(as_sums(metric, n_sides, rows[first:last]), n)
+        values = metric.value(as_sums(metric, n_sides, rows[first:last]), n if each else n[0])
         return jnp.asarray(values[1] if metric.by_class and len(values) == 2 else values, jnp.float32)
 
     return value
@@ -209,6 +218,7 @@ def values_by_group(
     truth: Float[np.ndarray, "case side"] | None,
     weights: Float[np.ndarray, "case #draw"],
     words: UInt32[np.ndarray, "case 2"],
+    unseen: Sequence[UnseenCase | None],
 ) -> Iterator[dict[str, Values]]:
     """Compute metrics of the order of cases, and confusion matrices, of all cases, the first group, and of others.
 
@@ -217,10 +227,11 @@ def values_by_group(
     for number, member in enumerate(members):
         at = np.flatnonzero(member)
         by_case = (None if of is None else of[at] for of in (best, truth, weights, words))
-        yield _values_of_cases(small if number else labels, n_replicates, scores[:, at], choices[:, at], *by_case)
+        of_group = small if number else labels
+        yield _values_of_cases(of_group, n_replicates, unseen[number], scores[:, at], choices[:, at], *by_case)
 
 
-def _values_of_cases(labels, n_replicates, scores, choices, best, truth, weights, words) -> dict[str, Values]:
+def _values_of_cases(labels, n_replicates, unseen, scores, choices, best, truth, weights, words) -> dict[str, Values]:
     """Values of the metrics of some cases; of a metric with very many values there are no replicates."""
     orders = Orders.of(scores) if labels.order else None
     resampled = labels.small(len(scores) * n_replicates)
@@ -245,7 +256,8 @@ def _values_of_cases(labels, n_replicates, scores, choices, best, truth, weights
             shift = words[:, 1] % n_draws
             alone = of(resampled, *by_draw, *(_shifted(array, shift) for array in (best[:, :-1], weights)))
     if n_replicates and resampled.of_cases:
-        replicates = of(resampled, *of_weights, weighed, words, n_replicates, n_draws)
+        of_order = partial(order_of_weights, unseen=unseen)
+        replicates = of(resampled, of_order, confusion_of_weights, weighed, words, n_replicates, n_draws)
     around = replicates
     if alone:
         centre = of(resampled, *of_weights, weighed)

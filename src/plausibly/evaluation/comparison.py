@@ -22,7 +22,7 @@ import pandas as pd
 import xarray as xr
 from jaxtyping import Float
 
-from plausibly.base.bootstrap import CI_PROB, interval
+from plausibly.base.bootstrap import CI_PROB, holding, interval
 from plausibly.base.errors import ArgumentError
 from plausibly.evaluation.metrics import public_name
 from plausibly.evaluation.summaries import goodness
@@ -226,7 +226,7 @@ def differences(results: xr.Dataset, metric: Any, ci_prob: float = CI_PROB) -> p
             shares = _shares(goodness)
             if not prefix:
                 row |= {"mean": sign * goodness.mean(), "sd": _sd(goodness)}
-            ends = interval(sign * goodness, ci_prob)
+            ends = holding(row["mean"], interval(sign * goodness, ci_prob))
             row |= zip((f"{prefix}lower", f"{prefix}upper"), ends, strict=True)
             row |= {"sampling_sd": _sd(sampling[i] - sampling[j])} if prefix else {"point": points[i] - points[j]}
             row |= {f"{prefix}probability_better": shares["better"] + shares["equal"] / 2}

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from plausibly.base.bootstrap import CI_PROB, interval
+from plausibly.base.bootstrap import CI_PROB, holding, interval
 from plausibly.base.errors import ArgumentError
 
 _PLAIN = {"classifier", "class_name", "draw", "group"}  # dimensions of metrics with one value
@@ -47,7 +47,9 @@ def curve_points(results: xr.Dataset, metric: str, ci_prob: float = CI_PROB) -> 
     table = index.to_frame(index=False)
     table["mean"] = mean_known(variable.values).ravel()
     for prefix, name in (("", metric), ("total_", f"{metric}_total")):
-        ends = intervals(results[name].values, ci_prob) if name in results else [np.nan, np.nan]
+        ends = [np.nan, np.nan]
+        if name in results:
+            ends = holding(mean_known(variable.values), intervals(results[name].values, ci_prob))
         table[f"{prefix}lower"], table[f"{prefix}upper"] = (np.ravel(end) if np.ndim(end) else end for end in ends)
     return table
 

@@ -18,8 +18,9 @@ from plausibly.data.annotations.io.columns import is_number
 from plausibly.data.groups import Groups, check_clusters, check_weights, read_groups
 from plausibly.data.predictions import line_up, named_predictions
 from plausibly.evaluation._intervals import bootstrap_weights
-from plausibly.evaluation._label_results import Values, values_by_group, values_of_sums, variables
+from plausibly.evaluation._label_results import Unseen, Values, values_by_group, values_of_sums, variables
 from plausibly.evaluation._label_sums import Cases, Labels
+from plausibly.evaluation._unseen_case import UnseenCase, columns, unseen_cases
 from plausibly.evaluation.metrics import COORDINATES, MetricsByKind, check_lengths, read_metrics
 from plausibly.evaluation.panel_tables import first_choices
 from plausibly.evaluation.summaries import SUFFIX
@@ -197,12 +198,13 @@ def against_labels(
     words, members = key_words(seed, cluster, Stream.BOOTSTRAP), question.members
     choices = labels.choices(list(first_choices(lined_up, annotations.cases, break_ties, seed)), lined_up)
     values: list[dict[str, Values]] = [{} for _ in members]
+    unseen = unseen_cases(sides, words, members, columns(lined_up), replicates)
     if labels.sums:
-        values = _sums(labels, lined_up, choices, sides, members, words, replicates)
+        values = _sums(labels, lined_up, choices, sides, members, words, replicates, unseen)
     small = labels.small(len(names) * max(replicates, 1) * (len(members) - 1))
     if labels.of_cases:
         scores = np.stack([labels.scores(np.array(of_classifier)) for of_classifier in lined_up])
-        by_case = scores, choices, None, sides, np.ones((len(sides), 1)), words
+        by_case = scores, choices, None, sides, np.ones((len(sides), 1)), words, unseen
         of_cases = values_by_group(labels, small, members, replicates, *by_case)
         values = [of_sums | of_order for of_sums, of_order in zip(values, of_cases, strict=True)]
     results = results.assign(variables(labels, small, values, drawn=False, single=clusters < 2))
@@ -222,12 +224,12 @@ def _sums(
     members: Sequence[Float[np.ndarray, " case"]],
     words: UInt32[np.ndarray, "case 2"],
     replicates: int,
+    unseen: Sequence[UnseenCase | None],
 ) -> list[dict[str, Values]]:
     """Values of metrics of sums in each group, from sums over some cases at a time."""
     shape = len(members), len(predictions), len(labels.layout)
     sums, weight = np.zeros((*shape, 1)), np.zeros((len(members), 1))
     sampling, of_sampling = np.zeros((*shape, replicates)), np.zeros((len(members), replicates))
-    n_cases = [np.count_nonzero(truth[np.flatnonzero(member)].any(axis=1)) for member in members]
     number = np.arange(replicates)
     for first in range(0, len(truth), _CASES):
         at = slice(first, first + _CASES)
@@ -244,7 +246,12 @@ def _sums(
                 of_sampling[n] += of_cases[inside] @ drawn[inside]
     return [
         values_of_sums(
-            labels, sums[n], weight[n], (sampling[n], of_sampling[n]) if replicates else None, None, count, n
+            labels,
+            sums[n],
+            weight[n],
+            (sampling[n], of_sampling[n]) if replicates else None,
+            None,
+            Unseen.of(labels, unseen[n], predictions, member),
         )
-        for n, count in enumerate(n_cases)
+        for n, member in enumerate(members)
     ]

@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 from jaxtyping import Bool, Float
 
-from plausibly.base.bootstrap import CI_PROB, interval
+from plausibly.base.bootstrap import CI_PROB, holding, interval
 from plausibly.base.errors import ArgumentError
 from plausibly.evaluation.curves import intervals, mean_known
 
@@ -93,7 +93,8 @@ def _row(variables: Mapping[Hashable, xr.Variable], metric: Hashable, place: tup
         return *[np.nan] * 6, point, *of_total, sampling_sd, *shares
     good = goodness(values, variables[metric].attrs)
     worst, best = values[good.argmin()], values[good.argmax()]
-    return values.mean(), spread, *ends, best, worst, point, *of_total, sampling_sd, *shares
+    mean = values.mean()
+    return mean, spread, *ends, best, worst, point, *holding(mean, of_total), sampling_sd, *shares
 
 
 FEW, FEW_OF_A_CLASS = 30, 10  #: cases, and positive cases or others, below which a group is flagged
@@ -137,9 +138,9 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
     values, whole = results[variable].values, results[variable.removesuffix(SUFFIX)].values
     columns, few = results["group_column"].values, few_cases(results, metric)
     mean = mean_known(results[metric + SUFFIX].values)
-    lower, upper = intervals(values, ci_prob)
+    lower, upper = holding(mean, intervals(values, ci_prob))
     difference = mean - mean_known(results[metric].values)
-    difference_lower, difference_upper = intervals(values - whole, ci_prob)
+    difference_lower, difference_upper = holding(difference, intervals(values - whole, ci_prob))
     good, worst = goodness(values, results[metric].attrs), np.empty(mean.shape)
     for at in (np.flatnonzero(columns == column) for column in np.unique(columns)):
         for place in range(mean.shape[1]):

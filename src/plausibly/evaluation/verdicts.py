@@ -67,8 +67,14 @@ def _rests(results: xr.Dataset, metric: str) -> str:
 
 
 def difference(results: xr.Dataset, metric: str, first: str, second: str) -> pd.Series:
-    """Return the row of :func:`plausibly.comparison.differences` for two classifiers."""
-    return differences(results.sel(classifier=[first, second]), metric).iloc[0]
+    """Return the row of :func:`plausibly.comparison.differences` for two classifiers, and whether they are the same.
+
+    They are if both have the same value in every case; of new cases, that tells nothing.
+    """
+    two = results.sel(classifier=[first, second])
+    row, by_case = differences(two, metric).iloc[0], f"{metric}_by_case"
+    alike = np.array_equal(*two[by_case].values, equal_nan=True) if by_case in two else row["total_equal"] == 1
+    return pd.concat([row, pd.Series({"same": row["equal"] == 1 and alike})])
 
 
 def probabilities(row: pd.Series, first: str, second: str) -> str:
@@ -78,7 +84,7 @@ def probabilities(row: pd.Series, first: str, second: str) -> str:
             f"How probable it is that {first} is better than {second} is unknown: a point estimate ignores what the "
             "annotations leave open. Aggregate with a model that has a posterior."
         )
-    if _same(row):
+    if row.get("same"):
         return (
             f"{first} and {second} made the same choices, as far as this metric can tell: in every case, their values "
             "are equal. Only cases in which they differ can tell which is better, and more labels cannot."
@@ -97,7 +103,7 @@ def advice(row: pd.Series, learns: bool = True) -> str:
     As in a plan, the larger of annotation and sampling noise counts for new cases. More cases reduce both; labels of
     these cases reduce the former only, and only if the model ``learns`` from them.
     """
-    if np.isnan(row["total_better"]) or row["total_better"] >= SURE or _same(row):
+    if np.isnan(row["total_better"]) or row["total_better"] >= SURE or row.get("same"):
         return ""
     if not learns:
         return (
@@ -115,11 +121,6 @@ def advice(row: pd.Series, learns: bool = True) -> str:
         f"cases. For new cases, labels can lower the standard deviation of the difference from {row['sd']:.3g} to "
         f"{row['sampling_sd']:.3g} at best."
     )
-
-
-def _same(row: pd.Series) -> bool:
-    """Whether both classifiers have the same value in every case; otherwise some replicate would tell them apart."""
-    return row["equal"] == 1 and row["total_equal"] == 1
 
 
 def percent(share: float) -> str:

@@ -68,7 +68,7 @@ def _balanced_accuracy(found: Counts, n):
     return jnp.sum(shares) / jnp.sum(there)
 
 
-@label_metric(SumMetric(counts, _balanced_accuracy, bounds=(0.0, 1.0)))
+@label_metric(SumMetric(counts, _balanced_accuracy, bounds=(0.0, 1.0), each_class=True))
 def balanced_accuracy(predictions, truth, weights=None):
     """Mean of the sensitivities of the classes that occur.
 

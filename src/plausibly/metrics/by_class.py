@@ -90,8 +90,8 @@ def by_class(formula: Formula, bounds: tuple[float, float] = (0.0, 1.0), better:
 
     def declare(described: Callable[..., Any]) -> Callable[..., Any]:
         for average in (macro, micro, weighted):
-            name = f"{described.__name__}_{average.__name__}"
-            label_metric(SumMetric(counts, average, better, bounds=bounds), name)(described)
+            declared = SumMetric(counts, average, better, bounds=bounds, each_class=average is macro)
+            label_metric(declared, f"{described.__name__}_{average.__name__}")(described)
         return label_metric(SumMetric(counts, of_each, better, bounds=bounds, by_class=True))(described)
 
     return declare

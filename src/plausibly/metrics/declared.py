@@ -64,6 +64,9 @@ class SumMetric:
     along
         Name of the axis and values along it, such as ``("threshold", (0.1, 0.2))``, if there is a number for each; or
         several such pairs. Values that are None stand for the classes.
+    each_class
+        Whether every class counts alike, however rare, as in a mean over classes: then intervals know that few cases of
+        a class say little of it. By default where there is a value for each.
 
     Raises
     ------
@@ -86,8 +89,10 @@ class SumMetric:
     needs_answer: bool = False
     of_distribution: bool = False
     along: Any = ()
+    each_class: bool = False
 
     def __post_init__(self):
+        object.__setattr__(self, "each_class", self.each_class or self.by_class)
         _check_declared(self, "rows", "value", takes=("choice", "probabilities", "scores"))
 
     def on_arrays(

@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from plausibly.aggregation.sweeps import STATISTICS, Run, Sweep
 from plausibly.aggregation.sweeps.runs import usual_position
-from plausibly.base.bootstrap import CI_PROB, interval
+from plausibly.base.bootstrap import CI_PROB, holding, interval
 from plausibly.data.annotations import Annotations
 from plausibly.evaluation.comparison import better_equal_worse
 from plausibly.metrics import METRICS
@@ -256,6 +256,6 @@ def with_experts(
         ends = np.full((2, len(values)), np.nan)
         if f"{variable}_total" in row:
             replicates = row[f"{variable}_total"].transpose("replicate", ...).values
-            ends = interval(replicates.reshape(-1, len(values)), CI_PROB)
+            ends = holding(values, interval(replicates.reshape(-1, len(values)), CI_PROB))
         shown[name] = [value_and_interval(*value) for value in zip(values, *ends, strict=True)]
     return shown
