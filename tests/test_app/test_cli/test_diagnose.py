@@ -45,8 +45,8 @@ def test_short_chains_are_reported_by_every_command(tmp_path, monkeypatch):
     posterior = out / "posterior-plackett-luce-3.nc"
     assert pb.load(posterior).attrs["converged"] == f"{8 - n} of 8 cases"
     for command, *rest in (
-        ("sweep", *words, *given, "--out", out),  # of the same posterior
-        ("aggregate", *words, "--out", tmp_path / "p.nc"),
+        ("sweep", *words, *given, "--out", out),  # of the same posterior, as the next ones
+        ("aggregate", *words, "--out", posterior),
         ("diagnose", posterior, "--strict"),
     ):
         result = plausibly(command, *rest)
