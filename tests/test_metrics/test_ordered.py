@@ -7,6 +7,8 @@ from sklearn import metrics as sk
 
 import plausibly as pb
 from plausibly.app.report._summary import sentences
+from plausibly.base.errors import ArgumentError, DistanceError, PlausiblyWarning
+from plausibly.metrics import within_one
 from tests.test_app.test_cli.run import plausibly
 
 N, RANDOM = 20, np.random.default_rng(0)
@@ -139,6 +141,98 @@ def test_the_command_needs_the_order_of_classes(files):
     assert "--ordered needs the order of the classes" in " ".join(shown.output.split())
     shown = run(files, "--truth", "annotator", "--ordered", "--threshold", 3)
     assert "--ordered takes scores as grades, but --threshold 3 was given" in " ".join(shown.output.split())
+
+
+SAID = [["neg", "neg", "ind"], ["ind", "pos", "ind"], ["pos", "pos", "neg"], ["neg", "ind", "neg"]]
+SIGNS = ["neg", "ind", "pos"]
+ASKED = {"metrics": ["mean_absolute_error", "quadratic_kappa"], "truth": "annotator", "replicates": 20}
+
+
+def long_table(order=None):
+    table = pd.DataFrame(
+        [
+            {"case": f"p{i}", "annotator": f"r{j}", "label": one}
+            for i, row in enumerate(SAID)
+            for j, one in enumerate(row)
+        ]
+    )
+    return table if order is None else table.assign(label=pd.Categorical(table["label"], order, ordered=True))
+
+
+@pytest.mark.parametrize("kind", ["classes", "pandas", "polars"])
+def test_the_order_of_classes_is_given_or_metrics_of_grades_are_refused(kind, tmp_path):
+    predicted = {"A": ["neg", "ind", "pos", "pos"]}
+    if kind == "classes":
+        annotations = pb.Annotations.from_table(long_table(), classes=SIGNS)
+    elif kind == "pandas":
+        annotations = pb.Annotations.from_table(long_table(SIGNS))
+    else:
+        polars = pytest.importorskip("polars")
+        frame = polars.from_pandas(long_table()).with_columns(polars.col("label").cast(polars.Enum(SIGNS)))
+        annotations = pb.Annotations.from_table(frame)
+    assert annotations.classes.tolist() == SIGNS
+    found = pb.evaluate(annotations.select(["p0", "p1", "p2", "p3"]), predicted, **ASKED)
+    place = {name: number for number, name in enumerate(SIGNS)}
+    truth = [place[one] for row in SAID for one in row]
+    named = np.repeat([place[one] for one in predicted["A"]], 3)
+    assert found["mean_absolute_error"].item() == pytest.approx(sk.mean_absolute_error(truth, named))
+    kappa = sk.cohen_kappa_score(truth, named, weights="quadratic")
+    assert found["quadratic_kappa"].item() == pytest.approx(kappa, abs=1e-6)
+    # A posterior and its file keep the order.
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=9, chains=1, progress=False)
+    pb.save(posterior, tmp_path / "posterior.nc")
+    again = pb.evaluate(pb.load(tmp_path / "posterior.nc"), predicted, **ASKED)
+    assert again.equals(found)
+    # Krippendorff's ordinal alpha goes by it, too.
+    grades = pb.agreement.agreement(long_table(SIGNS), pb.distances.Ordinal(SIGNS), progress=False)
+    for labels in (long_table(SIGNS), annotations):
+        assert pb.agreement.agreement(labels, "ordinal", progress=False).alpha == grades.alpha
+
+
+def test_classes_in_alphabetical_order_have_none():
+    unordered = pb.Annotations.from_table(long_table())
+    predicted = {"A": ["neg", "ind", "pos", "pos"]}
+    for options in (ASKED, ASKED | {"metrics": None, "ordered": True}, ASKED | {"metrics": {"mine": within_one}}):
+        with pytest.raises(ArgumentError, match="needs the order of the classes, but nobody gave it"):
+            pb.evaluate(unordered, predicted, **options)
+    posterior = pb.aggregate(unordered, "dirichlet-categorical", draws=9, chains=1, progress=False)
+    for run_it in (
+        lambda: pb.evaluate(posterior, predicted, metrics=["within_one"], progress=False),
+        lambda: pb.sweep(unordered, predicted, {"majority-vote": None}, ordered=True, progress=False),
+    ):
+        with pytest.raises(ArgumentError, match="needs the order of the classes"):
+            run_it()
+    with pytest.raises(DistanceError, match=r"pass pb.distances.Ordinal\(order=.*--classes"):
+        pb.agreement.agreement(long_table(), "ordinal", progress=False)
+    # Written by this package, names are in alphabetical order, too; another order was given.
+    assert not pb.Annotations.from_rankings(unordered.to_rankings()).ordered
+    assert pb.Annotations.from_rankings({**unordered.to_rankings(), "classes": SIGNS}).ordered
+
+
+def test_a_skipped_grade_is_said():
+    skipped = pb.Annotations.from_labels([["1", "2"], ["4", "4"], ["2", "4"]])
+    predicted = {"A": ["1", "4", "4"]}
+    with pytest.warns(PlausiblyWarning, match="nobody named grade '3', and metrics of grades are without it"):
+        found = pb.evaluate(skipped, predicted, **ASKED)
+    assert found["mean_absolute_error"].item() == pytest.approx(2 / 6)
+    whole = pb.Annotations.from_labels([["1", "2"], ["4", "4"], ["2", "4"]], classes=["1", "2", "3", "4"])
+    assert pb.evaluate(whole, predicted, **ASKED)["mean_absolute_error"].item() == pytest.approx(3 / 6)
+
+
+def test_commands_take_the_order_from_a_file(tmp_path):
+    long_table().to_csv(tmp_path / "labels.csv", index=False)
+    (tmp_path / "order.txt").write_text("\n".join(SIGNS))
+    pd.DataFrame({"case": [f"p{i}" for i in range(4)], "prediction": ["neg", "ind", "pos", "pos"]}).to_csv(
+        tmp_path / "a.csv", index=False
+    )
+    given = ["--predictions", f"A={tmp_path / 'a.csv'}", "--distance", "ordinal", "--replicates", 20]
+    for command in (["agreement", "--distance", "ordinal", "--replicates", 0], ["discrepancy", *given]):
+        words = [command[0], tmp_path / "labels.csv", *command[1:]]
+        refused = plausibly(*words)
+        assert refused.exit_code == 2
+        assert "--classes" in " ".join(refused.output.split())
+        shown = plausibly(*words, "--classes", tmp_path / "order.txt")
+        assert shown.exit_code == 0, shown.output
 
 
 def test_errors_cost_the_difference_between_risk_levels(files):

@@ -57,6 +57,10 @@ class Distance(ABC):
     #: Whether a pair takes so long that a progress bar is useful.
     slow: bool = False
 
+    def in_order(self, order: Sequence[Any] | None) -> "Distance":
+        """Return the distance where labels have an order, from the lowest; the same, unless it depends on one."""
+        return self
+
     @abstractmethod
     def encode(self, labels: Sequence[Any], counts: Counts = None) -> Any:
         """Turn labels into the arrays that :meth:`between` compares.

@@ -38,6 +38,12 @@ class Nominal(Distance):
         return (encoded[left] != encoded[right]).astype(np.float64)
 
 
+_ORDINAL = (
+    "an ordinal label is a number, or one of the categories in their order: pass pb.distances.Ordinal(order=[…]), the "
+    "lowest first, or an ordered Categorical, or --classes with a file of one a line"
+)
+
+
 class Ordinal(Distance):
     """Squared number of labels between two categories, including half of the labels in each of the two.
 
@@ -62,10 +68,14 @@ class Ordinal(Distance):
     def __init__(self, order: Iterable[Any] | None = None):
         self.order = None if order is None else list(order)
 
+    def in_order(self, order: Sequence[Any] | None) -> "Ordinal":
+        """Return the distance with this order, unless it has one."""
+        return Ordinal(order) if self.order is None and order is not None else self
+
     def encode(self, labels: Sequence[Any], counts: Counts = None) -> Float[np.ndarray, " label"]:
         """Map every label to the mean of its ranks."""
         if self.order is None:
-            places = numbers_of(labels, "an ordinal label is a number, or one of the categories in order=[…]")
+            places = numbers_of(labels, _ORDINAL)
         else:
             places = np.empty(len(labels))
             for position, label in enumerate(labels):

@@ -1,6 +1,7 @@
 """Metrics by their names in results, and which names are left for those of the user's own."""
 
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -13,7 +14,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 import plausibly.metrics
-from plausibly.base.errors import ArgumentError, show
+from plausibly.base.errors import ArgumentError, PlausiblyWarning, show
+from plausibly.base.names import some
+from plausibly.data.annotations import Annotations
+from plausibly.data.annotations.io.columns import is_number
 from plausibly.metrics import LABEL_METRICS, METRICS, Metric, OrderMetric, SumMetric, expected_cost, net_benefit
 from plausibly.metrics.declared import AT_VALUE, improper
 from plausibly.metrics.inputs import answered, check_share, check_size
@@ -299,3 +303,43 @@ def _check_name(name: str) -> None:
         raise ArgumentError(
             f"a metric must have a name of its own, but {name!r} looks like one of the package's: rename it."
         )
+
+
+def check_order(annotations: Annotations, ordered: bool, wanted: MetricsByKind) -> None:
+    """Refuse metrics of grades where nobody gave the order of the classes, and warn of a grade that is skipped.
+
+    Two classes need no order: these metrics are the same in both.
+    """
+    of_grades = {id(LABEL_METRICS[name]): name for name in GROUPS["ordered"]}
+    named = [name for name, metric in wanted.sums.items() if id(metric) in of_grades]
+    classes = annotations.classes
+    numbers = classes.astype(float) if all(map(is_number, classes)) else None
+    if not (ordered or named) or (numbers is None and len(classes) < 3):
+        return
+    if numbers is None and not annotations.ordered:
+        what = f"{named[0]} needs" if named else "ordered=True (--ordered) needs"
+        raise ArgumentError(
+            f"{what} the order of the classes, but nobody gave it, and {some(classes)} is that of the alphabet: name "
+            "them from the lowest to the highest when annotations are read, with classes= (--classes, a file of one a "
+            "line), or as an ordered Categorical."
+        )
+    if numbers is None:
+        return
+    if not (np.diff(numbers) > 0).all():
+        raise ArgumentError(
+            f"ordered classes must be in their order, but the classes are {some(classes)}: name them in ascending "
+            "order when annotations are read, with classes= (--classes)."
+        )
+    skipped = np.setdiff1d(np.arange(numbers[0], numbers[-1] + 1), numbers)
+    if not (numbers % 1).any() and 0 < len(skipped) <= MOST_SKIPPED:
+        one = len(skipped) == 1
+        warnings.warn(
+            f"nobody named {'grade' if one else 'grades'} {some(skipped.astype(int).astype(str))}, and metrics of "
+            f"grades are without {'it' if one else 'them'}, as if its neighbours were one grade apart: name all grades "
+            "with classes= (--classes) if the scale has more.",
+            PlausiblyWarning,
+            stacklevel=2,
+        )
+
+
+MOST_SKIPPED = 20  #: whole numbers between classes; where there are more, classes are no grades of a scale

@@ -10,18 +10,16 @@ from jaxtyping import Float, Int, UInt32
 
 from plausibly.base.bootstrap import check_replicates
 from plausibly.base.errors import ArgumentError
-from plausibly.base.names import some
 from plausibly.base.progress import logged
 from plausibly.base.random_streams import Stream, key_words
 from plausibly.data.annotations import Annotations, read_risks
-from plausibly.data.annotations.io.columns import is_number
 from plausibly.data.groups import Groups, check_clusters, check_weights, read_groups
 from plausibly.data.predictions import line_up, named_predictions
 from plausibly.evaluation._intervals import bootstrap_weights
 from plausibly.evaluation._label_results import Unseen, Values, values_by_group, values_of_sums, variables
 from plausibly.evaluation._label_sums import Cases, Labels
 from plausibly.evaluation._unseen_case import UnseenCase, columns, unseen_cases
-from plausibly.evaluation.metrics import COORDINATES, MetricsByKind, check_lengths, read_metrics
+from plausibly.evaluation.metrics import COORDINATES, MetricsByKind, check_lengths, check_order, read_metrics
 from plausibly.evaluation.panel_tables import first_choices
 from plausibly.evaluation.summaries import SUFFIX
 from plausibly.evaluation.thresholds import check_positive, check_thresholds, positive_index
@@ -112,11 +110,6 @@ def read_question(
     check_replicates(replicates, least=0)
     groups = None if by is None else read_groups(by, annotations.cases, intersections=intersections)
     classes = annotations.classes
-    if ordered and all(map(is_number, classes)) and not (np.diff(classes.astype(float)) > 0).all():
-        raise ArgumentError(
-            f"ordered classes must be in their order, but the classes are {some(classes)}: name them in ascending "
-            "order when annotations are read, with classes= (--classes)."
-        )
     positive = check_positive(classes, positive)
     lined_up = [line_up(source, annotations, extra, positive, ordered=ordered) for source in named.values()]
     lengths = None if k is None else check_lengths("k", k, annotations.n_classes)
@@ -124,6 +117,7 @@ def read_question(
     options["risks"] = None if risks is None else np.asarray(read_risks(risks, classes))
     options["ordered"] = bool(ordered)
     wanted = read_metrics(metrics, lengths, annotations.n_classes, **options, drawn=drawn)
+    check_order(annotations, ordered, wanted)
     labels = labels_of(wanted, annotations, positive, check_thresholds(threshold, list(named)), lined_up)
     cluster = check_clusters(clusters, annotations.cases)
     return Question(list(named), lined_up, wanted, labels, cluster, groups, options["risks"])

@@ -36,6 +36,7 @@ def build_posterior(
     log_likelihood: Float[np.ndarray, "chain draw annotation"] | None = None,
     convergence: xr.Dataset | None = None,
     by_case: Mapping[str, np.ndarray] | None = None,
+    sites: xr.Dataset | None = None,
     scores: Scores | None = None,
     certainty: Float[np.ndarray, " case"] | None = None,
     prior_share: Float[np.ndarray, " slot"] | None = None,
@@ -64,6 +65,8 @@ def build_posterior(
         Diagnostics by case, see :mod:`plausibly.diagnostics`.
     by_case
         Draws (chain, draw, case) of further quantities of each case by name, such as the mean of its scores.
+    sites
+        Draws of further sites of a program, see :func:`plausibly.posterior.sites.dataset_of`.
     scores
         Scores from which a threshold made the annotations; None for other annotations.
     certainty
@@ -116,6 +119,8 @@ def build_posterior(
             _check_shape(name, values, sizes)
             groups["posterior"][name] = ("chain", "draw", "scored_case"), np.asarray(values, np.float32)
         groups["posterior"] = groups["posterior"].assign_coords(scored_case=annotations.cases)
+    if sites is not None:
+        groups["posterior"] = groups["posterior"].assign(sites.data_vars).assign_coords(sites.coords)
     if sample_stats:
         for name, values in sample_stats.items():
             _check_shape(name, values, sizes)
@@ -141,7 +146,7 @@ def build_posterior(
             "annotation_annotator": ("annotation", annotations.annotation_annotator),
         },
         coords={"case": annotations.cases, "annotator": annotations.annotators},
-        attrs={"anonymous": int(annotations.anonymous)},
+        attrs={"anonymous": int(annotations.anonymous)} | ({"ordered": 1} if annotations.ordered else {}),
     )
     if scores is not None:
         groups["observed_data"]["score"] = "annotation", scores.score
@@ -253,6 +258,7 @@ def annotations_of(posterior: Posterior, *, every: bool = True) -> Annotations:
             entry_annotation=np.asarray(observed["entry_annotation"].values, np.int32),
             entry_class=np.asarray(observed["entry_class"].values, np.int32),
             entry_block=np.asarray(observed["rank"].values - 1, np.int16),
+            ordered=bool(observed.attrs.get("ordered", False)),
         )
         if every:
             check_annotated(annotations)

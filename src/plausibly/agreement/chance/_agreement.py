@@ -113,6 +113,7 @@ def agreement(
         raise ArgumentError(f"processes must be at least 1, and whole, but {processes!r} was given: write 2.")
     chosen = find_distance(usual_distance(labels) if distance is None else distance, preset)
     labels, units = Labels.of(labels), weighting == "units"
+    chosen = chosen.in_order(labels.order)
     if len(np.unique(labels.case)) < 2:
         raise AnnotationError(
             "agreement compares labels of the same case with labels of other cases, but only one case has labels; "

@@ -1,6 +1,7 @@
 """The discrepancy ratio, which asks whether a model is closer to the annotators than they are to each other."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,8 @@ def discrepancy_ratio(
     """
     chosen = find_delta(distance, tolerance)
     labels = Labels.of(labels, columns=column_names(clusters, by))
+    if chosen.distance is not None:
+        chosen = replace(chosen, distance=chosen.distance.in_order(labels.order))
     sets = LabelSets.of(labels)
     check_two_annotators(labels, sets.n_annotators)
     models = read_models(predictions, labels, sets.n_annotators >= 2)

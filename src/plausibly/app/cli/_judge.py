@@ -15,6 +15,7 @@ from plausibly.app.cli._unpredicted import predicted_by_all
 from plausibly.app.report import judge_report
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.errors import ArgumentError
+from plausibly.data.annotations import read_classes
 from plausibly.data.labels import read_gold
 
 REPORT = "judge.html"
@@ -63,6 +64,7 @@ def judge(
     predictions: options.LabelPredictions = None,
     gold: options.GoldFile = None,
     missing: options.Missing = None,
+    classes: options.OrderFile = None,
     clusters: options.LabelClusters = None,
     by: Annotated[
         str | None,
@@ -96,6 +98,7 @@ def judge(
     names = [] if by is None else [name.strip() for name in by.split(",") if name.strip()]
     columns = list(dict.fromkeys([*([] if clusters is None else [clusters]), *names]))
     read = Labels.of(labels, columns=columns, control=control).without(options.texts_of(missing))
+    read = read if classes is None else read.in_order(read_classes(classes))
     joined = None if gold is None else read_gold(gold, read)
     make_folder(output.out)
     if joined is not None:

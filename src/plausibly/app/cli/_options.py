@@ -67,6 +67,10 @@ OptionalFolder = Annotated[
 ]
 ResultsFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the results; created if needed.")]
 IntervalWidth = Annotated[float, typer.Option("--ci-prob", help="Probability of the intervals.")]
+OrderFile = Annotated[
+    Path | None,
+    data("--classes", metavar="FILE", help="Labels in their order, one per line, the lowest first (for ordinal)."),
+]
 ClassesFile = Annotated[Path | None, data("--classes", metavar="FILE", help="Class names, one per line.")]
 Choices = Annotated[
     Literal["all"] | None,

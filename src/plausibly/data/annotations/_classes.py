@@ -124,3 +124,9 @@ def _levels(source: Any, classes: list[str]) -> np.ndarray:
         if text not in ("0", "1", "2"):
             raise AnnotationError(f"class {name!r}: the risk is {show(level)}; write 0 (low), 1 (medium) or 2 (high)")
     return np.array([int(text) for text in texts], dtype=np.int8)
+
+
+def in_own_order(classes: Iterable[str] | None) -> bool:
+    """Whether names are in an order of their own; those that this package writes are sorted unless they have one."""
+    names = [] if classes is None else [str(name) for name in classes]
+    return names != sorted(names)

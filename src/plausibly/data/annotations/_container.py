@@ -1,6 +1,6 @@
 """The container: cases × annotators × partial rankings in columns, with names for all three."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,16 +11,18 @@ from jaxtyping import Int
 
 from plausibly.base.errors import AnnotationError, show
 from plausibly.base.names import to_names
+from plausibly.data.annotations._classes import in_own_order
 from plausibly.data.annotations._rows import Rows, arrange
 from plausibly.data.annotations.by_case import InBlocks, check_columns, many
 from plausibly.data.annotations.io._counts import parse_counts
 from plausibly.data.annotations.io._rankings import labels_as_rankings, parse_rankings
 from plausibly.data.annotations.io.answers import Answers
-from plausibly.data.annotations.io.columns import table_columns
+from plausibly.data.annotations.io.columns import category_order, table_columns
 from plausibly.data.annotations.io.exports import answers_in
 from plausibly.data.annotations.io.long_table import parse_scores, parse_table
 from plausibly.data.annotations.io.matrix import matrix_of
 from plausibly.data.annotations.io.source import source_in_memory
+from plausibly.data.annotations.io.spellings import COLUMNS
 from plausibly.data.annotations.shown import check_choices, refuse_comparisons
 from plausibly.data.annotations.views import as_table, chosen_positions, rankings_by_case, rankings_of, selected_rows
 
@@ -52,6 +54,9 @@ class Annotations(InBlocks):
         (R,) case and annotator of every annotation, sorted by case, then annotator.
     entry_annotation, entry_class, entry_block
         (E,) annotation, class and block (0 is the best) of every named class, sorted by annotation, block, class.
+    ordered
+        True if somebody gave the order of the classes, so that metrics of grades can go by it: by the argument
+        ``classes`` of a constructor, or by an ordered Categorical. Otherwise, names are in alphabetical order.
 
     Raises
     ------
@@ -76,6 +81,7 @@ class Annotations(InBlocks):
     entry_annotation: Int[np.ndarray, " entry"]
     entry_class: Int[np.ndarray, " entry"]
     entry_block: Int[np.ndarray, " entry"]
+    ordered: bool = False
 
     def __post_init__(self):
         for name in ("cases", "classes", "annotators"):
@@ -122,7 +128,8 @@ class Annotations(InBlocks):
         >>> Annotations.from_rankings({"cases": {"p7": {"ann": [["a"], ["b"]], "bob": [["b"]]}}}, classes="abc")
         Annotations(1 case, 2 annotations by 2 annotators, 3 classes)
         """
-        return cls._from_rows(parse_rankings(rankings, _classes(classes)), choices)
+        named = rankings.get("classes") if classes is None and isinstance(rankings, Mapping) else classes
+        return cls._from_rows(parse_rankings(rankings, _classes(classes)), choices, ordered=in_own_order(named))
 
     @classmethod
     def from_labels(
@@ -161,7 +168,9 @@ class Annotations(InBlocks):
         >>> Annotations.from_labels([[0, 1, -1], [2, 2, 2]], classes=["a", "b", "c"], missing=-1)
         Annotations(2 cases, 5 annotations by anonymous annotators, 3 classes)
         """
-        return cls._from_rows(parse_rankings(labels_as_rankings(labels, cases, annotators, missing), _classes(classes)))
+        classes = _classes(classes)
+        rows = parse_rankings(labels_as_rankings(labels, cases, annotators, missing), classes)
+        return cls._from_rows(rows, ordered=classes is not None)
 
     @classmethod
     def from_counts(
@@ -191,7 +200,8 @@ class Annotations(InBlocks):
         """
         classes = _classes(classes)
         cases = None if cases is None else to_names(cases, "case")
-        return cls._from_rows(parse_counts(matrix_of(counts, AnnotationError, classes), classes, cases))
+        rows = parse_counts(matrix_of(counts, AnnotationError, classes), classes, cases)
+        return cls._from_rows(rows, ordered=classes is not None)
 
     @classmethod
     def from_table(
@@ -208,8 +218,9 @@ class Annotations(InBlocks):
             case are tied, whatever the order of their rows; :func:`plausibly.audit` counts such annotations. Other
             columns are not read; rows may be in any order.
         classes
-            (K,) class names; if None the names in use, sorted. Whole numbers in the table are indices, unless a class
-            has a whole number as its name.
+            (K,) class names; if None the names in use, sorted, or all categories of an ordered Categorical (pandas) or
+            Enum (polars), in their order. Whole numbers in the table are indices, unless a class has a whole number as
+            its name.
         anonymous
             Whether an annotator's name is valid only within a case, so that the same name in two cases may mean two
             people. This is assumed if the table has a column ``annotation`` instead of ``annotator``.
@@ -228,7 +239,9 @@ class Annotations(InBlocks):
         >>> Annotations.from_table(table).rankings("t1")
         {'w': [['b'], ['a']]}
         """
-        return cls._from_rows(parse_table(table_columns(table), _classes(classes), anonymous), choices)
+        columns = table_columns(table)
+        classes = _classes(category_order(table, COLUMNS["class"]) if classes is None else classes)
+        return cls._from_rows(parse_table(columns, classes, anonymous), choices, ordered=classes is not None)
 
     @staticmethod
     def from_scores(table: Any, classes: Iterable[str] | None = None, anonymous: bool = False) -> "Scores":
@@ -320,23 +333,29 @@ class Annotations(InBlocks):
                 f"there is no row for each case with its annotations, got {show(source)}; give a table or "
                 "records with 'annotations', and 'annotators' if they are known"
             )
-        return cls._from_answers(answers, _classes(classes), choices)
+        classes = _classes(classes)
+        return cls._from_answers(answers, classes, choices, ordered=classes is not None)
 
     @classmethod
     def _from_answers(
-        cls, answers: Answers, classes: np.ndarray | None, choices: str | None, path: Path | None = None
+        cls,
+        answers: Answers,
+        classes: np.ndarray | None,
+        choices: str | None,
+        path: Path | None = None,
+        ordered: bool = False,
     ) -> "Annotations":
         """Read answers by case, and say what was left out."""
         if classes is None and answers.rating:
             classes = _classes([str(value) for value in sorted(set(answers.value))])
         rows = parse_rankings(answers.to_rankings(classes), classes)
         answers.tell_left_out(path)
-        return cls._from_rows(rows, choices)
+        return cls._from_rows(rows, choices, ordered)
 
     @classmethod
-    def _from_rows(cls, rows: Rows, choices: str | None = None) -> "Annotations":
+    def _from_rows(cls, rows: Rows, choices: str | None = None, ordered: bool = False) -> "Annotations":
         check_choices(choices)
-        annotations = cls(**arrange(rows))
+        annotations = cls(**arrange(rows), ordered=ordered)
         if choices is None:
             refuse_comparisons(annotations)
         return annotations
@@ -387,7 +406,7 @@ class Annotations(InBlocks):
         if not annotated.any():
             nothing = {name: np.empty(0, np.int32) for name in _INDICES}
             return replace(self, cases=self.cases[chosen], **nothing)
-        found = self._from_rows(selected_rows(self, chosen[annotated]), "all")
+        found = self._from_rows(selected_rows(self, chosen[annotated]), "all", self.ordered)
         if annotated.all():
             return found
         of_annotation = np.flatnonzero(annotated)[found.annotation_case]

@@ -15,7 +15,8 @@ from plausibly.base.names import tell_unused, to_names
 from plausibly.data.annotations import Annotations, Scores
 from plausibly.data.annotations.by_case import check_annotated
 from plausibly.data.annotations.io.answers import whole
-from plausibly.data.annotations.io.columns import is_number, missing, to_codes
+from plausibly.data.annotations.io.columns import category_order, is_frame, is_number, missing, to_codes
+from plausibly.data.annotations.io.spellings import COLUMNS
 from plausibly.data.annotations.views import blocks_by_annotation
 from plausibly.data.groups import check_clusters
 from plausibly.data.labels.table import Table, are_missing, is_missing, naming_file, read_table, to_objects
@@ -46,6 +47,9 @@ class Labels:
         Number of rows without a label, which were left out.
     numbered
         Whether the source does not name annotators, so that they are numbered within each case: 1, 2, …
+    order
+        All labels from the lowest to the highest, if they have an order: that of an ordered Categorical, or of the
+        classes of annotations. The ordinal distance takes it.
 
     Examples
     --------
@@ -65,6 +69,7 @@ class Labels:
     rows: Int[np.ndarray, " label"]
     n_missing: int = 0
     numbered: bool = False
+    order: tuple[Any, ...] | None = None
 
     @classmethod
     def of(
@@ -128,7 +133,12 @@ class Labels:
         if missing not in ("drop", "error"):
             raise ArgumentError(f'missing must be "drop" or "error", but {missing!r} was given: choose one of the two.')
         with naming_file(source):
-            return _from_table(read_table(source, ("case", "annotator", "label"), columns, optional, control), missing)
+            found = _from_table(read_table(source, ("case", "annotator", "label"), columns, optional, control), missing)
+        return replace(found, order=category_order(source, COLUMNS["label"])) if is_frame(source) else found
+
+    def in_order(self, order: Iterable[Any]) -> "Labels":
+        """Return the same labels with their order, from the lowest to the highest."""
+        return replace(self, order=tuple(order))
 
     def without(self, texts: Collection[str]) -> "Labels":
         """Leave out labels that are one of some texts, which stand for no answer, and count them as missing.
@@ -337,6 +347,9 @@ def _from_annotations(annotations: Annotations | Scores) -> Labels:
         values=values,
         columns={},
         rows=np.arange(len(values)),
+        order=tuple(annotations.classes.tolist())
+        if isinstance(annotations, Annotations) and annotations.ordered
+        else None,
     )
 
 

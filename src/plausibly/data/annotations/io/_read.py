@@ -1,7 +1,7 @@
 """One reader for all files of annotations, by suffix and first row."""
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,14 @@ from plausibly.base.errors import ArgumentError, FileError
 from plausibly.base.memory import release_memory
 from plausibly.base.names import to_names
 from plausibly.base.progress import logged
-from plausibly.data.annotations._classes import read_classes
+from plausibly.data.annotations._classes import in_own_order, read_classes
 from plausibly.data.annotations._container import Annotations
 from plausibly.data.annotations._rows import Rows
 from plausibly.data.annotations.io._formats import SUFFIXES, read_source
 from plausibly.data.annotations.io.answers import Answers
 from plausibly.data.annotations.io.files import check_path, many_objects, naming, suffix_of
 from plausibly.data.annotations.io.long_table import is_long
-from plausibly.data.annotations.io.source import open_source
+from plausibly.data.annotations.io.source import Source, open_source
 from plausibly.data.annotations.scores import Scores
 from plausibly.data.annotations.shown import check_choices
 
@@ -130,9 +130,13 @@ def read_annotations(
             columns = {"case": content.case, "annotator": content.annotator, "score": content.value}
             return Annotations.from_scores(pd.DataFrame(columns), classes)
         if isinstance(content, Answers):
-            return Annotations._from_answers(content, classes, choices, path)
+            return Annotations._from_answers(content, classes, choices, path, classes is not None)
         if isinstance(content, dict):
             return Scores(**content, classes=classes)
         if len(content.case) > _MANY:
             release_memory()
-        return Annotations._from_rows(content, choices)
+        return Annotations._from_rows(content, choices, classes is not None or in_own_order(_named_in(source)))
+
+
+def _named_in(source: Source) -> Any:
+    return source.content.get("classes") if isinstance(source.content, Mapping) else None

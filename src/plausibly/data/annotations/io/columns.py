@@ -4,7 +4,7 @@ A column holds text or numbers; text may be in codes (Arrow's dictionaries), as 
 rows each different cell is held once. Rows count from 0 here and from 1 in errors.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import narwhals as nw
@@ -31,6 +31,13 @@ def table_columns(table: object) -> Columns:
     if not is_frame(table):
         raise AnnotationError(f"a table is a data frame held in memory, got {type(table).__name__}; convert it to one")
     return frame_columns(table)
+
+
+def category_order(frame: Any, names: Collection[str]) -> tuple[str, ...] | None:
+    """Return the categories of the first column with one of some names, if they have an order; else None."""
+    wrapped = nw.from_native(frame, eager_only=True)
+    found = next((wrapped[name].dtype for name in names if name in wrapped.columns), None)
+    return tuple(found.categories) if isinstance(found, nw.Enum) else None
 
 
 def frame_columns(frame: Any, error: type[PlausiblyError] = AnnotationError) -> Columns:
