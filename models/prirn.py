@@ -61,6 +61,7 @@ model = Model(
     zero_concentration=True,
     point_estimate=inverse_ranks,
     log_likelihood=True,
+    answers="plausibility",
     shares=False,
     learns=False,
     citations=(("probabilistic inverse rank normalisation", STUTZ),),

@@ -49,6 +49,7 @@ REFUSED = each(
         "seed belongs to all runs": (TWO | {"x": {"model": "irn", "seed": 3}},),
         "irn .* does not accept reliability=3": (TWO | {"x": {"model": "irn", "reliability": 3}},),
         "annotations must be an Annotations": {"annotations": RANKINGS},
+        "normal_scores cannot be compared, because what its program": ({normal_scores: None, "irn": None},),
     },
     ArgumentError,
 )  # fmt: skip

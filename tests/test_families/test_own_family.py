@@ -4,13 +4,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import plausibly as pb
+from plausibly.app.cli import app
 from plausibly.base.errors import AnnotationError, ArgumentError
 from plausibly.base.progress import Progress
 from plausibly.base.random_streams import Stream, case_keys, generator, stream_words
 from plausibly.data.annotations import Slots
 from plausibly.data.case import Entries
+from plausibly.evaluation.truth import truths_in_words
 from plausibly.families import Facts, SharedDraws
 from plausibly.families.priors.population import Population
 from plausibly.posterior import build_posterior, case_names
@@ -107,6 +110,50 @@ def test_it_comes_in_shards_and_is_compared_by_its_own_predictions(tmp_path):
     compared = pb.compare_models(LABELS, {"mine": {"model": MODEL}, "dirichlet-categorical": (1,)}, progress=False)
     assert compared.pointwise["elpd"].notnull().all()
     assert "mine" in compared.verdict()
+
+
+@dataclass(frozen=True)
+class Described(SharedShares):
+    """Says in its own words what it assumes, and how annotators answer."""
+
+    def says(self, model):
+        return replace(super().says(model), assumes="that shares are the mean of all cases")
+
+    def replicate(self, posterior, annotations, settled):
+        draws = posterior["posterior"]["plausibility"]
+        shares = draws.values.reshape(draws.sizes["chain"], draws.sizes["draw"], -1, 3)[
+            :, :, annotations.annotation_case
+        ]
+        random = np.random.default_rng(0).random((*shares.shape[:-1], 1))
+        return (random > shares.cumsum(-1)[..., :-1]).sum(-1)
+
+
+def test_what_it_assumes_is_no_true_class_and_its_answers_are_its_own(tmp_path):
+    mine = pb.Model("described", program, takes="labels", family=Described())
+    posterior = pb.aggregate(LABELS, mine, seed=1, out=tmp_path / "mine.nc", **SETTINGS)
+    assert posterior.attrs["assumes"] == "that shares are the mean of all cases"
+    scores = {"A": np.eye(3)[[0, 0, 2, 0, 1, 0]]}
+    results = pb.evaluate(posterior, scores, k=1, progress=False)
+    assert truths_in_words(results.attrs) == ("what most experts would name", "the experts' distribution")
+    checked = pb.predictive_check(posterior, progress=False)
+    assert (checked.table["status"][:3] == "reproduced").all()
+    with pytest.raises(ArgumentError, match=r"shared-shares has labels .*function replicate"):
+        pb.predictive_check(pb.aggregate(LABELS, MODEL, seed=1, **SETTINGS), progress=False)
+    run = CliRunner(env={"COLUMNS": "160"}).invoke
+    shown = run(app, ["check", str(tmp_path / "mine.nc")])
+    assert shown.exit_code == 0, shown.output
+    shown = run(app, ["diagnose", str(tmp_path / "mine.nc")])
+    assert shown.exit_code == 0, shown.output
+
+
+def test_a_family_that_does_not_say_how_annotators_answer_is_not_compared():
+    class Silent(SharedShares):
+        def leave_out(self, annotations, settled, fold, *, progress):
+            return None
+
+    silent = {"model": pb.Model("silent", program, takes="labels", family=Silent())}
+    with pytest.raises(ArgumentError, match="silent cannot be compared, because its family does not say"):
+        pb.compare_models(LABELS, {"silent": silent, "dirichlet-categorical": (1,)}, progress=False)
 
 
 def test_what_it_does_not_accept_is_refused():

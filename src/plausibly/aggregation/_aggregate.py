@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
+from plausibly.aggregation._answers import with_answers
 from plausibly.aggregation._arguments import check_held, settle
 from plausibly.aggregation._contract import check_contract
 from plausibly.aggregation._judged import judged, unjudged
@@ -286,7 +287,7 @@ def aggregate(
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
     if version is not None and settled.model.built_in:
         raise ArgumentError(f"version is for your own program, but {settled.model.name} was named: leave it out.")
-    check_contract(annotations.annotated, settled)
+    settled = check_contract(annotations.annotated, settled)
     if settled.model.of_scores and scheduler is not None:
         raise ArgumentError(
             f"{settled.model.name} fits one model to all cases, which has no shards, but scheduler was given: leave "
@@ -305,6 +306,7 @@ def aggregate(
     options = {"shard": shard, "progress": progress, "scheduler": scheduler, "log_likelihood": log_likelihood}
 
     def complete(posterior: Posterior) -> Posterior:
+        posterior = with_answers(posterior, annotations, settled)
         return settled.family.log_likelihood(posterior, annotations, settled, progress=progress, now=False)
 
     def infer() -> Posterior:
@@ -335,7 +337,7 @@ def refit(
     This saves time when thousands of copies of cases are sampled. Arguments are those of :func:`aggregate`.
     """
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
-    check_contract(annotations, settled)
+    settled = check_contract(annotations, settled)
     return _infer_whole(annotations, settled, progress=progress, point="mean")
 
 
@@ -343,4 +345,5 @@ def _infer_whole(annotations: Annotations | Scores, settled: Settled, *, progres
     """Posterior of all cases, in memory."""
     settled = settled.family.learn(annotations, settled, progress=progress)
     posterior = settled.family.draw(annotations, settled, progress=progress, point=point)
-    return posterior if settled.shared is None else settled.shared.added_to(posterior)
+    posterior = posterior if settled.shared is None else settled.shared.added_to(posterior)
+    return with_answers(posterior, annotations, settled)

@@ -7,6 +7,8 @@ its program; otherwise results would depend on how they are computed.
 
 import math
 from collections.abc import Hashable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -22,26 +24,35 @@ from plausibly.data.annotations import Annotations, Scores, Slots
 from plausibly.data.case import Entries, NormalInverseGamma, ScoreSums
 from plausibly.distributions import log_ratios
 from plausibly.families import Settled
-from plausibly.inference import bucket_cases
-from plausibly.inference.program import PLAUSIBILITY, CaseData, case_inputs
+from plausibly.inference import bucket_cases, with_rows
+from plausibly.inference.program import PLAUSIBILITY, CaseData, case_inputs, log_ways
 
 _TOGETHER, _ALONE = 100, 3  # cases that are computed at once, and those of them that are computed alone, too
 _POINTS = 5  # plausibilities at which densities are compared
 _CLOSE = 1e-3  # relative to the values; single precision and the order of sums have smaller effects
 _PRIOR = NormalInverseGamma(0.0, 1.0, 2.0, 1.0)
-_kept: set[Hashable] = set()  # models and arguments that were checked in this process
+_SAME = 1e-3  # differences of probabilities, and of log densities relative to their sizes, are of rounding below it
+_kept: dict[Hashable, dict[str, Any]] = {}  # by models and arguments that were checked in this process: what was found
 
 
-def check_contract(observed: Annotations | Scores, settled: Settled) -> None:
-    """Refuse a user's model that breaks what :class:`plausibly.Model` says of its fields.
+def check_contract(observed: Annotations | Scores, settled: Settled) -> Settled:
+    """Refuse a user's model that breaks what :class:`plausibly.Model` says of its fields; find out how it answers.
 
     That is, if ``exact``, ``evidence`` or ``point_estimate`` let cases depend on each other, or ``exact`` does not add
     the concentration, or is not the posterior of the program, or if the program ignores a prior that is learned.
+
+    Returns
+    -------
+    The model and its arguments, and whether annotators choose by the plausibilities or by what the program observes.
     """
     model = settled.model
+    if model.family is not None:
+        settled = replace(settled, answers=settled.says.answers)
     key = identity(model), data_digest(settled.arguments)  # pyright: ignore[reportArgumentType]
-    if model.built_in or key in _kept:
-        return
+    if model.built_in:
+        return settled
+    if key in _kept:
+        return replace(settled, **_kept[key])
     some = np.unique(np.linspace(0, observed.n_cases - 1, _TOGETHER).astype(int))
     together = observed.select(some)
     which = np.unique(np.linspace(0, len(some) - 1, _ALONE).astype(int))
@@ -63,7 +74,73 @@ def check_contract(observed: Annotations | Scores, settled: Settled) -> None:
                 _check_exact(settled, together.select([at]))
             if settled.borrows and settled.engine == "nuts":
                 _check_takes_prior(settled, together.select([at]))
-    _kept.add(key)
+    _kept[key] = _answers(together, settled)
+    return replace(settled, **_kept[key])
+
+
+def _answers(observed: Annotations | Scores, settled: Settled) -> dict[str, Any]:
+    """Find out how a program answers (``Settled.answers``), and whether annotations may be ``split``.
+
+    At five points, the probabilities of one more label of the case with most annotations are compared with its
+    plausibilities.
+    """
+    model = settled.model
+    if isinstance(observed, Scores) or model.deterministic or model.family is not None:
+        return {}
+    alone = observed.select([int(np.argmax(observed.per_case))])
+    slots, prior = _layout(alone, settled.arguments)
+    data = _called(settled, alone, slots, prior)
+    if len(slots) < 2:
+        return {"answers": model.answers or "plausibility"}
+    program, shapes = settled.program, settled.program.latent(data)
+    counts = np.bincount(slots.find(alone.entry_case, alone.entry_class), minlength=len(slots)).astype(np.float32)
+    (bucket,) = bucket_cases(alone, slots, prior)
+    more = with_rows(bucket, bucket.shape._replace(annotations=bucket.shape.annotations + 2))
+    split = jax.tree.map(lambda a: a[0], more.data)
+
+    def at(x: jax.Array, *counts: jax.Array) -> tuple[jax.Array, ...]:
+        values = program.values(x, data, shapes)
+        answers = [program.log_answers(values, data, count) for count in counts]
+        return (values[PLAUSIBILITY], *answers)
+
+    def densities(x: jax.Array) -> jax.Array:
+        inputs = (data, data._replace(case=split))
+        return jnp.stack([program.potential(x, one, program.latent(one)) for one in inputs])
+
+    found: dict[str, Any] = {"splits": False, "answers": model.answers or ""}
+    x = np.random.default_rng(0).normal(size=(_POINTS, sum(map(math.prod, shapes.values())))).astype(np.float32)
+    with suppress(ArgumentError, TypeError, ValueError):  # of a program that has sites of each annotation
+        one, other = np.asarray(jax.jit(jax.vmap(densities))(x), float).T
+        found["splits"] = bool(np.ptp(one - other) <= _SAME * (10 + np.abs(one).max()))
+    if model.answers == "plausibility":
+        return found
+    of_points = jax.jit(jax.vmap(at, in_axes=(0, None, None)))
+    with suppress(ArgumentError, TypeError, ValueError):
+        plausibility, given, alone_given = (np.asarray(a, float) for a in of_points(x, counts, 0 * counts))
+        found["answers"] = _kind(plausibility, given, alone_given, counts, settled)
+    return found
+
+
+def _kind(
+    plausibility: Float[np.ndarray, "point slot"],
+    given: Float[np.ndarray, "point slot"],
+    alone: Float[np.ndarray, "point slot"],
+    counts: Float[np.ndarray, " slot"],
+    settled: Settled,
+) -> str:
+    """How a program answers, by log probabilities of a label given all others, and given none."""
+    power = settled.model.choice_power(settled.arguments)
+    chosen = plausibility ** (1.0 if power is None else power)
+    chosen /= chosen.sum(-1, keepdims=True)
+    # A program may raise probabilities to the reliability itself, instead of scaling their logarithms.
+    raised = plausibility ** settled.arguments.get("reliability", 1.0)
+    answers = np.exp(given)
+    if any(np.allclose(answers, one, 0, _SAME) for one in (chosen, raised)):
+        return "plausibility"
+    if np.allclose(answers.sum(-1), 1, 0, _SAME):
+        return "alone" if np.allclose(answers, np.exp(alone), 0, _SAME) else "together"
+    of_counts = answers * np.exp(log_ways(counts))
+    return "counts" if np.allclose(of_counts.sum(-1), 1, 0, _SAME) else ""
 
 
 def _by_case(settled: Settled, name: str, observed: Annotations | Scores) -> list[Float[np.ndarray, " slot"]]:
@@ -156,3 +233,20 @@ def _gap_to_program(settled: Settled, data: CaseData, found: Float[np.ndarray, "
 
     points = np.random.default_rng(0).dirichlet(np.full(n, 2.0), _POINTS)
     return float(np.ptp(jax.vmap(difference)(jnp.asarray(points, jnp.float32))))
+
+
+def check_shares(
+    name: str, annotations: Annotations | Scores, slots: Slots, plausibility: Float[np.ndarray, "chain draw slot"]
+) -> None:
+    """Refuse draws of a user's program that are not distributions over classes; NaN is left to the diagnosis."""
+    total = np.add.reduceat(plausibility, slots.start[:-1], axis=-1)
+    wrong = np.abs(total - 1) > 1e-3
+    wrong |= np.minimum.reduceat(plausibility, slots.start[:-1], axis=-1) < 0
+    if wrong.any():
+        chain, draw, case = np.argwhere(wrong)[0]
+        own = plausibility[chain, draw, slots.start[case] : slots.start[case + 1]]
+        raise ArgumentError(
+            f"the site 'plausibility' of {name} must be shares of the slots of a case, but in case "
+            f"{str(annotations.cases[case])!r} one draw is {np.round(own, 3).tolist()}: let them sum to 1, and none be "
+            "negative."
+        )

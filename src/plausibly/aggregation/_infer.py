@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from plausibly.aggregation._contract import check_shares
 from plausibly.aggregation._on_demand import with_log_likelihood, with_point_estimate
 from plausibly.aggregation._with_population import Mixture, draw_exactly, learn_prior, sample_by_head
 from plausibly.aggregation.layout import Shapes, check_sizes, exact_posterior, lay_out, point_estimate, prior_share
 from plausibly.base.arviz import Posterior
 from plausibly.base.compute import tell_of_first_run
-from plausibly.base.errors import ArgumentError, PlausiblyWarning
+from plausibly.base.errors import PlausiblyWarning
 from plausibly.base.memory import release_memory
 from plausibly.base.progress import Progress
 from plausibly.base.random_streams import case_keys, take
@@ -42,6 +43,7 @@ from plausibly.inference import (
 )
 from plausibly.posterior import build_posterior
 from plausibly.posterior.diagnostics import convergence
+from plausibly.posterior.sites import dataset_of, draws_of_sites
 
 _TOGETHER = 2000  # cases without annotations that are drawn at a time
 _OF_NUTS = {"thinning": list(THINNING), "max_tree_depth": MAX_TREE_DEPTH}
@@ -112,13 +114,17 @@ class Independent:
                 slots, alpha = mixture.priors.slots, mixture.whole.mean_shape
                 described |= mixture.whole.attributes()
             described |= drawn.attrs
+            sites = dataset_of(drawn.sites, slots, observed.cases)
             if statistics is not None:
+                judged = (lambda draws: draws) if mixture is None else mixture.judged
+                of_sites, of_case = draws_of_sites(sites, slots, observed.cases)
                 diagnosed = convergence(
-                    plausibility if mixture is None else mixture.judged(plausibility),
+                    judged(plausibility),
                     slots,
                     statistics.get("diverging"),
                     quantities=settled.quantities,
                     statistics=statistics,
+                    further=(judged(of_sites), of_case) if len(of_case) else None,
                     progress=bars,
                 )
                 described["converged"] = f"{int(diagnosed['converged'].sum())} of {observed.n_cases} cases"
@@ -126,7 +132,7 @@ class Independent:
             if scores is None and mixture is None:
                 share = prior_share(model, observed, slots, prior, arguments)
             if not model.built_in:
-                _check_shares(model.name, observed, slots, plausibility)
+                check_shares(model.name, observed, slots, plausibility)
             values, later = plausibility.mean((0, 1)), point == "later" and model.update is not None
             # Of scores, NUTS keeps the plausibilities alone.
             if point != "mean" and not later and (scores is None or engine == "exact"):
@@ -141,6 +147,7 @@ class Independent:
             sample_stats=statistics,
             convergence=diagnosed,
             by_case=drawn.by_case,
+            sites=sites,
             scores=scores,
             certainty=drawn.certainty,
             prior_share=share,
@@ -202,6 +209,7 @@ class _Drawn:
     attrs: dict[str, Any] = field(default_factory=dict)
     by_case: dict[str, np.ndarray] | None = None  # mean and variance of scores
     certainty: Float[np.ndarray, " case"] | None = None
+    sites: dict[str, dict[int, np.ndarray]] = field(default_factory=dict)  # further ones, by name and case
 
 
 def _prior_of_scores(scores: Scores, settled: Settled) -> tuple[NormalInverseGamma, Categories | None]:
@@ -239,6 +247,7 @@ def _partly(work: _Work, draw: Callable[[_Work], _Drawn], annotated: Bool[np.nda
     plausibility = np.empty((chains, n_draws, len(slots)), np.float32)
     statistics: dict[str, np.ndarray] = {}
     attrs: dict[str, Any] = {}
+    sites: dict[str, dict[int, np.ndarray]] = {}
     if annotated.any():
         which, some = np.flatnonzero(annotated), mixture.select(annotated)
         own = {"observed": some.annotations, "labels": some.annotations, "slots": work.slots.select(annotated)}
@@ -246,6 +255,7 @@ def _partly(work: _Work, draw: Callable[[_Work], _Drawn], annotated: Bool[np.nda
         drawn = draw(replace(work, mixture=some, **own))
         plausibility[..., annotated[slots.case]] = drawn.plausibility
         attrs = drawn.attrs
+        sites = {name: {int(which[i]): draws for i, draws in own.items()} for name, own in drawn.sites.items()}
         for name, values in (drawn.statistics or {}).items():
             statistics[name] = np.full((chains, n_draws, len(annotated)), name == "acceptance_rate", values.dtype)
             statistics[name][..., annotated] = values
@@ -259,7 +269,7 @@ def _partly(work: _Work, draw: Callable[[_Work], _Drawn], annotated: Bool[np.nda
         nothing, keys = np.zeros(int(which[work.slots.case].sum())), take(work.keys, cases)
         found = draw_exactly(mixture.select(which), nothing, keys, chains=chains, draws=n_draws, numbers=numbers)
         plausibility[..., which[slots.case]] = found
-    return _Drawn(plausibility, statistics or None, attrs)
+    return _Drawn(plausibility, statistics or None, attrs, sites=sites)
 
 
 def _exact(work: _Work) -> _Drawn:
@@ -323,25 +333,42 @@ def _nuts(work: _Work) -> _Drawn:
             threshold, bounds = work.categories.threshold(threshold), work.categories.bounds
         buckets = bucket_scores(work.observed, slots, threshold, work.prior, bounds)
         given = work.labels, slots, *program, np.ones(len(slots)), work.keys
-        plausibility, statistics = nuts(*given, buckets=buckets, **settings)
+        sites = None if model.built_in else {}
+        plausibility, statistics = nuts(*given, buckets=buckets, **settings, sites=sites)
         certainty = plausibility.mean((0, 1)).reshape(-1, 2).max(axis=1)
-        return _Drawn(plausibility, statistics, dict(_OF_NUTS), certainty=certainty)
+        return _Drawn(plausibility, statistics, dict(_OF_NUTS), certainty=certainty, sites=sites or {})
     how = {"pooled": model.gibbs, "gaps": model.choice_power(arguments) is not None, **work.plan}
     if work.mixture is not None:
         settings["warmup"] = work.mixture.warmup(settings["warmup"])
 
+        of_heads: list[dict[str, dict[int, np.ndarray]]] = []
+
         def by_head(heads: Heads, draws: int, keys: Key[Array, " case"]):
             numbers = settings | {"draws": draws}
-            drawn, more = nuts(work.labels, slots, *program, heads.shape[0], keys, **how, **numbers)
+            of_heads.append({})
+            sites = None if model.built_in else of_heads[-1]
+            drawn, more = nuts(work.labels, slots, *program, heads.shape[0], keys, **how, **numbers, sites=sites)
             return drawn, more | {"head": np.zeros((*drawn.shape[:2], len(keys)), np.int32)}
 
-        return _Drawn(*sample_by_head(work.mixture, by_head, work.keys, settings["draws"]), dict(_OF_NUTS))
+        drawn = _Drawn(*sample_by_head(work.mixture, by_head, work.keys, settings["draws"]), dict(_OF_NUTS))
+        order = work.mixture.turns(settings["draws"])
+        for name, own in of_heads[0].items():
+            joined = {case: np.concatenate([sites[name][case] for sites in of_heads], axis=1) for case in own}
+            drawn.sites[name] = {case: draws[:, order] for case, draws in joined.items()}
+        return drawn
+
+    found: dict[str, dict[int, np.ndarray]] = {}
 
     def sample(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
-        return nuts(part, own, *program, shape, take(work.keys, which), **how, **settings)
+        sites = None if model.built_in else {}
+        made = nuts(part, own, *program, shape, take(work.keys, which), **how, **settings, sites=sites)
+        for name, draws in (sites or {}).items():
+            found[name] = {int(which[number]): values for number, values in draws.items()}
+        return made
 
     drawn = _by_part(work, sample, no_trajectories)
     drawn.attrs |= _OF_NUTS
+    drawn.sites = found
     return drawn
 
 
@@ -371,20 +398,3 @@ def _by_part(work: _Work, sample: Callable, no_statistics: Callable) -> _Drawn:
             whole = statistics.setdefault(name, np.empty((*draws.shape[:2], annotations.n_cases), values.dtype))
             whole[..., which] = values
     return _Drawn(plausibility, statistics, attrs)
-
-
-def _check_shares(
-    name: str, annotations: Annotations | Scores, slots: Slots, plausibility: Float[np.ndarray, "chain draw slot"]
-) -> None:
-    """Refuse draws of a user's program that are not distributions over classes; NaN is left to the diagnosis."""
-    total = np.add.reduceat(plausibility, slots.start[:-1], axis=-1)
-    wrong = np.abs(total - 1) > 1e-3
-    wrong |= np.minimum.reduceat(plausibility, slots.start[:-1], axis=-1) < 0
-    if wrong.any():
-        chain, draw, case = np.argwhere(wrong)[0]
-        own = plausibility[chain, draw, slots.start[case] : slots.start[case + 1]]
-        raise ArgumentError(
-            f"the site 'plausibility' of {name} must be shares of the slots of a case, but in case "
-            f"{str(annotations.cases[case])!r} one draw is {np.round(own, 3).tolist()}: let them sum to 1, and none be "
-            "negative."
-        )

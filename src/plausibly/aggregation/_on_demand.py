@@ -60,10 +60,10 @@ def with_point_estimate(
     return from_groups(groups | {"constant_data": constants}, posterior.attrs)
 
 
-class _OnDemand(BackendArray):
+class OnDemand(BackendArray):
     """An array in place of which xarray keeps the recipe until it is read."""
 
-    def __init__(self, posterior: Posterior, observed: Annotations | Scores, settled: Settled, progress: bool):
+    def __init__(self, posterior: Posterior, observed: Annotations | Scores, settled: Settled, progress: bool = False):
         self._posterior, self._observed, self._settled, self._progress = posterior, observed, settled, progress
         self.dtype = np.dtype(np.float32)
 
@@ -77,10 +77,11 @@ class _OnDemand(BackendArray):
         """Values of a part."""
 
     def variable(self, *dims: str) -> xr.Variable:
+        """Return a variable that is computed when it is read, once."""
         lazy = indexing.CopyOnWriteArray(indexing.LazilyIndexedArray(self))
         return xr.Variable(dims, indexing.MemoryCachedArray(lazy))
 
-    def __deepcopy__(self, memo: Any) -> "_OnDemand":
+    def __deepcopy__(self, memo: Any) -> "OnDemand":
         return self
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> np.ndarray:
@@ -91,7 +92,7 @@ class _OnDemand(BackendArray):
         return slots_of(self._posterior)
 
 
-class _PointEstimate(_OnDemand):
+class _PointEstimate(OnDemand):
     """Plausibilities (slot,) of the model's point estimate."""
 
     @property
@@ -111,7 +112,7 @@ class _PointEstimate(_OnDemand):
         return np.where(np.isnan(values), self._posterior["constant_data"][_POINT].values, values)
 
 
-class _LogLikelihood(_OnDemand):
+class _LogLikelihood(OnDemand):
     """Log probabilities (chain, draw, annotation), computed for the cases whose annotations are asked for."""
 
     @property

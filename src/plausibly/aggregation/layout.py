@@ -78,11 +78,11 @@ class Shapes:
         model, arguments = settled.model, settled.arguments
         sampling = point = None
         which = ~settled.known_cases(observed)
-        if settled.has_draws and model.gibbs and which.any():
+        if settled.has_draws and which.any():
             part, own = observed.select(np.flatnonzero(which)), lay_out(observed, arguments)[0].select(which)
             sizes = {name: arguments[name] for name in SETTINGS}
             if settled.engine == "nuts":
-                sampling = nuts_shapes(part, own, **sizes)
+                sampling = nuts_shapes(part, own, **sizes, pooled=model.gibbs, split=settled.splits)
             else:
                 sampling = gibbs_shapes(part, own, model.count(arguments), **sizes)
         if model.update is not None:

@@ -17,6 +17,7 @@ from plausibly.base.progress import Progress
 from plausibly.data.annotations import Annotations, Scores, Slots
 from plausibly.families import Settled
 from plausibly.posterior import Store, difference, load, read_fingerprint, save
+from plausibly.posterior.sites import of_shard
 
 
 def fingerprint_of(
@@ -102,7 +103,7 @@ def as_store(
 
 
 def _draw(annotations: Annotations, settled: Settled, log_likelihood: bool, progress: bool = False) -> Posterior:
-    posterior = settled.family.draw(annotations, settled, progress=progress)
+    posterior = of_shard(settled.family.draw(annotations, settled, progress=progress))
     if log_likelihood:  # here, and not where a cluster sends it
         posterior = settled.family.log_likelihood(posterior, annotations, settled, progress=progress, now=True)
     return posterior

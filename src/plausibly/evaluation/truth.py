@@ -12,7 +12,7 @@ from plausibly.base.errors import AnnotationError, ArgumentError
 from plausibly.base.random_streams import Stream, generator, key_words
 from plausibly.data.annotations import Annotations, Scores
 from plausibly.metrics.panels import panel_shares_of_entries
-from plausibly.posterior.says import are_shares
+from plausibly.posterior.says import are_shares, has_true_class
 
 DRAWS = 64  #: of labels for a case whose tied first choices can be resolved in more ways than this
 
@@ -135,7 +135,7 @@ def truths_in_words(attrs: Mapping[str, Any]) -> tuple[str, str]:
     if truth == "panel":
         people = _NUMBERS.get(attrs["panel"], attrs["panel"])
         return f"what {people} experts would decide", "the shares of panels' decisions"
-    if "assumes" in attrs:
+    if has_true_class(attrs):
         return "the true class", "the probabilities of the true class"
     if are_shares(attrs):
         return "what most experts would name", "the experts' distribution"

@@ -135,6 +135,11 @@ class Model:
     categories
         Whether a model of scores treats them as categories, that is, as intervals on a latent normal scale. A Gibbs
         sampler then draws the latent values. The option ``cutpoints`` sets the ends of the intervals.
+    answers
+        How annotators answer, for :func:`plausibly.compare_models` and :func:`plausibly.predictive_check`:
+        ``"plausibility"`` if they choose classes by the plausibilities (or their powers, see ``first_choice``),
+        whatever the program observes, as where it is a pseudo-likelihood. None for what the program says: the
+        probability of a label is that of its observed sites.
     shares
         Whether a plausibility is the share of annotators like these who would name the class first. Reports say how
         annotators will answer only where it is. Never of a model of one true class, or where annotators choose by a
@@ -177,6 +182,7 @@ class Model:
     family: Any = None
     instead: Mapping[tuple[str, Any], "Model"] = field(default_factory=dict)
     categories: bool = False
+    answers: Literal["plausibility"] | None = None
     shares: bool = True
     learns: bool = True
     baseline: bool = False
@@ -190,6 +196,11 @@ class Model:
         if self.takes not in ("rankings", "labels", "scores"):
             raise ArgumentError(
                 f"the Model {self.name} must take rankings, labels or scores, but takes={self.takes!r} was given."
+            )
+        if self.answers not in (None, "plausibility"):
+            raise ArgumentError(
+                f"answers of the Model {self.name} must be 'plausibility' or None, for what its program observes, but "
+                f"{self.answers!r} was given."
             )
         if self.deterministic and self.point_estimate is None and self.update is None:
             raise ArgumentError(

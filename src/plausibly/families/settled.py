@@ -18,6 +18,10 @@ from plausibly.families.model import Model
 from plausibly.families.priors import ClassPrior, Evidence
 from plausibly.inference import Program, nested_cases
 from plausibly.posterior.diagnostics import judge_shared, passed
+from plausibly.posterior.says import ONE_TRUE_CLASS
+
+BY_PLAUSIBILITY, BY_CONFUSION = "plausibility", "confusion"
+BY_PROGRAM = "alone", "together", "counts"
 
 Values = Mapping[str, Float[np.ndarray, "chain draw *shape"]]
 Dims = Mapping[str, tuple[str, ...]]
@@ -35,12 +39,17 @@ class Facts:
     takes_prior: bool = True  #: whether plausibilities have a Dirichlet prior, which may be learned
     grades: bool = False  #: whether scores without a threshold are classes
     groups: bool = False  #: whether annotators may err together, in groups that are named
+    #: how annotators answer: by the ``"plausibility"`` or, where one class is true, by ``"confusion"``; else the
+    #: family predicts them by ``leave_out``, and replicates them by ``replicate`` if it can
+    answers: str = ""
 
 
 class Family(Protocol):
     """Functions of a family; :class:`plausibly.TrueClass` is an example.
 
-    ``settled`` has the model, its engine and all of its arguments.
+    ``settled`` has the model, its engine and all of its arguments. One function is optional: ``replicate(posterior,
+    annotations, settled)`` returns labels that annotators would give if they answered again, the number of a class by
+    (chain, draw, annotation). :func:`plausibly.predictive_check` needs it unless ``Facts.answers`` says how they do.
     """
 
     def says(self, model: Model) -> Facts:
@@ -196,6 +205,11 @@ class Settled:
     coded: Any = None  #: annotations as the family's check has coded them, for ``learn``
     class_shifts: str = ""  #: what the population moved most, see :func:`plausibly.priors.population.largest_shifts`
     shared: SharedDraws | None = None  #: of parameters that cases share, once they are sampled
+    #: how annotators answer: by the ``"plausibility"``; by what the program observes, each ``"alone"``, given the
+    #: others (``"together"``), or as ``"counts"`` that have one probability for all orders; as their family says;
+    #: ``""`` if that is not known
+    answers: str = BY_PLAUSIBILITY
+    splits: bool = True  #: whether the program takes an annotation that occurs n times for two of n / 2 times
     shapes: Any = None  #: what cases are padded to, decided from all of them
     quantities: int | None = None  #: plausibilities of all cases, which are judged together
 
@@ -247,7 +261,10 @@ class Settled:
             described["prior_from"] = "cases" if self.learned or says.shares else "given"
         described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": versions_text()}
         count, power = annotation_count(model, arguments), model.choice_power(arguments)
-        kept = declaration(model, power, count, shares=not says.assumes) | {"defaults": model.arguments}
+        known = self.answers in (BY_PLAUSIBILITY, BY_CONFUSION)
+        shares = says.assumes != ONE_TRUE_CLASS and (known or model.family is not None)
+        kept = declaration(model, power, count, shares=shares) | {"defaults": model.arguments}
+        kept |= {} if known else {"answers": self.answers}
         kept |= {} if says.takes_prior else {"takes_prior": False}
         return described | {"declaration": json.dumps(kept)}
 

@@ -27,6 +27,7 @@ all cases of a data set, so its draws do not depend on shards, chunks or devices
 have another shape, and then other draws from the same posterior.
 """
 
+from plausibly.inference._answers import log_answers as log_answers
 from plausibly.inference._batching import bucket_cases as bucket_cases
 from plausibly.inference._batching import plan_shapes as plan_shapes
 from plausibly.inference._likelihood import check_likelihood as check_likelihood
@@ -63,4 +64,6 @@ from plausibly.inference.nuts._engine import no_trajectories as no_trajectories
 from plausibly.inference.nuts._engine import nuts as nuts
 from plausibly.inference.nuts._engine import nuts_of_all_cases as nuts_of_all_cases
 from plausibly.inference.nuts._engine import nuts_shapes as nuts_shapes
+from plausibly.inference.nuts._grouped import with_rows as with_rows
 from plausibly.inference.program import Program as Program
+from plausibly.inference.program import log_ways as log_ways

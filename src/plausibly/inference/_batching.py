@@ -17,16 +17,16 @@ from jaxtyping import Bool, Float, Int, Shaped
 from plausibly.data.annotations import Annotations, Slots
 from plausibly.data.case import Case
 from plausibly.distributions import PartialRankings, Ties
-from plausibly.inference._shapes import Fit, Shape, fitting, grid, planned
+from plausibly.inference._shapes import Fit, Group, Shape, fitting, grid, planned
 
 _TOGETHER = 4096  # cases whose sizes are found at a time
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """Cases of one shape."""
+    """Cases of one shape, or of several that one program samples."""
 
-    shape: Shape
+    shape: Shape | Group
     cases: Int[np.ndarray, " case"]  #: which cases of the annotations
     slots: Int[np.ndarray, "case slot"]  #: which slots of the posterior; -1 where a slot only fills the shape
     data: Case  #: NumPy arrays with a leading case axis
@@ -224,6 +224,11 @@ def plan_shapes(
 
     ``worth`` is how much padding a compilation is worth; ``pooled`` and ``fit`` are as for :func:`bucket_cases`.
     """
+    return planned(count_shapes(annotations, slots, pooled=pooled, fit=fit), worth)
+
+
+def count_shapes(annotations: Annotations, slots: Slots, *, pooled: bool = False, fit: Fit = "exact") -> Counter[Shape]:
+    """Count the cases of each shape that they have by themselves."""
     counts: Counter[Shape] = Counter()
     for first in range(0, annotations.n_cases, _TOGETHER):
         last = min(first + _TOGETHER, annotations.n_cases)
@@ -233,7 +238,7 @@ def plan_shapes(
             part = annotations.select(chosen)
             own = slots.select(np.isin(np.arange(annotations.n_cases), chosen))
         counts.update(_shapes(part, own, _laid_out(part, own, pooled, fit), pooled, fit))
-    return planned(counts, worth)
+    return counts
 
 
 def bucket_cases(

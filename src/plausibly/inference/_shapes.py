@@ -57,6 +57,72 @@ class Shape(NamedTuple):
         return common({self, other}) == self
 
 
+class Group(NamedTuple):
+    """Shapes of cases that one program samples side by side, each case in its own shape."""
+
+    shapes: tuple[Shape, ...]
+
+    @property
+    def slots(self) -> int:
+        """Most slots of a case."""
+        return max(shape.slots for shape in self.shapes)
+
+    def cost(self) -> int:
+        """Operations of a case, roughly: those of all shapes, since cases side by side take the same steps."""
+        return sum(shape.cost() for shape in self.shapes)
+
+    def fitting(self, shape: Shape) -> Shape | None:
+        """The shape with the fewest annotations that a case of a shape fits in, else None."""
+        fits = [own for own in self.shapes if own.annotations >= shape.annotations and own == _roomy(shape, own)]
+        return min(fits, default=None)
+
+
+def _roomy(shape: Shape, like: Shape) -> Shape:
+    return shape._replace(annotations=like.annotations)
+
+
+def with_room(counts: Mapping[Shape, int]) -> dict[Shape, int]:
+    """Give shapes that differ in their annotations alone the same room: of the most that any has, in steps from 16."""
+    found: dict[Shape, int] = {}
+    for shape, n in counts.items():
+        like = [other.annotations for other in counts if other == _roomy(shape, other)]
+        most = max((rows for rows in like if rows <= _LARGE), default=0)
+        room = shape._replace(annotations=most if shape.annotations <= _LARGE else _coarse(shape.annotations))
+        found[room] = found.get(room, 0) + n
+    return found
+
+
+def grouped(counts: Mapping[Shape, int], worth: float) -> tuple[Group, ...]:
+    """Groups of shapes to compile one program for, by rising cost, given how many cases have each shape.
+
+    Shapes are not padded. Two groups are united as long as the compilation that is saved is ``worth`` more units of
+    :meth:`Shape.cost` than it costs that the cases of each take the steps of both.
+
+    Examples
+    --------
+    >>> counts = {Shape(3, rows, 3, ()): 5 for rows in range(4)}
+    >>> [[len(group.shapes) for group in grouped(counts, worth)] for worth in (0, 2000, 1e6)]
+    [[1, 1, 1, 1], [2, 2], [4]]
+    """
+    found = [(Group((shape,)), counts[shape]) for shape in sorted(counts)]
+    while len(found) > 1:
+        cost, n = (np.array(column, float) for column in zip(*((g.cost(), n) for g, n in found), strict=True))
+        work = n * cost
+        saving = float(worth) + work[:, None] + work - (n[:, None] + n) * (cost[:, None] + cost)
+        kind = [(len(g.shapes[0].ties), g.slots > LARGEST_GROUPED) for g, _ in found]
+        apart = np.array([[a != b for b in kind] for a in kind])
+        saving[apart | np.eye(len(found), dtype=bool)] = -np.inf
+        a, b = sorted(np.unravel_index(saving.argmax(), saving.shape))
+        if saving[a, b] <= 0:
+            break
+        found[a] = Group(tuple(sorted(found[a][0].shapes + found[b][0].shapes))), found[a][1] + found[b][1]
+        del found[b]
+    return tuple(sorted((group for group, _ in found), key=lambda group: (group.cost(), group)))
+
+
+LARGEST_GROUPED = 32  #: slots of cases in groups; those of more are of other groups, without an order of their slots
+
+
 def grid(n: Int[np.ndarray, "*shape"]) -> Int[np.ndarray, "*shape"]:
     """The next of 0, 1, 2, 3, 4, 6, 8, 12, 16, 24, …, so that at most a third of an axis is padding."""
     power = 2 ** np.ceil(np.log2(np.maximum(n, 1))).astype(int)

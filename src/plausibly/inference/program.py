@@ -16,6 +16,7 @@ from numpyro.infer.util import constrain_fn, potential_energy
 from plausibly.base.errors import ArgumentError, PlausiblyError, code_of, raised
 from plausibly.base.fingerprint import identity
 from plausibly.data.case import Case
+from plausibly.distributions import PartialRankings
 from plausibly.inference._batching import Bucket, cases_last
 
 PLAUSIBILITY = "plausibility"  # the site that every program must have, of shape (slot,)
@@ -123,6 +124,11 @@ class Program:
 
     def log_likelihood(self, values: Mapping[str, Array], data: CaseData) -> Float[Array, " annotation"]:
         """Log probability of each annotation, any scaling (a reliability by powers, multiplicities) left out."""
+        observed = self._observed(values, data)
+        return sum((s["fn"].log_prob(s["value"]) for s in observed), jnp.zeros(data.case.counts.shape))
+
+    def _observed(self, values: Mapping[str, Array], data: CaseData) -> list[dict[str, Any]]:
+        """Observed sites, given the latent ones, which must have values."""
         # Nothing is drawn, unless there are more latent sites than values: the seed lets the trace come to them.
         sites = self._sites(seed(substitute(self.function, dict(values)), jax.random.key(0)), data)
         sampled = {name: s for name, s in sites.items() if s["type"] == "sample"}
@@ -131,8 +137,47 @@ class Program:
                 f"a model with log_likelihood=True must have no latent site but '{PLAUSIBILITY}', but {self.name} has "
                 f"{more[0]!r}: declare it with log_likelihood=False"
             )
-        observed = [s for s in sampled.values() if s["is_observed"]]
-        return sum((s["fn"].log_prob(s["value"]) for s in observed), jnp.zeros(data.case.counts.shape))
+        return [s for s in sampled.values() if s["is_observed"]]
+
+    def log_answers(
+        self, values: Mapping[str, Array], data: CaseData, counts: Float[Array, " slot"]
+    ) -> Float[Array, " slot"]:
+        """Log probability that one more annotator of a case names a class of each slot, and no other.
+
+        It is that of the observed sites, given the values of latent ones and so many labels in every slot, any scaling
+        (a reliability by powers) left out. ``data`` has the slots of the case, its annotations are not used.
+        """
+
+        def joint(counts: Float[Array, " slot"]) -> Array:
+            labels = CaseData(labelled(data.case, counts), data.arguments)
+            total = jnp.zeros(())
+            for site in self._observed(values, labels):
+                value = site["fn"].log_prob(site["value"])
+                by_label = value.shape == counts.shape
+                total += jnp.where(counts > 0, counts * value, 0).sum() if by_label else value.sum()
+            return total
+
+        return jax.vmap(joint)(counts + jnp.eye(len(counts))) - joint(counts)
+
+
+def log_ways(counts: Float[Any, "*draw slot"]) -> Float[Any, "*draw slot"]:
+    """Log ratio of the orders in which labels may come, by slot: without one more label, to those with it.
+
+    What the probability of counts has to be multiplied with, for that of a label after others: a multinomial
+    distribution has one probability for all orders of the same labels.
+    """
+    return jnp.log(counts + 1) - jnp.log(counts.sum(-1, keepdims=True) + 1)
+
+
+def labelled(case: Case, counts: Float[Array, " slot"]) -> Case:
+    """Return a case with the slots of another, whose annotations name one class each, so many of every slot."""
+    n = len(counts)
+    named = np.eye(n, dtype=np.float32)
+    rankings = PartialRankings(
+        (1 - named).astype(np.int16), named, np.ones((1, n), bool), np.ones((n, 1), np.float32), ()
+    )
+    labels = {"rankings": jax.tree.map(jnp.asarray, rankings), "named": jnp.asarray(named > 0)}
+    return case._replace(**labels, counts=counts, block_sizes=jnp.ones((n, n), jnp.int16))
 
 
 def case_inputs(arguments: Mapping[str, float]) -> Callable[[Bucket, np.ndarray], CaseData]:

@@ -30,6 +30,7 @@ from plausibly.base.fingerprint import data_digest
 from plausibly.data.annotations import Annotations, Slots
 from plausibly.posterior._container import build_posterior
 from plausibly.posterior._files import chunks
+from plausibly.posterior.sites import CASE as SAMPLED_CASE
 from plausibly.posterior.store_reading import (
     CHAINS,
     COMPLETE,
@@ -123,6 +124,7 @@ class Store:
         bounds = np.array([cases.start, cases.stop])
         return {
             "case": cases,
+            SAMPLED_CASE: cases,
             "slot": slice(*self._slots.start[bounds].tolist()),
             "annotation": slice(*np.searchsorted(self._annotations.annotation_case, bounds).tolist()),
         }
@@ -188,8 +190,9 @@ class Store:
                 self._create(posterior)
             for group, names in _sharded(to_groups(posterior)).items():
                 for name, variable in names.items():
-                    region = regions[str(variable.dims[-1])]
-                    self._root[group][name][..., region] = variable.values
+                    if name in self._root[group]:  # a site that the first cases lack has no place
+                        region = regions[str(variable.dims[-1])]
+                        self._root[group][name][..., region] = variable.values
             progress = self._root[PROGRESS]
             for name in COUNTED:
                 if name in progress:
@@ -200,6 +203,7 @@ class Store:
         """Lay out the whole, given the posterior of some cases; what a killed process left is replaced."""
         sizes = {
             "case": self._annotations.n_cases,
+            SAMPLED_CASE: self._annotations.n_cases,
             "slot": len(self._slots),
             "annotation": self._annotations.n_annotations,
         }
@@ -211,6 +215,7 @@ class Store:
             }
             for group, names in sharded.items()
         }
+        of_cases = [name for name in whole["posterior"] if name != "plausibility"]
         attrs = {name: value for name, value in posterior.attrs.items() if name not in ("concentration", "n_classes")}
         laid_out = build_posterior(
             whole["posterior"]["plausibility"],
@@ -225,6 +230,10 @@ class Store:
             else xr.Dataset(
                 {name: ("case", values) for name, values in whole["convergence"].items()},
                 attrs=to_groups(posterior)["convergence"].attrs | {"quantities": len(self._slots)},
+            ),
+            sites=xr.Dataset(
+                {name: (("chain", "draw", SAMPLED_CASE), whole["posterior"][name]) for name in of_cases},
+                {SAMPLED_CASE: self._annotations.cases} if of_cases else {},
             ),
             prior_share=whole["constant_data"].get("prior_share"),
             attrs=attrs,

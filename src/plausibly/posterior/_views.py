@@ -93,7 +93,7 @@ def top_classes(
     positions, names = _positions(posterior, cases)
     slots, words = slots_of(posterior), stream_words(case_keys(seed, names))
     draws, probability = stacked_draws(posterior), None
-    if has_true_class(posterior):
+    if has_true_class(posterior.attrs):
         draws, probability = draw_true_class(draws.T, slots, positions, words).T, draws
     return rank_slots(
         draws,

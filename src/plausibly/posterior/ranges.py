@@ -102,7 +102,7 @@ class Ranges:
         self._seed = check_seed(seed)
         self._n_classes = int(posterior.attrs["n_classes"])
         self._concentration = remainder_concentration(posterior)
-        self._has_true_class = has_true_class(posterior)
+        self._has_true_class = has_true_class(posterior.attrs)
         self.n_chains, self.draws_per_chain = self._draws.shape[:2]
         self.n_draws = self.n_chains * self.draws_per_chain
         self.n_cases = len(self._names)

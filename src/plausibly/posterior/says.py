@@ -25,7 +25,7 @@ def are_shares(attrs: Mapping[str, Any]) -> bool:
     >>> are_shares(posterior.attrs), learns(posterior.attrs)
     (False, False)
     """
-    return "assumes" not in attrs and json.loads(attrs.get("declaration", "{}")).get("shares", True)
+    return not has_true_class(attrs) and json.loads(attrs.get("declaration", "{}")).get("shares", True)
 
 
 def has_shape(attrs: Mapping[str, Any]) -> bool:
@@ -38,6 +38,11 @@ def learns(attrs: Mapping[str, Any]) -> bool:
     return json.loads(attrs.get("declaration", "{}")).get("learns", True)
 
 
-def has_true_class(posterior: Posterior) -> bool:
-    """Say whether the model of a posterior assumes that each case has one true class."""
-    return posterior.attrs.get("assumes") == ONE_TRUE_CLASS
+def draws_answers(attrs: Mapping[str, Any]) -> bool:
+    """Tell from the attributes of a posterior whether annotators choose by its plausibilities, or by their powers."""
+    return not has_true_class(attrs) and "answers" not in json.loads(attrs.get("declaration", "{}"))
+
+
+def has_true_class(attrs: Mapping[str, Any]) -> bool:
+    """Tell from the attributes of a posterior whether its model assumes that each case has one true class."""
+    return attrs.get("assumes") == ONE_TRUE_CLASS

@@ -101,8 +101,10 @@ def test_a_model_that_fits_reproduces_and_one_that_does_not_fails():
     assert "Annotators agree more than the model expects: raise the reliability" in failed.verdict()
     # What tells two posteriors apart is in their names.
     assert failed.model == "dirichlet-categorical@1:concentration=50"
-    learned = replace(failed, model="dirichlet-categorical@1:class_prior=population")
-    assert "Annotators agree more than the model expects: compare other models" in learned.verdict()
+    # Advice names what the model has.
+    for chosen, advice in (((), "compare other models"), (("reliability",), "raise the reliability, or compare")):
+        verdict = replace(failed, chosen=chosen).verdict()
+        assert f"Annotators agree more than the model expects: {advice}" in verdict
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
 """Aggregation models ranked by how well they predict annotations that are left out."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from plausibly.aggregation._contract import check_contract
 from plausibly.aggregation._variants import PlannedRun, Variants, plan_runs
 from plausibly.aggregation.model_comparison._left_out import LeftOut, leave_out
 from plausibly.aggregation.model_comparison._summary import Comparison
@@ -13,6 +14,7 @@ from plausibly.base.errors import AnnotationError, ArgumentError
 from plausibly.base.memory import release_memory
 from plausibly.data.annotations import Annotations, Scores
 from plausibly.data.predictions import named_predictions
+from plausibly.families.settled import BY_PLAUSIBILITY, BY_PROGRAM
 from plausibly.models import MODELS
 
 
@@ -207,6 +209,9 @@ class ComparisonPlan:
                     f"{run.label} has no probability of whole rankings and cannot be compared by "
                     f"observation='ranking': compare by 'first', or leave it out (those that do: {able})."
                 )
+        runs = [replace(run, settled=check_contract(annotations.annotated, run.settled)) for run in runs]
+        for run in runs:
+            _check_answers(run, observation)
         if len(runs) < 2:
             raise ArgumentError(
                 f"a comparison needs two models, but {len(runs) or 'none'} was given: add another, or another "
@@ -228,6 +233,12 @@ class ComparisonPlan:
             before(number, run.label)
             folds = self.folds
             predicted = run.settled.family.leave_out(folds.annotations, run.settled, folds.fold, progress=progress)
+            if predicted is None and run.settled.model.family and run.settled.answers != BY_PLAUSIBILITY:
+                raise ArgumentError(
+                    f"{run.label} cannot be compared, because its family does not say how annotators answer: let its "
+                    "leave_out return predictions, or its Facts have answers='plausibility' if they choose by the "
+                    "plausibilities."
+                )
             if predicted is not None:
                 found[run.label] = LeftOut.of_all(**predicted)
                 continue
@@ -245,3 +256,27 @@ class ComparisonPlan:
         if learnt:
             attrs["left_out_cases"] = ", ".join(learnt)
         return Comparison.of(self.folds.annotations, found, **attrs)
+
+
+def _check_answers(run: PlannedRun, observation: str) -> None:
+    """Refuse a program of a user's own that has no probability of what is left out."""
+    answers, model = run.settled.answers, run.settled.model
+    if answers == BY_PLAUSIBILITY or model.family is not None:
+        return
+    if answers not in BY_PROGRAM:
+        raise ArgumentError(
+            f"{run.label} cannot be compared, because what its program observes is no probability of a label, given "
+            "the sites that it samples: let the probabilities of all classes sum to 1, or declare "
+            "answers='plausibility' if annotators choose by the plausibilities."
+        )
+    if run.settled.borrows:
+        raise ArgumentError(
+            f"{run.label} has labels that do not follow its plausibilities, which cannot be predicted under a prior "
+            f"that is learned, but class_prior={str(run.settled.arguments['class_prior']).partition(' ')[0]!r} was "
+            "given: leave it and predictions out."
+        )
+    if model.takes == "rankings" and (observation == "ranking" or answers != "alone"):
+        raise ArgumentError(
+            f"{run.label} has labels that do not follow its plausibilities, and is compared by first blocks whose "
+            "probability depends on no other annotation, but it is another here: compare by 'first', or leave it out."
+        )

@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 from scipy.special import gammaln, logsumexp
 
 from plausibly.aggregation._aggregate import aggregate, refit
+from plausibly.aggregation._answers import answer_probabilities
 from plausibly.aggregation._arguments import settle
 from plausibly.aggregation._judged import unjudged
 from plausibly.aggregation._variants import PlannedRun
@@ -28,7 +29,7 @@ from plausibly.data.case import Case
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce, log_simplex
 from plausibly.families.priors import PredictionsPrior
 from plausibly.families.priors.population import Population, estimate
-from plausibly.families.settled import Settled
+from plausibly.families.settled import BY_PLAUSIBILITY, BY_PROGRAM, Settled
 from plausibly.inference import Program, log_likelihood
 from plausibly.posterior import slots_of, stacked_draws
 
@@ -92,7 +93,7 @@ def leave_out(
     out.elpd[folds.copy < 0] = _without_others(folds.annotations, of_rankings, run.settled.prior)[folds.copy < 0]
     # One label is a whole ranking.
     task = _Task(run, folds, of_rankings and run.settled.model.takes == "rankings", seed, progress)
-    if run.settled.has_draws:
+    if run.settled.has_draws or run.settled.answers != BY_PLAUSIBILITY:
         _by_draws(task, out, importance)
     else:
         _without_draws(task, out)
@@ -145,7 +146,7 @@ def leave_out_cases(run: PlannedRun, folds: Folds, *, seed: int, progress: bool,
             evidence = population.evidence.with_copies(own.names(), part.cases[own.copy_case])
             population = replace(population, evidence=evidence)
         arguments["class_prior"] = population
-        settled = settle(part, run.model, seed=seed, **arguments)
+        settled = replace(settle(part, run.model, seed=seed, **arguments), splits=run.settled.splits)
         run_of_part = replace(run, arguments=arguments, settled=settled)
         found = leave_out(run_of_part, own, seed=seed, progress=progress, **options)
         at = inside[annotations.annotation_case]
@@ -202,6 +203,7 @@ def _by_draws(task: _Task, out: LeftOut, importance: bool) -> None:
     to_refit = folds.copy >= 0
     # Where the likelihood of an annotation enters by a known power, draws can be reweighted to those without it.
     importance = importance and model.log_likelihood and model.repeats is not None
+    importance = importance and settled.answers == BY_PLAUSIBILITY
     tried = to_refit & ~folds.alone() if importance else np.zeros_like(to_refit)
     likelihood = None
     if importance or (of_rankings and model.log_likelihood):
@@ -339,7 +341,9 @@ def _log_likelihood(annotations, slots, weight, progress):
 
 
 def _choice_weights(posterior: Posterior, run: PlannedRun) -> Float[np.ndarray, "draw slot"]:
-    """Probabilities of the first choice: plausibilities, or their power if the model says so."""
+    """Probabilities of the first choice: plausibilities, their power if the model says so, or those of its program."""
+    if run.settled.answers in BY_PROGRAM:
+        return answer_probabilities(posterior, run.settled)
     draws = stacked_draws(posterior)
     power = run.settled.model.choice_power(run.settled.arguments)
     if power in (None, 1):

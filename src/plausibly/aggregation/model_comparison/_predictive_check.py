@@ -3,13 +3,14 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from jaxtyping import Float, Int
 
+from plausibly.aggregation._answers import FIRST_CHOICE, GROUP, LABEL
+from plausibly.aggregation.model_comparison._confusion import Confusion
 from plausibly.aggregation.model_comparison._statistics import (
     DESCRIPTIONS,
     GIVEN,
@@ -19,14 +20,13 @@ from plausibly.aggregation.model_comparison._statistics import (
     Said,
     statistics,
 )
-from plausibly.base.arviz import Posterior
+from plausibly.base.arviz import Posterior, to_groups
 from plausibly.base.bootstrap import check_replicates
 from plausibly.base.checks import check_seed
+from plausibly.base.errors import ArgumentError
 from plausibly.base.progress import Progress
 from plausibly.base.random_streams import Stream, case_keys, generator, select, stream_words
 from plausibly.data.annotations import Annotations
-from plausibly.data.case import Looks
-from plausibly.data.groups import codes_of_annotators
 from plausibly.inference.draws import categorical
 from plausibly.posterior import (
     annotations_of,
@@ -36,7 +36,7 @@ from plausibly.posterior import (
     remainder_concentration,
     slots_of,
 )
-from plausibly.posterior.says import declared
+from plausibly.posterior.says import declared, has_true_class
 
 INTERVAL = 0.94
 OF_MODEL = (*OF_FIRST_BLOCKS, *OF_RANKINGS, ORDER)
@@ -62,6 +62,8 @@ class PredictiveCheck:
     #: dataset over (statistic, case): ``observed``, ``expected`` (the mean over replicates) and ``probability``, the
     #: share of replicates that exceed what was observed, ties counting half
     by_case: xr.Dataset
+    #: which of ``"reliability"`` and ``"concentration"`` the model has, and are not learned from the annotations
+    chosen: tuple[str, ...] = ("reliability", "concentration")
 
     @property
     def table(self) -> pd.DataFrame:
@@ -105,7 +107,7 @@ class PredictiveCheck:
             f"{row['description']}: {row['observed']:.3g} observed, {row['lower']:.3g}–{row['upper']:.3g} replicated"
             for _, row in failed.iterrows()
         )
-        advice = _advise(failed, learned="class_prior=population" in self.model)
+        advice = _advise(failed, self.chosen)
         return f"{self.model} does not reproduce {len(failed)} of {len(checked)} statistics ({said}). {advice}"
 
 
@@ -180,7 +182,8 @@ def predictive_check(
     check_seed(seed)
     check_replicates(replicates, least=20)
     annotations, slots = annotations_of(posterior), slots_of(posterior)
-    weights, powers, confusion = _chosen(posterior, int(replicates))
+    _check_answers(posterior)
+    weights, powers, confusion, labels = _chosen(posterior, int(replicates))
     words = stream_words(case_keys(seed, annotations.cases))
     rankings = declared(posterior).get("replicate") == "rankings"
     names = list(OF_MODEL)
@@ -203,11 +206,13 @@ def predictive_check(
             slot[slots.class_index[own][~slots.is_remainder[own]]] = np.flatnonzero(~slots.is_remainder[own])
             who = annotations.annotation_annotator[slice(*annotations.case_start[case : case + 2])]
             random = generator(words[Stream.REPLICATES][case])
-            if confusion is None:
+            if labels is not None:
+                again = _named(labels[:, slice(*annotations.case_start[case : case + 2])], shares, slot, random)
+            elif confusion is None:
                 dense = [choice[:, slot] * shares for choice in _choices(weights[:, own], powers, who)]
+                again = _replicate(said, dense, random, rankings)
             else:
-                dense = confusion.labels(weights[:, own], who, random)
-            again = _replicate(said, dense, random, rankings)
+                again = _replicate(said, confusion.labels(weights[:, own], who, random), random, rankings)
             found = statistics(said, rankings=True)
             for name, values in statistics(again, rankings).items():
                 row = names.index(name)
@@ -232,20 +237,32 @@ def predictive_check(
             {name: (("statistic", "case"), values) for name, values in by_case.items()},
             coords={"statistic": names, "case": annotations.cases},
         ),
+        _chosen_numbers(posterior),
     )
 
 
-def _advise(failed: pd.DataFrame, *, learned: bool) -> str:
-    """Say what to try where statistics are not reproduced; a concentration that is learned cannot be lowered."""
+def _chosen_numbers(posterior: Posterior) -> tuple[str, ...]:
+    """Name the numbers that somebody chose for the model, and might choose otherwise."""
+    given = json.loads(str(posterior.attrs.get("arguments", "{}")))
+    known = ["reliability"] if isinstance(given.get("reliability"), int | float) else []
+    learned = str(given.get("class_prior", "uniform")) != "uniform"
+    return (*known, *(["concentration"] if "concentration" in given and not learned else []))
+
+
+def _advise(failed: pd.DataFrame, chosen: tuple[str, ...]) -> str:
+    """Say what to try where statistics are not reproduced, of the numbers that were chosen for the model."""
     rows = failed.loc[failed.index.isin(("first_agreement", "largest_share", "named_agreement", "order_agreement"))]
     others = "compare other models by plausibly.compare_models"
     if len(rows) and (rows["observed"] > rows["upper"]).all():
-        fix = others if learned else f"raise the reliability or lower the concentration, or {others}"
+        ways = {"reliability": "raise the reliability", "concentration": "lower the concentration"}
+        fix = ", or ".join([*filter(None, [" or ".join(ways[name] for name in chosen)]), others])
         return f"Annotators agree more than the model expects: {fix}."
     if len(rows) and (rows["observed"] < rows["lower"]).all():
-        fix = others if learned else f"lower the reliability, or {others}"
+        fix = f"lower the reliability, or {others}" if "reliability" in chosen else others
         return f"Annotators agree less than the model expects: {fix}."
-    return f"No single reliability will fix that: {others}, and look at the cases in by_case that deviate most."
+    why = "No single reliability will fix that: " if "reliability" in chosen else ""
+    others = others if why else f"C{others[1:]}"
+    return f"{why}{others}, and look at the cases in by_case that deviate most."
 
 
 def _exceeding(values: Float[np.ndarray, " replicate"], observed: float) -> float:
@@ -255,10 +272,16 @@ def _exceeding(values: Float[np.ndarray, " replicate"], observed: float) -> floa
 
 def _chosen(
     posterior: Posterior, replicates: int
-) -> tuple[Float[np.ndarray, "replicate slot"], Float[np.ndarray, "replicate annotator"] | None, "_Confusion | None"]:
+) -> tuple[
+    Float[np.ndarray, "replicate slot"],
+    Float[np.ndarray, "replicate annotator"] | None,
+    Confusion | None,
+    Int[np.ndarray, "replicate annotation"] | None,
+]:
     """Plausibilities at draws of equal distances, and how annotators choose.
 
-    By powers, one or one each; or, where one class is true, by the probability of each label given that class.
+    By powers, one or one each; where one class is true, by the probability of each label given that class; or by labels
+    that a program or a family has drawn itself.
     """
     group = posterior["posterior"]
     variable = group["plausibility"].transpose("chain", "draw", "slot")
@@ -266,55 +289,46 @@ def _chosen(
     chain, draw = np.divmod(np.linspace(0, n - 1, replicates).round().astype(int), variable.sizes["draw"])
     at = {"chain": xr.DataArray(chain, dims="replicate"), "draw": xr.DataArray(draw, dims="replicate")}
     weights = np.asarray(variable.isel(at).transpose("replicate", "slot").values, np.float32)
-    if "assumes" in posterior.attrs:
-        return weights, None, _Confusion.of(posterior, group.isel(at))
+    if "answers" in declared(posterior):
+        own = to_groups(posterior)[GROUP]
+        if LABEL in own:
+            labels = own[LABEL].isel(at).transpose("replicate", "annotation").values
+            return weights, None, None, labels
+        weights = own[FIRST_CHOICE].isel(at).transpose("replicate", "slot").values
+        return np.asarray(weights, np.float32), None, None, None
+    if has_true_class(posterior.attrs):
+        return weights, None, Confusion.of(posterior, group.isel(at)), None
     if "annotator_reliability" in group:
-        return weights, group["annotator_reliability"].isel(at).transpose("replicate", "annotator").values, None
+        return weights, group["annotator_reliability"].isel(at).transpose("replicate", "annotator").values, None, None
     if "reliability" in group:
-        return weights, group["reliability"].isel(at).values[:, None], None
+        return weights, group["reliability"].isel(at).values[:, None], None, None
     power = declared(posterior).get("choice_power")
-    return weights, None if power is None else np.full((replicates, 1), power), None
+    return weights, None if power is None else np.full((replicates, 1), power), None, None
 
 
-@dataclass(frozen=True)
-class _Confusion:
-    """How annotators name classes, by replicate, where one class of a case is true."""
+def _check_answers(posterior: Posterior) -> None:
+    """Refuse a posterior of a user's own model that has no replicates of its own."""
+    if "answers" in declared(posterior) and GROUP not in to_groups(posterior):
+        raise ArgumentError(
+            f"{model_of(posterior)} has labels that do not follow its plausibilities, and no replicates of them here: "
+            "check the posterior that plausibly.aggregate returns, or one that it wrote to a file .nc, of a program "
+            "whose probabilities of all classes sum to 1 or a family with a function replicate, or declare "
+            "answers='plausibility' if annotators choose by the plausibilities."
+        )
 
-    named: Float[np.ndarray, "replicate annotator look named"]  # given what a case looks like, or its true class
-    given_class: Float[np.ndarray, "replicate group look class"] | None = None  # of looks, if cases have any
-    group: Int[np.ndarray, " annotator"] | None = None  # which group's look an annotator sees
 
-    @classmethod
-    def of(cls, posterior: Posterior, group: xr.Dataset) -> "_Confusion":
-        """Read it from the draws that were chosen; without a site, wrong labels are spread evenly."""
-        k = group.sizes["true_class"]
-        if "confusion" in group:
-            named = group["confusion"].transpose("replicate", "annotator", "true_class", "named_class").values
-        elif "accuracy" not in group:
-            named = group["common_confusion"].transpose("replicate", "true_class", "named_class").values[:, None]
-        else:
-            right = group["attention" if "attention" in group else "accuracy"]
-            right = right.transpose("replicate", "annotator").values[..., None, None]
-            named = np.where(np.eye(k, dtype=bool), right, (1 - right) / (k - 1))
-        if "looks" not in group:
-            return cls(named)
-        looks, weights = Looks.of(k), group["looks"]
-        dims = [dim for dim in ("replicate", "annotator_group", "true_class", "look") if dim in weights.dims]
-        given_class = np.stack([looks.given_class(one) for one in weights.transpose(*dims).values])
-        groups = json.loads(posterior.attrs["arguments"]).get("annotator_groups")
-        everybody = group["annotator"].values if groups is not None else np.arange(named.shape[1])
-        return cls(looks.seen(named), given_class, codes_of_annotators(groups, everybody)[1])
-
-    def labels(
-        self, probability: Float[np.ndarray, "replicate class"], who: Int[np.ndarray, " annotation"], random: Any
-    ) -> list[Float[np.ndarray, "replicate class"]]:
-        """Draw the true class of a case and its looks; return the probability of each label, by annotation."""
-        truth, replicate = categorical(probability.T, random), np.arange(len(probability))
-        who = np.minimum(who, self.named.shape[1] - 1)
-        if self.given_class is None or self.group is None:
-            return [self.named[replicate, one, truth] for one in who]
-        looks = [categorical(given[replicate, :, truth].T, random) for given in self.given_class.swapaxes(0, 1)]
-        return [self.named[replicate, one, looks[self.group[one]]] for one in who]
+def _named(
+    labels: Int[np.ndarray, "replicate annotation"],
+    shares: Float[np.ndarray, "replicate class"],
+    slot: Int[np.ndarray, " class"],
+    random: np.random.Generator,
+) -> Said:
+    """Labels of a case, an unnamed class (−1) drawn from the remainder by its shares."""
+    classes, rest = [], shares * (slot == slot.max())
+    for named in labels.T:
+        unnamed = categorical(np.maximum(rest, 1e-30).T, random) if (named < 0).any() else 0
+        classes.append(np.where(named < 0, unnamed, named)[:, None])
+    return Said.of(classes, [np.zeros(1, int)] * len(classes))
 
 
 def _choices(

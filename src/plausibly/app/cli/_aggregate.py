@@ -28,6 +28,7 @@ from plausibly.families.priors.population import CLASS_SHIFTS, largest_shifts
 from plausibly.posterior import save
 from plausibly.posterior.diagnostics import diagnose, shared_convergence
 from plausibly.posterior.diagnostics.verdicts import population_verdict, verdict
+from plausibly.posterior.says import has_true_class
 
 _MOST_ANNOTATORS, _MOST_SHIFTS = 40, 5  # rows of tables on the terminal
 
@@ -148,7 +149,9 @@ def aggregate(
     if "assumes" in posterior.attrs and not quiet:
         alike = ", all cases equally hard: if some are unclear, probabilities of classes are too near 0 and 1"
         alike = alike if posterior.attrs.get("difficulty") == "same" else ""
-        say(f"{variant.label} assumes {posterior.attrs['assumes']} in every case{alike}")
+        where = " in every case" if has_true_class(posterior.attrs) else ""
+        say(f"{variant.label} assumes {posterior.attrs['assumes']}{where}{alike}")
+    if "accuracy" in posterior["posterior"] and not quiet:
         table = annotator_accuracies(posterior).drop(columns="converged")
         say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
         for told in group_sentences(table):

@@ -76,7 +76,7 @@ def _files(
         yield "reliabilities.csv" if "reliability_convergence" in to_groups(source) else "shared.csv", table(shared)
     if "severity" in source["posterior"]:
         yield "severities.csv", severities(source)
-    if "assumes" in source.attrs:
+    if "accuracy" in source["posterior"]:
         yield "annotators.csv", annotator_accuracies(source)
         if "confusion" in source["posterior"]:
             yield "confusions.csv", annotator_confusions(source)

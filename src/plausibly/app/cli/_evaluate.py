@@ -64,6 +64,7 @@ from plausibly.data.audit import audit, serious
 from plausibly.evaluation.cautions import cautions
 from plausibly.evaluation.checks import check_fresh
 from plausibly.posterior import opened
+from plausibly.posterior.says import has_true_class
 
 if TYPE_CHECKING:
     from plausibly.decisions.conformal import Coverage
@@ -321,7 +322,8 @@ def tell_answers(swept: Sweep, chosen: str | None) -> None:
             print_numbers(shown)
     for each in swept.runs:
         if "assumes" in each.attrs:
-            say(f"{each.label} assumes {each.attrs['assumes']} in every case")
+            where = " in every case" if has_true_class(each.attrs) else ""
+            say(f"{each.label} assumes {each.attrs['assumes']}{where}")
         for told in severity_sentences(each.shared["severities"]) if "severities" in each.shared else ():
             say(told)
         for told in group_sentences(each.shared["annotators"]) if "annotators" in each.shared else ():

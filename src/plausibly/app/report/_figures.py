@@ -34,7 +34,7 @@ from plausibly.evaluation.truth import truth_in_words
 from plausibly.metrics import METRICS
 from plausibly.metrics.words import capitalised, metric_name
 from plausibly.posterior import case_names
-from plausibly.posterior.says import are_shares, learns
+from plausibly.posterior.says import are_shares, has_true_class, learns
 
 SECTIONS = ("classes", "panels", "certainty", "cases", "reliability", "better", "noise", "chains")
 MANY = 8  #: classifiers, beyond which figures take the whole width
@@ -343,7 +343,7 @@ def _plausibilities(swept: Sweep) -> Iterator[Picture]:
         "diamonds are point estimates. "
         + (
             "A mean is the probability that the class is the true one."
-            if "assumes" in run.attrs
+            if has_true_class(run.attrs)
             else "If the dots of several classes reach equally far, any of them may be the most plausible class, "
             "whatever the point estimate says. Grey: all unnamed classes together."
         ),

@@ -28,7 +28,7 @@ from plausibly.evaluation.cautions import cautions, listed
 from plausibly.evaluation.freed import METRIC, freed_table, too_far
 from plausibly.evaluation.verdicts import advice, difference, probabilities
 from plausibly.metrics.words import metric_name
-from plausibly.posterior.says import are_shares, learns
+from plausibly.posterior.says import are_shares, has_true_class, learns
 
 _NAMED = 5  # cases in a sentence
 
@@ -48,6 +48,9 @@ def sentences(swept: Sweep) -> Iterator[str]:
     if "annotation_certainty_1" in run.results and "withheld" not in run.results.attrs:
         yield _certainty(swept, run)
     for label, attrs in {run.label: run.attrs for run in swept.runs if "assumes" in run.attrs}.items():
+        if not has_true_class(attrs):
+            yield f"{label} assumes {attrs['assumes']}."
+            continue
         hard = ""
         if attrs.get("difficulty") == "same":
             hard = "; all count as equally hard: if some are unclear, probabilities are too near 0 and 1"
@@ -96,7 +99,7 @@ def _certainty(swept: Sweep, run: Run) -> str:
             "uncertainty."
         )
     under = f"Under {run.label}" if np.isnan(run.reliability) else f"At reliability {run.reliability:g}"
-    which = "true" if "assumes" in run.attrs else "most plausible"
+    which = "true" if has_true_class(run.attrs) else "most plausible"
     told = (
         f"{under}, {settled:,} of {_cases(n)} ({100 * settled / n:.0f} %) {'has' if n == 1 else 'have'} a class that "
         f"is the {which} one with a probability of at least {SETTLED:g}"
@@ -134,7 +137,7 @@ def _labels(swept: Sweep, run: Run, plan: Plan | None) -> Iterator[str]:
             "have a fixed weight. Ask another model, such as plackett-luce, where more labels would help."
         )
     if plan is None and len(needed):
-        why = "the true class is least certain" if "assumes" in run.attrs else "one would be most informative"
+        why = "the true class is least certain" if has_true_class(run.attrs) else "one would be most informative"
         where = _listed(needed["case"].tolist())
         yield f"For a claim about these cases, ask for more labels where {why}: {where}."
     if len(unclear):
@@ -352,7 +355,7 @@ def _sources(run: Run) -> str:
 
 
 def _truth(run: Run) -> str:
-    if "assumes" in run.attrs:
+    if has_true_class(run.attrs):
         return "the true class"
     return "the class that most experts would name" if are_shares(run.attrs) else "the most plausible class"
 
@@ -362,7 +365,7 @@ def rests_on(run: Run) -> str:
     if "evidence" not in run.attrs:
         return ""
     how = "how experts disagree within a case"
-    if "assumes" in run.attrs:
+    if has_true_class(run.attrs):
         how = "that annotators and classifiers err independently of each other"
     return (
         "This takes the predictions as evidence on each case; how much they count follows from how well they go with "

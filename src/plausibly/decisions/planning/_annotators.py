@@ -13,7 +13,7 @@ from plausibly.base.arviz import Posterior
 from plausibly.base.errors import ArgumentError, PlausiblyWarning, show
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.matching import by_name
-from plausibly.posterior.says import declared, learns
+from plausibly.posterior.says import declared, draws_answers, learns
 
 LEVELS = 8  #: most different reliabilities that are told apart
 
@@ -48,11 +48,11 @@ def how_annotators_answer(posterior: Posterior) -> tuple[float, float]:
 
     Refuses a model of one true class in every case, whose annotators do not draw from the plausibilities.
     """
-    if "assumes" in posterior.attrs:
+    if not draws_answers(posterior.attrs):
+        why = posterior.attrs.get("assumes", "what annotators answer is something else in its program")
         raise ArgumentError(
-            f"{posterior.attrs.get('model')} assumes {posterior.attrs['assumes']}, so its plausibilities are not what "
-            "annotators choose by, and draws cannot be reweighted: plan with another model, such as "
-            "dirichlet-categorical."
+            f"{posterior.attrs.get('model')} has plausibilities that are not what annotators choose by ({why}), so "
+            "draws cannot be reweighted: plan with another model, such as dirichlet-categorical."
         )
     declaration = declared(posterior)
     power = declaration.get("choice_power")
@@ -72,7 +72,7 @@ def can_plan(posterior: Posterior) -> bool:
     [True, False]
     """
     several = posterior["posterior"].sizes["chain"] * posterior["posterior"].sizes["draw"] > 1
-    return several and "assumes" not in posterior.attrs and learns(posterior.attrs)
+    return several and draws_answers(posterior.attrs) and learns(posterior.attrs)
 
 
 def parse_annotators(posterior: Posterior, annotations: Annotations, annotators: Any, cost: Any) -> Asked:

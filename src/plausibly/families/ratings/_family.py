@@ -41,7 +41,7 @@ from plausibly.families.ratings._sampler import (
 )
 from plausibly.families.ratings._shared_errors import agreements, sentence
 from plausibly.families.ratings._shares import Scale, shares_and_ratings
-from plausibly.families.settled import Facts, Settled, SharedDraws
+from plausibly.families.settled import BY_PLAUSIBILITY, Facts, Settled, SharedDraws
 from plausibly.inference import nuts_of_all_cases
 from plausibly.posterior import build_posterior
 from plausibly.posterior.diagnostics import convergence
@@ -95,7 +95,7 @@ class Ratings:
     def says(self, model: Model) -> Facts:
         """Facts: cases share what is known of raters, and ratings that are categories are classes."""
         facts = {"shares": True, "named": True, "every_class": True, "takes_prior": False}
-        return Facts(("gibbs", "nuts"), grades=model.categories, groups=True, **facts)
+        return Facts(("gibbs", "nuts"), grades=model.categories, groups=True, answers=BY_PLAUSIBILITY, **facts)
 
     def check(self, scores: Scores, settled: Settled) -> RatedCases:
         """Refuse ratings from which severities cannot be told; return these as they are coded."""

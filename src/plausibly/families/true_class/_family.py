@@ -20,7 +20,7 @@ from plausibly.data.case import LabelledCases, Looks, coordinates_of_looks
 from plausibly.data.groups import OTHERS, codes_of_annotators
 from plausibly.data.regression import names as coefficient_names
 from plausibly.families.model import Model
-from plausibly.families.settled import ENOUGH, Facts, Settled, SharedDraws
+from plausibly.families.settled import BY_CONFUSION, ENOUGH, Facts, Settled, SharedDraws
 from plausibly.families.true_class._leave_out import predict_left_out
 from plausibly.families.true_class._sampler import (
     DIVERGING,
@@ -95,7 +95,7 @@ class TrueClass:
         """See :class:`plausibly.families.Family`."""
         facts = {"shares": True, "named": self.named, "every_class": True, "takes_prior": False}
         groups = self.named and "difficulty" in model.options
-        return Facts(("gibbs", "nuts"), assumes=ONE_TRUE_CLASS, groups=groups, **facts)
+        return Facts(("gibbs", "nuts"), assumes=ONE_TRUE_CLASS, groups=groups, answers=BY_CONFUSION, **facts)
 
     def check(self, annotations: Annotations, settled: Settled) -> None:
         """Refuse too few or too many of anything."""

@@ -12,11 +12,12 @@ from numpyro.infer import MCMC, NUTS, init_to_value
 from plausibly.base.progress import Progress
 from plausibly.data.annotations import Annotations, Slots
 from plausibly.distributions import Order
-from plausibly.inference._batching import Bucket, bucket_cases, plan_shapes
+from plausibly.inference._batching import Bucket, bucket_cases, count_shapes, plan_shapes
 from plausibly.inference._scheduling import Seated, run_seats
-from plausibly.inference._shapes import COMPILATION, Shape, pays_to_optimise
+from plausibly.inference._shapes import COMPILATION, Group, Shape, grouped, pays_to_optimise, with_room
+from plausibly.inference.nuts._grouped import Grouped, GroupedProgram, group_buckets, with_rows
 from plausibly.inference.nuts._sampler import Sampler, State
-from plausibly.inference.program import PLAUSIBILITY, CaseData, Program, case_inputs, over_cases
+from plausibly.inference.program import PLAUSIBILITY, Program, case_inputs, over_cases
 
 MOST = 32  #: slots; the sampler knows the whole covariance of so many, and more occur seldom
 
@@ -77,6 +78,10 @@ def with_order(bucket: Bucket, annotations: Annotations, slots: Slots) -> Bucket
     return replace(bucket, data=bucket.data._replace(order=order))
 
 
+def _whole(bucket: Bucket) -> tuple[tuple[int, ...], ...]:
+    return tuple(leaf.shape[1:] for leaf in jax.tree.leaves(bucket.data))
+
+
 # Trajectories per draw, by dimension; from there on the last. Small dimensions have short trajectories, which end close
 # to where they began; and with thousands of cases, the worst of them should still have enough effective draws.
 THINNING = (1, 4, 3)
@@ -99,8 +104,9 @@ def nuts(
     pooled: bool = False,
     buckets: Sequence[Bucket] | None = None,
     gaps: bool = False,
-    shapes: Sequence[Shape] | None = None,
+    shapes: Sequence[Shape | Group] | None = None,
     of_cases: int | None = None,
+    sites: dict[str, dict[int, np.ndarray]] | None = None,
     progress: Progress,
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
     """Draws from every case's posterior by NUTS, and statistics of the trajectories by (chain, draw, case).
@@ -110,22 +116,15 @@ def nuts(
     settings. ``pooled``: the program's likelihood is a sum over draws, see :func:`bucket_cases`; ``buckets`` are the
     cases as the program sees them, if it is not a program of partial rankings; ``gaps``: the program is told how
     annotators order the slots, see :class:`plausibly.distributions.Gaps`. ``shapes``, by :func:`nuts_shapes`, and
-    ``of_cases`` are the shapes and the number of all cases, if these are a shard of them.
+    ``of_cases`` are the shapes and the number of all cases, if these are a shard of them. ``sites``, if any, is filled
+    with draws (chain, draw, …) of the further sites of the program, by name and number of the case.
     """
 
-    def build(data: CaseData) -> Seated:
-        one_case = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape[:-1], a.dtype), data)
-        shapes = program.latent(one_case)
-        used = sum(int(np.prod(shape)) for shape in shapes.values())
-        dim = max(used, 1)
-
-        def potential(x: Float[Array, " dim"], data: CaseData) -> Float[Array, ""]:
-            # A case with a single slot leaves nothing to sample: a normal variable that nothing reads takes its place.
-            unread = 0.5 * x[0] ** 2 if used == 0 else 0.0
-            return program.potential(x, data, shapes) + unread
-
+    def build(data: Grouped) -> Seated:
+        grouped = GroupedProgram(program, jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape[:-1], a.dtype), data))
+        dim = grouped.dim
         sampler = Sampler(
-            potential,
+            grouped.potential,
             dim=dim,
             thinning=THINNING[min(dim, len(THINNING) - 1)],
             chains=chains,
@@ -135,55 +134,94 @@ def nuts(
             max_tree_depth=max_tree_depth,
         )
 
+        def values(x: Float[Array, " dim"], data: Grouped) -> dict[str, Any]:
+            found = grouped.values(x, data)
+            return found if sites is not None else {PLAUSIBILITY: found[PLAUSIBILITY]}
+
         def advance(
-            state: State, data: CaseData, keys: Key[Array, " seat"], *others: Array
-        ) -> tuple[State, Array, tuple[Array, dict]]:
+            state: State, data: Grouped, keys: Key[Array, " seat"], *others: Array
+        ) -> tuple[State, Array, tuple[dict[str, Any], dict]]:
             of_chains = jax.vmap(lambda key: jax.random.split(key, chains))(keys)
             state = sampler.advance(state, data, of_chains, *others)
-            by_draw = jax.vmap(lambda x, d: program.values(x, d, shapes)[PLAUSIBILITY], in_axes=(0, None))
+            by_draw = jax.vmap(values, in_axes=(0, None))
             by_chain = jax.vmap(by_draw, in_axes=(-1, None), out_axes=-1)
-            plausibility = over_cases(by_chain)(sampler.positions(state), data)
-            return state, sampler.finished(state), (plausibility, sampler.statistics(state))
+            return (
+                state,
+                sampler.finished(state),
+                (over_cases(by_chain)(sampler.positions(state), data), sampler.statistics(state)),
+            )
 
         return Seated(sampler.begin, advance)
 
+    trajectories, n_cases = chains * (warmup + draws * THINNING[-1]), of_cases or annotations.n_cases
     if buckets is None:
-        if pooled and shapes is None:
-            shapes = nuts_shapes(annotations, slots, chains=chains, warmup=warmup, draws=draws)
+        if shapes is None:
+            shapes = nuts_shapes(annotations, slots, chains=chains, warmup=warmup, draws=draws, pooled=pooled)
         layout = {"pooled": True, "fit": "merged", "shapes": shapes} if pooled else {}
         buckets = bucket_cases(annotations, slots, concentration, **layout)
+    if gaps:
+        buckets = [with_order(bucket, annotations, slots) for bucket in buckets]
+    groups = {}
+    if shapes is None or pooled:
+        groups = {bucket.shape: (bucket, np.zeros(len(bucket.cases), int), (_whole(bucket),)) for bucket in buckets}
+        optimised = pays_to_optimise("nuts", shapes or groups, n_cases, trajectories)
+    else:
+        for group in shapes:
+            fits = [(bucket, group.fitting(bucket.shape)) for bucket in buckets]
+            if own := [with_rows(bucket, shape) for bucket, shape in fits if shape is not None]:
+                groups[group] = group_buckets(own, group)
+        alone = [shape._replace(sets=0, ties=()) for group in shapes for shape in group.shapes]
+        optimised = pays_to_optimise("nuts", alone, n_cases // len(shapes), trajectories)
+    by_case = case_inputs(arguments)
+
+    def inputs(bucket: Bucket, at: np.ndarray) -> Grouped:
+        _, number, sizes = groups[bucket.shape]
+        return Grouped(by_case(bucket, at), number[at].astype(np.int32), sizes)
+
     plausibility = np.empty((chains, draws, len(slots)), np.float32)
     statistics: dict[str, np.ndarray] = {}
     settings = chains, warmup, draws, target_acceptance, max_tree_depth
-    planned = shapes or [bucket.shape for bucket in buckets]
-    trajectories = chains * (warmup + draws * THINNING[-1])
-    optimised = pays_to_optimise("nuts", planned, of_cases or annotations.n_cases, trajectories)
-    if gaps:
-        buckets = [with_order(bucket, annotations, slots) for bucket in buckets]
     chunks = run_seats(
         build,
-        case_inputs(arguments),
-        buckets,
+        inputs,
+        [bucket for bucket, *_ in groups.values()],
         keys,
-        name=("nuts", program, tuple(arguments), pooled, gaps, optimised, *settings),
+        name=("nuts", program, tuple(arguments), pooled, gaps, sites is not None, optimised, *settings),
         progress=progress,
         doing=f"Sampling {program.name}",
         repeated=optimised,
     )
     for bucket, at, (values, of_draws) in chunks:
         case, slot = np.nonzero(bucket.slots[at] >= 0)
-        plausibility[:, :, bucket.slots[at][case, slot]] = values[:, slot, :, case].transpose(2, 1, 0)
+        found, _ = values.pop(PLAUSIBILITY)
+        plausibility[:, :, bucket.slots[at][case, slot]] = found[:, slot, :, case].transpose(2, 1, 0)
         for name, column in of_draws.items():
             column = column.transpose(1, 0, 2)
             to = statistics.setdefault(name, np.empty((chains, draws, annotations.n_cases), column.dtype))
             to[:, :, bucket.cases[at]] = column
+        for name, (column, sizes) in values.items():
+            column, sizes = np.moveaxis(column, (-2, 0), (0, 1)), sizes[0, :, 0]
+            for place, number in enumerate(bucket.cases[at].tolist()):
+                known, *size = sizes[:, place]
+                if known:
+                    own = column[(slice(None), slice(None), *map(slice, size), place)]
+                    sites.setdefault(name, {})[number] = own
     return plausibility, statistics
 
 
-def nuts_shapes(annotations: Annotations, slots: Slots, *, chains: int, warmup: int, draws: int) -> tuple[Shape, ...]:
-    """Shapes that :func:`nuts` is compiled for where likelihoods are pooled; elsewhere there is no padding."""
-    trajectories = chains * (warmup + draws * THINNING[-1])
-    return plan_shapes(annotations, slots, worth=COMPILATION["nuts"] / trajectories, pooled=True)
+def nuts_shapes(
+    annotations: Annotations, slots: Slots, *, chains: int, warmup: int, draws: int, pooled: bool, split: bool = False
+) -> tuple[Shape | Group, ...]:
+    """Shapes that :func:`nuts` is compiled for: padded where likelihoods are pooled, and groups of them elsewhere.
+
+    ``split``: the program takes one annotation that occurs n times for two that occur n / 2 times, so that there may be
+    more rows of them than cases need.
+    """
+    worth = COMPILATION["nuts"] / (chains * (warmup + draws * THINNING[-1]))
+    if pooled:
+        return plan_shapes(annotations, slots, worth=worth, pooled=True)
+    counts = count_shapes(annotations, slots)
+    return grouped(with_room(counts) if split else counts, worth)
 
 
 def no_trajectories(shape: tuple[int, int, int]) -> dict[str, np.ndarray]:

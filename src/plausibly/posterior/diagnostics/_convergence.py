@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from scipy.special import chdtri
 
 from plausibly.base.arviz import Posterior, is_posterior, to_groups
@@ -17,6 +17,7 @@ from plausibly.inference import MAX_TREE_DEPTH
 from plausibly.posterior._container import check_posterior, slots_of
 from plausibly.posterior._files import opened, reading
 from plausibly.posterior.diagnostics._many import Diagnostics, r_hat_and_ess
+from plausibly.posterior.sites import draws_of_sites
 
 R_HAT = 1.01
 ESS_PER_CHAIN = 100
@@ -64,6 +65,7 @@ def convergence(
     statistics: Mapping[str, np.ndarray] | None = None,
     max_tree_depth: int = MAX_TREE_DEPTH,
     enough: int | None = None,
+    further: tuple[Float[np.ndarray, "chain draw quantity"], Int[np.ndarray, " quantity"]] | None = None,
     progress: Progress,
 ) -> xr.Dataset:
     """Apply the rule of :mod:`plausibly.diagnostics` to draws.
@@ -82,19 +84,32 @@ def convergence(
         Depth at which trajectories were cut off.
     enough
         Effective sample size of all chains that a plausibility needs, if it is not 100 per chain.
+    further
+        Draws of further quantities, and the number of the case of each.
     progress
         Progress to report to.
 
     Returns
     -------
     xarray.Dataset
-        For each case: the largest ``r_hat`` over its slots and its limit, the smallest ``ess_bulk`` and ``ess_tail``,
-        the number ``n_diverging``, the results of :func:`trajectories`, and ``converged``.
+        For each case: the largest ``r_hat`` over its slots and further quantities, and its limit, the smallest
+        ``ess_bulk`` and ``ess_tail``, the number ``n_diverging``, the results of :func:`trajectories`, and
+        ``converged``.
     """
-    judged, good = judge(plausibility, quantities=quantities, enough=enough, progress=progress)
-    start = slots.start[:-1]
+    case, n_further = slots.case, 0 if further is None else len(further[1])
+    n_quantities = quantities and quantities + n_further
+    judged, good = judge(plausibility, quantities=n_quantities, enough=enough, progress=progress)
+    if n_further:
+        n_quantities = n_quantities or len(case) + n_further
+        more, more_good = judge(further[0], quantities=n_quantities, enough=enough, progress=progress, what="sites")
+        order = np.argsort(np.concatenate([case, further[1]]), kind="stable")
+        case = np.concatenate([case, further[1]])[order]
+        judged = {name: np.concatenate([column, more[name]])[order] for name, column in judged.items()}
+        good = np.concatenate([good, more_good])[order]
+    bounds = np.searchsorted(case, np.arange(len(slots.start)))
+    start = bounds[:-1]
     highest = np.maximum.reduceat(judged["r_hat"], start)
-    of_highest = np.where(judged["r_hat"] == np.repeat(highest, np.diff(slots.start)), judged["r_hat_limit"], R_HAT)
+    of_highest = np.where(judged["r_hat"] == np.repeat(highest, np.diff(bounds)), judged["r_hat_limit"], R_HAT)
     divergences = np.zeros(len(start), int)
     if diverging is not None:
         for first in range(0, len(start), _PART):
@@ -315,13 +330,15 @@ def diagnose(posterior: Posterior | str | PathLike, *, progress: bool = False) -
         depth = int(source.attrs.get("max_tree_depth", MAX_TREE_DEPTH))
         # What lies in a file is read there, some at a time.
         draws = groups["posterior"]["plausibility"].transpose("chain", "draw", "slot")
+        slots = slots_of(source)
         with Progress(progress) as bars:
             found = convergence(
                 draws,
-                slots_of(source),
+                slots,
                 statistics.get("diverging"),
                 statistics=statistics,
                 max_tree_depth=depth,
+                further=draws_of_sites(groups["posterior"], slots, case.values),
                 progress=bars,
             )
         return found.assign_coords(case=case)

@@ -1,0 +1,198 @@
+"""Programs of a user's own, whose labels need not follow the plausibilities, are scored and replicated by their own."""
+
+from functools import cache
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+import pytest
+from numpyro.handlers import scale
+from scipy.special import gammaln, logsumexp
+
+import plausibly as pb
+from plausibly.aggregation import settle
+from plausibly.aggregation._contract import check_contract
+from plausibly.aggregation._judged import unjudged
+from plausibly.base.arviz import from_groups, to_groups
+from plausibly.base.errors import ArgumentError
+from plausibly.posterior import slots_of
+from plausibly.posterior.says import are_shares
+
+CLASSES = ["a", "b", "c"]
+LABELS = [[0, 0, 1, 0], [2, 1, 2, 0], [1, 1, 1, 1], [0, 2, 0, 0], [1], [2, 2]]
+ANNOTATIONS = pb.Annotations.from_labels([[CLASSES[k] for k in row] for row in LABELS], classes=CLASSES)
+
+
+def observe(case, probability):
+    label = jnp.argmin(case.rankings.positions, axis=-1)
+    with numpyro.plate("annotation", case.counts.shape[0]), scale(scale=case.counts):
+        numpyro.sample("label", dist.Categorical(probability), obs=label)
+
+
+def guessing(case):
+    """Half of the labels are guesses."""
+    plausibility = numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
+    observe(case, 0.5 * plausibility + 0.5 * case.n_classes / case.n_classes.sum())
+
+
+def dispersed(case):
+    """Annotators of a case are more alike than those of others."""
+    plausibility = numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
+    counts = case.counts @ case.named
+    numpyro.sample("counts", dist.DirichletMultinomial(3 * plausibility, counts.sum()), obs=counts)
+
+
+def plain(case):
+    plausibility = numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
+    with numpyro.plate("annotation", case.counts.shape[0]), scale(scale=case.counts):
+        numpyro.factor("choice", jnp.log((case.named & (case.rankings.positions == 0)) @ plausibility))
+
+
+def tripled(case):
+    """A pseudo-likelihood, whose probabilities of a label sum to no 1."""
+    plausibility = numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
+    numpyro.factor("votes", 3 * (case.counts @ case.named * jnp.log(plausibility)).sum())
+
+
+def each_annotator(case):
+    plausibility = numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
+    with numpyro.plate("annotation", case.counts.shape[0]):
+        guesses = numpyro.sample("guesses", dist.Beta(1, 1))[:, None]
+    observe(case, (1 - guesses) * plausibility + guesses / 3)
+
+
+def model_of(program, **fields):
+    return pb.Model(program.__name__, program, takes="labels", concentration=1.0, **fields)
+
+
+KINDS = {guessing: "alone", dispersed: "counts", plain: "plausibility", tripled: "", each_annotator: ""}
+
+
+@pytest.mark.parametrize("program", KINDS, ids=lambda program: program.__name__)
+def test_the_probability_of_a_label_is_compared_with_its_plausibility(program):
+    settled = check_contract(ANNOTATIONS, settle(ANNOTATIONS, model_of(program)))
+    assert settled.answers == KINDS[program]
+    # Rows of annotations may be split where nothing belongs to a row.
+    assert settled.splits == (program is not each_annotator)
+
+
+@cache
+def posterior_of(program):
+    return pb.aggregate(ANNOTATIONS, model_of(program), draws=500, seed=0, progress=False)
+
+
+def log_evidence(program, counts, n=300):
+    """Log probability of labels, in their order, summed over a grid of plausibilities."""
+    i, j = (index.ravel() for index in np.indices((n, n)))
+    grid = np.concatenate([
+        np.stack([i + third, j + third], 1)[i + j < n - number] / n for number, third in enumerate((1 / 3, 2 / 3))
+    ])  # fmt: skip
+    grid = np.column_stack([grid, 1 - grid.sum(1)])
+    if program is guessing:
+        logs = counts @ np.log(0.5 * grid.T + 0.5 / 3)
+    else:
+        logs = (gammaln(3 * grid + counts) - gammaln(3 * grid)).sum(1) + gammaln(3) - gammaln(3 + counts.sum())
+    return logsumexp(logs) - np.log(len(grid))
+
+
+def left_out(program):
+    """Log probability of every label given the others of its case."""
+    of_counts = cache(lambda counts: log_evidence(program, np.array(counts, float)))
+    found = []
+    for row in LABELS:
+        counts = np.bincount(row, minlength=3)
+        for label in row:
+            # The prior knows no class from another, so that equal counts have one evidence in any order.
+            both, others = (tuple(sorted(c.tolist())) for c in (counts, counts - np.eye(3, dtype=int)[label]))
+            found.append(of_counts(both) - of_counts(others))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("program", [guessing, dispersed])
+def test_labels_are_left_out_as_on_a_grid(program):
+    models = {"mine": {"model": model_of(program)}, "dirichlet-categorical": (1,)}
+    compared = pb.compare_models(ANNOTATIONS, models, draws=500, progress=False)
+    mine = compared.pointwise.sel(model="mine")
+    exact = left_out(program)
+    assert (np.abs(mine["elpd"] - exact) <= 5 * mine["error"] + 1e-6).all()
+    assert float(compared.table.loc["mine", "error"]) < 0.1
+    assert (exact - compared.pointwise["elpd"].sel(model="dirichlet-categorical@1") > 0.02).any()
+
+
+@pytest.mark.parametrize("program", [guessing, dispersed])
+def test_replicates_are_drawn_by_what_the_program_observes(program):
+    posterior = posterior_of(program)
+    draws = posterior["posterior"]["plausibility"].values.reshape(2000, -1)[:, :3]  # of the first case: a, b and c
+    answers = posterior["posterior_predictive"]
+    assert not are_shares(posterior.attrs)
+    if program is guessing:
+        np.testing.assert_allclose(
+            answers["first_choice"].values.reshape(2000, -1)[:, :3], draws / 2 + 1 / 6, atol=1e-5
+        )
+    else:
+        labels = answers["label"].values.reshape(2000, -1)[:, :4]
+        pairs = [labels[:, i] == labels[:, j] for i in range(4) for j in range(i)]
+        # Of two labels of a Dirichlet-multinomial distribution, by its moments.
+        pair = (draws * (3 * draws + 1) / 4).sum(1).mean()
+        assert np.mean(pairs) == pytest.approx(pair, abs=0.03)
+    checked = pb.predictive_check(posterior, progress=False)
+    assert set(checked.table["status"]) == {"reproduced", "not modelled", "given"}
+
+
+def test_what_cannot_be_scored_may_be_declared():
+    posterior = posterior_of(tripled)
+    with pytest.raises(ArgumentError, match=r"tripled has labels that do not follow .*declare answers='plausibility'"):
+        pb.predictive_check(posterior, progress=False)
+    with pytest.raises(ArgumentError, match="tripled has plausibilities that are not what annotators choose by"):
+        pb.plan(posterior, {"A": np.eye(3)[[0, 2, 1, 0, 1, 2]]}, budget=5, progress=False)
+    declared = pb.aggregate(ANNOTATIONS, model_of(tripled, answers="plausibility"), draws=500, seed=0, progress=False)
+    np.testing.assert_array_equal(declared["posterior"]["plausibility"], posterior["posterior"]["plausibility"])
+    assert pb.predictive_check(declared, progress=False).table["status"][0] in ("reproduced", "not reproduced")
+
+
+def test_answers_come_back_from_a_file(tmp_path):
+    posterior = posterior_of(dispersed)
+    pb.save(posterior, tmp_path / "posterior.nc")
+    again = pb.load(tmp_path / "posterior.nc")
+    tables = [pb.predictive_check(one, progress=False).table for one in (posterior, again)]
+    assert tables[0].equals(tables[1])
+
+
+def with_sites(case):
+    plausibility = numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
+    guesses = numpyro.sample("guesses", dist.Beta(2, 2))
+    numpyro.sample("reliability", dist.Normal(0, 1).expand([5]).to_event(1))
+    if len(plausibility) > 2:
+        numpyro.deterministic("stuck", jnp.nan * guesses)
+    observe(case, numpyro.deterministic("p", (1 - guesses) * plausibility + guesses * case.n_classes / 3))
+
+
+def test_further_sites_are_in_the_posterior_and_diagnosed(tmp_path):
+    labels = ANNOTATIONS.select(["4", "0", "1"])
+    given = {"draws": 120, "chains": 2, "seed": 0, "progress": False}
+    posterior = unjudged(pb.aggregate)(labels, with_sites, **given)
+    draws = posterior["posterior"]
+    dims = {name: draws[name].dims[2:] for name in draws.data_vars}
+    assert dims == {
+        "plausibility": ("slot",),
+        "p": ("slot",),
+        "guesses": ("sampled_case",),
+        "reliability_of_case": ("reliability_of_case_dim_0", "sampled_case"),  # the name has another meaning
+        "stuck": ("stuck_value",),
+    }
+    slots = slots_of(posterior)
+    share, guesses = (draws[name].values for name in ("plausibility", "guesses"))
+    guesses = guesses[..., slots.case]
+    np.testing.assert_allclose(draws["p"], (1 - guesses) * share + guesses * slots.n_classes / 3, rtol=1e-4)
+    # What is no number in the two cases of three classes is not converged there, and nowhere else.
+    assert pb.diagnose(posterior)["converged"].values[1:].tolist() == [False, False]
+    assert pb.diagnose(posterior)["r_hat"][0] < 1.1
+    groups = to_groups(posterior)
+    again = from_groups({name: groups[name] for name in groups if name != "convergence"}, posterior.attrs)
+    assert pb.diagnose(again)["converged"].values.tolist() == pb.diagnose(posterior)["converged"].values.tolist()
+    # Shards keep what has the same dimensions in each of them.
+    stored = unjudged(pb.aggregate)(labels, with_sites, **given, out=tmp_path / "p.zarr", shard=1)["posterior"]
+    assert set(stored.data_vars) == {"plausibility", "guesses"}
+    for name in stored.data_vars:
+        np.testing.assert_array_equal(stored[name], draws[name])
