@@ -48,8 +48,7 @@ class Labels:
     numbered
         Whether the source does not name annotators, so that they are numbered within each case: 1, 2, …
     order
-        All labels from the lowest to the highest, if they have an order: that of an ordered Categorical, or of the
-        classes of annotations. The ordinal distance takes it.
+        All labels from the lowest to the highest, if they have an order, which the ordinal distance takes.
 
     Examples
     --------
