@@ -254,6 +254,10 @@ def _without_expert(of):
 
 
 # Two lines each: what goes wrong and who notices, and where it is.
+def _all_seen(_):
+    return lambda truth, words, members, *_: [None] * len(members)
+
+
 # fmt: off
 BREAKS = {
     "nuts-acceptance": Break("NUTS takes the newest point of a trajectory", "NUTS", "calibration",
@@ -319,6 +323,8 @@ BREAKS = {
         "plausibly.decisions.conformal._curve", "budget", _forgotten),
     "intervals-cases": Break("total intervals forget that cases are sampled", "", "intervals",
         "plausibly.evaluation.summaries", "_row", _of_these_cases),
+    "few-unseen": Break("replicates have no unseen case", "", "few",
+        "plausibly.evaluation.of_labels", "unseen_cases", _all_seen),
     "panels-clusters": Break("clusters are ignored", "", "panels",
         "plausibly.evaluation.panel_tables", "check_clusters", _cases_alone),
     "team-patients": Break("patients are ignored", "", "team",

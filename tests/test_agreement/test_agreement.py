@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plausibly.agreement import Labels, agreement, measures_of_distances
+from plausibly.agreement import Labels, agreement, measures_of_distances, weighted_reliability
 from plausibly.base.errors import ArgumentError
 from plausibly.distances import Ordinal
 
@@ -286,3 +286,14 @@ def test_other_processes_give_the_same():
     rows = [(f"{i}", f"{j}", i + 50 * j) for i in range(15) for j in range(3)]  # and a function of no module
     here, there = (agreement(rows, lambda a, b: float(a != b), processes=n, **QUIET).alpha for n in (1, 2))
     assert here == there
+
+
+def test_perfect_agreement_of_few_cases_is_uncertain():
+    """All three annotators agree in 25 cases: mid-P intervals of 25 of 25 begin at 0.89."""
+    yes = np.random.default_rng(0).random(25) < 0.4
+    labels = {f"p{at}": dict.fromkeys("abc", str(one)) for at, one in enumerate(yes)}
+    alpha = agreement(labels, **QUIET).interval(**QUIET).loc["alpha"]
+    assert 0.85 < alpha["lower"] < 0.95
+    assert alpha["upper"] == 1
+    lower, upper = weighted_reliability(labels, **QUIET).interval(**QUIET)
+    assert 0.85 < lower < 0.95 < upper

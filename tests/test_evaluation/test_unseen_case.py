@@ -42,7 +42,7 @@ def test_replicates_are_those_of_data_with_one_more_case(n_classes):
     truth, patient = np.eye(n_classes)[label], np.array([f"q{i // 2}" for i in range(N)])
     raw = {name: random.dirichlet(np.ones(n_classes), N).astype(np.float32) for name in "AB"}
     weights = random.integers(1, 4, N).astype(float)
-    names = ["accuracy", "kappa", "brier", "mean_absolute_error", "quadratic_kappa", "sensitivity", "ppv"]
+    names = ["kappa", "accuracy", "brier", "mean_absolute_error", "quadratic_kappa", "sensitivity", "ppv"]
     names += ["specificity", "balanced_accuracy", "auroc", "average_precision"]
     found = pb.evaluate(
         pb.Annotations.from_counts(truth.astype(int)), raw, metrics=names, truth="annotator", weights=weights,
@@ -61,7 +61,7 @@ def test_replicates_are_those_of_data_with_one_more_case(n_classes):
             look = p[:, side[r]].argmax() if right[at, r] else other[r]
             choice = side[r] if right[at, r] else (n_classes - 1 if 2 * side[r] < n_classes - 1 else 0)
             every = np.append(boot[:, r], weight[r])
-            for name in names[:5]:
+            for name in names[n_classes == 2 : 5]:
                 named = np.eye(n_classes)[[*p.argmax(1), choice]]
                 scores = np.concatenate([p, p[[look]]]) if name == "brier" else named
                 expected = LABEL_METRICS[name].on_arrays(scores, np.concatenate([truth, truth[[side[r]]]]), every)
@@ -81,6 +81,11 @@ def test_replicates_are_those_of_data_with_one_more_case(n_classes):
                     if n_classes > 2 or k == 1:
                         got = found[f"{name}_total"].values[at][(k,) * (n_classes > 2)][r]
                         assert got == pytest.approx(value, abs=1e-5), name
+            if n_classes == 2:  # of which the last is the positive one
+                n = tp + fp + fn + tn
+                chance = ((tp + fn) * (tp + fp) + (fp + tn) * (fn + tn)) / n**2
+                expected = ((tp + tn) / n - chance) / (1 - chance)
+                assert found["kappa_total"].values[at, r] == pytest.approx(expected, abs=1e-5)
             assert found["balanced_accuracy_total"].values[at, r] == pytest.approx(np.mean(sensitivities), abs=1e-5)
     assert (found["auroc_total"] != found["auroc"].isel(draw=0)).all()
 

@@ -5,6 +5,7 @@ import pytest
 from validation import (
     annotators,
     conformal,
+    few,
     intervals,
     judge,
     systems,
@@ -39,11 +40,17 @@ def coverage(_):
     return Verdict(tuple(intervals._results("many labels", 60, intervals.coverage("many labels", 60, 12, seed=1))))
 
 
+def of_few(_):
+    what = "10 + 10, AUROC 0.97"
+    return Verdict(tuple(few.results_of(what, *few.simulate(few.DESIGNS[what], 60, 0))))
+
+
 # Check, number of p-values, and what is broken, with a quantity that is then wrong.
 OF_SETS = [name for name, one in BREAKS.items() if one.group == "conformal"]
 SHORT = {
     "conformal": (sets, len(conformal.SCORES) * len(conformal.TARGETS) * 9, dict.fromkeys(OF_SETS)),
     "intervals": (coverage, 2 * 3, {"intervals-cases": None}),
+    "few": (of_few, None, {"few-unseen": "10 + 10, AUROC 0.97"}),
     "judge": (short(judge, EPSILONS=(0.2,), ANNOTATORS=(3,), QUICK=200, QUICK_SIZES=(50,)), 1, {"judge-doubled": None}),
     "systems": (
         short(systems, QUICK_HUMAN=(60,), CLUSTERS={"of 3": systems.CLUSTERS["of 3"]}, RATES=(0.6,)),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from numbers import Real
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.sparse import csr_array
 
 from plausibly.base.checks import check_whole
@@ -81,6 +81,43 @@ def resampled_means(
     """
     n_cases = values.shape[1]
     return _sums(values.T, np.arange(n_cases), replicates, seed).T / n_cases
+
+
+def with_unseen(
+    sums: Float[np.ndarray, "replicate thing"], total: Float[np.ndarray, " replicate"], unit: float, seed: int
+) -> Float[np.ndarray, "replicate thing"]:
+    """Divide sums of shares by totals, with one more case in every replicate, which is 1 or 0 by the toss of a coin.
+
+    `unit` is what a case, or a cluster, adds to a total. Without it, shares that are 1 in all cases would be certain.
+
+    Examples
+    --------
+    >>> found = with_unseen(np.full((1000, 1), 9.0), np.full(1000, 9.0), 1.0, seed=0)
+    >>> bool(found.max() == 1), bool(abs(found.mean() - 0.95) < 0.02)
+    (True, True)
+    """
+    random = np.random.default_rng([seed, 1])
+    more = unit * random.standard_exponential(len(total))
+    right = coins(np.arange(sums.shape[1]), len(total), random)
+    return ((sums.T + more * right) / (total + more)).T
+
+
+def coins(column: Int[np.ndarray, " thing"], n: int, random: np.random.Generator) -> Bool[np.ndarray, "thing n"]:
+    """Toss coins that are fair, and of which those of two columns differ as often as possible.
+
+    Of two, they always differ; of many, in half of the tosses.
+
+    Examples
+    --------
+    >>> first, second = coins(np.array([0, 1]), 1000, np.random.default_rng(0))
+    >>> bool((first != second).all()), bool(abs(first.mean() - 0.5) < 0.05)
+    (True, True)
+    """
+    from scipy.linalg import hadamard
+
+    size = 1 << int(column.max(initial=1)).bit_length()
+    patterns = hadamard(size)[1:] > 0  # any two columns are equal in the first row, and in as many as they differ in
+    return patterns[random.integers(size - 1, size=n)][:, column].T ^ (random.random(n) < 0.5)
 
 
 def interval(values: Float[np.ndarray, "replicate *shape"], ci_prob: float) -> tuple[np.ndarray, np.ndarray]:

@@ -41,7 +41,14 @@ from plausibly.evaluation.evidence import (
 )
 from plausibly.evaluation.measure import Measures, Part, Totals, join, list_rows, measure, metric_sums
 from plausibly.evaluation.metrics import Metrics, check_lengths
-from plausibly.evaluation.of_labels import Question, against_labels, described, read_question, with_against
+from plausibly.evaluation.of_labels import (
+    Question,
+    against_labels,
+    described,
+    read_question,
+    sizes_of,
+    with_against,
+)
 from plausibly.evaluation.panel_tables import above_ceiling, agreement, first_choices
 from plausibly.evaluation.program import Plan
 from plausibly.evaluation.rankings import annotator_agreement
@@ -424,6 +431,7 @@ def evaluate_draws(
         n_replicates, column = plan.rounds * ranges.n_draws, columns(lined_up)
         sides = labels.sides_of(truth_of_labels(annotations, "annotator", seed=seed))
         weighed = sides if case_weight is None else sides * case_weight[:, None]
+        results.attrs |= sizes_of(labels, sides[weighed.any(axis=1)])
         unseen = unseen_cases(weighed, words, question.members, column, n_replicates)
         by_draw = partial(_by_draw, measures, totals, reported, unseen)
         results = results.assign(by_draw(0) | _of_cases(totals, source, annotations, shares))

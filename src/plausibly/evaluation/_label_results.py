@@ -106,16 +106,22 @@ def values_of_sums(
         at = sums[..., :-1][..., known].mean(axis=-1), weight[:-1][known].mean()
     columns = np.concatenate([sampling[0], at[0][..., None]], axis=-1), np.append(sampling[1], at[1])
     there = np.where(rare, 0, 1)[:, None]
-    each = {name: metric for name, metric in labels.sums.items() if metric.rows is counts and metric.each_class}
+    each = {
+        name: metric
+        # Of two classes, agreement beyond chance is about as uncertain as the rarer one.
+        for name, metric in labels.sums.items()
+        if metric.rows is counts and (metric.each_class or (labels.n_sides == 2 and metric.bounds[0] < 0))
+    }
     added = columns if unseen is None else _added(columns, unseen.rows, unseen.weight)
     found = of(added[0] * there, added[1])
-    for by_class in {metric.by_class for metric in each.values()}:
+    kinds = {name: (metric.by_class, metric.each_class == "named") for name, metric in each.items()}
+    for by_class, named in {*kinds.values()}:
         rows, of_all = columns
         if unseen is not None:
-            known = 1 if by_class else _of_known_classes(labels, at[0] * there[:, 0])
+            known = 1 if by_class else _of_known_classes(labels, at[0] * there[:, 0], named=named)
             rows, of_all = _added(columns, unseen.rows_of_classes * known, unseen.weight_of_classes)
         of_each = of(rows if by_class else rows * there, of_all)
-        found |= {name: of_each[name] for name, metric in each.items() if metric.by_class == by_class}
+        found |= {name: of_each[name] for name, kind in kinds.items() if kind == (by_class, named)}
     centre = {name: values[..., n:] for name, values in found.items()}
     # An unseen case does not define what no case does.
     replicates = {name: np.where(np.isnan(centre[name]), np.nan, of[..., :n]) for name, of in found.items()}
@@ -137,10 +143,12 @@ def _added(
     return columns[0] + padded[0], columns[1] + padded[1]
 
 
-def _of_known_classes(labels: Labels, at: Float[np.ndarray, "classifier row"]) -> Bool[np.ndarray, "classifier row 1"]:
-    """Rows of counts of classes that occur, and where classifiers name them: a mean over classes has no others."""
-    _, true, named, _ = at[:, labels.layout.n_numbers :].reshape(len(at), 4, -1).swapaxes(0, 1) > 0
-    known = np.concatenate([true & named, true, true & named, true], axis=1)
+def _of_known_classes(
+    labels: Labels, at: Float[np.ndarray, "classifier row"], *, named: bool
+) -> Bool[np.ndarray, "classifier row 1"]:
+    """Rows of counts of the classes that a mean over classes has: those that occur and, if so, that are `named`."""
+    _, true, of_named, _ = at[:, labels.layout.n_numbers :].reshape(len(at), 4, -1).swapaxes(0, 1) > 0
+    known = np.tile(true & of_named if named else true, 4)
     return np.pad(known, ((0, 0), (labels.layout.n_numbers, 0)), constant_values=True)[..., None]
 
 

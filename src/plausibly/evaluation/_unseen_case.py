@@ -31,7 +31,8 @@ from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt32
-from scipy.linalg import hadamard
+
+from plausibly.base.bootstrap import coins
 
 
 class UnseenCase:
@@ -177,19 +178,3 @@ def columns(predictions: Sequence[np.ndarray]) -> Int[np.ndarray, " classifier"]
 
     first = [next(at for at, one in enumerate(predictions) if same(one, other)) for other in predictions]
     return np.array(first, np.int64)
-
-
-def coins(column: Int[np.ndarray, " thing"], n: int, random: np.random.Generator) -> Bool[np.ndarray, "thing n"]:
-    """Toss coins that are fair, and of which those of two columns differ as often as possible.
-
-    Of two, they always differ; of many, in half of the tosses.
-
-    Examples
-    --------
-    >>> first, second = coins(np.array([0, 1]), 1000, np.random.default_rng(0))
-    >>> bool((first != second).all()), bool(abs(first.mean() - 0.5) < 0.05)
-    (True, True)
-    """
-    size = 1 << int(column.max(initial=1)).bit_length()
-    patterns = hadamard(size)[1:] > 0  # any two columns are equal in the first row, and in as many as they differ in
-    return patterns[random.integers(size - 1, size=n)][:, column].T ^ (random.random(n) < 0.5)

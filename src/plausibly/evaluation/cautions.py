@@ -10,6 +10,7 @@ import xarray as xr
 
 from plausibly.data.annotations import Annotations
 from plausibly.evaluation.evidence import known_predictions, knows_more
+from plausibly.evaluation.summaries import few_in_words
 from plausibly.evaluation.truth import check_labels
 from plausibly.families.priors.evidence import mostly_single
 
@@ -124,6 +125,8 @@ def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame
     if "err_together" in attrs:
         yield str(attrs["err_together"])
     yield from said
+    if few := few_in_words(results):
+        yield f"Results are of {few}: intervals are wide and rough."
     if not withheld and known_predictions(attrs) and not (checks is not None and (checks["check"] == "fresh").any()):
         yield (
             "Nothing shows that the classifiers have not seen these labels; if they have, accuracies are too high. "

@@ -123,6 +123,12 @@ def read_question(
     return Question(list(named), lined_up, wanted, labels, cluster, groups, options["risks"])
 
 
+def sizes_of(labels: Labels, sides: Float[np.ndarray, "case side"]) -> dict[str, Any]:
+    """Attributes of results: numbers of cases with labels and, by their labels, of those that are positive."""
+    n_positive = {} if labels.positive is None else {"n_positive": float(sides[:, 1].sum())}
+    return {"n_cases": int(np.count_nonzero(sides.any(axis=1))), **n_positive}
+
+
 def described(
     results: xr.Dataset, labels: Labels, annotations: Annotations, n_cases: float, threshold: Any
 ) -> xr.Dataset:
@@ -186,7 +192,8 @@ def against_labels(
     coords = {"classifier": np.array(names, dtype=str), "draw": [0], "chain": ("draw", [0])}
     attrs = {"truth": truth, "break_ties": break_ties, "seed": seed, "clusters": clusters}
     attrs |= {"panel": panel} if truth == "panel" else {}
-    results = xr.Dataset(coords=coords, attrs=attrs)
+    plain = labels.sides_of(unweighted)
+    results = xr.Dataset(coords=coords, attrs=attrs | sizes_of(labels, plain[sides.any(axis=1)]))
     if not names:
         return results
     words, members = key_words(seed, cluster, Stream.BOOTSTRAP), question.members
@@ -203,7 +210,6 @@ def against_labels(
         values = [of_sums | of_order for of_sums, of_order in zip(values, of_cases, strict=True)]
     results = results.assign(variables(labels, small, values, drawn=False, single=clusters < 2))
     if groups is not None:
-        plain = labels.sides_of(unweighted)
         n_cases = (groups.member @ plain.sum(axis=1)).round().astype(int)  # those that have the labels of a panel
         results = results.assign_coords(groups.coords | groups.positive(plain) | {"group_n_cases": ("group", n_cases)})
     results = described(results, labels, annotations, float(sides.sum()), options["threshold"])

@@ -166,6 +166,27 @@ def few_cases(results: xr.Dataset, metric: str = "") -> Bool[np.ndarray, " group
     return few
 
 
+def few_in_words(results: xr.Dataset) -> str:
+    """Say of how few cases, cases of either class, or clusters results are; empty if they are many.
+
+    Examples
+    --------
+    >>> few_in_words(xr.Dataset(attrs={"n_cases": 300, "positive": "mal", "n_positive": 4.0, "clusters": 8}))
+    'few cases that are mal (4), few clusters (8)'
+    """
+    attrs, found = results.attrs, []
+    n_cases, clusters = attrs.get("n_cases", FEW), attrs.get("clusters", FEW)
+    if n_cases < FEW:
+        found.append(f"few cases ({n_cases})")
+    elif "n_positive" in attrs:
+        of_sides = {"": attrs["n_positive"], "not ": n_cases - attrs["n_positive"]}
+        few = {side: n for side, n in of_sides.items() if n < FEW_OF_A_CLASS}
+        found += [f"few cases that are {side}{attrs['positive']} ({n:.3g})" for side, n in few.items()]
+    if clusters < min(FEW, n_cases):
+        found.append(f"few clusters ({clusters})")
+    return ", ".join(found)
+
+
 def group_difference(results: xr.Dataset, metric: str, first: str, second: str) -> xr.DataArray:
     """Return draws of the difference in a metric between two groups, the first minus the second.
 

@@ -7,7 +7,7 @@ the mean over the classes for which the metric is defined; ``_weighted``, the sa
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -72,7 +72,12 @@ def cells(found: Counts, n: Any, silent: Any) -> Cells:
 Formula = Callable[[Cells], Any]
 
 
-def by_class(formula: Formula, bounds: tuple[float, float] = (0.0, 1.0), better: str = "greater") -> Callable[..., Any]:
+def by_class(
+    formula: Formula,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    better: str = "greater",
+    each_class: bool | Literal["named"] = True,
+) -> Callable[..., Any]:
     """Declare a function of numbers of right and wrong answers, by class and averaged."""
 
     def of_each(found: Counts, n: Array) -> Float[Array, " class"]:
@@ -90,7 +95,7 @@ def by_class(formula: Formula, bounds: tuple[float, float] = (0.0, 1.0), better:
 
     def declare(described: Callable[..., Any]) -> Callable[..., Any]:
         for average in (macro, micro, weighted):
-            declared = SumMetric(counts, average, better, bounds=bounds, each_class=average is macro)
+            declared = SumMetric(counts, average, better, bounds=bounds, each_class=average is macro and each_class)
             label_metric(declared, f"{described.__name__}_{average.__name__}")(described)
         return label_metric(SumMetric(counts, of_each, better, bounds=bounds, by_class=True))(described)
 
@@ -161,7 +166,7 @@ def specificity(predictions, truth, weights=None):
     """
 
 
-@by_class(lambda of: of.tp / (of.tp + of.fp))
+@by_class(lambda of: of.tp / (of.tp + of.fp), each_class="named")
 def ppv(predictions, truth, weights=None):
     """Positive predictive value: share of the cases that a classifier gives a class that are of it (precision).
 
@@ -182,7 +187,7 @@ def ppv(predictions, truth, weights=None):
     """
 
 
-@by_class(lambda of: of.tn / (of.tn + of.fn))
+@by_class(lambda of: of.tn / (of.tn + of.fn), each_class="named")
 def npv(predictions, truth, weights=None):
     """Negative predictive value: share of the cases that a classifier does not give a class that are not of it.
 
@@ -221,7 +226,7 @@ def f1(predictions, truth, weights=None):
     """
 
 
-@by_class(lambda of: of.tp / of.positives * of.negatives / of.fp, (0.0, np.inf))
+@by_class(lambda of: of.tp / of.positives * of.negatives / of.fp, (0.0, np.inf), each_class="named")
 def positive_likelihood_ratio(predictions, truth, weights=None):
     """Sensitivity divided by one minus specificity: by how much a positive answer raises the odds.
 
@@ -243,7 +248,7 @@ def positive_likelihood_ratio(predictions, truth, weights=None):
     """
 
 
-@by_class(lambda of: of.fn / of.positives * of.negatives / of.tn, (0.0, np.inf), "smaller")
+@by_class(lambda of: of.fn / of.positives * of.negatives / of.tn, (0.0, np.inf), "smaller", "named")
 def negative_likelihood_ratio(predictions, truth, weights=None):
     """One minus sensitivity, divided by specificity: by how much a negative answer lowers the odds.
 

@@ -66,7 +66,8 @@ class SumMetric:
         several such pairs. Values that are None stand for the classes.
     each_class
         Whether every class counts alike, however rare, as in a mean over classes: then intervals know that few cases of
-        a class say little of it. By default where there is a value for each.
+        a class say little of it. By default where there is a value for each. ``"named"`` if a mean over classes leaves
+        out those that a classifier never names.
 
     Raises
     ------
@@ -89,7 +90,7 @@ class SumMetric:
     needs_answer: bool = False
     of_distribution: bool = False
     along: Any = ()
-    each_class: bool = False
+    each_class: bool | Literal["named"] = False
 
     def __post_init__(self):
         object.__setattr__(self, "each_class", self.each_class or self.by_class)

@@ -115,3 +115,23 @@ def test_sensitivity_writes_what_the_library_computes(data, tmp_path):
     assert alone.stdout.startswith("The largest shift in annotation_certainty_1 is ")
     refused = refuse("prior-sensitivity", data / "annotations.json", "--model", "majority-vote")
     assert "none of the models has a choice to make" in refused.stderr
+
+
+def test_a_perfect_order_of_few_cases_is_called_few_and_meets_no_strict_requirement(tmp_path):
+    """Three cases above three others have an AUROC of 1, and say little of new ones."""
+    yes, score = ["pos"] * 3 + ["neg"] * 3, [0.95, 0.93, 0.9, 0.2, 0.1, 0.05]
+    cases = [f"c{at}" for at in range(6)]
+    rows = [(case, who, label) for case, label in zip(cases, yes, strict=True) for who in ("ann", "bob")]
+    pd.DataFrame(rows, columns=["case", "annotator", "label"]).to_csv(tmp_path / "labels.csv", index=False)
+    for name, values in (("A", score), ("B", score[::-1])):
+        pd.DataFrame({"case": cases, "pos": values}).to_csv(tmp_path / f"{name}.csv", index=False)
+    both = [word for name in "AB" for word in ("--predictions", f"{name}={tmp_path / name}.csv")]
+    words = ["--truth", "annotator", "--metrics", "auroc,average_precision", "--require", "A: auroc>=0.99@0.95"]
+    found = plausibly("evaluate", tmp_path / "labels.csv", *both, *words, "--quick", "--out", tmp_path / "out")
+    output = " ".join(found.output.split())
+    assert found.exit_code == 3, output
+    assert "below the 0.95 required: not met" in output
+    assert "Of few cases (6), numbers say little of new cases. Against" in output
+    assert "more than 0.99 and" not in output
+    table = pd.read_csv(tmp_path / "out" / "metrics.csv").query("classifier == 'A'").set_index("metric")
+    assert (table["total_upper"] - table["total_lower"] > 0.4).all()

@@ -103,7 +103,15 @@ class ComparedPairs:
         return AnnotatorDistances(labels.annotators, total, pairs)
 
     def bootstrap(self, replicates: int, seed: int, progress: bool) -> Float[np.ndarray, "replicate measure"]:
-        """Draw cases, and measure; NaN where those drawn leave nothing to compare."""
+        """Draw cases, and measure; NaN where those drawn leave nothing to compare.
+
+        There is one more case in every replicate, whose labels agree as well as any, or as if by chance, by the toss
+        of a coin: without it, annotators who agree in all cases would agree for certain.
+        """
+        random = np.random.default_rng([seed, 1])
+        of_cases = np.bincount(self.within.case, self.weight)
+        more = (of_cases**2).sum() / of_cases.sum() * random.standard_exponential(replicates)
+        alike = random.random(replicates) < 0.5
         coarse = self._coarse()
         drawn = np.zeros(len(self.labels.cases))
         has_labels = np.flatnonzero(np.diff(self.labels.start))
@@ -115,6 +123,8 @@ class ComparedPairs:
                     drawn[has_labels] = count
                     observed, expected = coarse.observed(drawn), coarse.expected(self.across.resampled(drawn))
                     if observed.sum() > 0 and expected.sum() > 0:
+                        by_chance = expected / expected.sum()
+                        observed += more[place] * (np.arange(len(observed)) == 0 if alike[place] else by_chance)
                         found[place] = coarse.measure(observed, expected).values()
                     advance(1)
         return found

@@ -224,10 +224,11 @@ class Agreement:
         """Compute bootstrap intervals of the measures, over cases.
 
         Cases are drawn with replacement, each with all its labels, and all pairs of drawn cases get new weights; a case
-        that is drawn twice is not compared with itself. Distances are rounded to 16,384 quantiles. If pairs were
-        sampled, the same pairs get new weights, so that intervals do not include the sampling error
-        (:attr:`monte_carlo_error`). Intervals are percentiles (Efron 1979). The table has the rows ``alpha``,
-        ``ks_superiority``, ``ks_statistic`` and ``sigma``, and the columns ``value``, ``lower``, ``upper`` and ``sd``.
+        that is drawn twice is not compared with itself. In one case more, labels agree perfectly or as by chance, by
+        the toss of a coin. Distances are rounded to 16,384 quantiles. If pairs were sampled, the same pairs get new
+        weights, so that intervals do not include the sampling error (:attr:`monte_carlo_error`). Intervals are
+        percentiles (Efron 1979). The table has the rows ``alpha``, ``ks_superiority``, ``ks_statistic`` and ``sigma``,
+        and the columns ``value``, ``lower``, ``upper`` and ``sd``.
 
         Parameters
         ----------

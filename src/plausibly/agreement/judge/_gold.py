@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.base.bootstrap import interval, resampled_sums
+from plausibly.base.bootstrap import interval, resampled_sums, with_unseen
 from plausibly.base.errors import PredictionError
 from plausibly.data.labels.container import Labels
 from plausibly.data.labels.gold import Gold
@@ -64,7 +64,8 @@ def against_gold(
         drawn = None
         if cluster.max() > 0:
             sums = resampled_sums(np.column_stack([right, np.ones(len(right))]), cluster, replicates, seed)
-            drawn = sums[:, :2] / sums[:, 2:]
+            sizes = np.bincount(cluster)
+            drawn = with_unseen(sums[:, :2], sums[:, 2], (sizes**2).sum() / sizes.sum(), seed)
         found[name] = AgainstGold(int(both.sum()), right.mean(axis=0), drawn)
     return found
 

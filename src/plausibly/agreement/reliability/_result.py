@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from plausibly.agreement.pairs import OneCoin, pairs_within
 from plausibly.base.arviz import Posterior
-from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_replicates, interval, resampled_sums
+from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_replicates, interval, resampled_sums, with_unseen
 from plausibly.base.progress import Progress
 from plausibly.data.labels.container import Labels
 
@@ -169,7 +169,7 @@ class WeightedReliability:
         replicates, seed, progress
             Arguments of the bootstrap, see :meth:`Discrepancy.replicates`. Cases are weighted at random (Rubin 1981,
             The Bayesian bootstrap); with a Rasch model, once in each of its draws, whatever ``replicates`` is. The
-            uncertainty of given accuracies is not included.
+            uncertainty of given accuracies is not included. Every replicate has one more case, in which ϱ is 0 or 1.
         """
         if self.resampling is not None:
             check_replicates(replicates)
@@ -183,6 +183,8 @@ class WeightedReliability:
             for draw, row in enumerate(self.reliability_by_case[:, self._included]):
                 weight = random.standard_exponential(len(row))
                 values[draw] = weight @ row / weight.sum()
+        n_cases = np.full(len(values), float(self.n_cases))
+        values = with_unseen(values[:, None] * self.n_cases, n_cases, 1.0, seed)[:, 0]
         lower, upper = interval(values, ci_prob)
         return float(lower), float(upper)
 

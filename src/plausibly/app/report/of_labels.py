@@ -28,7 +28,7 @@ from plausibly.data.annotations import Annotations
 from plausibly.evaluation import summary
 from plausibly.evaluation.cautions import listed
 from plausibly.evaluation.comparison import probability_better
-from plausibly.evaluation.summaries import FEW, FEW_OF_A_CLASS, SUFFIX, few_cases, goodness
+from plausibly.evaluation.summaries import FEW, FEW_OF_A_CLASS, SUFFIX, few_cases, few_in_words, goodness
 from plausibly.evaluation.truth import truth_in_words, truth_of_labels
 from plausibly.metrics import LABEL_METRICS, SumMetric
 from plausibly.metrics.words import capitalised, metric_name
@@ -64,7 +64,8 @@ def headline_of_labels(results: xr.Dataset) -> str:
         ]
         told.append(f"{name} has {listed(of_each)}")
     of = f" (positive class: {results.attrs['positive']})" if "positive" in results.attrs else ""
-    said = f"Against {truth_in_words(results.attrs)}, {'; '.join(told)}{of}."
+    few = f"Of {few}, numbers say little of new cases. " if (few := few_in_words(results)) else ""
+    said = f"{few}Against {truth_in_words(results.attrs)}, {'; '.join(told)}{of}."
     compared = [name for name in (metrics[0], _HALVES.get(metrics[0])) if name in metrics]
     for first, second in pairwise(best[:MOST_CLASSIFIERS]):
         shares = {name: share for name in compared if (share := better(results, name, first, second))}
@@ -130,7 +131,8 @@ def better(results: xr.Dataset, metric: str, first: str, second: str) -> str:
     share = np.nan if of_both.isnull().any() else probability_better(results, metric, first, second, noise=noise)
     if np.isnan(share):
         return ""
-    return ">0.99" if share >= 0.995 else "<0.01" if share < 0.005 else f"{share:.2f}"
+    few = " (few cases)" if few_in_words(results) else ""
+    return f">0.99{few}" if share >= 0.995 else f"<0.01{few}" if share < 0.005 else f"{share:.2f}"
 
 
 def metric_rows(results: xr.Dataset, write: Callable[[float, float, float], str]) -> pd.DataFrame:
