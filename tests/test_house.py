@@ -23,7 +23,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "aggregation": 5670,  # answers of a user's own program: checked, scored, replicated
         "agreement": 5935,  # one more case for alpha, ϱ and gold, so that agreement of 1 is uncertain
         "app": 11640,  # an order of labels on three commands; what a family assumes in its own words
-        "base": 1935,  # intervals that hold their mean, and one more case for shares of few (`with_unseen`), for eight users
+        "base": 1935,  # intervals that hold their mean, and one more case for shares of few, for eight users
         "data": 11660,  # an order of classes that somebody gave is kept
         "decisions": 3900,
         "distances": 1750,  # the ordinal distance takes the order of labels
