@@ -37,7 +37,7 @@ def buckets(fit, pooled, annotations=ANNOTATIONS):
     shapes = plan_shapes(annotations, slots, worth=np.inf, pooled=pooled, fit=fit)
     found = bucket_cases(annotations, slots, np.ones(len(slots)), pooled=pooled, fit=fit, shapes=shapes)
     (bucket,) = found
-    return replace(bucket, data=jax.tree.map(jnp.asarray, bucket.data)), slots
+    return replace(bucket, data=jax.tree.map(jax.device_put, bucket.data)), slots
 
 
 @pytest.mark.parametrize("per", ["dataset", "annotator"])

@@ -22,7 +22,7 @@ def case_of(rankings, classes="abcdef", fit="merged"):
     annotations = Annotations.from_rankings([rankings], classes=classes)
     slots = Slots.of(annotations)
     (bucket,) = bucket_cases(annotations, slots, np.ones(len(slots)), pooled=True, fit=fit)
-    return jax.tree.map(lambda a: jnp.asarray(a[0]), with_order(bucket, annotations, slots).data)
+    return jax.tree.map(lambda a: jax.device_put(a[0]), with_order(bucket, annotations, slots).data)
 
 
 def test_order_is_by_comparisons_won_with_gaps_for_quarrels_and_nothing_below_what_fills_up():

@@ -86,7 +86,7 @@ def test_ties_agree_with_integration(monkeypatch, reliability, unranked, concent
 def test_numpyro_takes_legacy_keys_and_goes_on_where_it_stopped():
     slots = Slots.of(SINGLES)
     (bucket,) = bucket_cases(SINGLES, slots, np.ones(len(slots)), pooled=True)
-    data = jax.tree.map(lambda a: jnp.asarray(a[0]), bucket.data)
+    data = jax.tree.map(lambda a: jax.device_put(a[0]), bucket.data)
     mcmc = MCMC(PlackettLuceGibbs(), num_warmup=10, num_samples=50, progress_bar=False)
     mcmc.run(jax.random.PRNGKey(0), data, reliability=2)
     found = mcmc.get_samples()["plausibility"]

@@ -31,7 +31,7 @@ def one_case(rankings, classes=CLASSES, remainder=True, alpha=1.0, exact=False, 
     slots = Slots.of(annotations, remainder=remainder)
     concentration = alpha * np.where(slots.is_remainder & exact, slots.n_classes, 1)
     (bucket,) = bucket_cases(annotations, slots, concentration, fit=fit)
-    return jax.tree.map(lambda a: jnp.asarray(a[0]), bucket.data), slots
+    return jax.tree.map(lambda a: jax.device_put(a[0]), bucket.data), slots
 
 
 def log_probability(rankings, weights):
