@@ -95,7 +95,9 @@ def test_copies_are_told_from_labels_that_are_equal_for_other_reasons():
         (i, copier, x) for i, who, x in rows for copier, of in (("b1", "a1"), ("b3", "a3")) if who == of and i < 40
     ]
     same = [(i, "constant", 0.0) for i in range(30)]
-    flag = agreement([*rows, *copies, *same], "interval", progress=False).annotators().set_index("annotator")["flag"]
+    names = ["case", "annotator", "label"]
+    table = pd.DataFrame([*rows, *copies, *same], columns=names).assign(round=np.arange(len(rows + copies + same)))
+    flag = agreement(table, "interval", progress=False).annotators().set_index("annotator")["flag"]
     assert flag.to_dict() == {f"a{j}": "" for j in range(5)} | {
         "b1": "copies a1", "b3": "copies a3", "constant": NO_BETTER
     }  # fmt: skip

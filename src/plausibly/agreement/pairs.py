@@ -1,16 +1,18 @@
 """Pairs of labels of a case, labels without duplicates, and votes of annotators."""
 
+import warnings
 from collections.abc import Hashable, Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 
-from plausibly.base.errors import AnnotationError
+from plausibly.base.errors import AnnotationError, PlausiblyWarning
 from plausibly.base.memory import runs
 from plausibly.data.labels.container import Labels
+from plausibly.data.rounds import Rounds, rounds
 
 BLOCK = 1 << 20  # pairs at a time
 
@@ -87,6 +89,36 @@ def distinct(labels: Labels) -> Distinct:
     first, code = different(labels.values)
     values = labels.values[first]
     return Distinct(values.tolist() if labels.is_numeric else list(values), code, first)
+
+
+def first_rounds(labels: Labels, found: Distinct) -> Rounds | None:
+    """Find out whether how many annotators a case has depends on what the first ones say; see :func:`rounds`."""
+    own = np.append(True, (np.diff(labels.case) != 0) | (np.diff(labels.annotator) != 0))[: len(labels)]
+    order = None if labels.place is None else labels.place[own]
+    numbers = labels.values[own].astype(float) if labels.is_numeric else None
+    depends = rounds(labels.case[own], found.code[own], order, numbers)
+    if depends is None or depends.kept is None:
+        return depends
+    return replace(depends, kept=depends.kept[np.cumsum(own) - 1])  # further labels of an annotator go with the first
+
+
+def fair_pairs(labels: Labels, found: Distinct) -> tuple[Labels, Rounds | None]:
+    """Keep as many labels of every case as do not depend on what the first ones say, which pairs are to be of.
+
+    Warns of what was found.
+
+    Raises
+    ------
+    AnnotationError
+        If their number depends on the first one, or nothing tells which came first: then it cannot be told how
+        often annotators agree.
+    """
+    depends = first_rounds(labels, found)
+    if depends is None:
+        return labels, None
+    depends.refuse()
+    warnings.warn(depends.told, PlausiblyWarning, stacklevel=3)
+    return labels.select(depends.kept), depends
 
 
 def different(values: np.ndarray) -> tuple[Int[np.ndarray, " distinct"], Int[np.ndarray, " label"]]:

@@ -341,11 +341,16 @@ def evaluate(
     options |= {"break_ties": break_ties, "extra": extra, "seed": seed}
     posterior = posterior.grades() if ordered and isinstance(posterior, Scores) else posterior
     if not check_truth(truth):
-        return against_labels(labels_of_posterior(posterior), predictions, truth, panel=panel, **options)
+        annotations = labels_of_posterior(posterior)
+        if annotations.rounds is not None:
+            warnings.warn(annotations.rounds.told, PlausiblyWarning, stacklevel=2)
+        return against_labels(annotations, predictions, truth, panel=panel, **options)
     options |= {"k": k, "sizes": sizes, "progress": progress, "scheduler": scheduler}
     results = evaluate_draws(posterior, predictions, **options)
     limited = f"What limits these accuracies: {results.attrs['limits']}" if "limits" in results.attrs else None
-    for sentence in filter(None, (results.attrs.get("withheld"), limited, *knows_more(results).values())):
+    attrs = results.attrs
+    told = attrs.get("selected"), attrs.get("withheld"), limited, *knows_more(results).values()
+    for sentence in filter(None, told):
         warnings.warn(sentence, PlausiblyWarning, stacklevel=3)
     return results
 
@@ -417,7 +422,9 @@ def evaluate_draws(
         kept |= {"withheld": withheld} if withheld else {}
         kept |= {"outside": json.dumps(list(unknown))} if unknown else {}
         results = xr.Dataset(coords=coords, attrs=kept)
-        if known and not withheld and (said := limits(annotations)):
+        if annotations.rounds is not None:
+            results.attrs["selected"] = annotations.rounds.told
+        if known and not withheld and (said := limits(annotations)["selected" in results.attrs :]):
             results.attrs["limits"] = " ".join(said)
         if clusters < 2:  # a single one says nothing about others
             totals.sampling[:] = np.nan

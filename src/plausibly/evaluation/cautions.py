@@ -41,14 +41,14 @@ def limits(annotations: Annotations) -> list[str]:
 
     Examples
     --------
-    >>> for sentence in limits(Annotations.from_counts([[1, 0], [0, 1], [2, 0]] * 30)):
+    >>> for sentence in limits(Annotations.from_counts([[1, 0], [0, 1], [1, 0], [0, 1], [2, 0], [0, 2]] * 15)):
     ...     print(sentence)
     Most cases (60 of 90) have one label: accuracy cannot be known from them, ...
     """
     check_labels(annotations)
     annotations = annotations.annotated
     n_labels, n_cases = np.diff(annotations.case_start), annotations.n_cases
-    found = []
+    found = [] if annotations.rounds is None else [annotations.rounds.told]
     single, pairs = int((n_labels == 1).sum()), int((n_labels <= 2).sum())
     if mostly_single(annotations):
         found.append(
@@ -81,6 +81,8 @@ def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame
     """Say what limits the accuracies of an evaluation, a sentence each, and nothing that does not apply."""
     attrs = results.attrs
     said = limits(annotations)
+    if annotations.rounds is not None:
+        yield said.pop(0)
     if attrs.get("spread") == "assumed" and mostly_single(annotations):
         said[0] = (
             "Most cases have one label: how far experts agree is what you assumed by prior_kappa=, not the data's."

@@ -89,9 +89,9 @@ def evidence_checks(
         One row per classifier and check that applies: ``classifier``, ``check``, ``observed`` and ``expected`` (shares
         of annotations or of cases, between 0 and 1), ``standard_error`` (of their difference), ``p_value`` (one-sided
         if only one direction counts, as in ``agreement``, ``ceiling`` and ``fresh``, otherwise two-sided), ``passed``
-        (bool), and ``meaning``, a sentence. Numbers of ``evidence`` are NaN. A check fails at two standard errors, of
-        which ``agreement`` also needs an excess of one point; the shares of labels fail at p < 0.05, the two of
-        unanimous cases at half of it.
+        (bool), and ``meaning``, a sentence. Numbers of ``evidence`` are NaN. A check fails at two standard errors, the
+        ceiling at two and a half; ``agreement`` also needs an excess of one point; the shares of labels fail at
+        p < 0.05, the two of unanimous cases at half of it.
 
     Raises
     ------
@@ -155,8 +155,10 @@ def label_checks(
             rows.append((name, "evidence", np.nan, np.nan, np.nan, np.nan, name not in unknown, meaning))
     if are_shares(attrs):
         some, at = some_cases(annotations, seed)
-        rows += ceiling(some, list(named), observed[:, at], cluster[at])
-        if known and set(known) <= set(named) - set(unknown):
+        of_all = first_choice_shares(some)[0].of_choices(choice[:, at], some.n_classes)
+        rows += ceiling(some, list(named), of_all, cluster[at])
+        random = every.rounds is None  # else cases with several labels are not like others with the same predictions
+        if random and known and set(known) <= set(named) - set(unknown):
             evidence = Evidence.of({name: named[name] for name in known}, every)
             rows += _plurality(some, evidence, choice[[list(named).index(name) for name in known]][:, at], seed)
     if fresh is not None:

@@ -1,6 +1,8 @@
 """``panels``: agreement with experts and accuracy against panels of them, from the annotations alone."""
 
+import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -10,20 +12,23 @@ from scipy.special import ndtr
 
 from plausibly.base.bootstrap import REPLICATES, check_replicates
 from plausibly.base.checks import check_whole
-from plausibly.base.errors import ArgumentError
+from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarning
 from plausibly.base.random_streams import Stream, key_words
 from plausibly.data.annotations import Annotations
 from plausibly.data.groups import check_clusters
 from plausibly.data.predictions import line_up, named_predictions
+from plausibly.data.rounds import LEVEL, dependence
 from plausibly.evaluation._intervals import Average, averages
 from plausibly.evaluation._unseen_case import columns
-from plausibly.evaluation.evidence import ERRORS, paired
+from plausibly.evaluation.evidence import paired
 from plausibly.evaluation.measure import predicted_lists
-from plausibly.evaluation.truth import ByClass, check_labels, drawn_labels, first_choice_shares
+from plausibly.evaluation.truth import ByClass, check_labels, drawn_labels, first_choice_shares, of_panels
 from plausibly.metrics.inputs import check_break_ties
 from plausibly.metrics.panels import panel_shares_of_entries
 
 MOST, FEWEST = 15, 30  #: labels of the largest panels; cases of the curve by default, if there are as many
+_PEOPLE, _PAIRS = 50, 50  # of whom it is looked at how they differ; labels of others that tell
+CEILING = 2.5  #: standard errors above the ceiling from which a classifier has seen labels: 3 of 500 by chance
 _CASES = 50_000  # whose panels are counted at a time
 
 
@@ -45,7 +50,7 @@ def panels(
     * *Expert agreement*: the share of the labels that are the classifier's first choice. It is unbiased for the
       plausibility of its choice.
     * *Human level*: the share of the pairs of different annotators of a case whose labels are equal, over the cases
-      that have two.
+      that have two. Expert agreement over the same cases, *paired*, is what to compare with it.
     * *Panel accuracy*: the share of the panels, subsets of n of the labels of a case, whose most frequent class is the
       classifier's first choice; classes that tie share a panel. It is unbiased for the probability that the choice wins
       among n fresh labels (a U-statistic).
@@ -53,6 +58,10 @@ def panels(
 
     A curve over n compares the same cases at every n, those with at least ``most`` labels. At n = 1, panel accuracy and
     human panel are expert agreement and human level of these cases, which may be harder or easier than the others.
+
+    If it depends on the first labels of a case how many it has, a warning says so. Agreement is then of as many labels
+    as do not depend on them, and human level NaN if nothing tells which came first; panels count where the labels
+    decide what n experts would say, and all cases count at every n.
 
     Parameters
     ----------
@@ -77,18 +86,19 @@ def panels(
     Returns
     -------
     xarray.Dataset
-        ``expert_agreement`` (classifier), ``human_level`` (), ``panel_accuracy`` (classifier, n) and ``human_panel``
-        (n), for n from 1 to ``most``, all between 0 and 1. The attribute ``n_cases`` of each is the number of cases
-        that it averages. NaN where there is none, and where a case of the curve lacks the label of a further annotator.
-        With replicates, the same names with ``_total``, and ``replicate`` as the last dimension: their quantiles are
-        intervals for new cases like these with new annotations. Weights are those of :func:`plausibly.evaluate` with
-        the same seed, replicates and clusters, and the same for all variables, so differences are paired. NaN if there
-        is a single cluster.
+        ``expert_agreement`` and ``expert_agreement_paired`` (classifier), ``human_level`` (), ``panel_accuracy``
+        (classifier, n) and ``human_panel`` (n), for n from 1 to ``most``, all between 0 and 1. The attribute
+        ``n_cases`` of each is the number of cases that it averages. NaN where there is none, and where a case of the
+        curve lacks the label of a further annotator. With replicates, the same names with ``_total``, and ``replicate``
+        as the last dimension: their quantiles are intervals for new cases like these with new annotations. Weights are
+        those of :func:`plausibly.evaluate` with the same seed, replicates and clusters, and the same for all variables,
+        so differences are paired. NaN if there is a single cluster.
 
     Raises
     ------
     AnnotationError
-        If the annotations are scores or something else.
+        If the annotations are scores or something else, or further labels follow from the first ones and it is not
+        known what some panels would decide.
     PredictionError
         If predictions do not match the cases or classes, or are not finite.
     ArgumentError
@@ -116,7 +126,8 @@ def panels(
     named = named_predictions(predictions)
     cluster = check_clusters(clusters, annotations.cases)
     n_labels = annotations.per_case
-    most = _default_most(n_labels[n_labels > 0]) if most is None else most
+    if most is None:
+        most = _default_most(n_labels[n_labels > 0]) if annotations.rounds is None else _most_known(annotations)
     most = check_whole("most", most, 1, "give for example 3")
     if n_labels.max() < most:
         raise ArgumentError(
@@ -125,7 +136,15 @@ def panels(
         )
     lined_up = [line_up(given, annotations) for given in named.values()]
     choice = first_choices(lined_up, annotations.cases, break_ties, seed)
-    found = agreement(annotations, choice) | _against_panels(annotations, choice, most, seed)
+    if annotations.rounds is None:
+        told = less_certain(annotations, list(named), lined_up, seed)
+        against_panels = _against_panels(annotations, choice, most, seed)
+    else:
+        told = annotations.rounds.told
+        against_panels = _against_known(annotations, choice, most, seed)
+    if told:
+        warnings.warn(told, PlausiblyWarning, stacklevel=2)
+    found = agreement(annotations, choice) | against_panels
     coords = {"classifier": np.array(list(named), dtype=str), "n": np.arange(1, most + 1)}
     attrs = {"break_ties": break_ties, "seed": seed, "clusters": len(np.unique(cluster[n_labels > 0]))}
     return xr.Dataset(averages(found, cluster, columns(lined_up), seed, replicates), coords, attrs)
@@ -155,13 +174,39 @@ def agreement(
 ) -> dict[str, Average]:
     """Compute how often annotators name the classes that classifiers chose, and how often they agree, in each case."""
     case_weight = np.ones(annotations.n_cases) if case_weight is None else case_weight
-    shares, level = first_choice_shares(annotations)
+    fair = annotations.fair  # further labels may follow from the first ones
+    shares, level = first_choice_shares(fair or annotations)
     named = shares.of_choices(choice, annotations.n_classes)
-    several = annotations.per_case > 1
+    several = ~np.isnan(level) & (fair is not None)
     return {
         "expert_agreement": Average(("classifier",), named, (annotations.per_case > 0) * case_weight),
+        "expert_agreement_paired": Average(("classifier",), named, several * case_weight),
         "human_level": Average((), np.where(several, level, 0), several * case_weight),
     }
+
+
+def less_certain(
+    annotations: Annotations, names: Sequence[str], predictions: Sequence[Float[np.ndarray, "case class"]], seed: int
+) -> str | None:
+    """Say that cases with several labels were not drawn at random, if classifiers are less, or more, certain of them.
+
+    Tested by permutation of the ranks of the differences between the two highest scores, at :data:`LEVEL`.
+    """
+    annotated = np.flatnonzero(annotations.per_case)
+    several = annotations.per_case[annotated] > 1
+    if not len(names) or several.all() or not several.any():
+        return None
+    tops = [np.partition(np.asarray(values)[annotated], -2, axis=1)[:, -2:] for values in predictions]
+    certain = [top[:, 1] - top[:, 0] for top in tops]
+    ranks = np.column_stack([np.searchsorted(np.sort(values), values) / len(values) for values in certain])
+    if dependence(ranks, several, np.random.default_rng([int(seed), 7])) > LEVEL:
+        return None
+    at = int(np.abs(ranks[several].mean(axis=0) - ranks[~several].mean(axis=0)).argmax())
+    how = "less" if ranks[several, at].mean() < ranks[~several, at].mean() else "more"
+    return (
+        f"The {int(several.sum()):,} of {len(several):,} cases with several labels were not drawn at random: "
+        f"{names[at]} is {how} certain of them. How often annotators agree there does not hold for all cases."
+    )
 
 
 def _against_panels(
@@ -180,6 +225,38 @@ def _against_panels(
         "panel_accuracy": Average(("classifier", "n"), of_choice, weight),
         "human_panel": Average(("n",), np.where(further[:, None], of_human, np.nan), weight),
     }
+
+
+def _against_known(
+    annotations: Annotations, choice: Int[np.ndarray, "classifier case"], most: int, seed: int
+) -> dict[str, Average]:
+    """The same where further labels follow from the first ones: of the cases whose labels decide each panel, all."""
+    fair = annotations.fair
+    least = 0 if fair is None else int(fair.per_case[fair.per_case > 0].min())
+    shape, there = (len(choice), most, annotations.n_cases), (annotations.per_case > 0).astype(float)
+    of_choice, of_human = np.zeros(shape), np.full(shape[1:], np.nan)
+    for n in range(1, most + 1):
+        decided = of_panels(annotations, n)
+        of_choice[:, n - 1] = _against_panels(decided, choice, n, seed)["panel_accuracy"].values[:, n - 1]
+        if n < least:
+            assert fair is not None
+            of_human[n - 1] = _against_panels(fair, choice, n + 1, seed)["human_panel"].values[n - 1]
+    return {
+        "panel_accuracy": Average(("classifier", "n"), of_choice, there),
+        "human_panel": Average(("n",), of_human, there),
+    }
+
+
+def _most_known(annotations: Annotations) -> int:
+    """Number of experts of the largest panel whose decision is known of every case; 1 if none is."""
+    known = 1
+    for n in range(2, min(MOST, int(annotations.per_case.max())) + 1):
+        try:
+            of_panels(annotations, n)
+        except AnnotationError:
+            continue
+        known = n
+    return known
 
 
 def _of_cases(
@@ -226,34 +303,83 @@ def above_ceiling(
     """Names of the classifiers that agree with more annotations than is possible without having seen them."""
     annotations, at = some_cases(every.annotated, seed)
     at = np.flatnonzero(every.per_case)[at]
-    observed = agreement(annotations, choice[:, at])["expert_agreement"].values
+    observed = first_choice_shares(annotations)[0].of_choices(choice[:, at], annotations.n_classes)
     return [row[0] for row in ceiling(annotations, list(names), observed, cluster[at]) if not row[6]]
 
 
 def ceiling(
     annotations: Annotations, names: list[str], observed: Float[np.ndarray, "classifier case"], cluster: np.ndarray
 ) -> Iterator[tuple[Any, ...]]:
-    """Compare agreement with its limit: a row of :func:`evidence_checks` for each classifier."""
+    """Compare agreement with its limit: a row of :func:`evidence_checks` for each classifier.
+
+    Both are of all labels of the cases that several annotators labelled. Annotators who differ agree with each other
+    less often than with themselves, so the limit is higher than if they were alike, see :func:`unlike`.
+    """
     level = first_choice_shares(annotations)[1]
-    several = ~np.isnan(level)
-    human = level[several].mean() if several.any() else 0.0
+    several = np.flatnonzero(~np.isnan(level))
+    if not len(several):
+        return
+    level, observed = level[several], observed[:, several]
+    human = float(level.mean())
     if human * annotations.n_classes <= 1:  # less than by chance
         return
-    limit, slope = most_agreement(float(human), annotations.n_classes)
-    above = slope * np.where(several, level - human, 0) / several.mean()
-    difference, error = paired(observed - limit - above, cluster)
+    limit, slope = most_agreement(human, annotations.n_classes)
+    difference, error = paired(observed - limit - slope * (level - human), cluster[several])
+    allowed = most_agreement(human + unlike(annotations.select(several)), annotations.n_classes)[0]
     for at, name in enumerate(names):
-        passed = not difference[at] > ERRORS * error[at]
-        found = 100 * observed[at].mean()
-        meaning = f"{name} agrees with annotators in {found:.1f} %"
+        above = difference[at] - (allowed - limit)
+        passed, found = not above > CEILING * error[at], 100 * observed[at].mean()
+        meaning = f"In {len(several):,} cases that several labelled, {name} agrees with annotators in {found:.1f} %, "
+        most = f"{100 * allowed:.1f} ± {100 * CEILING * error[at]:.1f} %"
         meaning += (
-            f", not more often than is possible for somebody who has not seen the annotations ({100 * limit:.1f} %)."
+            f"no more often than somebody can who has not seen the annotations (up to {most})."
             if passed
-            else f", but nobody who has not seen the annotations can in more than {100 * limit:.1f} % "
-            f"(± {100 * error[at]:.1f}): {name} has seen them. Its accuracy is overestimated: collect fresh ones."
+            else f"but nobody who has not seen the annotations can in more than {most}: {name} has seen them. Its "
+            "accuracy is overestimated: collect fresh ones."
         )
-        p = ndtr(-difference[at] / error[at])
-        yield name, "ceiling", observed[at].mean(), limit, float(error[at]), p, passed, meaning
+        p = ndtr(-above / error[at])
+        yield name, "ceiling", observed[at].mean(), allowed, float(error[at]), p, passed, meaning
+
+
+def unlike(annotations: Annotations) -> float:
+    """By how much a class's mean plausibility squares to more than two annotators agree, since they are not alike.
+
+    Of J annotators with plausibilities of their own, that is half the mean squared difference of two of them over J,
+    summed over classes. Two kinds of difference show in the labels that both gave:
+
+    * One names a class more often than the other. The squared difference in a case is taken for twice the square of the
+      mean difference (logistic curves of readers who differ in strictness have 1.5 to 2).
+    * One agrees with all others more often. In two classes an annotator is right with probability (1 + s)/2, agrees
+      with another by (1 + s s')/2, and with J − 1 others by a mean that grows by s̄ (J − 2)/(2 (J − 1)) with s.
+
+    Annotators without names are taken for alike.
+    """
+    if annotations.anonymous or (n_people := len(annotations.annotators)) < 2:
+        return 0.0
+    labels = np.full((n_people, annotations.n_cases), -1)
+    at = annotations.annotation_annotator, annotations.annotation_case
+    labels[at] = annotations.entry_class[annotations.annotation_start[:-1]]
+    labels = labels[:_PEOPLE]
+    strict = pairs = 0.0
+    agreed, shared = np.zeros((2, len(labels), len(labels)))
+    for one, other in combinations(range(len(labels)), 2):
+        a, b = labels[:, (labels[one] >= 0) & (labels[other] >= 0)][[one, other]]
+        if (n := len(a)) < 2:
+            continue
+        agreed[one, other], shared[one, other] = (a == b).sum(), n
+        for k in np.unique([a, b]):
+            difference = (a == k).astype(float) - (b == k)
+            strict += n * max(difference.mean() ** 2 - difference.var() / n, 0.0)
+        pairs += n
+    found = strict / max(pairs, 1.0) / n_people
+    agreed, shared = (agreed + agreed.T).sum(axis=1), (shared + shared.T).sum(axis=1)
+    many = shared >= _PAIRS
+    skill = (annotations.n_classes * agreed[many].sum() / max(shared[many].sum(), 1) - 1) / (annotations.n_classes - 1)
+    if (n := int(many.sum())) > 2 and skill > 0:
+        own = agreed[many] / shared[many]
+        varies = max(own.var() - np.mean(own * (1 - own) / shared[many]), 0.0)
+        found += varies / skill / ((n - 2) / (2 * (n - 1))) ** 2 / (2 * (n - 1))
+    return found
 
 
 def most_agreement(human: float, n_classes: int) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """The truth of labels without a model: what one expert would say, and what a panel of experts would decide."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -9,11 +10,14 @@ from jaxtyping import Float, Int
 
 from plausibly.base.checks import check_whole
 from plausibly.base.errors import AnnotationError, ArgumentError
+from plausibly.base.names import numbered
 from plausibly.base.random_streams import Stream, generator, key_words
 from plausibly.data.annotations import Annotations, Scores
+from plausibly.data.annotations.views import selected_rows
 from plausibly.metrics.panels import panel_shares_of_entries
 from plausibly.posterior.says import are_shares, has_true_class
 
+_NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
 DRAWS = 64  #: of labels for a case whose tied first choices can be resolved in more ways than this
 
 
@@ -71,6 +75,58 @@ def first_choice_shares(annotations: Annotations) -> tuple[ByClass, Float[np.nda
     )
 
 
+def of_panels(annotations: Annotations, n: int) -> Annotations:
+    """Make annotations of which panels of n are a fair sample, also where further labels follow from the first ones.
+
+    The decision of n is known once a class has more than n/2 labels: such a case counts as if further labels named it.
+
+    Raises
+    ------
+    AnnotationError
+        If further labels follow from the first ones, and a case lacks what would decide, or nothing tells which labels
+        came first.
+    """
+    rounds = annotations.rounds
+    if rounds is None:
+        return annotations
+    if n == 1:
+        return annotations.fair or annotations
+    if rounds.kept is None:
+        rounds.refuse(f"what {_NUMBERS.get(n, n)} experts would decide")
+    if n <= rounds.first:
+        assert annotations.fair is not None
+        return annotations.fair
+    n_labels, kept = annotations.per_case, None
+    if rounds.place is not None:
+        kept = rounds.place < n
+        n_labels = np.minimum(n_labels, n)
+    rows = selected_rows(annotations, with_some := np.flatnonzero(n_labels), kept)
+    first = rows.rank == 0
+    votes = np.zeros((len(with_some), annotations.n_classes))
+    who = rows.case * len(annotations.annotators) + rows.annotator
+    _, label, size = np.unique(who[first], return_inverse=True, return_counts=True)
+    np.add.at(votes, (rows.case[first], rows.class_index[first]), 1 / size[label])
+    missing = n - n_labels[with_some]
+    unknown = int(((missing < 0) | ((missing > 0) & (2 * votes.max(axis=1) <= n))).sum())
+    if unknown:
+        raise AnnotationError(
+            f"{rounds.found}, and in {unknown:,} cases it is not known what {n} experts would decide; ask about panels "
+            f"of {rounds.first}, or give {n} labels of every case"
+        )
+    case = np.repeat(np.arange(len(missing)), missing)
+    further = {
+        "case": case,
+        "annotator": len(annotations.annotators) + np.arange(len(case)),
+        "class_index": votes.argmax(axis=1)[case],
+        "rank": np.zeros(len(case), int),
+    }
+    columns = {name: np.concatenate([getattr(rows, name), column]) for name, column in further.items()}
+    names = numbered(len(annotations.annotators) + len(case))
+    rows = replace(rows, **columns, annotators=names, anonymous=True, order=None)
+    found = Annotations._from_rows(rows, "all", annotations.ordered)
+    return replace(found, cases=annotations.cases, annotation_case=with_some[found.annotation_case])
+
+
 def drawn_labels(
     annotations: Annotations, seed: int
 ) -> tuple[Int[np.ndarray, " row"], Int[np.ndarray, " label"], Int[np.ndarray, " label"]]:
@@ -106,8 +162,6 @@ def drawn_labels(
     label = annotations.entry_class[annotations.annotation_start[annotation] + member]
     return np.repeat(np.arange(len(n_rows)), n_rows), first_row[of_annotation[annotation]] + number, label
 
-
-_NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
 
 Truth = Literal["most-plausible", "annotator", "panel"]
 
@@ -180,7 +234,7 @@ def truth_of_labels(
     n_classes = annotations.n_classes
     found = np.zeros((annotations.n_cases, n_classes))
     if truth == "annotator":
-        shares, _ = first_choice_shares(annotations)
+        shares, _ = first_choice_shares(annotations.fair or annotations)
         found.ravel()[shares.key] = shares.value
         return found
     check_whole("panel", panel, 1, "give for example 3")
@@ -189,6 +243,7 @@ def truth_of_labels(
             f"panel must be at most the number of annotations of some case, {most}, but {panel} was given: choose "
             "fewer."
         )
+    annotations = of_panels(annotations, panel)
     enough = np.flatnonzero(annotations.per_case >= panel)
     case, row, label = drawn_labels(annotations.select(enough), seed)
     key, count = np.unique(row * n_classes + label, return_counts=True)

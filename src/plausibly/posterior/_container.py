@@ -148,6 +148,8 @@ def build_posterior(
         coords={"case": annotations.cases, "annotator": annotations.annotators},
         attrs={"anonymous": int(annotations.anonymous)} | ({"ordered": 1} if annotations.ordered else {}),
     )
+    if annotations.annotation_order is not None:
+        groups["observed_data"]["annotation_order"] = "annotation", annotations.annotation_order
     if scores is not None:
         groups["observed_data"]["score"] = "annotation", scores.score
     groups["constant_data"] = xr.Dataset(
@@ -248,6 +250,7 @@ def annotations_of(posterior: Posterior, *, every: bool = True) -> Annotations:
     check_posterior(posterior)
     try:
         observed = posterior["observed_data"]
+        order = observed.get("annotation_order")
         annotations = Annotations(
             cases=case_names(posterior),
             classes=np.asarray(posterior["constant_data"]["class_names"].values, dtype=str),
@@ -259,6 +262,7 @@ def annotations_of(posterior: Posterior, *, every: bool = True) -> Annotations:
             entry_class=np.asarray(observed["entry_class"].values, np.int32),
             entry_block=np.asarray(observed["rank"].values - 1, np.int16),
             ordered=bool(observed.attrs.get("ordered", False)),
+            annotation_order=None if order is None else np.asarray(order.values, np.int32),
         )
         if every:
             check_annotated(annotations)

@@ -179,8 +179,8 @@ def test_a_posterior_that_knows_the_predictions_underrates_none_of_them():
 
 def test_agreement_with_panels_says_over_which_cases_it_is():
     """The panel's share was over 2 of 3 of the cases that the number beside it was about, and had no interval."""
-    labels = [["a", "a", "b"], ["b", "b", "b"], ["a", "b", None]] * 10
-    annotations = pb.Annotations.from_labels(labels)
+    labels = [["a", "a", "b"], ["b", "b", "b"], ["a", "a", None]] * 5
+    annotations = pb.Annotations.from_labels(labels + [["a", "a", "b"], ["b", "b", "b"], ["b", "b", None]] * 5)
     scores = {"A": [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]] * 10}
     (said,) = agreement_in_words(pb.evaluation.panels(annotations, scores, most=3, seed=0), ["A"])
     assert re.search(r"in 100.0 % of the 20 cases with 3 labels or more \(\d+\.\d to 100.0 %\)\.$", said)

@@ -10,7 +10,7 @@ from plausibly.agreement.chance._compared_pairs import ComparedPairs
 from plausibly.agreement.chance._measures import pathologies, share_of_smallest
 from plausibly.agreement.chance._pair_distances import across_all, across_sample, distances_of, pairable, within
 from plausibly.agreement.chance._result import Agreement, PairDistances, Weighting
-from plausibly.agreement.pairs import distinct
+from plausibly.agreement.pairs import distinct, fair_pairs
 from plausibly.base.bootstrap import check_probability
 from plausibly.base.checks import check_seed
 from plausibly.base.errors import AnnotationError, ArgumentError
@@ -80,7 +80,8 @@ def agreement(
     Raises
     ------
     AnnotationError
-        If there are fewer than two cases, or no case has two labels.
+        If there are fewer than two cases, or no case has two labels; or if it depends on the first labels of a case
+        how many it has, and nothing tells which came first (:func:`plausibly.data.rounds.rounds`).
     DistanceError
         If a label has the wrong type; or a function fails, returns something that is not a distance, or is not
         symmetric (fifty pairs are checked). The message names the labels.
@@ -119,6 +120,7 @@ def agreement(
             "agreement compares labels of the same case with labels of other cases, but only one case has labels; "
             "give two"
         )
+    labels, depends = fair_pairs(labels, distinct(labels))
     found = distinct(labels)
     observed = within(labels, found, same_annotator)
     kept = pairable(labels, observed)
@@ -158,6 +160,10 @@ def agreement(
         weighting=weighting,
         n_cross=across.n_all,
         sampled=across.sampled,
-        warnings=pathologies(levels, seen, chance, p, withheld=not compared.has_sigma),
+        warnings=(
+            *(() if depends is None else (depends.told.rstrip("."),)),
+            *pathologies(levels, seen, chance, p, withheld=not compared.has_sigma),
+        ),
         _pairs=compared,
+        rounds=depends,
     )

@@ -15,6 +15,7 @@ from plausibly.agreement.chance.annotators import annotator_table
 from plausibly.base.bootstrap import CI_PROB, check_probability, check_replicates, interval_of_known
 from plausibly.base.checks import check_seed
 from plausibly.base.errors import ArgumentError
+from plausibly.data.rounds import Rounds
 
 Weighting = Literal["pairs", "units"]
 
@@ -93,7 +94,10 @@ class Agreement:
     sampled
         Whether the expected distances are a sample of these pairs.
     warnings
-        Sentences that say what is wrong with the distance (:func:`pathologies`).
+        Sentences that say which labels were compared, if not all, and what is wrong with the distance
+        (:func:`pathologies`).
+    rounds
+        How the number of labels of a case depends on the first ones, which alone were compared; None if it does not.
     """
 
     distance: str
@@ -107,6 +111,7 @@ class Agreement:
     sampled: bool
     warnings: tuple[str, ...]
     _pairs: ComparedPairs = field(repr=False)
+    rounds: Rounds | None = None
 
     @property
     def cases(self) -> np.ndarray:

@@ -159,7 +159,7 @@ def judge(
     truths = None
     if gold is not None:
         joined = gold if isinstance(gold, Gold) else read_gold(gold, labels)
-        truths = against_gold(joined, labels, models, compared.clusters, replicates, seed)
+        truths = against_gold(joined, compared.labels, models, compared.clusters, replicates, seed)
     answers = "no model of annotators was asked for" if model is None else answers_of(labels, models, distance, model)
     fits, reasons = {}, {name: {} for name in models}
     if distance == "nominal":

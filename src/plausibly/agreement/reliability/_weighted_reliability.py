@@ -12,6 +12,8 @@ from plausibly.agreement.pairs import (
     agreement_with_others,
     check_single_labels,
     check_two_annotators,
+    distinct,
+    fair_pairs,
     pairs_within,
 )
 from plausibly.agreement.reliability import inputs as inputs
@@ -134,8 +136,9 @@ def weighted_reliability(
         raise ArgumentError(f"truth is for known competence and for rasch, but competence={competence!r} was given.")
     columns = [confidence] if isinstance(confidence, str) else []
     labels = Labels.of(labels, columns=columns, optional=(inputs.COLUMN,))
-    names, code = labels.coded
     check_single_labels(labels)
+    labels, _ = fair_pairs(labels, distinct(labels))
+    names, code = labels.coded
     check_two_annotators(labels, np.diff(labels.start))
     given = inputs.read_confidence(labels, confidence, scale)
     if wrong_labels not in ("spread", "published"):

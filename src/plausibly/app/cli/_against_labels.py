@@ -21,7 +21,7 @@ from plausibly.app.cli._asked_metrics import (
 )
 from plausibly.app.cli._groups import of_cases, read_by, read_column
 from plausibly.app.cli._options import EvaluatedData, MetricOptions, SweepOptions
-from plausibly.app.cli._output import TablesInParts, complain, make_folder, say
+from plausibly.app.cli._output import TablesInParts, complain, make_folder, say, tell_rounds
 from plausibly.app.cli._requirements import (
     REQUIREMENTS,
     check_met,
@@ -87,6 +87,7 @@ def against_labels(
         with naming(asked.gold):
             gold = gold if asked.gold_positive is None else of_two_classes(gold, asked.gold_positive, read.classes)
             read = as_annotations(gold, read)
+    tell_rounds(read)
     lined_up = {
         name: np.asarray(line_up(scores, read, extra, asked.positive, ordered=asked.ordered))
         for name, scores in named_predictions(given, logits).items()

@@ -118,6 +118,12 @@ def agreement(
         written="agreement.csv, cases.csv, annotators.csv and figures",
     )
     sigma = "" if np.isnan(best.sigma) else f", sigma {best.sigma:.4f}"
+    n_labels = np.diff(read.start)
+    if best.rounds is None and (n_labels == 1).any():
+        say(
+            f"This is of the {int((n_labels > 1).sum()):,} cases with several labels, and holds for the other "
+            f"{int((n_labels == 1).sum()):,} if these were drawn at random."
+        )
     say(
         f"By {choice.best}: {best.alpha_name} {best.alpha:.4f}, superiority {best.ks.superiority:.4f} (ties count "
         f"against it){sigma}; {read}, {len(best.observed):,} pairs on one case."
@@ -169,7 +175,8 @@ def _shown(
     ks, *others = measures
     yield ScreenTable(title, ("distance", ks, "ties", *others), rows, left=("distance",))
     for name, result in choice.results.items():
-        yield from (f"{name}: {sentence}." for sentence in result.warnings)
+        told = 0 if result.rounds is None else 1  # which was warned of
+        yield from (f"{name}: {sentence}." for sentence in result.warnings[told:])
     yield measured.annotators_in_words(annotators)
 
 

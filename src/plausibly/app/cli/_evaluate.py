@@ -35,6 +35,7 @@ from plausibly.app.cli._output import (
     print_main_table,
     say,
     speaker,
+    tell_rounds,
     writing,
 )
 from plausibly.app.cli._ratings import describe_ratings
@@ -253,6 +254,7 @@ def run(
     out = folder.path
     make_folder(out)
 
+    tell_rounds(plan.annotations)
     annotated_cases = np.flatnonzero(plan.annotations.per_case)
     of_annotated = {name: scores[annotated_cases] for name, scores in plan.predictions.items()}
     audited = audit(_labels(observed, settings.threshold), of_annotated)
@@ -336,6 +338,8 @@ def tell_answers(swept: Sweep, chosen: str | None) -> None:
     if swept.classifiers and (told := rests_on(run)):
         say(told)
     limiting = cautions(swept.annotations, run.results, swept.checks) if swept.classifiers else ()
+    rounds = swept.annotations.rounds
+    limiting = (words for words in limiting if rounds is None or words != rounds.told)  # which came first of all
     for note in (*limiting, *choice_of_cases(swept), *prior_notes(alike(swept.runs, run))):
         complain(note, "Note")
 

@@ -24,6 +24,7 @@ from rich.text import Text
 
 from plausibly.base.errors import ArgumentError, FileError, PlausiblyWarning
 from plausibly.base.progress import logged
+from plausibly.data.annotations import Annotations
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,6 +62,12 @@ def complain(text: str, what: str = "Error") -> None:
     console(stderr=True).print(
         Text(f"{what}: ", style="bold red" if what != "Note" else "bold") + Text(text, style="default"), soft_wrap=True
     )
+
+
+def tell_rounds(annotations: Annotations) -> None:
+    """Say before any number that the number of labels of a case depends on the first ones, if it does."""
+    if annotations.rounds is not None:
+        warnings.warn(annotations.rounds.told, PlausiblyWarning, stacklevel=2)
 
 
 @contextmanager

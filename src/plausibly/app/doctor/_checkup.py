@@ -28,6 +28,8 @@ class Checkup:
     ----------
     files
         What every file is taken for.
+    cautions
+        Sentences on how labels came about, where that limits what they tell.
     problems
         A sentence for whatever does not fit.
     proposals
@@ -35,6 +37,7 @@ class Checkup:
     """
 
     files: tuple[Looked, ...]
+    cautions: tuple[str, ...]
     problems: tuple[str, ...]
     proposals: tuple[Proposal, ...]
 
@@ -48,6 +51,8 @@ class Checkup:
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of a screen."""
+        for caution in self.cautions:
+            yield f"First: {caution}"
         yield from map(str, self.files)
         for problem in self.problems:
             yield f"Does not fit: {problem}"
@@ -121,7 +126,14 @@ def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
     classifiers = _named([one for one in files if one.role == "predictions"])
     for posterior in (one for one in files if one.role == "posterior"):
         proposals += of_posterior(posterior, classifiers)
-    return Checkup(tuple(files), tuple(problems), tuple(proposals))
+    cautions = [f"{one.path}: {told}" for one in mains if (told := _follows(one))]
+    return Checkup(tuple(files), tuple(cautions), tuple(problems), tuple(proposals))
+
+
+def _follows(one: Looked) -> str | None:
+    """Say that further labels follow from the first ones, if they do."""
+    rounds = one.content.rounds if isinstance(one.content, Annotations) else None
+    return None if rounds is None else rounds.told
 
 
 def _together(main: Looked, files: Iterable[Looked], classes: Looked | None) -> tuple[Together, list[str]]:

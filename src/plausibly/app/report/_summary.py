@@ -331,8 +331,14 @@ def agreement_in_words(
         told = f"{name}{agrees} with an expert in {_percent(float(own['expert_agreement']))} of {of}"
         if bounds and "expert_agreement_total" in own and own["expert_agreement_total"].notnull().all():
             told += f" (94 % interval {_range(*interval(own['expert_agreement_total'].values, CI_PROB))})"
-        first = name == classifiers[0] and not np.isnan(level)
-        told += f"; experts agree with each other in {_percent(level)}." if first else "."
+        read, all_ = (own[which].attrs["n_cases"] for which in ("expert_agreement_paired", "expert_agreement"))
+        experts = f"experts {'agree ' if read == all_ else ''}with each other in {_percent(level)}."
+        if not np.isnan(level) and read < all_:
+            told += f"; of the {_cases(read)} that several have read, in "
+            told += _percent(float(own["expert_agreement_paired"]))
+            told += f", and {experts}" if name == classifiers[0] else "."
+        else:
+            told += f"; {experts}" if name == classifiers[0] and not np.isnan(level) else "."
         if n in own["n"]:
             of_panel, n_cases = own["panel_accuracy"].sel(n=n), own["panel_accuracy"].attrs["n_cases"]
             told += f" A panel of {n} experts would decide as it does in {_percent(float(of_panel))}"

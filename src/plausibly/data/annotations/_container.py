@@ -1,7 +1,8 @@
 """The container: cases × annotators × partial rankings in columns, with names for all three."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from plausibly.data.annotations.io.source import source_in_memory
 from plausibly.data.annotations.io.spellings import COLUMNS
 from plausibly.data.annotations.shown import check_choices, refuse_comparisons
 from plausibly.data.annotations.views import as_table, chosen_positions, rankings_by_case, rankings_of, selected_rows
+from plausibly.data.rounds import Rounds, rounds
 
 if TYPE_CHECKING:
     from plausibly.data.annotations.scores import Scores
@@ -57,6 +59,9 @@ class Annotations(InBlocks):
     ordered
         True if somebody gave the order of the classes, so that metrics of grades can go by it: by the argument
         ``classes`` of a constructor, or by an ordered Categorical. Otherwise, names are in alphabetical order.
+    annotation_order
+        (R,) place of every annotation in the order in which its case got them, from 0; None if that is unknown, or all
+        cases have the same number. It does not count when annotations are compared.
 
     Raises
     ------
@@ -82,6 +87,7 @@ class Annotations(InBlocks):
     entry_class: Int[np.ndarray, " entry"]
     entry_block: Int[np.ndarray, " entry"]
     ordered: bool = False
+    annotation_order: Int[np.ndarray, " annotation"] | None = field(default=None, compare=False)
 
     def __post_init__(self):
         for name in ("cases", "classes", "annotators"):
@@ -404,13 +410,33 @@ class Annotations(InBlocks):
         chosen = chosen_positions(self, cases)
         annotated = self.per_case[chosen] > 0
         if not annotated.any():
-            nothing = {name: np.empty(0, np.int32) for name in _INDICES}
-            return replace(self, cases=self.cases[chosen], **nothing)
+            nothing: dict[str, Any] = {name: np.empty(0, np.int32) for name in _INDICES}
+            return replace(self, annotation_order=None, cases=self.cases[chosen], **nothing)
         found = self._from_rows(selected_rows(self, chosen[annotated]), "all", self.ordered)
         if annotated.all():
             return found
         of_annotation = np.flatnonzero(annotated)[found.annotation_case]
         return replace(found, cases=self.cases[chosen], annotation_case=of_annotation)
+
+    @cached_property
+    def rounds(self) -> Rounds | None:
+        """How the number of annotations of a case depends on the first ones; None if it does not."""
+        first_choice = self.entry_class[self.annotation_start[:-1]]
+        return rounds(self.annotation_case, first_choice, self.annotation_order)
+
+    @cached_property
+    def fair(self) -> "Annotations | None":
+        """As many annotations of every case as do not depend on what the first ones say, see :attr:`rounds`.
+
+        All of them, where their number does not depend on them; None if it does, and nothing tells which came first.
+        """
+        if self.rounds is None:
+            return self
+        if self.rounds.kept is None:
+            return None
+        with_some = np.flatnonzero(self.per_case)
+        found = self._from_rows(selected_rows(self, with_some, self.rounds.kept), "all", self.ordered)
+        return replace(found, cases=self.cases, annotation_case=with_some[found.annotation_case])
 
     def with_cases(self, cases: Iterable[str]) -> "Annotations":
         """Add cases that have no annotations, whose plausibilities follow from the predictions of classifiers.

@@ -37,6 +37,9 @@ class Rows:
     annotator: Int[np.ndarray, " row"]
     class_index: Int[np.ndarray, " row"]
     rank: Num[np.ndarray, " row"]  #: within an annotation a smaller number is better and equal numbers tie
+    #: in which order annotations were given, smaller first; None if unknown
+    order: Num[np.ndarray, " row"] | None = None
+    told: bool = False  #: whether the source says so, and it is not only how rows follow each other
 
 
 def arrange(rows: Rows) -> dict:
@@ -53,6 +56,7 @@ def arrange(rows: Rows) -> dict:
     case, annotator = rows.case[order], annotator[order]
     class_index = rows.class_index[order]
     new_rank = _begins(rows.rank[order])
+    row = order if rows.order is not None else None
     del order  # of millions of rows, each of these takes as much room as a column
     new_annotation = _begins(case) | _begins(annotator)
     entry_annotation = np.cumsum(new_annotation, dtype=np.int32) - 1
@@ -77,6 +81,11 @@ def arrange(rows: Rows) -> dict:
             f"case {str(rows.cases[case[block.argmax()]])!r}: an annotation has {block.max() + 1} blocks; "
             "32768 is the limit, so shorten it"
         )
+    given = None
+    if rows.order is not None:
+        when = np.minimum.reduceat(rows.order[row], np.flatnonzero(new_annotation))
+        who = None if rows.anonymous else (annotation_annotator, names)
+        given = order_of(annotation_case, when, class_index[new_annotation], who, rows.told)
     if rows.anonymous:
         annotation_annotator = places(annotation_case)
         names = numbered(int(annotation_annotator.max()) + 1)
@@ -90,7 +99,34 @@ def arrange(rows: Rows) -> dict:
         "entry_annotation": entry_annotation,
         "entry_class": class_index,
         "entry_block": block,
+        "annotation_order": given,
     }
+
+
+def order_of(
+    case: Int[np.ndarray, " annotation"],
+    when: Num[np.ndarray, " annotation"],
+    label: Int[np.ndarray, " annotation"],
+    who: tuple[Int[np.ndarray, " annotation"], np.ndarray] | None,
+    told: bool,
+) -> Int[np.ndarray, " annotation"] | None:
+    """Place of each annotation in the order in which its case got them, which ascends; None if it is unknown.
+
+    It matters, and is kept, only where cases have different numbers of them. Unless the source tells it, rows that are
+    sorted by annotators (their names, or a fixed sequence of them) or by labels in every case do not tell it either.
+    """
+    start = np.flatnonzero(_begins(case))
+    number = np.diff(start, append=len(case))
+    if (number == number[:1]).all():
+        return None
+    by_time = np.lexsort((when, case))
+    order = np.empty(len(case), np.int32)
+    order[by_time] = np.arange(len(case)) - np.repeat(start, number)
+    if told:
+        return order
+    sorts = [label] if who is None else [who[0], np.argsort(np.argsort(who[1]))[who[0]]]
+    same = np.diff(case) == 0
+    return None if any((np.diff(one[by_time])[same] >= 0).all() for one in sorts) else order
 
 
 def as_first_shown(

@@ -1,6 +1,6 @@
 """What all annotations have: cases by name, annotations sorted by case, blocks of rankings; the rules of columns."""
 
-from dataclasses import fields
+from dataclasses import Field, fields
 from functools import cached_property
 from hashlib import blake2b
 from numbers import Integral
@@ -103,7 +103,7 @@ class ByCase:
         (True, False)
         """
         total = blake2b(digest_size=16)
-        for field in fields(self):  # type: ignore[arg-type]
+        for field in self._contents():
             if field.name == "ordered":  # no posterior depends on it
                 continue
             value = getattr(self, field.name)
@@ -113,10 +113,13 @@ class ByCase:
             total.update(b"|")
         return total.hexdigest()
 
+    def _contents(self) -> "list[Field[Any]]":
+        return [field for field in fields(self) if field.compare]  # type: ignore[arg-type]
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(np.array_equal(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))  # type: ignore[arg-type]
+        return all(np.array_equal(getattr(self, one.name), getattr(other, one.name)) for one in self._contents())
 
     __hash__ = None  # type: ignore[assignment]  # equal by content, and content is arrays
 

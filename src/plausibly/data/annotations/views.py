@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from plausibly.base.errors import AnnotationError
 from plausibly.data.annotations._rows import Rows
@@ -80,23 +80,31 @@ def chosen_positions(annotations: "Annotations", cases: Iterable[str] | np.ndarr
     return chosen
 
 
-def selected_rows(annotations: "Annotations", chosen: Int[np.ndarray, " chosen"]) -> Rows:
-    """Return the rows of the cases at these positions, renumbered from 0."""
+def selected_rows(
+    annotations: "Annotations", chosen: Int[np.ndarray, " chosen"], kept: Bool[np.ndarray, " annotation"] | None = None
+) -> Rows:
+    """Return the rows of the cases at these positions, renumbered from 0; of some of their annotations, or of all."""
     begin = annotations.starts[chosen]
     lengths = annotations.starts[chosen + 1] - begin
     annotation = _ranges(begin, lengths)
+    number = np.repeat(np.arange(len(chosen)), lengths)
+    if kept is not None:
+        annotation, number = annotation[kept[annotation]], number[kept[annotation]]
     begin = annotations.annotation_start[annotation]
     sizes = annotations.annotation_start[annotation + 1] - begin
     entry = _ranges(begin, sizes)
+    of_entry = annotations.entry_annotation[entry]
     return Rows(
         cases=annotations.cases[chosen],
         classes=annotations.classes,
         annotators=annotations.annotators,
         anonymous=annotations.anonymous,
-        case=np.repeat(np.repeat(np.arange(len(chosen)), lengths), sizes),
-        annotator=annotations.annotation_annotator[annotations.entry_annotation[entry]],
+        case=np.repeat(number, sizes),
+        annotator=annotations.annotation_annotator[of_entry],
         class_index=annotations.entry_class[entry],
         rank=annotations.entry_block[entry],
+        order=None if annotations.annotation_order is None else annotations.annotation_order[of_entry],
+        told=True,
     )
 
 

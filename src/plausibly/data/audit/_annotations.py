@@ -35,6 +35,14 @@ def of_annotators(annotations: Annotations, prints: Prints) -> Iterator[Finding]
     yield Finding("disconnected annotators", len(apart), len(names), names[apart[:SHOWN]].tolist())
 
 
+def follows(annotations: Annotations) -> Finding:
+    """Cases with more labels because of what their first ones say."""
+    rounds, of = annotations.rounds, int((annotations.per_case > 0).sum())
+    if rounds is None:
+        return Finding("labels that follow from labels", 0, of, [], "How many labels a case has depends on them.")
+    return Finding("labels that follow from labels", rounds.n_more, of, [], rounds.told)
+
+
 def _constant(
     who: Int[np.ndarray, " annotation"], prints: Prints, n_cases: Int[np.ndarray, " annotator"]
 ) -> Int[np.ndarray, " found"]:

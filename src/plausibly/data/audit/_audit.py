@@ -20,7 +20,7 @@ from plausibly.data.annotations.io.files import check_path, naming
 from plausibly.data.annotations.io.long_table import is_long, is_of_scores, parse_table, wanted_in
 from plausibly.data.annotations.io.source import columns_of_dataset, open_source
 from plausibly.data.annotations.io.table_files import header_of, read_columns
-from plausibly.data.audit._annotations import identical_cases, of_annotators, of_rankings
+from plausibly.data.audit._annotations import follows, identical_cases, of_annotators, of_rankings
 from plausibly.data.audit._finding import SHOWN, Finding, fingerprints, of_severities
 from plausibly.data.audit._predictions import of_predictions
 from plausibly.data.audit.names import of_names, repeated_annotations
@@ -119,6 +119,7 @@ def audit(
         annotations = scores._labels(code, [f"{value:.17g}" for value in values])
     prints = fingerprints(annotations)
     findings = [
+        follows(annotations),
         *of_names(annotations),
         *([repeats] if repeats else []),
         repeated_annotations(annotations, prints),
@@ -188,7 +189,7 @@ def _of_table(columns: Columns, classes: np.ndarray | None, choices: str | None)
     share = f"{len(repeated) / max(len(order), 1):.0%}".replace("%", " %")
     if repeated:
         kept = np.sort(order[~again])
-        fields = {what: getattr(rows, what)[kept] for what in ("case", "annotator", "class_index", "rank")}
+        fields = {what: getattr(rows, what)[kept] for what in ("case", "annotator", "class_index", "rank", "order")}
         rows = replace(rows, **fields)
     finding = Finding("repeated rows", len(repeated), len(order), repeated, share)
     return Annotations._from_rows(rows, choices), finding

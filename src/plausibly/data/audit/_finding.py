@@ -18,6 +18,8 @@ HANDFUL = 5  #: cases, below which little can be said of an annotator
 LONG_TIE = 10  #: classes, above which a tie is extreme however many classes there are
 
 MEANINGS = {
+    "labels that follow from labels": "{note} Pairs and panels of all labels would be of selected cases. Posteriors "
+    "given all labels are not affected.",
     "similar class names": "Class names that differ only in capitalisation, spaces or punctuation. Probably the same "
     "class.",
     "misspelt class names": "Class names that differ by one letter from one that is used at least {note} times as "

@@ -13,13 +13,15 @@ from plausibly.base.checks import to_numbers
 from plausibly.base.errors import AnnotationError, ArgumentError, show
 from plausibly.base.names import tell_unused, to_names
 from plausibly.data.annotations import Annotations, Scores
+from plausibly.data.annotations._rows import order_of
 from plausibly.data.annotations.by_case import check_annotated
 from plausibly.data.annotations.io.answers import whole
 from plausibly.data.annotations.io.columns import category_order, is_frame, is_number, missing, to_codes
+from plausibly.data.annotations.io.long_table import WHEN, order_in
 from plausibly.data.annotations.io.spellings import COLUMNS
 from plausibly.data.annotations.views import blocks_by_annotation
 from plausibly.data.groups import check_clusters
-from plausibly.data.labels.table import Table, are_missing, is_missing, naming_file, read_table, to_objects
+from plausibly.data.labels.table import NAMES, Table, are_missing, is_missing, naming_file, read_table, to_objects
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,8 @@ class Labels:
         Whether the source does not name annotators, so that they are numbered within each case: 1, 2, …
     order
         All labels from the lowest to the highest, if they have an order, which the ordinal distance takes.
+    place
+        Place of each label in its case: by a column ``round``, dates in ``time``, or rows; None if unknown.
 
     Examples
     --------
@@ -69,6 +73,7 @@ class Labels:
     n_missing: int = 0
     numbered: bool = False
     order: tuple[Any, ...] | None = None
+    place: Int[np.ndarray, " label"] | None = None
 
     @classmethod
     def of(
@@ -117,7 +122,7 @@ class Labels:
         >>> Labels.of({"p7": {"ann": 3.5, "bob": 4}, "p8": {"ann": 1}}).values.tolist()
         [3.5, 4.0, 1.0]
         """
-        columns, optional = tuple(columns), tuple(optional)
+        columns = tuple(columns)
         if control is not None and not isinstance(source, str | PathLike):
             raise ArgumentError(f"a control is for exports in files, but {control!r} was given: leave it out.")
         if isinstance(source, Labels):
@@ -132,7 +137,8 @@ class Labels:
         if missing not in ("drop", "error"):
             raise ArgumentError(f'missing must be "drop" or "error", but {missing!r} was given: choose one of the two.')
         with naming_file(source):
-            found = _from_table(read_table(source, ("case", "annotator", "label"), columns, optional, control), missing)
+            optional = *optional, *WHEN
+            found = _from_table(read_table(source, (*NAMES, "label"), columns, optional, control), missing)
         return replace(found, order=category_order(source, COLUMNS["label"])) if is_frame(source) else found
 
     def in_order(self, order: Iterable[Any]) -> "Labels":
@@ -164,6 +170,7 @@ class Labels:
             values = np.array(values.tolist(), float)
         columns = {name: column[kept] for name, column in self.columns.items()}
         parts = {name: getattr(self, name)[kept] for name in ("case", "annotator", "rows")}
+        parts["place"] = None if self.place is None else self.place[kept]
         n_missing = self.n_missing + int((~kept).sum())
         return replace(self, **parts, values=values, columns=columns, n_missing=n_missing)
 
@@ -263,6 +270,7 @@ class Labels:
             values=self.values[chosen],
             columns={name: column[chosen] for name, column in self.columns.items()},
             rows=self.rows[chosen],
+            place=None if self.place is None else self.place[chosen],
         )
 
     def of_cases(self, names: np.ndarray) -> "Labels":
@@ -298,10 +306,8 @@ def _from_table(table: Table, rule: str) -> Labels:
             raise AnnotationError(f"row {row + 1}: the cell in column {name!r} is missing; fill it, or remove the row")
     cases, case = to_codes(columns["case"], "case")
     annotators, annotator = to_codes(columns["annotator"], "annotator")
-    cases, annotators = to_names(cases, "case"), to_names(annotators, "annotator")
-    values = table.label
-    there = ~are_missing(values)
-    absent = np.flatnonzero(~there)
+    cases, annotators, values = to_names(cases, "case"), to_names(annotators, "annotator"), table.label
+    absent = np.flatnonzero(~(there := ~are_missing(values)))
     if rule == "error" and len(absent):
         row = absent[0]
         raise AnnotationError(
@@ -312,6 +318,10 @@ def _from_table(table: Table, rule: str) -> Labels:
         raise AnnotationError(f"all {n:,} labels are missing; give at least one")
     order = np.lexsort((annotator, case))
     order = order[there[order]]
+    when = order_in(table.further)
+    who = None if table.numbered else (annotator[order], annotators)
+    said = np.unique([*map(str, values[order].tolist())], return_inverse=True)[1] if table.numbered else order
+    placed = order_of(case[order], order if when is None else when[order], said, who, when is not None)
     return Labels(
         cases=cases,
         annotators=annotators,
@@ -322,6 +332,7 @@ def _from_table(table: Table, rule: str) -> Labels:
         rows=order,
         n_missing=len(absent),
         numbered=table.numbered,
+        place=placed,
     )
 
 
@@ -349,6 +360,7 @@ def _from_annotations(annotations: Annotations | Scores) -> Labels:
         order=tuple(annotations.classes.tolist())
         if isinstance(annotations, Annotations) and annotations.ordered
         else None,
+        place=getattr(annotations, "annotation_order", None),
     )
 
 

@@ -164,6 +164,8 @@ def conformal(
         prior = prior_of(source, alpha) if of_draws and loss is None else None
         attrs = {} if isinstance(source, Annotations) else source.attrs
         learned = of_draws and attrs.get("prior_from", "given") != "given"
+        if annotations.rounds is not None and target != "plausibility":
+            warnings.warn(annotations.rounds.told, PlausiblyWarning, stacklevel=2)
         weights = exact = weights_of(target, source, annotations)
         if samples is not None:
             weights = sampled(exact, samples, annotations.n_classes, seed)

@@ -89,7 +89,14 @@ def of_plausibility(posterior: Posterior) -> Weights:
 
 
 def of_annotators(annotations: Annotations) -> Weights:
-    """First blocks of the annotations: annotators of a case weigh the same, and so do the classes tied in a block."""
+    """First blocks of the annotations: annotators of a case weigh the same, and so do the classes tied in a block.
+
+    Where further annotations follow from the first ones, of as many as do not (:attr:`plausibly.Annotations.fair`).
+    """
+    return _shares(annotations.fair or annotations)
+
+
+def _shares(annotations: Annotations) -> Weights:
     slots = Slots.of(annotations, remainder=False)
     first = annotations.entry_block == 0
     annotation = annotations.entry_annotation[first]
@@ -103,7 +110,7 @@ def of_annotators(annotations: Annotations) -> Weights:
 
 def of_vote(annotations: Annotations) -> Weights:
     """Majority vote over first blocks; classes that tie share it."""
-    votes = of_annotators(annotations)
+    votes = _shares(annotations)
     start = votes.slots.start[:-1]
     won = votes.weight >= np.maximum.reduceat(votes.weight, start)[votes.slots.case] - _TIE
     return Weights(votes.slots, won / np.add.reduceat(won, start, dtype=float)[votes.slots.case])

@@ -18,6 +18,12 @@ _WORTH = 0.05  # share of a width, of which a smaller gain is not worth the rest
 _NOTHING = 0.01  # share of a width, of which a smaller gain is none
 
 
+_APART = (
+    "Mark these labels in a column 'round' (2, where the first ones have 1): they follow from what is known, so how "
+    "often annotators agree is told by the labels that all cases have, or by further ones of cases drawn at random."
+)
+
+
 def noise_of(source: Source, values: Values, seed: int) -> pd.DataFrame:
     """Split the uncertainty of the metric into annotation and sampling noise, by :func:`variance_split`."""
     n = len(source.names)
@@ -44,6 +50,7 @@ def advise(plan: Plan) -> list[str]:
     elif n:
         gained = plan.forecast.loc[plan.forecast["labels"] == n, "information"].iloc[0]
         said.append(f"They are expected to give {gained:.3g} nats of information about the plausibilities.")
+    said += [_APART] if n else []
     return [*said, *_for_new_cases(plan), *_trust(plan)]
 
 

@@ -75,6 +75,7 @@ def parse_rankings(rankings: object, classes: np.ndarray | None) -> Rows:
         annotator=columns[:, 1],
         class_index=rename[columns[:, 3]],
         rank=columns[:, 2],
+        order=np.arange(len(columns)),
     )
 
 

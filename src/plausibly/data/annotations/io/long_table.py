@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,16 @@ from jaxtyping import Float, Int
 from plausibly.base.errors import AnnotationError, PlausiblyWarning
 from plausibly.base.names import numbered, outside, tell_unused, to_names, unknown_class
 from plausibly.data.annotations._rows import Rows, as_first_shown, places
-from plausibly.data.annotations.io.columns import Columns, cell, in_codes, missing, rounded, to_codes, to_floats
+from plausibly.data.annotations.io.columns import (
+    Columns,
+    cell,
+    in_codes,
+    list_of,
+    missing,
+    rounded,
+    to_codes,
+    to_floats,
+)
 from plausibly.data.annotations.io.spellings import COLUMNS, find, spelling_of
 from plausibly.data.annotations.io.table_files import write_csv
 from plausibly.data.annotations.views import as_table
@@ -29,8 +38,10 @@ ORDERINGS = ("rank", "confidence")
 #: A header with one of these belongs to a long table and not to a matrix of counts.
 MARKS = frozenset(("annotator", "worker", "class", "label", *ORDERINGS))
 #: All that is read of a long table, and of one of scores.
-READ = frozenset((*sum(COLUMNS.values(), ()), ANONYMOUS, *ORDERINGS))
+WHEN = ("round", "time")  #: columns that say in which order the annotations of a case were given
+READ = frozenset((*sum(COLUMNS.values(), ()), ANONYMOUS, *ORDERINGS, *WHEN))
 _SCORED = frozenset((*COLUMNS["case"], *COLUMNS["annotator"], ANONYMOUS, "score"))
+_LEAST_TIME = 1e8  # of a number of seconds since 1970; less is how long something took
 
 _TOGETHER = 2**18  #: rows that are written at a time
 
@@ -44,9 +55,10 @@ def wanted_in(names: Iterable[str], what: str = "class") -> frozenset[str]:
 def parse_table(columns: Columns, classes: np.ndarray | None, anonymous: bool, absent: Collection[str] = ()) -> Rows:
     """Read the columns of a long table; see :meth:`plausibly.Annotations.from_table`, and :func:`rows_of` of absent."""
     anonymous = anonymous or without_names(columns)
-    columns = rows_of(columns, "class", ORDERINGS, absent)
+    columns = rows_of(columns, "class", (*ORDERINGS, *WHEN), absent)
     cases, case = to_codes(columns["case"], "case")
     annotators, annotator = to_codes(columns["annotator"], "annotator")
+    when = order_in(columns)
     names, code = to_codes(columns["class"], "class")
     classes, rename = _match(columns, names, code, classes, pa.types.is_integer(columns["class"].type))
     return Rows(
@@ -58,6 +70,8 @@ def parse_table(columns: Columns, classes: np.ndarray | None, anonymous: bool, a
         annotator=annotator,
         class_index=rename.astype(np.int32)[code],
         rank=rank_of(columns),
+        order=np.arange(len(case)) if when is None else when,
+        told=when is not None,
     )
 
 
@@ -111,25 +125,25 @@ def rows_of(columns: Columns, what: str, more: Collection[str] = (), absent: Col
     """
     found, called = {}, {}
     needed = f"it needs 'case', 'annotator' and {what!r}"
-    needed += f", and may have {' or '.join(map(repr, more))}" if more else ""
+    needed += f", and may have {' or '.join(map(repr, {*more} - {*WHEN}))}" if more else ""
     if without_names(columns) and ANONYMOUS not in columns and {*COLUMNS.get(what, ())} & {*columns}:
         needed += "; if all rows are by one person, or gold labels, add a column annotator with one name"
     for name in ("case", "annotator", what):
         numbered = name == "annotator" and without_names(columns) and ANONYMOUS in columns
         called[name] = ANONYMOUS if numbered else spelling_of(name, columns, needed)
         found[name] = columns[called[name]]
-    orderings = [name for name in more if name in columns]
+    orderings = [name for name in more if name in columns and name not in WHEN]
     for name in () if orderings else columns:
-        if (usual := name.strip().lower()) in more:  # else classes would be read as tied
+        if (usual := name.strip().lower()) in {*more} - {*WHEN}:  # else classes would be read as tied
             raise AnnotationError(f"the column {name!r} is not known; call it {usual!r}")
     if len(orderings) > 1:
         raise AnnotationError("the table has both 'rank' and 'confidence'; keep the one that orders the classes")
-    found |= {name: columns[name] for name in orderings}
+    found |= {name: columns[name] for name in (*orderings, *WHEN) if name in columns and name in more}
     if not len(found["case"]):
         raise AnnotationError("the table has no rows; give at least one")
     found = _answered(found, what, absent) if absent else found
     for name, column in found.items():
-        for row in missing(column)[:1].tolist():
+        for row in missing(column)[: name not in WHEN].tolist():
             fix = "fill it, or remove the row"
             if name == what:
                 fix += ', or leave such rows out with missing="" (--missing "")'
@@ -182,6 +196,20 @@ def _match(
         if str(name) not in by_name:
             raise AnnotationError(f"{_first(columns, code, number)}: {unknown_class(name, by_name)}")
     return classes, np.array([by_name[str(name)] for name in names])
+
+
+def order_in(columns: Mapping[str, Any]) -> Float[np.ndarray, " row"] | None:
+    """Numbers that ascend with a column ``round``, or with the dates of a column ``time``; None if a cell lacks one."""
+    for name in WHEN:
+        if name not in columns:
+            continue
+        cells = pd.Series(list_of(columns[name]))
+        numbers = pd.to_numeric(cells, errors="coerce")
+        if name == "time" and not (numbers >= _LEAST_TIME).all():
+            numbers = pd.to_datetime(cells.where(numbers.isna()), errors="coerce", utc=True, format="ISO8601")
+        if len(numbers) and numbers.notna().all():
+            return numbers.rank(method="dense").to_numpy()
+    return None
 
 
 def rank_of(columns: Columns) -> np.ndarray:
