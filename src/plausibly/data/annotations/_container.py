@@ -86,7 +86,7 @@ class Annotations(InBlocks):
     entry_annotation: Int[np.ndarray, " entry"]
     entry_class: Int[np.ndarray, " entry"]
     entry_block: Int[np.ndarray, " entry"]
-    ordered: bool = False
+    ordered: bool = field(default=False, compare=False)  # no posterior depends on it
     annotation_order: Int[np.ndarray, " annotation"] | None = field(default=None, compare=False)
 
     def __post_init__(self):

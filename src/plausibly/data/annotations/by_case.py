@@ -104,8 +104,6 @@ class ByCase:
         """
         total = blake2b(digest_size=16)
         for field in self._contents():
-            if field.name == "ordered":  # no posterior depends on it
-                continue
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray) and value.dtype.kind == "U":
                 value = "\0".join(value.tolist()).encode()
