@@ -20,6 +20,7 @@ from validation import (
     engines,
     evidence,
     few,
+    few_labels,
     goodness,
     intervals,
     judge,
@@ -66,6 +67,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "judged": judged.check,
     "evidence": evidence.check,
     "team": team.check,
+    "few-labels": few_labels.check,
 }
 #: What `--quick` leaves out, and why; `--only` runs it all the same.
 SLOW = {

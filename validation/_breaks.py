@@ -17,6 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 
+from plausibly.evaluation.truth import truth_of_labels
+
 
 @dataclass(frozen=True)
 class Break:
@@ -228,6 +230,14 @@ def _cases_alone(check_clusters):
     return lambda clusters, cases: check_clusters(None, cases)
 
 
+def _of_shares(spread):
+    def wrong(annotations, truth, *arguments):
+        squares = (truth_of_labels(annotations, truth, *arguments) ** 2).sum(axis=1)
+        return spread(annotations, truth, *arguments)._replace(agree=squares)
+
+    return wrong
+
+
 def _pinned(**values):
     """Take parameters of the program of priors for known."""
 
@@ -325,6 +335,8 @@ BREAKS = {
         "plausibly.evaluation.summaries", "_row", _of_these_cases),
     "few-unseen": Break("replicates have no unseen case", "", "few",
         "plausibly.evaluation.of_labels", "unseen_cases", _all_seen),
+    "few-labels-shares": Break("shares of labels are taken for the distribution of experts", "", "few-labels",
+        "plausibly.evaluation.of_labels", "label_spread", _of_shares),
     "panels-clusters": Break("clusters are ignored", "", "panels",
         "plausibly.evaluation.panel_tables", "check_clusters", _cases_alone),
     "team-patients": Break("patients are ignored", "", "team",

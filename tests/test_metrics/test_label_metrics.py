@@ -183,7 +183,7 @@ def test_no_metric_is_without_an_oracle():
 
 @settings(max_examples=30)
 @given(data())
-def test_parts_make_scores_costs_of_one_are_errors_and_classes_are_calibrated_against_all_others(given_data):
+def test_parts_make_scores_costs_of_one_are_errors_and_curves_of_classes_are_against_all_others(given_data):
     for score in ("brier", "log_score"):
         parts = [getattr(pb.metrics, f"{score}_{of}")(*given_data) for of in ("unavoidable", "excess")]
         for whole in (score, f"{score}_expected"):
@@ -192,15 +192,12 @@ def test_parts_make_scores_costs_of_one_are_errors_and_classes_are_calibrated_ag
     found = pb.metrics.expected_cost(1 - np.eye(k)).on_arrays(*given_data)
     np.testing.assert_allclose(found, 1 - pb.metrics.accuracy(*given_data), atol=1e-5)
     predictions, truth, weights = given_data
-    errors = []
     for at in sides(truth, predictions):
         two = [np.stack([1 - of[:, at], of[:, at]], axis=1) for of in (predictions, truth)]
         row = 0 if truth.shape[1] == 2 else at
         for name in ("calibration_curve", "mean_predicted"):
             found = np.reshape(getattr(pb.metrics, f"{name}_by_class")(*given_data), (-1, 10))[row]
             np.testing.assert_allclose(found, getattr(pb.metrics, name)(*two, weights), atol=1e-5)
-        errors.append(pb.metrics.calibration_error(*two, weights))
-    np.testing.assert_allclose(pb.metrics.classwise_calibration_error(*given_data), np.mean(errors), atol=1e-5)
 
 
 @settings(max_examples=30)
@@ -330,15 +327,33 @@ def test_the_confusion_matrix_and_the_calibration_curve_are_those_of_scikit_lear
     np.testing.assert_allclose(means[known], predicted, atol=1e-5)
 
 
+def less_noise(errors):
+    """Mean distance of bins, given the errors of their cases, less what errors make that only differ by chance."""
+    distance, square, chance = np.transpose(
+        [(abs(sum(one)), sum(one) ** 2 / len(one), sum(np.square(one)) / len(one)) for one in errors if len(one)]
+    ).sum(axis=1)
+    return np.cbrt(max(0, 1 - (chance / square) ** 1.5)) * distance / sum(map(len, errors))
+
+
+def test_calibration_error_is_of_cases_of_any_weight_and_by_class_one_mean():
+    random = np.random.default_rng(0)
+    p, at = random.dirichlet(np.ones(3), 200), random.integers(3, size=200)
+    found = [pb.metrics.calibration_error(p, np.eye(3)[at], weights) for weights in (None, np.full(200, 7.0))]
+    np.testing.assert_allclose(*found, rtol=1e-4)
+    bins = np.ceil(p * 10).astype(int)
+    errors = [(np.eye(3)[at] - p)[bins[:, k] == one, k] for k in range(3) for one in range(11)]
+    np.testing.assert_allclose(pb.metrics.classwise_calibration_error(p, np.eye(3)[at]), less_noise(errors), rtol=1e-4)
+
+
 def test_calibration_error_and_distances_to_experts_by_hand():
     p = np.array([0.05, 0.1, 0.10001, 0.72, 0.78])
     label = np.array([0, 1, 0, 1, 1])
-    gaps = np.array([(0 - 0.05) + (1 - 0.1), 0 - 0.10001, (1 - 0.72) + (1 - 0.78)])
+    errors = [[0 - 0.05, 1 - 0.1], [0 - 0.10001], [1 - 0.72, 1 - 0.78]]  # in bins, of which 0.1 is in the one below
     found = pb.metrics.calibration_error(np.stack([1 - p, p], axis=1), np.eye(2)[label])
-    np.testing.assert_allclose(found, np.abs(gaps).sum() / 5, rtol=1e-5)
-    three = np.array([[0.7, 0.2, 0.1], [0.1, 0.15, 0.75]])  # the greatest probability of each case, in one bin
-    found = pb.metrics.calibration_error(three, np.eye(3)[[0, 1]])
-    np.testing.assert_allclose(found, (abs(1 - 0.7) + abs(0 - 0.75)) / 2, rtol=1e-5)  # 0.7 is in the bin below
+    np.testing.assert_allclose(found, less_noise(errors), rtol=1e-5)
+    three = np.array([[0.7, 0.2, 0.1], [0.1, 0.15, 0.75], [0.1, 0.2, 0.7]])  # the greatest probability of each case
+    found = pb.metrics.calibration_error(three, np.eye(3)[[0, 1, 2]])
+    np.testing.assert_allclose(found, less_noise([[1 - 0.7, 1 - 0.7], [0 - 0.75]]), rtol=1e-5)
     p, truth = np.array([[0.5, 0.5], [0.9, 0.1]]), np.array([[1.0, 0.0], [0.8, 0.2]])
     np.testing.assert_allclose(pb.metrics.dist_ce(p, truth), (0.5 + 0.1) / 2, rtol=1e-5)
     entropies = [[-sum(x * np.log(x) for x in q if x) for q in of] for of in (p, truth)]

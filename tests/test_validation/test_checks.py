@@ -6,6 +6,7 @@ from validation import (
     annotators,
     conformal,
     few,
+    few_labels,
     intervals,
     judge,
     systems,
@@ -51,6 +52,7 @@ SHORT = {
     "conformal": (sets, len(conformal.SCORES) * len(conformal.TARGETS) * 9, dict.fromkeys(OF_SETS)),
     "intervals": (coverage, 2 * 3, {"intervals-cases": None}),
     "few": (of_few, None, {"few-unseen": "10 + 10, AUROC 0.97"}),
+    "few-labels": (short(few_labels, LABELS=(2,), QUICK=25), 7, {"few-labels-shares": None}),
     "judge": (short(judge, EPSILONS=(0.2,), ANNOTATORS=(3,), QUICK=200, QUICK_SIZES=(50,)), 1, {"judge-doubled": None}),
     "systems": (
         short(systems, QUICK_HUMAN=(60,), CLUSTERS={"of 3": systems.CLUSTERS["of 3"]}, RATES=(0.6,)),

@@ -50,6 +50,18 @@ def check_clusters(clusters: Any, cases: np.ndarray, what: str = "cluster") -> n
     return np.array([str(value) for value in values])
 
 
+def typical_weight(weights: Float[np.ndarray, "case *draw"]) -> Float[np.ndarray, "*draw"]:
+    """Weight of each of fewer cases, all alike, which tell as much as these with theirs; 1 if none has weight.
+
+    Examples
+    --------
+    >>> typical_weight(np.array([2.0, 2.0, 0.0])).item()
+    2.0
+    """
+    total = weights.sum(axis=0, dtype=float)
+    return np.where(total > 0, (weights**2).sum(axis=0, dtype=float) / np.where(total > 0, total, 1), 1.0)
+
+
 def check_weights(weights: ArrayLike, n_draws: int, cases: np.ndarray) -> Float[np.ndarray, "draw case"]:
     """Refuse weights that do not fit; those that are the same in all draws get a single row."""
     n_cases = len(cases)

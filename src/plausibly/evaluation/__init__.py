@@ -38,6 +38,7 @@ from plausibly.evaluation.summaries import group_difference as group_difference
 from plausibly.evaluation.summaries import summary as summary
 from plausibly.evaluation.thresholds import choose_threshold as choose_threshold
 from plausibly.evaluation.truth import label_rows as label_rows
+from plausibly.evaluation.truth import label_spread as label_spread
 from plausibly.evaluation.truth import truth_of_labels as truth_of_labels
 from plausibly.evaluation.verdicts import verdict as verdict
 

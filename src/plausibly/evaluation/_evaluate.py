@@ -21,7 +21,7 @@ from plausibly.base.memory import release_memory
 from plausibly.base.progress import Progress, logged
 from plausibly.base.random_streams import Stream, key_words
 from plausibly.data.annotations import Annotations, Scores
-from plausibly.data.groups import check_weights
+from plausibly.data.groups import check_weights, typical_weight
 from plausibly.data.predictions import Marked
 from plausibly.evaluation._intervals import Average, averages, total_noise
 from plausibly.evaluation._label_results import Unseen, Values, values_by_group, values_of_sums, variables
@@ -595,7 +595,8 @@ def _label_values(
         noise = (sampling, totals.sampling_weight[group]), (signed, totals.signed_weight[group])
         noise = noise if measures.plan.rounds else (None, None)
         more = Unseen.of(labels, unseen[number], question.predictions, member)
-        values[number] = values_of_sums(labels, sums, totals.weight[group], *noise, more)
+        every = np.concatenate([weights, weights.mean(axis=1, keepdims=True)], axis=1) * member[:, None]
+        values[number] = values_of_sums(labels, sums, totals.weight[group], *noise, more, typical_weight(every))
     if labels.of_cases:
         scores = np.stack([labels.scores(np.array(predictions)) for predictions in question.predictions])
         choices = labels.choices(list(choice), question.predictions)

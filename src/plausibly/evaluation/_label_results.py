@@ -83,8 +83,12 @@ def values_of_sums(
     sampling: tuple[Float[np.ndarray, "classifier row replicate"], Float[np.ndarray, " replicate"]] | None,
     signed: tuple[Float[np.ndarray, "classifier row draw"], Float[np.ndarray, " draw"]] | None,
     unseen: Unseen | None,
+    unit: Float[np.ndarray, " #draw+1"],
 ) -> dict[str, Values]:
     """Compute all metrics of sums for one group of cases, from the sums of the rows and of the weights.
+
+    Metrics less noise are told how much noise there is by the weight of a case, `unit`: in replicates twice as much as
+    in draws, since cases that are drawn again have their own noise and that of being drawn.
 
     Replicates are functions of sums that are expected over draws, and of an unseen case. In these, classes that occur
     in fewer than half of the draws do not, where a metric is a mean over classes. Intervals are moved to the mean over
@@ -92,12 +96,19 @@ def values_of_sums(
     """
     places = {name: (metric, *labels.layout.place[name]) for name, metric in labels.sums.items()}
 
+    less_noise = {name: metric.bounds[0] for name, metric in labels.sums.items() if metric.without_noise}
+
     def of(sums: np.ndarray, weight: np.ndarray) -> dict[str, np.ndarray]:
         # All of them, also where some are wanted, since compiling a second program takes longer.
         found = _values(tuple(places.values()), labels.n_sides, sums, weight)
         return {name: np.moveaxis(np.asarray(one, float), 0, -2) for name, one in zip(places, found, strict=True)}
 
-    draws = of(sums, weight)
+    def less(sums: np.ndarray, weight: np.ndarray, unit: np.ndarray) -> dict[str, np.ndarray]:
+        found = of(sums / unit, weight / unit) if less_noise else {}
+        return {name: np.maximum(found[name], least) for name, least in less_noise.items()}
+
+    units = np.broadcast_to(unit[:-1], sums.shape[-1] - 1), unit[-1:]
+    draws = of(sums, weight) | less(sums, weight, np.concatenate(units))
     if sampling is None:
         return {name: Values(values, None, None) for name, values in draws.items()}
     at, n, rare = (sums[..., -1], weight[-1]), sampling[0].shape[-1], np.zeros(len(labels.layout), bool)
@@ -113,7 +124,8 @@ def values_of_sums(
         if metric.rows is counts and (metric.each_class or (labels.n_sides == 2 and metric.bounds[0] < 0))
     }
     added = columns if unseen is None else _added(columns, unseen.rows, unseen.weight)
-    found = of(added[0] * there, added[1])
+    of_replicates = np.append(np.full(n, 2 * unit[-1]), unit[-1])
+    found = of(added[0] * there, added[1]) | less(added[0] * there, added[1], of_replicates)
     kinds = {name: (metric.by_class, metric.each_class == "named") for name, metric in each.items()}
     for by_class, named in {*kinds.values()}:
         rows, of_all = columns

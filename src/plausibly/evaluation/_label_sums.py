@@ -22,7 +22,7 @@ from jaxtyping import Array, Float, Int
 from plausibly.metrics import OrderMetric, SumMetric
 from plausibly.metrics.by_class import Counts, counts
 from plausibly.metrics.decisions import pairs
-from plausibly.metrics.declared import check_answers, check_probabilities
+from plausibly.metrics.declared import LabelSpread, OfLabels, check_answers, check_probabilities
 from plausibly.metrics.inputs import answered
 
 _NUMBERS = 2**22  # of a table in memory at once
@@ -196,11 +196,16 @@ class Cases:
         truth[:, side] = 1
         return self._numbers(at, truth)
 
-    def rows(self, truth: Float[np.ndarray, "case side"]) -> Float[np.ndarray, "classifier row case"]:
-        """All rows of all cases, for a truth that has weights of classes, which are weights of the case altogether."""
+    def rows(
+        self, truth: Float[np.ndarray, "case side"], spread: LabelSpread | None = None
+    ) -> Float[np.ndarray, "classifier row case"]:
+        """All rows of all cases, for a truth that has weights of classes, which are weights of the case altogether.
+
+        Of metrics of few labels, `spread` has what labels tell of each case; without it, the truth is known.
+        """
         total = truth.sum(axis=1)
         shares = truth / np.where(total > 0, total, 1)[:, None]
-        numbers = self._numbers(np.arange(len(truth)), shares.astype(np.float32)) * total
+        numbers = self._numbers(np.arange(len(truth)), shares.astype(np.float32), spread) * total
         return np.concatenate([numbers, *self._counts(truth)], axis=1).astype(np.float32)
 
     def expected_rows(self, truth: Float[np.ndarray, "case side"]) -> Float[np.ndarray, "classifier row case"]:
@@ -260,26 +265,32 @@ class Cases:
         answered = (self._choices >= 0)[:, None] * truth.T
         return named * truth.T, np.broadcast_to(truth.T, named.shape), named * truth.sum(axis=1), answered
 
-    def _numbers(self, at, truth) -> Float[np.ndarray, "classifier row chosen"]:
+    def _numbers(self, at, truth, spread=None) -> Float[np.ndarray, "classifier row chosen"]:
         out = np.empty((len(self._named), self._layout.n_numbers, len(at)), np.float32)
         if out.size == 0:
             return out
         scores, named = (of[:, at] for of in self._taken)
         size = max(64, 1 << (len(at) - 1).bit_length())  # few shapes are compiled
         wide = ((0, 0), (0, size - len(at)), (0, 0))
-        made = _numbers(self._layout.functions, np.pad(scores, wide), np.pad(named, wide), np.pad(truth, wide[1:]))
+        if spread is not None:
+            spread = LabelSpread(*(np.pad(of, wide[1]).astype(np.float32) for of in spread))
+        padded = np.pad(scores, wide), np.pad(named, wide), np.pad(truth, wide[1:])
+        made = _numbers(self._layout.functions, *padded, spread)
         out[:] = np.asarray(made)[:, :, : len(at)]
         return out
 
 
 @partial(jax.jit, static_argnums=0)
-def _numbers(functions, scores, named, truth) -> Float[Array, "classifier row case"]:
-    def of_case(scores, named, truth):
-        found = [rows(named if takes == "choice" else scores, truth) for rows, takes in functions]
+def _numbers(functions, scores, named, truth, spread) -> Float[Array, "classifier row case"]:
+    def of_case(scores, named, truth, spread):
+        found = []
+        for rows, takes in functions:
+            more = (spread,) if isinstance(rows, OfLabels) else ()
+            found.append(rows(named if takes == "choice" else scores, truth, *more))
         return ravel_pytree(jax.tree.map(lambda one: jnp.asarray(one, jnp.float32), found))[0]
 
     over_cases = jax.vmap(of_case, out_axes=1)
-    return jax.vmap(over_cases, in_axes=(0, 0, None))(scores, named, truth)
+    return jax.vmap(over_cases, in_axes=(0, 0, None, None))(scores, named, truth, spread)
 
 
 def mean_truth(

@@ -141,6 +141,8 @@ def read_metrics(
             _check_name(name)
         if isinstance(metric, SumMetric) and drawn and metric.of_distribution:  # a mean over cases in every draw
             metric = _by_draw(metric)
+        elif isinstance(metric, SumMetric) and not drawn and metric.of_labels is not None:
+            metric = metric.of_labels
         if not isinstance(metric, tuple | SumMetric | OrderMetric):
             if not drawn:
                 raise ArgumentError(

@@ -1,7 +1,8 @@
 """Classifiers against the labels of experts: what one of them would say, or a panel decide, without a model."""
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
+import warnings
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,22 +10,24 @@ import xarray as xr
 from jaxtyping import Float, Int, UInt32
 
 from plausibly.base.bootstrap import check_replicates
-from plausibly.base.errors import ArgumentError
+from plausibly.base.errors import ArgumentError, PlausiblyWarning
 from plausibly.base.progress import logged
 from plausibly.base.random_streams import Stream, key_words
 from plausibly.data.annotations import Annotations, read_risks
-from plausibly.data.groups import Groups, check_clusters, check_weights, read_groups
+from plausibly.data.groups import Groups, check_clusters, check_weights, read_groups, typical_weight
 from plausibly.data.predictions import line_up, named_predictions
 from plausibly.evaluation._intervals import bootstrap_weights
 from plausibly.evaluation._label_results import Unseen, Values, values_by_group, values_of_sums, variables
 from plausibly.evaluation._label_sums import Cases, Labels
 from plausibly.evaluation._unseen_case import UnseenCase, columns, unseen_cases
+from plausibly.evaluation.cautions import listed
 from plausibly.evaluation.metrics import COORDINATES, MetricsByKind, check_lengths, check_order, read_metrics
 from plausibly.evaluation.panel_tables import first_choices
 from plausibly.evaluation.summaries import SUFFIX
 from plausibly.evaluation.thresholds import check_positive, check_thresholds, positive_index
-from plausibly.evaluation.truth import Truth, truth_of_labels, truths_in_words
+from plausibly.evaluation.truth import Truth, label_spread, truth_of_labels, truths_in_words
 from plausibly.metrics.decisions import NO_ANSWER, Cost, pairs
+from plausibly.metrics.declared import LabelSpread, OfLabels
 from plausibly.metrics.inputs import answered, check_break_ties
 
 _CASES = 2000  # whose rows are in memory at once
@@ -183,6 +186,10 @@ def against_labels(
     names, lined_up, wanted, labels, cluster, groups, _ = question
     break_ties, replicates = options["break_ties"], options["replicates"]
     of_labels = unweighted = truth_of_labels(annotations, truth, panel, seed)
+    few = {name: metric.rows.least for name, metric in labels.sums.items() if isinstance(metric.rows, OfLabels)}
+    spread = label_spread(annotations, truth, panel, seed) if few and names else None
+    for sentence in _of_few(few, annotations, panel if truth == "panel" else 1) if names else ():
+        warnings.warn(sentence, PlausiblyWarning, stacklevel=4)
     if weights is not None:
         of_labels = unweighted * check_weights(weights, 1, annotations.cases).T
     for name, values in zip(names, lined_up, strict=True):
@@ -201,7 +208,7 @@ def against_labels(
     values: list[dict[str, Values]] = [{} for _ in members]
     unseen = unseen_cases(sides, words, members, columns(lined_up), replicates)
     if labels.sums:
-        values = _sums(labels, lined_up, choices, sides, members, words, replicates, unseen)
+        values = _sums(labels, lined_up, choices, sides, spread, members, words, replicates, unseen)
     small = labels.small(len(names) * max(replicates, 1) * (len(members) - 1))
     if labels.of_cases:
         scores = np.stack([labels.scores(np.array(of_classifier)) for of_classifier in lined_up])
@@ -216,11 +223,29 @@ def against_labels(
     return with_against(results, wanted)
 
 
+def _of_few(least: Mapping[str, int], annotations: Annotations, n_people: int) -> Iterator[str]:
+    """Say which metrics these labels do not tell, or tell of some cases, given how many labels of a case they need."""
+    n_labels = np.zeros(annotations.n_cases, int) if annotations.fair is None else annotations.fair.per_case
+    n_labels = n_labels[annotations.per_case >= n_people]
+    which = "of them" if annotations.rounds is None else "that do not follow from others"
+    for number in sorted({*least.values()}):
+        names = listed([name for name, least_of in least.items() if least_of == number])
+        enough = int((n_labels >= number * n_people).sum())
+        if not enough:
+            yield (
+                f"{names} cannot be told from these labels, since no case has {number * n_people} {which}: evaluate "
+                'against a posterior (truth="most-plausible"), whose model tells them, or leave them out.'
+            )
+        elif enough < len(n_labels):
+            yield f"{names}: of the {enough:,} of {len(n_labels):,} cases with {number * n_people} labels or more."
+
+
 def _sums(
     labels: Labels,
     predictions: Sequence[Float[np.ndarray, "case class"]],
     choices: Int[np.ndarray, "classifier case"],
     truth: Float[np.ndarray, "case side"],
+    spread: LabelSpread | None,
     members: Sequence[Float[np.ndarray, " case"]],
     words: UInt32[np.ndarray, "case 2"],
     replicates: int,
@@ -234,7 +259,8 @@ def _sums(
     for first in range(0, len(truth), _CASES):
         at = slice(first, first + _CASES)
         scores = np.stack([labels.scores(np.array(values[at])) for values in predictions])
-        rows = Cases(labels, scores, choices[:, at]).rows(truth[at])
+        of_some = None if spread is None else LabelSpread(*(of[at] for of in spread))
+        rows = Cases(labels, scores, choices[:, at]).rows(truth[at], of_some)
         of_cases = truth[at].sum(axis=1)
         drawn = np.asarray(bootstrap_weights(words[at], number, replicates)) if replicates else None
         for n, member in enumerate(members):
@@ -252,6 +278,7 @@ def _sums(
             (sampling[n], of_sampling[n]) if replicates else None,
             None,
             Unseen.of(labels, unseen[n], predictions, member),
+            typical_weight((truth.sum(axis=1) * member)[:, None]),
         )
         for n, member in enumerate(members)
     ]

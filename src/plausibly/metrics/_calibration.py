@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jax import nn
 
-from plausibly.metrics.declared import SumMetric, label_metric
+from plausibly.metrics.declared import SumMetric, label_metric, without_noise
 
 BINS = 10  #: of equal width
 
@@ -19,18 +19,41 @@ def _bins(p):
     return nn.one_hot(jnp.clip(jnp.ceil(p * BINS).astype(int) - 1, 0, BINS - 1), BINS)
 
 
+def _error_in_bins(p, truth):
+    at = 1 if len(p) == 2 else jnp.argmax(p)
+    return _errors(_bins(p[at]), truth[at] - p[at])
+
+
+def _errors(inside, error):
+    """Error of a case in its bin, the square that it would have by chance if there were none, and the number of cases.
+
+    By chance, errors of different cases cancel on average, so the square of their sum is that of their squares.
+    """
+    return inside * error, inside * error**2, inside
+
+
 def _error(sums, n):
-    observed, predicted, _ = sums
-    return jnp.sum(jnp.abs(observed - predicted)) / n
+    error, by_chance, cases = sums
+    cases = jnp.where(cases > 0, cases, 1)
+    k = error.shape[0] if error.ndim == 2 else 1
+    return without_noise(jnp.sum(jnp.abs(error)) / (k * n), jnp.sum(error**2 / cases), jnp.sum(by_chance / cases))
 
 
-@label_metric(SumMetric(_in_bins, _error, better="smaller", takes="probabilities", bounds=(0.0, 1.0)))
+def _declared(rows, value):
+    of_probabilities = {"better": "smaller", "takes": "probabilities", "bounds": (0.0, 1.0)}
+    return SumMetric(rows, value, without_noise=True, **of_probabilities)
+
+
+@label_metric(_declared(_error_in_bins, _error))
 def calibration_error(predictions, truth, weights=None):
     """Expected calibration error: mean distance between predicted probabilities and observed frequencies, in ten bins.
 
     Arguments and errors are those of :func:`brier`. Of two classes, the probability of the second counts; of more, the
-    greatest probability of each case. Bins have equal widths, and each contains its upper limit. With few cases in a
-    bin, this is too large: the frequencies of a perfect classifier differ from its probabilities by chance.
+    greatest probability of each case. Bins have equal widths, and each contains its upper limit.
+
+    The frequencies of a perfect classifier differ from its probabilities by chance. What that adds is taken off: with
+    the mean distance :math:`d`, its square :math:`s` and the part :math:`e` of that which errors of single cases make
+    if they only differ by chance, this is :math:`d (1 - (e / s)^{3/2})^{1/3}`, and 0 if there is less than that.
 
     Returns
     -------
@@ -38,13 +61,30 @@ def calibration_error(predictions, truth, weights=None):
 
     References
     ----------
-    Naeini, Cooper & Hauskrecht (2015), Obtaining well calibrated probabilities using Bayesian binning, AAAI.
+    Naeini, Cooper & Hauskrecht (2015), Obtaining well calibrated probabilities using Bayesian binning, AAAI. Kumar,
+    Liang & Ma (2019), Verified uncertainty calibration, NeurIPS, section 5, and Bröcker (2012), Estimating reliability
+    and resolution of probability forecasts through decomposition of the empirical score, Climate Dynamics 39, for the
+    expected square.
 
     Examples
     --------
-    >>> print(f"{calibration_error([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
-    0.217
+    >>> import numpy as np
+    >>> random = np.random.default_rng(0)
+    >>> p = random.random(1000)
+    >>> for true in (p, p**2):
+    ...     label = random.random(1000) < true
+    ...     print(f"{calibration_error(np.c_[1 - p, p], np.eye(2)[label.astype(int)]):.3f}")
+    0.000
+    0.165
     """
+
+
+def _error_in_bins_by_class(p, truth):
+    return _errors(_bins(p), (truth - p)[:, None])
+
+
+def _classwise_error(sums, n):
+    return _error(tuple(of[1] for of in sums) if len(sums[0]) == 2 else sums, n)
 
 
 def _in_bins_by_class(p, truth):
@@ -53,19 +93,12 @@ def _in_bins_by_class(p, truth):
     return inside * truth[:, None], inside * p[:, None], inside
 
 
-def _classwise_error(sums, n):
-    observed, predicted, _ = sums
-    errors = jnp.sum(jnp.abs(observed - predicted), axis=1) / n
-    return errors[1] if len(errors) == 2 else jnp.mean(errors)
-
-
-@label_metric(
-    SumMetric(_in_bins_by_class, _classwise_error, better="smaller", takes="probabilities", bounds=(0.0, 1.0))
-)
+@label_metric(_declared(_error_in_bins_by_class, _classwise_error))
 def classwise_calibration_error(predictions, truth, weights=None):
     """Mean over classes of the calibration error of the probability of each class against all others, in ten bins.
 
-    Arguments, bins and errors are those of :func:`calibration_error`, which it is for two classes.
+    Arguments, bins and errors are those of :func:`calibration_error`, which it is for two classes. What chance adds is
+    taken off the mean.
 
     Returns
     -------
@@ -78,8 +111,9 @@ def classwise_calibration_error(predictions, truth, weights=None):
 
     Examples
     --------
-    >>> print(f"{classwise_calibration_error([[0.1, 0.2, 0.7], [0.3, 0.6, 0.1]], [[0, 0, 1], [1, 0, 0]]):.3f}")
-    0.333
+    >>> labels = [[0, 0, 1], [0, 1, 0], [1, 0, 0]] * 40
+    >>> print(f"{classwise_calibration_error([[0.1, 0.2, 0.7]] * 120, labels):.3f}")
+    0.244
     """
 
 

@@ -4,7 +4,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import entr
 
-from plausibly.metrics.declared import SumMetric, label_metric
+from plausibly.metrics.declared import (
+    FOR_ENTROPY,
+    FOR_PAIRS,
+    OfLabels,
+    SumMetric,
+    label_metric,
+    mean_of_known,
+    without_noise,
+)
 
 _LEAST = float(np.finfo(np.float32).eps)  # probability, as in scikit-learn
 
@@ -18,8 +26,30 @@ def _log(p):
     return jnp.log(jnp.clip(p, _LEAST, 1 - _LEAST))
 
 
-def _declared(rows, most=np.inf, of_distribution=False):
-    return SumMetric(rows, better="smaller", takes="probabilities", bounds=(0.0, most), of_distribution=of_distribution)
+def _declared(rows, most=np.inf, of_distribution=False, of_labels=None, least=0.0, **options):
+    given = {"better": "smaller", "takes": "probabilities", "of_distribution": of_distribution}
+    if of_labels is not None:
+        options = {"value": mean_of_known} | options
+        given["of_labels"] = SumMetric(OfLabels(*of_labels), bounds=(least, most), **options, **given)
+    return SumMetric(rows, bounds=(0.0, most), **given)
+
+
+def _unavoidable(p, truth, spread):
+    return (1 - spread.agree) / (2 if len(truth) == 2 else 1)
+
+
+def _distance(p, truth):
+    return jnp.sum(jnp.abs(p - truth)) / 2
+
+
+def _distances(p, truth, spread):
+    """Distance to the shares of labels, its square, and how far the shares are from their distribution by chance."""
+    return _distance(p, truth), jnp.sum((p - truth) ** 2), jnp.sum(truth**2) - spread.agree
+
+
+def _distance_of_labels(sums, n):
+    (distance, square, noise), known = sums
+    return jnp.maximum(without_noise(mean_of_known((distance, known), n), square, noise), 0)
 
 
 def _brier(p, truth):
@@ -58,7 +88,8 @@ def brier_expected(predictions, truth, weights=None):
     """Brier score that is expected against a label of an expert: ``brier_unavoidable`` plus ``brier_excess``.
 
     Arguments and errors are those of :func:`brier`. The truth is the distribution of experts' labels: in every draw the
-    plausibilities, whereas :func:`brier` is against one class. Without draws, they are equal.
+    plausibilities, whereas :func:`brier` is against one class. Without draws, they are equal, and the parts are of the
+    cases with two labels or more.
 
     Returns
     -------
@@ -75,12 +106,13 @@ def brier_expected(predictions, truth, weights=None):
     """
 
 
-@label_metric(_declared(lambda p, truth: _half_of_two(truth * (1 - truth)), 1.0, of_distribution=True))
+@label_metric(_declared(lambda p, truth: _half_of_two(truth * (1 - truth)), 1.0, True, (_unavoidable, FOR_PAIRS)))
 def brier_unavoidable(predictions, truth, weights=None):
     """Part of the Brier score that is due to the disagreement of experts: it is that of a classifier that knows all.
 
-    Arguments and errors are those of :func:`brier`. The truth is the distribution of experts' labels. Where it is
-    shares of a few annotations, this is too small, since the shares of one annotation are always 0 and 1.
+    Arguments and errors are those of :func:`brier`. The truth is the distribution of experts' labels. Shares of n
+    annotations make it (n - 1)/n of what it is, so :func:`plausibly.evaluate` against labels takes instead the share of
+    pairs of annotations of a case that differ (of two classes, half of it), of the cases that have two or more.
 
     Returns
     -------
@@ -97,11 +129,19 @@ def brier_unavoidable(predictions, truth, weights=None):
     """
 
 
-@label_metric(_declared(lambda p, truth: _half_of_two((p - truth) ** 2), 2.0, of_distribution=True))
+@label_metric(
+    _declared(
+        lambda p, truth: _half_of_two((p - truth) ** 2),
+        *(2.0, True),
+        of_labels=(lambda p, truth, spread: _brier(p, truth) - _unavoidable(p, truth, spread), FOR_PAIRS),
+        least=-1.0,
+    )
+)
 def brier_excess(predictions, truth, weights=None):
     """Part of the Brier score that a classifier could avoid: squared distance to the distribution of experts' labels.
 
-    Arguments, errors and the source are those of :func:`brier_unavoidable`.
+    Arguments, errors and the source are those of :func:`brier_unavoidable`. Against labels, it is the Brier score less
+    ``brier_unavoidable``, which is right on average and may be negative.
 
     Returns
     -------
@@ -153,12 +193,19 @@ def log_score_expected(predictions, truth, weights=None):
     """
 
 
-@label_metric(_declared(lambda p, truth: jnp.sum(entr(truth)), of_distribution=True))
+@label_metric(
+    _declared(
+        lambda p, truth: jnp.sum(entr(truth)),
+        *(np.inf, True),
+        of_labels=(lambda p, truth, spread: spread.entropy, FOR_ENTROPY),
+    )
+)
 def log_score_unavoidable(predictions, truth, weights=None):
     """Part of the logarithmic score that is due to the disagreement of experts: the entropy of their labels.
 
-    Arguments and errors are those of :func:`brier`. The truth is the distribution of experts' labels. Where it is
-    shares of a few annotations, this is too small.
+    Arguments and errors are those of :func:`brier`. The truth is the distribution of experts' labels. Few annotations
+    do not tell its entropy: :func:`plausibly.evaluate` against labels takes cases with 20 or more, by
+    :func:`plausibly.evaluation.label_spread`, and is NaN if there are none.
 
     Returns
     -------
@@ -175,7 +222,14 @@ def log_score_unavoidable(predictions, truth, weights=None):
     """
 
 
-@label_metric(_declared(lambda p, truth: _log_score(p, truth) - jnp.sum(entr(truth)), of_distribution=True))
+@label_metric(
+    _declared(
+        lambda p, truth: _log_score(p, truth) - jnp.sum(entr(truth)),
+        *(np.inf, True),
+        of_labels=(lambda p, truth, spread: _log_score(p, truth) - spread.entropy, FOR_ENTROPY),
+        least=-np.inf,
+    )
+)
 def log_score_excess(predictions, truth, weights=None):
     """Part of the logarithmic score that a classifier could avoid: Kullback and Leibler's divergence from the experts.
 
@@ -192,12 +246,14 @@ def log_score_excess(predictions, truth, weights=None):
     """
 
 
-@label_metric(_declared(lambda p, truth: jnp.sum(jnp.abs(p - truth)) / 2, 1.0, of_distribution=True))
+@label_metric(_declared(_distance, 1.0, True, (_distances, FOR_PAIRS), value=_distance_of_labels))
 def dist_ce(predictions, truth, weights=None):
     """Human distribution calibration error: mean total variation distance to the distribution of experts' labels.
 
     Arguments and errors are those of :func:`brier`. Shares of a few annotations are too far from any prediction: even
-    two halves of twenty annotations differ. Draws of the plausibilities account for that.
+    two halves of twenty annotations differ. Draws of the plausibilities account for that, and
+    :func:`plausibly.evaluate` against labels takes off what chance adds, by pairs of annotations of a case: 0 is then
+    what a classifier has whose Brier score could not be better.
 
     Returns
     -------
@@ -214,11 +270,18 @@ def dist_ce(predictions, truth, weights=None):
     """
 
 
-@label_metric(_declared(lambda p, truth: jnp.abs(jnp.sum(entr(p)) - jnp.sum(entr(truth))), of_distribution=True))
+@label_metric(
+    _declared(
+        lambda p, truth: jnp.abs(jnp.sum(entr(p)) - jnp.sum(entr(truth))),
+        *(np.inf, True),
+        of_labels=(lambda p, truth, spread: jnp.abs(jnp.sum(entr(p)) - spread.entropy), FOR_ENTROPY),
+    )
+)
 def entropy_ce(predictions, truth, weights=None):
     """Human entropy calibration error: mean absolute difference between the entropies of prediction and experts.
 
     Arguments, errors and the source are those of :func:`dist_ce`; its authors report differences with their signs.
+    Against labels, it is of cases with 20 or more, as :func:`log_score_unavoidable` is.
 
     Returns
     -------

@@ -15,11 +15,12 @@ number where its denominator is 0, such as sensitivity where no case is positive
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.special import entr
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
@@ -28,12 +29,55 @@ from plausibly.metrics.inputs import answered, as_array, check_better, check_pre
 
 Better = Literal["greater", "smaller"] | float
 Axes = tuple[tuple[str, tuple[float, ...] | None], ...]
+FOR_PAIRS, FOR_ENTROPY = 2, 20  #: labels of a case that tell how often two agree, and how great their entropy is
 _ROUNDING = 1e-4  # by which probabilities may fail to sum to one
+_LEFT = 1e-6  # share of a distance that is not noise, below which there is none
 
 
 def mean(sums: Any, n: Array) -> Any:
     """Mean over cases."""
     return sums / n
+
+
+class LabelSpread(NamedTuple):
+    """What the labels of a case tell of the distribution that they are drawn from; NaN where they do not."""
+
+    agree: Any  #: Probability that two labels are the same: sum of squares of the distribution, without bias
+    entropy: Any  #: Entropy of the distribution, in nats
+
+
+@dataclass(frozen=True)
+class OfLabels:
+    """Rows of a metric, given what labels tell of their distribution: those of known cases, and whether they are."""
+
+    rows: Callable[[Any, Any, LabelSpread], Any]
+    least: int  #: number of labels (or panels) of a case that tell it
+
+    def __call__(self, prediction: Array, truth: Array, spread: LabelSpread | None = None) -> Any:
+        """Rows of a case; without a spread, of a truth that is known."""
+        spread = LabelSpread(jnp.sum(truth**2), jnp.sum(entr(truth))) if spread is None else spread
+        found = self.rows(prediction, truth, spread)
+        known = ~jnp.isnan(sum(jax.tree.leaves(found)))
+        return jax.tree.map(lambda row: jnp.where(known, row, 0), found), known
+
+
+def mean_of_known(sums: Any, n: Array) -> Any:
+    """Mean over the cases whose labels tell enough; NaN if there are none."""
+    total, known = sums
+    return jnp.where(known > 0, total / jnp.where(known > 0, known, 1), jnp.nan)
+
+
+def without_noise(distance: Array, square: Array, noise: Array) -> Array:
+    r"""Distance less what chance adds to it, given a sum of its squares and the part of it that is due to chance.
+
+    In :math:`(d^3 - e^3)^{1/3}`, the distance that chance alone would make is :math:`e = d \sqrt{noise / square}`. The
+    mean of :math:`|x|` with normal noise around :math:`\mu` becomes :math:`|\mu|` within 3 %, that around 0 becomes
+    0, and what is far above noise is left as it is. The result is negative if there is less than chance would make.
+    """
+    share = jnp.where(square > 0, noise / jnp.where(square > 0, square, 1), 0)
+    left = 1 - jnp.maximum(share, 0) ** 1.5
+    some = jnp.abs(left) > _LEFT
+    return distance * jnp.where(some, jnp.cbrt(jnp.where(some, left, 1)), 0)
 
 
 @dataclass(frozen=True)
@@ -68,6 +112,12 @@ class SumMetric:
         Whether every class counts alike, however rare, as in a mean over classes: then intervals know that few cases of
         a class say little of it. By default where there is a value for each. ``"named"`` if a mean over classes leaves
         out those that a classifier never names.
+    without_noise
+        Whether ``value`` is a distance less what chance adds to it, given sums that count a typical case as one. It may
+        be negative, and is then reported as the least value.
+    of_labels
+        Metric to compute instead where the truth is shares of a few labels of each case. Its ``rows`` are
+        :class:`OfLabels`.
 
     Raises
     ------
@@ -91,6 +141,8 @@ class SumMetric:
     of_distribution: bool = False
     along: Any = ()
     each_class: bool | Literal["named"] = False
+    without_noise: bool = False
+    of_labels: "SumMetric | None" = None
 
     def __post_init__(self):
         object.__setattr__(self, "each_class", self.each_class or self.by_class)
@@ -219,7 +271,12 @@ def label_metric(declared: LabelMetric, name: str = "") -> Callable[[Callable[..
 def _value_of_sums(metric: SumMetric, predictions: Array, truth: Array, weights: Array) -> Array:
     rows = jax.vmap(metric.rows)(predictions, truth)
     sums = jax.tree.map(lambda row: jnp.tensordot(weights, row.astype(jnp.float32), 1, precision="highest"), rows)
-    found = metric.value(sums, jnp.sum(weights))
+    n = jnp.sum(weights)
+    if metric.without_noise:
+        typical = jnp.sum(weights**2) / n
+        sums, n = jax.tree.map(lambda of: of / typical, sums), n / typical
+    found = metric.value(sums, n)
+    found = jnp.maximum(found, metric.bounds[0]) if metric.without_noise else found
     return found[1] if metric.by_class and len(found) == 2 else found
 
 
