@@ -26,6 +26,7 @@ from validation import (
     judge,
     judged,
     ordinal,
+    own_programs,
     panels,
     planning,
     population,
@@ -68,6 +69,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "evidence": evidence.check,
     "team": team.check,
     "few-labels": few_labels.check,
+    "own-programs": own_programs.check,
 }
 #: What `--quick` leaves out, and why; `--only` runs it all the same.
 SLOW = {

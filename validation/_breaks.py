@@ -54,6 +54,10 @@ def _last_point(noise):
     return wrong
 
 
+def _by_plausibility(kind):
+    return lambda *arguments: "plausibility"
+
+
 def _twice_as_sharp(log):
     return lambda judged, nodes, p: log(judged, nodes, p._replace(discrimination=2 * p.discrimination))
 
@@ -331,6 +335,8 @@ BREAKS = {
         "plausibly.decisions.conformal._curve", "threshold_of", _interpolated),
     "conformal-plus-one": Break("the new case is not counted", "", "conformal",
         "plausibly.decisions.conformal._curve", "budget", _forgotten),
+    "own-programs-plausible": Break("all programs answer by plausibilities", "", "own-programs",
+        "plausibly.aggregation._contract", "_kind", _by_plausibility),
     "intervals-cases": Break("total intervals forget that cases are sampled", "", "intervals",
         "plausibly.evaluation.summaries", "_row", _of_these_cases),
     "few-unseen": Break("replicates have no unseen case", "", "few",

@@ -30,6 +30,7 @@ have another shape, and then other draws from the same posterior.
 from plausibly.inference._answers import log_answers as log_answers
 from plausibly.inference._batching import bucket_cases as bucket_cases
 from plausibly.inference._batching import plan_shapes as plan_shapes
+from plausibly.inference._integrals import expected_answers as expected_answers
 from plausibly.inference._likelihood import check_likelihood as check_likelihood
 from plausibly.inference._likelihood import likelihood_shapes as likelihood_shapes
 from plausibly.inference._likelihood import log_likelihood as log_likelihood

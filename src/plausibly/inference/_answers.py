@@ -61,7 +61,7 @@ def log_answers(
     chunks = run_chunks(
         lambda given, keys: over_cases(of_case)(*given),
         inputs,
-        _buckets(slots, concentration),
+        answer_buckets(slots, concentration),
         keys,
         name=("log_answers", program, tuple(arguments), tuple(sites), n_draws),
         progress=progress,
@@ -73,7 +73,7 @@ def log_answers(
     return out
 
 
-def _buckets(slots: Slots, concentration: Float[np.ndarray, " slot"]) -> list[Bucket]:
+def answer_buckets(slots: Slots, concentration: Float[np.ndarray, " slot"]) -> list[Bucket]:
     """Cases by their number of slots, without annotations; those of one slot have nothing to ask."""
     width, found = np.diff(slots.start), []
     for n in np.unique(width[width > 1]).tolist():

@@ -32,7 +32,7 @@ def dataset_of(
 
     Examples
     --------
-    >>> labels = Annotations.from_labels([["a", "b"], ["a"]], classes=["a", "b"])
+    >>> labels = pb.Annotations.from_labels([["a", "b"], ["a"]], classes=["a", "b"])
     >>> sites = {"guesses": {0: np.zeros((4, 250)), 1: np.ones((4, 250))}}
     >>> dataset_of(sites, Slots.of(labels), labels.cases)["guesses"].dims
     ('chain', 'draw', 'sampled_case')

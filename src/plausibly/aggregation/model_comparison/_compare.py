@@ -94,7 +94,8 @@ def compare_models(
     ------
     ArgumentError
         If fewer than two models are given, a model is given twice or has no probability for ``observation``, an
-        argument is out of range or not accepted by any model, or there are predictions that no model uses.
+        argument is out of range or not accepted by any model, there are predictions that no model uses, or what a
+        program of your own observes is no probability of a label.
     AnnotationError
         If a model does not accept this kind of annotations.
     PredictionError
@@ -119,6 +120,11 @@ def compare_models(
     estimated without it. They predict an annotator's label from her own confusion matrix, and the first label of a case
     from the prevalence of the classes. ``verdict()`` says so, and so does the attribute
     ``left_out_cases`` of ``pointwise``.
+
+    A program of your own is scored by its plausibilities only if annotators choose by them; otherwise by the
+    probability of a label at its observed sites, given the other labels of the case and averaged over all sites that it
+    samples. Cases of up to eight dimensions are integrated by adaptive importance sampling with a scrambled Sobol
+    sequence, whose ``error`` is that of eight scrambles; others, and all with ``method="refit"``, are sampled again.
 
     Log probabilities are computed from converged chains where possible. If the chains of a case did not converge given
     all its annotations, the case is sampled again once for each annotation, leaving that one out. If at most a tenth of

@@ -18,6 +18,7 @@ from plausibly.aggregation._judged import unjudged
 from plausibly.aggregation._variants import PlannedRun
 from plausibly.aggregation._with_population import learn_prior
 from plausibly.aggregation.layout import expected_plausibility
+from plausibly.aggregation.model_comparison._integrated import integrated
 from plausibly.aggregation.model_comparison.folds import Folds, first_block_shares, slots_or_remainder
 from plausibly.base.arviz import Posterior, pareto_smoothed, to_groups
 from plausibly.base.errors import AnnotationError
@@ -93,6 +94,12 @@ def leave_out(
     out.elpd[folds.copy < 0] = _without_others(folds.annotations, of_rankings, run.settled.prior)[folds.copy < 0]
     # One label is a whole ranking.
     task = _Task(run, folds, of_rankings and run.settled.model.takes == "rankings", seed, progress)
+    if (
+        run.settled.answers in BY_PROGRAM
+        and importance
+        and integrated(run, folds, out.elpd, out.in_sample, out.error, progress=progress)
+    ):
+        return out
     if run.settled.has_draws or run.settled.answers != BY_PLAUSIBILITY:
         _by_draws(task, out, importance)
     else:

@@ -152,7 +152,8 @@ def predictive_check(
     Raises
     ------
     ArgumentError
-        If ``posterior`` is not a posterior, or a number is out of range.
+        If ``posterior`` is not a posterior, a number is out of range, or annotators do not choose by the plausibilities
+        and there are no replicates of what they answer.
 
     Notes
     -----
@@ -161,6 +162,8 @@ def predictive_check(
     can then detect misfit only in the choice of classes and in how annotators agree about it. The Plackett-Luce model
     describes whole rankings, the Dirichlet-categorical model single labels. The other models give probabilities for the
     first choice only, so only first blocks are replicated, and the other statistics have the status ``"not modelled"``.
+    Labels of a program of your own that do not follow its plausibilities are drawn by what it observes, and those of a
+    family by its function ``replicate``; without either, they are refused.
     For a model of one true class, replicates draw the true class of each case, and labels from each annotator's
     confusion matrix. Under ``mode="temper"``, annotators draw with weights :math:`\lambda^\gamma`, each with her own
     reliability if the posterior has one for each. The posterior has already seen the annotations that its replicates
