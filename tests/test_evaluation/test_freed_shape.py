@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from scipy.special import softmax
 
 import plausibly as pb
 from plausibly.app.report import freed_shape as freed_of
@@ -14,25 +13,11 @@ from plausibly.evaluation.freed import freed_table, too_far
 from tests import worlds
 
 
-@pytest.fixture(scope="module")
-def data():
-    random = np.random.default_rng(0)
-    plausibility = random.dirichlet([0.5] * 3, 80)
-    counts = random.multinomial(3, plausibility)
-    logs = np.log(plausibility + 0.01)
-    scores = {name: softmax(logs + 0.7 * random.normal(size=logs.shape), axis=1) for name in "AB"}
-    return pb.Annotations.from_counts(counts), scores
-
-
-@pytest.fixture(scope="module")
-def posterior(data):
-    return pb.aggregate(*data[:1], predictions=data[1], draws=150, chains=2, seed=0, progress=False)
-
-
 @pytest.mark.slow
-def test_the_union_contains_the_usual_interval_and_is_wider(data, posterior):
-    table = pb.evaluation.freed_shape(posterior, data[1], seed=0)
-    accuracy = pb.evaluate(posterior, data[1], k=1, progress=False)["top1_accuracy"]
+def test_the_union_contains_the_usual_interval_and_is_wider():
+    of = worlds.informed()
+    table = pb.evaluation.freed_shape(of.posterior, of.predictions, seed=0)
+    accuracy = of.results["top1_accuracy"]
     assert table["classifier"].tolist() == ["A", "B"]
     np.testing.assert_allclose(table["mean"], accuracy.mean("draw"))
     assert (table["union_lower"] <= table[["lower", "freed_lower"]].min(axis=1) + 1e-12).all()
