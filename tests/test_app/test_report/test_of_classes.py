@@ -168,7 +168,8 @@ def test_accuracies_are_withheld_where_classifiers_saw_the_labels_or_there_is_on
     assert rows["better"].isna().all()
     assert list(accuracies(swept)) == []
     annotations, predictions = labelled(2, n_labels=1)
-    swept, text, _ = pages(annotations, predictions, by={"site": ["x", "y"] * 30})
+    swept = pb.sweep(annotations, predictions, RECOMMENDED, by={"site": ["x", "y"] * 30}, progress=False)
+    text = without_figures(swept)
     assert [results.attrs["truth"] for results in truths(swept)] == ["annotator"]
     assert "cannot be known" in text
     assert "So classifiers are compared with what one expert would say here." in text
