@@ -101,7 +101,7 @@ def grouped(counts: Mapping[Shape, int], worth: float) -> tuple[Group, ...]:
     Examples
     --------
     >>> counts = {Shape(3, rows, 3, ()): 5 for rows in range(4)}
-    >>> [[len(group.shapes) for group in grouped(counts, worth)] for worth in (0, 2000, 1e6)]
+    >>> [[len(group.shapes) for group in grouped(counts, worth)] for worth in (0, 1000, 1e6)]
     [[1, 1, 1, 1], [2, 2], [4]]
     """
     found = [(Group((shape,)), counts[shape]) for shape in sorted(counts)]
