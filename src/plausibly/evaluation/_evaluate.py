@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from jax.typing import ArrayLike
 from jaxtyping import Float, Int, UInt32
+from scipy.sparse import csr_array
 
 from plausibly.base.arviz import Posterior
 from plausibly.base.bootstrap import REPLICATES
@@ -54,7 +55,7 @@ from plausibly.evaluation.program import Plan
 from plausibly.evaluation.rankings import annotator_agreement
 from plausibly.evaluation.summaries import SUFFIX, goodness
 from plausibly.evaluation.thresholds import labels_of_posterior
-from plausibly.evaluation.truth import Truth, check_truth, truth_of_labels
+from plausibly.evaluation.truth import Truth, check_truth, first_choice_shares, truth_of_labels
 from plausibly.metrics import METRICS
 from plausibly.metrics.risk import N_LEVELS
 from plausibly.posterior import REMAINDER_NAME, annotations_of, opened, reading
@@ -436,10 +437,15 @@ def evaluate_draws(
         ]
         case_weight = None if checked is None else checked.mean(axis=0, dtype=float)
         n_replicates, column = plan.rounds * ranges.n_draws, columns(lined_up)
-        sides = labels.sides_of(truth_of_labels(annotations, "annotator", seed=seed))
-        weighed = sides if case_weight is None else sides * case_weight[:, None]
-        results.attrs |= sizes_of(labels, sides[weighed.any(axis=1)])
-        unseen = unseen_cases(weighed, words, question.members, column, n_replicates)
+        first, weight = (
+            first_choice_shares(annotations)[0],
+            np.ones(ranges.n_cases) if case_weight is None else case_weight,
+        )
+        case, class_index = np.divmod(first.key, annotations.n_classes)
+        truth = csr_array((first.value, (case, labels.sides(class_index))), (ranges.n_cases, labels.n_sides))
+        results.attrs |= sizes_of(labels, truth[np.flatnonzero(weight)])
+        truth.data *= np.repeat(weight, np.diff(truth.indptr))
+        unseen = unseen_cases(truth, words, question.members, column, n_replicates)
         by_draw = partial(_by_draw, measures, totals, reported, unseen)
         results = results.assign(by_draw(0) | _of_cases(totals, source, annotations, shares))
         of_cases = agreement(annotations, choice, case_weight)
@@ -462,6 +468,7 @@ def evaluate_draws(
             values = _label_values(question, measures, totals, small, choice, case_weights, words, unseen)
             results = results.assign(variables(labels, small, values, drawn=True, single=clusters < 2))
             if groups is not None:
+                sides = labels.sides_of(truth_of_labels(annotations, "annotator", seed=seed))
                 results = results.assign_coords(groups.positive(sides))
             results = described(results, labels, annotations, float(totals.weight[0, -1]), options.get("threshold"))
         return with_against(results, wanted)

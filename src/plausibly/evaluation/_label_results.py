@@ -25,6 +25,7 @@ from plausibly.metrics import SumMetric
 from plausibly.metrics.by_class import counts
 
 _NUMBERS = 2**20  # whose total noise is computed at once
+_CASES = 50_000  # whose scores are in memory at once
 
 
 class Values(NamedTuple):
@@ -58,11 +59,11 @@ class Unseen(NamedTuple):
         if case is None or not labels.sums:
             return None
         (weight, side, other, right), n_sides = case.altogether(), labels.n_sides
-        inside, seen, n = np.flatnonzero(member), np.flatnonzero(case.seen), np.arange(len(side))
+        inside, seen, n = np.flatnonzero(member), case.seen, np.arange(len(side))
         scores = np.zeros((len(predictions), len(side), n_sides), np.float32)
         for at, values in enumerate(predictions if labels.layout.functions else ()):
-            of_cases = labels.scores(np.asarray(values)[inside])
-            scores[at] = of_cases[np.where(right[at], seen[of_cases[seen].argmax(axis=0)][side], other)]
+            look = np.where(right[at], _surest(labels, values, inside[seen])[side], inside[other])
+            scores[at] = labels.scores(np.array(values[look]))
         farthest = np.where(2 * side < n_sides - 1, n_sides - 1, 0)
         truth = np.zeros((len(side), n_sides))
         truth[n, side] = weight
@@ -74,6 +75,19 @@ class Unseen(NamedTuple):
             true = np.broadcast_to(own, found.shape)
             of_classes[:, labels.layout.n_numbers :] = np.concatenate([found, true, found + wrong, true], axis=1)
         return cls(rows, weight, of_classes, more.sum(axis=1))
+
+
+def _surest(
+    labels: Labels, predictions: Float[np.ndarray, "case class"], cases: Int[np.ndarray, " chosen"]
+) -> Int[np.ndarray, " side"]:
+    """Of each class, the case with the greatest score; some cases at a time, as predictions may be those of a file."""
+    best, where = np.full(labels.n_sides, -np.inf), np.zeros(labels.n_sides, np.int64)
+    for first in range(0, len(cases), _CASES):
+        some = cases[first : first + _CASES]
+        scores = labels.scores(np.array(predictions[some]))
+        better = scores.max(axis=0) > best
+        best, where = np.where(better, scores.max(axis=0), best), np.where(better, some[scores.argmax(axis=0)], where)
+    return where
 
 
 def values_of_sums(

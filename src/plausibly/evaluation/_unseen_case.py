@@ -31,6 +31,7 @@ from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt32
+from scipy.sparse import csc_array, csr_array
 
 from plausibly.base.bootstrap import coins
 
@@ -52,14 +53,17 @@ class UnseenCase:
 
     def __init__(
         self,
-        truth: Float[np.ndarray, "case side"],
+        truth: Float[np.ndarray, "case side"] | csr_array,
         words: UInt32[np.ndarray, "case 2"],
         column: Int[np.ndarray, " classifier"],
         n_replicates: int,
     ):
-        self._side, self._case = np.nonzero(truth.T)
-        self._weight, self.n_sides = truth[self._case, self._side].astype(float), truth.shape[1]
-        self._column, self._n, self._n_cases = column, n_replicates, len(truth)
+        of_sides = csc_array(truth, dtype=float)
+        of_sides.eliminate_zeros()
+        self._n_cases, self.n_sides = of_sides.shape
+        self._side = np.repeat(np.arange(self.n_sides), np.diff(of_sides.indptr))
+        self._case, self._weight = of_sides.indices, of_sides.data
+        self._column, self._n = column, n_replicates
         keys = np.ascontiguousarray(words[self._case]).view(np.uint64)[:, 0]
         keys, self._cluster = np.unique(keys, return_inverse=True)
         self._seed = int(keys.sum(dtype=np.uint64))
@@ -150,18 +154,17 @@ class UnseenCase:
 
 
 def unseen_cases(
-    truth: Float[np.ndarray, "case side"],
+    truth: Float[np.ndarray, "case side"] | csr_array,
     words: UInt32[np.ndarray, "case 2"],
     members: Sequence[Float[np.ndarray, " case"]],
     column: Int[np.ndarray, " classifier"],
     n_replicates: int,
 ) -> "list[UnseenCase | None]":
     """Unseen case of each group of cases, whose own cases are counted from 0; None for a group without truth."""
-    groups = (np.flatnonzero(member) for member in members)
-    wanted = n_replicates and len(column)
-    return [
-        UnseenCase(truth[at], words[at], column, n_replicates) if wanted and truth[at].any() else None for at in groups
-    ]
+    if not n_replicates or not len(column):
+        return [None] * len(members)
+    truth, groups = csr_array(truth), (np.flatnonzero(member) for member in members)
+    return [UnseenCase(truth[at], words[at], column, n_replicates) if truth[at].sum() else None for at in groups]
 
 
 def columns(predictions: Sequence[np.ndarray]) -> Int[np.ndarray, " classifier"]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 from jaxtyping import Float, Int, UInt32
+from scipy.sparse import csr_array
 
 from plausibly.base.bootstrap import check_replicates
 from plausibly.base.errors import ArgumentError, PlausiblyWarning
@@ -126,10 +127,10 @@ def read_question(
     return Question(list(named), lined_up, wanted, labels, cluster, groups, options["risks"])
 
 
-def sizes_of(labels: Labels, sides: Float[np.ndarray, "case side"]) -> dict[str, Any]:
+def sizes_of(labels: Labels, sides: csr_array) -> dict[str, Any]:
     """Attributes of results: numbers of cases with labels and, by their labels, of those that are positive."""
-    n_positive = {} if labels.positive is None else {"n_positive": float(sides[:, 1].sum())}
-    return {"n_cases": int(np.count_nonzero(sides.any(axis=1))), **n_positive}
+    n_positive = {} if labels.positive is None else {"n_positive": float(sides[:, [1]].sum())}
+    return {"n_cases": int(np.count_nonzero(np.diff(sides.indptr))), **n_positive}
 
 
 def described(
@@ -200,7 +201,7 @@ def against_labels(
     attrs = {"truth": truth, "break_ties": break_ties, "seed": seed, "clusters": clusters}
     attrs |= {"panel": panel} if truth == "panel" else {}
     plain = labels.sides_of(unweighted)
-    results = xr.Dataset(coords=coords, attrs=attrs | sizes_of(labels, plain[sides.any(axis=1)]))
+    results = xr.Dataset(coords=coords, attrs=attrs | sizes_of(labels, csr_array(plain[sides.any(axis=1)])))
     if not names:
         return results
     words, members = key_words(seed, cluster, Stream.BOOTSTRAP), question.members
