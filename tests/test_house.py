@@ -28,7 +28,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "decisions": 3910,
         "distances": 1750,  # the ordinal distance takes the order of labels
         "distributions": 1240,
-        "evaluation": 6300,  # what few labels of a case tell, or no number
+        "evaluation": 6330,  # what few labels of a case tell, or no number
         "families": 5530,  # families say how annotators answer
         "inference": 4360,  # cases of several shapes share a sampler, a tenth of the programs; integrals of cases
         "metrics": 3570,  # distances less chance, parts of scores from pairs of labels
