@@ -369,15 +369,16 @@ def unlike(annotations: Annotations) -> float:
         agreed[one, other], shared[one, other] = (a == b).sum(), n
         for k in np.unique([a, b]):
             difference = (a == k).astype(float) - (b == k)
-            strict += n * max(difference.mean() ** 2 - difference.var() / n, 0.0)
+            strict += n * difference.mean() ** 2 - difference.var()
         pairs += n
-    found = strict / max(pairs, 1.0) / n_people
+    found = max(strict, 0.0) / max(pairs, 1.0) / n_people
     agreed, shared = (agreed + agreed.T).sum(axis=1), (shared + shared.T).sum(axis=1)
     many = shared >= _PAIRS
     skill = (annotations.n_classes * agreed[many].sum() / max(shared[many].sum(), 1) - 1) / (annotations.n_classes - 1)
     if (n := int(many.sum())) > 2 and skill > 0:
         own = agreed[many] / shared[many]
-        varies = max(own.var() - np.mean(own * (1 - own) / shared[many]), 0.0)
+        n_cases = (labels[many] >= 0).sum(axis=1)  # pairs of one case go together
+        varies = max(own.var() - np.mean(own * (1 - own) / np.minimum(n_cases, shared[many])), 0.0)
         found += varies / skill / ((n - 2) / (2 * (n - 1))) ** 2 / (2 * (n - 1))
     return found
 

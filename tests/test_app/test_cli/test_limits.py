@@ -74,6 +74,16 @@ def test_one_label_a_case_is_reported_by_agreement_bounds_and_what_is_assumed(fo
 
 
 @pytest.mark.slow
+def test_of_two_classes_with_one_label_no_run_has_a_second_table(folder, monkeypatch):
+    """The table of the run that is for comparison was looked up by a metric that it does not have."""
+    one = pd.read_csv(folder / "one.csv")
+    one.assign(label=one["label"].replace("c", "b")).to_csv(folder / "two.csv", index=False)
+    np.save(folder / "C.npy", np.eye(2)[(one["label"] != "a").astype(int)] + 0.1)
+    found, _, _ = evaluated(folder, "two", monkeypatch, classifiers="C")
+    assert "may be anything between" in found.stdout
+
+
+@pytest.mark.slow
 def test_fresh_labels_are_compared_with_the_old_ones_or_refused(folder, monkeypatch):
     found, screen, out = evaluated(folder, "three", monkeypatch, "--fresh-labels", folder / "fresh.csv")
     told = re.search(

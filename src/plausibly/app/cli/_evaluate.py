@@ -49,7 +49,7 @@ from plausibly.app.cli._requirements import (
 )
 from plausibly.app.report import accuracies, agreement, alike, choice_of_cases, freed_shape, lead, prior_notes, rests_on
 from plausibly.app.report.label_metrics import truths
-from plausibly.app.report.tables import checks_failed, headline_metrics
+from plausibly.app.report.tables import checks_failed, headline_metrics, with_headline
 from plausibly.base.compute import kept_on_disk
 from plausibly.base.errors import ArgumentError
 from plausibly.base.pools import threads
@@ -284,8 +284,8 @@ def run(
     if first is None and not quiet:
         print_main_table(swept)
         tell_answers(swept, chosen)
-    elif len(runs) > 1 and not quiet:
-        print_main_table(swept, swept.runs[1:])
+    elif (others := with_headline(swept, swept.runs[1:])) and not quiet:
+        print_main_table(swept, others)
     judged = requirement_table(swept, required)
     if required:
         files.write(REQUIREMENTS, judged)
