@@ -142,6 +142,11 @@ def _scattered(sums):
     )
 
 
+def _judged_alike(design_of):
+    even = {"cautions": (), "shift": None, "estimate": None, "leads": "", "comparable": True, "met": ()}
+    return lambda read: replace(design_of(read), outcomes=read, **even)
+
+
 def _likeliest(draw):
     return lambda weights, random: weights.argmax(0)
 
@@ -357,6 +362,8 @@ BREAKS = {
         "plausibly.models.judged_outcomes", "log_of_nodes", _twice_as_sharp),
     "systems-clusters": Break("clusters are ignored", "", "systems",
         "plausibly.systems._estimates", "_sums", _scattered),
+    "designs-alike": Break("all systems are taken for judged alike", "", "designs",
+        "plausibly.systems._systems", "design_of", _judged_alike),
     "wrong-labels": Break("annotators who are both wrong always agree", "", "weighted",
         "plausibly.agreement.reliability._weighted_reliability", "correct_if_agreed", _as_two),
     "evidence-first-choice": Break("first choices count no more than their scores", "confidence says little",

@@ -5,6 +5,7 @@ import pytest
 from validation import (
     annotators,
     conformal,
+    designs,
     few,
     few_labels,
     intervals,
@@ -58,6 +59,11 @@ SHORT = {
         short(systems, QUICK_HUMAN=(60,), CLUSTERS={"of 3": systems.CLUSTERS["of 3"]}, RATES=(0.6,)),
         12,
         {"systems-clusters": "60 human outcomes, clusters of 3, pass rate 0.6"},
+    ),
+    "designs": (
+        short(designs, QUICK=60, PAIRS=("opponents",), RATED=("people",)),
+        4,
+        {"designs-alike": "40 prompts, 4 systems, 2 people"},
     ),
     "annotators": (short(annotators, KINDS={"categories": "nominal"}), None, {"no-copies": None}),
     "weighted": (short(weighted_reliability, LABELS=(5,), N_CASES=400, REPLICATES=100), None, {"wrong-labels": None}),

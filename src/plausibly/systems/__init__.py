@@ -16,6 +16,9 @@ PPI++                  ȳ + λ (f̄ of the other cases − f̄ of the shared one
 Rogan–Gladen           (p + specificity − 1) / (sensitivity + specificity − 1), of pass and fail
 =====================  =========================================================================
 
+Where systems were not judged alike (other people, other cases, other opponents), ``_design.py`` says so, and estimates
+by what they have in common, of pairs by strengths (``_strengths.py``).
+
 With ``model=True`` a model of all raters is sampled, too, and its rows stand beside these.
 
 PPI++ is never much wider than people alone, whatever the judge. Errors are those of clusters of cases; as all systems

@@ -40,7 +40,7 @@ def with_model(
     rows = _rows(result, of)
     failed = int((~posterior["convergence"]["converged"].values).sum())
     changed = {}
-    if not failed:
+    if not failed and not result.cautions:
         order = np.argsort(-of["model"].mean(axis=0), kind="stable")
         changed = {"ranking": _ranking(read, of, order, ci_prob), "main": "model"}
         changed["differences"] = _differences(read, of["model"], order, ci_prob)
@@ -142,6 +142,8 @@ def _notes(result: Systems, rows: pd.DataFrame, failed: int, diverging: int) -> 
             f"The model's chains did not converge in {failed:,} quantities{why}, so {result.by} ranks the systems; try "
             "more draws (draws=, --draws), a longer warm-up (warmup=, --warmup), or another seed."
         )
+    if result.cautions:
+        yield f"The model does not know that systems were not judged alike, so {result.by} ranks them."
     if len(result.outcomes.people) == 1:
         yield "One person rated, so what other people would say rests on the prior alone."
     used = result.table[(result.table["estimator"] == result.main) & (result.table["judge"] == result.judge)]

@@ -5,7 +5,9 @@ error of PPI++ goes with (1 − ρ² s (N − s) / (N n)) / n, by its formula wi
 1 / n. What is estimated now is scaled by this, which keeps the effect of clusters.
 """
 
+from bisect import bisect_left
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -23,9 +25,16 @@ _FAR = 100_000  # outcomes, the most that are thought of
 
 
 def plan(
-    read: Outcomes, cells: Cells, judge: Float[np.ndarray, " cell"] | None, main: Estimate, order, ci_prob: float
+    read: Outcomes,
+    cells: Cells,
+    judge: Float[np.ndarray, " cell"] | None,
+    main: Estimate,
+    order,
+    ci_prob: float,
+    *,
+    comparable: bool = True,
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return a row per system and number of further outcomes, and what follows, in sentences."""
+    """Return a row per system and number of further outcomes, and sentences, if systems are comparable."""
     n_systems = len(read.systems)
     known = ~np.isnan(cells.people)
     n = np.bincount(cells.system[known], minlength=n_systems)
@@ -36,7 +45,7 @@ def plan(
         apart = np.bincount(cells.system[known & np.isnan(judge)], minlength=n_systems)
         squared = np.where(main.weight, squared_correlation(cells, cells.people, judge, n_systems), 0)
     least = int(rest.min())
-    if not np.isfinite(main.se).all() or not least:
+    if not comparable or not np.isfinite(main.se).all() or not least:
         return pd.DataFrame(columns=COLUMNS), []
     rows = []
     for more in (*(one for one in MORE if one < least), *([least] if least <= MORE[-1] else [])):
@@ -105,11 +114,14 @@ def _to_tell(
         return []
     limit = int(rest.min())
     steps = np.unique(np.geomspace(1, limit, 120).astype(int))
-    told = np.array(
-        [_told(_later(main, n, rest, squared, one, apart), order, ci_prob, share=read.is_share) for one in steps]
-    )
+
+    @cache
+    def told(more: int) -> Float[np.ndarray, " system"]:
+        return _told(_later(main, n, rest, squared, more, apart), order, ci_prob, share=read.is_share) >= _TOLD
+
     first, words = read.systems[order[0]], []
-    reached = [(int(steps[np.argmax(told[:, one] >= _TOLD)]), one) for one in near if (told[:, one] >= _TOLD).any()]
+    places = [(bisect_left(steps, x=True, key=lambda more, one=one: bool(told(int(more))[one])), one) for one in near]
+    reached = [(int(steps[place]), one) for place, one in places if place < len(steps)]
     if reached:
         most = max(number for number, _ in reached)
         scale = 10 ** max(int(np.log10(most)) - 1, 0)
@@ -118,7 +130,7 @@ def _to_tell(
             f"To tell {first} from {names}, let people rate about {-(-most // scale) * scale:,} more {what} of each of "
             f"them (enough with probability {_TOLD:g} if they differ as estimated)."
         )
-    far = [one for one in near if not (told[:, one] >= _TOLD).any()]
+    far = [one for place, one in places if place == len(steps)]
     if far:
         all_of = f"all {limit:,} {what} that only the judge saw" if judged else f"{limit:,} {what} more"
         words.append(f"Even {all_of} would hardly tell {first} from {listed(read.systems[far].tolist())}.")

@@ -21,6 +21,8 @@ NAMES = {
     "ppi": "PPI",
     "ppi++": "PPI++",
     "rogan-gladen": "Rogan–Gladen",
+    "strengths": "strengths",
+    "adjusted": "adjusted",
     "model": "model",
     "model-these": "model, these cases",
     "model-people": "model, other people",
@@ -32,6 +34,8 @@ MEANT = {
     "ppi": "mean outcome that people would give, on new cases like these",
     "ppi++": "mean outcome that people would give, on new cases like these",
     "rogan-gladen": "mean outcome that people would give, on new cases like these",
+    "strengths": "win rate that people would give against each of the others equally often, on new cases like these",
+    "adjusted": "mean outcome that the average of these people would give, on new cases like these, the same for all",
     "model": "mean outcome that people would give, on new cases like these",
     "model-these": "mean outcome that people would give, on these cases",
     "model-people": "mean outcome that other people like these would give, on new cases like these",
@@ -48,8 +52,9 @@ class Systems:
         What was read.
     table
         One row per system and estimator: ``system``; ``estimator`` (``people``, ``judge``, ``ppi``, ``ppi++``,
-        ``rogan-gladen``, and of the model ``model``, ``model-these`` and ``model-people``); ``judge``, its name, empty
-        for people alone and the model; ``n_people`` and ``n_judge``, the number of cases (of pairs, comparisons) that
+        ``rogan-gladen``; where systems were not judged alike, ``strengths`` or ``adjusted``; and of the model
+        ``model``, ``model-these`` and ``model-people``); ``judge``, its name, empty for people alone and the model;
+        ``n_people`` and ``n_judge``, the number of cases (of pairs, comparisons) that
         they saw; ``mean`` with ``lower``, ``upper`` and standard error ``se``; ``weight`` of the judge; ``meant``, what
         the interval is for.
     ranking
@@ -83,7 +88,7 @@ class Systems:
     advice
         What the plan says, in sentences.
     notes
-        What limits the results, in sentences.
+        What limits the results, in sentences, the cautions first.
     main, judge
         Estimator of ``ranking`` and ``differences``, and its judge, empty for people alone. The model uses all judges;
         the one named is that of PPI++.
@@ -94,6 +99,10 @@ class Systems:
         ``upper`` and p-value ``p``.
     ci_prob, replicates, seed
         Probability of the intervals, number of draws of the ranking, and random seed.
+    cautions
+        What was not the same for all systems (people, cases, opponents), and what was done about it, in sentences.
+    comparable
+        Whether P(best) can be told; otherwise it and ``p_better`` are NaN, and all ranks are possible.
     """
 
     outcomes: Outcomes
@@ -113,6 +122,8 @@ class Systems:
     seed: int
     posterior: Posterior | None = None
     checks: pd.DataFrame = field(default_factory=pd.DataFrame)
+    cautions: tuple[str, ...] = ()
+    comparable: bool = True
 
     def __repr__(self) -> str:
         best = self.ranking.iloc[0]
@@ -123,23 +134,34 @@ class Systems:
         """By what the systems are ranked, in words."""
         if self.main == "model":
             return "the model of all outcomes"
-        return f"PPI++ with {self.judge}" if self.judge else "people alone"
+        if self.main == "strengths":
+            return "strengths, people alone"
+        adjusted = ", adjusted" if self.main == "adjusted" else ""
+        return (f"PPI++ with {self.judge}" if self.judge else "people alone") + adjusted
+
+    @property
+    def quantity(self) -> str:
+        """What the systems are ranked by is called."""
+        words = f"{self.outcomes.quantity} that people would give"
+        return f"{words} against each of the others equally often" if self.main == "strengths" else words
 
     @property
     def headline(self) -> str:
         """The best system in one sentence."""
         best = self.ranking.iloc[0]
-        words = f"{self.outcomes.quantity} that people would give: {best['mean']:.3f}"
+        words = f"{self.quantity}: {best['mean']:.3f}"
         words += "" if pd.isna(best["lower"]) else f" ({best['lower']:.3f} to {best['upper']:.3f})"
         if len(self.ranking) == 1:
             return f"{best['system']}, {words}."
-        probability = "" if pd.isna(best["p_best"]) else f"; P(best) is {_probability(best['p_best'])}"
-        return f"{best['system']} has the highest {words}{probability}."
+        probability = "" if pd.isna(best["p_best"]) else f"; P(best) is {in_words(best['p_best'])}"
+        first = "" if self.comparable else "Which system is best cannot be told: these were not judged alike. "
+        return f"{first}{best['system']} has the highest {words}{probability}."
 
     @property
     def summary(self) -> list[str]:
         """What the tables say, in sentences: the best system, what to rate next, and what judges are worth."""
-        return [self.headline, *self.advice, *self._of_judges(), *self.notes]
+        notes = self.notes[len(self.cautions) :]
+        return [*self.cautions, self.headline, *self.advice, *self._of_judges(), *notes]
 
     def _of_judges(self) -> Iterator[str]:
         rows = self.table.to_dict("records")
@@ -217,7 +239,8 @@ def few_in_words(few: list[str], *, binary: bool) -> str:
     )
 
 
-def _probability(value: float) -> str:
+def in_words(value: float) -> str:
+    """Write a probability, which is never certain."""
     return "above 0.99" if value > 0.99 else f"{value:.2f}"
 
 

@@ -1,6 +1,7 @@
 """From outcomes to a result."""
 
 import re
+import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -13,9 +14,11 @@ from scipy.stats import norm, rankdata
 
 from plausibly.base.bootstrap import check_probability, check_replicates
 from plausibly.base.checks import check_whole
+from plausibly.base.errors import PlausiblyWarning
 from plausibly.base.names import some
 from plausibly.data.audit.outcomes import of_cases, of_names
 from plausibly.data.outcomes import Cells, Outcomes, cells_of, read_outcomes
+from plausibly.systems._design import Design, design_of, shifted
 from plausibly.systems._estimates import (
     LEAST_SHARED,
     Estimate,
@@ -128,6 +131,13 @@ def systems(
         with the narrowest intervals ranks the systems. A judge that shares fewer than 15 clusters of cases of a system
         with people has no weight there, so that PPI++ is what people say alone.
 
+    Warns
+    -----
+    PlausiblyWarning
+        If systems met different opponents, or were rated by different people or on different cases. The ranking is then
+        by strengths, or by means in which people or cases are taken out, as far as systems have them in common; if
+        they do not, P(best) and ``p_better`` are NaN.
+
     Raises
     ------
     AnnotationError
@@ -143,8 +153,9 @@ def systems(
     Angelopoulos, Bates, Fannjiang, Jordan & Zrnic (2023), Prediction-powered inference, Science 382; Angelopoulos,
     Duchi & Zrnic (2023), PPI++, arXiv 2311.01453; Rogan & Gladen (1978), Estimating prevalence from the results of a
     screening test, American Journal of Epidemiology 107; Lang & Reiczigel (2014), Confidence limits for prevalence of
-    disease adjusted for estimated sensitivity and specificity, Preventive Veterinary Medicine 113; for the model,
-    :func:`plausibly.models.judged_outcomes`.
+    disease adjusted for estimated sensitivity and specificity, Preventive Veterinary Medicine 113; Davidson (1970), On
+    extending the Bradley–Terry model to accommodate ties in paired comparison experiments, Journal of the American
+    Statistical Association 65; for the model, :func:`plausibly.models.judged_outcomes`.
 
     Examples
     --------
@@ -173,6 +184,10 @@ def systems(
         raters=raters,
         missing=missing,
     )
+    design = design_of(read)
+    for sentence in design.cautions:
+        warnings.warn(sentence, PlausiblyWarning, stacklevel=2)
+    read = design.outcomes
     cells = cells_of(read)
     judges = {name: values for name, values in zip(read.judges, cells.judges, strict=True)}
     if len(judges) > 1:
@@ -180,22 +195,25 @@ def systems(
     sized = len(read.systems), int(read.cluster.max()) + 1
     alone = mean(cells, cells.people, *sized)
     rated = {name: _Rated.of(cells, values, alone, read, sized, ci_prob) for name, values in judges.items()}
+    rated = {name: replace(one, bias=shifted(one.bias, design.shift, -1)) for name, one in rated.items()}
     name, main = _main(rated, alone, share=read.is_share)
+    name, main = "" if design.estimate else name, design.applied(main)
     order = np.argsort(-main.value, kind="stable")
     by_period, p_drift, drifted = drift(read, cells, judges, sized[1], ci_prob)
-    planned, advice = plan(read, cells, judges.get(name), main, order, ci_prob)
-    bias = [_bias(read, name, one, ci_prob) for name, one in rated.items()]
+    planned, advice = plan(read, cells, judges.get(name), main, order, ci_prob, comparable=design.comparable)
+    bias = [_bias(read, name, one.bias, ci_prob) for name, one in rated.items()]
+    ranking, p_best = _ranking(read, main, order, ci_prob, replicates, seed, comparable=design.comparable)
     found = Systems(
         outcomes=read,
-        table=_table(read, cells, alone, judges, rated, ci_prob)
+        table=_table(read, cells, alone, judges, rated, design, name, main, ci_prob)
         .sort_values(
             "system",
             key=lambda column: column.map({one: at for at, one in enumerate(read.systems[order])}),
             kind="stable",
         )
         .reset_index(drop=True),
-        ranking=_ranking(read, main, order, ci_prob, replicates, seed),
-        differences=_differences(read, main, order, ci_prob),
+        ranking=ranking,
+        differences=_differences(read, main, order, ci_prob, comparable=design.comparable),
         bias=pd.concat(bias, ignore_index=True) if bias else pd.DataFrame(columns=list(_BIAS)),
         judges=pd.DataFrame(
             [_judge(read, name, one, cells, judges[name], p_drift) for name, one in rated.items()], columns=_JUDGE
@@ -203,12 +221,14 @@ def systems(
         drift=by_period,
         plan=planned,
         advice=tuple(advice),
-        notes=(*_notes(read, cells, alone, rated), *drifted),
-        main="ppi++" if name else "people",
+        notes=(*design.cautions, *design.if_random(p_best), *_notes(read, cells, alone, rated), *drifted),
+        main=design.leads or ("ppi++" if name else "people"),
         judge=name,
         ci_prob=ci_prob,
         replicates=replicates,
         seed=seed,
+        cautions=design.cautions,
+        comparable=design.comparable,
     )
     if not model:
         return found
@@ -276,7 +296,17 @@ def _main(rated: Mapping[str, _Rated], alone: Estimate, *, share: bool) -> tuple
     return name, rated[name].tuned
 
 
-def _table(read: Outcomes, cells: Cells, alone: Estimate, judges, rated: Mapping[str, _Rated], ci_prob) -> pd.DataFrame:
+def _table(
+    read: Outcomes,
+    cells: Cells,
+    alone: Estimate,
+    judges,
+    rated: Mapping[str, _Rated],
+    design: Design,
+    leads: str,
+    main: Estimate,
+    ci_prob: float,
+) -> pd.DataFrame:
     frames = [_rows(read, cells, "people", "", None, alone, *_ends(read, alone, ci_prob))]
     for name, one in rated.items():
         for estimator, found in (("judge", one.judge), ("ppi", one.ppi), ("ppi++", one.tuned)):
@@ -284,6 +314,11 @@ def _table(read: Outcomes, cells: Cells, alone: Estimate, judges, rated: Mapping
         if one.proportions is not None:
             ends = one.proportions.lower, one.proportions.upper
             frames.append(_rows(read, cells, "rogan-gladen", name, judges[name], one.proportions, *ends))
+    if design.met:
+        frames = [one.assign(meant=one["meant"] + "; against " + np.array(design.met, object)) for one in frames]
+    if design.leads:
+        ends = _ends(read, main, ci_prob)
+        frames.append(_rows(read, cells, design.leads, leads, judges.get(leads), main, *ends))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -298,7 +333,7 @@ def _means(read: Outcomes, found) -> np.ndarray:
 
 def _rows(read, cells: Cells, estimator: str, judge: str, values, found, lower, upper) -> pd.DataFrame:
     people, n = ~np.isnan(cells.people), len(read.systems)
-    both = people if estimator in ("people", "ppi++") else people & ~np.isnan(values)
+    both = people if estimator in ("people", "ppi++", "strengths", "adjusted") else people & ~np.isnan(values)
     return pd.DataFrame(
         {
             "system": read.systems,
@@ -316,7 +351,10 @@ def _rows(read, cells: Cells, estimator: str, judge: str, values, found, lower, 
     )
 
 
-def _ranking(read: Outcomes, main: Estimate, order, ci_prob: float, replicates: int, seed: int) -> pd.DataFrame:
+def _ranking(
+    read: Outcomes, main: Estimate, order, ci_prob: float, replicates: int, seed: int, *, comparable: bool
+) -> tuple[pd.DataFrame, Float[np.ndarray, " system"]]:
+    """Return the ranking, and P(best) of each system, which it has if they are comparable."""
     lower, upper = _ends(read, main, ci_prob)
     columns = {"mean": _means(read, main), "lower": lower, "upper": upper}
     middle, covariance = main.normal(share=read.is_share)
@@ -332,11 +370,12 @@ def _ranking(read: Outcomes, main: Estimate, order, ci_prob: float, replicates: 
         share = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
         ranks = {"p_best": share, "rank_lower": ends[0], "rank_upper": ends[1]}
     else:
-        ranks = {"p_best": 1.0 if n == 1 else np.nan, "rank_lower": 1, "rank_upper": n}
-    return in_ranks(read, order, columns | ranks)
+        ranks = {"p_best": np.array([1.0 if n == 1 else np.nan] * n), "rank_lower": 1, "rank_upper": n}
+    told = ranks if comparable else {"p_best": np.nan, "rank_lower": 1, "rank_upper": n}
+    return in_ranks(read, order, columns | told), ranks["p_best"][order]
 
 
-def _differences(read: Outcomes, main: Estimate, order, ci_prob: float) -> pd.DataFrame:
+def _differences(read: Outcomes, main: Estimate, order, ci_prob: float, *, comparable: bool) -> pd.DataFrame:
     first, second = (order[index] for index in np.triu_indices(len(order), 1))
     difference, lower, upper = main.difference(first, second, ci_prob, share=read.is_share)
     middle, covariance = main.normal(share=read.is_share)
@@ -345,12 +384,13 @@ def _differences(read: Outcomes, main: Estimate, order, ci_prob: float) -> pd.Da
     apart = middle[first] - middle[second]
     with np.errstate(divide="ignore", invalid="ignore"):
         better = np.where((se == 0) & (apart == 0), 0.5, norm.cdf(apart / se))
+    better = better if comparable else np.nan
     return table_of_differences(read, first, second, difference, lower, upper, better)
 
 
-def _bias(read: Outcomes, name: str, one: _Rated, ci_prob: float) -> pd.DataFrame:
-    lower, upper = one.bias.interval(ci_prob)
-    columns = (name, read.systems, one.bias.n_clusters, one.bias.value, lower, upper, _own(read, name))
+def _bias(read: Outcomes, name: str, found: Estimate, ci_prob: float) -> pd.DataFrame:
+    lower, upper = found.interval(ci_prob)
+    columns = (name, read.systems, found.n_clusters, found.value, lower, upper, _own(read, name))
     return pd.DataFrame(dict(zip(_BIAS, columns, strict=True)))
 
 

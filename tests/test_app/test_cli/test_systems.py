@@ -161,3 +161,20 @@ def test_an_export_becomes_a_table_of_outcomes_that_goes_with_that_of_people(tmp
 @pytest.mark.parametrize("option", ["--draws", "--chains", "--warmup"])
 def test_settings_of_the_model_need_the_model(outcomes, option):
     assert f"{option} is of the model: add --model" in refuse("systems", outcomes, "--people", "ann", option, 20).stderr
+
+
+def test_what_is_not_alike_is_said_first(tmp_path):
+    rows = [
+        (name, case, who, (case * 7 + 3) % 10 < 7) for name, who in (("A", "ann"), ("B", "bob")) for case in range(40)
+    ]
+    pd.DataFrame(rows, columns=["system", "case", "rater", "outcome"]).to_csv(tmp_path / "rated.csv", index=False)
+    result = succeed("systems", tmp_path / "rated.csv", "--people", "ann,bob", "--out", tmp_path / "out")
+    words = "'A' and 'B' were rated by different people, so what differs may be the people: which system is best cannot"
+    assert result.output.startswith(f"Note: {words}")
+    assert result.output.count(words) == 1
+    assert result.output.splitlines()[-1].startswith(
+        "Which system is best cannot be told: these were not judged alike. "
+    )
+    page = (tmp_path / "out" / "systems.html").read_text()
+    assert 0 < page.index("were rated by different people") < page.index('class="verdict"')
+    assert pd.read_csv(tmp_path / "out" / "ranking.csv")["p_best"].isna().all()

@@ -126,8 +126,9 @@ def systems(
         progress=not output.quiet,
     )
     output.publish(_shown(result), _files(result, {"outcomes": ", ".join(outcomes)}))
-    for sentence in result.summary[1:] if not output.quiet else ():
-        say(sentence)
+    for sentence in result.summary if not output.quiet else ():
+        if sentence not in (*result.cautions, result.headline):  # the former are notes above, the latter is the last
+            say(sentence)
     say(result.headline)
 
 
@@ -141,7 +142,7 @@ def _sources(texts: list[str]) -> Any:
 
 
 def _shown(result: Systems) -> Iterator[ScreenTable | str]:
-    read, rank = result.outcomes, result.ranking.head(_MOST)
+    rank = result.ranking.head(_MOST)
     spans = [
         f"{low}" if low == high else f"{low}–{high}"
         for low, high in zip(rank["rank_lower"], rank["rank_upper"], strict=True)
@@ -149,7 +150,7 @@ def _shown(result: Systems) -> Iterator[ScreenTable | str]:
     shown = rank.drop(columns=["rank_lower", "rank_upper"]).assign(rank=spans)
     more = f"; {len(result.ranking) - len(rank)} more" if len(result.ranking) > len(rank) else ""
     width = f"{100 * result.ci_prob:g} % intervals{more}"
-    title = f"{capitalised(read.quantity)} that people would give, by {result.by} ({width})"
+    title = f"{capitalised(result.quantity)}, by {result.by} ({width})"
     yield ScreenTable.of(title, shown, left=("system",))
     table = result.table[result.table["system"].isin(rank["system"])]
     named = [NAMES[one] for one in table["estimator"]]

@@ -8,11 +8,12 @@ from plausibly.base.errors import ArgumentError
 from plausibly.systems import NAMES, Systems
 
 _SHOWN = {"people": (GREY, "o"), "judge": (COLOURS[1], "s"), "ppi++": (COLOURS[0], "D"), "model": (COLOURS[2], "^")}
+_SHOWN |= dict.fromkeys(("strengths", "adjusted"), (COLOURS[3], "v"))  # of which there is one at most
 _STEP = 0.22  # between the estimators of a system
 
 
 def systems(result: Systems, judge: str | None = None, *, most: int = 40, ax: Axes | None = None) -> Axes:
-    """Draw the mean outcome of each system by people, by a judge, and corrected (PPI++, model), the best at the top.
+    """Draw the mean outcome of each system by people, a judge, and corrected (such as PPI++), the best at the top.
 
     Parameters
     ----------

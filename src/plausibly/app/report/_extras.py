@@ -159,6 +159,7 @@ def _(result: Coverage) -> list[Any]:
 def _(result: Systems) -> list[Any]:
     read = result.outcomes
     drawn = ["people alone", *([f"{result.judge} alone", "corrected (PPI++)"] if result.judge else [])]
+    drawn += [NAMES[result.main]] if result.main in ("strengths", "adjusted") else []
     drawn += ["by the model of all outcomes"] if result.posterior is not None else []
     shown, by = f"{capitalised(read.quantity)}: {', '.join(drawn)}", result.by
     estimates = result.table.drop(columns="meant").assign(estimator=result.table["estimator"].map(NAMES))

@@ -71,7 +71,8 @@ def systems_report(result: Systems, path: str | os.PathLike, sources: Mapping[st
     page = template("systems.html.j2").render(
         quantity=read.quantity,
         headline=result.headline,
-        sentences=result.summary[1:],
+        cautions=result.cautions,
+        sentences=result.summary[len(result.cautions) + 1 :],
         extras=extras(result),
         facts={
             "systems": f"{len(read.systems):,}",
