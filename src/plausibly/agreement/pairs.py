@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -91,21 +91,10 @@ def distinct(labels: Labels) -> Distinct:
     return Distinct(values.tolist() if labels.is_numeric else list(values), code, first)
 
 
-def first_rounds(labels: Labels, found: Distinct) -> Rounds | None:
-    """Find out whether how many annotators a case has depends on what the first ones say; see :func:`rounds`."""
-    own = np.append(True, (np.diff(labels.case) != 0) | (np.diff(labels.annotator) != 0))[: len(labels)]
-    order = None if labels.place is None else labels.place[own]
-    numbers = labels.values[own].astype(float) if labels.is_numeric else None
-    depends = rounds(labels.case[own], found.code[own], order, numbers)
-    if depends is None or depends.kept is None:
-        return depends
-    return replace(depends, kept=depends.kept[np.cumsum(own) - 1])  # further labels of an annotator go with the first
-
-
-def fair_pairs(labels: Labels, found: Distinct) -> tuple[Labels, Rounds | None]:
+def fair_pairs(labels: Labels, found: Distinct | None = None) -> tuple[Labels, Rounds | None]:
     """Keep as many labels of every case as do not depend on what the first ones say, which pairs are to be of.
 
-    Warns of what was found.
+    Warns of what was found (:func:`plausibly.data.rounds.rounds`). Further labels of an annotator go with the first.
 
     Raises
     ------
@@ -113,12 +102,17 @@ def fair_pairs(labels: Labels, found: Distinct) -> tuple[Labels, Rounds | None]:
         If their number depends on the first one, or nothing tells which came first: then it cannot be told how
         often annotators agree.
     """
-    depends = first_rounds(labels, found)
+    own = np.append(True, (np.diff(labels.case) != 0) | (np.diff(labels.annotator) != 0))[: len(labels)]
+    if len({*np.bincount(labels.case[own]).tolist()} - {0}) < 2:
+        return labels, None
+    code = (found or distinct(labels)).code[own]
+    place = None if labels.place is None else labels.place[own]
+    depends = rounds(labels.case[own], code, place, labels.values[own].astype(float) if labels.is_numeric else None)
     if depends is None:
         return labels, None
     depends.refuse()
     warnings.warn(depends.told, PlausiblyWarning, stacklevel=3)
-    return labels.select(depends.kept), depends
+    return labels.select(depends.kept[np.cumsum(own) - 1]), depends
 
 
 def different(values: np.ndarray) -> tuple[Int[np.ndarray, " distinct"], Int[np.ndarray, " label"]]:

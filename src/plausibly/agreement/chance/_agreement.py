@@ -120,8 +120,9 @@ def agreement(
             "agreement compares labels of the same case with labels of other cases, but only one case has labels; "
             "give two"
         )
-    labels, depends = fair_pairs(labels, distinct(labels))
     found = distinct(labels)
+    labels, depends = fair_pairs(labels, found)
+    found = found if depends is None else distinct(labels)
     observed = within(labels, found, same_annotator)
     kept = pairable(labels, observed)
     weight = observed.count.astype(np.float64)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from plausibly.agreement.pairs import check_single_labels, check_two_annotators, distinct, fair_pairs
+from plausibly.agreement.pairs import check_single_labels, check_two_annotators, fair_pairs
 from plausibly.base.errors import AnnotationError, ArgumentError, show
 from plausibly.base.names import some
 from plausibly.data.labels.container import Labels
@@ -38,7 +38,7 @@ def cohen_kappa(labels: Any, first: str | None = None, second: str | None = None
     if str(first) == str(second):
         raise ArgumentError(f"two different annotators are needed, but {show(first)} was given twice.")
     check_single_labels(labels)
-    labels, _ = fair_pairs(labels, distinct(labels))
+    labels, _ = fair_pairs(labels)
     names, code = labels.coded
     said = np.full((len(known), len(labels.cases)), -1)
     said[labels.annotator, labels.case] = code
@@ -70,7 +70,7 @@ def fleiss_kappa(labels: Any) -> float:
     """
     labels = Labels.of(labels)
     check_single_labels(labels)
-    labels, _ = fair_pairs(labels, distinct(labels))
+    labels, _ = fair_pairs(labels)
     names, code = labels.coded
     n = np.diff(labels.start)
     check_two_annotators(labels, n)

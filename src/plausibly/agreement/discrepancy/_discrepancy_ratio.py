@@ -9,7 +9,7 @@ import numpy as np
 from plausibly.agreement.discrepancy._delta import Delta, find_delta
 from plausibly.agreement.discrepancy._label_sets import LabelSets, discrepancy_to_model, discrepancy_to_others
 from plausibly.agreement.discrepancy._result import Discrepancy
-from plausibly.agreement.pairs import check_two_annotators, distinct, fair_pairs
+from plausibly.agreement.pairs import check_two_annotators, fair_pairs
 from plausibly.base.errors import AnnotationError, DistanceError, renamed
 from plausibly.base.progress import Progress
 from plausibly.data.labels.container import Labels, by_case, column_names
@@ -104,7 +104,7 @@ def discrepancy_ratio(
     labels = Labels.of(labels, columns=column_names(clusters, by))
     if chosen.distance is not None:
         chosen = replace(chosen, distance=chosen.distance.in_order(labels.order))
-    labels, _ = fair_pairs(labels, distinct(labels))
+    labels, _ = fair_pairs(labels)
     sets = LabelSets.of(labels)
     check_two_annotators(labels, sets.n_annotators)
     models = read_models(predictions, labels, sets.n_annotators >= 2)

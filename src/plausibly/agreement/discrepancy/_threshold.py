@@ -11,7 +11,7 @@ from plausibly.agreement.discrepancy._delta import find_delta
 from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_of
 from plausibly.agreement.discrepancy._label_sets import LabelSets, mean_by_case, ratio_of
 from plausibly.agreement.discrepancy._result import Discrepancy
-from plausibly.agreement.pairs import check_two_annotators, distinct, fair_pairs
+from plausibly.agreement.pairs import check_two_annotators, fair_pairs
 from plausibly.base.checks import to_numbers
 from plausibly.base.errors import AnnotationError, ArgumentError, PredictionError, renamed, show
 from plausibly.data.annotations.io.spellings import positive_of_two
@@ -127,7 +127,7 @@ def threshold_curve(
     ([1.5, 0.5, 0.5, 1.5], 0.2)
     """
     labels = Labels.of(labels, columns=column_names(clusters))
-    labels, _ = fair_pairs(labels, distinct(labels))
+    labels, _ = fair_pairs(labels)
     sets = LabelSets.of(labels)
     names, code = labels.coded
     if len(names) != 2:

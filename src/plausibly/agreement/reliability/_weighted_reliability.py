@@ -12,7 +12,6 @@ from plausibly.agreement.pairs import (
     agreement_with_others,
     check_single_labels,
     check_two_annotators,
-    distinct,
     fair_pairs,
     pairs_within,
 )
@@ -137,7 +136,7 @@ def weighted_reliability(
     columns = [confidence] if isinstance(confidence, str) else []
     labels = Labels.of(labels, columns=columns, optional=(inputs.COLUMN,))
     check_single_labels(labels)
-    labels, _ = fair_pairs(labels, distinct(labels))
+    labels, _ = fair_pairs(labels)
     names, code = labels.coded
     check_two_annotators(labels, np.diff(labels.start))
     given = inputs.read_confidence(labels, confidence, scale)
