@@ -73,6 +73,8 @@ def with_answers(posterior: Posterior, observed: Annotations | Scores, settled: 
     replicate = getattr(family, "replicate", None)
     if GROUP in groups or isinstance(observed, Scores) or (settled.answers not in BY_PROGRAM and replicate is None):
         return posterior
+    if settled.answers in ("together", "counts") and len(observed.entry_class) > observed.n_annotations:
+        return posterior  # whose annotations depend on all that others rank
     coords = {name: groups["posterior"][name] for name in ("chain", "draw")}
     if settled.answers == "alone" and replicate is None:
         values = _FirstChoice(posterior, observed, settled).variable("chain", "draw", "slot")

@@ -22,7 +22,7 @@ from plausibly.base.errors import ArgumentError
 from plausibly.base.fingerprint import data_digest, identity
 from plausibly.data.annotations import Annotations, Scores, Slots
 from plausibly.data.case import Entries, NormalInverseGamma, ScoreSums
-from plausibly.distributions import log_ratios
+from plausibly.distributions import PartialPlackettLuce, log_ratios
 from plausibly.families import Settled
 from plausibly.inference import bucket_cases, with_rows
 from plausibly.inference.program import PLAUSIBILITY, CaseData, case_inputs, log_ways
@@ -118,7 +118,29 @@ def _answers(observed: Annotations | Scores, settled: Settled) -> dict[str, Any]
     with suppress(ArgumentError, TypeError, ValueError):
         plausibility, given, alone_given = (np.asarray(a, float) for a in of_points(x, counts, 0 * counts))
         found["answers"] = _kind(plausibility, given, alone_given, counts, settled)
+    if model.replicate == "rankings" and model.takes == "rankings":
+        _check_rankings(settled, data, x)
     return found
+
+
+def _check_rankings(settled: Settled, data: CaseData, x: Float[np.ndarray, "point dim"]) -> None:
+    """Refuse a program that declares whole rankings and has others than draws by the plausibilities."""
+    program, shapes = settled.program, settled.program.latent(data)
+    power = settled.model.choice_power(settled.arguments)
+
+    def at(x: jax.Array, data: CaseData) -> tuple[jax.Array, jax.Array]:
+        values = program.values(x, data, shapes)
+        drawn = PartialPlackettLuce((1.0 if power is None else power) * jnp.log(values[PLAUSIBILITY]))
+        return program.log_likelihood(values, data), drawn.log_prob(data.case.rankings)
+
+    own, drawn = (np.asarray(a, float) for a in jax.jit(jax.vmap(at, in_axes=(0, None)))(x, data))
+    if not any(np.allclose(own, n * drawn, _SAME, _SAME) for n in (1.0, settled.arguments.get("reliability", 1.0))):
+        at_most = np.nanmax(np.abs(own - drawn))
+        raise ArgumentError(
+            f"the model {settled.model.name} declares replicate='rankings', which are drawn without replacement by the "
+            f"plausibilities, but the log probability that its program gives a ranking differs by up to {at_most:.3g}: "
+            "declare replicate='first', for first blocks only."
+        )
 
 
 def _kind(

@@ -1,5 +1,6 @@
 """Programs of a user's own, whose labels need not follow the plausibilities, are scored and replicated by their own."""
 
+import warnings
 from functools import cache
 
 import jax.numpy as jnp
@@ -15,7 +16,7 @@ from plausibly.aggregation import settle
 from plausibly.aggregation._contract import check_contract
 from plausibly.aggregation._judged import unjudged
 from plausibly.base.arviz import from_groups, to_groups
-from plausibly.base.errors import ArgumentError
+from plausibly.base.errors import ArgumentError, ConvergenceWarning
 from plausibly.posterior import slots_of
 from plausibly.posterior.says import are_shares
 
@@ -157,6 +158,50 @@ def test_what_cannot_be_scored_may_be_declared():
     declared = pb.aggregate(ANNOTATIONS, model_of(tripled, answers="plausibility"), draws=500, seed=0, progress=False)
     np.testing.assert_array_equal(declared["posterior"]["plausibility"], posterior["posterior"]["plausibility"])
     assert pb.predictive_check(declared, progress=False).table["status"][0] in ("reproduced", "not reproduced")
+
+
+RANKED = pb.Annotations.from_rankings([[[["a"], ["b", "c"]], [["b"], ["a"]]], [[["a", "b"]], [["c"]]]], classes="abc")
+
+
+def guessed_first(case):
+    """Half of the first choices are guesses."""
+    plausibility = numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
+    chosen = 0.5 * plausibility + 0.5 * case.n_classes / case.n_classes.sum()
+    with numpyro.plate("annotation", case.counts.shape[0]), scale(scale=case.counts):
+        numpyro.factor("choice", jnp.log((case.named & (case.rankings.positions == 0)) @ chosen))
+
+
+def test_first_choices_of_rankings_are_answers_too():
+    given = {"draws": 50, "chains": 1, "warmup": 50, "progress": False}
+    posterior = unjudged(pb.aggregate)(RANKED, guessed_first, **given)
+    answers = posterior["posterior_predictive"]["first_choice"]
+    share, slots = posterior["posterior"]["plausibility"], slots_of(posterior)
+    np.testing.assert_allclose(answers, share / 2 + slots.n_classes / 6, atol=1e-5)
+    models = {"mine": {"model": guessed_first}, "prirn": (30,)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        compared = pb.compare_models(RANKED, models, draws=200, progress=False)
+    mine = compared.pointwise.sel(model="mine")
+    assert mine["refitted"].all()  # rankings are no labels, and not integrated
+    # Of two annotators one is left out: b after the other ranked a first, and the reverse.
+    s = np.random.default_rng(0).dirichlet(np.ones(3), 200_000) / 2 + 1 / 6
+    exact = [np.log((s[:, 0] * s[:, 1]).mean() / s[:, 0].mean())] * 2
+    assert (np.abs(mine["elpd"][:2] - exact) < 5 * mine["error"][:2] + 0.01).all()
+    assert set(pb.predictive_check(posterior, progress=False).table["status"]) == {
+        "reproduced", "not modelled", "given"
+    }  # fmt: skip
+
+
+def test_rankings_that_are_declared_have_to_be_drawn_by_the_plausibilities():
+    mine = pb.Model("mine", first_by_plausibility, concentration=1.0, replicate="rankings")
+    with pytest.raises(ArgumentError, match="mine declares replicate='rankings', which are drawn without replacement"):
+        pb.aggregate(RANKED, mine, draws=4, progress=False)
+
+
+def first_by_plausibility(case):
+    plausibility = numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
+    with numpyro.plate("annotation", case.counts.shape[0]), scale(scale=case.counts):
+        numpyro.factor("choice", jnp.log((case.named & (case.rankings.positions == 0)) @ plausibility))
 
 
 def test_answers_come_back_from_a_file(tmp_path):

@@ -217,7 +217,7 @@ class ComparisonPlan:
                 )
         runs = [replace(run, settled=check_contract(annotations.annotated, run.settled)) for run in runs]
         for run in runs:
-            _check_answers(run, observation)
+            _check_answers(run, observation, labels=len(annotations.entry_class) == annotations.n_annotations)
         if len(runs) < 2:
             raise ArgumentError(
                 f"a comparison needs two models, but {len(runs) or 'none'} was given: add another, or another "
@@ -264,7 +264,7 @@ class ComparisonPlan:
         return Comparison.of(self.folds.annotations, found, **attrs)
 
 
-def _check_answers(run: PlannedRun, observation: str) -> None:
+def _check_answers(run: PlannedRun, observation: str, *, labels: bool) -> None:
     """Refuse a program of a user's own that has no probability of what is left out."""
     answers, model = run.settled.answers, run.settled.model
     if answers == BY_PLAUSIBILITY or model.family is not None:
@@ -281,7 +281,7 @@ def _check_answers(run: PlannedRun, observation: str) -> None:
             f"that is learned, but class_prior={str(run.settled.arguments['class_prior']).partition(' ')[0]!r} was "
             "given: leave it and predictions out."
         )
-    if model.takes == "rankings" and (observation == "ranking" or answers != "alone"):
+    if not labels and (observation == "ranking" or answers != "alone"):
         raise ArgumentError(
             f"{run.label} has labels that do not follow its plausibilities, and is compared by first blocks whose "
             "probability depends on no other annotation, but it is another here: compare by 'first', or leave it out."

@@ -22,6 +22,8 @@ def integrated(
 ) -> bool:
     """Fill in predictions by integrals over the sites of single cases, if they have few dimensions; say whether."""
     settled, copies = run.settled, np.arange(len(folds))
+    if len(folds.annotations.entry_class) > folds.annotations.n_annotations:  # rankings are more than their first block
+        return False
     parts = [(folds.annotations, folds.annotations.annotation_case, in_sample)]
     if len(copies):
         parts.append((folds.train(copies), folds.copy, elpd))

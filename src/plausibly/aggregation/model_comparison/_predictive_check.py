@@ -188,7 +188,7 @@ def predictive_check(
     _check_answers(posterior)
     weights, powers, confusion, labels = _chosen(posterior, int(replicates))
     words = stream_words(case_keys(seed, annotations.cases))
-    rankings = declared(posterior).get("replicate") == "rankings"
+    rankings = declared(posterior).get("replicate") == "rankings" and "answers" not in declared(posterior)
     names = list(OF_MODEL)
     shape = (len(names), annotations.n_cases)
     observed, expected, probability = (np.full(shape, np.nan) for _ in range(3))
