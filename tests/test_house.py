@@ -36,8 +36,8 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 120,
         "posterior": 3600,  # further sites of programs, stored and diagnosed
         "systems": 2645,  # strengths, and least squares of people and cases, where systems were not judged alike
-        "tests": 34150,  # parts of scores from few labels; systems that were not judged alike
-        "validation": 6085,  # selected cases; calibration from few labels; own programs; schedules of systems
+        "tests": 34110,  # parts of scores from few labels; systems that were not judged alike
+        "validation": 6110,  # selected cases; few labels; own programs; schedules; inferred reliability, from tests
     },
     "shape": {
         "files over 400 lines": 18,  # labels have two orders, of classes and of rounds

@@ -153,6 +153,33 @@ def of_numpyro():
     return sampled(annotations, "plackett-luce", reliability=3.0, engine="nuts", draws=1000), {"plausibility": theirs}
 
 
+def of_inferred_reliability():
+    """Reliabilities of annotators by the moves of the package, and by NumPyro's NUTS on the program as it stands."""
+    said = {
+        "p": {"ann": [["a"], ["b"]], "bob": [["b"], ["a"]], "cy": [["a"]]},
+        "q": {"ann": [["b"]], "cy": [["b"]]},
+        "r": {"bob": [["a"]], "cy": [["b"], ["a"]]},
+    }
+    annotations = pb.Annotations.from_rankings({"cases": said}, classes=list("abcdefgh"))
+    slots = Slots.of(annotations)
+    (bucket,) = bucket_cases(annotations, slots, np.ones(len(slots)), fit="apart")
+    whose = np.zeros((len(said), bucket.shape.annotations), int)
+    whose[bucket.case, bucket.row] = annotations.annotation_annotator[bucket.annotations]
+    # NUTS diverges where reliabilities are in the hundreds, which this prior but seldom allows, unlike the usual one.
+    kernel = NUTS(pb.models.tempered_plackett_luce, target_accept_prob=0.95)
+    sizes = {"num_warmup": 300, "num_samples": 500, "num_chains": 4}
+    mcmc = MCMC(kernel, chain_method="vectorized", progress_bar=False, **sizes)
+    prior = {"n_annotators": 3, "location": 0.3, "scale": 0.5, "spread_scale": 0.3}
+    mcmc.run(jax.random.key(0), [bucket.data], [whose], **prior)
+    theirs = mcmc.get_samples(group_by_chain=True)
+    options = {"draws": 400, "warmup": 600, "seed": 4, "progress": False}
+    ours = unjudged(pb.infer_reliability)(annotations, per="annotator", prior=(0.3, 0.5), spread=0.3, **options)
+    ours, sites = ours["posterior"], ("reliability", "annotator_reliability")
+    found = {f"log {site}": np.log(ours[site].values.astype(float)) for site in sites}
+    others = {f"log {site}": np.log(np.asarray(theirs[site], float)) for site in sites}
+    return found | {"spread": ours["spread"].values}, others | {"spread": np.asarray(theirs["spread"], float)}
+
+
 def of_block_of_eight():
     """Logarithms, by Gibbs and by NUTS."""
     block = rankings([[[list("abcdefgh"), ["j"]], [["d"], ["g"]]]], "abcdefghij")
@@ -195,6 +222,7 @@ QUICK: dict[str, Callable[[], tuple[Draws, Draws]]] = {
 POSTERIORS = QUICK | {
     "prirn, exact and NUTS": lambda: of_exact(rankings(RANKED), "prirn", ties="full"),
     "Plackett-Luce, NUTS and NumPyro's": of_numpyro,
+    "inferred reliability, NUTS and NumPyro's": of_inferred_reliability,
     "a block of eight, Gibbs and NUTS": of_block_of_eight,
     "own program, predictions": of_own_program,
     "own program, learned prior": partial(of_own_program, class_prior="learned"),

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from matplotlib import pyplot
-from numpyro.infer import MCMC, NUTS
 from numpyro.infer.util import log_density
 from scipy import special, stats
 from scipy.linalg import helmert
@@ -170,46 +169,6 @@ def test_a_move_that_rescales_everything_has_the_volume_that_it_changes(monkeypa
 
     expected = log_density(z * np.exp(-by), 0.5 + by) - log_density(z, 0.5) - 9 * by
     np.testing.assert_allclose(found, expected, rtol=1e-4)
-
-
-def moments(values):
-    """Mean and standard deviation of (chain, draw), with their Monte Carlo errors."""
-    values = np.asarray(values, float)
-    squares = (values - values.mean()) ** 2
-    of_mean = values.std() / np.sqrt(arviz().ess(values))
-    of_spread = squares.std() / np.sqrt(arviz().ess(squares)) / (2 * values.std())
-    return np.array([values.mean(), values.std()]), np.array([of_mean, of_spread])
-
-
-@pytest.mark.slow
-def test_numpyro_samples_the_same_posterior():
-    """NUTS on the program as it stands, all of it at once, knows nothing of how ours goes about it."""
-    annotations = Annotations.from_rankings({"cases": SMALL}, classes=list("abcdefgh"))
-    bucket, slots = buckets("apart", False, annotations)
-    whose = np.zeros((3, bucket.shape.annotations), int)
-    whose[bucket.case, bucket.row] = annotations.annotation_annotator[bucket.annotations]
-    # NUTS diverges where reliabilities are in the hundreds, which this prior but seldom allows, unlike the usual one.
-    kernel = NUTS(tempered_plackett_luce, target_accept_prob=0.95)
-    nuts = MCMC(kernel, num_warmup=200, num_samples=250, num_chains=4, chain_method="vectorized", progress_bar=False)
-    given = {"n_annotators": 3, "location": 0.3, "scale": 0.5, "spread_scale": 0.3}
-    nuts.run(jax.random.key(0), [bucket.data], [jnp.asarray(whose)], **given)
-    assert nuts.get_extra_fields()["diverging"].sum() <= 2
-    theirs = nuts.get_samples(group_by_chain=True)
-    settings = {**SETTINGS, "draws": 250, "warmup": 400, "seed": 4}
-    posterior = pb.infer_reliability(annotations, per="annotator", prior=(0.3, 0.5), spread=0.3, **settings)
-    ours = {name: posterior["posterior"][name].values for name in posterior["posterior"]}
-    pairs = {"reliability": (np.log(theirs["reliability"]), np.log(ours["reliability"]))}
-    pairs["spread"] = theirs["spread"], ours["spread"]
-    for i, name in enumerate(["ann", "bob", "cy"]):
-        pairs[name] = (np.log(of["annotator_reliability"][..., i]) for of in (theirs, ours))
-    for place, case in enumerate(bucket.cases):
-        for k, slot in enumerate(range(*slots.start[case : case + 2])):
-            pairs[f"slot {slot}"] = theirs["plausibility_0"][:, :, place, 0, k], ours["plausibility"][..., slot]
-    assert len(pairs) == 9 + 5
-    for name, (one, other) in pairs.items():
-        (expected, error), (found, own) = moments(one), moments(other)
-        # Fourteen quantities of two moments each: 4.2 is exceeded in one of a thousand.
-        assert (np.abs(found - expected) < 4.2 * np.hypot(error, own)).all(), (name, found, expected)
 
 
 def test_positions_are_not_people(monkeypatch):
