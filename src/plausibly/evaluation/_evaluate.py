@@ -578,9 +578,9 @@ def _ends(
 ) -> tuple[Float[np.ndarray, " classifier"], Float[np.ndarray, " classifier"]]:
     """Worst and best value in a case: 0 and 1 for lists, or else those of each classifier."""
     values = np.broadcast_to([0.0, 1.0], (len(by_case), 2)) if ranked else by_case
-    good = goodness(np.where(np.isfinite(values), values, np.nan), {"better": better})
-    at = np.arange(len(values))
-    return values[at, np.nanargmin(good, axis=1)], values[at, np.nanargmax(good, axis=1)]
+    good, at = goodness(values, {"better": better}), np.arange(len(values))
+    least, most = (np.where(np.isnan(good), end, good) for end in (np.inf, -np.inf))
+    return values[at, least.argmin(axis=1)], values[at, most.argmax(axis=1)]
 
 
 def _label_values(

@@ -68,11 +68,10 @@ class Unseen(NamedTuple):
         truth = np.zeros((len(side), n_sides))
         truth[n, side] = weight
         rows = Cases(labels, scores, np.where(right, side, farthest)).rows(truth)
-        of_classes, k = rows.copy(), labels.layout.n_counts
-        (own, others), coin = np.moveaxis(more := case.of_classes()[0], 1, 0), case.of_classes()[1]
-        if k:
-            found, wrong = own * coin[:, :, 0], others * ~coin[:, :, 1]
-            true = np.broadcast_to(own, found.shape)
+        of_classes, (more, coin) = rows.copy(), case.of_classes()
+        if labels.layout.n_counts:
+            found, wrong = more[:, 0] * coin[:, :, 0], more[:, 1] * ~coin[:, :, 1]
+            true = np.broadcast_to(more[:, 0], found.shape)
             of_classes[:, labels.layout.n_numbers :] = np.concatenate([found, true, found + wrong, true], axis=1)
         return cls(rows, weight, of_classes, more.sum(axis=1))
 

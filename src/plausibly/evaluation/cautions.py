@@ -128,7 +128,7 @@ def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame
         yield str(attrs["err_together"])
     yield from said
     if few := few_in_words(results):
-        yield f"Results are of {few}: intervals are wide and rough."
+        yield few
     if not withheld and known_predictions(attrs) and not (checks is not None and (checks["check"] == "fresh").any()):
         yield (
             "Nothing shows that the classifiers have not seen these labels; if they have, accuracies are too high. "

@@ -167,12 +167,12 @@ def few_cases(results: xr.Dataset, metric: str = "") -> Bool[np.ndarray, " group
 
 
 def few_in_words(results: xr.Dataset) -> str:
-    """Say of how few cases, cases of either class, or clusters results are; empty if they are many.
+    """Say that results are of few cases, cases of either class, or clusters; empty if these are many.
 
     Examples
     --------
     >>> few_in_words(xr.Dataset(attrs={"n_cases": 300, "positive": "mal", "n_positive": 4.0, "clusters": 8}))
-    'few cases that are mal (4), few clusters (8)'
+    'Of few cases that are mal (4) and few clusters (8), numbers say little of new cases.'
     """
     attrs, found = results.attrs, []
     n_cases, clusters = attrs.get("n_cases", FEW), attrs.get("clusters", FEW)
@@ -184,7 +184,7 @@ def few_in_words(results: xr.Dataset) -> str:
         found += [f"few cases that are {side}{attrs['positive']} ({n:.3g})" for side, n in few.items()]
     if clusters < min(FEW, n_cases):
         found.append(f"few clusters ({clusters})")
-    return ", ".join(found)
+    return f"Of {' and '.join(found)}, numbers say little of new cases." if found else ""
 
 
 def group_difference(results: xr.Dataset, metric: str, first: str, second: str) -> xr.DataArray:

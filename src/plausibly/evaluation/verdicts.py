@@ -8,6 +8,7 @@ import xarray as xr
 
 from plausibly.evaluation.comparison import differences
 from plausibly.evaluation.evidence import known_predictions, knows_more
+from plausibly.evaluation.summaries import few_in_words
 from plausibly.posterior.says import learns
 
 SURE = 0.95  #: probability at which one classifier counts as better than another
@@ -26,10 +27,10 @@ def verdict(results: xr.Dataset, metric: str, first: str, second: str) -> str:
     Returns
     -------
     str
-        How often each agrees with an expert, which needs no model, and what the metric rests on; the shares of draws in
-        which the first is better, equal and worse, for these cases and for new cases like these. If it is better with a
-        probability below 0.95, also what more cases and more labels would change. For a point estimate, that this is
-        unknown.
+        Whether there are few cases; how often each agrees with an expert, which needs no model, and what the metric
+        rests on; the shares of draws in which the first is better, equal and worse, for these cases and for new cases
+        like these. If it is better with a probability below 0.95, also what more cases and more labels would change.
+        For a point estimate, that this is unknown.
 
     Raises
     ------
@@ -44,7 +45,8 @@ def verdict(results: xr.Dataset, metric: str, first: str, second: str) -> str:
     """
     row = difference(results, metric, first, second)
     told = (probabilities(row, first, second), advice(row, learns(results.attrs)))
-    return " ".join(filter(None, (_agreement(results, first, second), _rests(results, metric), *told)))
+    rests = few_in_words(results), _agreement(results, first, second), _rests(results, metric)
+    return " ".join(filter(None, (*rests, *told)))
 
 
 def _agreement(results: xr.Dataset, first: str, second: str) -> str:

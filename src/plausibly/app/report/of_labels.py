@@ -64,7 +64,7 @@ def headline_of_labels(results: xr.Dataset) -> str:
         ]
         told.append(f"{name} has {listed(of_each)}")
     of = f" (positive class: {results.attrs['positive']})" if "positive" in results.attrs else ""
-    few = f"Of {few}, numbers say little of new cases. " if (few := few_in_words(results)) else ""
+    few = f"{few} " if (few := few_in_words(results)) else ""
     said = f"{few}Against {truth_in_words(results.attrs)}, {'; '.join(told)}{of}."
     compared = [name for name in (metrics[0], _HALVES.get(metrics[0])) if name in metrics]
     for first, second in pairwise(best[:MOST_CLASSIFIERS]):
