@@ -226,6 +226,15 @@ def test_shards_are_parts_of_the_whole(tmp_path):
 
 
 @pytest.mark.slow
+def test_many_classes():
+    _, annotations, scores = world(30, 20, k=40)
+    posterior = pb.aggregate(annotations, predictions=scores, extra="include", **FEW)
+    total = posterior["posterior"]["plausibility"].groupby("case").sum()
+    np.testing.assert_allclose(total.values, 1, rtol=1e-4)
+    assert pb.evaluate(posterior, scores, k=1, progress=False)["top1_accuracy"].notnull().all()
+
+
+@pytest.mark.slow
 def test_accuracy_is_over_all_cases_and_agreement_over_annotated_ones():
     _, annotations, scores = world(60, 40)
     posterior = pb.aggregate(annotations, predictions=scores, extra="include", **FEW)

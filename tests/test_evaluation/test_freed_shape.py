@@ -22,6 +22,7 @@ def test_the_union_contains_the_usual_interval_and_is_wider():
     np.testing.assert_allclose(table["mean"], accuracy.mean("draw"))
     assert (table["union_lower"] <= table[["lower", "freed_lower"]].min(axis=1) + 1e-12).all()
     assert (table["union_upper"] >= table[["upper", "freed_upper"]].max(axis=1) - 1e-12).all()
+    assert (np.abs(table["freed_mean"] - table["mean"]) < 0.05).all()
     widths = table["union_upper"] - table["union_lower"], table["upper"] - table["lower"]
     assert (widths[0] > widths[1]).all()
     assert all("if experts may disagree in other ways" in told for told in table["meaning"])

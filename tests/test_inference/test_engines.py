@@ -1,7 +1,5 @@
 """NUTS against closed forms, numerical integration and NumPyro; seeds; programs of the user's own; likelihoods."""
 
-from functools import cache
-
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -29,16 +27,10 @@ from tests.test_inference.oracles import (
 SETTINGS = {"engine": "nuts", "draws": 250, "chains": 4, "warmup": 250, "progress": False}
 
 
-@cache
-def sampled(reliability):
-    """Posterior of single labels, which several tests look at."""
-    return pb.aggregate(SINGLES, "plackett-luce", reliability=reliability, **SETTINGS, seed=3)
-
-
 @pytest.mark.slow
 def test_of_single_labels_the_posterior_is_dirichlet_and_statistics_describe_trajectories():
     reliability = 3
-    posterior = sampled(reliability)
+    posterior = pb.aggregate(SINGLES, "plackett-luce", reliability=reliability, **SETTINGS, seed=3)
     draws = draws_of(posterior).reshape(4, 250, len(LABELS), 4)
     for case, labels in enumerate(LABELS):
         alpha = 1.0 + reliability * np.bincount(labels, minlength=4)  # the fourth is the remainder, of shape 1
@@ -99,6 +91,9 @@ def test_other_cases_do_not_change_a_case(model):
         own = slice(slots.start[int(case[1])], slots.start[int(case[1]) + 1])
         rounding = 0 if model == "plackett-luce" else 1e-4
         np.testing.assert_allclose(draws_of(some)[..., 4 * i : 4 * i + 4], draws_of(every)[..., own], rtol=rounding)
+    other, draws = unjudged(pb.aggregate)(SINGLES, model, reliability=3, seed=4, **options), draws_of(every)
+    assert (draws_of(other) != draws).mean() > 0.99
+    assert (draws[0] != draws[1]).mean() > 0.99
 
 
 def own_program(case, reliability=2.0):

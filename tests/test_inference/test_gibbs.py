@@ -111,6 +111,8 @@ def test_numpyro_takes_legacy_keys_and_goes_on_where_it_stopped():
         parts.post_warmup_state = parts.last_state
         draws.append(found(parts))
     np.testing.assert_array_equal(np.concatenate(draws, axis=1), found(whole))
+    shapes = 1 + 2 * np.bincount(LABELS[0], minlength=4)  # of the exact posterior: a few dozen draws are near
+    np.testing.assert_allclose(found(whole).mean((0, 1)), shapes / shapes.sum(), atol=0.06)
     # Another key, other draws.
     parts.run(jax.random.key(1), data, reliability=2)
     assert (found(parts) != draws[1]).any()

@@ -159,6 +159,19 @@ def test_cases_without_labels_have_what_predictions_say():
     assert (share[:, 60:].mean(0).argmax(1) == truth[60:]).mean() > 0.8
 
 
+@pytest.mark.slow
+def test_left_out_labels_are_better_predicted_with_predictions():
+    annotations, _, scores = crowd(n=90, right=0.7, noise=0.4)
+    known = {"model": "common-confusion", "class_prior": "predictions", "predictions": scores}
+    compared = unjudged(pb.compare_models)(
+        anonymous(annotations),
+        {"alone": {"model": "common-confusion"}, "known": known},
+        **SHORT | {"draws": 10, "warmup": 20},
+    )
+    elpd = compared.table["elpd"]
+    assert elpd["known"] > elpd["alone"] + 5
+
+
 def test_one_truth_has_the_model_that_annotators_allow():
     annotations, _, _ = crowd(n=60)
     chosen = [
