@@ -24,7 +24,7 @@ from plausibly.data.annotations import Annotations, Scores, Slots
 from plausibly.data.case import Entries, NormalInverseGamma, ScoreSums
 from plausibly.distributions import PartialPlackettLuce, log_ratios
 from plausibly.families import Settled
-from plausibly.inference import bucket_cases, with_rows
+from plausibly.inference import Shape, bucket_cases, with_rows
 from plausibly.inference.program import PLAUSIBILITY, CaseData, case_inputs, log_ways
 
 _TOGETHER, _ALONE = 100, 3  # cases that are computed at once, and those of them that are computed alone, too
@@ -95,6 +95,7 @@ def _answers(observed: Annotations | Scores, settled: Settled) -> dict[str, Any]
     program, shapes = settled.program, settled.program.latent(data)
     counts = np.bincount(slots.find(alone.entry_case, alone.entry_class), minlength=len(slots)).astype(np.float32)
     (bucket,) = bucket_cases(alone, slots, prior)
+    assert isinstance(bucket.shape, Shape)
     more = with_rows(bucket, bucket.shape._replace(annotations=bucket.shape.annotations + 2))
     split = jax.tree.map(lambda a: a[0], more.data)
 

@@ -161,17 +161,19 @@ def nuts(
         buckets = bucket_cases(annotations, slots, concentration, **layout)
     if gaps:
         buckets = [with_order(bucket, annotations, slots) for bucket in buckets]
-    groups = {}
-    if shapes is None or pooled:
-        groups = {bucket.shape: (bucket, np.zeros(len(bucket.cases), int), (_whole(bucket),)) for bucket in buckets}
-        optimised = pays_to_optimise("nuts", shapes or groups, n_cases, trajectories)
+    groups: dict[Any, Any] = {}
+    planned = [group for group in shapes or () if isinstance(group, Group)]
+    for group in planned:
+        fits = [(bucket, group.fitting(bucket.shape)) for bucket in buckets if isinstance(bucket.shape, Shape)]
+        if own := [with_rows(bucket, shape) for bucket, shape in fits if shape is not None]:
+            groups[group] = group_buckets(own, group)
+    if planned:
+        alone = [shape._replace(sets=0, ties=()) for group in planned for shape in group.shapes]
+        optimised = pays_to_optimise("nuts", alone, n_cases // len(planned), trajectories)
     else:
-        for group in shapes:
-            fits = [(bucket, group.fitting(bucket.shape)) for bucket in buckets]
-            if own := [with_rows(bucket, shape) for bucket, shape in fits if shape is not None]:
-                groups[group] = group_buckets(own, group)
-        alone = [shape._replace(sets=0, ties=()) for group in shapes for shape in group.shapes]
-        optimised = pays_to_optimise("nuts", alone, n_cases // len(shapes), trajectories)
+        groups = {bucket.shape: (bucket, np.zeros(len(bucket.cases), int), (_whole(bucket),)) for bucket in buckets}
+        every = [shape for shape in shapes or groups if isinstance(shape, Shape)]
+        optimised = pays_to_optimise("nuts", every, n_cases, trajectories)
     by_case = case_inputs(arguments)
 
     def inputs(bucket: Bucket, at: np.ndarray) -> Grouped:
@@ -203,7 +205,7 @@ def nuts(
             column, sizes = np.moveaxis(column, (-2, 0), (0, 1)), sizes[0, :, 0]
             for place, number in enumerate(bucket.cases[at].tolist()):
                 known, *size = sizes[:, place]
-                if known:
+                if known and sites is not None:
                     own = column[(slice(None), slice(None), *map(slice, size), place)]
                     sites.setdefault(name, {})[number] = own
     return plausibility, statistics

@@ -97,7 +97,7 @@ def group_buckets(
 
 def with_rows(bucket: Bucket, shape: Shape) -> Bucket:
     """Give cases as many annotations as a shape has, by splitting the first: several times, less often each."""
-    case, more = bucket.data, shape.annotations - bucket.shape.annotations
+    case, more = bucket.data, shape.annotations - len(bucket.data.counts[0])
     if not more:
         return bucket
 
