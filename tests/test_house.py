@@ -36,7 +36,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 120,
         "posterior": 3600,  # further sites of programs, stored and diagnosed
         "systems": 2645,  # strengths, and least squares of people and cases, where systems were not judged alike
-        "tests": 34110,  # parts of scores from few labels; systems that were not judged alike
+        "tests": 34140,  # parts of scores from few labels; systems that were not judged alike
         "validation": 6110,  # selected cases; few labels; own programs; schedules; inferred reliability, from tests
     },
     "shape": {
