@@ -49,7 +49,7 @@ class Systems:
     Parameters
     ----------
     outcomes
-        What was read.
+        What was read; where systems do not have the same cases, perhaps only those of the common ones.
     table
         One row per system and estimator: ``system``; ``estimator`` (``people``, ``judge``, ``ppi``, ``ppi++``,
         ``rogan-gladen``; where systems were not judged alike, ``strengths`` or ``adjusted``; and of the model

@@ -85,7 +85,9 @@ def strengths(rows: Meetings, n_systems: int, *, sided: bool = False) -> Strengt
     seen = np.count_nonzero(np.bincount(pairs[0] * n_clusters + pairs[1], minlength=n * n_clusters).reshape(n, -1), 1)
 
     rate, slopes = _against_all(at[:n], log_tie)
-    expected, of_system = np.sqrt(np.einsum("sp,pq,sq->s", slopes, inverse, slopes)), influence @ slopes.T
+    by_row = [rows.weight * one for one in spread]  # the variance of scores that the model expects of the rows
+    alone, of_system = slopes @ inverse, influence @ slopes.T
+    expected = np.sqrt(np.einsum("sp,pq,sq->s", alone, _information(rows, at, by_row), alone))
     of_system *= np.maximum(1, expected / np.sqrt((of_system**2).sum(axis=0)))
     return Strengths(at[:n], log_tie, float(at[-1]), Estimate(rate, of_system, seen, np.maximum(seen - 1.0, 1)))
 
