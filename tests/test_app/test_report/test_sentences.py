@@ -154,10 +154,16 @@ def test_priors_are_named_and_not_to_be_trusted_more():
     assert "alone" in _judged_by(SimpleNamespace(attrs={}))
     assert "predictions" in _judged_by(SimpleNamespace(attrs={"evidence": "{}"}))
     annotations = pb.Annotations.from_labels([["a"], ["b"]], classes=list("abcdef"))
-    notes = list(prior_notes(pb.sweep(annotations, {}, {"dirichlet-categorical": [1]}, **FAST).runs))
+    runs = pb.sweep(annotations, {}, {"dirichlet-categorical": [1]}, **FAST).runs
+    notes = list(prior_notes(runs))
     assert len(notes) == 1
     assert "class_prior=learned" in notes[0]
-    assert "Raise" not in notes[0]
+    assert "do not raise the reliability" in notes[0]
+    # Of a model without a reliability and a choice of priors, advice names neither.
+    attrs = {name: value for name, value in runs[0].attrs.items() if name not in ("class_prior", "reliability")}
+    without = SimpleNamespace(results=runs[0].results, attrs=attrs, label="mine", reliability=np.nan)
+    (note,) = prior_notes([without])
+    assert not re.search("class_prior|reliability", note)
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ from plausibly.evaluation.ambiguity import CLEAR
 from plausibly.evaluation.cautions import cautions, listed
 from plausibly.evaluation.freed import METRIC, freed_table, too_far
 from plausibly.evaluation.verdicts import advice, difference, probabilities
-from plausibly.metrics.words import metric_name
+from plausibly.metrics.words import capitalised, metric_name
 from plausibly.posterior.says import are_shares, has_true_class, learns
 
 _NAMED = 5  # cases in a sentence
@@ -162,12 +162,16 @@ def prior_notes(runs: Iterable[Run]) -> Iterator[str]:
         share = run.results["prior_share"].values
         n = int(of_prior(share).sum())
         if n:
-            more = f"--model {run.label.partition(':')[0]}:class_prior=learned"
-            fix = (
-                "The prior is learned from all cases."
-                if run.attrs.get("class_prior", "uniform") != "uniform"
-                else f"Learn the prior from all cases ({more}); do not raise the reliability only to narrow intervals."
-            )
+            prior = run.attrs.get("class_prior")  # None if the model has no such choice
+            ways = []
+            if prior == "uniform":
+                ways.append(
+                    f"learn the prior from all cases (--model {run.label.partition(':')[0]}:class_prior=learned)"
+                )
+            if prior in (None, "uniform") and not np.isnan(run.reliability):
+                ways.append("do not raise the reliability only to narrow intervals")
+            fix = "The prior is learned from all cases." if prior not in (None, "uniform") else ""
+            fix += capitalised(f"{'; '.join(ways)}.") if ways else ""
             if learns(run.attrs):
                 fix += " More labels for these cases reduce its share."
             yield (
