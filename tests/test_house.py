@@ -22,7 +22,7 @@ LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
         "aggregation": 5760,  # answers of a user's own program: checked, scored, replicated
         "agreement": 5990,  # labels that follow from labels are recognised, and pairs are of fair ones
-        "app": 11680,  # an order of labels on three commands; what a family assumes in its own words
+        "app": 11690,  # an order of labels on three commands; what a family assumes in its own words
         "base": 1935,  # intervals that hold their mean, and one more case for shares of few, for eight users
         "data": 12060,  # an order of classes that somebody gave; which labels came first; typical weights
         "decisions": 3910,

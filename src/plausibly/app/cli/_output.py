@@ -24,12 +24,12 @@ from rich.text import Text
 
 from plausibly.base.errors import ArgumentError, FileError, PlausiblyWarning
 from plausibly.base.progress import logged
-from plausibly.data.annotations import Annotations
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from plausibly.aggregation.sweeps import Run, Sweep
+    from plausibly.data.annotations import Annotations
 
 NOT_CONVERGED = 1  #: exit status under --strict
 TABLES = ".csv", ".parquet"  #: suffixes of tables that we write

@@ -162,16 +162,15 @@ def prior_notes(runs: Iterable[Run]) -> Iterator[str]:
         share = run.results["prior_share"].values
         n = int(of_prior(share).sum())
         if n:
-            prior = run.attrs.get("class_prior")  # None if the model has no such choice
-            ways = []
+            prior, ways = run.attrs.get("class_prior"), []  # no prior if the model has no choice of it
             if prior == "uniform":
                 ways.append(
                     f"learn the prior from all cases (--model {run.label.partition(':')[0]}:class_prior=learned)"
                 )
             if prior in (None, "uniform") and not np.isnan(run.reliability):
                 ways.append("do not raise the reliability only to narrow intervals")
-            fix = "The prior is learned from all cases." if prior not in (None, "uniform") else ""
-            fix += capitalised(f"{'; '.join(ways)}.") if ways else ""
+            fix = "The prior is learned from all cases." if prior not in (None, "uniform") else "; ".join(ways)
+            fix = capitalised(f"{fix.rstrip('.')}.") if fix else ""
             if learns(run.attrs):
                 fix += " More labels for these cases reduce its share."
             yield (
