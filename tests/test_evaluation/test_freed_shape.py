@@ -6,9 +6,6 @@ import pytest
 import xarray as xr
 
 import plausibly as pb
-from plausibly.app.report import freed_shape as freed_of
-from plausibly.app.report._summary import sentences
-from plausibly.app.report.tables import lead
 from plausibly.evaluation.freed import freed_table, too_far
 from tests import worlds
 
@@ -37,11 +34,3 @@ def test_shifts_move_the_mean_and_the_ends():
     assert (row["union_lower"], row["union_upper"]) == pytest.approx((row["lower"] - 0.1, row["upper"] + 0.02))
     assert "3.0 points lower" in row["meaning"]
     assert not too_far({"classifier": "A", "mean": 0.6, "freed_mean": 0.619})
-
-
-def test_a_sweep_says_it_in_the_headline():
-    swept, alone = worlds.swept_labels(), worlds.marked()
-    rows = freed_of(swept, lead(swept))
-    assert set(rows) == {"A", "B"}
-    assert "if experts may disagree in other ways" in " ".join(sentences(swept))
-    assert (alone.freed, freed_of(alone, lead(alone))) == (None, {})

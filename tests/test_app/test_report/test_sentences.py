@@ -11,6 +11,7 @@ from scipy import stats
 
 import plausibly as pb
 from plausibly.app.report import agreement_in_words
+from plausibly.app.report import freed_shape as freed_of
 from plausibly.app.report._ambiguity import FirstChoices, stay_open
 from plausibly.app.report._summary import _judged_by, agreement, attainable, next_steps, prior_notes, sentences
 from plausibly.app.report.tables import convergence_table, lead
@@ -209,3 +210,11 @@ def test_an_interval_on_new_cases_that_is_narrower_by_chance_is_explained():
         results = run.results.assign(top1_accuracy_total=run.results["top1_accuracy_total"].copy(data=values))
         one = replace(swept, runs=(replace(run, results=results),))
         assert ("not the choice of cases, limit" in whole(one)) == expected
+
+
+def test_the_headline_says_how_far_it_depends_on_the_shape_of_disagreement():
+    swept, alone = worlds.swept_labels(), worlds.marked()
+    rows = freed_of(swept, lead(swept))
+    assert set(rows) == {"A", "B"}
+    assert "if experts may disagree in other ways" in " ".join(sentences(swept))
+    assert (alone.freed, freed_of(alone, lead(alone))) == (None, {})
