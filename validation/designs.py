@@ -80,7 +80,8 @@ def compared(random: np.random.Generator, schedule: str, n: int, n_systems: int,
     if schedule in ("round-robin", "sides"):
         chosen = random.permutation(np.arange(n) % len(pairs))
     first, second = pairs[chosen].T
-    turned = random.random(n) < (np.where((first == 0) | (second == 1), 0.9, 0.5) if schedule == "sides" else 0.5)
+    first_place = np.choose(np.minimum(second, 2), [0.9, 0.1, 0.5]) if schedule == "sides" else 0.5  # of the second one
+    turned = random.random(n) < first_place
     first, second = np.where(turned, second, first), np.where(turned, first, second)
     noise = random.normal(0, _NOISE, n)
     x = strength[first] - strength[second] + noise + _SIDE * (schedule == "sides")

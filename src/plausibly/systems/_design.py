@@ -89,7 +89,7 @@ def design_of(read: Outcomes) -> Design:
         groups = _groups(rated.T.astype(int) @ rated > 0)
         if len(groups) > 1 and not by_case and (_number_of_people(read, people) >= _MANY).all():
             words = (
-                "Each system was rated by people of its own, who are taken for a sample of all: errors count people."
+                "Each system was rated by people of its own: they are taken for a sample, and intervals count people."
             )
             return Design(read, (*cautions, words), _errors_of_people(read, people), leads="adjusted")
         if len(groups) > 1:
@@ -201,11 +201,9 @@ def _cases_in_common(read: Outcomes, rows: Bool[np.ndarray, " row"]) -> Int[np.n
 
 
 def _clusters_rated(read: Outcomes, people: Bool[np.ndarray, " row"]) -> Int[np.ndarray, "rater system"]:
-    """Number of clusters of cases in which each rater rated each system, of people's rows."""
-    n, clusters = len(read.systems), int(read.cluster.max()) + 1
-    key = read.rater[people].astype(np.int64) * n + read.system[people]
-    pairs = np.unique(key * clusters + read.cluster[read.case[people]]) // clusters
-    return np.bincount(pairs, minlength=len(read.raters) * n).reshape(-1, n)
+    """Number of clusters of cases in which each person rated each system."""
+    key = np.stack([read.rater, read.system, read.cluster[read.case]])[:, people]
+    return _outcomes_of_people(read, np.flatnonzero(people)[np.unique(key, axis=1, return_index=True)[1]])
 
 
 def _groups(linked: Bool[np.ndarray, "system system"]) -> list[Int[np.ndarray, " system"]]:
@@ -214,7 +212,7 @@ def _groups(linked: Bool[np.ndarray, "system system"]) -> list[Int[np.ndarray, "
     return [np.flatnonzero(group == one) for one in range(number)]
 
 
-def _outcomes_of_people(read: Outcomes, people: Bool[np.ndarray, " row"]) -> Int[np.ndarray, "rater system"]:
+def _outcomes_of_people(read: Outcomes, people: np.ndarray) -> Int[np.ndarray, "rater system"]:
     n = len(read.systems)
     key = read.rater[people].astype(np.int64) * n + read.system[people]
     return np.bincount(key, minlength=len(read.raters) * n).reshape(-1, n)
@@ -296,10 +294,13 @@ def _of_pairs(read: Outcomes) -> Design:
         return Design(read, (words,), comparable=False, met=tuple(_opponents(read, met)))
     raters = [people, *(read.rater == judge for judge in np.flatnonzero(~read.is_person))]
     uneven = any(_opponents_differ(read, rows) for rows in raters if rows.any())
-    sided = not read.ranked and _sides_differ(read, people)
+    sided = not read.ranked and _sides_differ(read, people, met)
     if not uneven and not sided:
         return Design(read)
-    why = ["met different opponents"] * uneven + ["were shown first in different shares"] * sided
+    opponents = tuple(_opponents(read, met))
+    most = np.argsort(-met.max(axis=1) / met.sum(axis=1), kind="stable")[:2]
+    examples = "; ".join(f"{read.systems[one]} met {opponents[one]}" for one in most)
+    why = [f"met different opponents ({examples})"] * uneven + ["were shown first in different shares"] * sided
     words = (
         f"Systems {' and '.join(why)}, so win rates do not compare them: strengths rank (Bradley–Terry with ties, by "
         f"people alone{', without the advantage of the first place' * sided})."
@@ -314,7 +315,7 @@ def _of_pairs(read: Outcomes) -> Design:
             f" {some(all_or_none)} won or lost all comparisons, so that a strength is known on one side only; half a "
             "win and half a defeat are added for each system."
         )
-    return Design(read, (words,), estimate=found.win_rate, leads="strengths", met=tuple(_opponents(read, met)))
+    return Design(read, (words,), estimate=found.win_rate, leads="strengths", met=opponents)
 
 
 def _meetings(read: Outcomes, people: Bool[np.ndarray, " row"]) -> Meetings:
@@ -378,14 +379,16 @@ def _opponents_differ(read: Outcomes, rows: Bool[np.ndarray, " row"]) -> bool:
     return bool(stats.chi2.sf(statistic * (pairs - 1) / max(by_chance, _SMALL), pairs - 1) < _NOT_BY_CHANCE)
 
 
-def _sides_differ(read: Outcomes, people: Bool[np.ndarray, " row"]) -> bool:
-    """Whether one of two systems was shown first more often, not by chance, where pairs were shown in both orders."""
+def _sides_differ(read: Outcomes, people: Bool[np.ndarray, " row"], met: Int[np.ndarray, "system system"]) -> bool:
+    """Whether systems were shown first unequally often, not by chance, where two of them were shown in both orders."""
     first, second, _, side = _comparisons(read, people)
-    _, pair, number = np.unique(first * len(read.systems) + second, return_inverse=True, return_counts=True)
-    more = np.bincount(pair, 2 * side - 1)
-    both = (side > 0).any() and (np.abs(more) < number).any()
-    statistic = float((more**2 / number).sum())
-    return bool(both and stats.chi2.sf(statistic, len(number)) < _NOT_BY_CHANCE)
+    _, pair, number = np.unique(first * len(met) + second, return_inverse=True, return_counts=True)
+    if not (np.abs(np.bincount(pair, 2 * side - 1)) < number).any():
+        return False
+    more = np.bincount(first, 2 * side - 1, len(met)) - np.bincount(second, 2 * side - 1, len(met))
+    by_chance = np.diag(met.sum(axis=1)) - met  # covariance of first minus second places of each system
+    statistic = more @ np.linalg.pinv(by_chance, rcond=_SMALL, hermitian=True) @ more
+    return bool(stats.chi2.sf(statistic, len(met) - 1) < _NOT_BY_CHANCE)
 
 
 def _opponents(read: Outcomes, met: Int[np.ndarray, "system system"]) -> Iterator[str]:
