@@ -13,6 +13,7 @@ purpose, by little, and has to fail.
   see the modules;
 * ``crowds``: whether probabilities of the true class can be believed in crowds that differ from the models, and
   whether language models that err together are noticed;
+* ``verification``: whether metrics against gold labels of what readers or classifiers call suspicious cover;
 * ``few-labels``: whether a classifier that knows what experts say looks calibrated with two or three labels a case;
 * ``goodness``: what ``PartialPlackettLuce.sample`` draws, counted, against ``log_prob`` and against a likelihood
   written out here.

@@ -38,6 +38,7 @@ from validation import (
     systems,
     team,
     true_class,
+    verification,
     weighted_reliability,
 )
 from validation._breaks import BREAKS, broken
@@ -72,6 +73,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "team": team.check,
     "few-labels": few_labels.check,
     "own-programs": own_programs.check,
+    "verification": verification.check,
 }
 #: What `--quick` leaves out, and why; `--only` runs it all the same.
 SLOW = {

@@ -247,6 +247,10 @@ def _of_shares(spread):
     return wrong
 
 
+def _alike(_):
+    return lambda design, verified: np.full(len(verified), verified.mean())
+
+
 def _pinned(**values):
     """Take parameters of the program of priors for known."""
 
@@ -348,6 +352,8 @@ BREAKS = {
         "plausibly.evaluation.of_labels", "unseen_cases", _all_seen),
     "few-labels-shares": Break("shares of labels are taken for the distribution of experts", "", "few-labels",
         "plausibly.evaluation.of_labels", "label_spread", _of_shares),
+    "verification-alike": Break("all cases are as probably verified", "", "verification",
+        "plausibly.data.labels.verified", "_probability", _alike),
     "panels-clusters": Break("clusters are ignored", "", "panels",
         "plausibly.evaluation.panel_tables", "check_clusters", _cases_alone),
     "team-patients": Break("patients are ignored", "", "team",

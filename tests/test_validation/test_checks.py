@@ -11,6 +11,7 @@ from validation import (
     intervals,
     judge,
     systems,
+    verification,
     weighted_reliability,
 )
 from validation._breaks import BREAKS, broken
@@ -54,6 +55,7 @@ SHORT = {
     "intervals": (coverage, 2 * 3, {"intervals-cases": None}),
     "few": (of_few, None, {"few-unseen": "10 + 10, AUROC 0.97"}),
     "few-labels": (short(few_labels, LABELS=(2,), QUICK=25), 7, {"few-labels-shares": None}),
+    "verification": (short(verification, DESIGNS=("readers",), QUICK=20), 4, {"verification-alike": "specificity"}),
     "judge": (short(judge, EPSILONS=(0.2,), ANNOTATORS=(3,), QUICK=200, QUICK_SIZES=(50,)), 1, {"judge-doubled": None}),
     "systems": (
         short(systems, QUICK_HUMAN=(60,), CLUSTERS={"of 3": systems.CLUSTERS["of 3"]}, RATES=(0.6,)),

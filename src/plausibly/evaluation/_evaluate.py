@@ -188,7 +188,8 @@ def evaluate(
         missing a high risk is worse than a false alarm, declare :func:`plausibly.metrics.expected_cost` with a matrix.
     weights
         Weight of each case, (case,), or of each case in each draw, (draw, case); not negative. A pandas Series indexed
-        by case, or an xarray DataArray with a coordinate "case", is matched by name. To get the results of a subgroup,
+        by case, or an xarray DataArray with a coordinate "case", is matched by name; against labels, so is what
+        :func:`plausibly.labels.selected` found out about gold labels. To get the results of a subgroup,
         pass the probability that each case belongs to it, or its membership in each draw. In each draw a metric is the
         weighted mean over cases, or NaN if all weights are 0. The point estimate uses the mean weight over draws.
     clusters

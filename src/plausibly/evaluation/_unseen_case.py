@@ -49,6 +49,9 @@ class UnseenCase:
         Number of the coin of each classifier, see :func:`columns`.
     n_replicates
         Number of replicates. Random numbers follow from the clusters, so those of a group of cases are its own.
+    least
+        Least weight of the case, where what cases weigh does not depend on their class, so that one of a class may
+        weigh more than those that were seen.
     """
 
     def __init__(
@@ -57,13 +60,14 @@ class UnseenCase:
         words: UInt32[np.ndarray, "case 2"],
         column: Int[np.ndarray, " classifier"],
         n_replicates: int,
+        least: float = 0.0,
     ):
         of_sides = csc_array(truth, dtype=float)
         of_sides.eliminate_zeros()
         self._n_cases, self.n_sides = of_sides.shape
         self._side = np.repeat(np.arange(self.n_sides), np.diff(of_sides.indptr))
         self._case, self._weight = of_sides.indices, of_sides.data
-        self._column, self._n = column, n_replicates
+        self._column, self._n, self._least = column, n_replicates, least
         keys = np.ascontiguousarray(words[self._case]).view(np.uint64)[:, 0]
         keys, self._cluster = np.unique(keys, return_inverse=True)
         self._seed = int(keys.sum(dtype=np.uint64))
@@ -80,8 +84,8 @@ class UnseenCase:
         total, of_side = every.sum(), np.diff(self._edge)
         with np.errstate(invalid="ignore", divide="ignore"):  # no case of a class, or none of another
             found = squares / of_side, ((every**2).sum() - 2 * both + squares) / (total - of_side)
-        of_class, of_others = (np.where(np.isfinite(one), one, 0) for one in found)
-        return float((every**2).sum() / total) if total else 0.0, of_class, np.maximum(of_others, 0)
+        of_class, of_others = (np.maximum(np.where(np.isfinite(one), one, 0), self._least) for one in found)
+        return float((every**2).sum() / total) if total else 0.0, of_class, of_others
 
     def _random(self, purpose: int) -> np.random.Generator:
         return np.random.default_rng([self._seed, purpose])
@@ -159,12 +163,13 @@ def unseen_cases(
     members: Sequence[Float[np.ndarray, " case"]],
     column: Int[np.ndarray, " classifier"],
     n_replicates: int,
+    least: float = 0.0,
 ) -> "list[UnseenCase | None]":
     """Unseen case of each group of cases, whose own cases are counted from 0; None for a group without truth."""
     if not n_replicates or not len(column):
         return [None] * len(members)
     truth, groups = csr_array(truth), (np.flatnonzero(member) for member in members)
-    return [UnseenCase(truth[at], words[at], column, n_replicates) if truth[at].sum() else None for at in groups]
+    return [UnseenCase(truth[at], words[at], column, n_replicates, least) if truth[at].sum() else None for at in groups]
 
 
 def columns(predictions: Sequence[np.ndarray]) -> Int[np.ndarray, " classifier"]:

@@ -16,6 +16,7 @@ from plausibly.base.progress import logged
 from plausibly.base.random_streams import Stream, key_words
 from plausibly.data.annotations import Annotations, read_risks
 from plausibly.data.groups import Groups, check_clusters, check_weights, read_groups, typical_weight
+from plausibly.data.labels.verified import Selection
 from plausibly.data.predictions import line_up, named_predictions
 from plausibly.evaluation._intervals import bootstrap_weights
 from plausibly.evaluation._label_results import Unseen, Values, values_by_group, values_of_sums, variables
@@ -191,6 +192,10 @@ def against_labels(
     spread = label_spread(annotations, truth, panel, seed) if few and names else None
     for sentence in _of_few(few, annotations, panel if truth == "panel" else 1) if names else ():
         warnings.warn(sentence, PlausiblyWarning, stacklevel=4)
+    least = 0.0
+    if isinstance(weights, Selection):
+        weights = weights.by_case()
+        least = float(typical_weight(weights.to_numpy()))  # a case seldom verified, of a class of which there was none
     if weights is not None:
         of_labels = unweighted * check_weights(weights, 1, annotations.cases).T
     for name, values in zip(names, lined_up, strict=True):
@@ -207,7 +212,7 @@ def against_labels(
     words, members = key_words(seed, cluster, Stream.BOOTSTRAP), question.members
     choices = labels.choices(list(first_choices(lined_up, annotations.cases, break_ties, seed)), lined_up)
     values: list[dict[str, Values]] = [{} for _ in members]
-    unseen = unseen_cases(sides, words, members, columns(lined_up), replicates)
+    unseen = unseen_cases(sides, words, members, columns(lined_up), replicates, least)
     if labels.sums:
         values = _sums(labels, lined_up, choices, sides, spread, members, words, replicates, unseen)
     small = labels.small(len(names) * max(replicates, 1) * (len(members) - 1))

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, recall_score
@@ -10,6 +11,7 @@ from plausibly.agreement import judge
 from plausibly.data.annotations import Annotations
 from plausibly.data.labels import read_gold
 from tests.test_app.test_cli.run import refuse, succeed
+from tests.test_data.test_labels.test_verified import study
 
 N, KNOWN = 60, 40
 TRUTH = {f"c{i}": "ab"[i % 3 == 0] for i in range(N)}
@@ -65,6 +67,50 @@ def test_classifiers_are_evaluated_against_gold_labels(files):
     assert re.search(r"A is better than B by sensitivity with probability 0\.\d+ and by specificity with", output)
     refused = refuse(*words, "--predictions", f"A={files / 'A.csv'}", "--clusters", "sites")
     assert "choose from 'site'" in " ".join(refused.output.split())
+
+
+def test_gold_labels_of_the_suspicious_are_weighted_and_said_first(tmp_path):
+    """Sensitivity among verified cases is too high and specificity too low; both are beside what they are of all."""
+    ill, votes, score, verified = study("readers", 1)
+    names = np.array(["ben", "mal"])
+    rows = [(f"c{i}", f"r{j}", names[int(one)]) for i, of in enumerate(votes) for j, one in enumerate(of)]
+    pd.DataFrame(rows, columns=["case", "annotator", "label"]).to_csv(tmp_path / "labels.csv", index=False)
+    case = pd.Index([f"c{i}" for i in range(len(ill))], name="case")
+    pd.DataFrame({"mal": score}, index=case).to_csv(tmp_path / "A.csv")
+    pd.DataFrame({"label": names[ill.astype(int)]}, index=case)[verified].to_csv(tmp_path / "gold.csv")
+    words = ["evaluate", tmp_path / "labels.csv", "--gold", tmp_path / "gold.csv", "--out", tmp_path / "out"]
+    output = " ".join(succeed(*words, "--predictions", f"A={tmp_path / 'A.csv'}").output.split())
+    first = output.index(f"Cases with a gold label ({verified.sum()} of 600) are not a random part")
+    assert first < output.index("Metrics against")
+    found = pd.read_csv(tmp_path / "out" / "metrics.csv").set_index(["metric", "model"])["mean"]
+    for metric, group in (("sensitivity", ill), ("specificity", ~ill)):
+        right = (score > 0.5) == ill
+        assert found[metric, "gold, unweighted"] == pytest.approx(right[group & verified].mean())
+        assert abs(found[metric, "gold"] - right[group].mean()) < abs(
+            found[metric, "gold, unweighted"] - right[group].mean()
+        )
+    assert "Unweighted, of the cases with a gold label alone, A has AUROC" in output
+    assert "are not a random part" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_a_judgement_by_gold_labels_of_the_suspicious_is_weighted():
+    ill, votes, score, verified = study("readers", 2)
+    rows = [(f"c{i}", f"r{j}", str(int(one))) for i, of in enumerate(votes) for j, one in enumerate(of)]
+    labels = pd.DataFrame(rows, columns=["case", "annotator", "label"])
+    said = {"A": {f"c{i}": str(int(one > 0.5)) for i, one in enumerate(score)}}
+    gold = {f"c{i}": str(int(ill[i])) for i in np.flatnonzero(verified)}
+    found = judge(labels, said, gold=gold, model=None, progress=False, replicates=200)
+    (row,) = found.table.to_dict("records")
+    right = (score > 0.5) == ill
+    true, of_annotators = right.mean(), (votes == ill[:, None]).mean()
+    assert row["gold_accuracy_unweighted"] == pytest.approx(right[verified].mean())
+    assert abs(row["annotators_gold_accuracy"] - of_annotators) < 0.03
+    assert row["gold_accuracy_lower"] < true < row["gold_accuracy_upper"]
+    assert found.verdict().startswith(f"Cases with a gold label ({verified.sum()} of 600) are not a random part")
+    half = {case: gold_of for case, gold_of in ((f"c{i}", str(int(ill[i]))) for i in range(0, 600, 2))}
+    found = judge(labels, said, gold=half, model=None, progress=False, replicates=200)
+    assert "gold_accuracy_unweighted" not in found.table
+    assert "not a random part" not in found.verdict()
 
 
 def test_without_predictions_annotators_are_evaluated(files):

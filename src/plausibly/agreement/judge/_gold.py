@@ -12,6 +12,9 @@ from plausibly.base.errors import PredictionError
 from plausibly.data.labels.container import Labels
 from plausibly.data.labels.gold import Gold
 from plausibly.data.labels.predictions import Predictions
+from plausibly.data.labels.verified import Selection, selection
+
+_MOST = 10  # different labels, the most frequent ones, by which cases may differ
 
 
 @dataclass(frozen=True)
@@ -26,11 +29,17 @@ class AgainstGold:
         Accuracy of the model, and of the annotators: the mean over cases of the share of them who are right.
     replicates
         The same in bootstrap replicates; None if there is a single cluster of cases.
+    selection
+        How cases with a gold label differ from others, by whose weights both are; None if nothing shows that they do.
+    unweighted
+        The mean without weights.
     """
 
     n_cases: int
     mean: Float[np.ndarray, "2"]
     replicates: Float[np.ndarray, "replicate 2"] | None
+    selection: Selection | None
+    unweighted: Float[np.ndarray, "2"]
 
     def row(self, margin: float, ci_prob: float) -> dict[str, Any]:
         """Columns of a table."""
@@ -38,7 +47,10 @@ class AgainstGold:
         if self.replicates is not None:
             row["gold_accuracy_lower"], row["gold_accuracy_upper"] = interval(self.replicates[:, 0], ci_prob)
             row["p_gold"] = (self.replicates[:, 0] >= self.replicates[:, 1] - margin).mean()
-        return row | {"annotators_gold_accuracy": self.mean[1], "n_gold": self.n_cases}
+        row |= {"annotators_gold_accuracy": self.mean[1], "n_gold": self.n_cases}
+        if self.selection is not None and self.selection.weights is not None:
+            row["gold_accuracy_unweighted"], row["annotators_gold_accuracy_unweighted"] = self.unweighted
+        return row
 
 
 def against_gold(
@@ -54,20 +66,40 @@ def against_gold(
     truth[gold.case] = gold.values.tolist()
     known = np.isin(np.arange(len(truth)), gold.case)
     own = _share_right(labels.case, labels.values, truth)
-    found = {}
+    found, weight = {}, np.ones(len(truth))
+    differ = _selection(gold, labels, models, seed)
+    if differ is not None and differ.weights is not None:
+        weight[gold.case] = differ.weights
     for name, predicted in models.items():
         right = np.stack([_share_right(predicted.case, predicted.values, truth), own], axis=1)
         both = known & ~np.isnan(right).any(axis=1)
         if not both.any():
             raise PredictionError(f"no case has a gold label, labels of annotators and one of {name}; join other cases")
         right, cluster = right[both], np.unique(clusters[both], return_inverse=True)[1]
-        drawn = None
+        drawn, own_weight = None, weight[both]
         if cluster.max() > 0:
-            sums = resampled_sums(np.column_stack([right, np.ones(len(right))]), cluster, replicates, seed)
-            sizes = np.bincount(cluster)
+            columns = np.column_stack([right * own_weight[:, None], own_weight])
+            sums = resampled_sums(columns, cluster, replicates, seed)
+            sizes = np.bincount(cluster, own_weight)
             drawn = with_unseen(sums[:, :2], sums[:, 2], (sizes**2).sum() / sizes.sum(), seed)
-        found[name] = AgainstGold(int(both.sum()), right.mean(axis=0), drawn)
+        mean = np.average(right, axis=0, weights=own_weight)
+        found[name] = AgainstGold(int(both.sum()), mean, drawn, differ, right.mean(axis=0))
     return found
+
+
+def _selection(gold: Gold, labels: Labels, models: Mapping[str, Predictions], seed: int) -> Selection | None:
+    """Whether gold labels are of a random part, as far as shares of equal labels, and of models' labels, tell."""
+    classes, size = np.unique([str(value) for value in labels.values.tolist()], return_counts=True)
+    classes = classes[np.argsort(-size, kind="stable")[:_MOST]]
+
+    def shares(case: np.ndarray, values: np.ndarray) -> Float[np.ndarray, "case class"]:
+        same = np.array([str(value) for value in values.tolist()])[:, None] == classes
+        total = np.maximum(np.bincount(case, minlength=len(labels.cases)), 1)
+        of_each = [np.bincount(case, one, len(labels.cases)) for one in same.T]
+        return np.stack(of_each, axis=1) / total[:, None]
+
+    said = {name: shares(one.case, one.values) for name, one in models.items()}
+    return selection(shares(labels.case, labels.values), said, gold.case, classes, labels.cases, seed)
 
 
 def _share_right(case: np.ndarray, values: np.ndarray, truth: np.ndarray) -> Float[np.ndarray, " case"]:

@@ -121,7 +121,9 @@ class Judgement:
         ``p_accurate_independent``, if the model errs independently of the annotators; ``vote_accuracy``, the accuracy
         against the vote, and ``vote_lost`` and ``vote_won``, the same if all ties are lost or won; and ``converged``.
         Gold labels add ``gold_accuracy`` with its interval, ``p_gold``, the probability that it is at most the margin
-        below ``annotators_gold_accuracy``, and ``n_gold``, the number of cases.
+        below ``annotators_gold_accuracy``, and ``n_gold``, the number of cases. Where cases with a gold label differ
+        from others, these accuracies are weighted, and those of these cases alone are ``gold_accuracy_unweighted`` and
+        ``annotators_gold_accuracy_unweighted``.
         """
         compared = self.test.comparison
         frame = pd.DataFrame({"ratio": compared._ratios}, index=pd.Index(self.models, name="model"))
@@ -192,7 +194,9 @@ class Judgement:
             which = "questions 3 and 4 are" if self.gold is None else "question 3 is"
             further.append(f"The answer{'s' if self.gold is None else ''} to {which} unknown: {left_out}")
         doubts, notes = self._doubts(model), self._notes_of_test(model)
-        return " ".join([self.headline(model), *(f"{words}." for words in [*doubts, *further, *notes])])
+        selection = None if self.gold is None else self.gold[model].selection
+        said = [self.headline(model), *(f"{words}." for words in [*doubts, *further, *notes])]
+        return " ".join(said if selection is None else [selection.told, *said])
 
     def notes(self, model: str) -> list[str]:
         """List the limits of a model's test (see :class:`AlternativeAnnotatorTest`) and of the model of annotators."""
@@ -305,6 +309,9 @@ class Judgement:
             f"Accuracy {row['gold_accuracy']:.2f}{ends} against the gold labels of {int(row['n_gold']):,} cases; "
             f"annotators {row['annotators_gold_accuracy']:.2f} on average"
         )
+        if "gold_accuracy_unweighted" in row:
+            words += f" (unweighted {row['gold_accuracy_unweighted']:.2f}"
+            words += f" and {row['annotators_gold_accuracy_unweighted']:.2f})"
         if not there:
             return "open", f"{words}, without an interval, because there is a single cluster of cases"
         words += f"; the probability that it is at most {self.accuracy_margin:g} below the average is "

@@ -1,6 +1,9 @@
 """``plausibly evaluate --truth annotator|panel``: classifiers against the labels themselves, without a model."""
 
+import warnings
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +34,15 @@ from plausibly.app.cli._requirements import (
     requirement_sentences,
 )
 from plausibly.app.report import agreement_in_words, headline_of_labels, labels_report
-from plausibly.app.report.of_labels import RESTS_ON, expert_in_words
-from plausibly.base.errors import ArgumentError
+from plausibly.app.report.of_labels import RESTS_ON, best_first, expert_in_words, numbers_in_words
+from plausibly.base.errors import ArgumentError, PlausiblyWarning, PredictionError
 from plausibly.base.names import some
 from plausibly.data.annotations import Annotations, Scores
 from plausibly.data.annotations.io.files import naming
 from plausibly.data.audit import audit, serious
 from plausibly.data.groups import read_groups
 from plausibly.data.labels.gold import Gold, as_annotations, of_two_classes, read_gold
+from plausibly.data.labels.verified import Selection, selected
 from plausibly.data.predictions import line_up, named_predictions
 from plausibly.evaluation import evaluate, panels
 from plausibly.evaluation.cautions import without_answer
@@ -80,13 +84,16 @@ def against_labels(
     if isinstance(read, Scores):
         read, at = read.split(settings.threshold), None
     given: Mapping[str, Any] = data.files
+    selection, weights = None, None
     if asked.gold is not None:
         gold = read_gold(asked.gold, read)
         say(f"{gold}.")
         given, extra = data.files or _annotators(read, gold), "ignore"
+        selection = _selection(gold, read, data.files, logits, asked.positive)
         with naming(asked.gold):
             gold = gold if asked.gold_positive is None else of_two_classes(gold, asked.gold_positive, read.classes)
             read = as_annotations(gold, read)
+        weights = None if selection is None or selection.weights is None else selection
     tell_rounds(read)
     lined_up = {
         name: np.asarray(line_up(scores, read, extra, asked.positive, ordered=asked.ordered))
@@ -107,7 +114,8 @@ def against_labels(
     options: dict[str, Any] = {"clusters": clusters}
     options |= {name: arguments[name] for name in ("break_ties", "replicates", "seed") if name in arguments}
     make_folder(out)
-    results = evaluate(
+    evaluated = partial(
+        evaluate,
         read,
         lined_up,
         metrics=metrics,
@@ -121,10 +129,16 @@ def against_labels(
         by=groups,
         **options,
     )
+    results = evaluated(weights=weights)
+    unweighted = None if weights is None else evaluated()
     results.attrs |= {"threshold_from": chosen} if (chosen := how_chosen(asked)) else {}
     if asked.gold is not None:
         expert = truth_in_words(results.attrs)
         results.attrs["gold"] = str(asked.gold)
+        if selection is not None:
+            results.attrs["selected"] = selection.told
+        if unweighted is not None and (alone := numbers_in_words(unweighted, best_first(results))):
+            results.attrs["unweighted"] = f"Unweighted, of the cases with a gold label alone, {alone}."
         for metric in results.data_vars.values():
             if metric.attrs.get("against") == expert:
                 metric.attrs["against"] = truth_in_words(results.attrs)
@@ -138,7 +152,10 @@ def against_labels(
     named = "gold" if asked.gold is not None else {"panel": f"panel of {asked.n_experts}"}.get(asked.truth, asked.truth)
     model = {"model": named, "reliability": np.nan}
     files = TablesInParts(out, suffix)
-    files.write(METRICS, with_class(metric_table(results, model)))
+    table = metric_table(results, model)
+    if unweighted is not None:
+        table = pd.concat([table, metric_table(unweighted, model | {"model": "gold, unweighted"})], ignore_index=True)
+    files.write(METRICS, with_class(table))
     if groups is not None:
         table = with_class(group_table(results, model))
         few = pd.Series(few_cases(results), results["group"].values)
@@ -155,6 +172,8 @@ def against_labels(
     if reported:
         labels_report(results, of_panels, read, out / REPORT, sources, requirements=met, progress=not quiet)
     if not quiet:
+        if selection is not None:
+            say(selection.told)
         if grave := serious(audit(read, lined_up)):
             complain(f"the data have {', '.join(grave)}: run plausibly audit.", "Note")
         of_panel = int((read.per_case >= asked.n_experts).sum()) if asked.truth == "panel" else read.n_cases
@@ -170,6 +189,18 @@ def against_labels(
     for told in met:
         say(told)
     check_met(judged)
+
+
+def _selection(
+    gold: Gold, annotations: Annotations, files: Mapping[str, Any], logits: Any, positive: str | None
+) -> Selection | None:
+    """Whether gold labels are of a random part, as annotations and predictions of all cases tell."""
+    scores = {}
+    for name, given in named_predictions(files, logits).items():
+        with suppress(PredictionError), warnings.catch_warnings():  # of cases with a gold label alone; said later
+            warnings.simplefilter("ignore", PlausiblyWarning)
+            scores[name] = np.asarray(line_up(given, annotations, "ignore", positive))
+    return selected(gold, annotations, scores)
 
 
 def _annotators(annotations: Annotations, gold: Gold) -> dict[str, pd.DataFrame]:

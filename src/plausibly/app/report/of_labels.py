@@ -56,16 +56,10 @@ def headline_of_labels(results: xr.Dataset) -> str:
     if not metrics:
         return f"{listed(best)} against {truth_in_words(results.attrs)}."
     table = summary(results).set_index(["metric", "classifier"])
-    told, ends = [], ["mean", "total_lower", "total_upper"]
-    for name in best[:MOST_CLASSIFIERS]:
-        of_each = [
-            f"{metric_name(one)} {value_and_interval(*table.loc[(one, name)][ends], digits=2)}"
-            for one in metrics[:_IN_WORDS]
-        ]
-        told.append(f"{name} has {listed(of_each)}")
     of = f" (positive class: {results.attrs['positive']})" if "positive" in results.attrs else ""
-    few = f"{few} " if (few := few_in_words(results)) else ""
-    said = f"{few}Against {truth_in_words(results.attrs)}, {'; '.join(told)}{of}."
+    numbers = f"Against {truth_in_words(results.attrs)}, {numbers_in_words(results, best)}{of}."
+    first, last = (results.attrs.get(name, "") for name in ("selected", "unweighted"))
+    said = " ".join(filter(None, [first, few_in_words(results), numbers, last]))
     compared = [name for name in (metrics[0], _HALVES.get(metrics[0])) if name in metrics]
     for first, second in pairwise(best[:MOST_CLASSIFIERS]):
         shares = {name: share for name in compared if (share := better(results, name, first, second))}
@@ -81,6 +75,17 @@ def headline_of_labels(results: xr.Dataset) -> str:
                 f"{results.attrs['positive']}, name their class with positive= (--positive)."
             )
     return said
+
+
+def numbers_in_words(results: xr.Dataset, best: Sequence[str]) -> str:
+    """State the first metrics of some classifiers; empty if none has a value."""
+    metrics, told = _first_metrics(results)[:_IN_WORDS], []
+    table, ends = summary(results), ["mean", "total_lower", "total_upper"]
+    for name in best[:MOST_CLASSIFIERS] if metrics else ():
+        rows = table[table["classifier"] == name].set_index("metric")
+        of_each = [f"{metric_name(one)} {value_and_interval(*rows.loc[one][ends], digits=2)}" for one in metrics]
+        told.append(f"{name} has {listed(of_each)}")
+    return "; ".join(told)
 
 
 def expert_in_words(results: xr.Dataset, annotations: Annotations) -> str:
@@ -313,6 +318,7 @@ def _sentences(
     further = [operating_point(results), *map(capitalised, unusual(results)[:_SENTENCES])]
     if panels is None:
         told = f"The truth is the gold label of each of {n_cases:,} cases{over}. No model is needed."
+        further = [results.attrs.get("selected"), results.attrs.get("unweighted"), *further]
         return list(filter(None, [told, *further]))
     how = f"the most frequent class of {panel} of its labels, over the cases that have {panel}"
     if results.attrs["truth"] == "annotator":
