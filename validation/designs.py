@@ -53,8 +53,7 @@ def condition(schedule: str, size: tuple[int, int, int], worlds: int, seed: list
         better.append(float(row["p_better"].loc[("s0", "s1") if ("s0", "s1") in row.index else ("s1", "s0")]))
         ranking = found.ranking.set_index("system").loc[outcomes.systems]
         covered += ((ranking["lower"] <= truth) & (truth <= ranking["upper"])).tolist() if found.comparable else []
-        cautions += bool(found.cautions)
-        comparable += found.comparable
+        cautions, comparable = cautions + bool(found.cautions), comparable + found.comparable
     extreme = int((np.abs(np.array(better) - 0.5) > EXTREME - 0.5).sum())
     share = float(np.mean(covered))
     p = {
