@@ -24,7 +24,7 @@ from plausibly.data.annotations import Annotations, Scores, Slots
 from plausibly.data.case import Entries, NormalInverseGamma, ScoreSums
 from plausibly.distributions import PartialPlackettLuce, log_ratios
 from plausibly.families import Settled
-from plausibly.inference import Shape, bucket_cases, with_rows
+from plausibly.inference import Shape, bucket_cases, bucket_scores, with_rows
 from plausibly.inference.program import PLAUSIBILITY, CaseData, case_inputs, log_ways
 
 _TOGETHER, _ALONE = 100, 3  # cases that are computed at once, and those of them that are computed alone, too
@@ -85,8 +85,10 @@ def _answers(observed: Annotations | Scores, settled: Settled) -> dict[str, Any]
     plausibilities.
     """
     model = settled.model
-    if isinstance(observed, Scores) or model.deterministic or model.family is not None:
+    if model.deterministic or model.family is not None:
         return {}
+    if isinstance(observed, Scores):
+        return {} if model.categories or model.answers else {"answers": _answers_of_scores(observed, settled)}
     alone = observed.select([int(np.argmax(observed.per_case))])
     slots, prior = _layout(alone, settled.arguments)
     data = _called(settled, alone, slots, prior)
@@ -122,6 +124,25 @@ def _answers(observed: Annotations | Scores, settled: Settled) -> dict[str, Any]
     if model.replicate == "rankings" and model.takes == "rankings":
         _check_rankings(settled, data, x)
     return found
+
+
+def _answers_of_scores(scores: Scores, settled: Settled) -> str:
+    """Compare the probability of a score up to the threshold with the plausibility of the first class."""
+    alone = scores.select([int(np.argmax(scores.per_case))])
+    (bucket,) = bucket_scores(alone, lay_out(alone, settled.arguments)[0], settled.arguments["threshold"], _PRIOR)
+    inputs = case_inputs(settled.model.numeric(settled.arguments))
+    data = jax.tree.map(lambda a: a[..., 0], inputs(bucket, np.zeros(1, int)))
+    program, shapes = settled.program, settled.program.latent(data)
+
+    def at(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        values = program.values(x, data, shapes)
+        return values[PLAUSIBILITY][0], program.share_below(values, data)
+
+    x = np.random.default_rng(0).normal(size=(_POINTS, sum(map(math.prod, shapes.values())))).astype(np.float32)
+    with suppress(ArgumentError, NotImplementedError, TypeError, ValueError):  # of a site that cannot tell
+        plausibility, below = jax.jit(jax.vmap(at))(x)
+        return "plausibility" if np.allclose(plausibility, below, 0, _SAME) else ""
+    return ""
 
 
 def _check_rankings(settled: Settled, data: CaseData, x: Float[np.ndarray, "point dim"]) -> None:

@@ -7,7 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
+import pandas as pd
 import pytest
+from jax.scipy.special import ndtr
 from numpyro.handlers import scale
 from scipy.special import gammaln, logsumexp
 
@@ -202,6 +204,31 @@ def first_by_plausibility(case):
     plausibility = numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
     with numpyro.plate("annotation", case.counts.shape[0]), scale(scale=case.counts):
         numpyro.factor("choice", jnp.log((case.named & (case.rankings.positions == 0)) @ plausibility))
+
+
+SCORES = pb.Annotations.from_scores(
+    pd.DataFrame({"case": [0, 0, 0, 1], "annotator": list("abca"), "score": [1.0, 4, 2, 2]})
+)
+
+
+@pytest.mark.parametrize("guesses", [0.0, 0.5])
+def test_scores_below_the_threshold_are_compared_with_plausibilities(guesses):
+    def program(case):
+        mean = numpyro.sample("mean", dist.Normal(0, 3))
+        below = ndtr(case.threshold - mean)
+        numpyro.deterministic("plausibility", jnp.stack([below, 1 - below]))
+        parts = dist.Normal(jnp.stack([mean, 0 * mean]), jnp.array([1.0, 3.0]))
+        shares = dist.Categorical(jnp.array([1 - guesses, guesses]))
+        with numpyro.plate("annotation", case.counts.shape[0]), scale(scale=case.counts):
+            numpyro.sample("score", dist.MixtureSameFamily(shares, parts), obs=case.scores)
+
+    mine = pb.Model("mine", program, takes="scores")
+    posterior = unjudged(pb.aggregate)(SCORES, mine, threshold=2.5, draws=30, chains=2, warmup=30, progress=False)
+    if guesses:
+        with pytest.raises(ArgumentError, match="has labels that do not follow"):
+            pb.predictive_check(posterior, replicates=20, progress=False)
+    else:
+        assert "reproduced" in set(pb.predictive_check(posterior, replicates=20, progress=False).table["status"])
 
 
 def test_answers_come_back_from_a_file(tmp_path):
