@@ -109,9 +109,8 @@ def grouped(counts: Mapping[Shape, int], worth: float) -> tuple[Group, ...]:
         cost, n = (np.array(column, float) for column in zip(*((g.cost(), n) for g, n in found), strict=True))
         work = n * cost
         saving = float(worth) + work[:, None] + work - (n[:, None] + n) * (cost[:, None] + cost)
-        kind = [(len(g.shapes[0].ties), g.slots > LARGEST_GROUPED) for g, _ in found]
-        apart = np.array([[a != b for b in kind] for a in kind])
-        saving[apart | np.eye(len(found), dtype=bool)] = -np.inf
+        kind = np.array([2 * len(g.shapes[0].ties) + (g.slots > LARGEST_GROUPED) for g, _ in found])
+        saving[(kind[:, None] != kind) | np.eye(len(found), dtype=bool)] = -np.inf
         a, b = sorted(np.unravel_index(saving.argmax(), saving.shape))
         if saving[a, b] <= 0:
             break
