@@ -1,5 +1,7 @@
 """Predictions from every source give the same matrix, in the order of the annotations."""
 
+from contextlib import nullcontext
+
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
@@ -7,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import plausibly as pb
 from plausibly.base.errors import PlausiblyWarning, PredictionError
 from plausibly.data.annotations import Annotations
 from plausibly.data.labels import Labels
@@ -238,7 +241,9 @@ def test_a_table_with_a_column_for_each_classifier(tmp_path):
     path = tmp_path / "models.csv"
     path.write_text("site,case,gpt,cnn\nx,r,b,0.9\ny,q,a,0.25\nx,p,a,0.5\n")
     for column, expected in (("gpt", [[1, 0], [1, 0], [0, 1]]), ("cnn", [[0.5, 0.5], [0.75, 0.25], [0.1, 0.9]])):
-        np.testing.assert_allclose(read_predictions(f"{path}:{column}", annotations), expected)
+        said = pytest.warns(PlausiblyWarning, match="'cnn' for the probability of 'b'")
+        with said if column == "cnn" else nullcontext():
+            np.testing.assert_allclose(line_up(f"{path}:{column}", annotations, positive="b"), expected)
     labels = Labels.of({"p": {"ann": "a", "bob": "b"}, "q": {"ann": "b"}})
     path.write_text("site,case,gpt\nx,p,b\ny,q,a\n")
     said = read_models({"gpt": f"{path}:gpt"}, labels, np.array([True, True]))["gpt"]
@@ -270,3 +275,23 @@ def test_cases_without_a_prediction_are_left_out_if_asked(tmp_path):
     found = pd.read_csv(tmp_path / "out" / "metrics.csv")
     of_cnn = found[(found["classifier"] == "cnn") & (found["metric"] == "accuracy")]["mean"].item()
     assert of_cnn == pytest.approx(1 - 5 / 52)
+
+
+@pytest.mark.parametrize("column", ["", ":Pleural Effusion"])
+def test_a_column_called_after_neither_class_is_of_the_one_that_is_named(column, tmp_path):
+    """The second class was taken, so that a good classifier had an AUROC of .16."""
+    path = tmp_path / "pred.csv"
+    path.write_text("case,Pleural Effusion\np,0.9\nq,0.2\n")
+    labels = pb.Annotations.from_labels([["effusion"], ["no effusion"]], cases=["p", "q"])
+    options = {"truth": "annotator", "metrics": "auroc", "replicates": 0, "progress": False}
+    said = r"so which of them .* is not known; .* such as positive='effusion' \(--positive effusion\)"
+    with pytest.raises(PredictionError, match=said):
+        pb.evaluate(labels, {"A": f"{path}{column}"}, **options)
+    with pytest.warns(PlausiblyWarning, match="took the column 'Pleural Effusion' for the probability of 'effusion'"):
+        found = pb.evaluate(labels, {"A": f"{path}{column}"}, positive="effusion", **options)
+    assert found["auroc"].item() == 1
+    passes = pb.Annotations.from_labels([["pass"], ["fail"]], cases=["p", "q"])  # of which one stands for a success
+    assert read_predictions(f"{path}:Pleural Effusion", passes)[:, passes.classes == "pass"].ravel().tolist() == [
+        0.9,
+        0.2,
+    ]

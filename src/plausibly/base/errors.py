@@ -84,7 +84,7 @@ def suggest(name: object, known: Iterable[str], otherwise: str, cutoff: float = 
     >>> suggest("prirm", ["irn", "prirn"], "choose another"), suggest("x", ["irn"], "choose another")
     ("did you mean 'prirn'?", 'choose another')
     """
-    near = get_close_matches(str(name), list(known), n=1, cutoff=cutoff)
+    near = get_close_matches(str(name), map(str, known), n=1, cutoff=cutoff)
     return f"did you mean {near[0]!r}?" if near else otherwise
 
 

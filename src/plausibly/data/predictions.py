@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ import pyarrow.parquet as pq
 from jaxtyping import Float, Int, Num
 from scipy.special import softmax
 
-from plausibly.base.errors import ArgumentError, PlausiblyWarning, PredictionError, show, suggest
+from plausibly.base.errors import ArgumentError, PlausiblyWarning, PredictionError, show
 from plausibly.base.names import some
 from plausibly.base.progress import logged
 from plausibly.data.annotations import Annotations
@@ -27,7 +28,7 @@ from plausibly.data.annotations.io.files import naming, read_npy
 from plausibly.data.annotations.io.json_predictions import frame_of_json
 from plausibly.data.annotations.io.matrix import NAMED, Matrix, read_matrix
 from plausibly.data.annotations.io.source import JSON, open_source
-from plausibly.data.annotations.io.spellings import positive_of_two
+from plausibly.data.annotations.io.spellings import positive_of_two, success_in
 from plausibly.data.annotations.matching import names_in
 from plausibly.metrics.declared import improper
 
@@ -242,7 +243,10 @@ def line_up(
 def _matrix(source: Any, annotations: Annotations) -> Matrix:
     """Read a matrix with the names of its rows, if it has any."""
     classes = annotations.classes.tolist()
-    if (column := column_of_file(source, NAMED[0], _ONE[0] if len(classes) == 2 else None, classes)) is not None:
+    # A column of a classifier is of the class that stands for a success, if one does, or else of one that it names.
+    named = isinstance(source, str | os.PathLike) and str(source).rpartition(":")[2] in classes
+    own = None if len(classes) != 2 or named or success_in(classes) is None else _ONE[0]
+    if (column := column_of_file(source, NAMED[0], own, classes)) is not None:
         source = column
     elif (said := predicted_labels(source, {*classes})) is not None:
         labels = pd.Series([None if label is None else str(label) for label in said["label"]], dtype=object)
@@ -284,6 +288,27 @@ def same_classes(columns: Sequence[str] | None, classes: Sequence[str] | np.ndar
         if None not in found and len({*found}) == len(columns):
             return dict(zip(columns, found, strict=True))
     return None
+
+
+def names_class(name: str, classes: Sequence[str] | np.ndarray) -> bool:
+    """Whether the name of one column of numbers says which of two classes these are of."""
+    return name in (*map(str, classes), *_ONE, *NAMED) or same_classes([name], classes) is not None
+
+
+def class_of_column(name: str, classes: Sequence[str] | np.ndarray) -> str | None:
+    """Guess which of two classes a column is of: the one most of whose words, all of them, are in its name.
+
+    None if there is none.
+
+    Examples
+    --------
+    >>> classes = ["effusion", "no effusion"]
+    >>> [class_of_column(name, classes) for name in ("Pleural Effusion", "no effusion", "gpt")]
+    ['effusion', 'no effusion', None]
+    """
+    words = {str(one): {*_words(str(one))} for one in classes}
+    found = [one for one, own in words.items() if own <= {*_words(name)}]
+    return max(found, key=lambda one: len(words[one]), default=None)
 
 
 def _words(name: str) -> list[str]:
@@ -406,9 +431,15 @@ def _of_two_classes(matrix: Matrix, classes: np.ndarray, positive: str | None, l
         words = f"took the column {name!r} for the probability of {positive!r}"
         warnings.warn(words, PlausiblyWarning, stacklevel=4)
     elif name is not None and name not in (*classes.tolist(), *_ONE):
-        its = positive if positive in classes else str(classes[positive_of_two(classes)])
-        fix = suggest(name, classes, f"call a probability after its class, {its!r}, or {_ONE[0]!r}")
-        raise PredictionError(f"the column {name!r} is none of the classes {', '.join(classes)}; {fix}")
+        if positive not in classes:
+            its = class_of_column(name, classes) or str(classes[positive_of_two(classes)])
+            raise PredictionError(
+                f"the column {name!r} is none of the classes {', '.join(classes)}, so which of them its numbers are of "
+                f"is not known; call a probability after its class, or name the class, such as positive={its!r} "
+                f"(--positive {shlex.quote(its)})"
+            )
+        words = f"took the column {name!r} for the probability of {positive!r}"
+        warnings.warn(words, PlausiblyWarning, stacklevel=4)
     named = name if name in classes else positive
     known = positive_of_two(classes) if named is None else classes.tolist().index(named)
     value = matrix.values[:, 0]

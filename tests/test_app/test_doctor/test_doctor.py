@@ -423,3 +423,15 @@ def test_outcomes_in_json_lines(tmp_path):
     found = pb.doctor(path)
     assert found.files[0].role == "outcomes"
     assert parse(of(found, "systems"))["people"] == "ann"
+
+
+def test_numbers_of_a_class_that_is_not_known_are_said_and_the_likely_one_is_proposed(tmp_path):
+    rows = [(f"x{i}", who, "effusion" if i % 3 else "no effusion") for i in range(30) for who in "ab"]
+    pd.DataFrame(rows, columns=["case", "annotator", "class"]).to_csv(tmp_path / "labels.csv", index=False)
+    scores = {"case": [f"x{i}" for i in range(30)], "Pleural Effusion": [0.5 + i / 100 for i in range(30)]}
+    pd.DataFrame(scores).to_csv(tmp_path / "pred.csv", index=False)
+    found = pb.doctor([tmp_path / "labels.csv", tmp_path / "pred.csv"])
+    assert "'Pleural Effusion' is called after neither of" in found.problems[0]
+    commands = found.commands
+    assert any("--positive effusion" in one for one in commands)
+    assert not any("conformal" in one for one in commands)

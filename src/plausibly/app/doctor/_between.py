@@ -42,6 +42,17 @@ def unpredicted(one: Looked, main: Looked) -> int:
     return 0 if one.cases is None or main.cases is None else len(np.setdiff1d(main.cases, one.cases))
 
 
+def unnamed(one: Looked, main: Looked) -> str | None:
+    """Name of the one column of numbers that is called after neither of two classes; None if there is none."""
+    from plausibly.data.predictions import names_class
+
+    read, matrix = main.content, one.content
+    if not isinstance(matrix, Matrix) or not isinstance(read, Annotations) or read.n_classes != 2:
+        return None
+    alone = matrix.columns is not None and matrix.values.shape[1] == 1
+    return matrix.columns[0] if alone and not names_class(matrix.columns[0], read.classes) else None
+
+
 def extra_cases(one: Looked, main: Looked) -> int:
     """Count cases that are not annotated."""
     return 0 if one.cases is None or main.cases is None else len(np.setdiff1d(one.cases, main.cases))

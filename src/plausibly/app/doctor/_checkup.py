@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plausibly.app.doctor._between import PREDICTING, extra_cases, unfit, unfit_risks, unpredicted
+from plausibly.app.doctor._between import PREDICTING, extra_cases, unfit, unfit_risks, unnamed, unpredicted
 from plausibly.app.doctor._look import Looked, as_classifier, as_classifiers, look, with_classes
 from plausibly.app.doctor._propose import Proposal, Together, of_posterior, of_systems, propose
 from plausibly.base.errors import ArgumentError
@@ -157,6 +157,11 @@ def _together(main: Looked, files: Iterable[Looked], classes: Looked | None) -> 
                 problems.append(
                     f"{one.path} has no prediction for {many(n, 'case')} of {main.path}, which the commands leave out "
                     "(--unpredicted leave-out); if these were not chosen at random, numbers do not hold for all cases."
+                )
+            if not told and (name := unnamed(one, main)) is not None:
+                problems.append(
+                    f"{one.path} has numbers of one class, but their column {name!r} is called after neither of "
+                    f"{main.path}: say with --positive which class they are the probability of."
                 )
             if not told and (extra := extra_cases(one, main)):
                 problems.append(f"{one.path} has {many(extra, 'case')} that {main.path} has not, which are ignored.")

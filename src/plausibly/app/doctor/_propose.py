@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from plausibly.app.doctor._between import extra_cases, is_scores, unpredicted
+from plausibly.app.doctor._between import extra_cases, is_scores, unnamed, unpredicted
 from plausibly.app.doctor._look import Looked, comparable
 from plausibly.app.doctor._outcomes import outcomes_of
 from plausibly.base.errors import PlausiblyError, PlausiblyWarning
@@ -89,7 +89,8 @@ def propose(together: Together) -> Iterator[Proposal]:
             _GOLD, "evaluate", *base, *gold, *predicted, *partly, *_positive(together), "--out", "against-gold"
         )
     yield from _of_labels(together)
-    if whole and not scored and isinstance(read, Annotations):
+    known = all(unnamed(one, main) is None for one in together.classifiers.values())  # which class numbers are of
+    if whole and known and not scored and isinstance(read, Annotations):
         yield _proposal(_SETS, "conformal", *base, *_predicted(whole), "--out", "sets")
     if isinstance(read, Annotations) and (read.per_case > 1).mean() > 0.5:
         yield _proposal(_MODELS, "compare-models", *base)
@@ -182,9 +183,10 @@ def _positive(together: Together) -> list[str]:
     if not isinstance(read, Annotations) or read.n_classes != 2:
         return []
     named = [one.content.columns for one in together.classifiers.values() if isinstance(one.content, Matrix)]
-    single = [
-        columns[0] for columns in named if columns is not None and len(columns) == 1 and columns[0] in read.classes
-    ]
+    from plausibly.data.predictions import class_of_column
+
+    alone = [columns[0] for columns in named if columns is not None and len(columns) == 1]
+    single = [found for name in alone if (found := class_of_column(name, read.classes)) is not None]
     return ["--positive", str(single[0] if single else read.classes[positive_of_two(read.classes)])]
 
 
