@@ -239,8 +239,8 @@ def _of_few(least: Mapping[str, int], annotations: Annotations, n_people: int) -
         enough = int((n_labels >= number * n_people).sum())
         if not enough:
             yield (
-                f"{names} cannot be told from these labels, since no case has {number * n_people} {which}: evaluate "
-                'against a posterior (truth="most-plausible"), whose model tells them, or leave them out.'
+                f"{names} cannot be told from these labels, since no case has {number * n_people} {which}: leave "
+                'them out, or take them from a model (truth="most-plausible"), with what it does not know in them.'
             )
         elif enough < len(n_labels):
             yield f"{names}: of the {enough:,} of {len(n_labels):,} cases with {number * n_people} labels or more."
