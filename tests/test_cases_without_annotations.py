@@ -64,9 +64,9 @@ def test_cases_without_annotations_are_asked_for():
 
 #: Functions that are right for cases without annotations; all others of the reference refuse these.
 ACCEPT = {"aggregate", "annotations_of", "as_weighted_rows", "build_posterior", "case_draws", "choose_threshold"}
-ACCEPT |= {"dense", "diagnose", "evaluate", "label_rows", "evidence_checks", "limits", "panels"}
+ACCEPT |= {"dense", "diagnose", "evaluate", "label_rows", "label_spread", "evidence_checks", "limits", "panels"}
 ACCEPT |= {"plausibilities", "rank", "read_predictions"}
-ACCEPT |= {"save", "simplex", "sweep", "top_classes", "trace", "truth_of_labels", "worst_chains"}
+ACCEPT |= {"save", "selected", "simplex", "sweep", "top_classes", "trace", "truth_of_labels", "worst_chains"}
 #: Functions of something else by the same name, or that need results or a posterior of another kind.
 OTHERS = {"alpha", "annotator_accuracies", "annotator_confusions", "annotator_reliabilities", "case_prior"}
 OTHERS |= {"corrupt_labels", "judgement", "ks", "labels_report", "largest_shifts", "measures_of_distances"}

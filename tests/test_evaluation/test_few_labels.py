@@ -30,7 +30,8 @@ def test_two_labels_agree_as_often_as_two_experts_and_entropies_need_many():
 def test_experts_who_name_two_classes_first_agree_by_half():
     ties = [[["a", "b"]]], [[["a", "b"]]], [[["b"]]]
     labels = pb.Annotations.from_rankings([[one[0] for one in ties]], classes=["a", "b"])
-    assert label_spread(labels, "annotator").agree.item() == 0.5  # of all pairs
+    found = label_spread(labels.with_cases([*labels.cases, "none"]), "annotator")  # a case without annotations
+    np.testing.assert_array_equal(found.agree, [0.5, np.nan])  # of all pairs
 
 
 def test_panels_agree_as_often_as_two_without_a_common_expert():

@@ -79,7 +79,8 @@ def test_what_differs_may_be_predictions_of_several_classes():
     scores = random.dirichlet(np.ones(3), 500)
     labels = pb.Annotations.from_labels([[one] for one in random.choice(list("abc"), 500)], classes=list("abc"))
     gold = {labels.cases[at]: "a" for at in np.flatnonzero(random.random(500) < scores[:, 2])}
-    told = selected(read_gold(gold, labels), labels, {"B": scores}).told
+    labels = labels.with_cases([*labels.cases, "none"])  # a case without annotations
+    told = selected(read_gold(gold, labels), labels, {"B": np.vstack([scores, np.ones(3) / 3])}).told
     assert "are not a random part: B gives 'c' 0." in told
 
 
