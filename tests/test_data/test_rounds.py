@@ -69,6 +69,7 @@ def test_of_adjudicated_cases_agreement_is_of_the_first_two_labels(study, ordere
         of_chance = agreement(table, progress=False)
     assert of_chance.observed.mean() == pytest.approx(1 - agree)
     assert of_chance.warnings[0] == of_chance.rounds.told.rstrip(".")
+    assert of_chance.annotators()["labels"].sum() == number.sum()  # annotators are judged by all of them
     share = labels[:, :2].mean()
     with pytest.warns(PlausiblyWarning):
         assert fleiss_kappa(table) == pytest.approx(1 - (1 - agree) / (2 * share * (1 - share)))

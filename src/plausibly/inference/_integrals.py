@@ -14,7 +14,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 from scipy.special import ndtri
-from scipy.stats import chi2, qmc
 
 from plausibly.base.progress import Progress
 from plausibly.data.annotations import Slots
@@ -119,6 +118,8 @@ def _integrate(
 
 def _sequence(dim: int) -> tuple[Float[np.ndarray, "point dim"], Float[np.ndarray, " point"]]:
     """Standard normal points, and what each is multiplied with to be of a t distribution."""
+    from scipy.stats import chi2, qmc  # a second to import
+
     parts = [qmc.Sobol(dim + 1, seed=number).random(POINTS) for number in range(SCRAMBLES)]
     uniform = np.clip(np.concatenate(parts), 1e-7, 1 - 1e-7)
     length = np.sqrt(FREEDOM / chi2.ppf(uniform[:, -1], FREEDOM))

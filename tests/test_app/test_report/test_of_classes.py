@@ -178,6 +178,7 @@ def test_accuracies_are_withheld_where_classifiers_saw_the_labels_or_there_is_on
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Which cases have a second label")
 def test_the_prior_of_a_recommended_run_is_not_to_be_learned_again():
     annotations = pb.Annotations.from_labels([["a", "b"], ["a"], ["b", "b"]] * 20)
     learned = {"model": "dirichlet-categorical", "reliability": 1, "class_prior": "learned", "draws": 50}

@@ -424,6 +424,7 @@ def test_results_of_the_package_bring_their_words_and_figures():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Which cases have more than 5 labels")
 def test_real_cases_stay_small(shared, tmp_path):
     folder = shared / "data" / "dermatology_ddx"
     annotations = pb.read_annotations(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -120,33 +121,14 @@ def agreement(
             "agreement compares labels of the same case with labels of other cases, but only one case has labels; "
             "give two"
         )
-    found = distinct(labels)
-    labels, depends = fair_pairs(labels, found)
-    found = found if depends is None else distinct(labels)
-    observed = within(labels, found, same_annotator)
-    kept = pairable(labels, observed)
-    weight = observed.count.astype(np.float64)
-    if units:
-        labels, found = kept, distinct(kept)
-        observed = within(labels, found, same_annotator)
-        pairs = np.bincount(observed.case, weights=observed.count, minlength=len(labels.cases))
-        weight = observed.count * (np.diff(labels.start) / (2 * np.maximum(pairs, 1)))[observed.case]
-    cross = cross or ("sample" if preset else "auto")
-    if cross == "auto":
-        n_pairs = len(found) * (len(found) + 1) // 2
-        cross = "all" if n_pairs <= (_ALL_IF_SLOW if chosen.slow else _ALL_IF) else "sample"
-    if cross == "all":
-        everything = observed if same_annotator else within(labels, found, same_annotator=True)
-        across = across_all(labels, found, everything, own_case=units)
-    else:
-        size = int(observed.count.sum()) if cross == "sample" else int(cross)
-        across = across_sample(labels, found, size, seed, own_case=units)
-    keys = np.union1d(observed.key, across.key) if across.sampled else across.key
-    distances = distances_of(labels, found, keys, chosen, processes=processes, progress=progress)
-    levels, level = np.unique(distances, return_inverse=True)
-    compared = ComparedPairs(
-        labels, found, observed, across, weight, keys, distances, chosen, same_annotator, p, True, levels, level
-    )
+
+    def compare(labels: Labels) -> ComparedPairs:
+        return _compare(labels, chosen, units, cross or ("sample" if preset else "auto"), same_annotator, p, **work)
+
+    work: dict[str, Any] = {"seed": seed, "processes": processes, "progress": progress}
+    fair, depends = fair_pairs(labels)
+    compared = compare(fair)
+    levels, across = compared.levels, compared.across
     seen, chance = compared.observed(), compared.expected()
     tied = share_of_smallest(seen, chance)
     compared = replace(compared, has_sigma=preset is not None or tied < p)
@@ -167,4 +149,44 @@ def agreement(
         ),
         _pairs=compared,
         rounds=depends,
+        _every=None if depends is None else partial(compare, labels),
+    )
+
+
+def _compare(
+    labels: Labels,
+    chosen: Distance,
+    units: bool,
+    cross: str | int,
+    same_annotator: bool,
+    p: float,
+    *,
+    seed: int,
+    processes: int,
+    progress: bool,
+) -> ComparedPairs:
+    """Compare pairs of labels of the same case, and of different cases."""
+    found = distinct(labels)
+    observed = within(labels, found, same_annotator)
+    kept = pairable(labels, observed)
+    weight = observed.count.astype(np.float64)
+    if units:
+        labels, found = kept, distinct(kept)
+        observed = within(labels, found, same_annotator)
+        pairs = np.bincount(observed.case, weights=observed.count, minlength=len(labels.cases))
+        weight = observed.count * (np.diff(labels.start) / (2 * np.maximum(pairs, 1)))[observed.case]
+    if cross == "auto":
+        n_pairs = len(found) * (len(found) + 1) // 2
+        cross = "all" if n_pairs <= (_ALL_IF_SLOW if chosen.slow else _ALL_IF) else "sample"
+    if cross == "all":
+        everything = observed if same_annotator else within(labels, found, same_annotator=True)
+        across = across_all(labels, found, everything, own_case=units)
+    else:
+        size = int(observed.count.sum()) if cross == "sample" else int(cross)
+        across = across_sample(labels, found, size, seed, own_case=units)
+    keys = np.union1d(observed.key, across.key) if across.sampled else across.key
+    distances = distances_of(labels, found, keys, chosen, processes=processes, progress=progress)
+    levels, level = np.unique(distances, return_inverse=True)
+    return ComparedPairs(
+        labels, found, observed, across, weight, keys, distances, chosen, same_annotator, p, True, levels, level
     )

@@ -1,6 +1,6 @@
 """The outcome of comparing annotators by a distance."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -112,11 +112,17 @@ class Agreement:
     warnings: tuple[str, ...]
     _pairs: ComparedPairs = field(repr=False)
     rounds: Rounds | None = None
+    _every: Callable[[], ComparedPairs] | None = field(default=None, repr=False)
 
     @property
     def cases(self) -> np.ndarray:
         """Names of the cases."""
         return self._pairs.labels.cases
+
+    @cached_property
+    def _of_all(self) -> ComparedPairs:
+        """Pairs of all labels, which tell of annotators, also where agreement is of some only."""
+        return self._pairs if self._every is None else self._every()
 
     @property
     def alpha_name(self) -> str:
@@ -213,7 +219,7 @@ class Agreement:
         [['eve', 'no better than chance'], ['ann', '']]
         """
         check_probability("ci_prob", ci_prob)
-        return annotator_table(self._pairs, ci_prob, check_seed(seed))
+        return annotator_table(self._of_all, ci_prob, check_seed(seed))
 
     def annotator_distances(self) -> AnnotatorDistances:
         """Mean distance between every two annotators on the cases that both labelled.
@@ -221,7 +227,7 @@ class Agreement:
         ``.mean``, ``.total`` and ``.pairs`` are square arrays over ``.annotators``; the diagonal is for two labels that
         an annotator gave the same case. ``.mean`` is NaN without pairs.
         """
-        return self._pairs.annotator_distances
+        return self._of_all.annotator_distances
 
     def interval(
         self, ci_prob: float = CI_PROB, replicates: int = 500, seed: int = 0, *, progress: bool = True
