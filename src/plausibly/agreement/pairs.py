@@ -111,6 +111,7 @@ def fair_pairs(labels: Labels, found: Distinct | None = None) -> tuple[Labels, R
     if depends is None:
         return labels, None
     depends.refuse()
+    assert depends.kept is not None
     warnings.warn(depends.told, PlausiblyWarning, stacklevel=3)
     return labels.select(depends.kept[np.cumsum(own) - 1]), depends
 

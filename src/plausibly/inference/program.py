@@ -143,7 +143,8 @@ class Program:
         """Probability that a score is at most the threshold, by the observed sites, given the latent ones."""
         sites = [site["fn"] for site in self._observed(values, data)]
         sites = [getattr(site, "base_dist", site) for site in sites]  # those that a plate expands have no cdf
-        return jnp.stack([jnp.mean(site.cdf(data.case.threshold)) for site in sites]).mean()
+        threshold = data.case.threshold  # type: ignore[attr-defined]  # cases of scores have one
+        return jnp.stack([jnp.mean(site.cdf(threshold)) for site in sites]).mean()
 
     def log_answers(
         self, values: Mapping[str, Array], data: CaseData, counts: Float[Array, " slot"]

@@ -8,6 +8,7 @@ they have nothing in common, nothing tells which one is best.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -134,7 +135,7 @@ def least_squares(read: Outcomes, people: Bool[np.ndarray, " row"], *, raters: b
     parts = [sparse.csr_array((one, (np.arange(len(rows)), system)), (len(rows), n))]
     if raters:
         parts.append(sparse.csr_array((one, (np.arange(len(rows)), rater)), (len(rows), len(read.raters))))
-    design = sparse.hstack(parts).tocsr()
+    design: Any = sparse.hstack(parts).tocsr()
     of_case = np.bincount(case, weight)
     means = sparse.csr_array((weight / of_case[case], (case, np.arange(len(rows)))))  # of each case
     centre = (means.T * of_case).T @ design  # sums by case
@@ -232,7 +233,7 @@ def _raters_differ(read: Outcomes, people: Bool[np.ndarray, " row"]) -> bool:
     often = total >= min(number.shape[1], _LINK)
     number = np.vstack([number[often], number[~often].sum(axis=0)])  # those who rated little, together
     number = number[number.sum(axis=1) > 0]
-    p = stats.chi2_contingency(number, correction=False).pvalue if len(number) > 1 else 1.0
+    p = stats.chi2_contingency(number, correction=False)[1] if len(number) > 1 else 1.0
     return bool(p < (_APART if apart else _NOT_BY_CHANCE))
 
 
@@ -326,6 +327,7 @@ def _meetings(read: Outcomes, people: Bool[np.ndarray, " row"]) -> Meetings:
     if _without_cases(read):
         weight, cluster = np.ones(len(rows)), read.rater[rows]
     side = np.full(len(rows), float(not read.ranked))
+    assert read.opponent is not None
     return Meetings(read.system[rows], read.opponent[rows], read.value[rows], weight, cluster, side)
 
 
@@ -343,6 +345,7 @@ def _comparisons(read: Outcomes, rows: Bool[np.ndarray, " row"]):
     if _without_cases(read):
         cell = np.arange(len(cell))
     at, of_row = np.unique(cell[rows], return_index=True, return_inverse=True)[1:]
+    assert read.opponent is not None
     first, second = read.system[rows], read.opponent[rows]
     turned = np.bincount(of_row, first > second) / np.bincount(of_row)
     cluster = (read.rater if _without_cases(read) else read.cluster[read.case])[rows]

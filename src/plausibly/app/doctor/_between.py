@@ -49,8 +49,9 @@ def unnamed(one: Looked, main: Looked) -> str | None:
     read, matrix = main.content, one.content
     if not isinstance(matrix, Matrix) or not isinstance(read, Annotations) or read.n_classes != 2:
         return None
-    alone = matrix.columns is not None and matrix.values.shape[1] == 1
-    return matrix.columns[0] if alone and not names_class(matrix.columns[0], read.classes) else None
+    if matrix.columns is None or matrix.values.shape[1] != 1:
+        return None
+    return None if names_class(matrix.columns[0], read.classes) else matrix.columns[0]
 
 
 def extra_cases(one: Looked, main: Looked) -> int:

@@ -99,7 +99,7 @@ def convergence(
     case, n_further = slots.case, 0 if further is None else len(further[1])
     n_quantities = quantities and quantities + n_further
     judged, good = judge(plausibility, quantities=n_quantities, enough=enough, progress=progress)
-    if n_further:
+    if further is not None and n_further:
         n_quantities = n_quantities or len(case) + n_further
         more, more_good = judge(further[0], quantities=n_quantities, enough=enough, progress=progress, what="sites")
         order = np.argsort(np.concatenate([case, further[1]]), kind="stable")

@@ -204,7 +204,7 @@ def order_in(columns: Mapping[str, Any]) -> Float[np.ndarray, " row"] | None:
         if name not in columns:
             continue
         cells = pd.Series(list_of(columns[name]))
-        numbers = pd.to_numeric(cells, errors="coerce")
+        numbers: Any = pd.to_numeric(cells, errors="coerce")
         if name == "time" and not (numbers >= _LEAST_TIME).all():
             numbers = pd.to_datetime(cells.where(numbers.isna()), errors="coerce", utc=True, format="ISO8601")
         if len(numbers) and numbers.notna().all():
