@@ -8,6 +8,7 @@ computed; then each is exported for all platforms. Run by ``test_export.py``.
 import json
 import os
 import sys
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 
@@ -78,6 +79,8 @@ def workload():
     posterior = pb.aggregate(annotations, "plackett-luce", reliability=2, engine="nuts", warmup=30, **LITTLE)
     pb.aggregate(annotations, "plackett-luce", reliability=2, engine="gibbs", warmup=30, **LITTLE)
     pb.aggregate(annotations, "plackett-luce", reliability="infer", mode="temper", warmup=30, **LITTLE)
+    own = replace(pb.models.MODELS["plackett-luce"], name="mine", gibbs=False)  # rankings of a user's own program
+    pb.aggregate(annotations, own, reliability=2, warmup=30, **LITTLE)
     sampled = pb.aggregate(annotations, "prirn", **LITTLE)
     labels = pb.Annotations.from_labels([["a", "b"], ["c"], ["c", "c"]], classes=FOUR)
     counted = pb.aggregate(labels, "dirichlet-categorical", **LITTLE)

@@ -219,3 +219,22 @@ def test_dependence_is_exact_under_permutation():
     random = np.random.default_rng(0)
     values = [dependence(random.random((30, 2)), random.permutation(30) < 8, random) for _ in range(60)]
     assert 0.35 < np.mean(values) < 0.65
+
+
+def test_who_reads_only_disputed_cases_is_not_accused(study, tmp_path):
+    """An arbiter agrees with one of two readers, whatever she says; and a file keeps its column of rounds."""
+    _, labels, _, agree = study
+    people = np.tile(["ann", "bob", "cy"], (N, 1))
+    number = adjudicated(labels)
+    rows = [
+        (f"c{case:03}", people[case, place], "ill" if labels[case, place] else "well", place + 1)
+        for case in range(N)
+        for place in range(number[case])
+    ]
+    table = pd.DataFrame(rows, columns=["case", "annotator", "label", "round"])
+    with pytest.warns(PlausiblyWarning, match="differ"):
+        found = agreement(table, progress=False)
+    assert found.observed.mean() == pytest.approx(1 - agree)
+    assert found.annotators().set_index("annotator")["flag"].to_dict() == {"ann": "", "bob": "", "cy": "too few"}
+    table.sort_values(["case", "label"]).to_csv(tmp_path / "labels.csv", index=False)
+    assert pb.agreement.read_labels(tmp_path / "labels.csv").place.max() == 2

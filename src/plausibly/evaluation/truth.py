@@ -191,7 +191,8 @@ def truths_in_words(attrs: Mapping[str, Any]) -> tuple[str, str]:
         return "what one expert would say", "the shares of experts' labels"
     if truth == "panel":
         people = _NUMBERS.get(attrs["panel"], attrs["panel"])
-        return f"what {people} experts would decide", "the shares of panels' decisions"
+        people = f"{people} expert{'' if attrs['panel'] == 1 else 's'}"
+        return f"what {people} would decide", "the shares of panels' decisions"
     if has_true_class(attrs):
         return "the true class", "the probabilities of the true class"
     if are_shares(attrs):

@@ -117,7 +117,7 @@ class SumMetric:
         be negative, and is then reported as the least value.
     of_labels
         Metric to compute instead where the truth is shares of a few labels of each case. Its ``rows`` are
-        :class:`OfLabels`.
+        ``OfLabels``.
 
     Raises
     ------

@@ -66,7 +66,7 @@ def build_posterior(
     by_case
         Draws (chain, draw, case) of further quantities of each case by name, such as the mean of its scores.
     sites
-        Draws of further sites of a program, see :func:`plausibly.posterior.sites.dataset_of`.
+        Draws of further sites of a program, as ``plausibly.posterior.sites`` makes them.
     scores
         Scores from which a threshold made the annotations; None for other annotations.
     certainty

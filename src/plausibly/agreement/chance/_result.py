@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from plausibly.agreement.chance._compared_pairs import AnnotatorDistances, ComparedPairs
 from plausibly.agreement.chance._measures import KS, Measures
-from plausibly.agreement.chance.annotators import annotator_table
+from plausibly.agreement.chance.annotators import TOO_FEW, annotator_table
 from plausibly.base.bootstrap import CI_PROB, check_probability, check_replicates, interval_of_known
 from plausibly.base.checks import check_seed
 from plausibly.base.errors import ArgumentError
@@ -219,7 +219,14 @@ class Agreement:
         [['eve', 'no better than chance'], ['ann', '']]
         """
         check_probability("ci_prob", ci_prob)
-        return annotator_table(self._of_all, ci_prob, check_seed(seed))
+        table = annotator_table(self._of_all, ci_prob, check_seed(seed))
+        if self.rounds is not None and self.rounds.rule:
+            # Who is asked only where others differ agrees with some and not with others, whatever she says.
+            labels = self._of_all.labels
+            asked_first = np.diff(labels.start)[labels.case] <= self.rounds.first
+            alone = np.setdiff1d(labels.annotators, labels.annotators[labels.annotator[asked_first]])
+            table.loc[table["annotator"].isin(alone), "flag"] = TOO_FEW
+        return table
 
     def annotator_distances(self) -> AnnotatorDistances:
         """Mean distance between every two annotators on the cases that both labelled.

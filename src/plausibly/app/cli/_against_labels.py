@@ -177,6 +177,7 @@ def against_labels(
         if grave := serious(audit(read, lined_up)):
             complain(f"the data have {', '.join(grave)}: run plausibly audit.", "Note")
         of_panel = int((read.per_case >= asked.n_experts).sum()) if asked.truth == "panel" else read.n_cases
+        of_panel = of_panel if read.rounds is None else read.n_cases  # labels decide what panels of fewer say
         few = f" on the {of_panel:,} of {read.n_cases:,} cases with {asked.n_experts} labels or more"
         show(results, few if of_panel < read.n_cases else "")
         show_groups(results)

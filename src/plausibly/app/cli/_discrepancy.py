@@ -111,7 +111,10 @@ def discrepancy(
         frame = frame.join(tested[["p_value", "non_inferior"]])
     if by is not None:
         frame["mean_per_class"] = compared.mean_per_class
-    output.publish(_shown(compared, frame, ci_prob, margin), _files(compared, frame, ci_prob, replicates, seed))
+    whole = len(compared.labels) == len(read)  # else further labels follow from the first, and are left out
+    output.publish(
+        _shown(compared, frame, ci_prob, margin, whole=whole), _files(compared, frame, ci_prob, replicates, seed)
+    )
     words = f"{compared.n_cases:,} cases used"
     if compared.excluded:
         words += f"; {len(compared.excluded):,} with fewer than two annotators left out: {some(compared.excluded)}"
@@ -120,7 +123,9 @@ def discrepancy(
     say(f"{words}.")
 
 
-def _shown(compared: Discrepancy, frame: pd.DataFrame, ci_prob: float, margin: float) -> Iterator[ScreenTable | str]:
+def _shown(
+    compared: Discrepancy, frame: pd.DataFrame, ci_prob: float, margin: float, *, whole: bool
+) -> Iterator[ScreenTable | str]:
     names = {"ratio": "Δ", "model_discrepancy": "model–annotator μ", "annotator_discrepancy": "two annotators α"}
     names |= {"mean_per_class": "mean per class", "p_value": "p", "non_inferior": "non-inferior"}
     shown = {name: header for name, header in names.items() if name in frame}
@@ -141,7 +146,7 @@ def _shown(compared: Discrepancy, frame: pd.DataFrame, ci_prob: float, margin: f
             "from the annotators than they are from each other. Choose this margin before you see the results."
         )
     relative = compared.annotators()["relative"].dropna().sort_values()
-    if len(relative) > 2:
+    if len(relative) > 2 and whole:
         yield (
             f"On the same scale, annotators range from {relative.iloc[0]:.2f} ({relative.index[0]}) to "
             f"{relative.iloc[-1]:.2f} ({relative.index[-1]})."

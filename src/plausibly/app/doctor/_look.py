@@ -21,7 +21,7 @@ from plausibly.data.annotations.io.columns import is_number, is_number_type, lis
 from plausibly.data.annotations.io.exports import FORMATS, OF_ANSWERS, TOOLS, format_of, predicted_labels
 from plausibly.data.annotations.io.files import lines_of, naming, read_npy, read_text, suffix_of
 from plausibly.data.annotations.io.json_predictions import frame_of_json
-from plausibly.data.annotations.io.long_table import is_of_scores
+from plausibly.data.annotations.io.long_table import WHEN, is_of_scores
 from plausibly.data.annotations.io.matrix import SUFFIXES as MATRICES
 from plausibly.data.annotations.io.matrix import Matrix, read_matrix
 from plausibly.data.annotations.io.source import TABLES, Source, open_source
@@ -345,6 +345,7 @@ def _taken(source: Source) -> dict[str, str]:
     names = list(map(str, source.names))
     roles = {"case": LABEL_COLUMNS["case"], "annotator": (*LABEL_COLUMNS["annotator"],)}
     roles |= {"label": ("class", "label"), "score": ("score",), "rank": ("rank",), "confidence": ("confidence",)}
+    roles |= {"order": WHEN}
     found = {name: next((role for role, words in roles.items() if name in words), "") for name in names}
     scored = is_of_scores(names, source.columns)
     for role in ("case", "annotator", "score" if scored else "label"):

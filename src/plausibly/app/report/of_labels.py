@@ -96,9 +96,10 @@ def expert_in_words(results: xr.Dataset, annotations: Annotations) -> str:
     truth, attrs = results.attrs.get("truth"), results.attrs
     if truth != "annotator" or "gold" in attrs or "positive" not in attrs or annotations.n_classes != 2:
         return ""
-    if not (annotations.per_case > 1).any():
+    fair = annotations.fair
+    if fair is None or not (fair.per_case > 1).any():  # which of them agree is not known, or nobody could
         return ""
-    read = annotations.select(annotations.cases[annotations.per_case > 1])
+    read = fair.select(fair.cases[fair.per_case > 1])
     n = read.per_case
     yes = n * truth_of_labels(read, "annotator")[:, read.classes.tolist().index(attrs["positive"])]
     both, neither, one = (yes * (yes - 1), (n - yes) * (n - yes - 1), yes * (n - yes))
@@ -312,7 +313,8 @@ def _sentences(
     results: xr.Dataset, panels: xr.Dataset | None, annotations: Annotations, best: Sequence[str]
 ) -> list[str]:
     panel, clusters = results.attrs.get("panel", 1), results.attrs["clusters"]
-    per_case = annotations.per_case[annotations.per_case >= panel]
+    rounds = annotations.rounds
+    per_case = annotations.per_case[annotations.per_case >= (panel if rounds is None else 1)]
     n_cases, experts = len(per_case), " to ".join(f"{n}" for n in dict.fromkeys((per_case.min(), per_case.max())))
     over = f", in {clusters:,} clusters that are resampled whole" if clusters != n_cases else ""
     further = [operating_point(results), *map(capitalised, unusual(results)[:_SENTENCES])]
@@ -324,6 +326,7 @@ def _sentences(
     if results.attrs["truth"] == "annotator":
         how = "a case on which experts disagree counts for each class by the share of its labels"
     told = [
+        None if rounds is None else rounds.told,
         f"The truth is {truth_in_words(results.attrs)}: {how}. No model is needed. Where experts disagree, no "
         "classifier can be right about every label.",
         expert_in_words(results, annotations),

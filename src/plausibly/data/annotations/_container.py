@@ -18,7 +18,7 @@ from plausibly.data.annotations.by_case import InBlocks, check_columns, many
 from plausibly.data.annotations.io._counts import parse_counts
 from plausibly.data.annotations.io._rankings import labels_as_rankings, parse_rankings
 from plausibly.data.annotations.io.answers import Answers
-from plausibly.data.annotations.io.columns import category_order, table_columns
+from plausibly.data.annotations.io.columns import category_order, is_number, table_columns
 from plausibly.data.annotations.io.exports import answers_in
 from plausibly.data.annotations.io.long_table import parse_scores, parse_table
 from plausibly.data.annotations.io.matrix import matrix_of
@@ -422,7 +422,8 @@ class Annotations(InBlocks):
     def rounds(self) -> Rounds | None:
         """How the number of annotations of a case depends on the first ones; None if it does not."""
         first_choice = self.entry_class[self.annotation_start[:-1]]
-        return rounds(self.annotation_case, first_choice, self.annotation_order)
+        numbers = self.classes.astype(float)[first_choice] if all(map(is_number, self.classes)) else None
+        return rounds(self.annotation_case, first_choice, self.annotation_order, numbers)
 
     @cached_property
     def fair(self) -> "Annotations | None":

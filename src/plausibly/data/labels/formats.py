@@ -10,9 +10,12 @@ from typing import Any, Literal
 
 from plausibly.base.errors import AnnotationError, ArgumentError, FileError, show
 from plausibly.base.names import some
+from plausibly.data.annotations.io.columns import list_of
 from plausibly.data.annotations.io.files import lines_of, naming, read_json, read_text, suffix_of
+from plausibly.data.annotations.io.long_table import WHEN
 from plausibly.data.annotations.io.source import open_source
 from plausibly.data.annotations.io.spellings import LABEL_COLUMNS, spelling_of
+from plausibly.data.annotations.io.table_files import header_of
 from plausibly.data.annotations.io.wide import is_wide
 from plausibly.data.labels.container import Labels
 from plausibly.data.labels.table import SUFFIXES as TABLES
@@ -170,7 +173,7 @@ def read_labels(
         if wide:
             return Labels.of(path)
         with naming(path):
-            return Labels.of(_records(list(_rows(path, kind, names, None))))
+            return Labels.of(_records(list(_rows(path, kind, names, None))) | _when(path))
     rows: list[Row] = []
     for who, file in source.items():
         with naming(Path(file)):
@@ -184,6 +187,15 @@ def _records(rows: list[Row]) -> dict[str, list[Any]]:
     if not rows:
         raise AnnotationError("there are no labels; give at least one")
     return {name: list(column) for name, column in zip(LABEL_COLUMNS, zip(*rows, strict=True), strict=True)}
+
+
+def _when(path: Path) -> dict[str, list[Any]]:
+    """Columns of a table that say in which order labels were given."""
+    if path.is_dir() or path.suffix.lower() not in (".csv", ".tsv", ".parquet"):
+        return {}
+    there = {*WHEN} & {*header_of(path)}
+    columns = columns_of_file(path, ()) if there else {}
+    return {name: list_of(column) for name, column in columns.items() if name in there}
 
 
 def _rows(path: Path, kind: str, names: Mapping[str, str | None], who: str | None) -> Iterator[Row]:

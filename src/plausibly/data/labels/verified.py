@@ -171,7 +171,7 @@ def selected(
     positive: str | None = None,
     seed: int = 0,
 ) -> Selection | None:
-    """Find out whether gold labels are of a random part of annotated cases; see :func:`selection`.
+    """Find out whether gold labels are of a random part of annotated cases; by permutation and logistic regression.
 
     Parameters
     ----------
