@@ -40,7 +40,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "validation": 6210,  # gold labels of selected cases
     },
     "shape": {
-        "files over 400 lines": 19,  # labels have two orders, of classes and of rounds; designs of systems are one check
+        "files over 400 lines": 19,  # labels have two orders; designs of systems are one check
         "thread and process pools": 1,
         "page templates": 6,
         "imports of private modules across folders": 3,
