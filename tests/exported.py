@@ -88,6 +88,8 @@ def workload():
     assert all(np.isfinite(one["log_likelihood"]["ranking"].values).all() for one in (posterior, sampled, counted))
     table = pd.DataFrame({"case": ["p", "p", "q"], "annotator": ["ann", "bob", "ann"], "score": [-1, 2, 0]})
     pb.aggregate(pb.Annotations.from_scores(table), "normal-scores", threshold=0, **LITTLE)
+    own = replace(pb.models.MODELS["normal-scores"], name="mine", exact=None)
+    pb.aggregate(pb.Annotations.from_scores(table), own, threshold=0, warmup=30, **LITTLE)
     slots = Slots.of(annotations)
     bucket = bucket_cases(annotations, slots, np.ones(len(slots)))[0]
     case = jax.tree.map(lambda values: jnp.asarray(values[0]), bucket.data)
