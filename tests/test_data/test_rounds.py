@@ -238,3 +238,11 @@ def test_who_reads_only_disputed_cases_is_not_accused(study, tmp_path):
     assert found.annotators().set_index("annotator")["flag"].to_dict() == {"ann": "", "bob": "", "cy": "too few"}
     table.sort_values(["case", "label"]).to_csv(tmp_path / "labels.csv", index=False)
     assert pb.agreement.read_labels(tmp_path / "labels.csv").place.max() == 2
+
+
+def test_a_curve_of_panels_ends_where_a_panel_is_not_decided():
+    """Three equal labels decide panels of four and five; of five labels, four that came first are not known."""
+    counts = np.array([[3, 0]] * 30 + [[0, 3]] * 30 + [[2, 3]] * 40)
+    with pytest.warns(PlausiblyWarning, match="where the first three labels differ"):
+        found = panels(pb.Annotations.from_counts(counts), {"A": np.eye(2)[np.ones(100, int)]}, replicates=0)
+    assert found["n"].values.tolist() == [1, 2, 3]

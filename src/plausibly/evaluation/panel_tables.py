@@ -126,14 +126,13 @@ def panels(
     named = named_predictions(predictions)
     cluster = check_clusters(clusters, annotations.cases)
     n_labels = annotations.per_case
-    if most is None:
-        most = _default_most(n_labels[n_labels > 0]) if annotations.rounds is None else _most_known(annotations)
-    most = check_whole("most", most, 1, "give for example 3")
-    if n_labels.max() < most:
+    if most is not None and n_labels.max() < check_whole("most", most, 1, "give for example 3"):
         raise ArgumentError(
             f"most must be at most the number of labels of some case, {n_labels.max()}, but {most} was given: choose "
             "fewer."
         )
+    decided = [] if annotations.rounds is None else _decided(annotations, most)
+    most = most or len(decided) or _default_most(n_labels[n_labels > 0])
     lined_up = [line_up(given, annotations) for given in named.values()]
     choice = first_choices(lined_up, annotations.cases, break_ties, seed)
     if annotations.rounds is None:
@@ -141,7 +140,7 @@ def panels(
         against_panels = _against_panels(annotations, choice, most, seed)
     else:
         told = annotations.rounds.told
-        against_panels = _against_known(annotations, choice, most, seed)
+        against_panels = _against_decided(annotations, decided, choice, seed)
     if told:
         warnings.warn(told, PlausiblyWarning, stacklevel=2)
     found = agreement(annotations, choice) | against_panels
@@ -227,17 +226,16 @@ def _against_panels(
     }
 
 
-def _against_known(
-    annotations: Annotations, choice: Int[np.ndarray, "classifier case"], most: int, seed: int
+def _against_decided(
+    annotations: Annotations, decided: Sequence[Annotations], choice: Int[np.ndarray, "classifier case"], seed: int
 ) -> dict[str, Average]:
     """The same where further labels follow from the first ones: of the cases whose labels decide each panel, all."""
     fair = annotations.fair
     least = 0 if fair is None else int(fair.per_case[fair.per_case > 0].min())
-    shape, there = (len(choice), most, annotations.n_cases), (annotations.per_case > 0).astype(float)
+    shape, there = (len(choice), len(decided), annotations.n_cases), (annotations.per_case > 0).astype(float)
     of_choice, of_human = np.zeros(shape), np.full(shape[1:], np.nan)
-    for n in range(1, most + 1):
-        decided = of_panels(annotations, n)
-        of_choice[:, n - 1] = _against_panels(decided, choice, n, seed)["panel_accuracy"].values[:, n - 1]
+    for n, of_n in enumerate(decided, 1):
+        of_choice[:, n - 1] = _against_panels(of_n, choice, n, seed)["panel_accuracy"].values[:, n - 1]
         if n < least:
             assert fair is not None
             of_human[n - 1] = _against_panels(fair, choice, n + 1, seed)["human_panel"].values[n - 1]
@@ -247,16 +245,17 @@ def _against_known(
     }
 
 
-def _most_known(annotations: Annotations) -> int:
-    """Number of experts of the largest panel whose decision is known of every case; 1 if none is."""
-    known = 1
-    for n in range(2, min(MOST, int(annotations.per_case.max())) + 1):
+def _decided(annotations: Annotations, most: int | None) -> list[Annotations]:
+    """Annotations of which panels of 1 to `most` are a fair sample; by default, as far as all cases decide them."""
+    found = []
+    for n in range(1, (most or min(MOST, int(annotations.per_case.max()))) + 1):
         try:
-            of_panels(annotations, n)
+            found.append(of_panels(annotations, n))
         except AnnotationError:
-            continue
-        known = n
-    return known
+            if most is not None:
+                raise
+            break
+    return found
 
 
 def _of_cases(
