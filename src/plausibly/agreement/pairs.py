@@ -1,6 +1,5 @@
 """Pairs of labels of a case, labels without duplicates, and votes of annotators."""
 
-import warnings
 from collections.abc import Hashable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +8,10 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 
-from plausibly.base.errors import AnnotationError, PlausiblyWarning
+from plausibly.base.errors import AnnotationError
 from plausibly.base.memory import runs
 from plausibly.data.labels.container import Labels
-from plausibly.data.rounds import Rounds, rounds
+from plausibly.data.rounds import Rounds, rounds, tell
 
 BLOCK = 1 << 20  # pairs at a time
 
@@ -112,7 +111,7 @@ def fair_pairs(labels: Labels, found: Distinct | None = None) -> tuple[Labels, R
         return labels, None
     depends.refuse()
     assert depends.kept is not None
-    warnings.warn(depends.told, PlausiblyWarning, stacklevel=3)
+    tell(depends)
     return labels.select(depends.kept[np.cumsum(own) - 1]), depends
 
 

@@ -6,12 +6,13 @@ case gets a further label after its first n, or does not: the first n at which t
 cases are selected, and the first n labels of every case are a fair sample.
 """
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from plausibly.base.errors import AnnotationError
+from plausibly.base.errors import AnnotationError, PlausiblyWarning
 
 COLUMNS = ("round", "time")  #: of a table, which say in which order labels were given
 LEVEL = 0.001  #: p-value below which the number of labels depends on them
@@ -104,6 +105,12 @@ REMEDY = (
     "add a column 'round' (1, 2, …) that says in which order the labels of a case were given, or give the labels of "
     "cases that were drawn at random"
 )
+
+
+def tell(found: Rounds | None) -> None:
+    """Warn of what was found, if anything was."""
+    if found is not None:
+        warnings.warn(found.told, PlausiblyWarning, stacklevel=3)
 
 
 def rounds(

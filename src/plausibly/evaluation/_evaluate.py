@@ -24,6 +24,7 @@ from plausibly.base.random_streams import Stream, key_words
 from plausibly.data.annotations import Annotations, Scores
 from plausibly.data.groups import check_weights, typical_weight
 from plausibly.data.predictions import Marked
+from plausibly.data.rounds import tell
 from plausibly.evaluation._intervals import Average, averages, total_noise
 from plausibly.evaluation._label_results import Unseen, Values, values_by_group, values_of_sums, variables
 from plausibly.evaluation._label_sums import Labels
@@ -344,14 +345,13 @@ def evaluate(
     posterior = posterior.grades() if ordered and isinstance(posterior, Scores) else posterior
     if not check_truth(truth):
         annotations = labels_of_posterior(posterior)
-        if annotations.rounds is not None:
-            warnings.warn(annotations.rounds.told, PlausiblyWarning, stacklevel=2)
+        tell(annotations.rounds)
         return against_labels(annotations, predictions, truth, panel=panel, **options)
     options |= {"k": k, "sizes": sizes, "progress": progress, "scheduler": scheduler}
     results = evaluate_draws(posterior, predictions, **options)
     limited = f"What limits these accuracies: {results.attrs['limits']}" if "limits" in results.attrs else None
     attrs = results.attrs
-    told = attrs.get("selected"), attrs.get("withheld"), limited, *knows_more(results).values()
+    told = attrs.get("rounds"), attrs.get("withheld"), limited, *knows_more(results).values()
     for sentence in filter(None, told):
         warnings.warn(sentence, PlausiblyWarning, stacklevel=3)
     return results
@@ -425,8 +425,8 @@ def evaluate_draws(
         kept |= {"outside": json.dumps(list(unknown))} if unknown else {}
         results = xr.Dataset(coords=coords, attrs=kept)
         if annotations.rounds is not None:
-            results.attrs["selected"] = annotations.rounds.told
-        if known and not withheld and (said := limits(annotations)["selected" in results.attrs :]):
+            results.attrs["rounds"] = annotations.rounds.told
+        if known and not withheld and (said := limits(annotations)["rounds" in results.attrs :]):
             results.attrs["limits"] = " ".join(said)
         if clusters < 2:  # a single one says nothing about others
             totals.sampling[:] = np.nan
@@ -438,10 +438,8 @@ def evaluate_draws(
         ]
         case_weight = None if checked is None else checked.mean(axis=0, dtype=float)
         n_replicates, column = plan.rounds * ranges.n_draws, columns(lined_up)
-        first, weight = (
-            first_choice_shares(annotations)[0],
-            np.ones(ranges.n_cases) if case_weight is None else case_weight,
-        )
+        first = first_choice_shares(annotations)[0]
+        weight = np.ones(ranges.n_cases) if case_weight is None else case_weight
         case, class_index = np.divmod(first.key, annotations.n_classes)
         truth = csr_array((first.value, (case, labels.sides(class_index))), (ranges.n_cases, labels.n_sides))
         results.attrs |= sizes_of(labels, truth[np.flatnonzero(weight)])

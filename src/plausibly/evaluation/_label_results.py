@@ -79,7 +79,7 @@ class Unseen(NamedTuple):
 def _surest(
     labels: Labels, predictions: Float[np.ndarray, "case class"], cases: Int[np.ndarray, " chosen"]
 ) -> Int[np.ndarray, " side"]:
-    """Of each class, the case with the greatest score; some cases at a time, as predictions may be those of a file."""
+    """For each class, find the case with the greatest score, a block at a time, since predictions may be in a file."""
     best, where = np.full(labels.n_sides, -np.inf), np.zeros(labels.n_sides, np.int64)
     for first in range(0, len(cases), _CASES):
         some = cases[first : first + _CASES]

@@ -1,7 +1,7 @@
 r"""The unseen case: one case more in every replicate, which each classifier gets right or wrong by the toss of a coin.
 
 A bootstrap knows no case but those of the sample. A classifier that is right in ten of ten cases would be right in all
-new ones, and of two of which one is right in a single case more, that one would be better for certain. So every
+new ones, and the one of two that is right in a single case more would surely be better. So every
 replicate has one case more, with a bootstrap weight like all others. By a coin, a classifier is as right about it as
 it ever is, or as wrong as about a case of another class:
 

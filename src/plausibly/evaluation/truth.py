@@ -14,7 +14,7 @@ from plausibly.base.errors import AnnotationError, ArgumentError
 from plausibly.base.names import numbered
 from plausibly.base.random_streams import Stream, generator, key_words
 from plausibly.data.annotations import Annotations, Scores
-from plausibly.data.annotations.views import selected_rows
+from plausibly.data.annotations.views import first_shares, selected_rows
 from plausibly.metrics.declared import FOR_ENTROPY, LabelSpread
 from plausibly.metrics.panels import panel_shares_of_entries
 from plausibly.posterior.says import are_shares, has_true_class
@@ -235,12 +235,10 @@ def truth_of_labels(
     [[1.0, 0.0], [0.0, 0.0]]
     """
     check_labels(annotations)
+    if truth == "annotator":
+        return first_shares(annotations.fair or annotations)
     n_classes = annotations.n_classes
     found = np.zeros((annotations.n_cases, n_classes))
-    if truth == "annotator":
-        shares, _ = first_choice_shares(annotations.fair or annotations)
-        found.ravel()[shares.key] = shares.value
-        return found
     check_whole("panel", panel, 1, "give for example 3")
     if (most := annotations.per_case.max(initial=0)) < panel:
         raise ArgumentError(

@@ -43,6 +43,11 @@ def draws_answers(attrs: Mapping[str, Any]) -> bool:
     return not has_true_class(attrs) and "answers" not in json.loads(attrs.get("declaration", "{}"))
 
 
+def assumption(attrs: Mapping[str, Any]) -> str:
+    """What a model assumes, in words; of one true class, that it is so in every case."""
+    return f"{attrs['assumes']}{' in every case' if has_true_class(attrs) else ''}"
+
+
 def has_true_class(attrs: Mapping[str, Any]) -> bool:
     """Tell from the attributes of a posterior whether its model assumes that each case has one true class."""
     return attrs.get("assumes") == ONE_TRUE_CLASS

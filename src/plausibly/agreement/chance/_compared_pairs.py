@@ -106,7 +106,7 @@ class ComparedPairs:
         """Draw cases, and measure; NaN where those drawn leave nothing to compare.
 
         There is one more case in every replicate, whose labels agree as well as any, or as if by chance, by the toss
-        of a coin: without it, annotators who agree in all cases would agree for certain.
+        of a coin: without it, annotators who agree in all cases would seem sure to agree in any other.
         """
         random = np.random.default_rng([seed, 1])
         of_cases = np.bincount(self.within.case, self.weight)

@@ -24,7 +24,7 @@ from plausibly.app.cli._asked_metrics import (
 )
 from plausibly.app.cli._groups import of_cases, read_by, read_column
 from plausibly.app.cli._options import EvaluatedData, MetricOptions, SweepOptions
-from plausibly.app.cli._output import TablesInParts, complain, make_folder, say, tell_rounds
+from plausibly.app.cli._output import TablesInParts, complain, make_folder, say
 from plausibly.app.cli._requirements import (
     REQUIREMENTS,
     check_met,
@@ -44,6 +44,7 @@ from plausibly.data.groups import read_groups
 from plausibly.data.labels.gold import Gold, as_annotations, of_two_classes, read_gold
 from plausibly.data.labels.verified import Selection, selected
 from plausibly.data.predictions import line_up, named_predictions
+from plausibly.data.rounds import tell
 from plausibly.evaluation import evaluate, panels
 from plausibly.evaluation.cautions import without_answer
 from plausibly.evaluation.metrics import usual_metrics
@@ -94,7 +95,7 @@ def against_labels(
             gold = gold if asked.gold_positive is None else of_two_classes(gold, asked.gold_positive, read.classes)
             read = as_annotations(gold, read)
         weights = None if selection is None or selection.weights is None else selection
-    tell_rounds(read)
+    tell(read.rounds)
     lined_up = {
         name: np.asarray(line_up(scores, read, extra, asked.positive, ordered=asked.ordered))
         for name, scores in named_predictions(given, logits).items()

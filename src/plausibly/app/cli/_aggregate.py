@@ -28,7 +28,7 @@ from plausibly.families.priors.population import CLASS_SHIFTS, largest_shifts
 from plausibly.posterior import save
 from plausibly.posterior.diagnostics import diagnose, shared_convergence
 from plausibly.posterior.diagnostics.verdicts import population_verdict, verdict
-from plausibly.posterior.says import has_true_class
+from plausibly.posterior.says import assumption
 
 _MOST_ANNOTATORS, _MOST_SHIFTS = 40, 5  # rows of tables on the terminal
 
@@ -149,8 +149,7 @@ def aggregate(
     if "assumes" in posterior.attrs and not quiet:
         alike = ", all cases equally hard: if some are unclear, probabilities of classes are too near 0 and 1"
         alike = alike if posterior.attrs.get("difficulty") == "same" else ""
-        where = " in every case" if has_true_class(posterior.attrs) else ""
-        say(f"{variant.label} assumes {posterior.attrs['assumes']}{where}{alike}")
+        say(f"{variant.label} assumes {assumption(posterior.attrs)}{alike}")
     if "accuracy" in posterior["posterior"] and not quiet:
         table = annotator_accuracies(posterior).drop(columns="converged")
         say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))

@@ -16,7 +16,6 @@ from plausibly.app.cli._app import example
 from plausibly.app.cli._output import ScreenTable, make_folder, say, with_interval
 from plausibly.base.bootstrap import CI_PROB, check_probability
 from plausibly.base.errors import ArgumentError
-from plausibly.data.annotations import read_classes
 from plausibly.data.labels.formats import Kind
 from plausibly.distances import BY_TYPE, find_distance
 
@@ -93,7 +92,7 @@ def agreement(
     """
     read = measured.read_labels(_source(labels, more or []), kind, case=case, annotator=annotator, label=label)
     read = read.without(options.texts_of(missing))
-    read = read if classes is None else read.in_order(read_classes(classes))
+    read = options.in_order(read, classes)
     if replicates < 0 or replicates == 1:
         raise ArgumentError(f"--replicates must be 0, or 2 or more, but {replicates} was given: write 200.")
     check_probability("--ci-prob", ci_prob)

@@ -14,7 +14,6 @@ from plausibly.app.cli._output import ScreenTable, make_folder, say, with_interv
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import some
-from plausibly.data.annotations import read_classes
 from plausibly.data.labels.container import by_case
 
 
@@ -86,7 +85,7 @@ def discrepancy(
         raise ArgumentError(f"the model {min(both)!r} has both --predictions and --scores: keep one.")
     read = Labels.of(labels, columns=[name for name in (clusters, by) if name is not None])
     read = read.without(options.texts_of(missing))
-    read = read if classes is None else read.in_order(read_classes(classes))
+    read = options.in_order(read, classes)
     if scored and distance != "nominal":
         raise ArgumentError(
             f"scores are cut to labels, which are compared as nominal, but --distance {distance} was given."

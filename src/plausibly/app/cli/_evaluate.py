@@ -35,7 +35,6 @@ from plausibly.app.cli._output import (
     print_main_table,
     say,
     speaker,
-    tell_rounds,
     writing,
 )
 from plausibly.app.cli._ratings import describe_ratings
@@ -62,10 +61,11 @@ from plausibly.data.annotations.usual_models import (
     usual_models,
 )
 from plausibly.data.audit import audit, serious
+from plausibly.data.rounds import tell
 from plausibly.evaluation.cautions import cautions
 from plausibly.evaluation.checks import check_fresh
 from plausibly.posterior import opened
-from plausibly.posterior.says import has_true_class
+from plausibly.posterior.says import assumption
 
 if TYPE_CHECKING:
     from plausibly.decisions.conformal import Coverage
@@ -254,7 +254,7 @@ def run(
     out = folder.path
     make_folder(out)
 
-    tell_rounds(plan.annotations)
+    tell(plan.annotations.rounds)
     annotated_cases = np.flatnonzero(plan.annotations.per_case)
     of_annotated = {name: scores[annotated_cases] for name, scores in plan.predictions.items()}
     audited = audit(_labels(observed, settings.threshold), of_annotated)
@@ -324,8 +324,7 @@ def tell_answers(swept: Sweep, chosen: str | None) -> None:
             print_numbers(shown)
     for each in swept.runs:
         if "assumes" in each.attrs:
-            where = " in every case" if has_true_class(each.attrs) else ""
-            say(f"{each.label} assumes {each.attrs['assumes']}{where}")
+            say(f"{each.label} assumes {assumption(each.attrs)}")
         for told in severity_sentences(each.shared["severities"]) if "severities" in each.shared else ():
             say(told)
         for told in group_sentences(each.shared["annotators"]) if "annotators" in each.shared else ():

@@ -15,7 +15,6 @@ from plausibly.app.cli._unpredicted import predicted_by_all
 from plausibly.app.report import judge_report
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.errors import ArgumentError
-from plausibly.data.annotations import read_classes
 from plausibly.data.labels import read_gold
 
 REPORT = "judge.html"
@@ -98,7 +97,7 @@ def judge(
     names = [] if by is None else [name.strip() for name in by.split(",") if name.strip()]
     columns = list(dict.fromkeys([*([] if clusters is None else [clusters]), *names]))
     read = Labels.of(labels, columns=columns, control=control).without(options.texts_of(missing))
-    read = read if classes is None else read.in_order(read_classes(classes))
+    read = options.in_order(read, classes)
     joined = None if gold is None else read_gold(gold, read)
     make_folder(output.out)
     if joined is not None:

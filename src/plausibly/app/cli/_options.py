@@ -14,6 +14,7 @@ from plausibly.base.errors import ArgumentError
 
 if TYPE_CHECKING:
     from plausibly.data.annotations import Annotations, Scores
+    from plausibly.data.labels.container import Labels
 
 data, modelling, sampling, measure = (
     partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Models", "Sampling", "Measure")
@@ -584,6 +585,13 @@ def number_or_text(text: str) -> float | str:
 def parse_prior(text: str | None) -> list[float] | None:
     """Read the prior of scores."""
     return None if text is None else parse_numbers(text, "--prior", "0,1,2,1")
+
+
+def in_order(labels: "Labels", classes: Path | None) -> "Labels":
+    """Labels with their order, if a file has it."""
+    from plausibly.data.annotations import read_classes  # which imports pandas
+
+    return labels if classes is None else labels.in_order(read_classes(classes))
 
 
 def parse_logits(names: Sequence[str] | None) -> bool | list[str]:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from plausibly.aggregation.sweeps import Run, Sweep
-    from plausibly.data.annotations import Annotations
 
 NOT_CONVERGED = 1  #: exit status under --strict
 TABLES = ".csv", ".parquet"  #: suffixes of tables that we write
@@ -62,12 +61,6 @@ def complain(text: str, what: str = "Error") -> None:
     console(stderr=True).print(
         Text(f"{what}: ", style="bold red" if what != "Note" else "bold") + Text(text, style="default"), soft_wrap=True
     )
-
-
-def tell_rounds(annotations: Annotations) -> None:
-    """Say before any number that the number of labels of a case depends on the first ones, if it does."""
-    if annotations.rounds is not None:
-        warnings.warn(annotations.rounds.told, PlausiblyWarning, stacklevel=2)
 
 
 @contextmanager

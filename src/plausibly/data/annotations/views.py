@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 
 from plausibly.base.errors import AnnotationError
 from plausibly.data.annotations._rows import Rows
@@ -119,3 +119,13 @@ def blocks_by_annotation(annotations: "Annotations", classes: list) -> list[list
     blocks = [classes[begin:end] for begin, end in pairwise(annotations.block_start.tolist())]
     start = np.searchsorted(annotations.block_annotation, np.arange(annotations.n_annotations + 1))
     return [blocks[begin:end] for begin, end in pairwise(start.tolist())]
+
+
+def first_shares(annotations: "Annotations") -> Float[np.ndarray, "case class"]:
+    """Shares of the annotations of each case that name each class first; a tied block names each by its share."""
+    first = annotations.entry_block == 0
+    annotation = annotations.entry_annotation[first]
+    votes = np.zeros((annotations.n_cases, annotations.n_classes))
+    place = annotations.annotation_case[annotation], annotations.entry_class[first]
+    np.add.at(votes, place, 1 / np.bincount(annotation)[annotation])
+    return votes / np.maximum(annotations.per_case, 1)[:, None]

@@ -16,6 +16,7 @@ from scipy.special import expit
 
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations import Annotations
+from plausibly.data.annotations.views import first_shares
 from plausibly.data.labels.gold import Gold
 from plausibly.data.rounds import LEVEL, dependence
 
@@ -126,7 +127,7 @@ def selection(
     >>> shares = np.c_[1 - suspicious, suspicious]
     >>> found = selection(shares, {}, gold, ["benign", "malignant"], np.arange(400))
     >>> print(found.found)
-    Cases with a gold label (206 of 400) are not a random part: of their labels, 69 % are 'malignant', of others' 36 %
+    Cases with a gold label (206 of 400) are not a random part: 'malignant' makes up 69 % of their labels...
     >>> float(found.weights.sum().round(-1))
     400.0
     """
@@ -147,9 +148,10 @@ def selection(
     if shares.shape[1] == 2:  # of two classes, say which is more frequent
         place = place if differ[at] > 0 else 1 - place
     own, others = (sources[name][which, place].mean() for which in (verified, ~verified))
-    more = f"of their labels, {100 * own:.0f} % are {str(classes[place])!r}, of others' {100 * others:.0f} %"
+    label = repr(str(classes[place]))
+    more = f"{label} makes up {100 * own:.0f} % of their labels, and {100 * others:.0f} % of the others'"
     if name:
-        more = f"{name} gives {str(classes[place])!r} {own:.2f} in them on average, and {others:.2f} in others"
+        more = f"{name} gives {label} {own:.2f} in them on average, and {others:.2f} in others"
     found = f"Cases with a gold label ({len(gold):,} of {len(shares):,}) are not a random part: {more}"
     probability = _probability(_design(shares, scores, places), verified)
     _, group = np.unique(probability.round(9), return_inverse=True)
@@ -200,16 +202,6 @@ def selected(
     named = named_predictions(predictions or {})
     scores = {name: np.asarray(line_up(of, annotations, "ignore", positive), float) for name, of in named.items()}
     return selection(first_shares(annotations), scores, gold.case, annotations.classes, annotations.cases, seed)
-
-
-def first_shares(annotations: Annotations) -> Float[np.ndarray, "case class"]:
-    """Shares of the annotations of each case that name each class first; a tied block names each by its share."""
-    first = annotations.entry_block == 0
-    annotation = annotations.entry_annotation[first]
-    votes = np.zeros((annotations.n_cases, annotations.n_classes))
-    place = annotations.annotation_case[annotation], annotations.entry_class[first]
-    np.add.at(votes, place, 1 / np.bincount(annotation)[annotation])
-    return votes / np.maximum(annotations.per_case, 1)[:, None]
 
 
 def _design(

@@ -13,6 +13,7 @@ from plausibly.base.checks import check_seed, check_whole
 from plausibly.base.errors import PlausiblyWarning, renamed
 from plausibly.base.random_streams import Stream
 from plausibly.data.annotations import Annotations
+from plausibly.data.rounds import tell
 from plausibly.decisions.conformal._calibrate import Calibrated, shares_of
 from plausibly.decisions.conformal._groups import ALL, parse_groups
 from plausibly.decisions.conformal._inputs import check_alpha, check_target, read_inputs
@@ -164,8 +165,8 @@ def conformal(
         prior = prior_of(source, alpha) if of_draws and loss is None else None
         attrs = {} if isinstance(source, Annotations) else source.attrs
         learned = of_draws and attrs.get("prior_from", "given") != "given"
-        if annotations.rounds is not None and target != "plausibility":
-            warnings.warn(annotations.rounds.told, PlausiblyWarning, stacklevel=2)
+        if target != "plausibility":
+            tell(annotations.rounds)
         weights = exact = weights_of(target, source, annotations)
         if samples is not None:
             weights = sampled(exact, samples, annotations.n_classes, seed)
