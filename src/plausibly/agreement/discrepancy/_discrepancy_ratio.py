@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from plausibly.agreement.discrepancy._baselines import Compared, with_constants
 from plausibly.agreement.discrepancy._delta import Delta, find_delta
 from plausibly.agreement.discrepancy._label_sets import LabelSets, discrepancy_to_model, discrepancy_to_others
 from plausibly.agreement.discrepancy._result import Discrepancy
@@ -124,7 +125,7 @@ def discrepancy_of(
     progress: bool = True,
 ) -> Discrepancy:
     """Compare annotators with each other and with models, if there are any."""
-    joined = comparable(labels, models, delta)
+    joined, n_added = with_constants(labels, sets, comparable(labels, models, delta), delta)
     cluster, group = by_case(clusters, labels, "cluster")[1], by_case(by, labels, "group")
     sizes = np.diff(labels.start).astype(np.int64)
     slow = int((sizes * (sizes - 1) // 2).sum()) > delta.pairs_of_seconds
@@ -134,9 +135,10 @@ def discrepancy_of(
         except LabelRefused as error:
             raise DistanceError(f"{_where(error.position, labels, models)}: {error}") from error
         to_others = discrepancy_to_others(labels, joined[: len(labels)], sets, delta, compare, bars)
-        to_sets, offset = {}, len(labels)
+        to_sets, said, offset = {}, {}, len(labels)
         for name, model in models.items():
-            to_sets[name] = discrepancy_to_model(model.case, offset, labels, sets, compare, bars)
+            said[name] = model.case, np.arange(offset, offset + len(model.case))
+            to_sets[name] = discrepancy_to_model(*said[name], labels, sets, compare, bars)
             offset += len(model.case)
     counts = sets.n_annotators[sets.case] >= 2
     for values in (to_others, *(values[counts] for values in to_sets.values())):
@@ -153,6 +155,13 @@ def discrepancy_of(
         clusters=cluster,
         by=None if by is None else group,
         to_sets=to_sets,
+        compared=Compared(
+            delta=delta,
+            values=joined,
+            given=[labels.values, *(model.values for model in models.values())],
+            n_added=n_added,
+            models=said,
+        ),
     )
 
 

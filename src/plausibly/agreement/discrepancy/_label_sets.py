@@ -68,7 +68,7 @@ def discrepancy_to_others(
 
 def discrepancy_to_model(
     model_case: Int[np.ndarray, " prediction"],
-    offset: int,
+    place: Int[np.ndarray, " prediction"],
     labels: Labels,
     sets: LabelSets,
     compare: Compare,
@@ -76,14 +76,13 @@ def discrepancy_to_model(
 ) -> PerSet:
     r"""Discrepancy of a model's predictions to every set of labels, :math:`\psi(m, Y_j)`; NaN without a prediction.
 
-    Predictions are in the order of their cases, several of a case allowed; `offset` is the index of the first one in
-    what `compare` compares.
+    A case may have several predictions; `place` is the index of each in what `compare` compares.
     """
     total = np.zeros(len(sets.case))
     advance = progress.task("Comparing predictions", int(np.diff(labels.start)[model_case].sum()), "pairs")
     for left, right in pairs_across(model_case, labels.start):
         advance(len(left))
-        total += np.bincount(sets.of_label[right], compare(left + offset, right), len(total))
+        total += np.bincount(sets.of_label[right], compare(place[left], right), len(total))
     n_pairs = np.bincount(model_case, minlength=len(labels.cases))[sets.case] * sets.size
     return np.divide(total, n_pairs, out=np.full(len(total), np.nan), where=n_pairs > 0)
 
@@ -138,6 +137,18 @@ def _among_others(sets: LabelSets, to_others: PerSet) -> PerSet:
     # A case of which one annotator is taken out leaves a sum of nothing where the others agree.
     left = total - 2 * to_others
     return np.where(left > 1e-12 * total, left, 0.0) / np.maximum((n - 1) * (n - 2), 1)
+
+
+def ratios_of_annotators(
+    sums: Float[np.ndarray, "*replicate statistic"], people: int
+) -> tuple[Float[np.ndarray, "*replicate annotator"], Float[np.ndarray, "*replicate annotator"]]:
+    """Ratios of annotators left out, and their disagreement with the others relative to α; NaN without a case."""
+    each = sums[..., :-2].reshape(*sums.shape[:-1], 5, people)
+    discrepancy, others, n_left_out, more, n_compared = np.moveaxis(each, -2, 0)
+    alpha = (sums[..., -2] / sums[..., -1])[..., None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        relative = np.where(alpha > 0, 1 + more / n_compared / alpha, np.where(n_compared > 0, 1.0, np.nan))
+    return np.where(n_left_out > 0, ratio_of(discrepancy, others), np.nan), relative
 
 
 def without_each(

@@ -1,16 +1,20 @@
 """The outcome of a comparison of models and annotators."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float, Int
 from scipy.sparse import csr_array, hstack
 
-from plausibly.agreement.discrepancy._label_sets import LabelSets, mean_by_case, ratio_of, taken_out, without_each
+from plausibly.agreement.discrepancy._baselines import Baselines, Reasons, baselines_of, in_words
+from plausibly.agreement.discrepancy._comparison import Comparison
+from plausibly.agreement.discrepancy._label_sets import (
+    ratio_of,
+    ratios_of_annotators,
+    taken_out,
+    without_each,
+)
 from plausibly.base.bootstrap import (
     CI_PROB,
     REPLICATES,
@@ -21,13 +25,12 @@ from plausibly.base.bootstrap import (
     resampled_sums,
 )
 from plausibly.base.errors import ArgumentError
-from plausibly.data.labels.container import Labels
 
 MARGIN = 0.1  #: of the test of non-inferiority: a tenth farther from the annotators than they are from each other
 
 
 @dataclass(frozen=True, eq=False)
-class Discrepancy:
+class Discrepancy(Comparison):
     """Discrepancies of models and annotators by case, and their ratios.
 
     For a single model without a name, numbers are floats; otherwise they are :class:`pandas.Series` by model.
@@ -48,151 +51,21 @@ class Discrepancy:
         Cluster of every case, −1 without labels.
     by
         Names of groups of cases, and the group of every case.
+    compared
+        Labels in the form that the distance compares.
     """
 
-    labels: Labels
-    label_sets: LabelSets
-    distance: str
-    to_others: Float[np.ndarray, " set"]
-    to_sets: Mapping[str, Float[np.ndarray, " set"]]
-    single: bool
-    clusters: Int[np.ndarray, " case"]
-    by: tuple[np.ndarray, Int[np.ndarray, " case"]] | None
-
     def __repr__(self) -> str:
-        ratios = ", ".join(f"{name}: {ratio:.3f}" for name, ratio in zip(self.models, self._ratios, strict=True))
+        rows = self.baselines(ci_prob=None).assign(ratio=self._ratios)
+        ratios = ", ".join(
+            f"{name}: {row['ratio']:.3f} (shuffled {row['shuffled_ratio']:.3f})" for name, row in rows.iterrows()
+        )
+        chance = self._baselines
         return (
-            f"Discrepancy({ratios}; {self.distance}, {self.n_cases:,} cases, "
+            f"Discrepancy({ratios}; best constant {chance.ratios(chance.to_constants)[0]:.3f}, "
+            f"chance {chance.chance_ratio:.3f}; {self.distance}, {self.n_cases:,} cases, "
             f"{len(self.labels.annotators):,} annotators, {len(self.excluded):,} cases excluded)"
         )
-
-    @property
-    def models(self) -> list[str]:
-        """Names of the models."""
-        return list(self.to_sets)
-
-    @cached_property
-    def to_models(self) -> Mapping[str, Float[np.ndarray, " case"]]:
-        """Mean discrepancy of every model to the annotators of each case; NaN without annotators."""
-        return {name: mean_by_case(values, self.label_sets) for name, values in self.to_sets.items()}
-
-    @cached_property
-    def included(self) -> Bool[np.ndarray, " case"]:
-        """Whether each case counts: cases with at least two annotators do."""
-        return self.label_sets.n_annotators >= 2
-
-    @property
-    def n_cases(self) -> int:
-        """Number of cases that count."""
-        return int(self.included.sum())
-
-    @property
-    def excluded(self) -> list[str]:
-        """Names of the cases with labels by fewer than two annotators."""
-        return self.labels.cases[~self.included].tolist()
-
-    @cached_property
-    def _by_case(self) -> Float[np.ndarray, "case statistic"]:
-        """The annotators' discrepancy and every model's, of the cases that count."""
-        n = self.label_sets.n_annotators
-        total = np.bincount(self.label_sets.case, self.to_others, len(n))
-        annotators = total[self.included] / (n * (n - 1))[self.included]
-        return np.column_stack([annotators, *(model[self.included] for model in self.to_models.values())])
-
-    @cached_property
-    def _cluster(self) -> Int[np.ndarray, " case"]:
-        """Cluster of the cases that count, counted from 0."""
-        return np.unique(self.clusters[self.included], return_inverse=True)[1]
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters of the cases that count."""
-        return int(self._cluster.max()) + 1
-
-    @property
-    def several_clusters(self) -> bool:
-        """Whether there are several clusters, so that intervals exist."""
-        return self.n_clusters > 1
-
-    @property
-    def resampled(self) -> str:
-        """What the bootstrap draws, in words."""
-        return "cases" if self.n_clusters == self.n_cases else "clusters of cases"
-
-    @cached_property
-    def _ratios(self) -> np.ndarray:
-        means = self._by_case.mean(axis=0)
-        return ratio_of(means[1:], means[0])
-
-    @property
-    def ratio(self) -> Any:
-        """Δ; below 1 the model is closer to the annotators than they are to each other."""
-        return self._shaped(self._ratios)
-
-    @property
-    def model_discrepancy(self) -> Any:
-        """μ, the mean disagreement between model and annotator."""
-        return self._shaped(self._by_case.mean(axis=0)[1:])
-
-    @property
-    def annotator_discrepancy(self) -> float:
-        """α, the mean disagreement between two annotators."""
-        return float(self._by_case.mean(axis=0)[0])
-
-    @property
-    def mean_per_class(self) -> Any:
-        """Mean of Δ over the groups, with equal weights."""
-        return self._shaped(self._mean_over_groups(self._statistics_by_group().sum(axis=0)))
-
-    def replicates(
-        self, replicates: int = REPLICATES, seed: int = 0, *, mean_per_class: bool = False, progress: bool = True
-    ) -> pd.DataFrame:
-        """Compute Δ in bootstrap replicates, in each of which clusters are drawn with replacement.
-
-        Rows are replicates, columns are models. All models see the same clusters, so differences between columns are
-        differences between models. A single cluster is refused.
-
-        Parameters
-        ----------
-        replicates
-            Number of bootstrap replicates.
-        seed
-            Random seed.
-        mean_per_class
-            Whether to return the mean of Δ over groups instead.
-        progress
-            Whether to show progress.
-        """
-        statistics = self._statistics_by_group() if mean_per_class else self._by_case
-        sums = resampled_sums(statistics, self._cluster, replicates, seed, progress)
-        values = self._mean_over_groups(sums) if mean_per_class else ratio_of(sums[:, 1:], sums[:, :1])
-        return pd.DataFrame(values, columns=self._index)
-
-    def interval(
-        self,
-        ci_prob: float = CI_PROB,
-        replicates: int = REPLICATES,
-        seed: int = 0,
-        *,
-        mean_per_class: bool = False,
-        progress: bool = True,
-    ) -> Any:
-        """Compute a confidence interval of Δ from quantiles of bootstrap replicates.
-
-        Returns the lower and upper end or, for named models, a data frame with both.
-
-        Parameters
-        ----------
-        ci_prob
-            Confidence level of the interval, between 0 and 1.
-        replicates, seed, mean_per_class, progress
-            See :meth:`replicates`.
-        """
-        check_probability("ci_prob", ci_prob)
-        drawn = self.replicates(replicates, seed, mean_per_class=mean_per_class, progress=progress)
-        lower, upper = interval(drawn.values, ci_prob)
-        ends = pd.DataFrame({"lower": lower, "upper": upper}, index=drawn.columns)
-        return tuple(ends.iloc[0].tolist()) if self.single else ends
 
     def non_inferiority(
         self, margin: float = MARGIN, level: float = 0.05, replicates: int = REPLICATES, seed: int = 0
@@ -218,21 +91,99 @@ class Discrepancy:
         -------
         pandas.DataFrame
             By model: ``ratio``, ``upper``, ``p_value`` (the share of replicates at or above 1 + ``margin``, with one
-            added to the count), and ``non_inferior``.
+            added to the count); ``answer``, which is ``"yes"``, ``"not shown"`` or, where the best constant answer or
+            shuffled predictions pass the same test, or annotators may agree no more than by chance, ``"cannot tell"``;
+            ``why``, the reason for the latter; and ``non_inferior``, whether the answer is yes.
         """
         check_probability("level", level)
         if not -1 < margin < np.inf:
             raise ArgumentError(f"margin must be a number greater than -1, but {margin!r} was given: give 0.1.")
         drawn = self.replicates(replicates, seed)
         upper = quantile(drawn.values, 1 - level)
+        passed = upper < 1 + margin
+        why = self.untold(margin, level, replicates, seed) if passed.any() else dict.fromkeys(self.models, ())
+        answers = [
+            "not shown" if not yes else "cannot tell" if why[name] else "yes"
+            for name, yes in zip(self.models, passed, strict=True)
+        ]
         return pd.DataFrame(
             {
                 "ratio": self._ratios,
                 "upper": upper,
                 "p_value": (1 + (drawn.values >= 1 + margin).sum(axis=0)) / (1 + replicates),
-                "non_inferior": upper < 1 + margin,
+                "non_inferior": [answer == "yes" for answer in answers],
+                "answer": answers,
+                "why": [
+                    "" if answer == "not shown" else "; ".join(why[name])
+                    for name, answer in zip(self.models, answers, strict=True)
+                ],
             },
             index=drawn.columns,
+        )
+
+    @cached_property
+    def _baselines(self) -> Baselines:
+        return baselines_of(self.labels, self.label_sets, self.to_others, self.compared)
+
+    def baselines(self, ci_prob: float | None = CI_PROB, replicates: int = REPLICATES, seed: int = 0) -> pd.DataFrame:
+        """Tabulate Δ of answers that look at no case, which every Δ should be read beside.
+
+        Nothing here depends on an inferred truth. Where labels are many and the distance is slow, constant answers and
+        the expected distance are found by samples of pairs.
+
+        Parameters
+        ----------
+        ci_prob
+            Confidence level of the interval of the agreement; None for no interval.
+        replicates, seed
+            See :meth:`replicates`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            By model: ``constant``, the best constant answer, and its ``constant_ratio``; ``shuffled_ratio``, the mean
+            Δ of the model's predictions in shuffled order; ``chance_ratio``, Δ at chance, 1 / (1 − α); ``agreement``,
+            the agreement α of the annotators by the same distance, all cases weighing the same, with
+            ``agreement_lower`` and ``agreement_upper``.
+        """
+        found = self._baselines
+        shuffled = [
+            float(found.ratios(found.to_shuffled[name]).mean()) if name in found.to_shuffled else np.nan
+            for name in self.models
+        ]
+        frame = pd.DataFrame({"constant": in_words(found.constants[0])}, index=self._index)
+        frame["constant_ratio"] = found.ratios(found.to_constants[:1])[0]
+        frame["shuffled_ratio"] = shuffled
+        frame["chance_ratio"], frame["agreement"] = found.chance_ratio, found.agreement
+        if ci_prob is not None:
+            ends = found.agreement_interval(self._cluster, ci_prob, replicates, seed)
+            frame["agreement_lower"], frame["agreement_upper"] = ends
+        return frame
+
+    def untold_agreement(self, replicates: int = REPLICATES, seed: int = 0) -> str:
+        """Say why annotators who agree no more than by chance can tell nothing; no words if they agree."""
+        ends = self._baselines.agreement_interval(self._cluster, CI_PROB, replicates, seed)
+        return self._baselines.without_agreement(ends)
+
+    def untold(
+        self, margin: float = MARGIN, level: float = 0.05, replicates: int = REPLICATES, seed: int = 0
+    ) -> Reasons:
+        """Say by model why these annotators cannot tell that it is non-inferior; no reasons where they can.
+
+        The arguments are those of :meth:`non_inferiority`. Shuffled predictions count if at least one in twenty
+        shuffles is non-inferior. For a single cluster, which has no interval, answers pass if their Δ is at most 1.
+        """
+        found = self._baselines
+
+        def share(to_sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            ratios = found.ratios(to_sets)
+            if not self.several_clusters:
+                return ratios, ratios <= 1
+            drawn = found.resampled_ratios(to_sets, self._cluster, replicates, seed)
+            return ratios, (drawn >= 1 + margin).mean(axis=0) <= level
+
+        return found.reasons(
+            self.models, share, lambda ratio: f"Δ = {ratio:.2f}", self.untold_agreement(replicates, seed)
         )
 
     def annotators(self, ci_prob: float | None = None, replicates: int = REPLICATES, seed: int = 0) -> pd.DataFrame:
@@ -261,7 +212,7 @@ class Discrepancy:
         statistics = hstack([of_annotators, csr_array(alpha)], format="csr")
         sums = statistics.sum(axis=0)
         discrepancy, others, n_cases = sums[: 3 * people].reshape(3, people)
-        ratio, relative = _ratios_of_annotators(sums, people)
+        ratio, relative = ratios_of_annotators(sums, people)
         with np.errstate(invalid="ignore"):
             table = {"ratio": ratio, "discrepancy": discrepancy / n_cases, "others_discrepancy": others / n_cases}
         table |= {"n_cases": n_cases.astype(int), "relative": relative}
@@ -269,7 +220,7 @@ class Discrepancy:
         if ci_prob is not None:
             check_probability("ci_prob", ci_prob)
             drawn = resampled_sums(statistics, self._cluster, replicates, seed, progress=True)
-            ratios, relatives = _ratios_of_annotators(drawn, people)
+            ratios, relatives = ratios_of_annotators(drawn, people)
             lower, upper = interval_of_known(ratios, ci_prob)
             frame.insert(1, "lower", lower)
             frame.insert(2, "upper", upper)
@@ -355,46 +306,3 @@ class Discrepancy:
             frame.insert(1, "lower", lower)
             frame.insert(2, "upper", upper)
         return frame
-
-    def _group_names(self) -> np.ndarray:
-        if self.by is None:
-            raise ArgumentError("the cases have no groups: name a column of them with by=.")
-        names, code = self.by
-        return names[np.unique(code[self.included])]
-
-    def _statistics_by_group(self) -> csr_array:
-        """In the columns of the case's group: 1, the annotators' discrepancy, and every model's."""
-        names = self._group_names()
-        assert self.by is not None
-        code = np.unique(self.by[1][self.included], return_inverse=True)[1]
-        values = np.column_stack([np.ones(self.n_cases), self._by_case])
-        width = values.shape[1]
-        columns = code[:, None] * width + np.arange(width)
-        rows = np.repeat(np.arange(self.n_cases), width)
-        return csr_array((values.ravel(), (rows, columns.ravel())), shape=(self.n_cases, width * len(names)))
-
-    def _mean_over_groups(self, sums: np.ndarray) -> np.ndarray:
-        """Average Δ over the groups that a replicate has."""
-        by_group = sums.reshape(*sums.shape[:-1], -1, len(self.to_models) + 2)
-        there = by_group[..., :1] > 0
-        ratios = ratio_of(by_group[..., 2:], by_group[..., 1:2])
-        return np.where(there, ratios, 0.0).sum(axis=-2) / there.sum(axis=-2)
-
-    @property
-    def _index(self) -> pd.Index:
-        return pd.Index(self.models, name="model")
-
-    def _shaped(self, values: np.ndarray) -> Any:
-        return values[0].item() if self.single else pd.Series(values, self._index)
-
-
-def _ratios_of_annotators(
-    sums: Float[np.ndarray, "*replicate statistic"], people: int
-) -> tuple[Float[np.ndarray, "*replicate annotator"], Float[np.ndarray, "*replicate annotator"]]:
-    """Ratios of annotators left out, and their disagreement with the others relative to α; NaN without a case."""
-    each = sums[..., :-2].reshape(*sums.shape[:-1], 5, people)
-    discrepancy, others, n_left_out, more, n_compared = np.moveaxis(each, -2, 0)
-    alpha = (sums[..., -2] / sums[..., -1])[..., None]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        relative = np.where(alpha > 0, 1 + more / n_compared / alpha, np.where(n_compared > 0, 1.0, np.nan))
-    return np.where(n_left_out > 0, ratio_of(discrepancy, others), np.nan), relative

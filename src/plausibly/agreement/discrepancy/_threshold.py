@@ -90,7 +90,10 @@ class ThresholdCurve:
         called = np.full(len(self.comparison.labels.cases), np.nan)
         called[self.comparison.included] = positive
         to_sets = np.abs(called[self.comparison.label_sets.case] - self.share_positive)
-        return replace(self.comparison, to_sets={"model": to_sets}, single=True)
+        own = self.comparison.labels.values == self.positive
+        said = np.flatnonzero(self.comparison.included), np.where(positive, own.argmax(), own.argmin())
+        compared = replace(self.comparison.compared, models={"model": said})
+        return replace(self.comparison, to_sets={"model": to_sets}, single=True, compared=compared)
 
 
 @renamed(groups="clusters")

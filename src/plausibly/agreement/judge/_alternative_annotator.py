@@ -4,11 +4,9 @@ from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_ratio
 from plausibly.agreement.discrepancy._result import Discrepancy
-from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
+from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest, differences_of
 from plausibly.agreement.judge._tests import FEW
 from plausibly.base.bootstrap import check_probability
 from plausibly.base.checks import check_whole
@@ -119,15 +117,7 @@ def from_discrepancy(
 ) -> AlternativeAnnotatorTest:
     """Test from the discrepancies of models and annotators."""
     sets = compared.label_sets
-    n = sets.n_annotators[sets.case]
-    counts = n >= 2
-    case, annotator = sets.case[counts], sets.annotator[counts]
-    own = compared.to_others[counts]
-    differences = {}
-    for name, to_set in compared.to_sets.items():
-        total = np.bincount(case, to_set[counts], len(sets.start) - 1)
-        model = total[case] - to_set[counts]  # sum of distances to the others
-        # What sums of distances such as 1/3 leave of equal ones is no difference.
-        same = np.isclose(model, own, rtol=1e-9, atol=1e-12 * max(float(own.max(initial=0.0)), 1e-300))
-        differences[name] = np.where(same, 0, np.where(model < own, -1, 1))
-    return AlternativeAnnotatorTest(compared, float(epsilon), float(fdr), few_cases, case, annotator, differences)
+    counts = sets.n_annotators[sets.case] >= 2
+    differences = {name: differences_of(compared, to_set) for name, to_set in compared.to_sets.items()}
+    comparisons = sets.case[counts], sets.annotator[counts], differences
+    return AlternativeAnnotatorTest(compared, float(epsilon), float(fdr), few_cases, *comparisons)

@@ -10,6 +10,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 
+from plausibly.agreement.discrepancy._baselines import Reasons, in_words
 from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.agreement.judge._tests import FEW, adjusted, p_values, reject
 from plausibly.base.bootstrap import (
@@ -62,7 +63,7 @@ class AlternativeAnnotatorTest:
 
     def __repr__(self) -> str:
         parts = [
-            f"{name}: winning rate {rate:.2f}, advantage {mean:.3f}"
+            f"{name}: winning rate {rate:.2f}, advantage {mean:.3f}, {self._beside(name)}"
             for name, rate, mean in zip(self.models, *self._means, strict=True)
         ]
         return f"AlternativeAnnotatorTest({'; '.join(parts)}; ε = {self.epsilon:g})"
@@ -100,6 +101,49 @@ class AlternativeAnnotatorTest:
             }
             frames.append(pd.DataFrame(frame))
         return pd.concat(frames, ignore_index=True)
+
+    @cached_property
+    def untold(self) -> Reasons:
+        """By model, why these annotators cannot tell that it is as good as they are; no reasons where they can."""
+
+        def passes(to_sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            rates, _ = self._outcomes(to_sets)
+            return rates, rates >= PASS
+
+        agreement = self.comparison.untold_agreement()
+        return self.comparison._baselines.reasons(
+            self.models, passes, lambda rate: f"winning rate {rate:.2f}", agreement
+        )
+
+    @property
+    def answer(self) -> Any:
+        """``"yes"`` if the model passes, ``"no"`` if it does not, ``"cannot tell"`` if answers that ignore the case do.
+
+        The latter replaces yes, also where annotators may agree no more than by chance (:attr:`untold`).
+        """
+        return self.comparison._shaped(np.array(self._answers, object))
+
+    @property
+    def _answers(self) -> list[str]:
+        passed = zip(self.models, self._means[0] >= PASS, strict=True)
+        return ["no" if not yes else "cannot tell" if self.untold[name] else "yes" for name, yes in passed]
+
+    def baselines(self) -> pd.DataFrame:
+        """Tabulate the test of answers that look at no case, by model.
+
+        Columns: ``constant``, the constant answer with the highest winning rate (then, advantage), its
+        ``constant_winning_rate`` and ``constant_advantage``; ``shuffled_winning_rate`` and ``shuffled_advantage``, the
+        means for the model's predictions in shuffled order. See also :meth:`Discrepancy.baselines`.
+        """
+        found = self.comparison._baselines
+        rates, advantages = self._outcomes(found.to_constants)
+        best = int(np.lexsort((-advantages, -rates))[0])
+        frame = pd.DataFrame({"constant": in_words(found.constants[best])}, self.comparison._index)
+        frame["constant_winning_rate"], frame["constant_advantage"] = rates[best], advantages[best]
+        names = ["shuffled_winning_rate", "shuffled_advantage"]
+        shuffled = [np.mean(self._outcomes(found.to_shuffled[name]), axis=1) for name in self.models]
+        frame[names] = np.array(shuffled)
+        return frame
 
     @property
     def winning_rate(self) -> Any:
@@ -242,7 +286,7 @@ class AlternativeAnnotatorTest:
             See :meth:`interval`. A single cluster has no interval.
         """
         rates, advantages = self._means
-        columns = {"winning_rate": rates, "advantage": advantages, "passed": rates >= PASS}
+        columns = {"winning_rate": rates, "advantage": advantages, "passed": rates >= PASS, "answer": self._answers}
         frame = pd.DataFrame(columns, self.comparison._index)
         if self.comparison.several_clusters:
             frame[["lower", "upper"]] = self.interval(ci_prob, replicates, seed)
@@ -255,12 +299,24 @@ class AlternativeAnnotatorTest:
         for name, rate, mean in zip(self.models, *self._means, strict=True):
             won = round(rate * len(self._tested))
             passes = "passes, by a test that is too lenient with so few cases" if self._lenient else "passes"
+            if rate >= PASS and self.untold[name]:
+                why = "; ".join(self.untold[name])
+                words.append(f"These annotators cannot tell whether {name} is as good as one of them: {why}")
+                passes = "passes, but so do answers that look at no case"
             words.append(
                 f"{name} {passes if rate >= PASS else 'does not pass'}: it is shown to be at most "
                 f"{self.epsilon:g} worse than {won} of {len(self._tested)} annotators, and on average it is at least "
-                f"as close to the others as an annotator is in {100 * mean:.0f} % of the cases"
+                f"as close to the others as an annotator is in {100 * mean:.0f} % of the cases ({self._beside(name)})"
             )
         return ". ".join([*words, *self.notes]) + "."
+
+    def _beside(self, model: str) -> str:
+        row = self.baselines().loc[model]
+        of_answers = zip((f"always {row['constant']}", "shuffled predictions"), ("constant", "shuffled"), strict=True)
+        return "; ".join(
+            f"{name}: winning rate {row[f'{of}_winning_rate']:.2f}, advantage {row[f'{of}_advantage']:.3f}"
+            for name, of in of_answers
+        )
 
     @property
     def _lenient(self) -> bool:
@@ -277,6 +333,17 @@ class AlternativeAnnotatorTest:
         """Winning rate and average advantage of every model."""
         by_model = self.table.groupby("model", sort=False)
         return np.asarray(by_model[["rejected", "advantage"]].mean(), float).T
+
+    def _outcomes(self, to_sets: Float[np.ndarray, "answer set"]) -> Float[np.ndarray, "2 answer"]:
+        """Winning rate and average advantage of answers, from their discrepancies to every set of labels."""
+        place = 3 * np.unique(self.annotator, return_inverse=True)[1] + 1
+        size = 3 * len(self._tested)
+        counts = np.array(
+            [np.bincount(place + differences_of(self.comparison, one), minlength=size) for one in to_sets]
+        )
+        counts = counts.reshape(len(to_sets), -1, 3)
+        rejected = reject(p_values(counts, self.epsilon, self.few_cases), self.fdr)
+        return np.stack([rejected.mean(axis=1), (counts[..., :2].sum(axis=-1) / counts.sum(axis=-1)).mean(axis=1)])
 
     def _counts(self, model: str) -> Float[csr_array, "case statistic"]:
         """For every case that counts and tested annotator, which of three differences there is."""
@@ -313,3 +380,14 @@ class AlternativeAnnotatorTest:
             middle = (low + high) // 2
             low, high = (low, middle) if self._passes(model, middle, replicates, seed, 0) >= power else (middle, high)
         return float(high)
+
+
+def differences_of(compared: Discrepancy, to_set: Float[np.ndarray, " set"]) -> Int[np.ndarray, " comparison"]:
+    """Who is closer to the other annotators of a case, an answer (−1) or the annotator (1), in every comparison."""
+    sets = compared.label_sets
+    counts = sets.n_annotators[sets.case] >= 2
+    case, own, to_set = sets.case[counts], compared.to_others[counts], to_set[counts]
+    model = np.bincount(case, to_set, len(sets.start) - 1)[case] - to_set  # sum of distances to the others
+    # What sums of distances such as 1/3 leave of equal ones is no difference.
+    same = np.isclose(model, own, rtol=1e-9, atol=1e-12 * max(float(own.max(initial=0.0)), 1e-300))
+    return np.where(same, 0, np.where(model < own, -1, 1))

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from plausibly.agreement.discrepancy._baselines import Reasons
 from plausibly.agreement.judge._fit import Fit
 from plausibly.agreement.judge._gold import AgainstGold
 from plausibly.agreement.judge._test_result import FEWEST, AlternativeAnnotatorTest
@@ -32,7 +33,7 @@ QUESTIONS = {
 }
 NAMES = tuple(QUESTIONS)
 
-Answer = Literal["yes", "no", "open", "unknown"]
+Answer = Literal["yes", "no", "cannot tell", "open", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class Question:
         ``"closeness"``, ``"replacement"``, ``"as one of them"`` or ``"truth"``.
     answer
         ``"yes"`` or ``"no"``, with a probability of at least 0.95 (in question 2 by the test); otherwise ``"open"``;
-        ``"unknown"`` for a question that was left out.
+        ``"unknown"`` for a question that was left out. ``"cannot tell"`` replaces yes where answers that look at no
+        case would get it, too, or annotators may agree no more than by chance: these annotators cannot tell.
     words
         Sentence with the numbers behind the answer.
     """
@@ -113,7 +115,8 @@ class Judgement:
 
         The columns are ``ratio`` (Δ) with ``ratio_lower`` and ``ratio_upper``; ``p_close``, the probability that Δ is
         below 1 + margin; ``winning_rate``; ``advantage`` with its interval; ``passed``, whether the model passes the
-        test. A model of annotators adds ``ability`` (of the model as one of the annotators) with its interval;
+        test; the columns of :meth:`Discrepancy.baselines` and :meth:`AlternativeAnnotatorTest.baselines`, of answers
+        that look at no case. A model of annotators adds ``ability`` (of the model as one of them) with its interval;
         ``annotators_ability``, the annotators' mean; ``p_able``, the probability that the ability is at most the margin
         below this mean; ``n_beaten``, the number of annotators with a lower mean ability; ``accuracy`` against the
         truth inferred from the annotators' labels, with its interval; ``annotators_accuracy``, the annotators' mean;
@@ -133,7 +136,9 @@ class Judgement:
             frame["p_close"] = (drawn < 1 + self.margin).mean(axis=0)
         tested = self.test.to_frame(self.ci_prob, self.replicates, self.seed)
         names = {"lower": "advantage_lower", "upper": "advantage_upper"}
-        frame = frame.join(tested.drop(columns=["n_annotators", "n_cases"]).rename(columns=names))
+        frame = frame.join(tested.drop(columns=["n_annotators", "n_cases", "answer"]).rename(columns=names))
+        frame = frame.join(compared.baselines(self.ci_prob, self.replicates, self.seed))
+        frame = frame.join(self.test.baselines().drop(columns="constant"))
         fitted = {name: self._fitted(found) for name, found in self.fits.items()}
         gold = {name: found.row(self.accuracy_margin, self.ci_prob) for name, found in (self.gold or {}).items()}
         for rows in filter(None, (fitted, gold)):
@@ -160,8 +165,10 @@ class Judgement:
         if model not in self.models:
             raise ArgumentError(f"there is no model {model!r}: choose from {', '.join(map(repr, self.models))}.")
         known = [question for question in self.questions[model] if question.answer != "unknown"]
-        yes, no, open_ = ([question for question in known if question.answer == word] for word in ("yes", "no", "open"))
-        if "copy" in self.reasons[model] and yes:
+        yes, no, untold, open_ = (
+            [question for question in known if question.answer == word] for word in ("yes", "no", "cannot tell", "open")
+        )
+        if "copy" in self.reasons[model] and (yes or untold):
             return f"{model} should not count as another annotator: it repeats the answers of one of them."
         every = {2: "both", 3: "all three", 4: "all four"}[len(known)] + " answers are"
         if len(yes) == len(known):
@@ -171,15 +178,20 @@ class Judgement:
         if len(open_) == len(known):
             return f"These data do not decide whether {model} can stand in for an annotator: every question is open."
         unknown = [question for question in self.questions[model] if question.answer == "unknown"]
+        if untold and not no:
+            why = self._untold(model)[untold[0].name][0]
+            by_answer = (untold, "cannot tell"), (yes, "yes"), (open_, "open")
+            answers = ", ".join(_list(which, answer) for which, answer in by_answer if which)
+            return f"These annotators cannot tell whether {model} can stand in for one of them: {why}; {answers}."
         if not no and len(yes) < len(open_) + len(unknown):
             by_answer = (yes, "yes"), (open_, "open"), (unknown, "unknown")
             answers = ", ".join(_list(which, answer) for which, answer in by_answer if which)
             return f"These data leave it largely open whether {model} can stand in for an annotator: {answers}."
         if not no:
             return f"{model} can probably stand in for an annotator: {_list(yes, 'yes')}, {_list(open_, 'open')}."
+        rest = "".join(f", {_list(which, word)}" for which, word in ((untold, "cannot tell"), (open_, "open")) if which)
         if not yes:
-            return f"{model} should probably not stand in for an annotator: {_list(no, 'no')}, {_list(open_, 'open')}."
-        rest = f", {_list(open_, 'open')}" if open_ else ""
+            return f"{model} should probably not stand in for an annotator: {_list(no, 'no')}{rest}."
         return (
             f"The answers about {model} differ: {_list(yes, 'yes')}, {_list(no, 'no')}{rest}. Find out why before it "
             "stands in for an annotator."
@@ -220,6 +232,19 @@ class Judgement:
         others = tuple(f"{name} and the annotator" for name in self.models if name != model)
         return [note for note in self.test.notes if not note.startswith(others)]
 
+    def _untold(self, model: str) -> Reasons:
+        """Why these annotators cannot answer questions 1 and 2 with yes, by name; no reasons where they can."""
+        return {"closeness": self._untold_closeness[model], "replacement": self.test.untold[model]}
+
+    @cached_property
+    def _untold_closeness(self) -> Reasons:
+        return self.test.comparison.untold(self.margin, 1 - SURE, self.replicates, self.seed)
+
+    def _told(self, model: str, question: str, words: str) -> tuple[Answer, str]:
+        """Answer with yes, unless these annotators cannot tell."""
+        why = self._untold(model)[question]
+        return ("cannot tell", f"{words}. These annotators cannot tell: {'; '.join(why)}") if why else ("yes", words)
+
     def _fitted(self, found: Fit) -> dict[str, Any]:
         own, others = found.ability.iloc[-1], found.ability.iloc[:-1]
         row = {"ability": own["mean"], "ability_lower": own["lower"], "ability_upper": own["upper"]}
@@ -240,15 +265,20 @@ class Judgement:
     def _closeness(self, model: str) -> tuple[Answer, str]:
         row = self.table.loc[model]
         words = f"Δ = {row['ratio']:.2f}"
+        beside = (
+            f"; of the best constant answer ({row['constant']}) {row['constant_ratio']:.2f}, of shuffled predictions "
+            f"{row['shuffled_ratio']:.2f}, at chance {row['chance_ratio']:.2f}"
+        )
         if "p_close" not in row:
-            answer = "yes" if row["ratio"] <= 1 else "open"
-            return answer, f"{words}, without an interval, because there is a single cluster of cases"
+            words += f", without an interval, because there is a single cluster of cases{beside}"
+            return self._told(model, "closeness", words) if row["ratio"] <= 1 else ("open", words)
         words += (
             f" ({row['ratio_lower']:.2f} to {row['ratio_upper']:.2f}; below 1, the model is closer to them than they "
             f"are to each other); the probability that Δ is below {1 + self.margin:.2f} is "
-            f"{_probability(row['p_close'])}"
+            f"{_probability(row['p_close'])}{beside}"
         )
-        return _answer(row["p_close"]), words
+        answer = _answer(row["p_close"])
+        return self._told(model, "closeness", words) if answer == "yes" else (answer, words)
 
     def _replacement(self, model: str) -> tuple[Answer, str]:
         row, own = self.table.loc[model], self.test.table
@@ -256,12 +286,14 @@ class Judgement:
         ends = f" ({row['advantage_lower']:.2f} to {row['advantage_upper']:.2f})" if "advantage_lower" in row else ""
         words = (
             f"Shown to be at most ε = {self.test.epsilon:g} worse than {int(own['rejected'].sum())} of {len(own)} "
-            f"annotators; average advantage {row['advantage']:.2f}{ends}"
+            f"annotators; average advantage {row['advantage']:.2f}{ends}, of the best constant answer "
+            f"{row['constant_advantage']:.2f}, of shuffled predictions {row['shuffled_advantage']:.2f}; winning rate "
+            f"{row['winning_rate']:.2f}, {row['constant_winning_rate']:.2f} and {row['shuffled_winning_rate']:.2f}"
         )
         if row["passed"] and len(own) < FEWEST:
             return "open", f"{words}; the test asks for at least {FEWEST} annotators"
         if row["passed"]:
-            return "yes", words
+            return self._told(model, "replacement", words)
         needed = self.test.clusters_needed(0.8, replicates=200, seed=self.seed)
         needed = needed if isinstance(needed, float) else needed[model]
         if np.isinf(needed):
@@ -349,6 +381,8 @@ def _list(questions: list[Question], answer: str) -> str:
     numbers = [str(1 + NAMES.index(question.name)) for question in questions]
     several = len(numbers) > 1
     which = f"questions {', '.join(numbers[:-1])} and {numbers[-1]}" if several else f"question {numbers[0]}"
+    if answer == "cannot tell":
+        return f"{which} {'tell' if several else 'tells'} nothing"
     if answer in ("open", "unknown"):
         return f"{which} {'are' if several else 'is'} {answer}"
     return f"{answer} to {which}"
