@@ -257,7 +257,7 @@ REFUSED = [
     }, G),
     *(row for weighting in ("pairs", "units") for row in each(partial(agreement, weighting=weighting), {
         "only one case has labels": ([("p", "a", 1), ("p", "b", 2)],),
-        "none of the 2 cases has two labels to compare": ([("p", "a", 1), ("q", "b", 2)],),
+        "none of the 2 cases has labels of two annotators to compare": ([("p", "a", 1), ("q", "b", 2)],),
     }, A, weighting)),
     *each(quiet, {
         rf"a distance is a finite number, .* '<lambda>' gave nan on .*{FIRST} and": (ROWS, lambda a, b: float("nan")),

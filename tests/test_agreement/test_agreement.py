@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plausibly.agreement import Labels, agreement, measures_of_distances, weighted_reliability
-from plausibly.base.errors import ArgumentError
+from plausibly.base.errors import ArgumentError, PlausiblyWarning
 from plausibly.distances import Ordinal
 
 QUIET = {"progress": False}
@@ -99,6 +99,26 @@ def test_units_take_levels_of_text_weigh_cases_alike_and_keep_out_what_is_exclud
     assert found.to_frame()["labels"].item() == 5
 
 
+def test_a_person_is_not_compared_with_herself():
+    rng = np.random.default_rng(4)
+    once = [(f"case {i}", name, str(rng.integers(3))) for i in range(12) for name in ("ann", "bob")]
+    alone = agreement(once, weighting="units")
+    for name in ("repeat each", "append all"):
+        rows = [row for row in once for _ in range(2)] if name == "repeat each" else once + once
+        with pytest.warns(PlausiblyWarning, match="24 of 48 rows repeat") as told:
+            doubled = agreement(rows, weighting="units")
+        assert doubled.alpha == pytest.approx(alone.alpha, abs=1e-12)
+        assert len(doubled.observed) == 12
+        assert doubled.warnings[0] == str(told[0].message).rstrip(".")
+    # Readings that differ: how well a person agrees with herself is another question.
+    readings = [*once, *((case, who, str(rng.integers(3))) for case, who, _ in once)]
+    with pytest.warns(PlausiblyWarning, match="24 of 48 labels .* further readings .* same_annotator=True"):
+        found = agreement(readings)
+    observed, expected = literal(readings, lambda a, b: float(a != b), same_annotator=False)
+    assert found.alpha == pytest.approx(measures_of_distances(observed, expected).alpha)
+    assert agreement(readings, same_annotator=True).alpha != pytest.approx(found.alpha)
+
+
 def test_samples_are_seeded_say_how_far_off_they_are_and_replace_many_pairs():
     rng = np.random.default_rng(1)
     rows = [(f"{i}", f"{j}", float(i + rng.normal(0, 12))) for i in range(60) for j in range(5)]
@@ -127,7 +147,7 @@ def test_samples_are_seeded_say_how_far_off_they_are_and_replace_many_pairs():
     assert len(found.expected) == 3500
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"case": np.repeat(["p", "q"], 30_000), "annotator": "a", "label": rng.integers(0, 3, 60_000)})
-    found = agreement(Labels.of(table))
+    found = agreement(Labels.of(table), same_annotator=True)
     assert len(found.observed) == 2 * (30_000 * 29_999 // 2)
     assert found.alpha == pytest.approx(0, abs=1e-3)
 
@@ -136,7 +156,7 @@ def test_samples_are_seeded_say_how_far_off_they_are_and_replace_many_pairs():
 @pytest.mark.parametrize("cross", ["all", "sample"])
 def test_a_bootstrap_weighs_pairs_as_if_cases_were_repeated(weighting, cross):
     rows = rows_of(np.random.default_rng(5), n_cases=6)
-    found = agreement(rows, "interval", weighting=weighting, cross=cross)
+    found = agreement(rows, "interval", weighting=weighting, cross=cross, same_annotator=True)
     parts = found._pairs
     drawn = np.array([2.0, 0, 1, 3, 0, 1])[: len(parts.labels.cases)]
     times = dict(zip(parts.labels.cases, drawn, strict=True))
@@ -239,7 +259,7 @@ def test_breakdowns_by_case_and_annotator_and_perfect_agreement():
     assert matrix.mean[0, 1] == 1
     assert np.isnan(matrix.mean[0, 0])
     rows = [("p", "ann", 1), ("p", "ann", 4), ("p", "bob", 1), ("q", "ann", 5)]
-    matrix = agreement(rows, lambda a, b: abs(a - b), **QUIET).annotator_distances()
+    matrix = agreement(rows, lambda a, b: abs(a - b), same_annotator=True, **QUIET).annotator_distances()
     assert matrix.mean[0, 0] == 3
     assert matrix.pairs.tolist() == [[1, 2], [2, 0]]
     assert agreement(rows, "interval", same_annotator=False).annotator_distances().pairs[0, 0] == 0

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.sparse import csr_array
 
 from plausibly.base.errors import AnnotationError
@@ -50,13 +50,37 @@ def _pairs(begin: Int[np.ndarray, " row"], counts: Int[np.ndarray, " row"], bloc
             yield left, np.arange(done, done + len(left)) + (begin - ends + counts)[left]
 
 
+def further_labels(labels: Labels) -> Bool[np.ndarray, " label"]:
+    """Whether the annotator of each label has an earlier one of the same case."""
+    return np.append(False, (np.diff(labels.case) == 0) & (np.diff(labels.annotator) == 0))[: len(labels)]
+
+
 def check_single_labels(labels: Labels) -> None:
     """Refuse a second label of one case by one annotator."""
-    for label in 1 + np.flatnonzero((np.diff(labels.case) == 0) & (np.diff(labels.annotator) == 0)):
+    for label in np.flatnonzero(further_labels(labels)):
         raise AnnotationError(
-            f"{labels.where(label)}: a second label of the same case; an annotator gives one, so keep one, or name the "
-            "second annotator"
+            f"{labels.where(label)}: a second label of the same case; keep one, since two readings by one person are "
+            "not two annotators"
         )
+
+
+def without_repeats(labels: Labels) -> tuple[Labels, str | None]:
+    """Leave out rows that repeat another, where all further labels of an annotator do; readings that differ stay.
+
+    Returns the labels and a sentence, without its full stop, that says which are compared; None if there is nothing to
+    say.
+    """
+    again = further_labels(labels)
+    if not again.any():
+        return labels, None
+    n, of, code = int(again.sum()), len(labels), distinct(labels).code
+    if (code[again] == code[np.flatnonzero(again) - 1]).all():
+        told = f"{n:,} of {of:,} rows repeat another (same case, annotator and label), and each is counted once"
+        return labels.select(~again), told
+    return labels, (
+        f"{n:,} of {of:,} labels are further readings by the same annotator, and how well an annotator agrees with "
+        "herself is left out: for that, pass same_annotator=True (--same-annotator)"
+    )
 
 
 def check_two_annotators(labels: Labels, n_annotators: np.ndarray) -> None:
@@ -101,7 +125,7 @@ def fair_pairs(labels: Labels, found: Distinct | None = None) -> tuple[Labels, R
         If their number depends on the first one, or nothing tells which came first: then it cannot be told how
         often annotators agree.
     """
-    own = np.append(True, (np.diff(labels.case) != 0) | (np.diff(labels.annotator) != 0))[: len(labels)]
+    own = ~further_labels(labels)
     if len({*np.bincount(labels.case[own]).tolist()} - {0}) < 2:
         return labels, None
     code = (found or distinct(labels)).code[own]

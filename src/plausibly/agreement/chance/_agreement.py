@@ -1,5 +1,6 @@
 """Agreement between annotators on labels of any type."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -11,10 +12,10 @@ from plausibly.agreement.chance._compared_pairs import ComparedPairs
 from plausibly.agreement.chance._measures import pathologies, share_of_smallest
 from plausibly.agreement.chance._pair_distances import across_all, across_sample, distances_of, pairable, within
 from plausibly.agreement.chance._result import Agreement, PairDistances, Weighting
-from plausibly.agreement.pairs import distinct, fair_pairs
+from plausibly.agreement.pairs import distinct, fair_pairs, without_repeats
 from plausibly.base.bootstrap import check_probability
 from plausibly.base.checks import check_seed
-from plausibly.base.errors import AnnotationError, ArgumentError
+from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarning
 from plausibly.data.labels.container import Labels, usual_distance
 from plausibly.distances import Distance, find_distance
 
@@ -28,7 +29,7 @@ def agreement(
     preset: str | None = None,
     weighting: Weighting = "pairs",
     cross: Literal["auto", "all", "sample"] | int | None = None,
-    same_annotator: bool = True,
+    same_annotator: bool | None = None,
     p: float = 0.05,
     seed: int = 0,
     processes: int = 1,
@@ -59,7 +60,9 @@ def agreement(
         drawn with replacement; a number of pairs; or ``"auto"`` (the default without a preset): all if there are at
         most 3,000,000 pairs of distinct labels (50,000 if the distance is slow), else a sample.
     same_annotator
-        Whether two labels of the same case by the same annotator count as a pair.
+        Whether two labels of the same case by the same annotator count as a pair: how well annotators agree with
+        themselves is another question, so by default only with a preset. By default, too, rows that repeat another
+        are counted once, where all second labels of an annotator do.
     p
         Level for sigma: a distance is too small to be due to chance if chance gives one as small with a probability
         below ``p``. If chance gives the smallest distance of all with at least this probability, as it gives equal
@@ -114,13 +117,18 @@ def agreement(
     if not (isinstance(processes, int | np.integer) and processes >= 1):
         raise ArgumentError(f"processes must be at least 1, and whole, but {processes!r} was given: write 2.")
     chosen = find_distance(usual_distance(labels) if distance is None else distance, preset)
-    labels, units = Labels.of(labels), weighting == "units"
+    labels, units, repeats = Labels.of(labels), weighting == "units", None
+    if same_annotator is None and not (same_annotator := preset is not None):
+        labels, repeats = without_repeats(labels)
     chosen = chosen.in_order(labels.order)
     if len(np.unique(labels.case)) < 2:
         raise AnnotationError(
             "agreement compares labels of the same case with labels of other cases, but only one case has labels; "
             "give two"
         )
+
+    if repeats:
+        warnings.warn(f"{repeats}.", PlausiblyWarning, stacklevel=2)
 
     def compare(labels: Labels) -> ComparedPairs:
         return _compare(labels, chosen, units, cross or ("sample" if preset else "auto"), same_annotator, p, **work)
@@ -133,6 +141,7 @@ def agreement(
     tied = share_of_smallest(seen, chance)
     compared = replace(compared, has_sigma=preset is not None or tied < p)
     measures = compared.measure(seen, chance)
+    compared_labels = (*([repeats] if repeats else []), *([depends.told.rstrip(".")] if depends else []))
     return Agreement(
         distance=chosen.name,
         alpha=measures.alpha,
@@ -144,10 +153,11 @@ def agreement(
         n_cross=across.n_all,
         sampled=across.sampled,
         warnings=(
-            *(() if depends is None else (depends.told.rstrip("."),)),
+            *compared_labels,
             *pathologies(levels, seen, chance, p, withheld=not compared.has_sigma),
         ),
         _pairs=compared,
+        n_told=len(compared_labels),
         rounds=depends,
         _every=None if depends is None else partial(compare, labels),
     )

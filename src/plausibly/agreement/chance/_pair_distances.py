@@ -124,7 +124,7 @@ def pairable(labels: Labels, pairs: Within) -> Labels:
     has[pairs.case] = True
     if not has.any():
         raise AnnotationError(
-            f"none of the {len(labels.cases):,} cases has two labels to compare; agreement takes at least one that has"
+            f"none of the {len(labels.cases):,} cases has labels of two annotators to compare; give one that has"
         )
     return labels.select(has[labels.case])
 

@@ -96,6 +96,8 @@ class Agreement:
     warnings
         Sentences that say which labels were compared, if not all, and what is wrong with the distance
         (:func:`pathologies`).
+    n_told
+        How many of these sentences, the first ones, are of which labels were compared; those are warned of, too.
     rounds
         How the number of labels of a case depends on the first ones, which alone were compared; None if it does not.
     """
@@ -111,6 +113,7 @@ class Agreement:
     sampled: bool
     warnings: tuple[str, ...]
     _pairs: ComparedPairs = field(repr=False)
+    n_told: int = 0
     rounds: Rounds | None = None
     _every: Callable[[], ComparedPairs] | None = field(default=None, repr=False)
 

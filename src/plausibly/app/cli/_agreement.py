@@ -71,8 +71,8 @@ def agreement(
             "cases (sample), or a number. By default all, unless there are too many.",
         ),
     ] = "",
-    other_annotators: Annotated[
-        bool, options.measure("--other-annotators", help="Leave out pairs of labels by the same annotator.")
+    same_annotator: Annotated[
+        bool, options.measure("--same-annotator", help="Compare readings of a case by the same annotator, too.")
     ] = False,
     replicates: Annotated[int, options.measure(help="Number of bootstrap replicates for intervals; 0 for none.")] = 200,
     ci_prob: options.IntervalWidth = CI_PROB,
@@ -103,7 +103,7 @@ def agreement(
         preset=preset,
         weighting=weighting,
         cross=int(cross) if cross.isdecimal() else cross or None,
-        same_annotator=not other_annotators,
+        same_annotator=same_annotator or None,
         seed=seed,
         processes=processes,
         progress=not output.quiet,
@@ -174,8 +174,7 @@ def _shown(
     ks, *others = measures
     yield ScreenTable(title, ("distance", ks, "ties", *others), rows, left=("distance",))
     for name, result in choice.results.items():
-        told = 0 if result.rounds is None else 1  # which was warned of
-        yield from (f"{name}: {sentence}." for sentence in result.warnings[told:])
+        yield from (f"{name}: {sentence}." for sentence in result.warnings[result.n_told :])
     yield measured.annotators_in_words(annotators)
 
 

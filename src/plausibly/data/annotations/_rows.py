@@ -69,8 +69,8 @@ def arrange(rows: Rows) -> dict:
         raise AnnotationError(
             f"case {str(rows.cases[annotation_case[annotation]])!r}, annotator "
             f"{str(names[annotation_annotator[annotation]])!r}: the class {str(rows.classes[k])!r} is named twice; an "
-            "annotator ranks each class once, so keep the better rank, or give a second opinion an annotator name of "
-            "its own"
+            "annotator ranks each class once, so keep the better rank: two readings by one person are not two "
+            "annotators"
         )
 
     del key

@@ -87,7 +87,7 @@ def parse_scores(columns: Columns, anonymous: bool, absent: Collection[str] = ()
     for row in np.sort(first[times > 1])[:1].tolist():
         raise AnnotationError(
             f"case {str(cases[case[row]])!r}, annotator {str(annotators[annotator[row]])!r}: the case is scored twice; "
-            "keep one of the scores, or give a second opinion an annotator name of its own"
+            "keep one of the scores, since two readings by one person are not two annotators"
         )
     return arrange_scores(to_names(cases, "case"), to_names(annotators, "annotator"), anonymous, case, annotator, score)
 
