@@ -267,7 +267,7 @@ def test_the_judge_who_favours_its_own_is_found_and_corrected(found):
     assert found.judges["p_bias_differs"].item() < 0.01
     words = " ".join(found.summary)
     assert "B has the highest pass rate" in words
-    assert "By gpt-4 alone, gpt-4-turbo would be the best" in words
+    assert "By gpt-4 alone, gpt-4-turbo would come first" in words
     assert "gpt-4 favours some systems" in words
 
 
@@ -587,4 +587,6 @@ def test_systems_that_always_pass_share_the_first_rank():
     assert all(0.85 < lower < 0.9 for lower in result.ranking["lower"])
     assert result.ranking[["rank_lower", "rank_upper"]].values.tolist() == [[1, 2], [1, 2]]
     alone = pb.systems(pd.DataFrame(rows[::30], columns=["system", "case", "rater", "outcome"]), people=["ann"])
-    assert alone.headline == "A has the highest pass rate that people would give: 1.000."
+    assert alone.headline.startswith(
+        "No system can be called best yet: A has the highest pass rate that people would give: 1.000"
+    )

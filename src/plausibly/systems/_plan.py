@@ -33,8 +33,11 @@ def plan(
     ci_prob: float,
     *,
     comparable: bool = True,
-) -> tuple[pd.DataFrame, list[str]]:
-    """Return a row per system and number of further outcomes, and sentences, if systems are comparable."""
+) -> tuple[pd.DataFrame, list[str], str]:
+    """Return a row per system and number of further outcomes, and sentences, if systems are comparable.
+
+    The last one says what it would take to call the first system the best.
+    """
     n_systems = len(read.systems)
     known = ~np.isnan(cells.people)
     n = np.bincount(cells.system[known], minlength=n_systems)
@@ -45,8 +48,12 @@ def plan(
         apart = np.bincount(cells.system[known & np.isnan(judge)], minlength=n_systems)
         squared = np.where(main.weight, squared_correlation(cells, cells.people, judge, n_systems), 0)
     least = int(rest.min())
-    if not comparable or not np.isfinite(main.se).all() or not least:
-        return pd.DataFrame(columns=COLUMNS), []
+    if not comparable or not np.isfinite(main.se).all():
+        return pd.DataFrame(columns=COLUMNS), [], "Let people rate more outputs of each system."
+    what = "comparisons" if read.kind == "pairs" else "cases"
+    first = _to_call_best(read, main, n, rest, squared, apart, order, ci_prob, what, judged=judge is not None)
+    if not least:
+        return pd.DataFrame(columns=COLUMNS), [], first
     rows = []
     for more in (*(one for one in MORE if one < least), *([least] if least <= MORE[-1] else [])):
         later = _later(main, n, rest, squared, more, apart)
@@ -57,13 +64,12 @@ def plan(
     now = np.subtract(*main.interval(ci_prob, share=read.is_share)[::-1])
     more = 100 if least > 100 else int(table["more"].max())
     then = table.loc[table["more"] == more, "width"]
-    what = "comparisons" if read.kind == "pairs" else "cases"
     words = [
         f"If people rated {more:,} more {what} of each system, intervals would be {then.mean():.3f} wide on average, "
         f"now {now.mean():.3f}."
     ]
     words += _to_tell(read, main, n, rest, squared, apart, order, ci_prob, what, judged=judge is not None)
-    return table, words
+    return table, words, first
 
 
 def _later(main: Estimate, n, rest, squared, more: int, apart=0) -> Estimate:
@@ -75,7 +81,8 @@ def _later(main: Estimate, n, rest, squared, more: int, apart=0) -> Estimate:
     def variance(number: Int[np.ndarray, " system"]) -> Float[np.ndarray, " system"]:
         of_all = n - apart + rest
         shared = number - apart
-        return (1 - squared * shared * (of_all - shared) / (of_all * number)) / number
+        unseen = np.maximum(of_all - shared, 0)  # none is left to the judge alone where people rate new cases
+        return (1 - squared * shared * unseen / (np.maximum(of_all, 1) * number)) / number
 
     ratio = variance(n + more) / variance(n)
     times = (n + more) / n
@@ -101,36 +108,77 @@ def _told(later: Estimate, order, ci_prob: float, *, share: bool) -> Float[np.nd
     return told
 
 
-def _to_tell(
-    read: Outcomes, main, n, rest, squared, apart, order, ci_prob: float, what: str, *, judged: bool
-) -> list[str]:
-    """Say how many further outcomes would tell the first system from those whose differences to it may be 0."""
+def _near(read: Outcomes, main: Estimate, order, ci_prob: float) -> Int[np.ndarray, " system"]:
+    """Systems whose difference to the first one may be 0."""
     others = order[1:]
-    if not len(others):
-        return []
     _, lower, upper = main.difference(np.full(len(others), order[0]), others, ci_prob, share=read.is_share)
-    near = others[(lower <= 0) & (upper >= 0)]
-    if not len(near):
-        return []
-    limit = int(rest.min())
-    steps = np.unique(np.geomspace(1, limit, 120).astype(int))
+    return others[(lower <= 0) & (upper >= 0)]
+
+
+def _places(
+    read: Outcomes,
+    main: Estimate,
+    n,
+    rest,
+    squared,
+    apart,
+    order,
+    ci_prob: float,
+    steps,
+    near,
+) -> list[int]:
+    """Place of the first of some numbers of further outcomes by which each system is told; their number if none."""
 
     @cache
     def told(more: int) -> Float[np.ndarray, " system"]:
         return _told(_later(main, n, rest, squared, more, apart), order, ci_prob, share=read.is_share) >= _TOLD
 
+    return [bisect_left(steps, x=True, key=lambda more, one=one: bool(told(int(more))[one])) for one in near]
+
+
+def _to_call_best(
+    read: Outcomes, main: Estimate, n, rest, squared, apart, order, ci_prob: float, what: str, *, judged: bool
+) -> str:
+    """Say how many further outcomes would tell the first system from all others."""
+    near = _near(read, main, order, ci_prob)
+    if not len(near):
+        return ""
+    limit, steps = int(rest.min()), np.unique(np.geomspace(1, _FAR, 200).astype(int))
+    last = max(_places(read, main, n, rest, squared, apart, order, ci_prob, steps, near))
+    if last == len(steps):
+        return f"Even {_FAR:,} more {what} of each would hardly tell: take the first ones for equally good."
+    more = _rounded(int(steps[last]))
+    new = f" ({limit:,} that only the judge saw, and new ones)" if judged and more > limit else ""
+    return (
+        f"To call one best, let people rate about {more:,} more {what} of each{new}, enough with probability "
+        f"{_TOLD:g} if they differ as estimated."
+    )
+
+
+def _rounded(number: int) -> int:
+    """Round up to two digits."""
+    scale = 10 ** max(int(np.log10(number)) - 1, 0)
+    return -(-number // scale) * scale
+
+
+def _to_tell(
+    read: Outcomes, main, n, rest, squared, apart, order, ci_prob: float, what: str, *, judged: bool
+) -> list[str]:
+    """Say how many further outcomes would tell the first system from those whose differences to it may be 0."""
+    near, limit = _near(read, main, order, ci_prob), int(rest.min())
+    if not len(near):
+        return []
+    steps = np.unique(np.geomspace(1, limit, 120).astype(int))
     first, words = read.systems[order[0]], []
-    places = [(bisect_left(steps, x=True, key=lambda more, one=one: bool(told(int(more))[one])), one) for one in near]
-    reached = [(int(steps[place]), one) for place, one in places if place < len(steps)]
+    places = _places(read, main, n, rest, squared, apart, order, ci_prob, steps, near)
+    reached = [(int(steps[place]), one) for place, one in zip(places, near, strict=True) if place < len(steps)]
     if reached:
-        most = max(number for number, _ in reached)
-        scale = 10 ** max(int(np.log10(most)) - 1, 0)
         names = listed(read.systems[[one for _, one in reached]].tolist())
         words.append(
-            f"To tell {first} from {names}, let people rate about {-(-most // scale) * scale:,} more {what} of each of "
+            f"To tell {first} from {names}, let people rate about {_rounded(max(reached)[0]):,} more {what} of each of "
             f"them (enough with probability {_TOLD:g} if they differ as estimated)."
         )
-    far = [one for place, one in places if place == len(steps)]
+    far = [one for place, one in zip(places, near, strict=True) if place == len(steps)]
     if far:
         all_of = f"all {limit:,} {what} that only the judge saw" if judged else f"{limit:,} {what} more"
         words.append(f"Even {all_of} would hardly tell {first} from {listed(read.systems[far].tolist())}.")

@@ -14,6 +14,8 @@ from plausibly.data.outcomes import Outcomes
 
 FEW, FEW_CLUSTERS, FEW_OF_A_KIND = 30, 20, 10  #: cases rated by people, below which intervals cover too rarely
 SURE = 0.01  #: p-value below which systems are said to differ in a judge's bias
+UNLIKE_PEOPLE = 0.05  #: p-value below which a judge is said to differ from people more than these from one another
+BEST = 0.8  #: probability from which a system is called the best
 #: Estimators in words.
 NAMES = {
     "people": "people alone",
@@ -67,13 +69,20 @@ class Systems:
     bias
         One row per judge and system: ``bias``, the judge's mean outcome minus the people's on the same cases, with
         ``lower`` and ``upper``; ``own``, whether the judge's name is in that of the system.
+        NaN for a judge on another scale than people.
+    people
+        If several people rated the same, one row per person and system: ``n_shared`` cases, and ``difference``, the
+        person's mean outcome minus that of the others on the same cases, with standard error ``se``; ``others``, the
+        mean number of others.
     judges
         One row per judge: ``n_cases`` that it saw and ``n_shared`` with people, counted for each system (of pairs,
         comparisons); ``agreement``, how often it says what a person says (of pairs, a tie agrees by half with either);
         of pass/fail and classes ``sensitivity`` and ``specificity``, of the outputs that people count, and do not
         count, the shares in which it does the same, over all systems, with intervals (``sensitivity_lower``, …);
         ``correlation`` with people within systems; ``bias``, the mean over systems; ``p_bias_differs``, the p-value of
-        the same bias in all systems; ``p_own``, that of the same bias in systems with its name as in others;
+        the same bias in all systems; ``p_unlike_people``, that of a bias that differs between systems no more than one
+        person's mean minus that of the others, and ``p_level_unlike_people``, of a mean bias no farther from 0 (NaN
+        unless two people rated the same); ``p_own``, that of the same bias in systems with its name as in others;
         ``p_drift``, that of a bias that does not move with time; ``worth``, the number of outputs (of pairs,
         comparisons) that people would have to rate without it, to do what those here do with it.
     drift
@@ -99,6 +108,10 @@ class Systems:
         ``upper`` and p-value ``p``.
     ci_prob, replicates, seed
         Probability of the intervals, number of draws of the ranking, and random seed.
+    needed
+        What it would take to call the first system the best, in a sentence.
+    other_scales
+        Judges on another scale than people, and from where to where both go.
     cautions
         What was not the same for all systems (people, cases, opponents), and what was done about it, in sentences.
     comparable
@@ -124,10 +137,13 @@ class Systems:
     checks: pd.DataFrame = field(default_factory=pd.DataFrame)
     cautions: tuple[str, ...] = ()
     comparable: bool = True
+    people: pd.DataFrame = field(default_factory=pd.DataFrame)
+    needed: str = ""
+    other_scales: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        best = self.ranking.iloc[0]
-        return f"Systems({self.outcomes!r}, best {best['system']!r} with {best['mean']:.3f})"
+        first = self.ranking.iloc[0]
+        return f"Systems({self.outcomes!r}, {first['system']!r} first with {first['mean']:.3f})"
 
     @property
     def by(self) -> str:
@@ -147,15 +163,21 @@ class Systems:
 
     @property
     def headline(self) -> str:
-        """The best system in one sentence."""
+        """The best system in one sentence, or that none can be called so, and what that would take."""
         best = self.ranking.iloc[0]
         words = f"{self.quantity}: {best['mean']:.3f}"
         words += "" if pd.isna(best["lower"]) else f" ({best['lower']:.3f} to {best['upper']:.3f})"
         if len(self.ranking) == 1:
             return f"{best['system']}, {words}."
-        probability = "" if pd.isna(best["p_best"]) else f"; P(best) is {in_words(best['p_best'])}"
-        first = "" if self.comparable else "Which system is best cannot be told: these were not judged alike. "
-        return f"{first}{best['system']} has the highest {words}{probability}."
+        highest = f"{best['system']} has the highest {words}"
+        if not self.comparable:
+            return f"Which system is best cannot be told: these were not judged alike. {highest}."
+        if best["p_best"] >= BEST:
+            return f"{highest}; P(best) is {in_words(best['p_best'])}."
+        sure = (
+            "so few outcomes do not tell how surely" if pd.isna(best["p_best"]) else f"P(best) is {best['p_best']:.2f}"
+        )
+        return f"No system can be called best yet: {highest}, but {sure}. {self.needed}".rstrip()
 
     @property
     def summary(self) -> list[str]:
@@ -169,7 +191,7 @@ class Systems:
         if len(alone) > 1 and all(np.isfinite(row["mean"]) for row in alone):
             by_judge = max(alone, key=lambda row: row["mean"])["system"]
             if by_judge != self.ranking["system"].iloc[0]:
-                yield f"By {self._the(self.judge)} alone, {by_judge} would be the best."
+                yield f"By {self._the(self.judge)} alone, {by_judge} would come first."
         used = self.table.loc[(self.table["weight"] > 0) & (self.table["estimator"] == "ppi++"), "judge"].unique()
         for row in self.judges[self.judges["judge"].isin(used)].to_dict("records"):
             if pd.notna(row["worth"]):
@@ -202,23 +224,43 @@ class Systems:
         yield f"{words}."
 
     def _of_bias(self, row: dict) -> Iterator[str]:
-        own = self.bias[self.bias["judge"] == row["judge"]].dropna(subset=["bias"])
+        judge = row["judge"]
+        if judge in self.other_scales:
+            yield (
+                f"{judge} rates on another scale than people ({self.other_scales[judge]}): its mean is not compared "
+                "with theirs, only used where the two go together."
+            )
+        own = self.bias[self.bias["judge"] == judge].dropna(subset=["bias"])
+        unlike, level = row["p_unlike_people"], row["p_level_unlike_people"]
+        who = self.outcomes.people[0] if len(self.outcomes.people) == 1 else "these people"
+        beyond = f" by {who}'{'s' * (not who.endswith('s') and who != 'these people')} outcomes"
+        beyond = "" if unlike < UNLIKE_PEOPLE else beyond
+        alike = unlike >= UNLIKE_PEOPLE
         if row["p_bias_differs"] < SURE:
             least, most = own.loc[own["bias"].idxmin()], own.loc[own["bias"].idxmax()]
+            ends = f"from {least['system']} ({least['bias']:+.3f}) to {most['system']} ({most['bias']:+.3f})"
             yield (
-                f"{row['judge']} favours some systems (p {p_in_words(row['p_bias_differs'])}), from {least['system']} "
-                f"({least['bias']:+.3f}) to {most['system']} ({most['bias']:+.3f}): do not rank by it alone."
+                f"{judge}'s mean minus people's differs between systems, {ends}, but people differ from one another as "
+                "much: do not rank by it alone, nor by one person."
+                if alike
+                else f"{judge} favours some systems{beyond} (p {p_in_words(row['p_bias_differs'])}), {ends}: do not "
+                "rank by it alone."
             )
         elif len(own) and (own["lower"].min() > 0 or own["upper"].max() < 0):
             word = "generous" if row["bias"] > 0 else "strict"
-            yield f"{row['judge']} is too {word}, by {abs(row['bias']):.3f} on average over systems."
+            by = f"by {abs(row['bias']):.3f} on average over systems"
+            yield (
+                f"{judge} is more {word} than people, {by}, but people differ from one another as much."
+                if level >= UNLIKE_PEOPLE
+                else f"{judge} is too {word}, {by}."
+            )
         if own["own"].any() and not own["own"].all():
             mine, others = (own.loc[own["own"] == one, "bias"].mean() for one in (True, False))
-            certain = row["p_own"] < SURE
+            certain = row["p_own"] < SURE and not alike
             prefers = "prefers its own outputs" if mine > others else "is stricter with its own outputs"
             verdict = prefers if certain else "shows no clear preference for its own outputs"
             yield (
-                f"{row['judge']} {verdict} (p {p_in_words(row['p_own'])}): bias {mine:+.3f} for "
+                f"{judge} {verdict} (p {p_in_words(row['p_own'])}): bias {mine:+.3f} for "
                 f"{listed(own.loc[own['own'], 'system'].tolist())}, {others:+.3f} for others."
             )
 

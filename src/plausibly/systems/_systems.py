@@ -14,7 +14,7 @@ from scipy.stats import norm, rankdata
 
 from plausibly.base.bootstrap import check_probability, check_replicates
 from plausibly.base.checks import check_whole
-from plausibly.base.errors import PlausiblyWarning
+from plausibly.base.errors import ArgumentError, PlausiblyWarning
 from plausibly.base.names import some
 from plausibly.data.audit.outcomes import of_cases, of_names
 from plausibly.data.outcomes import Cells, Outcomes, cells_of, read_outcomes
@@ -33,6 +33,14 @@ from plausibly.systems._estimates import (
     rogan_gladen_by_system,
 )
 from plausibly.systems._findings import drift, of_pairs
+from plausibly.systems._judged_by_people import (
+    Spread,
+    by_person,
+    on_other_scales,
+    people_on_scales,
+    spread_of_people,
+    unlike,
+)
 from plausibly.systems._plan import plan
 from plausibly.systems._result import (
     FEW,
@@ -190,17 +198,28 @@ def systems(
     read = design.outcomes
     cells = cells_of(read)
     judges = {name: values for name, values in zip(read.judges, cells.judges, strict=True)}
-    if len(judges) > 1:
-        judges[f"mean of {len(judges)} judges"] = cells.judges.mean(axis=0)
+    scales = on_other_scales(read)
+    if scales and model:
+        raise ArgumentError(
+            f"{some([*scales])} rate{'s' * (len(scales) == 1)} on another scale than people: leave the model out "
+            "(--model), or put all on one scale."
+        )
+    same = [values for name, values in judges.items() if name not in scales]
+    if len(same) > 1:
+        judges[f"mean of {len(same)} judges"] = np.mean(same, axis=0)
     sized = len(read.systems), int(read.cluster.max()) + 1
     alone = mean(cells, cells.people, *sized)
     rated = {name: _Rated.of(cells, values, alone, read, sized, ci_prob) for name, values in judges.items()}
     rated = {name: replace(one, bias=shifted(one.bias, design.shift, -1)) for name, one in rated.items()}
+    rated |= {name: replace(rated[name], bias=unlike(rated[name].bias)) for name in scales}
+    persons = by_person(read)
+    spread = spread_of_people(persons)
     name, main = _main(rated, alone, share=read.is_share)
     name, main = "" if design.estimate else name, design.applied(main)
     order = np.argsort(-main.value, kind="stable")
-    by_period, p_drift, drifted = drift(read, cells, judges, sized[1], ci_prob)
-    planned, advice = plan(read, cells, judges.get(name), main, order, ci_prob, comparable=design.comparable)
+    dated = {name: values * np.nan if name in scales else values for name, values in judges.items()}
+    by_period, p_drift, drifted = drift(read, cells, dated, sized[1], ci_prob)
+    planned, advice, needed = plan(read, cells, judges.get(name), main, order, ci_prob, comparable=design.comparable)
     bias = [_bias(read, name, one.bias, ci_prob) for name, one in rated.items()]
     ranking, p_best = _ranking(read, main, order, ci_prob, replicates, seed, comparable=design.comparable)
     found = Systems(
@@ -216,12 +235,18 @@ def systems(
         differences=_differences(read, main, order, ci_prob, comparable=design.comparable),
         bias=pd.concat(bias, ignore_index=True) if bias else pd.DataFrame(columns=list(_BIAS)),
         judges=pd.DataFrame(
-            [_judge(read, name, one, cells, judges[name], p_drift) for name, one in rated.items()], columns=_JUDGE
+            [_judge(read, name, one, cells, judges[name], p_drift, spread) for name, one in rated.items()],
+            columns=_JUDGE,
         ),
         drift=by_period,
         plan=planned,
         advice=tuple(advice),
-        notes=(*design.cautions, *design.if_random(p_best), *_notes(read, cells, alone, rated), *drifted),
+        notes=(
+            *design.cautions,
+            *design.if_random(p_best),
+            *_notes(read, cells, alone, rated),
+            *drifted,
+        ),
         main=design.leads or ("ppi++" if name else "people"),
         judge=name,
         ci_prob=ci_prob,
@@ -229,6 +254,9 @@ def systems(
         seed=seed,
         cautions=design.cautions,
         comparable=design.comparable,
+        people=persons,
+        needed=needed,
+        other_scales=scales,
     )
     if not model:
         return found
@@ -241,8 +269,8 @@ def systems(
 _NOT_RANDOM = 0.001  # p-value below which the cases that people saw are no random sample
 _BIAS = ("judge", "system", "n_shared", "bias", "lower", "upper", "own")
 _RATES = [f"{rate}{end}" for rate in ("sensitivity", "specificity") for end in ("", "_lower", "_upper")]
-_JUDGE = ["judge", "n_cases", "n_shared", "agreement", *_RATES, "correlation", "bias", "p_bias_differs", "p_own"]
-_JUDGE += ["p_drift", "worth"]
+_JUDGE = ["judge", "n_cases", "n_shared", "agreement", *_RATES, "correlation", "bias", "p_bias_differs"]
+_JUDGE += ["p_unlike_people", "p_level_unlike_people", "p_own", "p_drift", "worth"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -405,13 +433,15 @@ def _plain(name: str) -> str:
     return re.sub(r"[\W_]+", "", name.lower())
 
 
-def _judge(read: Outcomes, name: str, one: _Rated, cells: Cells, values, p_drift: Mapping[str, float]) -> tuple:
+def _judge(
+    read: Outcomes, name: str, one: _Rated, cells: Cells, values, p_drift: Mapping[str, float], spread: Spread
+) -> tuple:
     shared = ~np.isnan(cells.people) & ~np.isnan(values)
     system, n = cells.system[shared], len(read.systems)
     number = np.maximum(np.bincount(system, minlength=n), 1)
     within = [both - (np.bincount(system, both, n) / number)[system] for both in (values[shared], cells.people[shared])]
-    spread = [float((both**2).sum()) for both in within]
-    correlation = float(within[0] @ within[1]) / np.sqrt(spread[0] * spread[1]) if min(spread) > 0 else np.nan
+    squares = [float((both**2).sum()) for both in within]
+    correlation = float(within[0] @ within[1]) / np.sqrt(squares[0] * squares[1]) if min(squares) > 0 else np.nan
     comparable = read.kind != "ratings" and shared.any()
     agreement = 1 - float(np.abs(values - cells.people)[shared].mean()) if comparable else np.nan
     sides = 2 if read.kind == "pairs" else 1  # of a comparison, which is a cell of both systems
@@ -425,6 +455,8 @@ def _judge(read: Outcomes, name: str, one: _Rated, cells: Cells, values, p_drift
         correlation,
         float(np.mean(one.bias.value)),
         p_of_equal(one.bias),
+        spread.of_systems(one.bias),
+        spread.of_level(one.bias),
         p_of_contrast(one.bias, np.array(_own(read, name)))[1],
         p_drift.get(name, np.nan),
         float(one.gain @ seen) / sides,
@@ -441,6 +473,7 @@ def _notes(read: Outcomes, cells: Cells, alone: Estimate, rated: Mapping[str, _R
         yield few_in_words(read.systems[few].tolist(), binary=binary)
     if not rated:
         yield "There is no judge, so all estimates are those of people alone."
+    yield from people_on_scales(read)
     yield from of_names(read)
     for name in read.judges:
         one = rated[name]

@@ -154,7 +154,7 @@ def test_an_export_becomes_a_table_of_outcomes_that_goes_with_that_of_people(tmp
         read.table, pb.systems([tmp_path / "export.json", tmp_path / "people.csv"], control="llm-rubric").table
     )
     result = succeed("systems", tmp_path / "outcomes.csv", tmp_path / "people.csv")
-    assert "Bias of judges: their mean outcome minus that of people on the" in " ".join(result.output.split())
+    assert "Judges against people: their mean outcome minus that of people on" in " ".join(result.output.split())
     assert "not written as '.json': use .csv" in refuse("convert", source, tmp_path / "x.json", *form).output
 
 

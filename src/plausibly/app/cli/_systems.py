@@ -17,7 +17,7 @@ from plausibly.systems import NAMES, Systems
 from plausibly.systems import systems as rank_systems
 
 REPORT = "systems.html"
-_MOST = 20  # systems on the screen
+_MOST, _MOST_PEOPLE = 20, 8  # systems, and people, on the screen
 
 
 @example(
@@ -94,11 +94,11 @@ def systems(
     """Rank systems by the outcomes that people would give, from few of theirs and many of judges.
 
     Judges, such as language models, rated many cases; people rated some of them, chosen at random. Prints the ranking
-    with P(best), every estimator, and what judges are worth and where they are biased. All numbers are closed forms;
-    --model also samples a model of all raters, and ranks by it. With --out, also writes systems.html (one page),
-    systems.csv (every estimator), ranking.csv, differences.csv, bias.csv, judges.csv, plan.csv (what more human
-    outcomes would bring), drift.csv (bias by period, if there is a column date), checks.csv and convergence.csv (of the
-    model) and systems.png.
+    with P(best), every estimator, and what judges are worth and where they differ from people. All numbers are closed
+    forms; --model also samples a model of all raters, and ranks by it. With --out, also writes systems.html (one page),
+    systems.csv (every estimator), ranking.csv, differences.csv, bias.csv, people.csv (each against the others),
+    judges.csv, plan.csv (what more human outcomes would bring), drift.csv (bias by period, if there is a column date),
+    checks.csv and convergence.csv (of the model) and systems.png.
     """
     if people is not None and people_file is not None:
         raise ArgumentError("people are named twice, by --people and by --people-file: leave one out.")
@@ -158,9 +158,16 @@ def _shown(result: Systems) -> Iterator[ScreenTable | str]:
     yield ScreenTable.of("Every estimator", table, missing="", left=("system", "estimator", "judge"))
     if len(result.checks):
         yield ScreenTable.of("Checks of the model by replicates", result.checks, left=("check",))
-    if len(bias := result.bias[result.bias["system"].isin(rank["system"])]):
-        title = "Bias of judges: their mean outcome minus that of people on the same cases"
-        yield ScreenTable.of(title, bias.drop(columns="own"), missing="", left=("judge", "system"))
+    bias = result.bias[result.bias["system"].isin(rank["system"])].dropna(subset=["bias"])
+    if len(bias):
+        title = "Judges against people: their mean outcome minus that of people on the same cases"
+        shown = bias.drop(columns="own").rename(columns={"bias": "difference"})
+        yield ScreenTable.of(title, shown, missing="", left=("judge", "system"))
+        if len(result.people) and len(result.outcomes.people) <= _MOST_PEOPLE:
+            wide = result.people.pivot(index="system", columns="person", values="difference")
+            title = "People against each other: a person's mean outcome minus that of the others on the same cases"
+            wide = wide.reindex(rank["system"]).reset_index()
+            yield ScreenTable.of(title, wide, missing="", left=("system",))
     yield "Intervals are for new cases like these; that of a judge alone is for what it would say, not people."
 
 
@@ -170,7 +177,8 @@ def _files(result: Systems, sources: dict[str, str]) -> Iterator[tuple[str, Any]
 
     yield REPORT, partial(systems_report, result, sources=sources)
     yield "systems.csv", result.table
-    for name in ("ranking", "differences", "bias", "judges", "plan", *(["drift"] if len(result.drift) else [])):
+    further = [name for name in ("people", "drift") if len(getattr(result, name))]
+    for name in ("ranking", "differences", "bias", "judges", "plan", *further):
         yield f"{name}.csv", getattr(result, name)
     if result.posterior is not None:
         yield "checks.csv", result.checks

@@ -40,7 +40,7 @@ def systems(result: Systems, judge: str | None = None, *, most: int = 40, ax: Ax
     for number, estimator in enumerate(shown):
         colour, marker = _SHOWN[estimator]
         rows = table[(table["estimator"] == estimator) & table["judge"].isin(["", judge])]
-        if not len(rows):
+        if not len(rows) or (estimator == "judge" and judge in result.other_scales):
             continue
         rows, places = rows.loc[names], np.arange(len(names)) + _STEP * (number - (len(shown) - 1) / 2)
         ax.hlines(places, rows["lower"], rows["upper"], color=colour, lw=2)

@@ -165,14 +165,18 @@ def _(result: Systems) -> list[Any]:
     estimates = result.table.drop(columns="meant").assign(estimator=result.table["estimator"].map(NAMES))
     ends = [name for name in result.judges if name.endswith(("_lower", "_upper"))]  # which the sentences have
     judges = result.judges.drop(columns=ends)
+    compared = result.bias.dropna(subset=["bias"])
     return [
         {shown: partial(plots.systems, result)},
         {f"Ranking by {by}, with P(best) and the interval of the rank": result.ranking},
         {"Every estimator": estimates},
         {"Checks of the model by replicates": result.checks} if len(result.checks) else None,
         {f"Differences, by {by}, paired by case": result.differences} if len(result.differences) else None,
-        {"Bias of judges: their mean outcome minus that of people on the same cases": result.bias}
-        if len(result.bias)
+        {"Judges against people: their mean outcome minus that of people on the same cases": compared}
+        if len(compared)
+        else None,
+        {"People against each other: a person's mean outcome minus that of the others on the same cases": result.people}
+        if len(result.people)
         else None,
         {"Judges; worth: outputs that people would have to rate without it": judges.dropna(axis=1, how="all")}
         if len(judges)
