@@ -20,6 +20,8 @@ from plausibly.agreement import (
     discrepancy_ratio,
     fleiss_kappa,
     ground_truth_accuracy,
+    gwet_ac,
+    intraclass_correlations,
     judge,
     majority_accuracy,
     measures_of_distances,
@@ -56,6 +58,7 @@ def pose(**extra):
 
 
 OF_DISTANCES = [
+    (find_distance("masi"), ["a"], 1, 'a label must be a set, got 1; write lists, or text such as "a|b"'),
     (find_distance("interval"), 1, "many", "must be a finite number, got 'many'"),
     (find_distance("interval"), 1, math.inf, "must be a finite number, got inf"),
     (find_distance("ratio"), 1, -1, "zero or greater, got -1"),
@@ -125,7 +128,7 @@ OF_RATIOS = [
     (TWO, MODEL, {"distance": "hinge"}, G, "hinge needs a tolerance of at least 0"),
     (TWO, MODEL, {"tolerance": 1}, G, "only hinge has a tolerance"),
     (WORDS, {"A": {"p": "x"}}, {"distance": "squared"}, A, r"row 1 \(case 'p', .* is 'x'; write a"),
-    (TWO, MODEL, {"distance": "jaccard"}, A, "jaccard compares sets, but a label is"),
+    (TWO, MODEL, {"distance": "jaccard"}, D, "row 1 .*: a label must be a set, got"),
     (TWO, MODEL, {"distance": lambda a, b: -1}, G, "finite number of at least 0, but that of 1 and 0 is -1"),
     (TWO, MODEL, {"distance": Backwards()}, G, "number of at least 0, but that of 1 and 0 is -1"),
     (TWO, MODEL, {"distance": lambda a, b: a.size}, D, r"failed \(AttributeError: 'int' .*\) on 1 and 0;"),
@@ -347,6 +350,19 @@ REFUSED = [
     }, G),
     *each(fleiss_kappa, {
         "no case has labels of two annotators": ({"p": {"a": 1}},), "a second label of the same case": (TWICE,)
+    }, A),
+    *each(gwet_ac, {
+        "a second label of the same case": (TWICE,),
+        "row 1 .*: the label 1 is none of the classes": (THREE, "nominal", [2]),
+    }, A),
+    *each(gwet_ac, {
+        "weights must be one of nominal, ordinal, linear, quadratic, but 'cubic'": (THREE, "cubic"),
+        "linear weights are of numbers, or of classes in their order": ({"p": {"a": "x", "b": "y"}}, "linear"),
+    }, G),
+    *each(intraclass_correlations, {
+        "take two cases that all annotators rated": ({"p": {"a": 1, "b": 2}, "q": {"a": 1}},),
+        "row 1 .*: the label is 'x'; write a number": ({"p": {"a": "x", "b": "y"}},),
+        "a second label of the same case": (TWICE,),
     }, A),
     *each(cohen_kappa, {
         "annotators 'a' and 'b' have no case in common": ({"p": {"a": 1}, "q": {"b": 1}},),

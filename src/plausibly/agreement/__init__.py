@@ -19,7 +19,8 @@ The input is a long table of labels, one row per label, with the columns ``case`
 * :func:`weighted_reliability`: how much agreement is due to neither chance nor shared mistakes? With
   :func:`majority_accuracy`, :func:`ground_truth_accuracy`, :func:`actual_accuracy` and :func:`required_reliability`,
   which show what it means for a model that is measured against the labels; and, for comparison, :func:`cohen_kappa`,
-  :func:`fleiss_kappa` and Krippendorff's alpha, ``agreement(labels, weighting="units").alpha``.
+  :func:`fleiss_kappa`, :func:`gwet_ac`, :func:`intraclass_correlations` and Krippendorff's alpha,
+  ``agreement(labels, weighting="units").alpha``; :meth:`Agreement.coefficients` has them in one table.
 
 An argument out of range raises :class:`ArgumentError`; invalid labels or predictions raise :class:`AnnotationError` or
 :class:`PredictionError`, and a label that a distance does not accept raises :class:`DistanceError`.

@@ -4,6 +4,8 @@ from .chance._agreement import agreement as agreement
 from .chance._choose_distance import DistanceChoice as DistanceChoice
 from .chance._choose_distance import choose_distance as choose_distance
 from .chance._compared_pairs import AnnotatorDistances as AnnotatorDistances
+from .chance._gwet import gwet_ac as gwet_ac
+from .chance._intraclass import intraclass_correlations as intraclass_correlations
 from .chance._kappa import cohen_kappa as cohen_kappa
 from .chance._kappa import fleiss_kappa as fleiss_kappa
 from .chance._measures import KS as KS

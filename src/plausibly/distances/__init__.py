@@ -6,8 +6,9 @@ finds them by name. Their names, by type of label:
 
 =================  ==============================================================================================
 categories         ``nominal``, ``ordinal``
-numbers            ``interval``, ``ordinal``, ``ratio`` (zero or greater), and if named ``circular`` (in degrees): all
-                   squared, as in Krippendorff's alpha
+numbers            ``interval`` (or ``squared``), ``ordinal``, ``ratio`` (zero or greater), and if named ``circular``
+                   (in degrees): all squared, as in Krippendorff's alpha; if named ``absolute``, which is not
+sets               ``jaccard``, ``masi``
 vectors            ``share_unequal``, ``rmse``
 boxes              ``box_count``, ``box_iou``, ``box_giou``, ``box_l2``
 keypoints          ``keypoint_count``, ``keypoint_iou``, ``keypoint_oks``
@@ -50,6 +51,8 @@ from plausibly.distances._named import PRESETS as PRESETS
 from plausibly.distances._named import find_distance as find_distance
 from plausibly.distances._objects import BestMatches as BestMatches
 from plausibly.distances._objects import ObjectCount as ObjectCount
+from plausibly.distances._sets import Jaccard as Jaccard
+from plausibly.distances._sets import Masi as Masi
 from plausibly.distances._spans import SpanF1 as SpanF1
 from plausibly.distances._text import Bleu as Bleu
 from plausibly.distances._text import Gleu as Gleu
@@ -57,6 +60,7 @@ from plausibly.distances._text import Levenshtein as Levenshtein
 from plausibly.distances._trees import Tree as Tree
 from plausibly.distances._trees import TreeEdit as TreeEdit
 from plausibly.distances._trees import tree_of as tree_of
+from plausibly.distances.categories import Absolute as Absolute
 from plausibly.distances.categories import Circular as Circular
 from plausibly.distances.categories import Interval as Interval
 from plausibly.distances.categories import Nominal as Nominal
@@ -70,6 +74,8 @@ from plausibly.distances.rankings import RankedLists as RankedLists
 # The named ones, as functions.
 nominal, ordinal = BY_TYPE["categories"].values()
 interval, ordinal, ratio, circular = BY_TYPE["numbers"].values()
+absolute = DISTANCES["absolute"]
+jaccard, masi = BY_TYPE["sets"].values()
 share_unequal, rmse = BY_TYPE["vectors"].values()
 box_count, box_iou, box_giou, box_l2 = BY_TYPE["boxes"].values()
 keypoint_count, keypoint_iou, keypoint_oks = BY_TYPE["keypoints"].values()

@@ -8,10 +8,20 @@ from plausibly.distances._base import Distance, FunctionDistance
 from plausibly.distances._boxes import Boxes, boxes_of
 from plausibly.distances._keypoints import Keypoints, poses_of
 from plausibly.distances._objects import ObjectCount
+from plausibly.distances._sets import Jaccard, Masi
 from plausibly.distances._spans import Rule, SpanF1, spans_of
 from plausibly.distances._text import Bleu, Gleu, Levenshtein
 from plausibly.distances._trees import TreeEdit
-from plausibly.distances.categories import Circular, Interval, Nominal, Ordinal, Ratio, RootMeanSquare, ShareUnequal
+from plausibly.distances.categories import (
+    Absolute,
+    Circular,
+    Interval,
+    Nominal,
+    Ordinal,
+    Ratio,
+    RootMeanSquare,
+    ShareUnequal,
+)
 from plausibly.distances.rankings import PartialRankings, RankedLists
 
 
@@ -25,6 +35,7 @@ _RULES: tuple[Rule, ...] = ("lenient", "strict")
 BY_TYPE: Mapping[str, Mapping[str, Distance]] = {
     "categories": _by_name(Nominal(), _ORDINAL),
     "numbers": _by_name(Interval(), _ORDINAL, Ratio(), Circular()),
+    "sets": _by_name(Jaccard(), Masi()),
     "vectors": _by_name(ShareUnequal(), RootMeanSquare()),
     "boxes": _by_name(ObjectCount(boxes_of, "box_count"), Boxes("iou"), Boxes("giou"), Boxes("l2")),
     "keypoints": _by_name(ObjectCount(poses_of, "keypoint_count"), Keypoints("iou"), Keypoints("oks")),
@@ -36,13 +47,17 @@ BY_TYPE: Mapping[str, Mapping[str, Distance]] = {
     "trees": _by_name(TreeEdit(), TreeEdit("norm"), TreeEdit("diff")),
     "partial rankings": _by_name(PartialRankings()),
 }
-DISTANCES: Mapping[str, Distance] = {name: one for of_type in BY_TYPE.values() for name, one in of_type.items()}
+DISTANCES: Mapping[str, Distance] = {
+    **{name: one for of_type in BY_TYPE.values() for name, one in of_type.items()},
+    **_by_name(Absolute()),  # which puts pairs in the same order as interval
+}
 
 #: Distances that a type of labels includes only if they are named, and what they are for.
 ON_REQUEST: Mapping[str, str] = {"circular": "for angles and times of day"}
 
 #: Other spellings.
 ALIASES: Mapping[str, str] = {
+    "squared": "interval",
     "iou": "box_iou",
     "giou": "box_giou",
     "l2": "box_l2",

@@ -111,6 +111,21 @@ class Interval(Distance):
         return (encoded[left] - encoded[right]) ** 2
 
 
+class Absolute(Interval):
+    """Absolute difference between two numbers.
+
+    Examples
+    --------
+    >>> Absolute()(2, 5)
+    3.0
+    """
+
+    name = "absolute"
+
+    def between(self, encoded: Float[np.ndarray, " label"], left: Indices, right: Indices) -> Distances:
+        return np.abs(encoded[left] - encoded[right])
+
+
 class Ratio(Interval):
     """Squared ratio of the difference to the sum of two numbers, which must not be negative; 0 for two zeros.
 

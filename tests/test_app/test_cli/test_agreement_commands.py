@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
+from tests.test_agreement.test_panel_and_kappa import ICCS, SHROUT
 from tests.test_app.test_cli.run import plausibly, refuse, succeed
 
 
@@ -249,3 +250,14 @@ def test_one_file_per_annotator(tmp_path):
     result = plausibly("agreement", *words, "--weighting", "units")
     assert "By levenshtein: Krippendorff's alpha " in result.output
     assert "equally" not in result.output
+
+
+def test_coefficients_stand_beside_alpha(tmp_path):
+    rows = [(target, judge, value) for target, row in enumerate(SHROUT) for judge, value in enumerate(row)]
+    pd.DataFrame(rows, columns=["case", "annotator", "label"]).to_csv(tmp_path / "a.csv", index=False)
+    made = tmp_path / "made"
+    result = succeed("agreement", tmp_path / "a.csv", "--distance", "absolute", "--replicates", 20, "--out", made)
+    written = pd.read_csv(made / "coefficients.csv").set_index("coefficient")
+    assert written.loc["ICC2", "value"] == pytest.approx(ICCS["ICC2"][0], abs=1e-6)
+    assert written.loc["Gwet's AC2", "meaning"] == "linear weights"
+    assert "ICC2k" in result.output

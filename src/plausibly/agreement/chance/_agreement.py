@@ -157,6 +157,7 @@ def agreement(
             *pathologies(levels, seen, chance, p, withheld=not compared.has_sigma),
         ),
         _pairs=compared,
+        _labels=fair,
         n_told=len(compared_labels),
         rounds=depends,
         _every=None if depends is None else partial(compare, labels),

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from plausibly.agreement.pairs import check_single_labels, check_two_annotators, fair_pairs
+from plausibly.agreement.chance._gwet import CaseShares
+from plausibly.agreement.pairs import check_single_labels, fair_pairs
 from plausibly.base.errors import AnnotationError, ArgumentError, show
 from plausibly.base.names import some
 from plausibly.data.labels.container import Labels
@@ -71,15 +72,7 @@ def fleiss_kappa(labels: Any) -> float:
     labels = Labels.of(labels)
     check_single_labels(labels)
     labels, _ = fair_pairs(labels)
-    names, code = labels.coded
-    n = np.diff(labels.start)
-    check_two_annotators(labels, n)
-    kept = n[labels.case] >= 2
-    cells, counts = np.unique(labels.case[kept] * len(names) + code[kept], return_counts=True)
-    pairs = np.bincount(cells // len(names), counts * (counts - 1), len(n))
-    observed = pairs[n >= 2] / (n * (n - 1))[n >= 2]
-    shares = np.bincount(code[kept], minlength=len(names)) / kept.sum()
-    return _kappa(float(observed.mean()), float(shares @ shares))
+    return CaseShares.of(labels).value(fleiss=True)
 
 
 def _kappa(observed: float, expected: float) -> float:

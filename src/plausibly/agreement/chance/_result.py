@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
+from plausibly.agreement.chance._coefficients import coefficients
 from plausibly.agreement.chance._compared_pairs import AnnotatorDistances, ComparedPairs
 from plausibly.agreement.chance._measures import KS, Measures
 from plausibly.agreement.chance.annotators import TOO_FEW, annotator_table
 from plausibly.base.bootstrap import CI_PROB, check_probability, check_replicates, interval_of_known
 from plausibly.base.checks import check_seed
 from plausibly.base.errors import ArgumentError
+from plausibly.data.labels.container import Labels
 from plausibly.data.rounds import Rounds
 
 Weighting = Literal["pairs", "units"]
@@ -113,6 +115,7 @@ class Agreement:
     sampled: bool
     warnings: tuple[str, ...]
     _pairs: ComparedPairs = field(repr=False)
+    _labels: Labels = field(repr=False)  # also those of cases with one
     n_told: int = 0
     rounds: Rounds | None = None
     _every: Callable[[], ComparedPairs] | None = field(default=None, repr=False)
@@ -277,6 +280,33 @@ class Agreement:
         measures = Measures(self.alpha, self.ks, self.sigma)
         columns = {"value": measures.values(), "lower": lower, "upper": upper, "sd": pd.DataFrame(drawn).std().values}
         return pd.DataFrame(columns, index=list(Measures.NAMES))
+
+    def coefficients(self, ci_prob: float = CI_PROB, replicates: int = 500, seed: int = 0) -> pd.DataFrame:
+        """Tabulate coefficients of agreement beside alpha, of the same labels.
+
+        Gwet's AC1 and Fleiss' kappa of labels as names; Gwet's AC2 where the distance takes them for ordinal, squares
+        differences (``"interval"``) or not (``"absolute"``); and, if labels are more than two numbers, intraclass
+        correlations. The table has the columns ``value``, ``lower``, ``upper`` and ``meaning``. What cannot be computed
+        from these labels is left out, such as everything if annotators labelled cases twice.
+
+        Parameters
+        ----------
+        ci_prob
+            Confidence level of the intervals: by a bootstrap over cases, as in :meth:`interval`, of intraclass
+            correlations by F distributions.
+        replicates
+            Number of bootstrap replicates, at least 2; 0 for no intervals of kappa, AC1 and AC2.
+        seed
+            Random seed.
+
+        Examples
+        --------
+        >>> found = pb.agreement.agreement({"p": {"a": 1, "b": 1}, "q": {"a": 1, "b": 1}, "r": {"a": 0, "b": 1}})
+        >>> found.coefficients()["value"].round(3).to_dict()
+        {"Gwet's AC1": 0.538, "Fleiss' kappa": -0.2}
+        """
+        check_probability("ci_prob", ci_prob)
+        return coefficients(self._labels, self.distance, ci_prob, replicates, check_seed(seed))
 
     @cached_property
     def monte_carlo_error(self) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """Disagreements δ between two labels, for many pairs at once."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -8,15 +8,15 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from plausibly.agreement.pairs import different
-from plausibly.base.errors import AnnotationError, ArgumentError, DistanceError, show, suggest
+from plausibly.base.errors import ArgumentError, DistanceError, show, suggest
 from plausibly.data.labels.formats import literal
 from plausibly.data.labels.table import to_objects
-from plausibly.distances import BY_TYPE, DISTANCES, Distance, FunctionDistance, LabelRefused, PairRefused, find_distance
+from plausibly.distances import BY_TYPE, DISTANCES, Distance, Jaccard, LabelRefused, PairRefused, find_distance
 
 Compare: TypeAlias = Callable[[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"]], Float[np.ndarray, " pair"]]
 
 NUMERIC = ("squared", "absolute", "hinge")
-NAMES = ("nominal", *NUMERIC, "jaccard")
+NAMES = ("nominal", *NUMERIC)
 
 _PART = 1 << 17  # pairs of different labels that a distance compares at a time
 
@@ -24,7 +24,7 @@ _PART = 1 << 17  # pairs of different labels that a distance compares at a time
 _OF_PARTS = tuple(
     {
         type(one)
-        for of in ("vectors", "boxes", "keypoints", "spans", "rankings", "partial rankings")
+        for of in ("sets", "vectors", "boxes", "keypoints", "spans", "rankings", "partial rankings")
         for one in BY_TYPE[of].values()
     }
 )
@@ -80,41 +80,27 @@ def find_delta(delta: str | Callable[[Any, Any], float], tolerance: float | None
             raise ArgumentError(
                 f"hinge needs a tolerance of at least 0, but {tolerance!r} was given: pass for example tolerance=1."
             )
-        return Delta(delta, FunctionDistance(jaccard) if delta == "jaccard" else None, tolerance or 0.0)
+        return Delta(delta, None, tolerance or 0.0)
     try:
         distance = find_distance(delta)
     except ArgumentError:
-        fix = suggest(delta, [*NAMES, *DISTANCES], f"choose from {', '.join(NAMES)}, or pass a function.")
-        raise ArgumentError(
-            f"there is no distance {show(delta)}: {fix} (the distances of plausibly.distances are accepted, too)"
-        ) from None
+        names = [*dict.fromkeys([*NAMES, *DISTANCES])]
+        fix = suggest(delta, names, f"choose from {', '.join(names)}, or pass a function.")
+        raise ArgumentError(f"there is no distance {show(delta)}: {fix}") from None
     return Delta(delta if isinstance(delta, str) else distance.name, distance)
 
 
-def jaccard(first: Collection, second: Collection) -> float:
-    """One less the share of common members; 0 for two empty sets."""
-    union = len({*first, *second})
-    return 1 - len({*first} & {*second}) / union if union else 0.0
-
-
-def _to_set(label: Any) -> frozenset:
-    """Make a set of a label: of text, the parts between bars."""
-    if isinstance(label, str):
-        return frozenset(part.strip() for part in label.split("|"))
-    try:
-        return frozenset(label)
-    except TypeError:
-        raise AnnotationError(
-            f'jaccard compares sets, but a label is {show(label)}; write lists, or text such as "a|b"'
-        ) from None
+def _parsed(value: Any, distance: Distance) -> Any:
+    """Read text as what it stands for; a set may also be text such as ``a|b``, which its distance reads."""
+    if isinstance(value, str) and (not isinstance(distance, Jaccard) or value.lstrip()[:1] in ("[", "(", "{")):
+        return literal(value)
+    return value
 
 
 def _by_distance(distance: Distance, values: np.ndarray, n_labels: int) -> Compare:
     """Compare each pair of different labels once in a call."""
-    if isinstance(distance, FunctionDistance) and distance.function is jaccard:
-        values = to_objects(map(_to_set, values.tolist()))
-    elif isinstance(distance, _OF_PARTS):
-        values = to_objects(literal(value) if isinstance(value, str) else value for value in values.tolist())
+    if isinstance(distance, _OF_PARTS):
+        values = to_objects(_parsed(value, distance) for value in values.tolist())
     first, code = different(values)
     distinct = values[first].tolist()
     try:

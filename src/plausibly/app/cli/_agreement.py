@@ -87,8 +87,9 @@ def agreement(
     Superiority (called KS by Braylan et al. 2022) is the probability that labels of different cases are farther apart
     than labels of the same case; ties count against it and have their own column. Also lists annotators who agree no
     better than chance or copy another annotator, and those who name a label more often, or rate higher, than others of
-    the same cases. With --out, also writes agreement.csv, cases.csv, annotators.csv
-    (under the best distance, most suspicious first) and figures.
+    the same cases. Beside alpha stand Fleiss' kappa and Gwet's AC1 or AC2, and intraclass correlations of numbers. With
+    --out, also writes agreement.csv, coefficients.csv, cases.csv, annotators.csv (under the best distance, most
+    suspicious first) and figures.
     """
     read = measured.read_labels(_source(labels, more or []), kind, case=case, annotator=annotator, label=label)
     read = read.without(options.texts_of(missing))
@@ -111,10 +112,11 @@ def agreement(
     table = _measures(choice, ci_prob, replicates, seed, not output.quiet)
     best = choice.results[choice.best]
     annotators = best.annotators(ci_prob, seed)
+    further = best.coefficients(ci_prob, replicates, seed)
     output.publish(
-        _shown(choice, table, annotators, ci_prob),
-        _files(choice, table, annotators),
-        written="agreement.csv, cases.csv, annotators.csv and figures",
+        _shown(choice, table, annotators, further, ci_prob),
+        _files(choice, table, annotators, further),
+        written=f"agreement.csv, {'coefficients.csv, ' * bool(len(further))}cases.csv, annotators.csv and figures",
     )
     sigma = "" if np.isnan(best.sigma) else f", sigma {best.sigma:.4f}"
     n_labels = np.diff(read.start)
@@ -159,7 +161,11 @@ def _measures(
 
 
 def _shown(
-    choice: measured.DistanceChoice, table: pd.DataFrame, annotators: pd.DataFrame, ci_prob: float
+    choice: measured.DistanceChoice,
+    table: pd.DataFrame,
+    annotators: pd.DataFrame,
+    further: pd.DataFrame,
+    ci_prob: float,
 ) -> Iterator[ScreenTable | str]:
     intervals = "alpha_lower" in table
     alpha_name = next(iter(choice.results.values())).alpha_name
@@ -175,12 +181,21 @@ def _shown(
     yield ScreenTable(title, ("distance", ks, "ties", *others), rows, left=("distance",))
     for name, result in choice.results.items():
         yield from (f"{name}: {sentence}." for sentence in result.warnings[result.n_told :])
+    if len(further):
+        columns = further[["value", "lower", "upper"] if intervals else ["value"]].to_numpy()
+        cells = [with_interval(*numbers, missing="not given") for numbers in columns]
+        rows = [*zip(further.index, cells, further["meaning"], strict=True)]
+        yield ScreenTable(f"Beside {alpha_name}, by {choice.best}", ("coefficient", "value", "of"), rows, left=("of",))
     yield measured.annotators_in_words(annotators)
 
 
-def _files(choice: measured.DistanceChoice, table: pd.DataFrame, annotators: pd.DataFrame) -> Iterator[tuple[str, Any]]:
+def _files(
+    choice: measured.DistanceChoice, table: pd.DataFrame, annotators: pd.DataFrame, further: pd.DataFrame
+) -> Iterator[tuple[str, Any]]:
     cases = {name: result.by_case() for name, result in choice.results.items()}
     yield "agreement.csv", table
+    if len(further):
+        yield "coefficients.csv", further.rename_axis("coefficient").reset_index()
     yield "cases.csv", pd.concat(cases, names=["distance_name", None]).reset_index("distance_name")
     yield "annotators.csv", annotators
     yield "histograms.png", plots.agreement_histograms(choice.results)

@@ -17,6 +17,7 @@ from plausibly.agreement import (
     cohen_kappa,
     fleiss_kappa,
     ground_truth_accuracy,
+    gwet_ac,
     weighted_reliability,
 )
 from plausibly.agreement.reliability.inputs import COLUMN, NAMES, default_competence
@@ -107,7 +108,7 @@ def reliability(
         read, competence=options.number_or_text(competence), truth=truth, seed=seed, **given, **sampler
     )
     frame = result.to_frame(ci_prob, replicates, seed, progress=not output.quiet)
-    frame["fleiss_kappa"] = fleiss_kappa(read)
+    frame["fleiss_kappa"], frame["gwet_ac1"] = fleiss_kappa(read), gwet_ac(read)
     if len(read.annotators) == 2:
         frame["cohen_kappa"] = cohen_kappa(read)
     if (alpha := _alpha(read)) is not None:
@@ -156,6 +157,7 @@ def _shown(
         "concordance": "concordance σ",
         "reliability": "weighted reliability ϱ",
         "fleiss_kappa": "Fleiss' kappa",
+        "gwet_ac1": "Gwet's AC1",
         "cohen_kappa": "Cohen's kappa",
         "krippendorff_alpha": "Krippendorff's alpha",
         "labels_accuracy": "accuracy of the labels",

@@ -230,6 +230,7 @@ def _several(draw, rng):
 _KINDS: dict[str, tuple[Callable[[np.random.Generator], Any], Mixer]] = {
     "categories": (lambda rng: int(rng.integers(1, 6)), _exchange),
     "numbers": (lambda rng: float(rng.uniform(0, 100)), _interpolate),
+    "sets": (lambda rng: sorted(set(rng.integers(0, 8, rng.integers(1, 5)).tolist())), _objects(_exchange)),
     "vectors": (lambda rng: rng.integers(0, 101, 6).tolist(), _each(_exchange)),
     "boxes": (lambda rng: _several(_draw_box, rng), _objects(_corners)),
     "keypoints": (lambda rng: _several(_draw_pose, rng), _objects(_each(_corners))),
