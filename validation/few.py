@@ -86,7 +86,7 @@ DESIGNS: dict[str, Draw] = {
         for patients in (10, 25, 60)
         for auroc in (0.75, 0.9)
     },
-    "3 % of 300, AUROC 0.9": two_classes(0.9, (291, 9), rare=True),
+    **{f"3 % of 300, AUROC {auroc}": two_classes(auroc, (291, 9), rare=True) for auroc in (0.7, 0.9)},
     **{f"{n} graded, error {error}": grades(error, n) for n in (10, 25) for error in (0.3, 0.8)},
 }
 QUICK_DESIGNS = "5 + 5, AUROC 0.97", "10 patients, AUROC 0.9"

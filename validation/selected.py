@@ -27,7 +27,7 @@ from plausibly.agreement import agreement, discrepancy_ratio
 from plausibly.base.bootstrap import CI_PROB, interval
 from plausibly.base.errors import AnnotationError, PlausiblyWarning
 from plausibly.base.progress import Progress
-from plausibly.evaluation.panel_tables import above_ceiling
+from plausibly.evaluation.seen_labels import above_ceiling
 from validation._result import Result, Settings
 
 READERS, N_CASES, STRICT = 8, 300, 0.4
@@ -37,7 +37,7 @@ SELECTED = "adjudicated", "adjudicated, sorted", "recall", "hard", "hard, sorted
 RANDOM = "random 2 or 3", "random 1 to 3", "random tenth"
 QUICK_DESIGNS = "adjudicated", "hard", "random 1 to 3"
 ONCE, OF_PAIRS = "hard, once", ("experts agree", "alpha", "ratio of a peer")
-UNSEEN = "hard", "hard, sorted", "planned"  #: designs in which who repeats the vote agrees no more than is possible
+UNSEEN = "hard", "hard, sorted"  #: designs in which who repeats the vote agrees no more than is possible
 DRAWS, BUDGET = 100, 100  #: of the posterior that is planned by, and labels that are asked for
 
 

@@ -9,7 +9,7 @@ from plausibly.agreement import Labels, agreement, discrepancy_ratio, fleiss_kap
 from plausibly.base.errors import AnnotationError, PlausiblyWarning
 from plausibly.data.rounds import dependence, rounds
 from plausibly.evaluation import panels
-from plausibly.evaluation.panel_tables import above_ceiling
+from plausibly.evaluation.seen_labels import above_ceiling
 from plausibly.evaluation.truth import truth_of_labels
 
 N = 200

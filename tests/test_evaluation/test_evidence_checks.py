@@ -12,10 +12,9 @@ import plausibly as pb
 from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarning
 from plausibly.evaluation import checks as checks
 from plausibly.evaluation import evidence_checks, knows_more, limits
-from plausibly.evaluation import panel_tables as limiting
+from plausibly.evaluation import seen_labels as limiting
 from plausibly.evaluation.cautions import cautions
 from plausibly.evaluation.evidence import accuracy_bounds
-from plausibly.evaluation.panel_tables import agreement
 from plausibly.families.priors import Evidence
 from plausibly.families.priors import fit as fitting
 from tests import worlds
@@ -49,8 +48,7 @@ def posterior_of(counts, scores=None):
 
 def ceiling(counts, scores):
     annotations, choice = pb.Annotations.from_counts(counts), scores.argmax(1)[None]
-    observed = agreement(annotations, choice)["expert_agreement"].values
-    (row,) = limiting.ceiling(annotations, ["A"], observed, annotations.cases)
+    (row,) = limiting.ceiling(annotations, ["A"], choice, annotations.cases)
     return dict(zip(checks.COLUMNS, row, strict=True))
 
 

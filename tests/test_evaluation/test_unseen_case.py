@@ -95,6 +95,41 @@ def test_replicates_are_those_of_data_with_one_more_case(n_classes):
     assert (found["auroc_total"] != found["auroc"].isel(draw=0)).all()
 
 
+def test_average_precision_counts_half_of_a_case_where_its_own_score_is():
+    """Literally, of untied and of tied cases; as a whole, few positive cases would hold too much for new ones."""
+    score, own, more = (
+        np.array([5, 4, 4, 2, 1]),
+        np.array([1.0, 0.5, 2.0, 0.0, 1.5]),
+        np.array([0.0, 1.0, 0.5, 2.0, 1.0]),
+    )
+    expected = 0.0
+    for at, weight in enumerate(own):
+        true, false = own[score >= score[at]].sum() - weight / 2, more[score >= score[at]].sum()
+        expected += weight * true / (true + false) / own.sum()
+    end = np.array([0, 2, 2, 3, 4])
+    metric = LABEL_METRICS["average_precision"]
+    given = np.cumsum(own)[end], np.cumsum(more)[end], score
+    assert float(metric.at(*given, own)) == pytest.approx(expected)
+    whole = sum(w * own[score >= s].sum() / (own + more)[score >= s].sum() for w, s in zip(own, score, strict=True))
+    assert float(metric.at(*given)) == pytest.approx(whole / own.sum())
+
+
+def test_confusion_and_rates_of_answers_have_a_width_where_nothing_varies():
+    label = np.arange(9) % 3
+    silent = np.eye(3)[label].copy()
+    silent[0] = 0  # no answer
+    annotations = pb.Annotations.from_counts(np.eye(3, dtype=int)[label], classes=list("abc"))
+    given = {"always": np.eye(3)[label], "once silent": silent}
+    metrics = ["answer_rate", "selective_accuracy", "confusion"]
+    found = pb.evaluate(annotations, given, truth="annotator", metrics=metrics, progress=False)
+    for metric in metrics:
+        low, high = found[f"{metric}_total"].quantile(ENDS, "replicate")
+        assert (high - low > 0.02).all(), metric
+    low, high = mid_p(9, 9)
+    assert ends(found, "answer_rate")[0] == pytest.approx(low, abs=0.05)
+    assert found["confusion_total"].sum(["true_class", "named_class"]).values == pytest.approx(1, abs=1e-5)
+
+
 def test_units_are_those_of_the_clusters_of_a_class():
     truth = np.array([[2.0, 0.0], [1.0, 0.0], [0.0, 3.0], [0.0, 1.0]])
     words = np.arange(8, dtype=np.uint32).reshape(4, 2)[[0, 0, 0, 1]]

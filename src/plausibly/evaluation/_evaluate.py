@@ -51,9 +51,10 @@ from plausibly.evaluation.of_labels import (
     sizes_of,
     with_against,
 )
-from plausibly.evaluation.panel_tables import above_ceiling, agreement, first_choices
+from plausibly.evaluation.panel_tables import agreement, first_choices
 from plausibly.evaluation.program import Plan
 from plausibly.evaluation.rankings import annotator_agreement
+from plausibly.evaluation.seen_labels import above_ceiling
 from plausibly.evaluation.summaries import SUFFIX, goodness
 from plausibly.evaluation.thresholds import labels_of_posterior
 from plausibly.evaluation.truth import Truth, check_truth, first_choice_shares, truth_of_labels

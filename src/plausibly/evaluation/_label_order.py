@@ -51,8 +51,12 @@ def confusion_of_weights(
     n_draws: int = 1,
     *,
     silent: bool = False,
+    unseen: UnseenCase | None = None,
 ) -> Float[np.ndarray, "true named classifier replicate"]:
-    """Compute shares for a truth with weights of classes: as it is, or with bootstrap weights by random keys."""
+    """Compute shares for a truth with weights of classes: as it is, or with bootstrap weights by random keys.
+
+    An unseen case that a classifier is wrong about may have been given any other class.
+    """
     n_sides, number, total = truth.shape[1], np.arange(n_replicates), np.zeros(n_replicates)
     n_named = n_sides + silent
     found = np.zeros((n_sides, n_named, len(choices), n_replicates), np.float32)
@@ -67,6 +71,12 @@ def confusion_of_weights(
             in_pairs = csr_array((truth[some][case, side], (row, case)), shape=(len(pairs), len(drawn)))
             found[pairs // n_named, pairs % n_named, at] += in_pairs @ drawn
         total += truth[some].sum(axis=1) @ drawn
+    if unseen is not None:
+        weight, side, _, right = unseen.altogether()
+        wrong = (side + 1 + number % max(n_named - 1, 1)) % n_named
+        for at, own in enumerate(right):
+            found[side, np.where(own, side, wrong), at, number] += weight
+        total += weight
     return _divided(found, total)
 
 
@@ -174,12 +184,12 @@ def _filled(orders: Orders, values: np.ndarray) -> np.ndarray:
     return np.pad(values, [(0, orders.order.shape[1] - len(values)), *[(0, 0)] * (values.ndim - 1)])
 
 
-def _in_parallel(metrics, order, end, scores, of_class, weights):
-    true, false = positives(of_class[order], weights[order], end)
-    return tuple(jax.vmap(metric.at, (1, 1, None), -1)(true, false, scores) for metric in metrics)
+def _in_parallel(metrics, resampled, order, end, scores, of_class, weights):
+    given = *positives(of_class[order], weights[order], end), scores, *((of_class[order],) if resampled else ())
+    return tuple(jax.vmap(metric.at, (1, 1, None, 1)[: len(given)], -1)(*given) for metric in metrics)
 
 
-def _in_sequence(metrics, order, end, scores, of_class, weights):
+def _in_sequence(metrics, resampled, order, end, scores, of_class, weights):
     """Add up case by case, all draws together, and then compute the metrics draw by draw, in a core's cache.
 
     Sums in single precision keep what rounding takes from them (Kahan 1965), or a million fractions were off by 1e-3.
@@ -197,7 +207,8 @@ def _in_sequence(metrics, order, end, scores, of_class, weights):
 
     def of_draw(counts):
         true, false = (of[end] for of in counts)
-        return tuple(metric.at(true, false, scores) for metric in metrics)
+        own = jnp.diff(counts[0], prepend=0) if resampled else None
+        return tuple(metric.at(true, false, scores, own) for metric in metrics)
 
     found = lax.map(of_draw, tuple(of.T for of in counts))
     return tuple(jnp.moveaxis(of, 0, -1) for of in found)
@@ -211,7 +222,8 @@ def _values(metrics, orders, truth, weights, unseen=None):
     """
     drawn = jnp.issubdtype(truth.dtype, jnp.integer)
     every = weights if drawn else weights * jnp.sum(truth, axis=1, keepdims=True)
-    ways = {"cpu": partial(_in_sequence, metrics), "default": partial(_in_parallel, metrics)}
+    given = metrics, unseen is not None
+    ways = {"cpu": partial(_in_sequence, *given), "default": partial(_in_parallel, *given)}
 
     def of_score(given):
         (order, end, side, scores), more = given

@@ -46,6 +46,9 @@ class Unseen(NamedTuple):
     weight: Float[np.ndarray, " replicate"]
     rows_of_classes: Float[np.ndarray, "classifier row replicate"]
     weight_of_classes: Float[np.ndarray, "side replicate"]
+    rows_of_answers: (
+        Float[np.ndarray, "classifier row replicate"] | None
+    )  #: if it may have no answer, which the coin says
 
     @classmethod
     def of(
@@ -68,12 +71,13 @@ class Unseen(NamedTuple):
         truth = np.zeros((len(side), n_sides))
         truth[n, side] = weight
         rows = Cases(labels, scores, np.where(right, side, farthest)).rows(truth)
+        answers = Cases(labels, scores, np.where(right, side, -1)).rows(truth) if labels.silent else None
         of_classes, (more, coin) = rows.copy(), case.of_classes()
         if labels.layout.n_counts:
             found, wrong = more[:, 0] * coin[:, :, 0], more[:, 1] * ~coin[:, :, 1]
             true = np.broadcast_to(more[:, 0], found.shape)
             of_classes[:, labels.layout.n_numbers :] = np.concatenate([found, true, found + wrong, true], axis=1)
-        return cls(rows, weight, of_classes, more.sum(axis=1))
+        return cls(rows, weight, of_classes, more.sum(axis=1), answers)
 
 
 def _surest(
@@ -147,6 +151,8 @@ def values_of_sums(
             rows, of_all = _added(columns, unseen.rows_of_classes * known, unseen.weight_of_classes)
         of_each = of(rows if by_class else rows * there, of_all)
         found |= {name: of_each[name] for name, kind in kinds.items() if kind == (by_class, named)}
+    if unseen is not None and unseen.rows_of_answers is not None and "answer_rate" in found:
+        found["answer_rate"] = of(*_added(columns, unseen.rows_of_answers, unseen.weight))["answer_rate"]
     centre = {name: values[..., n:] for name, values in found.items()}
     # An unseen case does not define what no case does.
     replicates = {name: np.where(np.isnan(centre[name]), np.nan, of[..., :n]) for name, of in found.items()}
@@ -289,8 +295,8 @@ def _values_of_cases(labels, n_replicates, unseen, scores, choices, best, truth,
             shift = words[:, 1] % n_draws
             alone = of(resampled, *by_draw, *(_shifted(array, shift) for array in (best[:, :-1], weights)))
     if n_replicates and resampled.of_cases:
-        of_order = partial(order_of_weights, unseen=unseen)
-        replicates = of(resampled, of_order, confusion_of_weights, weighed, words, n_replicates, n_draws)
+        with_unseen = (partial(function, unseen=unseen) for function in of_weights)
+        replicates = of(resampled, *with_unseen, weighed, words, n_replicates, n_draws)
     around = replicates
     if alone:
         centre = of(resampled, *of_weights, weighed)

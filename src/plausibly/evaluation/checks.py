@@ -16,7 +16,8 @@ from plausibly.data.groups import check_clusters
 from plausibly.data.predictions import named_predictions, read_predictions
 from plausibly.evaluation._evaluate import evaluate_draws
 from plausibly.evaluation.evidence import ERRORS, POINTS, known_predictions, knows_more, paired, unknown_predictions
-from plausibly.evaluation.panel_tables import agreement, ceiling, first_choices, some_cases
+from plausibly.evaluation.panel_tables import agreement, first_choices
+from plausibly.evaluation.seen_labels import ceiling, some_cases
 from plausibly.evaluation.truth import check_labels, first_choice_shares
 from plausibly.families.priors import Evidence, PredictionsPrior
 from plausibly.metrics.inputs import check_break_ties
@@ -53,8 +54,9 @@ def evidence_checks(
       annotations do (or has seen them), and its accuracy is underestimated.
     * ``ceiling``: who has not seen the annotations cannot agree with them more often than always naming the most
       plausible class. How often two annotations of a case agree limits this, whatever the distribution of
-      plausibilities (``most_agreement``). Above the limit, the classifier has seen the annotations, and its accuracy is
-      overestimated.
+      plausibilities (``most_agreement``). And where two labels differ, further ones side against the classifier in some
+      cases. Above the limit, or if too few labels are against it, the classifier has seen the annotations, and its
+      accuracy is overestimated.
     * ``plurality``, ``unanimous for`` and ``unanimous against``, for a posterior with predictions, over cases with at
       least three labels: how often the most frequent label of a case is the classifier's choice, and how often all
       labels are, or are one other class. They are expected from other cases with the same predictions, without the
@@ -155,8 +157,7 @@ def label_checks(
             rows.append((name, "evidence", np.nan, np.nan, np.nan, np.nan, name not in unknown, meaning))
     if are_shares(attrs):
         some, at = some_cases(annotations, seed)
-        of_all = first_choice_shares(some)[0].of_choices(choice[:, at], some.n_classes)
-        rows += ceiling(some, list(named), of_all, cluster[at])
+        rows += ceiling(some, list(named), choice[:, at], cluster[at])
         random = every.rounds is None  # else cases with several labels are not like others with the same predictions
         if random and known and set(known) <= set(named) - set(unknown):
             evidence = Evidence.of({name: named[name] for name in known}, every)

@@ -1,14 +1,12 @@
 """``panels``: agreement with experts and accuracy against panels of them, from the annotations alone."""
 
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 from jaxtyping import Float, Int
-from scipy.special import ndtr
 
 from plausibly.base.bootstrap import REPLICATES, check_replicates
 from plausibly.base.checks import check_whole
@@ -20,15 +18,12 @@ from plausibly.data.predictions import line_up, named_predictions
 from plausibly.data.rounds import LEVEL, dependence
 from plausibly.evaluation._intervals import Average, averages
 from plausibly.evaluation._unseen_case import columns
-from plausibly.evaluation.evidence import paired
 from plausibly.evaluation.measure import predicted_lists
 from plausibly.evaluation.truth import ByClass, check_labels, drawn_labels, first_choice_shares, of_panels
 from plausibly.metrics.inputs import check_break_ties
 from plausibly.metrics.panels import panel_shares_of_entries
 
 MOST, FEWEST = 15, 30  #: labels of the largest panels; cases of the curve by default, if there are as many
-_PEOPLE, _PAIRS = 50, 50  # of whom it is looked at how they differ; labels of others that tell
-CEILING = 2.5  #: standard errors above the ceiling from which a classifier has seen labels: 3 of 500 by chance
 _CASES = 50_000  # whose panels are counted at a time
 
 
@@ -278,116 +273,3 @@ def _default_most(n_labels: Int[np.ndarray, " case"]) -> int:
     """Number of labels that at least half of the cases have, and thirty or all."""
     needed = max(-(-len(n_labels) // 2), min(FEWEST, len(n_labels)))
     return int(min(MOST, np.sort(n_labels)[-needed]))
-
-
-MOST_CASES = 20_000  #: cases of which the ceiling is computed; of more, these are drawn at random
-
-
-def some_cases(annotations: Annotations, seed: int) -> tuple[Annotations, Int[np.ndarray, " case"]]:
-    """Draw cases of which checks are made where there are very many, and their numbers."""
-    at = np.arange(annotations.n_cases)
-    if len(at) <= MOST_CASES:
-        return annotations, at
-    at = np.sort(np.random.default_rng([int(seed), 3]).choice(at, MOST_CASES, replace=False))
-    return annotations.select(at), at
-
-
-def above_ceiling(
-    every: Annotations,
-    names: Sequence[str],
-    choice: Int[np.ndarray, "classifier case"],
-    cluster: np.ndarray,
-    seed: int,
-) -> list[str]:
-    """Names of the classifiers that agree with more annotations than is possible without having seen them."""
-    annotations, at = some_cases(every.annotated, seed)
-    at = np.flatnonzero(every.per_case)[at]
-    observed = first_choice_shares(annotations)[0].of_choices(choice[:, at], annotations.n_classes)
-    return [row[0] for row in ceiling(annotations, list(names), observed, cluster[at]) if not row[6]]
-
-
-def ceiling(
-    annotations: Annotations, names: list[str], observed: Float[np.ndarray, "classifier case"], cluster: np.ndarray
-) -> Iterator[tuple[Any, ...]]:
-    """Compare agreement with its limit: a row of :func:`evidence_checks` for each classifier.
-
-    Both are of all labels of the cases that several annotators labelled. Annotators who differ agree with each other
-    less often than with themselves, so the limit is higher than if they were alike, see :func:`unlike`.
-    """
-    level = first_choice_shares(annotations)[1]
-    several = np.flatnonzero(~np.isnan(level))
-    if not len(several):
-        return
-    level, observed = level[several], observed[:, several]
-    human = float(level.mean())
-    if human * annotations.n_classes <= 1:  # less than by chance
-        return
-    limit, slope = most_agreement(human, annotations.n_classes)
-    difference, error = paired(observed - limit - slope * (level - human), cluster[several])
-    allowed = most_agreement(human + unlike(annotations.select(several)), annotations.n_classes)[0]
-    for at, name in enumerate(names):
-        above = difference[at] - (allowed - limit)
-        passed, found = not above > CEILING * error[at], 100 * observed[at].mean()
-        meaning = f"In {len(several):,} cases that several labelled, {name} agrees with annotators in {found:.1f} %, "
-        most = f"{100 * allowed:.1f} ± {100 * CEILING * error[at]:.1f} %"
-        meaning += (
-            f"no more often than somebody can who has not seen the annotations (up to {most})."
-            if passed
-            else f"but nobody who has not seen the annotations can in more than {most}: {name} has seen them. Its "
-            "accuracy is overestimated: collect fresh ones."
-        )
-        p = ndtr(-above / error[at])
-        yield name, "ceiling", observed[at].mean(), allowed, float(error[at]), p, passed, meaning
-
-
-def unlike(annotations: Annotations) -> float:
-    """By how much a class's mean plausibility squares to more than two annotators agree, since they are not alike.
-
-    Of J annotators with plausibilities of their own, that is half the mean squared difference of two of them over J,
-    summed over classes. Two kinds of difference show in the labels that both gave:
-
-    * One names a class more often than the other. The squared difference in a case is taken for twice the square of the
-      mean difference (logistic curves of readers who differ in strictness have 1.5 to 2).
-    * One agrees with all others more often. In two classes an annotator is right with probability (1 + s)/2, agrees
-      with another by (1 + s s')/2, and with J − 1 others by a mean that grows by s̄ (J − 2)/(2 (J − 1)) with s.
-
-    Annotators without names are taken for alike.
-    """
-    if annotations.anonymous or (n_people := len(annotations.annotators)) < 2:
-        return 0.0
-    labels = np.full((n_people, annotations.n_cases), -1)
-    at = annotations.annotation_annotator, annotations.annotation_case
-    labels[at] = annotations.entry_class[annotations.annotation_start[:-1]]
-    labels = labels[:_PEOPLE]
-    strict = pairs = 0.0
-    agreed, shared = np.zeros((2, len(labels), len(labels)))
-    for one, other in combinations(range(len(labels)), 2):
-        a, b = labels[:, (labels[one] >= 0) & (labels[other] >= 0)][[one, other]]
-        if (n := len(a)) < 2:
-            continue
-        agreed[one, other], shared[one, other] = (a == b).sum(), n
-        for k in np.unique([a, b]):
-            difference = (a == k).astype(float) - (b == k)
-            strict += n * difference.mean() ** 2 - difference.var()
-        pairs += n
-    found = max(strict, 0.0) / max(pairs, 1.0) / n_people
-    agreed, shared = (agreed + agreed.T).sum(axis=1), (shared + shared.T).sum(axis=1)
-    many = shared >= _PAIRS
-    skill = (annotations.n_classes * agreed[many].sum() / max(shared[many].sum(), 1) - 1) / (annotations.n_classes - 1)
-    if (n := int(many.sum())) > 2 and skill > 0:
-        own = agreed[many] / shared[many]
-        n_cases = (labels[many] >= 0).sum(axis=1)  # pairs of one case go together
-        varies = max(own.var() - np.mean(own * (1 - own) / np.minimum(n_cases, shared[many])), 0.0)
-        found += varies / skill / ((n - 2) / (2 * (n - 1))) ** 2 / (2 * (n - 1))
-    return found
-
-
-def most_agreement(human: float, n_classes: int) -> tuple[float, float]:
-    r"""Compute the most that anyone can agree with fresh annotations, given how often two annotations agree.
-
-    Two annotations of a case agree with probability :math:`h = \sum_k \lambda_k^2`. Given h, the greatest plausibility
-    is at most :math:`\big(1 + \sqrt{(K - 1)(K h - 1)}\big) / K`, where all others are equal. This is concave in h, so
-    it holds for means over cases, too, however plausibilities are distributed.
-    """
-    root = np.sqrt((n_classes - 1) * max(n_classes * human - 1, 1e-12))
-    return float((1 + root) / n_classes), float((n_classes - 1) / (2 * root))

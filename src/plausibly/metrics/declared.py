@@ -189,6 +189,9 @@ class OrderMetric:
     along
         Name of the axis and values along it, such as ``("threshold", (0.1, 0.2))``, if there is a number for each; or
         several such pairs. Values that are None stand for the classes.
+    resampled
+        Function in place of ``value`` in bootstrap replicates, with the weight of each case of the class as a third
+        argument, if a case of few counts for too much in a metric that it decides itself.
 
     Raises
     ------
@@ -210,12 +213,15 @@ class OrderMetric:
     by_class: bool = True
     takes: Literal["order", "probabilities"] = "order"
     along: Any = ()
+    resampled: Callable[..., Any] | None = None
 
     def __post_init__(self):
         _check_declared(self, "value", takes=("order", "probabilities"))
 
-    def at(self, true: Any, false: Any, scores: Any) -> Any:
-        """Value for true and false positives at descending scores."""
+    def at(self, true: Any, false: Any, scores: Any, own: Any = None) -> Any:
+        """Value for true and false positives at descending scores; in replicates, with each case's own weight."""
+        if self.resampled is not None and own is not None:
+            return self.resampled(true, false, own)
         return self.value(true, false, scores) if self.takes == "probabilities" else self.value(true, false)
 
     def on_arrays(
