@@ -28,15 +28,15 @@ LIMITS: dict[str, dict[str, int]] = {
         "decisions": 3910,
         "distances": 1860,  # distances of sets
         "distributions": 1240,
-        "evaluation": 6340,  # what few labels of a case tell, or no number; weights of gold labels
+        "evaluation": 6470,  # copies of the vote are found by who sides against them
         "families": 5530,  # families say how annotators answer
         "inference": 4370,  # cases of several shapes share a sampler, a tenth of the programs; integrals of cases
-        "metrics": 3570,  # distances less chance, parts of scores from pairs of labels
+        "metrics": 3590,  # average precision of resampled cases
         "models": 2000,
         "plausibly": 120,
         "posterior": 3610,  # further sites of programs, stored and diagnosed
         "systems": 2970,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 34830,  # gold labels of selected cases
+        "tests": 34930,  # who sides against copies of the vote
         "validation": 6210,  # gold labels of selected cases
     },
     "shape": {
