@@ -105,12 +105,37 @@ def test_judge_writes_what_the_library_gives(data, tmp_path):
         data / "labels.csv", {"A": data / "0.9.csv"}, clusters="patient", by="kind", model=None, replicates=100
     )
     written = pd.read_csv(tmp_path / "out" / "judge.csv", index_col="model")
-    pd.testing.assert_frame_equal(written, found.table)
+    pd.testing.assert_frame_equal(written, found.table.astype({"constant": int}))
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "out" / "groups.csv"), found.by.astype({"group": int}))
     page = (tmp_path / "out" / "judge.html").read_text()
     assert found.headline("A") in page
     assert found.headline("A") in " ".join(result.output.split())
     assert page.count("<script") == 1
+
+
+def test_answers_that_look_at_no_case_meet_no_requirement(data, tmp_path):
+    """Always 3 on random ratings was "non-inferior: yes", and both answers of the judgement were yes, with status 0."""
+    random = np.random.default_rng(0)
+    rows = [f"{case},{who},{random.integers(1, 6)}" for case in range(60) for who in "abc"]
+    (tmp_path / "noise.csv").write_text("\n".join(["case,annotator,label", *rows]))
+    (tmp_path / "3.csv").write_text("\n".join(["case,label", *(f"{case},3" for case in range(60))]))
+    words = [tmp_path / "noise.csv", "--predictions", f"m={tmp_path / '3.csv'}", "--distance", "squared"]
+    result = plausibly("discrepancy", *words, "--require", "non-inferior", "--out", tmp_path / "out")
+    assert result.exit_code == 3
+    assert "These annotators cannot tell whether m is as close as they are" in result.stdout
+    assert "m: non-inferior is required: 'cannot tell', not met." in result.stdout
+    written = pd.read_csv(tmp_path / "out" / "discrepancy.csv").iloc[0]
+    assert (written["answer"], written["non_inferior"] if "non_inferior" in written else False) == ("cannot tell", False)
+    assert written["constant_ratio"] <= written["ratio"] == pytest.approx(written["shuffled_ratio"])
+    result = plausibly("judge", *words, "--model", "none", "--require", "2", "--out", tmp_path / "out")
+    assert result.exit_code == 3
+    assert "These annotators cannot tell whether m can stand in for one of them" in result.stdout
+    page = (tmp_path / "out" / "judge.html").read_text()
+    assert page.count(">cannot tell<") == 2
+    assert "best constant answer" in page
+    assert "--require names questions, closeness" in refuse("judge", *words, "--require", "5").output
+    words = [data / "labels.csv", "--predictions", f"A={data / '0.9.csv'}", "--model", "none", "--replicates", 100]
+    assert "A: closeness is required: met." in succeed("judge", *words, "--require", "closeness").stdout
 
 
 def test_discrepancy_of_scores_by_group_and_what_did_not_count(data, tmp_path):

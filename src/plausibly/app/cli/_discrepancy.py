@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pandas as pd
 
@@ -10,7 +10,7 @@ from plausibly.agreement import MARGIN, Discrepancy, Labels, discrepancy_ratio, 
 from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
-from plausibly.app.cli._output import ScreenTable, make_folder, say, with_interval
+from plausibly.app.cli._output import ScreenTable, check_answers, make_folder, say, with_interval
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import some
@@ -61,6 +61,10 @@ def discrepancy(
             "larger than you would accept from another annotator."
         ),
     ] = MARGIN,
+    require: Annotated[
+        Literal["non-inferior"] | None,
+        options.measure(help="Exit with status 3 unless every model is non-inferior."),
+    ] = None,
     replicates: options.MeasureReplicates = REPLICATES,
     ci_prob: options.IntervalWidth = CI_PROB,
     seed: options.Seed = 0,
@@ -70,10 +74,11 @@ def discrepancy(
     """Compare models with annotators by the discrepancy ratio.
 
     The ratio Δ is below 1 if the model is closer to the annotators than they are to each other. Prints Δ with its
-    interval, whether the model is non-inferior within the margin, the range of Δ if each annotator in turn is
-    treated as a model, and the annotator on whom Δ depends most. With --out, also writes discrepancy.csv (one row per
-    model), annotators.csv (each annotator treated as a model), without_annotators.csv (Δ without each annotator),
-    cases.csv, groups.csv (with --by), and discrepancy.png.
+    interval beside Δ of answers that look at no case, whether the model is non-inferior within the margin (where such
+    answers are, too, these annotators cannot tell), the range of Δ if each annotator in turn is treated as a model, and
+    the annotator on whom Δ depends most. With --out, also writes discrepancy.csv (one row per model), annotators.csv
+    (each annotator treated as a model), without_annotators.csv (Δ without each annotator), cases.csv, groups.csv (with
+    --by), and discrepancy.png. Exit status: 0, or 3 if --require is not met, 2 for invalid input.
     """
     labelled = options.parse_files(predictions)
     scored = options.parse_files(scores, "--scores")
@@ -102,12 +107,15 @@ def discrepancy(
     groups = None if by is None else by_case(by, read, "group")
     models = dict(compared.to_sets) if labelled else {}
     models |= {name: result.to_sets["model"] for name, result in results.items()}
-    compared = replace(compared, to_sets=models, single=False, by=groups)
+    said = {name: result.compared.models["model"] for name, result in results.items()}
+    own = replace(compared.compared, models=dict(compared.compared.models) | said if labelled else said)
+    compared = replace(compared, to_sets=models, single=False, by=groups, compared=own)
     make_folder(output.out)
     frame = compared.to_frame(ci_prob, replicates, seed, progress=not output.quiet)
+    frame = frame.join(compared.baselines(ci_prob, replicates, seed))
     if compared.several_clusters:
         tested = compared.non_inferiority(margin, replicates=replicates, seed=seed)
-        frame = frame.join(tested[["p_value", "non_inferior"]])
+        frame = frame.join(tested[["p_value", "non_inferior", "answer", "why"]])
     if by is not None:
         frame["mean_per_class"] = compared.mean_per_class
     whole = len(compared.labels) == len(read)  # else further labels follow from the first, and are left out
@@ -120,26 +128,41 @@ def discrepancy(
     if read.n_missing:
         words += f"; {read.n_missing:,} rows without a label"
     say(f"{words}.")
+    answers = frame["answer"] if "answer" in frame else pd.Series("not shown", frame.index)
+    for model in frame.index[answers == "cannot tell"]:
+        say(f"These annotators cannot tell whether {model} is as close as they are: {frame.loc[model, 'why']}.")
+    if require is not None:
+        check_answers((str(model), "non-inferior", answer) for model, answer in answers.items())
 
 
 def _shown(
     compared: Discrepancy, frame: pd.DataFrame, ci_prob: float, margin: float, *, whole: bool
 ) -> Iterator[ScreenTable | str]:
-    names = {"ratio": "Δ", "model_discrepancy": "model–annotator μ", "annotator_discrepancy": "two annotators α"}
-    names |= {"mean_per_class": "mean per class", "p_value": "p", "non_inferior": "non-inferior"}
+    names = {"ratio": "Δ", "constant_ratio": "constant", "shuffled_ratio": "shuffled"}
+    names |= {"chance_ratio": "chance", "model_discrepancy": "model–annotator μ"}
+    names |= {"annotator_discrepancy": "two annotators α", "mean_per_class": "mean per class", "p_value": "p"}
+    names |= {"answer": "non-inferior"}
     shown = {name: header for name, header in names.items() if name in frame}
     rows = []
     for model, row in frame.iterrows():
-        cells = {name: f"{row[name]:.3f}" for name in shown if name != "non_inferior"}
+        cells = {name: f"{row[name]:.3f}" for name in shown if name != "answer"}
         if "lower" in frame:
             cells["ratio"] = with_interval(row["ratio"], row["lower"], row["upper"], missing="nan")
-        if "non_inferior" in frame:
-            cells["non_inferior"] = "yes" if row["non_inferior"] else "not shown"
+        if "answer" in frame:
+            cells["answer"] = row["answer"]
         rows.append((str(model), *(cells[name] for name in shown)))
     title = f"Disagreement, and its ratio Δ = μ / α ({options.percent(ci_prob)} interval)"
     yield ScreenTable(title, ("model", *shown.values()), rows, left=("model",))
+    one = frame.iloc[0]
+    agreement = f"{one['agreement']:z.2f}"
+    ends = f", {one['agreement_lower']:z.2f} to {one['agreement_upper']:z.2f}" if "lower" in frame else ""
+    chance = f", 1 / (1 − {agreement}), where {agreement}{ends} is how well annotators agree beyond chance"
+    yield (
+        f"Beside Δ are those of answers that look at no case: the best constant answer ({one['constant']}), a model's "
+        f"predictions in shuffled order, and chance{'' if pd.isna(one['agreement']) else chance}."
+    )
     # The margin, annotators on the models' scale, and the one on whom a ratio depends most.
-    if "non_inferior" in frame:
+    if "answer" in frame:
         yield (
             f"Non-inferior means Δ below {1 + margin:g} at the 5 % level: the model may be {100 * margin:g} % farther "
             "from the annotators than they are from each other. Choose this margin before you see the results."

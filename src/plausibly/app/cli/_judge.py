@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 
 from plausibly.agreement import Judgement, Labels
 from plausibly.agreement import judge as judge_models
+from plausibly.agreement.judge.judgement import QUESTIONS
 from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
-from plausibly.app.cli._output import ScreenTable, check_converged, make_folder, say
+from plausibly.app.cli._output import ScreenTable, check_answers, check_converged, make_folder, say
 from plausibly.app.cli._unpredicted import predicted_by_all
 from plausibly.app.report import judge_report
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
@@ -78,6 +79,14 @@ def judge(
         Literal["refuse", "ignore"], options.data(help="What to do with predictions of cases that are not annotated.")
     ] = "refuse",
     unpredicted: options.Unpredicted = "refuse",
+    require: Annotated[
+        str | None,
+        options.measure(
+            metavar="QUESTION,…",
+            help="Questions that must be answered with yes for every model, by name (closeness, replacement, 'as one "
+            "of them', truth) or number, or all; else exit with status 3.",
+        ),
+    ] = None,
     *,
     judging: JudgeOptions,
     output: options.StrictOutput,
@@ -86,14 +95,16 @@ def judge(
 
     Asks four questions. Is the model as close to the annotators as they are to each other? Does it pass the alternative
     annotator test? Treated as one more annotator in a model of annotator errors, is it as accurate as the others?
-    Measured against the inferred truth, or against gold labels (--gold), is it as accurate
-    as they are? Explains why the answers differ, if they do. Answers are yes or no from a probability of 0.95 on, else
-    open. With --out, also writes judge.html (one page), judge.csv (one row per model), annotators.csv, groups.csv (with
-    --by) and figures.
+    Measured against the inferred truth, or against gold labels (--gold), is it as accurate as they are? Explains why
+    the answers differ, if they do. Answers are yes or no from a probability of 0.95 on, else open; where answers that
+    look at no case would get a yes, too, these annotators cannot tell. With --out, also writes judge.html (one page),
+    judge.csv (one row per model), annotators.csv, groups.csv (with --by) and figures. Exit status: 0, or 3 if --require
+    is not met, 2 for invalid input, 1 for chains that did not converge under --strict.
     """
     files = options.parse_files(predictions)
     if not files:
         raise ArgumentError("nothing to compare with the annotators: give --predictions NAME=FILE.")
+    required = _required(require)
     names = [] if by is None else [name.strip() for name in by.split(",") if name.strip()]
     columns = list(dict.fromkeys([*([] if clusters is None else [clusters]), *names]))
     read = Labels.of(labels, columns=columns, control=control).without(options.texts_of(missing))
@@ -122,6 +133,22 @@ def judge(
     for name in result.models:
         say(result.verdict(name))
     check_converged(all(fit.converged for fit in result.fits.values()), strict=output.strict)
+    questions = [(name, question) for name in result.models for question in result.questions[name]]
+    check_answers((name, one.name, one.answer) for name, one in questions if one.name in required)
+
+
+def _required(text: str | None) -> list[str]:
+    """Read names or numbers of questions."""
+    if text is None or text.strip() == "all":
+        return [] if text is None else list(QUESTIONS)
+    numbers = {str(number): name for number, name in enumerate(QUESTIONS, 1)}
+    names = [numbers.get(name.strip(), name.strip()) for name in text.split(",")]
+    for name in names:
+        if name not in QUESTIONS:
+            raise ArgumentError(
+                f"--require names questions, {', '.join(QUESTIONS)}, but {name!r} was given: choose some, or all."
+            )
+    return names
 
 
 def _shown(result: Judgement) -> Iterator[ScreenTable]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from plausibly.aggregation.sweeps import Run, Sweep
 
 NOT_CONVERGED = 1  #: exit status under --strict
+UNMET = 3  #: exit status if a requirement is not met
 TABLES = ".csv", ".parquet"  #: suffixes of tables that we write
 _LONGEST = 2000  # characters of a sentence
 _WIDTH = 120  # of a table without a terminal
@@ -250,6 +251,16 @@ def check_converged(converged: bool, *, strict: bool) -> None:
     """Exit with the status of chains that did not converge, if there are any and `strict`."""
     if strict and not converged:
         raise typer.Exit(NOT_CONVERGED)
+
+
+def check_answers(answers: Iterable[tuple[str, str, str]]) -> None:
+    """Say of every model, question and answer whether it is yes, as required, and exit with status 3 if one is not."""
+    answers = list(answers)
+    for model, question, answer in answers:
+        met = "met" if answer == "yes" else f"{answer!r}, not met"
+        say(f"{model}: {question} is required: {met}.")
+    if any(answer != "yes" for *_, answer in answers):
+        raise typer.Exit(UNMET)
 
 
 def print_main_table(swept: Sweep, runs: Sequence[Run] | None = None) -> None:

@@ -12,6 +12,7 @@ import xarray as xr
 from plausibly.aggregation import run_label
 from plausibly.aggregation.sweeps import Sweep
 from plausibly.app.cli._options import parse_numbers
+from plausibly.app.cli._output import UNMET
 from plausibly.app.report import alike, lead
 from plausibly.app.report.tables import checks_failed
 from plausibly.base.bootstrap import check_probability
@@ -21,7 +22,6 @@ from plausibly.evaluation.comparison import Relation, probability
 from plausibly.metrics import LABEL_METRICS
 from plausibly.metrics.words import metric_name
 
-UNMET = 3  #: exit status if a requirement is not met
 REQUIREMENTS = "requirements.csv"
 _PROBABILITY = "0.95"  # unless another is required
 _FORM = re.compile(rf"(?:(.+):)?([^:<>=@]+)({'|'.join(get_args(Relation))})([^<>=@]+)(?:@(.+))?")

@@ -19,7 +19,8 @@ ASSUMED = (
     (
         "Questions 1 and 2",
         "The annotators' labels are taken as the truth: a model that repeats an error of all annotators counts as "
-        "right.",
+        "right, and one that knows better than they do as wrong. Where answers that look at no case pass, too, these "
+        "annotators cannot tell.",
     ),
     (
         "Questions 3 and 4",
@@ -65,6 +66,7 @@ def judge_report(result: Judgement, path: str | os.PathLike, sources: Mapping[st
             "annotators": f"{len(labels.annotators):,}",
             "labels": f"{len(labels):,}" + (f", {labels.n_missing:,} missing" if labels.n_missing else ""),
             "distance": compared.distance,
+            "agreement": _agreement(result),
             "margins": f"Δ below {1 + result.margin:g}; ε = {result.test.epsilon:g}; accuracy at most "
             f"{result.accuracy_margin:g} below the annotators' mean",
             "model of annotators": result.model or f"none: {result.left_out}",
@@ -80,6 +82,18 @@ def judge_report(result: Judgement, path: str | os.PathLike, sources: Mapping[st
         ci_prob=f"{100 * result.ci_prob:g} %",
     )
     write_page(page, path)
+
+
+def _agreement(result: Judgement) -> str:
+    """How well annotators agree, and what answers that look at no case have."""
+    row = result.table.iloc[0]
+    ends = (
+        "" if pd.isna(row["agreement_lower"]) else f" ({row['agreement_lower']:z.2f} to {row['agreement_upper']:z.2f})"
+    )
+    return (
+        f"α = {row['agreement']:z.2f}{ends} beyond chance; Δ of an answer by chance {row['chance_ratio']:.2f}, of the "
+        f"best constant answer ({row['constant']}) {row['constant_ratio']:.2f}"
+    )
 
 
 def _model(result: Judgement, name: str) -> dict[str, Any]:
