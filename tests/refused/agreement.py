@@ -121,7 +121,16 @@ WORDS, MODEL = {"p": {"a": "x", "b": "y"}}, {"A": {"p": 1}}
 FAR, NO_BOX = {"p": {"a": 1e200, "b": -1e200}}, {"p": {"a": [[0, 0, 1, 1]], "b": "x"}}
 NO_BOXES = {"A": {"p": [], "q": []}, "B": {"p": [], "q": [[0, 0, 1]]}}
 TWO_CLUSTERS = pd.DataFrame({"case": ["p", "p"], "annotator": [1, 2], "label": [0, 1], "patient": ["x", "y"]})
+TEXTS = {f"c{i}": {who: f"the {who} text of number {i}" for who in "abc"} for i in range(10)}
+SAME_TEXTS = {"m": dict.fromkeys(TEXTS, "the one text for all")}
 OF_RATIOS = [
+    (
+        TEXTS,
+        SAME_TEXTS,
+        {"distance": "nominal"},
+        G,
+        'these are texts, 30 different ones of 30, .* give distance="bleu"',
+    ),
     ({"p": {"a": 1}}, MODEL, {}, A, "no case has labels of two annotators"),
     (TWO, MODEL, {"distance": "nominl"}, G, "no distance 'nominl': did you mean 'nominal'"),
     (TWO, MODEL, {"distance": "box_iuo"}, G, r"did you mean 'box_iou'\?"),
@@ -348,6 +357,11 @@ REFUSED = [
     *each(required_reliability, {
         r"no labels make the actual accuracy, 0\.95, greater than the measured": (0.95, 0.9)
     }, G),
+    *each(agreement, {"the nominal distance asks whether labels are equal, but these are": (TEXTS, "nominal")}, G),
+    *each(fleiss_kappa, {"kappa asks whether labels are equal, .* use agreement with distance=\"bleu\"": (TEXTS,)}, G),
+    *each(gwet_ac, {"AC1 asks whether labels are equal": (TEXTS,)}, G),
+    *each(cohen_kappa, {"kappa asks whether labels are equal": (TEXTS, "a", "b")}, G),
+    *each(weighted_reliability, {"weighted reliability asks whether labels are equal": (TEXTS,)}, G),
     *each(fleiss_kappa, {
         "no case has labels of two annotators": ({"p": {"a": 1}},), "a second label of the same case": (TWICE,)
     }, A),

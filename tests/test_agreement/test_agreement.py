@@ -290,7 +290,7 @@ def test_equal_labels_are_compared_once_and_types_of_equal_numbers_told_apart():
     found = agreement(rows, counting, **QUIET)
     # Four distinct labels: ten pairs, and six of them both ways again for the check of symmetry.
     assert len(asked) == 10 + 2 * 6
-    assert found.alpha == agreement(rows).alpha
+    assert found.alpha == agreement(rows, "nominal").alpha
     rows = [("p", "a", [1]), ("p", "b", [1.0]), ("q", "a", [True]), ("q", "b", ["1"])]
     found = agreement(rows, lambda a, b: float(type(a[0]) is not type(b[0])), **QUIET)
     assert np.asarray(found.observed).tolist() == [1, 1]

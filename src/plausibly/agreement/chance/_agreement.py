@@ -16,7 +16,8 @@ from plausibly.agreement.pairs import distinct, fair_pairs, without_repeats
 from plausibly.base.bootstrap import check_probability
 from plausibly.base.checks import check_seed
 from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarning
-from plausibly.data.labels.container import Labels, usual_distance
+from plausibly.data.labels.container import Labels
+from plausibly.data.labels.types import check_nominal, usual_distance
 from plausibly.distances import Distance, find_distance
 
 _ALL_IF, _ALL_IF_SLOW = 3_000_000, 50_000  #: pairs of distinct labels up to which cross="auto" takes all
@@ -45,8 +46,10 @@ def agreement(
         or scores by named annotators.
     distance
         Name from :mod:`plausibly.distances`, or a function of two labels that returns a number, zero or greater, the
-        same in either order. By default ``"nominal"``, for rankings ``"partial_rankings"`` and for scores
-        ``"interval"``.
+        same in either order. By default it is chosen by the type of the labels: ``"nominal"`` for categories,
+        ``"interval"`` for scores and for numbers that hardly ever repeat, ``"partial_rankings"``, ``"bleu"`` for texts,
+        ``"box_iou"`` for boxes, ``"keypoint_oks"``, ``"span_f1_lenient_range_strict_tag"`` for spans,
+        ``"tree_edit_norm"``, and ``"rmse"`` for vectors.
     preset
         Settings of a publication: ``"braylan2022"`` applies to a distance that is given by name
         (:func:`plausibly.distances.find_distance`), makes ``"sample"`` the default of `cross`, and gives sigma as
@@ -90,7 +93,8 @@ def agreement(
         If a label has the wrong type; or a function fails, returns something that is not a distance, or is not
         symmetric (fifty pairs are checked). The message names the labels.
     ArgumentError
-        If an argument is out of range, or the pairs do not fit into memory.
+        If an argument is out of range, the pairs do not fit into memory, the type of the labels is unclear and no
+        distance is given, or the distance of free texts, hardly any of which repeat, is ``"nominal"``.
 
     Examples
     --------
@@ -116,8 +120,10 @@ def agreement(
     check_seed(seed)
     if not (isinstance(processes, int | np.integer) and processes >= 1):
         raise ArgumentError(f"processes must be at least 1, and whole, but {processes!r} was given: write 2.")
-    chosen = find_distance(usual_distance(labels) if distance is None else distance, preset)
-    labels, units, repeats = Labels.of(labels), weighting == "units", None
+    source, labels, units, repeats = labels, Labels.of(labels), weighting == "units", None
+    chosen = find_distance(usual_distance(source, labels).name if distance is None else distance, preset)
+    if chosen.name == "nominal":
+        check_nominal(labels)
     if same_annotator is None and not (same_annotator := preset is not None):
         labels, repeats = without_repeats(labels)
     chosen = chosen.in_order(labels.order)

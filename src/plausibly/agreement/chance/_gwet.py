@@ -12,6 +12,7 @@ from plausibly.base.bootstrap import cluster_counts
 from plausibly.base.checks import to_numbers
 from plausibly.base.errors import AnnotationError, ArgumentError, show
 from plausibly.data.labels.container import Labels
+from plausibly.data.labels.types import check_nominal
 
 Weights = Literal["nominal", "ordinal", "linear", "quadratic"]
 WEIGHTS = ("nominal", "ordinal", "linear", "quadratic")
@@ -59,6 +60,8 @@ def gwet_ac(labels: Any, weights: Weights = "nominal", classes: Iterable[Any] | 
     0.538
     """
     labels = Labels.of(labels)
+    if weights == "nominal":
+        check_nominal(labels, "AC1", "use agreement with")
     check_single_labels(labels)
     labels, _ = fair_pairs(labels)
     return CaseShares.of(labels, weights, classes).value()

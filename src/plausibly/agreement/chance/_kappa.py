@@ -9,6 +9,7 @@ from plausibly.agreement.pairs import check_single_labels, fair_pairs
 from plausibly.base.errors import AnnotationError, ArgumentError, show
 from plausibly.base.names import some
 from plausibly.data.labels.container import Labels
+from plausibly.data.labels.types import check_nominal
 
 
 def cohen_kappa(labels: Any, first: str | None = None, second: str | None = None) -> float:
@@ -38,6 +39,7 @@ def cohen_kappa(labels: Any, first: str | None = None, second: str | None = None
             raise ArgumentError(f"name two of the annotators, {some(known)}, but {show(name)} was given.")
     if str(first) == str(second):
         raise ArgumentError(f"two different annotators are needed, but {show(first)} was given twice.")
+    check_nominal(labels, "kappa", "use agreement with")
     check_single_labels(labels)
     labels, _ = fair_pairs(labels)
     names, code = labels.coded
@@ -70,6 +72,7 @@ def fleiss_kappa(labels: Any) -> float:
     0.25
     """
     labels = Labels.of(labels)
+    check_nominal(labels, "kappa", "use agreement with")
     check_single_labels(labels)
     labels, _ = fair_pairs(labels)
     return CaseShares.of(labels).value(fleiss=True)

@@ -28,7 +28,7 @@ from plausibly.base.errors import show
 from plausibly.base.progress import Progress
 from plausibly.data.labels.container import Labels
 from plausibly.data.labels.table import to_objects
-from plausibly.distances import BestMatches, Interval, ObjectCount, SpanF1
+from plausibly.distances import BestMatches, Interval, Jaccard, Masi, ObjectCount, SpanF1
 
 LEVEL = 0.05  #: share of the shuffles from which a test says nothing if they pass it
 _CONSTANTS, _CANDIDATES = 5, 100  # the best, of those that a sample of labels finds good
@@ -61,7 +61,7 @@ def with_constants(labels: Labels, sets: LabelSets, values: np.ndarray, delta: D
         weight = label_weights(sets)
         return np.append(values, weight @ values[: len(labels)] / weight.sum()), 1
     matched = isinstance(delta.distance, BestMatches) and np.isfinite(delta.distance.greatest)
-    if values.dtype == object and (matched or isinstance(delta.distance, SpanF1 | ObjectCount)):
+    if values.dtype == object and (matched or isinstance(delta.distance, SpanF1 | ObjectCount | Jaccard | Masi)):
         return to_objects([*values, []]), 1
     return values, 0
 

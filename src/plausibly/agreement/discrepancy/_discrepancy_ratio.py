@@ -16,6 +16,7 @@ from plausibly.base.progress import Progress
 from plausibly.data.labels.container import Labels, by_case, column_names
 from plausibly.data.labels.predictions import MODEL, Predictions, read_models
 from plausibly.data.labels.table import to_objects
+from plausibly.data.labels.types import check_nominal, usual_distance
 from plausibly.distances import LabelRefused
 
 
@@ -23,7 +24,7 @@ from plausibly.distances import LabelRefused
 def discrepancy_ratio(
     labels: Any,
     predictions: Any,
-    distance: str | Callable[[Any, Any], float] = "nominal",
+    distance: str | Callable[[Any, Any], float] | None = None,
     clusters: str | Mapping[str, Any] | None = None,
     *,
     by: str | Mapping[str, Any] | None = None,
@@ -58,7 +59,8 @@ def discrepancy_ratio(
         which must be symmetric and is called once for every pair of different labels. If a distance compares labels
         with parts (boxes, spans, ranked lists), text is read as JSON or Python literals, like the cells in
         :func:`read_labels`. ``"ordinal"`` counts the annotators' labels only; ``"partial_rankings"`` takes classes and
-        depth from all labels, including the models', unless ``PartialRankings(depth, classes)`` sets them.
+        depth from all labels, including the models', unless ``PartialRankings(depth, classes)`` sets them. By default
+        it is chosen by the type of the labels, see :func:`agreement`.
     clusters
         Clusters that the bootstrap draws, such as patients with several cases: the name of a column of the labels, or a
         mapping from case to cluster. By default each case is a cluster.
@@ -87,7 +89,8 @@ def discrepancy_ratio(
     PredictionError
         If a case that counts has no prediction, or predictions and labels are of different types.
     ArgumentError
-        If there is no such distance.
+        If there is no such distance; or none is given, and the type of the labels is unclear; or labels are free texts,
+        hardly any of which repeat, and the distance is ``"nominal"``.
 
     References
     ----------
@@ -101,8 +104,12 @@ def discrepancy_ratio(
     >>> round(result.annotator_discrepancy, 3), result.ratio.round(3).to_dict()
     (0.333, {'A': 0.5, 'B': 2.5})
     """
-    chosen = find_delta(distance, tolerance)
-    labels = Labels.of(labels, columns=column_names(clusters, by))
+    chosen = None if distance is None else find_delta(distance, tolerance)
+    source, labels = labels, Labels.of(labels, columns=column_names(clusters, by))
+    if chosen is None:
+        chosen = find_delta(usual_distance(source, labels).name, tolerance)
+    elif chosen.name == "nominal":
+        check_nominal(labels)
     if chosen.distance is not None:
         chosen = replace(chosen, distance=chosen.distance.in_order(labels.order))
     labels, _ = fair_pairs(labels)

@@ -19,7 +19,7 @@ def alternative_annotator_test(
     predictions: Any,
     *,
     epsilon: float = 0.2,
-    distance: str | Callable[[Any, Any], float] = "nominal",
+    distance: str | Callable[[Any, Any], float] | None = None,
     fdr: float = 0.05,
     few_cases: int = FEW,
     clusters: str | Mapping[str, Any] | None = None,
@@ -54,7 +54,8 @@ def alternative_annotator_test(
     distance
         Distance between two labels: classes (``"nominal"``), numbers (``"squared"``: the comparison of root mean
         squared errors; ``"absolute"``, ``"hinge"``), or any distance of :mod:`plausibly.distances` for texts, boxes,
-        partial rankings and others; see ``distance`` of :func:`discrepancy_ratio`. Only the order of distances matters.
+        partial rankings and others; see ``distance`` of :func:`discrepancy_ratio`, also for the default. Only the order
+        of distances matters.
     fdr
         False discovery rate over annotators.
     few_cases

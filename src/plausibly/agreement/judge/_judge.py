@@ -17,6 +17,7 @@ from plausibly.base.errors import ArgumentError, renamed
 from plausibly.data.labels.container import Labels, column_names
 from plausibly.data.labels.gold import Gold, read_gold
 from plausibly.data.labels.predictions import read_models
+from plausibly.data.labels.types import usual_distance
 
 MODELS = ("auto", "one-coin", "dawid-skene", RANKED)
 
@@ -28,7 +29,7 @@ def judge(
     *,
     gold: Any = None,
     extra: Literal["refuse", "ignore"] = "refuse",
-    distance: str | Callable[[Any, Any], float] = "nominal",
+    distance: str | Callable[[Any, Any], float] | None = None,
     epsilon: float = 0.2,
     margin: float = 0.1,
     accuracy_margin: float = 0.05,
@@ -151,7 +152,8 @@ def judge(
         )
     if model is not None and model not in MODELS:
         raise ArgumentError(f"model must be one of {', '.join(MODELS)}, or None, but {model!r} was given: choose one.")
-    labels = Labels.of(labels, columns=[*dict.fromkeys([*column_names(clusters), *columns_of(by)])])
+    source, labels = labels, Labels.of(labels, columns=[*dict.fromkeys([*column_names(clusters), *columns_of(by)])])
+    distance = usual_distance(source, labels).name if distance is None else distance
     counted = np.diff(labels.start) >= 2
     models = read_models(predictions, labels, counted, extra=extra)
     compared = discrepancy_ratio(labels, models, distance, clusters, tolerance=tolerance, progress=progress)

@@ -22,6 +22,7 @@ from plausibly.base.arviz import Posterior
 from plausibly.base.errors import ArgumentError
 from plausibly.base.progress import Progress
 from plausibly.data.labels.container import Labels
+from plausibly.data.labels.types import check_nominal
 
 _DRAWS = 64  # at a time
 _SLOW = 10_000_000  # pairs, times draws, that take seconds
@@ -135,6 +136,7 @@ def weighted_reliability(
         raise ArgumentError(f"truth is for known competence and for rasch, but competence={competence!r} was given.")
     columns = [confidence] if isinstance(confidence, str) else []
     labels = Labels.of(labels, columns=columns, optional=(inputs.COLUMN,))
+    check_nominal(labels, "weighted reliability", "use agreement with")
     check_single_labels(labels)
     labels, _ = fair_pairs(labels)
     names, code = labels.coded

@@ -52,8 +52,8 @@ def agreement(
         list[str] | None,
         options.measure(
             metavar="NAME",
-            help="Distance between two labels; repeat to rank several. By default nominal. To try every distance for "
-            f"a type of label, name the type: {', '.join(BY_TYPE)}.",
+            help="Distance between two labels; repeat to rank several. By default by their type, such as nominal for "
+            f"categories, bleu for texts. To try all distances for a type of label, name it: {', '.join(BY_TYPE)}.",
         ),
     ] = None,
     preset: Annotated[str | None, options.measure(help="Use the settings of a publication: braylan2022.")] = None,
@@ -97,10 +97,11 @@ def agreement(
     if replicates < 0 or replicates == 1:
         raise ArgumentError(f"--replicates must be 0, or 2 or more, but {replicates} was given: write 200.")
     check_probability("--ci-prob", ci_prob)
+    distance = distance or [options.distance_of(read, None, quiet=output.quiet)]
     make_folder(output.out)
     choice = measured.choose_distance(
         read,
-        [*{name if name in BY_TYPE else find_distance(name).name: name for name in distance or ["nominal"]}.values()],
+        [*{name if name in BY_TYPE else find_distance(name).name: name for name in distance}.values()],
         preset=preset,
         weighting=weighting,
         cross=int(cross) if cross.isdecimal() else cross or None,

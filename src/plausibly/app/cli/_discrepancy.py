@@ -46,13 +46,13 @@ def discrepancy(
         ),
     ] = None,
     distance: Annotated[
-        str,
+        str | None,
         options.measure(
             metavar="NAME",
             help="Distance between two labels: nominal, squared, absolute, hinge, jaccard, or any that plausibly "
-            "agreement takes.",
+            "agreement takes. By default by their type, such as nominal for categories and bleu for texts.",
         ),
-    ] = "nominal",
+    ] = None,
     tolerance: options.Tolerance = None,
     margin: Annotated[
         float,
@@ -91,10 +91,11 @@ def discrepancy(
     read = Labels.of(labels, columns=[name for name in (clusters, by) if name is not None])
     read = read.without(options.texts_of(missing))
     read = options.in_order(read, classes)
-    if scored and distance != "nominal":
+    if scored and distance not in (None, "nominal"):
         raise ArgumentError(
             f"scores are cut to labels, which are compared as nominal, but --distance {distance} was given."
         )
+    distance = options.distance_of(read, "nominal" if scored else distance, quiet=output.quiet)
     results: dict[str, Discrepancy] = {}
     label = positive if positive is None or not read.is_numeric else options.number_or_text(positive)
     for name, path in scored.items():

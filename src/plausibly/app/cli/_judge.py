@@ -26,9 +26,9 @@ class JudgeOptions:
     """Distances, margins, the model of annotators, and sizes."""
 
     distance: Annotated[
-        str,
+        str | None,
         options.measure(metavar="NAME", help="Distance between two labels; see --distance of plausibly discrepancy."),
-    ] = "nominal"
+    ] = None
     tolerance: options.Tolerance = None
     epsilon: Annotated[
         float,
@@ -110,6 +110,7 @@ def judge(
     read = Labels.of(labels, columns=columns, control=control).without(options.texts_of(missing))
     read = options.in_order(read, classes)
     joined = None if gold is None else read_gold(gold, read)
+    judging.distance = options.distance_of(read, judging.distance, quiet=output.quiet)
     make_folder(output.out)
     if joined is not None:
         say(f"{joined}.")

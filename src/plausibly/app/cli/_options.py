@@ -594,6 +594,19 @@ def in_order(labels: "Labels", classes: Path | None) -> "Labels":
     return labels if classes is None else labels.in_order(read_classes(classes))
 
 
+def distance_of(labels: "Labels", distance: str | None, *, quiet: bool) -> str:
+    """Return the distance, or choose one by the type of the labels, and say so (if quiet, only unless it is usual)."""
+    from plausibly.app.cli._output import say
+    from plausibly.data.labels.types import usual_distance
+
+    if distance is not None:
+        return distance
+    usual = usual_distance(labels, labels)
+    if not quiet or usual.name != "nominal":
+        say(f"{usual.words}.".capitalize())
+    return usual.name
+
+
 def parse_logits(names: Sequence[str] | None) -> bool | list[str]:
     """Read the classifiers whose predictions are logits."""
     return names == ["all"] or list(names or ()) or False

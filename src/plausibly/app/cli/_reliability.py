@@ -145,7 +145,7 @@ def _alpha(labels: Labels) -> float | None:
     """Compute Krippendorff's alpha of nominal labels; None where a single case or label leaves it undefined."""
     if (np.diff(labels.start) > 0).sum() < 2:
         return None
-    alpha = agreement(labels, weighting="units", progress=False).alpha
+    alpha = agreement(labels, "nominal", weighting="units", progress=False).alpha
     return None if np.isnan(alpha) else alpha
 
 

@@ -22,7 +22,9 @@ from plausibly.data.annotations.scores import MOST_GRADES
 from plausibly.data.annotations.usual_models import are_ratings
 from plausibly.data.labels import Labels
 from plausibly.data.labels.predictions import all_predicted, read_models
+from plausibly.data.labels.types import type_of
 from plausibly.data.outcomes import is_of_outcomes
+from plausibly.distances import BY_TYPE
 
 _AUDIT = "Are there problems in the annotations and predictions?"
 _ALONE = "How sure are the annotations of each case?"
@@ -242,13 +244,8 @@ def _distance(labels: Labels, *, scored: bool) -> str:
     if labels.is_numeric:
         n = len(np.unique(labels.values))
         return "nominal" if n <= 2 and not scored else "ordinal" if n <= MOST_GRADES else "interval"
-    first = next((value for value in labels.values.tolist() if isinstance(value, list | tuple) and len(value)), None)
-    if first is None:
-        return "nominal"
-    parts = [one for one in first if isinstance(one, list | tuple)]
-    if not parts:
-        return "vectors"
-    return "spans" if any(isinstance(cell, str) for cell in parts[0]) else "boxes"
+    kind = type_of(labels)
+    return kind if kind in BY_TYPE and kind != "categories" else "nominal"
 
 
 def _reads(one: Looked, labels: Labels) -> bool:

@@ -345,7 +345,7 @@ def _from_annotations(annotations: Annotations | Scores) -> Labels:
         )
     if isinstance(annotations, Scores):
         values = annotations.score
-    elif _are_single(annotations):
+    elif are_single(annotations):
         values = to_objects(annotations.classes[annotations.entry_class].tolist())
     else:
         values = to_objects(blocks_by_annotation(annotations, annotations.classes[annotations.entry_class].tolist()))
@@ -364,14 +364,8 @@ def _from_annotations(annotations: Annotations | Scores) -> Labels:
     )
 
 
-def usual_distance(source: Any) -> str:
-    """Name the distance that compares labels of this kind unless another is asked for."""
-    if isinstance(source, Scores):
-        return "interval"
-    return "partial_rankings" if isinstance(source, Annotations) and not _are_single(source) else "nominal"
-
-
-def _are_single(annotations: Annotations) -> bool:
+def are_single(annotations: Annotations) -> bool:
+    """Whether every annotation names one class."""
     return bool((np.diff(annotations.annotation_start) == 1).all())
 
 
