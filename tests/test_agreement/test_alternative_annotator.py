@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_1samp, wilcoxon
 
-from plausibly.agreement import alternative_annotator_test
+from plausibly.agreement import alternative_annotator_test, judge
 
 DISTANCES = {
     "nominal": lambda a, b: float(a != b),
@@ -107,6 +107,15 @@ def test_models_at_the_ends_and_few_annotators_or_cases_are_told():
     alone = alternative_annotator_test([*rows, ("0", "cy", 1)], [(str(case), 0) for case in range(10)], progress=False)
     assert alone.table.set_index("annotator").loc["cy", "test"] == "none"
     assert any("single case" in note for note in alone.notes)
+
+
+def test_how_many_cases_are_needed_is_not_told_of_annotators_of_one_case():
+    random = np.random.default_rng(2)
+    rows = [(f"{case}", f"worker {case}{who}", int(random.integers(2))) for case in range(60) for who in "abc"]
+    judged = judge(rows, {"m": {f"{case}": int(random.integers(2)) for case in range(60)}}, model=None)
+    assert np.isnan(judged.test.clusters_needed(replicates=20)["m"])
+    said = next(one for one in judged.questions["m"] if one.name == "replacement")
+    assert (said.answer, "half of the annotators share no more than 1 case with others" in said.words) == ("open", True)
 
 
 def test_interval_draws_clusters_and_power_rises_with_cases():

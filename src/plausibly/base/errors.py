@@ -144,10 +144,13 @@ def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return decorate
 
 
+_NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")  # a NumPy scalar, as its type and its value
+
+
 def show(value: object) -> str:
     """Text of a value as received, on one line and not too long."""
     try:
-        text = " ".join(repr(value).split())
+        text = _NUMPY.sub(r"\1", " ".join(repr(value).split()))
     except Exception:  # NumPy has no text for some of the times that an array can hold, and objects have their own
         return f"a value of the type {type(value).__name__} that cannot be shown"
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -129,6 +129,29 @@ def outside(index: int, n_classes: int) -> str:
     )
 
 
+def many(n: int, what: str) -> str:
+    """Say how many there are of something.
+
+    Examples
+    --------
+    >>> many(1, "class"), many(2000, "class")
+    ('1 class', '2,000 classes')
+    """
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}{'es' if what.endswith('s') else 's'}"
+
+
+def figures(value: float, digits: int = 2) -> str:
+    """Write a number with some significant digits, without an exponent however great it is.
+
+    Examples
+    --------
+    >>> [figures(value) for value in (0.0042, 1.44, 99.7, 1234.5)]
+    ['0.0042', '1.4', '100', '1,200']
+    """
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 10**digits else f"{value:.{digits}g}"
+
+
 def some(names: Sequence[str] | np.ndarray, limit: int = 3) -> str:
     """List a few names, and say how many more there are."""
     shown = ", ".join(repr(str(name)) for name in names[:limit])

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from plausibly.base.names import figures
 from plausibly.evaluation.comparison import differences
 from plausibly.evaluation.evidence import known_predictions, knows_more
 from plausibly.evaluation.summaries import few_in_words
@@ -118,10 +119,13 @@ def advice(row: pd.Series, learns: bool = True) -> str:
             "For new cases, this is uncertain because there are few cases: more cases would help, but more labels of "
             f"these cases would not{these}."
         )
+    before, after = (figures(row[name], 3) for name in ("sd", "sampling_sd"))
+    lowered = f"labels can lower the standard deviation of the difference from {before} to {after} at best"
+    if before == after:
+        lowered = f"labels hardly lower the standard deviation of the difference, {before}"
     return (
         "This is uncertain mostly because of the annotations: more cases would help, and so would more labels of these "
-        f"cases. For new cases, labels can lower the standard deviation of the difference from {row['sd']:.3g} to "
-        f"{row['sampling_sd']:.3g} at best."
+        f"cases. For new cases, {lowered}."
     )
 
 

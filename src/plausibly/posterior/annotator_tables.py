@@ -10,6 +10,7 @@ from jaxtyping import Float
 from plausibly.base.arviz import Posterior, to_groups
 from plausibly.base.bootstrap import check_probability
 from plausibly.base.errors import ArgumentError
+from plausibly.base.names import figures
 from plausibly.data.groups import OTHERS, codes_of_annotators
 from plausibly.posterior._container import check_posterior
 
@@ -117,8 +118,8 @@ def group_sentences(table: pd.DataFrame) -> list[str]:
         return []
     columns = ["group", "together", "together_lower", "together_upper"]
     return [
-        f"The annotators of the group {name} err together in {100 * middle:.2g} % of cases "
-        f"[{100 * low:.2g} %, {100 * high:.2g} %], in which they count as one."
+        f"The annotators of the group {name} err together in {figures(100 * middle)} % of cases "
+        f"[{figures(100 * low)} %, {figures(100 * high)} %], in which they count as one."
         for name, middle, low, high in table.loc[table["group"] != OTHERS, columns].drop_duplicates("group").to_numpy()
     ]
 

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 from scipy import sparse, stats
 from scipy.sparse.csgraph import connected_components
 
-from plausibly.base.names import some
+from plausibly.base.names import many, some
 from plausibly.data.outcomes import Outcomes, cell_of_rows, cells_of
 from plausibly.systems._estimates import Estimate, mean
 from plausibly.systems._result import FEW, in_words
@@ -399,5 +399,5 @@ def _opponents(read: Outcomes, met: Int[np.ndarray, "system system"]) -> Iterato
     for row in met:
         most = np.argsort(-row, kind="stable")[:2]
         parts = [f"{read.systems[one]} ({100 * row[one] / row.sum():.0f} %)" for one in most if row[one]]
-        others = f" and {np.count_nonzero(row) - 2} others" if np.count_nonzero(row) > 2 else ""
+        others = f" and {many(np.count_nonzero(row) - 2, 'other')}" if np.count_nonzero(row) > 2 else ""
         yield ", ".join(parts) + others

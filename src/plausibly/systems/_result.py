@@ -9,7 +9,7 @@ import pandas as pd
 from jaxtyping import Int
 
 from plausibly.base.arviz import Posterior
-from plausibly.base.names import some
+from plausibly.base.names import many, some
 from plausibly.data.outcomes import Outcomes
 
 FEW, FEW_CLUSTERS, FEW_OF_A_KIND = 30, 20, 10  #: cases rated by people, below which intervals cover too rarely
@@ -268,7 +268,7 @@ class Systems:
 def listed(names: list[str], most: int = 3) -> str:
     """Write names in a row, the first ones if they are many."""
     if len(names) > most:
-        names = [*names[:most], f"{len(names) - most:,} others"]
+        names = [*names[:most], many(len(names) - most, "other")]
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 

@@ -104,8 +104,10 @@ class PredictiveCheck:
         if not len(failed):
             return f"{self.model} reproduces all {len(checked)} statistics that it models."
         said = "; ".join(
-            f"{row['description']}: {row['observed']:.3g} observed, {row['lower']:.3g}–{row['upper']:.3g} replicated"
-            for _, row in failed.iterrows()
+            f"{description}: {figures(observed, 3)} observed, {figures(lower, 3)}–{figures(upper, 3)} replicated"
+            for description, observed, lower, upper in zip(
+                *(failed[name] for name in ("description", "observed", "lower", "upper")), strict=True
+            )
         )
         advice = _advise(failed, self.chosen)
         return f"{self.model} does not reproduce {len(failed)} of {len(checked)} statistics ({said}). {advice}"

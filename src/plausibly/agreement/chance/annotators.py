@@ -11,6 +11,7 @@ from plausibly.agreement.chance._compared_pairs import ComparedPairs
 from plausibly.agreement.chance._pair_distances import distances_of
 from plausibly.agreement.chance.copying import LEAST, find_copies, leaning_in_words, leanings
 from plausibly.agreement.pairs import pairs_of_others
+from plausibly.base.names import many
 
 Groups = Int[np.ndarray, " row"]
 Values = Float[np.ndarray, " row"]
@@ -78,11 +79,11 @@ def annotators_in_words(table: pd.DataFrame) -> str:
     >>> annotators_in_words(table)
     'Of 3 annotators, 1 needs a look: a copies b. 1 has too few labels to tell.'
     >>> annotators_in_words(table[1:2])
-    'Of 1 annotators, none is flagged; b agrees least with the others (0.60 beyond chance; median 0.60).'
+    'Of 1 annotator, none is flagged; b agrees least with the others (0.60 beyond chance; median 0.60).'
     """
     flagged = table.loc[~table["flag"].isin(["", TOO_FEW])]
     few = int((table["flag"] == TOO_FEW).sum())
-    start = f"Of {len(table):,} annotators, "
+    start = f"Of {many(len(table), 'annotator')}, "
     if len(flagged):
         shown = [
             f"{name} {flag if flag != NO_BETTER else 'agrees with the others no better than chance'}"

@@ -9,6 +9,7 @@ from scipy.special import stdtr
 
 from plausibly.agreement.pairs import OneCoin, pairs_of_others
 from plausibly.base.errors import AnnotationError
+from plausibly.base.names import figures
 from plausibly.data.annotations.io.spellings import positive_of_two
 from plausibly.data.labels.container import Labels
 
@@ -167,7 +168,9 @@ def leaning_in_words(table: pd.DataFrame) -> str:
     for row in leaning.head(3).to_dict("records"):
         if row["label"] == "":
             more = row["own"] - row["others"]
-            told.append(f"{row['annotator']} rates the same cases {abs(more):.2g} {'higher' if more > 0 else 'lower'}")
+            told.append(
+                f"{row['annotator']} rates the same cases {figures(abs(more))} {'higher' if more > 0 else 'lower'}"
+            )
             continue
         shares = f"in {100 * row['own']:.0f} % of cases, others in {100 * row['others']:.0f} % of the same ones"
         told.append(f"{row['annotator']} says {row['label']!r} {shares}")

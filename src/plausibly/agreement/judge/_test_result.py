@@ -24,6 +24,7 @@ from plausibly.base.bootstrap import (
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import some
 
+_FEW_EACH = 5  # cases in common with others, of half of the annotators, below which no study of more is drawn
 FEWEST = 3  #: annotators that the test's authors ask for
 PASS = 0.5  #: winning rate from which a model passes
 _MOST = 100_000  # cases for which power is computed
@@ -172,8 +173,8 @@ class AlternativeAnnotatorTest:
             )
         if len(own) < FEWEST:
             notes.append(
-                f"There are {len(own)} annotators, and the test asks for at least {FEWEST}: whether the model could "
-                "stand in for another annotator is unknown"
+                f"The test asks for at least {FEWEST} annotators, and there {'is' if len(own) == 1 else 'are'} "
+                f"{len(own)}: whether the model could stand in for another annotator is unknown"
             )
         few = own[own["n_cases"] < max(FEW, self.few_cases)]
         if len(few):
@@ -271,9 +272,12 @@ class AlternativeAnnotatorTest:
         The number is found by bisection to 5 %, under the assumptions of :meth:`power`. The t-test is used for every
         size, because the power of Wilcoxon's test falls when more cases remove its false rejections. The result is
         infinite if 100,000 are not enough: then the annotators' advantage exceeds ε, and more cases make passing less
-        likely.
+        likely. It is NaN if half of the annotators share fewer than 5 cases with others: new cases would be others',
+        whereas drawn ones repeat the few of each.
         """
         check_probability("power", power)
+        if self.table["n_cases"].median() < _FEW_EACH:
+            return self.comparison._shaped(np.full(len(self.models), np.nan))
         needed = np.array([self._needed(name, power, replicates, seed) for name in self.models])
         return self.comparison._shaped(needed)
 

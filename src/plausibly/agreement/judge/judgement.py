@@ -14,6 +14,7 @@ from plausibly.agreement.judge._gold import AgainstGold
 from plausibly.agreement.judge._test_result import FEWEST, AlternativeAnnotatorTest
 from plausibly.base.bootstrap import interval
 from plausibly.base.errors import ArgumentError
+from plausibly.base.names import many
 
 SURE = 0.95  #: probability from which the answer to a question is yes or no
 _NOT_CONVERGED = (
@@ -296,6 +297,9 @@ class Judgement:
             return self._told(model, "replacement", words)
         needed = self.test.clusters_needed(0.8, replicates=200, seed=self.seed)
         needed = needed if isinstance(needed, float) else needed[model]
+        if np.isnan(needed):
+            each = f"half of the annotators share no more than {many(int(own['n_cases'].median()), 'case')} with others"
+            return "open", f"{words}; {each}, which is too few to compare the model with each: let fewer annotate more"
         if np.isinf(needed):
             return "no", f"{words}; more cases like these would not change it"
         units = self.test.comparison.resampled

@@ -12,9 +12,8 @@ from plausibly.app.doctor._between import PREDICTING, extra_cases, unfit, unfit_
 from plausibly.app.doctor._look import Looked, as_classifier, as_classifiers, look, with_classes
 from plausibly.app.doctor._propose import Proposal, Together, of_posterior, of_systems, propose
 from plausibly.base.errors import ArgumentError
-from plausibly.base.names import no_answers, some
+from plausibly.base.names import many, no_answers, some
 from plausibly.data.annotations import Annotations
-from plausibly.data.annotations.by_case import many
 from plausibly.data.annotations.io.files import check_path
 
 _BEGINNING = "predictions"  # how names of files of classifiers often begin

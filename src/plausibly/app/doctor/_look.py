@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from plausibly.app.doctor._outcomes import Found, comparisons_in, outcomes_in
 from plausibly.base.errors import FileError, PlausiblyError, PlausiblyWarning, PredictionError
-from plausibly.base.names import some
+from plausibly.base.names import many, some
 from plausibly.data.annotations import Annotations, Scores, read_annotations, read_classes
 from plausibly.data.annotations.io.answers import whole
 from plausibly.data.annotations.io.columns import is_number, is_number_type, list_of
@@ -227,13 +227,14 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
         )
     groups = {name: "group of cases" for name in rest}
     cases = np.array(list_of(columns[case]), str)
-    words = f"groups of {len(cases):,} cases"
+    words = f"groups of {many(len(cases), 'case')}"
     return Looked(path, "groups", words, {case: "case", **groups}, cases=cases, by=rest, clusters=_cluster(rest))
 
 
 def _outcomes(path: Path, found: Found) -> Looked:
     read = found.outcomes
-    words = f"outcomes ({read.quantity}) of {len(read.systems):,} systems: {len(read.value):,} in {len(read.cases):,} "
+    words = f"outcomes ({read.quantity}) of {many(len(read.systems), 'system')}: "
+    words += f"{len(read.value):,} in {len(read.cases):,} "
     people, judges = len(read.people), len(read.judges)
     words += f"cases, by {people:,} {'person' if people == 1 else 'people'} and {judges:,} judge{'s' * (judges != 1)}"
     words += " (a guess: correct it with --people)" if found.guessed else ""
@@ -267,7 +268,7 @@ def _matrix(path: Path, classes: np.ndarray | None, frame: pd.DataFrame | None =
     names = None if matrix.columns is None else np.array(matrix.columns)
     what = f"numbers for {n:,} classes" if n > 1 else "one number"
     role: Role = "plausibilities" if _is_true(path) else "predictions"
-    words = f"{role} of {len(matrix.values):,} cases, {what} each"
+    words = f"{role} of {many(len(matrix.values), 'case')}, {what} each"
     words += ", no classifier's by the name of the file" if role == "plausibilities" else ""
     columns = {} if matrix.cases is None else {"case": "case"}
     columns |= {} if names is None else {str(name): "score of a class" for name in names}
@@ -278,7 +279,7 @@ def _of_one(path: Path, cases: Sequence[Any], labels: Sequence[Any], columns: Ma
     given = [str(label) for label in labels if label is not None and str(label).strip()]
     found = np.array(list(dict.fromkeys(given)), str)
     role: Role = "gold labels" if _is_true(path) else "labels of one rater"
-    words = f"{role} of {len(cases):,} cases, {len(found):,} different, {_named(found)}"
+    words = f"{role} of {many(len(cases), 'case')}, {len(found):,} different, {_named(found)}"
     words += f", {len(labels) - len(given):,} blank" if len(given) < len(labels) else ""
     return Looked(path, role, words, columns, cases=np.array(cases, str), classes=found)
 
@@ -331,7 +332,7 @@ def _annotations(path: Path, source: Source, classes: np.ndarray | None) -> Look
 
 
 def _size(read: Annotations | Scores) -> str:
-    who = "anonymous annotators" if read.anonymous else f"{len(read.annotators):,} annotators"
+    who = "anonymous annotators" if read.anonymous else many(len(read.annotators), "annotator")
     if isinstance(read, Scores):
         n = len(read.score)
         return f"{read.n_cases:,} cases, {n:,} scores from {read.score.min():g} to {read.score.max():g} by {who}"
@@ -440,7 +441,7 @@ def as_classifiers(one: Looked, main: Looked) -> list[Looked]:
             and all(0 <= float(cell) <= 1 for cell in cells)
         ):
             matrix = Matrix(np.array(cells, float)[:, None], None, None)
-            words = f"predictions of {len(cells):,} cases, one number each"
+            words = f"predictions of {many(len(cells), 'case')}, one number each"
             found.append(Looked(path, "predictions", words, content=matrix, **named))
     return found if len(found) > 1 else []
 

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from plausibly.app.plots.style import COLOURS, GREY, colour, grid, marker, matrix_axes, name_ends, new_axes, plain
 from plausibly.base.bootstrap import CI_PROB, interval
 from plausibly.base.errors import ArgumentError
+from plausibly.base.names import many
 from plausibly.evaluation.comparison import metric_by_draw
 from plausibly.evaluation.curves import along_axes, intervals, mean_known
 
@@ -226,7 +227,7 @@ def confusion_matrix(
     if len(classes) > most:
         chosen = _confused(counts, most - 1)
         counts = _with_others(counts, chosen)
-        classes = [*(classes[k] for k in chosen), f"{len(classes) - len(chosen)} others"]
+        classes = [*(classes[k] for k in chosen), many(len(classes) - len(chosen), "other")]
     n = len(classes)
     ax = new_axes(ax, 2.2 + _CELL * counts.shape[1], 1.6 + _CELL * n)
     total = counts.sum(axis=1, keepdims=True)

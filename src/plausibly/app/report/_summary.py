@@ -21,6 +21,7 @@ from plausibly.app.report._ambiguity import (
 from plausibly.app.report.label_metrics import of_labels_in_words
 from plausibly.app.report.tables import annotated_cases, checks_failed, headline, headline_metrics, lead, sampled
 from plausibly.base.bootstrap import CI_PROB, interval
+from plausibly.base.names import figures
 from plausibly.decisions.planning import Plan
 from plausibly.decisions.planning.advice import in_short
 from plausibly.evaluation.ambiguity import CLEAR
@@ -410,8 +411,8 @@ def _over_settings(swept: Sweep, leading: Run, name: str, metric: str) -> Iterat
 def _noise(best: dict, metric: str) -> Iterator[str]:
     if min(sds := (best[f"{metric}_sd"], best[f"{metric}_sampling_sd"])) > 0:
         yield (
-            f"The annotations account for a standard deviation of {100 * sds[0]:.2g} points, the sampling of cases "
-            f"for {100 * sds[1]:.2g}."
+            f"The annotations account for a standard deviation of {figures(100 * sds[0])} points, the sampling of "
+            f"cases for {figures(100 * sds[1])}."
         )
 
 

@@ -23,6 +23,7 @@ from plausibly.app.report.label_metrics import (
     plain_metrics,
 )
 from plausibly.app.report.tables import panel_table, value_and_interval, with_experts
+from plausibly.base.names import figures
 from plausibly.base.progress import Progress
 from plausibly.data.annotations import Annotations
 from plausibly.evaluation import summary
@@ -183,7 +184,7 @@ def unusual(results: xr.Dataset) -> list[str]:
     for what, more in (("infinite", ""), ("undefined", ", which are left out")):
         for row in table.loc[table[what] > 0].to_dict("records"):
             of = f" for {row['class']}" if row.get("class") else ""
-            often = f" in {100 * row[what]:.2g} % of draws{more}" if row[what] < 1 else ""
+            often = f" in {figures(100 * row[what])} % of draws{more}" if row[what] < 1 else ""
             told.append(f"{metric_name(row['metric'])}{of} of {row['classifier']} is {what}{often}.")
     return told
 

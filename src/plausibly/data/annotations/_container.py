@@ -11,10 +11,10 @@ import pandas as pd
 from jaxtyping import Int
 
 from plausibly.base.errors import AnnotationError, show
-from plausibly.base.names import to_names
+from plausibly.base.names import many, to_names
 from plausibly.data.annotations._classes import in_own_order
 from plausibly.data.annotations._rows import Rows, arrange
-from plausibly.data.annotations.by_case import InBlocks, check_columns, many
+from plausibly.data.annotations.by_case import InBlocks, check_columns
 from plausibly.data.annotations.io._counts import parse_counts
 from plausibly.data.annotations.io._rankings import labels_as_rankings, parse_rankings
 from plausibly.data.annotations.io.answers import Answers

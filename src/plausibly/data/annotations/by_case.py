@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Int
 
 from plausibly.base.errors import AnnotationError, show
-from plausibly.base.names import some
+from plausibly.base.names import many, some
 
 if TYPE_CHECKING:
     from plausibly.data.annotations._container import Annotations
@@ -168,11 +168,6 @@ def check_annotated(annotations: ByCase) -> None:
             "to infer the plausibilities of all, give the predictions of classifiers as evidence "
             "(predictions={'A': scores})"
         )
-
-
-def many(n: int, what: str) -> str:
-    """Say how many there are of something."""
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}{'es' if what.endswith('s') else 's'}"
 
 
 def check_columns(annotations: "Annotations") -> None:

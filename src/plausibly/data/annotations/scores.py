@@ -9,9 +9,9 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from plausibly.base.errors import AnnotationError, ArgumentError, show
-from plausibly.base.names import to_names
+from plausibly.base.names import many, to_names
 from plausibly.data.annotations._container import Annotations
-from plausibly.data.annotations.by_case import ByCase, check_scores, many
+from plausibly.data.annotations.by_case import ByCase, check_scores
 from plausibly.data.annotations.io.long_table import arrange_scores
 from plausibly.data.annotations.views import chosen_positions
 

@@ -9,6 +9,7 @@ from pandas.util import hash_array
 from scipy.sparse import csr_array
 from scipy.special import ndtri
 
+from plausibly.base.names import figures
 from plausibly.data.annotations import Annotations, Scores
 
 Prints = UInt64[np.ndarray, " annotation"]  # a number for every annotation
@@ -130,5 +131,5 @@ def of_severities(scores: Scores) -> Finding:
     found = np.flatnonzero(np.abs(effect) > -ndtri(_BY_CHANCE / (2 * n)) * sd)
     found = found[np.argsort(-np.abs(effect[found]), kind="stable")]
     way = np.where(effect > 0, "higher", "lower")
-    shown = [f"{scores.annotators[at]}: {abs(effect[at]):.2g} points {way[at]}" for at in found[:SHOWN]]
+    shown = [f"{scores.annotators[at]}: {figures(abs(effect[at]))} points {way[at]}" for at in found[:SHOWN]]
     return Finding(name, len(found), np.count_nonzero(n_rater), shown)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Int
 
 from plausibly.base.errors import AnnotationError, PlausiblyWarning, PredictionError, show
-from plausibly.base.names import some
+from plausibly.base.names import many, some
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.io.columns import missing, to_codes
 from plausibly.data.annotations.io.exports import column_of_file, predicted_labels
@@ -74,7 +74,7 @@ def _read(source: Any, labels: Labels, needed: np.ndarray, column: str, extra: s
             'extra="ignore" (--extra ignore)'
         )
     if more:
-        words = f"ignored predictions of {len(more):,} cases that are not annotated or left out"
+        words = f"ignored predictions of {many(len(more), 'case')} that are not annotated or left out"
         warnings.warn(words, PlausiblyWarning, stacklevel=4)
     without = needed.copy()
     without[case] = False

@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from plausibly.base.bootstrap import interval, resampled_means
+from plausibly.base.names import figures
 from plausibly.decisions.conformal._targets import Prior
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def fit_of(
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+    return f"{figures(100 * share, 3)} %"
 
 
 def _name(target: str) -> str:

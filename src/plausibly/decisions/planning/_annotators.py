@@ -96,7 +96,7 @@ def parse_annotators(posterior: Posterior, annotations: Annotations, annotators:
     reliability = table["reliability"].to_numpy(float)
     for at in np.flatnonzero(~(np.isfinite(reliability) & (reliability > 0)))[:1]:
         raise ArgumentError(
-            f"the reliability of an annotator must be positive, but {names[at]!r} has {reliability[at]:g}."
+            f"the reliability of an annotator must be positive, but {str(names[at])!r} has {reliability[at]:g}."
         )
     if len(set(names)) < len(names):
         raise ArgumentError("annotators must have different names, but one appears twice: keep one row for each.")

@@ -5,7 +5,7 @@ import pandas as pd
 import xarray as xr
 
 from plausibly.base.bootstrap import resampled_means
-from plausibly.data.annotations.by_case import many
+from plausibly.base.names import figures, many
 from plausibly.decisions.planning._result import Plan
 from plausibly.decisions.planning._values import Source, Values
 from plausibly.evaluation.comparison import variance_split
@@ -49,7 +49,7 @@ def advise(plan: Plan) -> list[str]:
         said += _what_it_brings(plan, n)
     elif n:
         gained = plan.forecast.loc[plan.forecast["labels"] == n, "information"].iloc[0]
-        said.append(f"They are expected to give {gained:.3g} nats of information about the plausibilities.")
+        said.append(f"They are expected to give {figures(gained, 3)} nats of information about the plausibilities.")
     said += [_APART] if n else []
     return [*said, *_for_new_cases(plan), *_trust(plan)]
 
@@ -117,8 +117,8 @@ def _what_to_do(plan: Plan, n: int) -> str:
     if not n:
         return (
             f"more labels are hardly worth their cost. {many(len(plan.sequence), 'label')} are expected to "
-            f"narrow the interval by {100 * max(1 - after / before, 0):.1g} % of its width, {_size(plan, before)}"
-            f"{_unit(plan)}."
+            f"narrow the interval by {figures(100 * max(1 - after / before, 0), 1)} % of its width, "
+            f"{_size(plan, before)}{_unit(plan)}."
         )
     return _ask(plan, n)
 
@@ -152,9 +152,11 @@ def _what_it_brings(plan: Plan, n: int) -> list[str]:
     said = []
     for (_, a), (_, b) in zip(_goal_rows(plan, start).iterrows(), _goal_rows(plan, end).iterrows(), strict=True):
         of = f"between {a['classifier']} and {a['versus']} in {words}" if a["versus"] else f"of {a['classifier']}"
+        before, after = _size(plan, a["width"]), _size(plan, b["width"])
+        narrows = f"narrow from {before} to {after}" if before != after else f"stay about as wide as it is, {before}"
         said.append(
             f"The {100 * plan.ci_prob:g} % interval of the {'difference' if a['versus'] else words} {of} on these "
-            f"cases is expected to narrow from {_size(plan, a['width'])} to {_size(plan, b['width'])}{_unit(plan)} "
+            f"cases is expected to {narrows}{_unit(plan)} "
             f"({_size(plan, b['width_lower'])}–{_size(plan, b['width_upper'])} in 90 % of simulations); with cases "
             f"chosen at random, to {_size(plan, b['width_at_random'])}."
         )
@@ -194,7 +196,8 @@ def _for_new_cases(plan: Plan) -> list[str]:
     now, labels, cases = new_cases_or_labels(plan)
     if not np.isfinite(now):
         return []
-    more = f"{many(round(_new_for_the_same(plan)), 'new case')} with about {plan.labels_per_case:.2g} annotations each"
+    each = f"with about {figures(plan.labels_per_case)} annotations each"
+    more = f"{many(round(_new_for_the_same(plan)), 'new case')} {each}"
     what = "difference in " if plan.goal == "better" and plan.compare else ""
     of = f"{what}{metric_name(plan.metric)}"
     if not what and (plan.noise["versus"] == "").sum() > 1:
@@ -203,13 +206,15 @@ def _for_new_cases(plan: Plan) -> list[str]:
     claim, unit = "For a claim about new cases like these:", _unit(plan)
     if cases < labels:
         told = "hardly change it" if labels > (1 - _WORTH) * now else f"lower it to {after} at best"
+        lowered = f"from {before} to {instead}{unit}" if before != instead else f"by little ({before}{unit})"
         return [
-            f"{claim} annotate new cases. {more} would lower the standard deviation of the {of} from {before} to "
-            f"{instead}{unit}; labels on these cases would {told}."
+            f"{claim} annotate new cases. {more} would lower the standard deviation of the {of} {lowered}; labels on "
+            f"these cases would {told}."
         ]
+    lowered = f"from {before} to about {after}" if before != after else f"by little, {before}"
     return [
         f"{claim} ask for the labels, which help more than new cases would. All {len(plan.sequence):,} lower the "
-        f"standard deviation of the {of} from {before} to about {after}{unit}; {more} would lower it to {instead}."
+        f"standard deviation of the {of} {lowered}{unit}; {more} would lower it to {instead}."
     ]
 
 
@@ -219,8 +224,8 @@ def _size(plan: Plan, value: float) -> str:
     Quantiles of a few thousand draws have about two digits.
     """
     if not _unit(plan):
-        return f"{value:.2g}"
-    return f"{100 * value:.1f}" if value >= 0.01 else f"{100 * value:.2g}"
+        return figures(value)
+    return f"{100 * value:.1f}" if value >= 0.01 else figures(100 * value)
 
 
 def _unit(plan: Plan) -> str:
@@ -236,8 +241,8 @@ def _trust(plan: Plan) -> list[str]:
     said = []
     if plan.class_prior == "uniform" and plan.labels_per_case < FEW_LABELS:
         said.append(
-            f"With {plan.labels_per_case:.2g} annotations per case, this plan depends on the prior, which assumes that "
-            "all classes are equally common: aggregate with class_prior=learned to learn the prior from all cases."
+            f"With {figures(plan.labels_per_case)} annotations per case, this plan depends on the prior, which assumes "
+            "that all classes are equally common: aggregate with class_prior=learned to learn the prior from all cases."
         )
     poor = plan.table["effective_draws"] < LEAST_DRAWS
     of = plan.table.loc[poor & (plan.table["labels"] > 0)]

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from plausibly.base.arviz import Posterior, to_groups
 from plausibly.base.bootstrap import check_probability, ranked
 from plausibly.base.errors import ArgumentError, show
+from plausibly.base.names import figures
 from plausibly.data.annotations import Scores
 from plausibly.data.groups import OTHERS, check_clusters, codes_of_annotators, read_annotator_groups
 from plausibly.families.ratings._sampler import GROUP, SHARED
@@ -290,8 +291,8 @@ def severity_sentences(table: pd.DataFrame, most: int = 3) -> list[str]:
     for name, value, *ends in clear[["annotator", "severity", "lower", "upper"]].itertuples(index=False):
         low, high = sorted(abs(end) for end in ends)
         told.append(
-            f"{name} rates {abs(value):.2g} points {'higher' if value > 0 else 'lower'} than the average rater of the "
-            f"same cases [{low:.2g}, {high:.2g}]."
+            f"{name} rates {figures(abs(value))} points {'higher' if value > 0 else 'lower'} than the average rater "
+            f"of the same cases [{figures(low)}, {figures(high)}]."
         )
     if "errs_with" in table:
         columns = ["errs_with", "correlation", "correlation_lower", "correlation_upper"]
@@ -308,8 +309,8 @@ def severity_sentences(table: pd.DataFrame, most: int = 3) -> list[str]:
     apart = apart.abs() > (table["upper"] - table["lower"]) / 2
     for name, raw, fitted in table.loc[apart, ["annotator", "raw_mean", "fitted_mean"]].head(most).to_numpy():
         told.append(
-            f"The ratings of {name} have a mean of {raw:.3g}, and of {fitted:.3g} under the model: this rater uses the "
-            "scale in another way than the others, and the severity should not be trusted."
+            f"The ratings of {name} have a mean of {figures(raw, 3)}, and of {figures(fitted, 3)} under the model: "
+            "this rater uses the scale in another way than the others, and the severity should not be trusted."
         )
     return told
 
