@@ -161,4 +161,4 @@ def test_coefficients_at_their_limits():
     assert gwet_ac(constant) == gwet_ac(perfect) == gwet_ac(perfect, "quadratic") == 1
     table = agreement(perfect).coefficients(replicates=200)
     assert table.loc["Gwet's AC1", "lower"] < 1  # three cases are not all
-    assert agreement({"p": {"a": ["x"], "b": []}, "q": {"a": [], "b": []}}).coefficients().empty
+    assert agreement({"p": {"a": ["x"], "b": []}, "q": {"a": [], "b": []}}, "jaccard").coefficients().empty
