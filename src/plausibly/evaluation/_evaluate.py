@@ -47,6 +47,7 @@ from plausibly.evaluation.of_labels import (
     Question,
     against_labels,
     described,
+    number_of_annotators,
     read_question,
     sizes_of,
     with_against,
@@ -422,6 +423,7 @@ def evaluate_draws(
         coords |= {} if risks is None else {"risk_level": np.arange(N_LEVELS)}
         kept = {name: attrs[name] for name in _KEPT if name in attrs}
         kept |= {"break_ties": break_ties, "seed": seed, "clusters": clusters, "spread": spread(attrs)}
+        kept |= number_of_annotators(annotations)
         kept |= {"withheld": withheld} if withheld else {}
         kept |= {"outside": json.dumps(list(unknown))} if unknown else {}
         results = xr.Dataset(coords=coords, attrs=kept)

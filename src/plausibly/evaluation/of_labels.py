@@ -134,6 +134,11 @@ def sizes_of(labels: Labels, sides: csr_array) -> dict[str, Any]:
     return {"n_cases": int(np.count_nonzero(np.diff(sides.indptr))), **n_positive}
 
 
+def number_of_annotators(annotations: Annotations) -> dict[str, int]:
+    """Attribute of results: number of annotators, where it is known."""
+    return {} if annotations.anonymous else {"annotators": len(np.unique(annotations.annotation_annotator))}
+
+
 def described(
     results: xr.Dataset, labels: Labels, annotations: Annotations, n_cases: float, threshold: Any
 ) -> xr.Dataset:
@@ -204,7 +209,7 @@ def against_labels(
     clusters = len(np.unique(cluster[sides.any(axis=1)]))
     coords = {"classifier": np.array(names, dtype=str), "draw": [0], "chain": ("draw", [0])}
     attrs = {"truth": truth, "break_ties": break_ties, "seed": seed, "clusters": clusters}
-    attrs |= {"panel": panel} if truth == "panel" else {}
+    attrs |= number_of_annotators(annotations) | ({"panel": panel} if truth == "panel" else {})
     plain = labels.sides_of(unweighted)
     results = xr.Dataset(coords=coords, attrs=attrs | sizes_of(labels, csr_array(plain[sides.any(axis=1)])))
     if not names:

@@ -1,18 +1,26 @@
-"""Whether one classifier is better than another, in words, and what would make that more certain."""
+"""Whether one classifier is better than another, for whom, at which cut-off, and what would make that more certain."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from plausibly.base.names import figures
-from plausibly.evaluation.comparison import differences
+from plausibly.evaluation.comparison import differences, probability_better
 from plausibly.evaluation.evidence import known_predictions, knows_more
 from plausibly.evaluation.summaries import few_in_words
+from plausibly.metrics.words import capitalised
 from plausibly.posterior.says import learns
 
 SURE = 0.95  #: probability at which one classifier counts as better than another
+BEST = 0.8  #: probability below which an order is called open
+#: metrics of two classes that a report has, which say whether an order of classifiers depends on the cut-off
+OF_CUT_OFFS = ("sensitivity", "specificity", "auroc", "roc_curve")
+_NUMBERS = ("", "one", "two", "three", "four", "five", "six", "seven")
+_ROUNDED = 0.005  # of a sensitivity, which is written with two digits
+_AT_A_CUT_OFF = ("accuracy", "top1_accuracy")
 
 
 def verdict(results: xr.Dataset, metric: str, first: str, second: str) -> str:
@@ -29,9 +37,10 @@ def verdict(results: xr.Dataset, metric: str, first: str, second: str) -> str:
     -------
     str
         Whether there are few cases; how often each agrees with an expert, which needs no model, and what the metric
-        rests on; the shares of draws in which the first is better, equal and worse, for these cases and for new cases
-        like these. If it is better with a probability below 0.95, also what more cases and more labels would change.
-        For a point estimate, that this is unknown.
+        rests on; the shares of draws in which the first is better, equal and worse, for these annotators and cases, and
+        for new cases like these; whether AUROC, or sensitivity at the same specificity, orders them otherwise. If it is
+        better with a probability below 0.95, also what more cases and more labels would change. For a point estimate,
+        that this is unknown.
 
     Raises
     ------
@@ -42,10 +51,12 @@ def verdict(results: xr.Dataset, metric: str, first: str, second: str) -> str:
     --------
     >>> draws = xr.DataArray([[0.6, 0.7], [0.4, 0.7]], dims=("classifier", "draw"), coords={"classifier": ["A", "B"]})
     >>> verdict(xr.Dataset({"top1_accuracy": draws}), "top1_accuracy", "A", "B")
-    'On these cases, A is better than B in 50 % of draws, equal in 50 % and worse in 0 %.'
+    'For these annotators, on these cases, A is better than B in 50 % of draws, equal in 50 % and worse in 0 %.'
     """
     row = difference(results, metric, first, second)
-    told = (probabilities(row, first, second), advice(row, learns(results.attrs)))
+    whom = for_whom(results.attrs)
+    told = (probabilities(row, first, second, whom), advice(row, learns(results.attrs)))
+    told = (*told, at_other_cut_offs(results, first, second) if metric in _AT_A_CUT_OFF else "")
     rests = few_in_words(results), _agreement(results, first, second), _rests(results, metric)
     return " ".join(filter(None, (*rests, *told)))
 
@@ -80,7 +91,79 @@ def difference(results: xr.Dataset, metric: str, first: str, second: str) -> pd.
     return pd.concat([row, pd.Series({"same": row["equal"] == 1 and alike})])
 
 
-def probabilities(row: pd.Series, first: str, second: str) -> str:
+def for_whom(attrs: Mapping[str, Any]) -> str:
+    """Say for which annotators a result holds, as other annotators may look for something else.
+
+    Examples
+    --------
+    >>> for_whom({"annotators": 3}), for_whom({"annotators": 12}), for_whom({})
+    ('for these three annotators', 'for these 12 annotators', 'for these annotators')
+    """
+    n = int(attrs.get("annotators", 0))
+    if n == 1:
+        return "for this one annotator"
+    return f"for these {_NUMBERS[n] if n < len(_NUMBERS) else f'{n:,}'} annotators".replace("  ", " ")
+
+
+def at_other_cut_offs(results: xr.Dataset, first: str, second: str, metric: str = "accuracy") -> str:
+    """Say that two classifiers are ordered otherwise by AUROC, or by sensitivity at the same specificity.
+
+    Parameters
+    ----------
+    results
+        Metrics of labels of two classes, or of a positive class, among which are ``OF_CUT_OFFS``.
+    first, second
+        Names of two classifiers, the first of which is better at a cut-off.
+    metric
+        What it is better by, in words.
+
+    Returns
+    -------
+    str
+        Empty if the order is the same, or metrics are missing.
+    """
+    if "positive" not in results.attrs or "auroc" not in results:
+        return ""
+    two = results[[name for name in OF_CUT_OFFS if name in results]].mean("draw").sel(classifier=[first, second])
+    area, other_area = two["auroc"].values
+    parts = []
+    if round(other_area, 3) > round(area, 3):
+        share = probability_better(results, "auroc", second, first, noise="total" if "auroc_total" in results else None)
+        sure = "" if np.isnan(share) else f", with probability {in_words(share)} {for_whom(results.attrs)}"
+        parts.append(f"by AUROC, {second} is ({other_area:.3f}, {first} {area:.3f}{sure})")
+    if {*OF_CUT_OFFS} <= {*two}:
+        hit, right = (float(two[name][0]) for name in OF_CUT_OFFS[:2])
+        curve = two["roc_curve"].isel(classifier=1)
+        would = float(np.interp(right, curve["at_specificity"].values, curve.values))
+        if would > hit + _ROUNDED:
+            parts.append(
+                f"at the specificity of {first}, {right:.2f}, the sensitivity of {second} would be {would:.2f}, that "
+                f"of {first} is {hit:.2f}"
+            )
+    if not parts:
+        return ""
+    choose = " Choose cut-offs on other cases (--threshold-from, choose_threshold)."
+    choose = "" if "threshold_from" in results.attrs else choose
+    return (
+        f"Which one is better depends on the cut-off: by {metric} at {cut_off(results)}, {first} is; "
+        f"{'; '.join(parts)}.{choose}"
+    )
+
+
+def cut_off(results: xr.Dataset) -> str:
+    """Name the cut-off of decisions; without one, it is the highest score, of two classes a probability of 0.5."""
+    threshold = results.attrs.get("threshold")
+    if threshold is None:
+        return "a cut-off of 0.5 (the class of the highest score)"
+    return "their cut-offs" if isinstance(threshold, str) else f"a cut-off of {threshold:.3g}"
+
+
+def in_words(share: float) -> str:
+    """Write a probability, which is never certain."""
+    return "above 0.99" if share > 0.99 else "below 0.01" if share < 0.01 else f"{share:.2f}"
+
+
+def probabilities(row: pd.Series, first: str, second: str, whom: str = "for these annotators") -> str:
     """State how often the first classifier is better, equal and worse, for these cases and for new ones."""
     if np.isnan(row["better"]):
         return (
@@ -92,12 +175,15 @@ def probabilities(row: pd.Series, first: str, second: str) -> str:
             f"{first} and {second} made the same choices, as far as this metric can tell: in every case, their values "
             "are equal. Only cases in which they differ can tell which is better, and more labels cannot."
         )
-    told = f"On these cases, {first} is better than {second} in {percent(row['better'])} of draws, "
+    told = (
+        f"{capitalised(whom)}, on these cases, {first} is better than {second} in {percent(row['better'])} of draws, "
+    )
     told += f"equal in {percent(row['equal'])} and worse in {percent(row['worse'])}."
     if np.isnan(row["total_better"]):
         return told
     better, equal, worse = (percent(row[f"total_{name}"]) for name in ("better", "equal", "worse"))
-    return f"{told} On new cases like these, it is better in {better}, equal in {equal} and worse in {worse}."
+    new = f"it is better in {better}, equal in {equal} and worse in {worse}"
+    return f"{told} For the same annotators, on new cases like these, {new}."
 
 
 def advice(row: pd.Series, learns: bool = True) -> str:

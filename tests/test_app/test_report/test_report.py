@@ -169,7 +169,7 @@ def test_the_headline_and_its_words_compare_the_best(swept):
     row = table[table["run"] == "prirn@30"].iloc[0]
     best = " ".join(told)
     assert f"{row['classifier']}'s first choice" in best
-    assert "best of 2 classifiers" in best
+    assert "the highest share of 2 classifiers" in best
     assert f"{100 * row['top1_accuracy_mean']:.1f} %" in best
     lower, upper = (row[f"top1_accuracy_total_{end}"] for end in ("lower", "upper"))
     assert f"{100 * lower:.1f} to {100 * upper:.1f} % on new cases like these" in best

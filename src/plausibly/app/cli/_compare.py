@@ -16,6 +16,7 @@ from plausibly.evaluation import evaluate, verdict
 from plausibly.evaluation.comparison import differences, rankings, variance_split
 from plausibly.evaluation.metrics import LISTS, read_metrics
 from plausibly.evaluation.summaries import goodness
+from plausibly.evaluation.verdicts import BEST, OF_CUT_OFFS, for_whom
 from plausibly.posterior import annotations_of, opened
 
 DIFFERENCES, RANKINGS, VARIANCES = "differences.csv", "rankings.csv", "variances.csv"
@@ -64,7 +65,8 @@ def compare(
         lengths = options.parse_lengths(k) or [n for n in (1, 2, 3) if n <= int(draws.attrs["n_classes"])]
         classes = annotations_of(draws, every=False).classes
         of_classes = None if risks is None else read_risks(risks, classes)
-        asked = read_metrics([LISTS, metric], lengths, len(classes), risks=of_classes)
+        further = [*OF_CUT_OFFS] if len(classes) == 2 and metric in ("accuracy", "top1_accuracy") else []
+        asked = read_metrics([LISTS, metric, *further], lengths, len(classes), risks=of_classes)
         given |= {"clusters": read_column(clusters), "replicates": REPLICATES if replicates is None else replicates}
         given |= {"logits": options.parse_logits(logits)}
         results = evaluate(draws, files, metrics=asked, **given, progress=not output.quiet)
@@ -86,11 +88,14 @@ def compare(
     output.publish(
         (ScreenTable.of(title, table.head(_MOST), ".4f", digits) for title, table in shown.items()), tables.items()
     )
-    best = tables[RANKINGS].iloc[0]
-    probable = "" if np.isnan(best["probability"]) else f" (probability {best['probability']:.2f} on these cases)"
+    best, whom = tables[RANKINGS].iloc[0], for_whom(results.attrs)
+    probable = (
+        "" if np.isnan(best["probability"]) else f" (probability {best['probability']:.2f} on these cases, {whom})"
+    )
+    first = "" if not probable or best["probability"] >= BEST else "No ranking is settled. "
     means = goodness(results[metric].mean("draw").values, results[metric].attrs)
     names = [str(results["classifier"].values[at]) for at in np.argsort(-means, kind="stable")[:2]]
     say(
-        f"{'Most probable ranking' if probable else 'Ranking'} by {metric}: {best['ranking']}{probable}. "
+        f"{first}{'Most probable ranking' if probable else 'Ranking'} by {metric}: {best['ranking']}{probable}. "
         f"{verdict(results, metric, *names)}"
     )

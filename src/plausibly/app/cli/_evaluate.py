@@ -46,7 +46,17 @@ from plausibly.app.cli._requirements import (
     requirement_sentences,
     requirement_table,
 )
-from plausibly.app.report import accuracies, agreement, alike, choice_of_cases, freed_shape, lead, prior_notes, rests_on
+from plausibly.app.report import (
+    accuracies,
+    agreement,
+    alike,
+    choice_of_cases,
+    freed_shape,
+    lead,
+    order_in_words,
+    prior_notes,
+    rests_on,
+)
 from plausibly.app.report.label_metrics import truths
 from plausibly.app.report.tables import checks_failed, headline_metrics, with_headline
 from plausibly.base.compute import kept_on_disk
@@ -334,7 +344,7 @@ def tell_answers(swept: Sweep, chosen: str | None) -> None:
     freed = freed_shape(swept, run)
     for told in [row["meaning"] for row in freed.values()] or accuracies(swept):
         say(told)
-    if swept.classifiers and (told := rests_on(run)):
+    for told in filter(None, (order_in_words(swept), rests_on(run) if swept.classifiers else "")):
         say(told)
     limiting = cautions(swept.annotations, run.results, swept.checks) if swept.classifiers else ()
     rounds = swept.annotations.rounds

@@ -267,7 +267,7 @@ def print_main_table(swept: Sweep, runs: Sequence[Run] | None = None) -> None:
     """Print the main result of runs for comparison, or of all, as wide as the terminal."""
     from plausibly.app.report import headline
     from plausibly.app.report.tables import headline_metrics
-    from plausibly.evaluation.verdicts import short_shares
+    from plausibly.evaluation.verdicts import for_whom, short_shares
     from plausibly.metrics.words import metric_name
 
     terminal = console()
@@ -280,8 +280,9 @@ def print_main_table(swept: Sweep, runs: Sequence[Run] | None = None) -> None:
             "Mean (94 % total interval, for new cases like these)\n"
             "annot., sampling: standard deviations due to the annotations and to the sampling of cases\n"
             "point: value at the model's point estimate, which ignores uncertainty\n"
-            f">/=/< next: percentage of draws in which the {metric_name(metrics[0])} is better than, equal to and "
-            "worse than that of the next classifier; above, on these cases, below, on new cases like these\n"
+            f">/=/< next: {for_whom(swept.runs[0].results.attrs)}, percentage of draws in which the "
+            f"{metric_name(metrics[0])} is better than, equal to and worse than that of the next classifier; above, on "
+            "these cases, below, on new cases like these\n"
             "certainty: largest share of draws that agree on which class is the most plausible, mean over cases"
         )
     table = new_table(title)

@@ -7,6 +7,7 @@ from ._summary import agreement_in_words as agreement_in_words
 from ._summary import alike as alike
 from ._summary import choice_of_cases as choice_of_cases
 from ._summary import freed_shape as freed_shape
+from ._summary import order_in_words as order_in_words
 from ._summary import prior_notes as prior_notes
 from ._summary import rests_on as rests_on
 from ._systems import systems_report as systems_report

@@ -18,7 +18,7 @@ from plausibly.app.report._ambiguity import (
     of_prior,
     stay_open,
 )
-from plausibly.app.report.label_metrics import of_labels_in_words
+from plausibly.app.report.label_metrics import of_labels_in_words, truths
 from plausibly.app.report.tables import annotated_cases, checks_failed, headline, headline_metrics, lead, sampled
 from plausibly.base.bootstrap import CI_PROB, interval
 from plausibly.base.names import figures
@@ -27,7 +27,7 @@ from plausibly.decisions.planning.advice import in_short
 from plausibly.evaluation.ambiguity import CLEAR
 from plausibly.evaluation.cautions import cautions, listed
 from plausibly.evaluation.freed import METRIC, freed_table, too_far
-from plausibly.evaluation.verdicts import advice, difference, probabilities
+from plausibly.evaluation.verdicts import advice, at_other_cut_offs, difference, for_whom, probabilities
 from plausibly.metrics.words import capitalised, metric_name
 from plausibly.posterior.says import are_shares, has_true_class, learns
 
@@ -217,7 +217,7 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
     freed = freed_shape(swept, run).get(name, {}) if metric == METRIC else {}
     first = accuracy_in_words(swept, best, metric, run)  # with the only interval: figures have the others
     agrees = agreement(swept, [name], bounds=False)
-    yield " ".join([*agrees, first + (f", the best of {n} classifiers." if n > 1 else ".")])
+    yield " ".join([*agrees, first + (f", the highest share of {n} classifiers." if n > 1 else ".")])
     told = list(filter(None, [rests_on(run), too_far(freed) if freed else ""]))
     if "total_lower" in freed:
         within = _range(freed["total_lower"], freed["total_upper"])
@@ -420,13 +420,21 @@ def _range(lower: float, upper: float) -> str:
     return f"{100 * lower:.1f} to {_percent(upper)}"
 
 
+def order_in_words(swept: Sweep) -> str:
+    """Say how probably the best classifier is better than the next, at which cut-offs, and under which settings."""
+    rows = _rows(swept, lead(swept))
+    return _order(swept, lead(swept), rows) if len(rows) > 1 else ""
+
+
 def _order(swept: Sweep, run: Run, rows: list[dict]) -> str:
     metric, told = headline_metrics(swept)[0], []
     if run.results.sizes["draw"] > 1:
         pair = rows[0]["classifier"], rows[1]["classifier"]
         if checks_failed(swept, "ceiling") & set(pair):
             return ""
-        told.append(probabilities(difference(run.results, metric, *pair), *pair))
+        told.append(probabilities(difference(run.results, metric, *pair), *pair, for_whom(run.results.attrs)))
+    of_labels = [*truths(swept), run.results][0]
+    told.append(at_other_cut_offs(of_labels, *(row["classifier"] for row in rows[:2])))
     if len(swept.runs) > 1:
         rankings = swept.rankings(metric)
         finite = rankings[~np.isinf(rankings["reliability"])]
@@ -438,7 +446,7 @@ def _order(swept: Sweep, run: Run, rows: list[dict]) -> str:
             else f"The order of the classifiers by {metric_name(metric)} changes with the model or the reliability, so "
             "it depends on these choices."
         )
-    return " ".join(told)
+    return " ".join(filter(None, told))
 
 
 def _percent(share: float) -> str:

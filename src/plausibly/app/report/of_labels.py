@@ -1,6 +1,7 @@
 """Classifiers against what experts would say, on one page and without a model: the metrics that are asked for."""
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -31,6 +32,7 @@ from plausibly.evaluation.cautions import listed
 from plausibly.evaluation.comparison import probability_better
 from plausibly.evaluation.summaries import FEW, FEW_OF_A_CLASS, SUFFIX, few_cases, few_in_words, goodness
 from plausibly.evaluation.truth import truth_in_words, truth_of_labels
+from plausibly.evaluation.verdicts import BEST, at_other_cut_offs, for_whom
 from plausibly.metrics import LABEL_METRICS, SumMetric
 from plausibly.metrics.words import capitalised, metric_name
 
@@ -62,12 +64,18 @@ def headline_of_labels(results: xr.Dataset) -> str:
     first, last = (results.attrs.get(name, "") for name in ("selected", "unweighted"))
     said = " ".join(filter(None, [first, few_in_words(results), numbers, last]))
     compared = [name for name in (metrics[0], _HALVES.get(metrics[0])) if name in metrics]
+    whom = "" if "gold" in results.attrs else f" {for_whom(results.attrs)}"
     for first, second in pairwise(best[:MOST_CLASSIFIERS]):
         shares = {name: share for name in compared if (share := better(results, name, first, second))}
         if shares:
             by = " and ".join(f"by {metric_name(name)} with probability {share}" for name, share in shares.items())
             by = by.replace(">", "more than ").replace("<", "less than ")
-            said += f" {first} is better than {second} {by}."
+            sure = float(re.sub("[^0-9.]", "", shares.get(metrics[0], "1").partition(" ")[0])) >= BEST
+            said += f" {first} is better than {second}{whom} {by}"
+            said += "." if sure else ": which one is better is open."
+        if "accuracy" in results:
+            pair = sorted((first, second), key=lambda name: -table.loc[("accuracy", name), "mean"])
+            said += f" {told}" if (told := at_other_cut_offs(results, *pair)) else ""
     if "positive" in results.attrs and "auroc" in table.index.get_level_values("metric"):
         upper = table.loc["auroc", "total_upper"].fillna(table.loc["auroc", "mean"])
         for name in [name for name in best if upper[name] < _CHANCE]:
