@@ -127,7 +127,7 @@ def test_a_new_file_is_aggregated_by_its_exact_posterior(model):
 
 def test_a_new_file_is_compared_checked_and_swept_under_labels_of_its_own(model):
     compared = pb.compare_models(RANKED, {model: (1, 4), "irn": None}, progress=False)
-    assert set(compared.table.index) == {"first-choices@1", "first-choices@4", "irn"}
+    assert set(compared.table.index) > {"first-choices@1", "first-choices@4", "irn"}
     # Without ann, whose first choice is a, b has the one vote, and a is one of three unnamed classes.
     first = compared.pointwise["elpd"].sel(model="first-choices@4").values[0]
     assert first == pytest.approx(np.log(0.5 / (4 + 4 * 0.5)), rel=1e-5)

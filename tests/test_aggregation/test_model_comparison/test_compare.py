@@ -11,7 +11,7 @@ from numpyro.handlers import scale
 import plausibly as pb
 from plausibly.aggregation.model_comparison import _left_out
 from plausibly.aggregation.model_comparison._left_out import K_HAT, _without_others
-from plausibly.aggregation.model_comparison._summary import stacking
+from plausibly.aggregation.model_comparison._summary import BASELINE, stacking
 from plausibly.aggregation.model_comparison.folds import Folds
 from plausibly.base.arviz import from_groups, pareto_smoothed, to_groups
 from plausibly.data.annotations import Annotations
@@ -78,7 +78,8 @@ def test_prirn_and_irn_are_scored_by_their_closed_forms(ties):
         np.testing.assert_allclose(by_model(compared, model), values, rtol=1e-6)
     assert compared.table.loc["irn", "impossible"] == np.isneginf(wanted["irn"]).sum() > 0
     assert compared.table.loc["irn", ["elpd", "elpd_diff"]].tolist() == [-np.inf, np.inf]
-    assert compared.table["verdict"].tolist() == ["best", "worse"]
+    verdicts = compared.table["verdict"]
+    assert verdicts[["prirn@7", BASELINE, "irn"]].tolist() == ["no difference", "no difference", "worse"]
     assert (compared.table["error"] == 0).all()
     assert (compared.table["refits"] == 0).all()
 
@@ -112,7 +113,7 @@ def test_the_table_is_the_sum_of_scores_by_case():
     n = np.stack([np.bincount(annotations.entry_class[annotations.entry_case == i], minlength=4) for i in range(40)])
     inside = np.log((3 * n + 1) / (3 * 5 + 4))
     assert row["p"] == pytest.approx((n * inside).sum() - scores[3].sum())
-    assert list(compared.table["rank"]) == [0, 1, 2]
+    assert list(compared.table["rank"]) == [0, 1, 2, 3]
     assert set(compared.table["scale"]) == {"log"}
     columns = ["rank", "elpd", "p", "elpd_diff", "weight", "se", "dse", "warning", "scale"]
     assert list(compared.table.columns[:9]) == columns
@@ -195,7 +196,7 @@ def test_importance_sampling_agrees_with_refits_where_k_hat_is_small(ranked):
     models = {"plackett-luce": (1, 2)}
     for what in ("first", "ranking"):
         settings = {"observation": what, "progress": False}
-        auto = pb.compare_models(annotations, models, **settings).pointwise
+        auto = pb.compare_models(annotations, models, **settings).pointwise.drop_sel(model=BASELINE)
         refit = pb.compare_models(annotations, models, method="refit", **settings).pointwise.sel(model=auto["model"])
         reweighted = ~auto["refitted"].values
         assert reweighted.sum() >= 6
@@ -223,7 +224,7 @@ def test_a_lone_dissenter_does_not_mislead():
     for a in models:
         assert compared.table.loc[f"α = {a}", "elpd"] == pytest.approx(exact[a], rel=1e-6)
     assert compared.table.index[0] == "α = 0.4"
-    assert compared.table["verdict"].tolist() == ["best", "worse"]
+    assert compared.table["verdict"].tolist() == ["best", "worse", "worse"]
 
 
 def test_equal_models_do_not_differ_and_none_is_best():
@@ -234,15 +235,14 @@ def test_equal_models_do_not_differ_and_none_is_best():
         "again": {"model": "dirichlet-categorical"},
     }
     compared = pb.compare_models(labels(n=40, annotators=4), models, progress=False)
-    assert compared.table["verdict"].tolist() == ["no difference"] * 3
+    assert compared.table["verdict"].drop(BASELINE).tolist() == ["no difference"] * 3
     assert "dirichlet-categorical@1, again predict left-out annotations equally well" in compared.verdict()
     assert "no clear difference from plackett-luce" in compared.verdict()
-    assert "better than" not in compared.verdict()
+    assert f"better than {BASELINE} (by" in compared.verdict()
     annotations = pb.Annotations.from_labels([["a"], ["b"], ["a"]], classes=["a", "b"])
     compared = pb.compare_models(annotations, {"dirichlet-categorical": (1, 3)}, progress=False)
-    assert compared.table["verdict"].tolist() == ["no difference"] * 2
-    assert "best" not in compared.verdict()
-    assert "more annotations may show" not in compared.verdict()
+    assert compared.table["verdict"].tolist() == ["no difference"] * 3
+    assert "predicts left-out annotations best" not in compared.verdict()
 
 
 def test_folds_are_scored_given_the_other_folds():
@@ -325,7 +325,7 @@ def test_a_program_of_the_users_is_refitted():
     compared = pb.compare_models(
         annotations, {own: (1,), "dirichlet-categorical": (1,)}, draws=100, warmup=150, progress=False
     )
-    assert set(compared.table.index) == {"own@1", "dirichlet-categorical@1"}
+    assert set(compared.table.index) == {"own@1", "dirichlet-categorical@1", BASELINE}
     row = compared.table.loc["own@1"]
     expected = compared.table.loc["dirichlet-categorical@1", "elpd"]
     assert row["elpd"] == pytest.approx(expected, abs=4 * row["error"] + 1e-3)
@@ -336,16 +336,19 @@ def test_a_single_case_or_single_annotations_say_little():
     annotations = Annotations.from_rankings([[[["a", "b"]], [["b"], ["c"]]]], classes=CLASSES)
     compared = pb.compare_models(annotations, {"prirn": (1, 100)}, progress=False)
     assert np.isnan(compared.table["se"]).all()
-    assert compared.table["verdict"].tolist() == ["best", "unknown"]
-    assert f"; nothing can be said about {compared.table.index[1]}. Differences need" in compared.verdict()
+    assert compared.table["verdict"].tolist() == ["unknown"] * 3
+    others = ", ".join(compared.table.index[1:])
+    assert f"; nothing can be said about {others}. Differences need" in compared.verdict()
     impossible = pb.compare_models(
         Annotations.from_labels([["a", "b"]]), {"irn": None, "majority-vote": None}, progress=False
     )
-    assert impossible.verdict().startswith("No model can be preferred")
+    assert impossible.table.index[0] == BASELINE
+    assert impossible.verdict().startswith("No model predicts left-out annotations better")
     annotations = Annotations.from_rankings([[[["a", "b"]]], [[["c"]]]], classes=CLASSES)
     compared = pb.compare_models(annotations, {"prirn": (10,), "irn": None, "majority-vote": None}, progress=False)
-    np.testing.assert_allclose(compared.table["elpd"], np.log(2 / 5) + np.log(1 / 5))
-    assert compared.table["elpd_diff"].tolist() == [0, 0, 0]
+    models = compared.table.drop(BASELINE)
+    np.testing.assert_allclose(models["elpd"], np.log(2 / 5) + np.log(1 / 5))
+    assert models["elpd_diff"].tolist() == [0, 0, 0]
     # Five classes in blocks of 2, 1 and 2: 5! / (2! 1! 2!) = 30 rankings, all alike to every model.
     whole = Annotations.from_rankings([[[["a", "b"], ["c"]]], [[["d"]]]], classes=CLASSES)
     np.testing.assert_allclose(_without_others(whole, of_rankings=True, population=None), np.log([1 / 30, 1 / 5]))

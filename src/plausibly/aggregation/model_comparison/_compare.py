@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 from plausibly.aggregation._contract import check_contract
 from plausibly.aggregation._variants import PlannedRun, Variants, plan_runs
+from plausibly.aggregation.model_comparison._frequencies import class_frequencies
 from plausibly.aggregation.model_comparison._left_out import LeftOut, leave_out
-from plausibly.aggregation.model_comparison._summary import Comparison
+from plausibly.aggregation.model_comparison._summary import BASELINE, Comparison
 from plausibly.aggregation.model_comparison.folds import Folds
 from plausibly.base.checks import check_seed
 from plausibly.base.errors import AnnotationError, ArgumentError
@@ -79,15 +80,16 @@ def compare_models(
     Returns
     -------
     Comparison
-        Its ``table`` has one row per model, best first, with the columns of ``arviz.compare``: ``rank`` from 0;
+        Its ``table`` has one row per model, and one for the class frequencies of the other cases, which look at nothing
+        of a case, the highest ``elpd`` first, with the columns of ``arviz.compare``: ``rank`` from 0;
         ``elpd``, the sum of all log probabilities (greater is better); ``p``, the effective number of parameters (the
         same sum with nothing left out, minus ``elpd``); ``elpd_diff``, the difference from the best model; ``weight``,
         the model's weight in the mixture of models that predicts best (stacking); ``se`` of ``elpd`` and ``dse`` of
         ``elpd_diff``; ``warning``, whether chains did not converge; ``scale``, ``"log"``. Further columns: ``error``,
         the Monte Carlo standard error of ``elpd``; ``impossible``, the number of annotations with probability zero;
         ``k_high``, the number with k-hat above 0.7; ``refits``, the number for which the posterior was sampled again;
-        and ``verdict``: ``"best"`` (of none of those that predict exactly equally well), ``"no difference"``,
-        ``"worse"`` or, with a single case or if every model finds some annotation impossible, ``"unknown"``.
+        and ``verdict``: ``"best"`` (only if all others are worse), ``"no difference"``, ``"worse"`` or, with a single
+        case or if every model finds some annotation impossible, ``"unknown"``.
         ``pointwise`` has the log probability of every annotation, and ``verdict()`` states the result in a sentence.
 
     Raises
@@ -114,6 +116,11 @@ def compare_models(
     single annotation, the posterior without it is the prior, under which all classes are equally probable (unless it is
     learned from other cases). The log probability is then that of a guess, :math:`\log(|b_1| / K)`, for every such
     model, so these cases do not affect the differences between them.
+
+    The class frequencies of the other cases leave out the case of an annotation as a whole. First blocks have the
+    frequencies of classes in first blocks; of whole rankings, every further block is drawn without replacement with
+    the frequencies at its place. One annotation that is divided evenly between all classes is added. A model that
+    predicts no better has learned nothing from the other annotations of a case.
 
     Models of one true class (Dawid-Skene, one-coin) learn about annotators and classes from all cases. Here they learn
     from other cases only: cases are split into five folds, and each case is predicted with parameters that were
@@ -150,8 +157,10 @@ def compare_models(
     >>> annotations = Annotations.from_counts([[3, 1], [1, 3], [4, 0], [0, 4]])
     >>> models = {"dirichlet-categorical": (0.1, 1), "majority-vote": None}
     >>> table = compare_models(annotations, models, progress=False).table
-    >>> table["elpd"].astype(float).round(2).to_dict(), table["impossible"].tolist()
-    ({'dirichlet-categorical@1': -8.07, 'dirichlet-categorical@0.1': -10.13, 'majority-vote': -inf}, [0, 0, 2])
+    >>> table["elpd"].astype(float).round(2).tolist(), table["impossible"].tolist()
+    ([-8.07, -10.13, -12.27, -inf], [0, 0, 0, 2])
+    >>> table.index.tolist()[1:3]
+    ['dirichlet-categorical@0.1', 'class frequencies of the other cases']
     """
     given = {"ties": ties, "mode": mode, "unranked": unranked, "concentration": concentration}
     given |= {"draws": draws, "chains": chains, "warmup": warmup}
@@ -261,6 +270,7 @@ class ComparisonPlan:
         learnt = [run.label for run in self.runs if run.settled.borrows or run.settled.says.shares]
         if learnt:
             attrs["left_out_cases"] = ", ".join(learnt)
+        found[BASELINE] = class_frequencies(self.folds.annotations, of_rankings=self.observation == "ranking")
         return Comparison.of(self.folds.annotations, found, **attrs)
 
 

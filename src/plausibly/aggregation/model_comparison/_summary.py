@@ -14,6 +14,7 @@ from plausibly.data.annotations import Annotations
 SMALLEST = 4.0  #: differences below it are small whatever their standard error (Sivula et al. 2020)
 
 BEST, SAME, WORSE, UNKNOWN = "best", "no difference", "worse", "unknown"
+BASELINE = "class frequencies of the other cases"  #: row of predictions that look at nothing of a case
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,15 +47,17 @@ class Comparison:
         return f"{self.table.round(3).to_string()}\n{self.verdict()}"
 
     def verdict(self) -> str:
-        """Say in a sentence which model predicts best, and which others predict equally well.
+        """Say in a sentence which model predicts best, if one does, and which others predict equally well.
+
+        If the class frequencies of the other cases are first, that is the first sentence.
 
         Examples
         --------
         >>> annotations = Annotations.from_counts([[3, 1], [1, 3], [4, 0], [0, 4]])
         >>> print(pb.compare_models(annotations, {"dirichlet-categorical": (0.1, 1)}, progress=False).verdict())
-        dirichlet-categorical@1 predicts left-out annotations best (elpd -8.1); no clear difference from \
-dirichlet-categorical@0.1 (2.1 ± 2.0). Where models do not clearly differ, report results under each; more \
-annotations may show which is better.
+        No model can be called best yet: dirichlet-categorical@1 has the highest elpd (-8.1); no clear difference from \
+dirichlet-categorical@0.1 (2.1 ± 2.0); better than class frequencies of the other cases (by 4.2 ± 1.0). Where models \
+do not clearly differ, report results under each; more annotations may show which is better.
         """
         table = self.table
         best, elpd = str(table.index[0]), table["elpd"].iloc[0]
@@ -77,6 +80,13 @@ annotations may show which is better.
             )
 
         parts = [f"{best} predicts left-out annotations best (elpd {elpd:.1f})"]
+        if best == BASELINE:
+            parts = [
+                f"No model predicts left-out annotations better than the {best} (elpd {elpd:.1f}), which look at "
+                "nothing of a case: do not choose a model by this"
+            ]
+        elif table["verdict"].iloc[0] != BEST:
+            parts = [f"No model can be called best yet: {best} has the highest elpd ({elpd:.1f})"]
         if equal:
             parts = [f"{', '.join([best, *equal])} predict left-out annotations equally well (elpd {elpd:.1f})"]
         if same := named(SAME):
@@ -126,7 +136,6 @@ def summarise(pointwise: xr.Dataset, case: np.ndarray) -> pd.DataFrame:
     by_case = np.stack([np.bincount(case, row) for row in elpd])
     error = np.sqrt((pointwise["error"].values ** 2).sum(1))
     best, rows = order[0], []
-    leads = BEST if (total[order[1:]] != total[best]).all() else SAME
     for rank, i in enumerate(order):
         difference = dse = both = 0.0
         if i != best:
@@ -148,11 +157,14 @@ def summarise(pointwise: xr.Dataset, case: np.ndarray) -> pd.DataFrame:
                 "impossible": int(impossible[i]),
                 "k_high": int((pointwise["k_hat"].values[i] > K_HAT).sum()),
                 "refits": int(pointwise["refitted"].values[i].sum()),
-                "verdict": leads if i == best else _verdict(difference, both, impossible[best]),
+                "verdict": BEST if i == best else _verdict(difference, both, impossible[best]),
             }
         )
     table = pd.DataFrame(rows, index=pd.Index([str(pointwise["model"].values[i]) for i in order], name="model"))
     table["weight"] = stacking(elpd[order])
+    others = table["verdict"].iloc[1:]
+    if (others != WORSE).any():  # then none is the best
+        table.loc[table.index[0], "verdict"] = SAME if (others == SAME).any() else UNKNOWN
     return table
 
 
