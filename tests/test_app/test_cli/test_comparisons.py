@@ -55,7 +55,7 @@ def test_compare_models_writes_what_the_library_computes_also_of_predictions(dat
     assert found.index.tolist() == expected.table.index.tolist()
     np.testing.assert_allclose(found["elpd"].astype(float), expected.table["elpd"])
     assert found["verdict"].tolist() == expected.table["verdict"].tolist()
-    assert len(pd.read_csv(tmp_path / "left-out.csv")) == 3 * annotations.n_annotations
+    assert len(pd.read_csv(tmp_path / "left-out.csv")) == 4 * annotations.n_annotations
     assert (tmp_path / "models.png").stat().st_size > 1000
     assert result.stdout.splitlines()[-1] == expected.verdict()
     assert "no difference" in result.stdout

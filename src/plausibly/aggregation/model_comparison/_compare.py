@@ -158,7 +158,7 @@ def compare_models(
     >>> models = {"dirichlet-categorical": (0.1, 1), "majority-vote": None}
     >>> table = compare_models(annotations, models, progress=False).table
     >>> table["elpd"].astype(float).round(2).tolist(), table["impossible"].tolist()
-    ([-8.07, -10.13, -12.27, -inf], [0, 0, 0, 2])
+    ([-8.07, -10.13, -14.75, -inf], [0, 0, 0, 2])
     >>> table.index.tolist()[1:3]
     ['dirichlet-categorical@0.1', 'class frequencies of the other cases']
     """
