@@ -38,6 +38,7 @@ from validation import (
     systems,
     team,
     true_class,
+    verdicts,
     verification,
     weighted_reliability,
 )
@@ -65,6 +66,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "weighted": weighted_reliability.check,
     "planning": planning.check,
     "judge": judge.check,
+    "verdicts": verdicts.check,
     "systems": systems.check,
     "selected": selected.check,
     "designs": designs.check,

@@ -282,6 +282,10 @@ def _all_seen(_):
 
 
 # fmt: off
+def _without_reasons(reasons):
+    return lambda self, models, *rest: dict.fromkeys(models, ())
+
+
 BREAKS = {
     "nuts-acceptance": Break("NUTS takes the newest point of a trajectory", "NUTS", "calibration",
         "plausibly.inference.nuts._sampler", "noise", _last_point),
@@ -364,6 +368,8 @@ BREAKS = {
         "plausibly.decisions.planning._forecast", "_known_after", _half_known),
     "judge-doubled": Break("the difference allowed is doubled", "", "judge",
         "validation.judge", "p_values", _generous),
+    "verdicts-told": Break("what answers that look at no case have is not looked at", "", "verdicts",
+        "plausibly.agreement.discrepancy._baselines", "Baselines.reasons", _without_reasons),
     "judged-discrimination": Break("raters tell good from bad twice as well", "pass and fail", "judged",
         "plausibly.models.judged_outcomes", "log_of_nodes", _twice_as_sharp),
     "systems-clusters": Break("clusters are ignored", "", "systems",

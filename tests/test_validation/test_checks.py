@@ -11,6 +11,7 @@ from validation import (
     intervals,
     judge,
     systems,
+    verdicts,
     verification,
     weighted_reliability,
 )
@@ -57,6 +58,11 @@ SHORT = {
     "few-labels": (short(few_labels, LABELS=(2,), QUICK=25), 7, {"few-labels-shares": None}),
     "verification": (short(verification, DESIGNS=("readers",), QUICK=20), 4, {"verification-alike": "specificity"}),
     "judge": (short(judge, EPSILONS=(0.2,), ANNOTATORS=(3,), QUICK=200, QUICK_SIZES=(50,)), 1, {"judge-doubled": None}),
+    "verdicts": (
+        short(verdicts, QUICK_AGREEMENTS=(0.0,), KINDS={"ratings": verdicts.KINDS["ratings"]}),
+        1,
+        {"verdicts-told": "yes"},
+    ),
     "systems": (
         short(systems, QUICK_HUMAN=(60,), CLUSTERS={"of 3": systems.CLUSTERS["of 3"]}, RATES=(0.6,)),
         12,
@@ -70,7 +76,7 @@ SHORT = {
     "annotators": (short(annotators, KINDS={"categories": "nominal"}), None, {"no-copies": None}),
     "weighted": (short(weighted_reliability, LABELS=(5,), N_CASES=400, REPLICATES=100), None, {"wrong-labels": None}),
 }
-SLOW = SHORT.keys() - {"judge", "systems"}
+SLOW = SHORT.keys() - {"judge", "systems", "verdicts"}
 
 
 @pytest.mark.parametrize(

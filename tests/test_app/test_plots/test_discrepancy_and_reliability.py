@@ -32,7 +32,8 @@ def test_ratios_and_intervals_of_models_and_annotators(ax, compared):
     result = discrepancy_ratio({"p": {"a": 1, "b": 1}}, {"A": {"p": 0}})
     plots.discrepancy_ratios(result, ax=ax)
     assert [text.get_text() for text in ax.texts] == ["∞"]
-    assert ax.get_xlabel() == "disagreement, relative to two annotators' (α = 0)"
+    words = "disagreement, relative to two annotators' (α = 0); best constant answer (dashed) 1.00"
+    assert ax.get_xlabel() == words
 
 
 @pytest.mark.parametrize("log", [True, False])

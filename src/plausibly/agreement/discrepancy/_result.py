@@ -60,10 +60,9 @@ class Discrepancy(Comparison):
         ratios = ", ".join(
             f"{name}: {row['ratio']:.3f} (shuffled {row['shuffled_ratio']:.3f})" for name, row in rows.iterrows()
         )
-        chance = self._baselines
         return (
-            f"Discrepancy({ratios}; best constant {chance.ratios(chance.to_constants)[0]:.3f}, "
-            f"chance {chance.chance_ratio:.3f}; {self.distance}, {self.n_cases:,} cases, "
+            f"Discrepancy({ratios}; best constant {self.constant_ratio:.3f}, "
+            f"chance {self._baselines.chance_ratio:.3f}; {self.distance}, {self.n_cases:,} cases, "
             f"{len(self.labels.annotators):,} annotators, {len(self.excluded):,} cases excluded)"
         )
 
@@ -125,6 +124,11 @@ class Discrepancy(Comparison):
     def _baselines(self) -> Baselines:
         return baselines_of(self.labels, self.label_sets, self.to_others, self.compared)
 
+    @property
+    def constant_ratio(self) -> float:
+        """Δ of the best constant answer, see :meth:`baselines`."""
+        return float(self._baselines.ratios(self._baselines.to_constants[:1])[0])
+
     def baselines(self, ci_prob: float | None = CI_PROB, replicates: int = REPLICATES, seed: int = 0) -> pd.DataFrame:
         """Tabulate Δ of answers that look at no case, which every Δ should be read beside.
 
@@ -152,7 +156,7 @@ class Discrepancy(Comparison):
             for name in self.models
         ]
         frame = pd.DataFrame({"constant": in_words(found.constants[0])}, index=self._index)
-        frame["constant_ratio"] = found.ratios(found.to_constants[:1])[0]
+        frame["constant_ratio"] = self.constant_ratio
         frame["shuffled_ratio"] = shuffled
         frame["chance_ratio"], frame["agreement"] = found.chance_ratio, found.agreement
         if ci_prob is not None:

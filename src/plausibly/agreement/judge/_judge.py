@@ -64,6 +64,8 @@ def judge(
     Questions 1 and 2 take the annotators' labels as the truth. Questions 3 and 4 assume that annotators err
     independently of each other and, except for rankings, that every case has one true class. If the answers differ, the
     judgement gives reasons. Except for question 2, an answer is yes or no from a probability of 0.95 on, else open.
+    Where answers that look at no case (the best constant one, or the model's in shuffled order) would get a yes to
+    question 1 or 2, too, or annotators may agree no more than by chance, these annotators cannot tell: it is not yes.
 
     Parameters
     ----------

@@ -29,9 +29,9 @@ def discrepancy_ratios(
 ) -> Axes:
     """Draw Δ of every model, and every annotator on the same scale, with bootstrap intervals.
 
-    Values above 1 belong to models that are farther from the annotators than these are from each other. All values have
-    the same denominator, the disagreement between two annotators; annotators are drawn at ``relative`` from
-    :meth:`Discrepancy.annotators`.
+    Values above 1 belong to models that are farther from the annotators than these are from each other; a dashed line
+    marks the best constant answer, which looks at no case. All values have the same denominator, the disagreement
+    between two annotators; annotators are drawn at ``relative`` from :meth:`Discrepancy.annotators`.
 
     Parameters
     ----------
@@ -63,10 +63,14 @@ def discrepancy_ratios(
         else:
             ax.annotate("∞", (most, place), xytext=(4, 0), textcoords="offset points", va="center", **style)
     ax.axvline(1, **_ONE)
+    constant = float(result.constant_ratio)
+    if constant <= most:
+        ax.axvline(constant, **_ONE | {"ls": (0, (6, 3)), "color": colour(1)})
     if 0 < (n := (rows["kind"] == "model").sum()) < len(rows):
         ax.axhline(n - 0.5, color="0.85", lw=0.8)
     xlabel = f"disagreement, relative to two annotators' (α = {result.annotator_discrepancy:.3g})"
     xlabel += f", {ci_prob:.0%} interval" if several else ""
+    xlabel += f"; best constant answer {'(dashed) ' if constant <= most else ''}{constant:.2f}"
     finish_rows(ax, rows["name"].tolist(), xlabel)
     ax.set_xlim(0, most)
     return ax
