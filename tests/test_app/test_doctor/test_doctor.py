@@ -365,6 +365,18 @@ def test_columns_and_classes_that_nearly_match_and_rows_of_other_cases(labels, t
     )
 
 
+def test_a_table_pasted_twice_is_said_by_every_command_that_reads_it(tmp_path):
+    said = np.random.default_rng(0).integers(2, size=(40, 2))
+    rows = [f"{name}{i},r{j},{'ab'[label]}" for name in "pq" for (i, j), label in np.ndenumerate(said)]
+    path = table(tmp_path / "twice.csv", "case,annotator,label", *rows)
+    told = "The 40 cases q0 to q39 repeat the cases p0 to p39"
+    found = pb.doctor([path])
+    assert any(told in one for one in found.cautions)
+    assert "serious: cases pasted twice" in run(of(found, "audit")).output
+    evaluated = succeed("aggregate", path, "--model", "majority-vote", "--out", tmp_path / "out.nc")
+    assert told in " ".join(evaluated.output.split())
+
+
 def test_a_table_with_a_column_for_each_classifier(labels, tmp_path):
     """Its columns were taken for classes, or for annotators."""
     names = table(
@@ -375,7 +387,7 @@ def test_a_table_with_a_column_for_each_classifier(labels, tmp_path):
         (one, "labels of one rater") for one in ("gpt", "llama")
     ]
     assert parse(of(found, "evaluate"))["predictions"] == [f"{one}={names}:{one}" for one in ("gpt", "llama")]
-    assert "llama" in run(of(found, "audit")).output
+    assert "of 30 checks" in run(of(found, "audit")).output  # 22 without predictions
     said = table(tmp_path / "m.csv", "case,prediction", *(f"c{i},{'ab'[i % 2] if i else ''}" for i in range(30)))
     found = pb.doctor([labels, said])
     assert "2 different, 'b', 'a', 1 blank" in str(found.files[1])

@@ -56,7 +56,7 @@ def annotator_table(compared: ComparedPairs, ci_prob: float, seed: int) -> pd.Da
             "agreement": agreement,
             "lower": agreement - half,
             "upper": agreement + half,
-            "flag": _flags(gains, n),
+            "flag": _flags(gains, n, _mean_and_error(who, expected, people)[0]),
         }
     ).join(leanings(labels, nominal=compared.distance.name == "nominal"))
     for copier, source in find_copies(labels, compared.distinct.code):
@@ -158,16 +158,21 @@ def distance_by_chance(compared: ComparedPairs, shared: Shared, seed: int) -> Fl
     return _mean(unit, known[place], np.ones(len(unit)), len(shared.annotator))
 
 
-def _flags(gains: list[tuple[np.ndarray, np.ndarray]], n: Int[np.ndarray, " annotator"]) -> np.ndarray:
+def _flags(
+    gains: list[tuple[np.ndarray, np.ndarray]],
+    n: Int[np.ndarray, " annotator"],
+    by_chance: Float[np.ndarray, " annotator"],
+) -> np.ndarray:
     """Test gains against chance; labels are too few where neither chance nor what is typical can be excluded.
 
     Gains are means and their standard errors, adjusted for difficulty and as they are; one is enough to be better.
+    Where nobody is, half of the distance by chance is taken for typical.
     """
     critical = stdtrit(np.maximum(n - 1, 1), 1 - _LEVEL)
     at_chance = ~np.logical_or.reduce([gain > critical * error for gain, error in gains])
     gain, error = gains[0]
     better = gain[(n >= LEAST) & ~at_chance]
-    typical = np.median(better) if len(better) else np.inf
+    typical = np.median(better) if len(better) else by_chance / 2
     unclear = at_chance & ~(gain + critical * error < typical)
     return np.select([(n < LEAST) | unclear, at_chance], [TOO_FEW, NO_BETTER], "").astype(object)
 

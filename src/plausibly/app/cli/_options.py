@@ -1,6 +1,7 @@
 """Options that several commands share, and parsers of their text."""
 
 import inspect
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import partial, wraps
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from plausibly.app.cli._output import Publisher
-from plausibly.base.errors import ArgumentError
+from plausibly.base.errors import ArgumentError, PlausiblyWarning
 
 if TYPE_CHECKING:
     from plausibly.data.annotations import Annotations, Scores
@@ -195,10 +196,11 @@ class AnnotatedData:
 
     def read(self, *, progress: bool, classes: bool = True) -> "Annotations | Scores":
         """Read the annotations, with or without the names of their classes."""
-        from plausibly.data.annotations import read_annotations
+        from plausibly.data.annotations import Annotations, read_annotations
+        from plausibly.data.audit import pasted
 
         known = self.classes if classes else None
-        return read_annotations(
+        read = read_annotations(
             self.annotations,
             known,
             self.control,
@@ -207,6 +209,9 @@ class AnnotatedData:
             missing=texts_of(self.missing),
             progress=progress,
         )
+        if isinstance(read, Annotations) and (told := pasted(read)) is not None:
+            warnings.warn(told, PlausiblyWarning, stacklevel=2)
+        return read
 
 
 @dataclass

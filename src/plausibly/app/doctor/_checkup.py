@@ -15,6 +15,7 @@ from plausibly.base.errors import ArgumentError
 from plausibly.base.names import many, no_answers, some
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.io.files import check_path
+from plausibly.data.audit import pasted
 
 _BEGINNING = "predictions"  # how names of files of classifiers often begin
 
@@ -125,14 +126,17 @@ def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
     classifiers = _named([one for one in files if one.role == "predictions"])
     for posterior in (one for one in files if one.role == "posterior"):
         proposals += of_posterior(posterior, classifiers)
-    cautions = [f"{one.path}: {told}" for one in mains if (told := _follows(one))]
+    cautions = [f"{one.path}: {told}" for one in mains for told in _cautions(one)]
     return Checkup(tuple(files), tuple(cautions), tuple(problems), tuple(proposals))
 
 
-def _follows(one: Looked) -> str | None:
-    """Say that further labels follow from the first ones, if they do."""
-    rounds = one.content.rounds if isinstance(one.content, Annotations) else None
-    return None if rounds is None else rounds.told
+def _cautions(one: Looked) -> Iterator[str]:
+    """Say that further labels follow from the first ones, or that cases were pasted twice, if so."""
+    if isinstance(one.content, Annotations):
+        if (rounds := one.content.rounds) is not None:
+            yield rounds.told
+        if (told := pasted(one.content)) is not None:
+            yield told
 
 
 def _together(main: Looked, files: Iterable[Looked], classes: Looked | None) -> tuple[Together, list[str]]:

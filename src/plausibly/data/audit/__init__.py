@@ -9,3 +9,4 @@ from plausibly.data.audit._audit import COLUMNS as COLUMNS
 from plausibly.data.audit._audit import SERIOUS as SERIOUS
 from plausibly.data.audit._audit import audit as audit
 from plausibly.data.audit._audit import serious as serious
+from plausibly.data.audit._repeats import pasted as pasted

@@ -13,7 +13,11 @@ from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.shown import shown
 from plausibly.data.audit._finding import HANDFUL, LONG_TIE, SHOWN, Finding, Prints, known_names
 
-_BY_CHANCE = 0.5  # how many annotators (pairs) may be expected by chance to do what is reported of them
+_BY_CHANCE = 0.5  # how many annotators may be expected by chance to do what is reported of them
+_PAIRS_BY_CHANCE = 0.05  # how many pairs
+#: Share of cases in which two people may agree before anything is known: of single labels, and of longer answers; and
+#: how many pairs of answers that counts for.
+_EXPECTED, _EXPECTED_OF_LONG, _WEIGHT = 0.9, 0.5, 10
 _PAIRS = 2**22  # of annotators, held at once
 
 
@@ -62,7 +66,8 @@ def _constant(
 def _identical(annotations: Annotations, prints: Prints) -> list[tuple[int, int]]:
     """Find pairs of annotators who agree on all cases they share, and do not owe it to agreement in general.
 
-    The frequency of agreement is that of all other pairs. Pairs who only ever gave one answer are constant instead.
+    The frequency of agreement is that of all other pairs, and that of good annotators, which counts for a few. Pairs
+    who only ever gave one answer are constant instead.
     """
     n_annotators, who = len(annotations.annotators), annotations.annotation_annotator
     case = annotations.annotation_case.astype(np.uint64)
@@ -90,12 +95,15 @@ def _identical(annotations: Annotations, prints: Prints) -> list[tuple[int, int]
             candidates.append((one + rows.start, other, int(shared.data[enough][at])))
     together, alike = together // 2, alike // 2
     n_pairs = n_annotators * (n_annotators - 1) / 2
+    single = len(annotations.entry_class) == annotations.n_annotations
+    expected = _EXPECTED if single else _EXPECTED_OF_LONG
+    if together == alike:  # of all pairs, who cannot show each other's frequency
+        together = alike = 0
     found = []
     for one, other, number in candidates:
-        rest = together - number
-        frequency = (alike - number) / rest if rest else 0.0
-        unanimous = together == alike
-        if (unanimous or frequency**number * n_pairs < _BY_CHANCE) and min(n_answers[[one, other]]) > 1:
+        rest, same = max(together - number, 0), max(alike - number, 0)
+        frequency = (same + _WEIGHT * expected) / (rest + _WEIGHT)
+        if frequency**number * n_pairs < _PAIRS_BY_CHANCE and min(n_answers[[one, other]]) > 1:
             found.append((one, other))
     return found
 
@@ -142,22 +150,6 @@ def of_rankings(annotations: Annotations) -> Iterator[Finding]:
     long = (sizes > LONG_TIE) | ((sizes >= 4) & (2 * sizes >= n_classes))
     tied = np.unique(annotation[long & (sizes < n_classes)])
     yield Finding("extreme ties", len(tied), annotations.n_annotations, _places(annotations, tied[:SHOWN]))
-
-
-def identical_cases(annotations: Annotations, prints: Prints) -> Finding:
-    said = prints
-    if not annotations.anonymous:
-        said = hash_array(prints) + annotations.annotation_annotator.astype(np.uint64)
-    of_case = np.add.reduceat(hash_array(said), annotations.case_start[:-1])
-    key = annotations.entry_case.astype(np.int64) * annotations.n_classes + annotations.entry_class
-    n_named = np.bincount(np.unique(key) // annotations.n_classes, minlength=annotations.n_cases)
-    eligible = np.flatnonzero(n_named > 1)
-    _, first, inverse = np.unique(of_case[eligible], return_index=True, return_inverse=True)
-    original = eligible[first[inverse]]
-    again = np.flatnonzero(original != eligible)
-    names = annotations.cases
-    examples = [f"{names[original[i]]} = {names[eligible[i]]}" for i in again[:SHOWN]]
-    return Finding("identical cases", len(again), len(eligible), examples)
 
 
 def _places(annotations: Annotations, rows: Int[np.ndarray, " row"]) -> list[str]:

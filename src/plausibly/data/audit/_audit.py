@@ -20,9 +20,10 @@ from plausibly.data.annotations.io.files import check_path, naming
 from plausibly.data.annotations.io.long_table import is_long, is_of_scores, parse_table, wanted_in
 from plausibly.data.annotations.io.source import columns_of_dataset, open_source
 from plausibly.data.annotations.io.table_files import header_of, read_columns
-from plausibly.data.audit._annotations import follows, identical_cases, of_annotators, of_rankings
+from plausibly.data.audit._annotations import follows, of_annotators, of_rankings
 from plausibly.data.audit._finding import SHOWN, Finding, fingerprints, of_severities
 from plausibly.data.audit._predictions import of_predictions
+from plausibly.data.audit._repeats import identical_cases, pasted
 from plausibly.data.audit.names import of_names, repeated_annotations
 from plausibly.data.predictions import named_predictions
 
@@ -33,6 +34,7 @@ SERIOUS = (
     "repeated annotations",
     "second answers",
     "identical annotators",
+    "cases pasted twice",
     "similar class names",
     "missing labels as classes",
     "mismatched predictions",
@@ -124,6 +126,7 @@ def audit(
         *([repeats] if repeats else []),
         repeated_annotations(annotations, prints),
         identical_cases(annotations, prints),
+        _pasted(annotations),
         *of_annotators(annotations, prints),
         *of_rankings(annotations),
     ]
@@ -193,6 +196,12 @@ def _of_table(columns: Columns, classes: np.ndarray | None, choices: str | None)
         rows = replace(rows, **fields)
     finding = Finding("repeated rows", len(repeated), len(order), repeated, share)
     return Annotations._from_rows(rows, choices), finding
+
+
+def _pasted(annotations: Annotations) -> Finding:
+    """Cases that repeat others in their order."""
+    told = pasted(annotations)
+    return Finding("cases pasted twice", int(told is not None), 1, [] if told is None else [told.split(":")[0]])
 
 
 def _frequent(scores: Scores) -> Finding:

@@ -45,13 +45,15 @@ MEANINGS = {
     "repeated annotations": "Annotations of a case by someone who, judging by the names, had already annotated it. "
     "They count as annotations by further annotators{note}.",
     "identical cases": "Cases with exactly the same annotations as an earlier one, among cases with several named "
-    "classes. Probably duplicates, unless there are few classes and short rankings.",
+    "classes, where chance hardly gives them twice. Probably duplicates.",
+    "cases pasted twice": "A row of cases with the annotations of an earlier row, case by case. Probably the same "
+    "cases under other names: leave them out, since intervals take them for new ones.",
     "one-annotator cases": "Cases with a single annotator. Their uncertainty depends only on the model's assumptions.",
     "annotators of few cases": f"Annotators with fewer than {HANDFUL} cases. Too few to tell how reliable they are.",
     "constant annotators": "Annotators who always give the same answer, although its frequency among the others does "
     "not explain this.",
-    "identical annotators": f"Pairs of annotators who agree on all of their shared cases ({HANDFUL} or more), which "
-    "general agreement does not explain. One person under two names, or a copy.",
+    "identical annotators": f"Pairs of annotators who agree on all of their shared cases ({HANDFUL} or more), more "
+    "than good annotators would and than general agreement explains. Possibly one person under two names, or a copy.",
     "disconnected annotators": "Annotators without a chain of shared cases to the largest group. Their skill cannot be "
     "compared with that of the group.",
     "classes never named": "Classes that no annotator names. Their plausibilities come from the prior alone.",
@@ -67,8 +69,9 @@ MEANINGS = {
     "mismatched predictions": "Classifiers whose scores do not match the cases and classes.",
     "predictions on another scale": "Cases whose scores are not probabilities that sum to 1, although those of "
     "nearly all other cases of the classifier are. Probably percentages or logits in some rows.",
-    "unrelated predictions": "Classifiers that agree with the annotations no more often than shuffled rows would. "
-    "Probably cases or classes in another order.",
+    "unrelated predictions": "Classifiers that agree with the annotations no more often than shuffled rows would, and "
+    "give no higher scores to what annotators name. Cases or classes in another order, or predictions that tell "
+    "nothing.",
     "exchanged classes": "Columns that agree with the annotations better under the name of another class. Probably "
     "columns in another order.",
     "identical classifiers": "Classifiers with exactly the same scores as another one.",

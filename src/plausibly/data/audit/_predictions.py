@@ -18,6 +18,8 @@ _NEARLY_ALL = 0.9  # of the rows, above which the others are an oversight
 _SUM = 0.02  # by which the probabilities of a case may miss 1
 _GAIN, _SURE = 0.01, 4  # least gain of an exchange: in the share of cases, and in standard errors
 _MANY_CLASSES = 2000  # above which their assignment takes minutes
+_SIGNIFICANT, _WEAK = 1.64, 0.3  # standard errors; part of the way from chance to always right
+_FEW_CLASSES = 100  # up to which scores of all classes are compared
 _FEW_CASES = 30  # below which a good classifier may look like an unrelated one
 
 
@@ -33,7 +35,7 @@ def of_predictions(annotations: Annotations, named: Mapping[str, Any], extra: st
             wrong.append(f"{name}: {error.args[0]}")
             continue
         best = scores.argmax(axis=1)
-        if _is_unrelated(annotations, best):
+        if _is_unrelated(annotations, scores, best):
             unrelated.append(name)
         exchanged += [f"{name}: {pair}" for pair in _exchanged(annotations, best)]
         silent = ~scores.any(axis=1)  # which says that there is no answer
@@ -110,10 +112,13 @@ def _exchanged(annotations: Annotations, best: Int[np.ndarray, " case"]) -> list
     return [f"{names[k]} is {names[other[k]]}" for k in np.argsort(-better, kind="stable") if better[k] > 0]
 
 
-def _is_unrelated(annotations: Annotations, best: Int[np.ndarray, " case"]) -> bool:
+def _is_unrelated(
+    annotations: Annotations, scores: Float[np.ndarray, "case class"], best: Int[np.ndarray, " case"]
+) -> bool:
     """Whether first choices are among the annotators' no more often than those of other cases would be.
 
-    Not said of a classifier that always chooses the same class, nor of fewer than thirty cases.
+    Not said of a classifier that always chooses the same class or gives higher scores to what annotators name, nor
+    where cases are so few that a weak classifier would look alike.
     """
     n_cases, n_classes = annotations.n_cases, annotations.n_classes
     chosen = np.bincount(best, minlength=n_classes) / n_cases
@@ -124,4 +129,22 @@ def _is_unrelated(annotations: Annotations, best: Int[np.ndarray, " case"]) -> b
     named = np.bincount(key % n_classes, minlength=n_classes) / n_cases
     expected = chosen @ named
     met = np.isin(np.arange(n_cases) * n_classes + best, key).mean()
-    return bool(expected < 1 and met <= expected + 1.64 * np.sqrt(expected * (1 - expected) / n_cases))
+    error = _SIGNIFICANT * np.sqrt(expected * (1 - expected) / n_cases)
+    at_most = expected + _WEAK * (1 - expected)  # what a weak classifier reaches
+    return bool(expected < 1 and met <= expected + error and met + error < at_most) and not _tells(annotations, scores)
+
+
+def _tells(annotations: Annotations, scores: Float[np.ndarray, "case class"]) -> bool:
+    """Whether classes that annotators name first have higher scores than in other cases, as shuffled rows hardly would.
+
+    Of many classes this is not asked.
+    """
+    n, k = scores.shape
+    if k > _FEW_CLASSES:
+        return False
+    first = annotations.entry_block == 0
+    said = np.bincount(annotations.entry_case[first] * k + annotations.entry_class[first], minlength=n * k)
+    shares = said.reshape(n, k) / np.maximum(said.reshape(n, k).sum(axis=1, keepdims=True), 1)
+    both = [one - one.mean(axis=0) for one in (scores.astype(np.float64), shares)]
+    spread = np.sum((both[0].T @ both[0]) * (both[1].T @ both[1])) / (n - 1)
+    return bool((both[0] * both[1]).sum() > np.sqrt(max(spread, 1e-300)))
