@@ -119,6 +119,28 @@ def test_baselines_are_their_definitions(distance):
     assert found.ratio["m"] < row["shuffled_ratio"] - 5 * sd
 
 
+def test_several_labels_of_an_annotator_and_gaps_weigh_as_in_the_ratio():
+    """Expected distance: the mean over pairs of cases of the mean over pairs of annotators."""
+    random = np.random.default_rng(0)
+    said = {}
+    for case in range(20):
+        for who in range(4):
+            if random.random() < 0.9:
+                said[case, who] = random.integers(0, 4, random.integers(1, 3)).tolist()
+    said = {key: labels for key, labels in said.items() if sum(case == key[0] for case, _ in said) == 4}
+    rows = [(f"c{case}", f"a{who}", label) for (case, who), labels in said.items() for label in labels]
+    pairs = [
+        np.mean([abs(a - b) for a in first for b in second])
+        for (i, _), first in said.items()
+        for (j, _), second in said.items()
+        if i != j
+    ]
+    for distance in ("absolute", lambda a, b: abs(a - b)):
+        found = discrepancy_ratio(rows, {"m": {f"c{case}": 1 for case, _ in said}}, distance, **QUIET)
+        row = found.baselines(ci_prob=None).loc["m"]
+        assert row["chance_ratio"] == pytest.approx(np.mean(pairs) / found.annotator_discrepancy)
+
+
 def test_many_texts_are_compared_by_samples():
     """All pairs of 900 texts would be 400,000; chance is found by a sample, and one caption for all is found."""
     random = np.random.default_rng(2)

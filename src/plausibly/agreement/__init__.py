@@ -12,7 +12,8 @@ The input is a long table of labels, one row per label, with the columns ``case`
   scale of a distance, superiority does not: :func:`choose_distance` ranks distances by superiority, and
   :func:`measures_of_distances` accepts distances computed elsewhere.
 * :func:`discrepancy_ratio`: is a model closer to the annotators than they are to each other? With
-  :func:`threshold_curve` for scores.
+  :func:`threshold_curve` for scores. Ratios and tests stand beside those of answers that look at no case (the best
+  constant one, predictions in shuffled order, chance); where these pass, too, annotators cannot tell.
 * :func:`alternative_annotator_test`: can a model replace an annotator? Each annotator is left out in turn, and the
   model is compared with her: which of the two is closer to the others? :func:`judge` asks four questions: closeness,
   that test, ability as one more annotator, and accuracy against the inferred truth.

@@ -22,7 +22,7 @@ from jaxtyping import Float, Int
 
 from plausibly.agreement.discrepancy._delta import Compare, Delta
 from plausibly.agreement.discrepancy._label_sets import LabelSets, PerSet, discrepancy_to_model, mean_by_case, ratio_of
-from plausibly.agreement.pairs import different
+from plausibly.agreement.pairs import different, pairs_within
 from plausibly.base.bootstrap import interval, resampled_sums
 from plausibly.base.errors import show
 from plausibly.base.progress import Progress
@@ -183,7 +183,7 @@ def baselines_of(labels: Labels, sets: LabelSets, to_others: PerSet, found: Comp
     weight = label_weights(sets)
     first, code = different(found.values[: len(labels)])
     to_all = _distance_to_all(found, compare, first, np.bincount(code, weight, len(first)), random)
-    own = total / np.maximum(n, 1) ** 2  # of the labels of a case, and each with itself
+    own = (total + _within_sets(labels, sets, compare)) / np.maximum(n, 1) ** 2
     others = np.bincount(labels.case, weight * to_all[code], len(n)) - own
     n_cases = int(counts.sum())
     expected = others[counts] / (n_cases - 1) if n_cases > 1 else np.full(n_cases, np.nan)
@@ -235,6 +235,17 @@ def _distance_to_all(
         distances = compare(first[left], first[right])
         out += np.bincount(left, distances * times[right], n) + np.bincount(right, distances * times[left], n)
     return out
+
+
+def _within_sets(labels: Labels, sets: LabelSets, compare: Compare) -> Float[np.ndarray, " case"]:
+    """Sum over the sets of each case of the mean distance of a set's labels, where an annotator gave several."""
+    found = np.zeros(len(labels.cases))
+    for left, right in pairs_within(labels.start) if (sets.size > 1).any() else ():
+        same = sets.of_label[left] == sets.of_label[right]
+        left, right = left[same], right[same]
+        mean = 2 * compare(left, right) / sets.size[sets.of_label[left]] ** 2
+        found += np.bincount(labels.case[left], mean, len(found))
+    return found
 
 
 def _best(
