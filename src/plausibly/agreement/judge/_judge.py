@@ -132,7 +132,7 @@ def judge(
 
     Examples
     --------
-    >>> says = {"ann": "aabb" * 15, "bob": "aabb" * 14 + "bbbb", "cy": "aabb" * 14 + "aaaa"}
+    >>> says = {"ann": "aabb" * 15, "bob": "aabb" * 12 + "bbbb" * 3, "cy": "aaaa" * 3 + "aabb" * 12}
     >>> rows = [(str(case), who, label) for who, labels in says.items() for case, label in enumerate(labels)]
     >>> judged = judge(rows, {"A": [(str(i), label) for i, label in enumerate("aabb" * 15)]}, model=None)
     >>> [(question.name, question.answer) for question in judged.questions["A"]]
