@@ -136,6 +136,10 @@ def _generous(p_values):
     return lambda counts, epsilon, few=30: p_values(counts, 2 * epsilon, few)
 
 
+def _no_better(knowing):
+    return lambda accuracy, shared: accuracy
+
+
 def _scattered(sums):
     return lambda cells, values, systems, n: sums(
         replace(cells, cluster=np.arange(len(values)) % n), values, systems, n
@@ -370,6 +374,8 @@ BREAKS = {
         "validation.judge", "p_values", _generous),
     "verdicts-told": Break("what answers that look at no case have is not looked at", "", "verdicts",
         "plausibly.agreement.discrepancy._baselines", "Baselines.reasons", _without_reasons),
+    "stand-ins-misled": Break("nobody knows better than the annotators", "", "stand-ins",
+        "plausibly.agreement.judge._readings", "knowing", _no_better),
     "judged-discrimination": Break("raters tell good from bad twice as well", "pass and fail", "judged",
         "plausibly.models.judged_outcomes", "log_of_nodes", _twice_as_sharp),
     "systems-clusters": Break("clusters are ignored", "", "systems",

@@ -398,6 +398,7 @@ REFUSED = [
         "model must be one of": {"model": "irn"},
         'a judgement has no truth: give "one-coin"': {"model": "rasch"},
         "margin must be": {"margin": -1},
+        "shared_errors must be at least 0 and below 1": {"shared_errors": 1},
     }, G),
     *each(read_shares, {"no column 'label'": ({"case": ["p", "q"], "p": [0.2, 0.9]},)}, P),
     *each(partial(pb.annotators.annotator_agreement, RANKED), {

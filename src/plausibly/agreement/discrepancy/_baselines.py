@@ -23,7 +23,7 @@ from jaxtyping import Float, Int
 from plausibly.agreement.discrepancy._delta import Compare, Delta
 from plausibly.agreement.discrepancy._label_sets import LabelSets, PerSet, discrepancy_to_model, mean_by_case, ratio_of
 from plausibly.agreement.pairs import different, pairs_within
-from plausibly.base.bootstrap import coins, interval, resampled_sums
+from plausibly.base.bootstrap import interval, resampled_sums
 from plausibly.base.errors import show
 from plausibly.base.progress import Progress
 from plausibly.data.labels.container import Labels
@@ -70,30 +70,6 @@ def label_weights(sets: LabelSets) -> Float[np.ndarray, " label"]:
     """Weights by which labels count for their cases: 1 for each case of two annotators, the same for each of them."""
     n = sets.n_annotators[sets.case]
     return (np.where(n >= 2, 1 / n, 0.0) / sets.size)[sets.of_label]
-
-
-def resampled_ratios(
-    by_case: Float[np.ndarray, "case 1+answer"],
-    cluster: Int[np.ndarray, " case"],
-    by_chance: float,
-    replicates: int,
-    seed: int,
-    progress: bool = False,
-) -> Float[np.ndarray, "replicate answer"]:
-    """Δ in bootstrap replicates, from discrepancies of annotators (first) and answers in each case.
-
-    Each replicate has one more cluster, in which either annotators or an answer, by the toss of a coin, are as far off
-    as `by_chance`, and the other is not: without it, Δ would be certain where nobody, or hardly anybody, differs.
-    Answers with the same discrepancies share a coin.
-    """
-    sums = resampled_sums(by_case, cluster, replicates, seed, progress)
-    sizes = np.bincount(cluster).astype(float)
-    random = np.random.default_rng([seed, 1])
-    more = (sizes**2).sum() / sizes.sum() * by_chance * random.standard_exponential(replicates)
-    _, first, number = np.unique(by_case[:, 1:], axis=1, return_index=True, return_inverse=True)
-    right = coins(np.append(0, 1 + first[number.ravel()]), replicates, random)
-    sums = sums + more[:, None] * ~right.T
-    return ratio_of(sums[:, 1:], sums[:, :1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,8 +137,8 @@ class Baselines:
         self, to_sets: Float[np.ndarray, "answer set"], cluster: Int[np.ndarray, " case"], replicates: int, seed: int
     ) -> Float[np.ndarray, "replicate answer"]:
         """Δ of answers in bootstrap replicates, which draw the same clusters for all."""
-        by_case = np.column_stack([self.observed, self._by_case(to_sets)])
-        return resampled_ratios(by_case, cluster, float(np.mean(self.expected)), replicates, seed)
+        sums = resampled_sums(np.column_stack([self.observed, self._by_case(to_sets)]), cluster, replicates, seed)
+        return ratio_of(sums[:, 1:], sums[:, :1])
 
     def _by_case(self, to_sets: Float[np.ndarray, "answer set"]) -> Float[np.ndarray, "case answer"]:
         counts = self.sets.n_annotators >= 2

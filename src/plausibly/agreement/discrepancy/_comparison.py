@@ -10,13 +10,11 @@ import pandas as pd
 from jaxtyping import Bool, Float, Int
 from scipy.sparse import csr_array
 
-from plausibly.agreement.discrepancy._baselines import Compared, resampled_ratios
+from plausibly.agreement.discrepancy._baselines import Compared
 from plausibly.agreement.discrepancy._label_sets import LabelSets, mean_by_case, ratio_of
 from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_probability, interval, resampled_sums
 from plausibly.base.errors import ArgumentError
 from plausibly.data.labels.container import Labels
-
-_PAIRS = 2000  # of labels of different cases, that tell how far these are from each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,17 +63,6 @@ class Comparison:
         total = np.bincount(self.label_sets.case, self.to_others, len(n))
         annotators = total[self.included] / (n * (n - 1))[self.included]
         return np.column_stack([annotators, *(model[self.included] for model in self.to_models.values())])
-
-    @cached_property
-    def _by_chance(self) -> float:
-        """Mean distance between labels of different cases, of some pairs."""
-        case = self.labels.case[self.included[self.labels.case]]
-        rows = np.flatnonzero(self.included[self.labels.case])
-        left, right = np.random.default_rng(0).integers(len(rows), size=(2, _PAIRS))
-        other = case[left] != case[right]
-        if not other.any():
-            return 0.0
-        return float(self.compared.compare()(rows[left[other]], rows[right[other]]).mean())
 
     @cached_property
     def _cluster(self) -> Int[np.ndarray, " case"]:
@@ -127,10 +114,6 @@ class Comparison:
     ) -> pd.DataFrame:
         """Compute Δ in bootstrap replicates, in each of which clusters are drawn with replacement.
 
-        Each replicate has one more cluster, in which the annotators or a model, by the toss of a coin, are as far off
-        as labels of different cases are, so that Δ is not certain where hardly anybody differs. Means over groups have
-        none.
-
         Rows are replicates, columns are models. All models see the same clusters, so differences between columns are
         differences between models. A single cluster is refused.
 
@@ -145,10 +128,9 @@ class Comparison:
         progress
             Whether to show progress.
         """
-        if mean_per_class:
-            sums = resampled_sums(self._statistics_by_group(), self._cluster, replicates, seed, progress)
-            return pd.DataFrame(self._mean_over_groups(sums), columns=self._index)
-        values = resampled_ratios(self._by_case, self._cluster, self._by_chance, replicates, seed, progress)
+        statistics = self._statistics_by_group() if mean_per_class else self._by_case
+        sums = resampled_sums(statistics, self._cluster, replicates, seed, progress)
+        values = self._mean_over_groups(sums) if mean_per_class else ratio_of(sums[:, 1:], sums[:, :1])
         return pd.DataFrame(values, columns=self._index)
 
     def interval(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from threading import Timer
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from plausibly.aggregation.inferred_reliability import infer_reliability
 from plausibly.agreement.pairs import count_votes, share_of_top
 from plausibly.base.arviz import Posterior
 from plausibly.base.bootstrap import interval
-from plausibly.base.progress import Progress
+from plausibly.base.progress import Progress, tell
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.io.answers import whole
 from plausibly.data.annotations.shown import shown
@@ -26,10 +27,16 @@ from plausibly.models import MODELS
 from plausibly.posterior.diagnostics import ESS_PER_CHAIN, judge
 
 MOST_CLASSES = 30  #: different labels up to which they are taken for classes
-_PER_CELL = 5  # labels of an annotator by true class, from which a confusion matrix of her own is estimated
-#: Sweeps per draw: few are enough for accuracies, unless data hardly tell annotators apart.
-_SWEEPS = 4, 32
+_PER_CELL = 10  # labels of an annotator by true class, from which a confusion matrix of her own is estimated
+#: Sweeps per draw: few are enough for accuracies, unless data hardly tell annotators apart; or if a way out is left.
+_SWEEPS, _SWEEPS_IN_VAIN = (4, 32), (4, 16)
 RANKED = "plackett-luce"
+SIMPLEST = "one-coin"
+_PATIENCE = 10.0  # seconds after which a way out is offered
+_SLOW = (
+    'The model of annotators takes its time: model=None (--model none) leaves out questions 3 and 4, model="one-coin" '
+    "(--model one-coin) is faster."
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,10 @@ class Fit:
         that knows more of a case than its labels do.
     typical
         Draws of the mean accuracy of annotators by their labels; None under a model of rankings.
+    alone
+        Mean ability of every annotator by their labels.
+    constant
+        Draws of the accuracy of the best constant answer, as of `accuracy`; None under a model of rankings.
     independent
         Both again, if the model errs independently of the annotators, so that its labels tell of the truth, too; None
         under a model of rankings.
@@ -78,6 +89,8 @@ class Fit:
     lead: Float[np.ndarray, " draw"]
     accuracy: Float[np.ndarray, " draw"]
     typical: Float[np.ndarray, " draw"] | None
+    alone: Float[np.ndarray, " annotator"]
+    constant: Float[np.ndarray, " draw"] | None
     independent: tuple[Float[np.ndarray, " draw"], Float[np.ndarray, " draw"]] | None
     right: Float[np.ndarray, "draw case"]
     vote: tuple[float, float, float]
@@ -112,9 +125,11 @@ def answers_of(labels: Labels, models: Mapping[str, Predictions], distance: Any,
     classes = classes if len(set(classes)) == len(classes) else [repr(name) for name in names]
     chosen = wanted
     if wanted == "auto":
-        per_annotator = np.bincount(labels.annotator)
-        enough = np.median(per_annotator[per_annotator > 0]) >= _PER_CELL * len(names) ** 2
-        chosen = "dawid-skene" if enough else "one-coin"
+        labelled = np.zeros((len(labels.annotators), own.max() + 1))
+        np.add.at(labelled, (labels.annotator, own), 1)
+        rarest = np.median(labelled[labelled.any(axis=1)], axis=0)[np.unique(own)].min()
+        enough = rarest >= _PER_CELL * len(names)
+        chosen = "dawid-skene" if enough else SIMPLEST
     annotators = labels.annotators.tolist()
     annotations, case = _single(labels, labels.case, labels.annotator, own, annotators, classes)
     with_model, said = {}, {}
@@ -132,9 +147,37 @@ def answers_of(labels: Labels, models: Mapping[str, Predictions], distance: Any,
 
 
 def fit(
-    answers: Answers, clusters: Int[np.ndarray, " case"], ci_prob: float, sampling: dict[str, Any]
-) -> tuple[dict[str, Fit], Posterior]:
-    """Fit annotators alone, for the truth without a model, and once with each model, for its ability."""
+    answers: Answers, clusters: Int[np.ndarray, " case"], ci_prob: float, sampling: dict[str, Any], *, simplify: bool
+) -> tuple[Answers, dict[str, Fit], Posterior]:
+    """Fit annotators alone, for the truth without a model, and once with each model, for its ability.
+
+    If `simplify`, and chains do not converge, the simplest model takes the place of the one of `answers`.
+    """
+    simplify = simplify and answers.model == "dawid-skene" and sampling["draws"] >= ESS_PER_CHAIN
+    slow = Timer(_PATIENCE, tell, [_SLOW])
+    slow.daemon = True
+    if sampling["progress"]:
+        slow.start()
+    try:
+        found = _fits(answers, clusters, ci_prob, sampling, give_up=simplify)
+        if found is None:
+            answers = replace(answers, model=SIMPLEST)
+            found = _fits(answers, clusters, ci_prob, sampling)
+    finally:
+        slow.cancel()
+    assert found is not None
+    return answers, *found
+
+
+def _fits(
+    answers: Answers,
+    clusters: Int[np.ndarray, " case"],
+    ci_prob: float,
+    sampling: dict[str, Any],
+    *,
+    give_up: bool = False,
+) -> tuple[dict[str, Fit], Posterior] | None:
+    """Fit as :func:`fit` does; None from the first chains that do not converge on, if `give_up`."""
     ranked = answers.model == RANKED
 
     def right_by(posterior: Posterior, names: Iterable[str]) -> Iterator[Float[np.ndarray, " draw"]]:
@@ -143,10 +186,17 @@ def fit(
     def of_truth(posterior: Posterior) -> tuple[Float[np.ndarray, " draw"], ...]:
         return _abilities(posterior).mean(axis=1), *right_by(posterior, answers.said)
 
-    alone = _sampled(answers.annotations, answers.model, sampling, of_truth)
-    typical = None if ranked else _abilities(alone).mean(axis=1)
+    sweeps = _SWEEPS_IN_VAIN if give_up else _SWEEPS
+    alone = _sampled(answers.annotations, answers.model, sampling, of_truth, sweeps)
+    each = _abilities(alone)
+    typical = None if ranked else each.mean(axis=1)
+    if give_up and not _converged(sampling["chains"], each.mean(axis=1)):
+        return None
     random = np.random.default_rng(sampling["seed"])
     cluster = np.unique(clusters[answers.case], return_inverse=True)[1]
+    constant = (
+        None if ranked else _constant(alone, answers.votes, cluster, np.random.default_rng([sampling["seed"], 1]))
+    )
     found = {}
     for name, annotations in answers.with_model.items():
         said = answers.said[name]
@@ -154,7 +204,7 @@ def fit(
         def of_model(posterior: Posterior, name: str = name) -> tuple[Float[np.ndarray, "draw *of"], ...]:
             return *_compared(_abilities(posterior)), *right_by(posterior, [name])
 
-        joint = _sampled(annotations, answers.model, sampling, of_model)
+        joint = _sampled(annotations, answers.model, sampling, of_model, sweeps)
         ability = _abilities(joint)
         scale = np.log(ability) if ranked else ability
         lower, upper = interval(ability, ci_prob)
@@ -178,12 +228,25 @@ def fit(
             lead=scale[:, -1] - scale[:, :-1].mean(axis=1),
             accuracy=(weight * drawn).sum(axis=1) / weight.sum(axis=1),
             typical=typical,
+            alone=each.mean(axis=0),
+            constant=constant,
             independent=independent,
             right=right,
             vote=(float(shared.mean()), float((shared >= 1 - 1e-9).mean()), float((shared > 0).mean())),
             converged=_converged(sampling["chains"], *compared),
         )
+        if give_up and not found[name].converged:
+            return None
     return found, alone
+
+
+def _constant(
+    alone: Posterior, votes: np.ndarray, cluster: Int[np.ndarray, " case"], random: np.random.Generator
+) -> Float[np.ndarray, " draw"]:
+    """Accuracy of the most frequent class as the answer to every case, cases resampled."""
+    right = dense_draws(alone, votes.shape)[:, :, votes.sum(axis=0).argmax()]
+    weight = random.standard_exponential((len(right), cluster.max() + 1))[:, cluster]
+    return (weight * (random.random(right.shape) < right)).sum(axis=1) / weight.sum(axis=1)
 
 
 def _compared(ability: Float[np.ndarray, "draw annotator"]) -> tuple[Float[np.ndarray, " draw"], ...]:
@@ -192,7 +255,11 @@ def _compared(ability: Float[np.ndarray, "draw annotator"]) -> tuple[Float[np.nd
 
 
 def _sampled(
-    annotations: Annotations, model: str, sampling: dict[str, Any], compared: Callable[[Posterior], tuple[Any, ...]]
+    annotations: Annotations,
+    model: str,
+    sampling: dict[str, Any],
+    compared: Callable[[Posterior], tuple[Any, ...]],
+    thinnings: tuple[int, ...] = _SWEEPS,
 ) -> Posterior:
     """Sample; again with more sweeps if what is compared has not converged."""
     if model == RANKED:
@@ -200,7 +267,7 @@ def _sampled(
     declared = MODELS[model]
     sampler = declared.family
     assert sampler is not None
-    for sweeps in _SWEEPS:
+    for sweeps in thinnings:
         model_of = replace(declared, family=replace(sampler, thinning=sweeps))
         found = unjudged(aggregate)(annotations, model_of, difficulty="same", **sampling)  # a fit for each model
         if sampling["draws"] < ESS_PER_CHAIN or _converged(sampling["chains"], *compared(found)):

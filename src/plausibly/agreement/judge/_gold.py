@@ -19,14 +19,15 @@ _MOST = 10  # different labels, the most frequent ones, by which cases may diffe
 
 @dataclass(frozen=True)
 class AgainstGold:
-    """Accuracy of a model and mean accuracy of the annotators on the cases that have a gold label and both.
+    """Accuracy of a model, annotators and a constant answer on the cases that have a gold label and both of the former.
 
     Parameters
     ----------
     n_cases
         Number of these cases.
     mean
-        Accuracy of the model, and of the annotators: the mean over cases of the share of them who are right.
+        Accuracy of the model, of the annotators, the mean over cases of the share of them who are right, and of the
+        most frequent gold label as the answer to every case.
     replicates
         The same in bootstrap replicates; None if there is a single cluster of cases.
     selection
@@ -36,20 +37,21 @@ class AgainstGold:
     """
 
     n_cases: int
-    mean: Float[np.ndarray, "2"]
-    replicates: Float[np.ndarray, "replicate 2"] | None
+    mean: Float[np.ndarray, "3"]
+    replicates: Float[np.ndarray, "replicate 3"] | None
     selection: Selection | None
-    unweighted: Float[np.ndarray, "2"]
+    unweighted: Float[np.ndarray, "3"]
 
     def row(self, margin: float, ci_prob: float) -> dict[str, Any]:
         """Columns of a table."""
         row: dict[str, Any] = {"gold_accuracy": self.mean[0]}
         if self.replicates is not None:
             row["gold_accuracy_lower"], row["gold_accuracy_upper"] = interval(self.replicates[:, 0], ci_prob)
-            row["p_gold"] = (self.replicates[:, 0] >= self.replicates[:, 1] - margin).mean()
+            for name, place in (("p_gold", 0), ("p_gold_constant", 2)):
+                row[name] = (self.replicates[:, place] >= self.replicates[:, 1] - margin).mean()
         row |= {"annotators_gold_accuracy": self.mean[1], "n_gold": self.n_cases}
         if self.selection is not None and self.selection.weights is not None:
-            row["gold_accuracy_unweighted"], row["annotators_gold_accuracy_unweighted"] = self.unweighted
+            row["gold_accuracy_unweighted"], row["annotators_gold_accuracy_unweighted"] = self.unweighted[:2]
         return row
 
 
@@ -66,12 +68,14 @@ def against_gold(
     truth[gold.case] = gold.values.tolist()
     known = np.isin(np.arange(len(truth)), gold.case)
     own = _share_right(labels.case, labels.values, truth)
+    most = max(listed := gold.values.tolist(), key=listed.count)
+    constant = np.array([value == most for value in truth], float)
     found, weight = {}, np.ones(len(truth))
     differ = _selection(gold, labels, models, seed)
     if differ is not None and differ.weights is not None:
         weight[gold.case] = differ.weights
     for name, predicted in models.items():
-        right = np.stack([_share_right(predicted.case, predicted.values, truth), own], axis=1)
+        right = np.stack([_share_right(predicted.case, predicted.values, truth), own, constant], axis=1)
         both = known & ~np.isnan(right).any(axis=1)
         if not both.any():
             raise PredictionError(f"no case has a gold label, labels of annotators and one of {name}; join other cases")
@@ -81,7 +85,7 @@ def against_gold(
             columns = np.column_stack([right * own_weight[:, None], own_weight])
             sums = resampled_sums(columns, cluster, replicates, seed)
             sizes = np.bincount(cluster, own_weight)
-            drawn = with_unseen(sums[:, :2], sums[:, 2], (sizes**2).sum() / sizes.sum(), seed)
+            drawn = with_unseen(sums[:, :3], sums[:, 3], (sizes**2).sum() / sizes.sum(), seed)
         mean = np.average(right, axis=0, weights=own_weight)
         found[name] = AgainstGold(int(both.sum()), mean, drawn, differ, right.mean(axis=0))
     return found

@@ -1,11 +1,14 @@
 """Whether a model can stand in for an annotator: four questions, and why their answers differ."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_ratio
+from plausibly.agreement.discrepancy._delta import find_delta
+from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_of, discrepancy_ratio
+from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.agreement.judge._alternative_annotator import check_epsilon, from_discrepancy
 from plausibly.agreement.judge._by import by_group, columns_of
 from plausibly.agreement.judge._fit import RANKED, Answers, answers_of, dense_draws, fit
@@ -16,7 +19,7 @@ from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_probability, che
 from plausibly.base.errors import ArgumentError, renamed
 from plausibly.data.labels.container import Labels, column_names
 from plausibly.data.labels.gold import Gold, read_gold
-from plausibly.data.labels.predictions import read_models
+from plausibly.data.labels.predictions import Predictions, read_models
 from plausibly.data.labels.types import usual_distance
 
 MODELS = ("auto", "one-coin", "dawid-skene", RANKED)
@@ -33,6 +36,7 @@ def judge(
     epsilon: float = 0.2,
     margin: float = 0.1,
     accuracy_margin: float = 0.05,
+    shared_errors: float = 0.1,
     fdr: float = 0.05,
     clusters: str | Mapping[str, Any] | None = None,
     by: str | Sequence[str] | Mapping[str, Mapping[str, Any]] | None = None,
@@ -55,11 +59,14 @@ def judge(
        used even if annotators share few cases; the published rule (Wilcoxon's test below 30 cases) certifies too many
        models there.
     3. *As one of them.* Treated as one more annotator in a model of annotators' errors, is it as accurate (for
-       rankings, as reliable) as the annotators are on average?
+       rankings, as reliable) as the annotators are on average? It is no yes if question 1 or 4, or how often labels
+       are equal, says no.
     4. *Truth.* Is it as accurate as the annotators, measured against the inferred truth? By the annotators' labels
        alone, a model that knows more of a case than they say is rated too low; by its labels, too, one that errs where
-       they do is rated too high. So the answer is yes or no only if both say so. The accuracy against the vote is shown
-       for comparison. With ``gold``, the truth is what gold labels say, on the cases that have one.
+       they do is rated too high. So the answers to questions 3 and 4 are yes or no only if both say so, no yes if the
+       most frequent class as the answer to every case gets one, too, and no "no" if a model that is right where
+       ``shared_errors`` mislead the annotators would get one. The accuracy against the vote is shown for comparison.
+       With ``gold``, the truth is what gold labels say, on the cases that have one.
 
     Questions 1 and 2 take the annotators' labels as the truth. Questions 3 and 4 assume that annotators err
     independently of each other and, except for rankings, that every case has one true class. If the answers differ, the
@@ -88,6 +95,9 @@ def judge(
     accuracy_margin
         Amount by which the model's accuracy (for rankings, the logarithm of its reliability) may fall below the
         annotators' mean in questions 3 and 4.
+    shared_errors
+        Share of the cases that may mislead the annotators together, which leaves no trace in their labels. The widest
+        interval of question 4 allows for it, and the result says what it would do to each answer.
     clusters
         Clusters of cases for the bootstrap, such as patients: a column of the labels, or a mapping from case.
     by
@@ -98,15 +108,16 @@ def judge(
     model
         Model of the annotators for questions 3 and 4: ``"dawid-skene"``, ``"one-coin"`` or ``"plackett-luce"``
         (rankings, tempered, with inferred reliabilities). ``"auto"`` uses the last for the distance
-        ``"partial_rankings"``; for up to 30 classes, Dawid-Skene if annotators labelled enough cases (five for every
-        pair of classes), else one-coin; otherwise none. With None, and for labels of other kinds, questions 3 and 4 are
-        left out, and the result says so. The Rasch model is not available because it needs to know which answers are
-        right; answers judged by the majority of the others would repeat question 1 and reward shared errors.
+        ``"partial_rankings"``; for up to 30 classes, Dawid-Skene if annotators gave each class often enough (ten
+        times for every class) and chains converge, else one-coin; otherwise none. With None, and for labels of other
+        kinds, questions 3 and 4 are left out, and the result says so. The Rasch model is not available because
+        it needs to know which answers are right; answers judged by the majority of the others would repeat question 1
+        and reward shared errors.
     ci_prob, replicates
         Probability of all intervals, and number of bootstrap replicates.
     draws, chains, warmup
         Numbers of draws per chain, of chains and of warm-up sweeps for the model of annotators. Every fourth sweep is
-        kept, or every 32nd if chains do not converge otherwise.
+        kept, or every 32nd if chains do not converge otherwise (with ``model="auto"``, every 16th).
     seed
         Random seed.
     progress
@@ -132,7 +143,7 @@ def judge(
 
     Examples
     --------
-    >>> says = {"ann": "aabb" * 15, "bob": "aabb" * 12 + "bbbb" * 3, "cy": "aaaa" * 3 + "aabb" * 12}
+    >>> says = {"ann": "aabb" * 15, "bob": "aabb" * 14 + "bbbb", "cy": "aabb" * 14 + "aaaa"}
     >>> rows = [(str(case), who, label) for who, labels in says.items() for case, label in enumerate(labels)]
     >>> judged = judge(rows, {"A": [(str(i), label) for i, label in enumerate("aabb" * 15)]}, model=None)
     >>> [(question.name, question.answer) for question in judged.questions["A"]]
@@ -144,7 +155,7 @@ def judge(
     for name, value in (("fdr", fdr), ("ci_prob", ci_prob)):
         check_probability(name, value)
     check_replicates(replicates)
-    for name, value in (("margin", margin), ("accuracy_margin", accuracy_margin)):
+    for name, value in (("margin", margin), ("accuracy_margin", accuracy_margin), ("shared_errors", shared_errors)):
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
             raise ArgumentError(f"{name} must be at least 0 and below 1, but {value!r} was given: give 0.1.")
     if model == "rasch":
@@ -169,9 +180,14 @@ def judge(
     if distance == "nominal":
         strange = {name: unknown_labels(labels, one.values, name) for name, one in models.items()}
         reasons = {name: {} if words is None else {"unknown labels": words} for name, words in strange.items()}
+    equal, simplified = None, False
     if isinstance(answers, Answers):
+        wanted = answers.model
+        if wanted != RANKED:
+            equal = _equal(compared, models)
         sampling = {"draws": draws, "chains": chains, "warmup": warmup, "seed": seed, "progress": progress}
-        fits, alone = fit(answers, compared.clusters, ci_prob, sampling)
+        answers, fits, alone = fit(answers, compared.clusters, ci_prob, sampling, simplify=model == "auto")
+        simplified = answers.model != wanted
         truth = None if answers.model == RANKED else dense_draws(alone, answers.votes.shape).mean(axis=0)
         for name, found in fits.items():
             reasons[name] |= reasons_of(truth if found.converged else None, answers, found, test, name)
@@ -184,6 +200,9 @@ def judge(
         reasons=reasons,
         margin=float(margin),
         accuracy_margin=float(accuracy_margin),
+        equal=equal,
+        shared_errors=float(shared_errors),
+        simplified=simplified,
         ci_prob=ci_prob,
         replicates=replicates,
         seed=seed,
@@ -191,3 +210,11 @@ def judge(
     if by is None:
         return result
     return by_group(result, by, answers.case if isinstance(answers, Answers) else None, intersections=intersections)
+
+
+def _equal(compared: Discrepancy, models: Mapping[str, Predictions]) -> Discrepancy:
+    """Compare labels by whether they are equal."""
+    if compared.distance == "nominal":
+        return compared
+    found = discrepancy_of(compared.labels, compared.label_sets, models, find_delta("nominal"), None, progress=False)
+    return replace(found, clusters=compared.clusters)

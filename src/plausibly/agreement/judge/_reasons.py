@@ -67,14 +67,15 @@ def base_rate(truth: Truth, answers: Answers, test: AlternativeAnnotatorTest, mo
     if share[most] < 0.7 or accuracy - balanced < RECALL:
         return None
     ratio, passed = _constant(answers, test, most)
-    if not passed and not ratio <= 1.1:
+    if not passed and ratio > 1.1:
         return None
+    alone = f"Giving this answer in every case would {'' if passed else 'not '}pass the alternative annotator test"
+    alone = "" if np.isnan(ratio) else f"{alone} and yield a discrepancy ratio of {ratio:.2f}. "
     classes = answers.annotations.classes
     worst = np.flatnonzero(present)[recall.argmin()]
     return (
-        f"Base rates: {str(classes[most])!r} is the answer in {100 * share[most]:.0f} % of the cases. Giving "
-        f"this answer in every case would {'' if passed else 'not '}pass the alternative annotator test and yield a "
-        f"discrepancy ratio of {ratio:.2f}. {model} is right in {100 * accuracy:.0f} % of all cases, but finds only "
+        f"Base rates: {str(classes[most])!r} is the answer in {100 * share[most]:.0f} % of the cases. {alone}"
+        f"{model} is right in {100 * accuracy:.0f} % of all cases, but finds only "
         f"{100 * recall.min():.0f} % of {str(classes[worst])!r} (mean over classes {100 * balanced:.0f} %)"
     )
 
@@ -134,12 +135,13 @@ def reasons_of(
 ) -> dict[str, str]:
     """All reasons that apply to a model, by name.
 
-    `truth` are posterior means of true classes, without the model; None if they are unknown.
+    `truth` are posterior means of true classes, without the model; None if they are unknown, and votes stand for them.
     """
     found = {"copy": copied(answers, test, model)}
     if truth is not None:
         found["shared error"] = shared_error(truth, answers, fit, model)
-        found["base rates"] = base_rate(truth, answers, test, model)
+    if answers.model != RANKED:
+        found["base rates"] = base_rate(answers.votes if truth is None else truth, answers, test, model)
     found["ties"] = ties(answers, fit, model)
     return {name: words for name, words in found.items() if words is not None}
 

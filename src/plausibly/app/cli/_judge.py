@@ -41,6 +41,9 @@ class JudgeOptions:
     accuracy_margin: Annotated[
         float, options.measure(help="Amount by which accuracy may fall below the annotators' mean.")
     ] = 0.05
+    shared_errors: Annotated[
+        float, options.measure(help="Share of the cases that may mislead the annotators together.")
+    ] = 0.1
     model: Annotated[
         Literal["auto", "one-coin", "dawid-skene", "plackett-luce", "none"],
         options.modelling(help="Model of the annotators' errors, for questions 3 and 4."),
@@ -130,9 +133,11 @@ def judge(
     )
     sources = {"labels": str(labels)} | ({} if gold is None else {"gold labels": str(gold)})
     sources |= {f"predictions {name}": path for name, path in files.items()}
+    if result.selection is not None:
+        say(result.selection)
     output.publish(_shown(result), _files(result, sources))
     for name in result.models:
-        say(result.verdict(name))
+        say(result.verdict(name, selection=False))
     check_converged(all(fit.converged for fit in result.fits.values()), strict=output.strict)
     questions = [(name, question) for name in result.models for question in result.questions[name]]
     check_answers((name, one.name, one.answer) for name, one in questions if one.name in required)

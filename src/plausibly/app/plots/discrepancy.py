@@ -234,14 +234,19 @@ def _ability(result: Judgement, model: str, ax: Axes) -> None:
         style = {"color": _OTHER if place else _MODEL}
         ax.plot([row.lower, row.upper], [place, place], lw=2, **style)
         ax.plot([row.mean], [place], "o" if place else "D", ms=6, **style)
+    alone = ""
+    if found.typical is not None:
+        ax.plot(interval(found.accuracy, result.ci_prob), [0, 0], lw=1, color=_MODEL)
+        ax.plot([found.accuracy.mean()], [0], "D", ms=6, mec=_MODEL, mfc="white")
+        alone = "; hollow: by the annotators' labels alone"
     ax.axvline(rows["mean"].iloc[1:].mean(), **_ONE)
-    finish_rows(ax, rows.index.tolist(), f"{found.unit} ({result.model}; dotted: the annotators' mean)")
+    finish_rows(ax, rows.index.tolist(), f"{found.unit} ({result.model}{alone}; dotted: the annotators' mean)")
 
 
 def _accuracy(result: Judgement, model: str, ax: Axes) -> None:
     if result.gold is not None:
         gold = result.gold[model]
-        for place, (mean, shade) in enumerate(zip(gold.mean, (_MODEL, _OTHER), strict=True)):
+        for place, (mean, shade) in enumerate(zip(gold.mean[:2], (_MODEL, _OTHER), strict=True)):
             if gold.replicates is not None:
                 ends = interval(gold.replicates[:, place], result.ci_prob)
                 ax.plot(ends, [place, place], lw=2, color=shade)

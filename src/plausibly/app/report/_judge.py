@@ -25,9 +25,17 @@ ASSUMED = (
     (
         "Questions 3 and 4",
         "Every case has one true class, and annotators err independently of each other, given this class. If cases are "
-        "truly ambiguous, or annotators copy each other, the answers are too certain. A model that errs where the "
-        "annotators do is rated too high as one of them. With gold labels, question 4 assumes only that these are "
-        "right.",
+        "truly ambiguous, or annotators copy each other, the answers are too certain. Accuracy is shown by the "
+        "annotators' labels alone, which rates a model too low that knows more of a case, and if it errs independently "
+        "of them, which rates one too high that errs where they do. A yes or no is what both say. With gold labels, "
+        "question 4 assumes only that these are right.",
+    ),
+    (
+        "Shared errors",
+        "Cases that mislead the annotators together leave no trace in their labels. A model that falls for them, too, "
+        "keeps its answers, while its accuracy and theirs look higher than they are. One that does not looks farther "
+        "from the annotators, and less accurate, in all four answers: a no to question 1 is worse only if they are "
+        "right. The widest interval of question 4, and its no, allow for such cases.",
     ),
     ("All questions", "Future cases and annotators are like those in these data."),
 )
@@ -60,6 +68,7 @@ def judge_report(result: Judgement, path: str | os.PathLike, sources: Mapping[st
     models = [_model(result, name) for name in result.models]
     page = template("judge.html.j2").render(
         models=models,
+        selection=result.selection,
         questions=list(QUESTIONS.values()),
         facts={
             "cases": f"{compared.n_cases:,} with at least two annotators, {len(compared.excluded):,} with fewer",
@@ -68,7 +77,7 @@ def judge_report(result: Judgement, path: str | os.PathLike, sources: Mapping[st
             "distance": compared.distance,
             "agreement": _agreement(result),
             "margins": f"Δ below {1 + result.margin:g}; ε = {result.test.epsilon:g}; accuracy at most "
-            f"{result.accuracy_margin:g} below the annotators' mean",
+            f"{result.accuracy_margin:g} below the annotators' mean; {100 * result.shared_errors:g} % of shared errors",
             "model of annotators": result.model or f"none: {result.left_out}",
             "intervals": f"{100 * result.ci_prob:g} %, from a bootstrap over {compared.n_clusters:,} "
             f"{compared.resampled} (questions 1 and 2) and from the posterior (questions 3 and 4)",
