@@ -158,7 +158,8 @@ def test_draws_of_annotated_cases_stay_as_they_are(model):
     n = draws_of(alone).shape[-1]
     np.testing.assert_array_equal(draws_of(whole)[..., :n], draws_of(alone))
     assert whole["observed_data"].sizes["case"] == 24
-    for group, name in (("log_likelihood", "ranking"), ("constant_data", "point_plausibility")):
+    likelihood = "pseudo_log_likelihood" if model == "prirn" else "log_likelihood"
+    for group, name in ((likelihood, "ranking"), ("constant_data", "point_plausibility")):
         found, expected = (of[group][name].values for of in (whole, alone))
         np.testing.assert_allclose(found[..., : expected.shape[-1]], expected, rtol=1e-5)
         assert np.isfinite(found).all()

@@ -30,6 +30,7 @@ import xarray as xr
 
 import plausibly as pb
 from plausibly.families.model import Model
+from plausibly.posterior import LIKELIHOODS
 
 RECORDED = Path(__file__).with_suffix(".json")
 CLASSES = ["eczema", "naevus", "psoriasis", "melanoma", "wart"]
@@ -140,10 +141,10 @@ def digest(result: Any) -> dict[str, list[float]]:
 
 def digest_of_posterior(posterior: Any) -> dict[str, list[float]]:
     """The same of the groups that hold draws and what they were drawn from."""
-    groups = "posterior", "log_likelihood", "constant_data"
+    groups = "posterior", *LIKELIHOODS, "constant_data"
     there = [group for group in groups if group in (getattr(posterior, "children", None) or posterior.groups())]
     made = {group: getattr(posterior[group], "to_dataset", lambda group=group: posterior[group])() for group in there}
-    return digest(made)
+    return digest({group.removeprefix("pseudo_"): of for group, of in made.items()})
 
 
 RUNS = {name: (model, given) for name, model, given in runs()}

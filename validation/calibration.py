@@ -7,7 +7,9 @@ import numpy as np
 
 import plausibly as pb
 from plausibly.aggregation import unjudged
+from plausibly.base.arviz import to_groups
 from plausibly.base.progress import Progress
+from plausibly.posterior import LIKELIHOODS
 from plausibly.posterior.diagnostics import r_hat_and_ess
 from validation._joint import Blocks, Layout, Pairs, draw_pairs, probability
 from validation._ranks import places
@@ -205,7 +207,7 @@ def quantities(
     alpha = cases.concentration
     split = np.where(m > 1, rng.beta(alpha, alpha * np.maximum(m - 1, 1), rest.shape), 1)
     of_first = np.where(named[:, 0], dense[..., 0], rest * split)
-    by_annotation = posterior["log_likelihood"]["ranking"]
+    by_annotation = next(posterior[group] for group in LIKELIHOODS if group in to_groups(posterior))["ranking"]
     of_case = np.searchsorted(cases.annotations.cases, by_annotation["case"].values)
     summed = np.zeros((*draws.shape[:2], n))
     np.add.at(summed, (slice(None), slice(None), of_case), by_annotation.values[:, thin].astype(float))

@@ -17,6 +17,7 @@ from plausibly.base.errors import AnnotationError, ArgumentError
 from plausibly.data.annotations import Annotations
 from plausibly.data.datasets import published_case
 from plausibly.models import MODELS
+from plausibly.posterior import LIKELIHOODS, PSEUDO_LIKELIHOOD
 
 REFERENCE = json.loads((Path(__file__).parent / "reference" / "published_case.json").read_text())
 LABELS = Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]], classes=list("abcd"))
@@ -85,8 +86,9 @@ def test_extremes_are_finite(name):
     posterior = pb.aggregate(annotations, "plackett-luce", draws=10, chains=1, warmup=30, progress=False, **arguments)
     draws = posterior["posterior"]["plausibility"].values
     np.testing.assert_allclose(draws.sum(-1), 1, atol=1e-4)
-    for group in ("log_likelihood", "sample_stats"):
-        for values in posterior[group].data_vars.values():
+    groups = to_groups(posterior)
+    for group in {"sample_stats", *LIKELIHOODS} & groups.keys():
+        for values in groups[group].data_vars.values():
             assert np.isfinite(values.values).all()
     point = pb.aggregate(annotations, "plackett-luce-ml", progress=False)["posterior"]["plausibility"].values
     assert point.sum() == pytest.approx(1, abs=1e-4)
@@ -121,7 +123,7 @@ def test_the_posterior_says_how_it_came_about_and_zero_concentration_leaves_the_
     versions = json.loads(attrs["versions"])
     assert versions["plausibly"] == pb.__version__
     assert {"jax", "jaxlib", "numpyro", "arviz", "numpy"} <= versions.keys()
-    assert {"posterior", "log_likelihood", "observed_data", "constant_data"} <= to_groups(posterior).keys()
+    assert {"posterior", PSEUDO_LIKELIHOOD, "observed_data", "constant_data"} <= to_groups(posterior).keys()
     assert (int(arviz().__version__.split(".")[0]) < 1) == HAS_INFERENCE_DATA
     posterior = pb.aggregate(RANKED, "prirn", concentration=0, **QUICK)
     assert posterior["posterior"]["class_name"].values.tolist() == ["a", "b", "c"]
@@ -230,3 +232,30 @@ def test_iterated_point_estimates_are_computed_when_they_are_read(monkeypatch):
     np.testing.assert_allclose(constants[:2].values, [2 / 3, 1 / 3], atol=1e-4)
     np.testing.assert_allclose(constants.values, [2 / 3, 1 / 3, 0, 1, 0], atol=1e-4)
     assert len(computed) == 1
+
+
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter")
+@pytest.mark.parametrize(
+    ("model", "given", "compared"),
+    [
+        ("dirichlet-categorical", {}, True),
+        ("dirichlet-categorical", {"reliability": 3}, False),
+        ("plackett-luce", {"reliability": 1}, True),
+        ("plackett-luce", {"reliability": 3}, False),
+        ("plackett-luce", {"reliability": 3, "mode": "temper"}, True),
+        ("plackett-luce", {"reliability": 1, "unranked": "ignore"}, False),
+        ("prirn", {}, False),
+    ],
+)
+def test_only_log_likelihoods_that_enter_once_are_read_by_arviz(model, given, compared):
+    """A posterior to whose power annotations count, or that has no probability of them, has none for ArviZ."""
+    how = {"draws": 20, "chains": 2, "progress": False} | ({"warmup": 20} if model == "plackett-luce" else {})
+    posterior = pb.aggregate(LABELS, model, **how, **given)
+    group = "log_likelihood" if compared else "pseudo_log_likelihood"
+    assert np.isfinite(posterior[group]["ranking"].values).all()
+    if compared:
+        assert arviz().loo(posterior) is not None
+    else:
+        assert "log_likelihood" not in to_groups(posterior)
+        with pytest.raises((TypeError, KeyError, ValueError, AttributeError), match=r"log.likelihood"):
+            arviz().loo(posterior)  # as arviz.compare does for each model

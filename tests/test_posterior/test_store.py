@@ -14,7 +14,7 @@ from plausibly.aggregation._infer import Independent
 from plausibly.aggregation.sweeps import Folder, Plan
 from plausibly.base.arviz import to_groups
 from plausibly.base.errors import ArgumentError, FileError, PlausiblyError, PlausiblyWarning
-from plausibly.posterior import Store
+from plausibly.posterior import LIKELIHOODS, PSEUDO_LIKELIHOOD, Store
 
 SETTINGS = {"model": "prirn", "draws": 20, "chains": 2, "progress": False, "shard": 8}
 SETTINGS["log_likelihood"] = True
@@ -43,7 +43,7 @@ def assert_equal(found, expected, rtol=0.0):
         assert set(other.coords) == set(data.coords)
         for name, variable in data.variables.items():
             assert (other.variables[name].dims, other.variables[name].dtype) == (variable.dims, variable.dtype)
-            if group == "log_likelihood" and variable.dtype.kind == "f":
+            if group in LIKELIHOODS and variable.dtype.kind == "f":
                 np.testing.assert_allclose(other.variables[name], variable, rtol=rtol)
             else:
                 np.testing.assert_array_equal(other.variables[name].values, variable.values)
@@ -88,7 +88,7 @@ def test_chains_in_shards(annotations, tmp_path):
     found = pb.aggregate(annotations, out=tmp_path / "p.zarr", shard=9, **settings)
     expected = pb.aggregate(annotations, **settings)
     assert found.attrs.items() >= expected.attrs.items()
-    for group in ("posterior", "sample_stats", "log_likelihood", "convergence", "constant_data"):
+    for group in ("posterior", "sample_stats", PSEUDO_LIKELIHOOD, "convergence", "constant_data"):
         assert found[group].attrs == expected[group].attrs
         for name, variable in expected[group].data_vars.items():
             if variable.dtype.kind == "f":

@@ -131,10 +131,12 @@ def aggregate(
         Posterior of the plausibilities, see :mod:`plausibly.posterior`. If it was sampled by Markov chains, there are
         also the groups ``sample_stats`` and ``convergence`` (one value per case; see :mod:`plausibly.diagnostics`).
         Exact draws have no trajectories (zero steps, energy 0); the attribute ``exact`` is the number of cases with
-        such draws. The group ``log_likelihood`` has one value per annotation and draw, not scaled by reliability; it is
-        computed when it is read, for example by ``arviz.loo``. A model without draws gives one chain of one draw, its
-        point estimate. A posterior of scores also has ``mean`` and ``variance`` of each case's scores (not with NUTS)
-        and, in ``constant_data``, the exact ``score_certainty``: the posterior probability that a score is at most the
+        such draws. The group ``log_likelihood`` has one value per annotation and draw; it is computed when it is read,
+        for example by ``arviz.loo``. Where annotations enter the posterior by a power (a reliability other than 1), or
+        have no probability (weights of ranks, ``unranked="ignore"``), it is called ``pseudo_log_likelihood``, which
+        ArviZ refuses, as units differ; :func:`compare_models` compares all. A model without draws gives one chain of
+        one draw, its point estimate. A posterior of scores also has ``mean`` and ``variance`` of each case's scores (not
+        with NUTS) and, in ``constant_data``, the exact ``score_certainty``: the posterior probability that a score is at most the
         threshold, or that it is above, whichever is greater. The posterior of a model of one true class has the
         attribute ``assumes``. It also has the variables of the model's :class:`plausibly.TrueClass`, with their
         diagnostics in the group ``shared_convergence``; its plausibilities are probabilities that a class is the true

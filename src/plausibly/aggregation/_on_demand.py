@@ -22,19 +22,19 @@ from plausibly.base.random_streams import case_keys
 from plausibly.data.annotations import Annotations, Scores
 from plausibly.families import Settled
 from plausibly.inference import likelihood_shapes, log_likelihood, normal_log_likelihood
-from plausibly.posterior import slots_of
+from plausibly.posterior import LIKELIHOODS, slots_of
 from plausibly.posterior.store_reading import Names
 
-_LIKELIHOOD, _POINT = "log_likelihood", "point_plausibility"
+_POINT = "point_plausibility"
 
 
 def with_log_likelihood(
     posterior: Posterior, observed: Annotations | Scores, settled: Settled, *, progress: bool, now: bool = False
 ) -> Posterior:
-    """Add the group ``log_likelihood``, if the model has one and it is missing; computed now, or when it is read."""
+    """Add log likelihoods, if the model has them and they are missing; computed now, or when they are read."""
     groups = to_groups(posterior)
     of_scores = isinstance(observed, Scores)
-    if _LIKELIHOOD in groups or not settled.model.log_likelihood or settled.engine in ("point", "ml"):
+    if {*LIKELIHOODS} & groups.keys() or not settled.model.log_likelihood or settled.engine in ("point", "ml"):
         return posterior
     if of_scores and "mean" not in groups["posterior"]:  # NUTS keeps the plausibilities alone
         return posterior
@@ -43,9 +43,9 @@ def with_log_likelihood(
     annotators = Names("annotation", observed.annotators, observed.annotation_annotator)
     coords = {name: groups["posterior"][name] for name in ("chain", "draw")}
     coords |= {"case": cases.variable(), "annotator": annotators.variable()}
-    made = {_LIKELIHOOD: xr.Dataset({"score" if of_scores else "ranking": values}, coords=coords)}
+    made = {settled.likelihood: xr.Dataset({"score" if of_scores else "ranking": values}, coords=coords)}
     if now:
-        made[_LIKELIHOOD].load()
+        made[settled.likelihood].load()
     first = {name: groups.pop(name) for name in ("posterior", "sample_stats") if name in groups}
     return from_groups(first | made | groups, posterior.attrs)
 

@@ -17,6 +17,7 @@ from plausibly.data.case import Entries
 from plausibly.families.model import Model
 from plausibly.families.priors import ClassPrior, Evidence
 from plausibly.inference import Program, nested_cases
+from plausibly.posterior import LIKELIHOOD, PSEUDO_LIKELIHOOD
 from plausibly.posterior.diagnostics import judge_shared, passed
 from plausibly.posterior.says import ONE_TRUE_CLASS
 
@@ -93,7 +94,7 @@ class Family(Protocol):
     def log_likelihood(
         self, posterior: Posterior, observed: Annotations | Scores, settled: "Settled", *, progress: bool, now: bool
     ) -> Posterior:
-        """Add the group ``log_likelihood``, computed now or when it is read, if the model has one."""
+        """Add the group :attr:`Settled.likelihood`, computed now or when it is read, if the model has one."""
         ...
 
     def leave_out(
@@ -227,6 +228,12 @@ class Settled:
     def shares_draws(self) -> bool:
         """Whether posterior draws rest on different draws of what cases share, not on an estimate."""
         return self.arguments.get("shared") == "sampled"
+
+    @property
+    def likelihood(self) -> str:
+        """Group of log likelihoods: whether each annotation has a probability that enters the posterior once."""
+        once = self.model.count(self.arguments) == 1 and self.model.answers != BY_PLAUSIBILITY
+        return LIKELIHOOD if once and self.arguments.get("unranked") != "ignore" else PSEUDO_LIKELIHOOD
 
     @property
     def has_draws(self) -> bool:

@@ -15,11 +15,15 @@ A posterior of scores also has the ``mean`` and the ``variance`` of each case's 
 in ``constant_data`` the ``score_certainty`` of each case. If the share of the prior in the posterior is known,
 ``constant_data`` has it for each slot as ``prior_share``.
 
-The other groups are ``sample_stats`` (if the engine has any), ``log_likelihood`` (if the model has one; computed when
-it is read, and stored in files only on request), ``observed_data`` (the annotations) and ``constant_data`` (the model's
-point estimate, the names of the classes).
+The other groups are ``sample_stats`` (if the engine has any), ``log_likelihood`` (if the model has one that enters the
+posterior once; computed when it is read, and stored in files only on request), or else ``pseudo_log_likelihood`` (if it
+enters by a power, or is no probability of the annotation: ArviZ cannot compare it), ``observed_data`` (the annotations)
+and ``constant_data`` (the model's point estimate, the names of the classes).
 """
 
+from plausibly.posterior._container import LIKELIHOOD as LIKELIHOOD
+from plausibly.posterior._container import LIKELIHOODS as LIKELIHOODS
+from plausibly.posterior._container import PSEUDO_LIKELIHOOD as PSEUDO_LIKELIHOOD
 from plausibly.posterior._container import REMAINDER_NAME as REMAINDER_NAME
 from plausibly.posterior._container import annotations_of as annotations_of
 from plausibly.posterior._container import build_posterior as build_posterior

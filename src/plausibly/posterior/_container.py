@@ -17,6 +17,8 @@ REMAINDER_NAME = "(remainder)"
 """Class name of the slot that stands for all unnamed classes."""
 
 GROUPS = ("posterior", "constant_data", "observed_data")
+#: groups of log likelihoods: those that enter the posterior once, and others, which ArviZ must not compare
+LIKELIHOODS = LIKELIHOOD, PSEUDO_LIKELIHOOD = "log_likelihood", "pseudo_log_likelihood"
 _ATTRIBUTES = ("n_classes", "concentration")
 _VARIABLES = {
     "posterior": ("plausibility",),
@@ -34,6 +36,7 @@ def build_posterior(
     concentration: float,
     sample_stats: Mapping[str, np.ndarray] | None = None,
     log_likelihood: Float[np.ndarray, "chain draw annotation"] | None = None,
+    likelihood: str = LIKELIHOOD,
     convergence: xr.Dataset | None = None,
     by_case: Mapping[str, np.ndarray] | None = None,
     sites: xr.Dataset | None = None,
@@ -61,6 +64,8 @@ def build_posterior(
         Arrays (chain, draw, case) by name, if the engine has any.
     log_likelihood
         Log likelihood of every annotation.
+    likelihood
+        Name of its group.
     convergence
         Diagnostics by case, see :mod:`plausibly.diagnostics`.
     by_case
@@ -131,7 +136,7 @@ def build_posterior(
     if log_likelihood is not None:
         log_likelihood = np.asarray(log_likelihood, np.float32)
         _check_shape("log_likelihood", log_likelihood, (n_chains, n_draws, annotations.n_annotations))
-        groups["log_likelihood"] = xr.Dataset(
+        groups[likelihood] = xr.Dataset(
             {"ranking" if scores is None else "score": (("chain", "draw", "annotation"), log_likelihood)},
             coords=chain_draw | annotation_coords,
         )

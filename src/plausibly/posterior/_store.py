@@ -28,7 +28,7 @@ from plausibly.base.arviz import Posterior, to_groups
 from plausibly.base.errors import ArgumentError, FileError, PlausiblyWarning, reason
 from plausibly.base.fingerprint import data_digest
 from plausibly.data.annotations import Annotations, Slots
-from plausibly.posterior._container import build_posterior
+from plausibly.posterior._container import LIKELIHOOD, LIKELIHOODS, build_posterior
 from plausibly.posterior._files import chunks
 from plausibly.posterior.sites import CASE as SAMPLED_CASE
 from plausibly.posterior.store_reading import (
@@ -215,6 +215,7 @@ class Store:
             }
             for group, names in sharded.items()
         }
+        likelihood = next((name for name in LIKELIHOODS if name in whole), LIKELIHOOD)
         of_cases = [name for name in whole["posterior"] if name != "plausibility"]
         attrs = {name: value for name, value in posterior.attrs.items() if name not in ("concentration", "n_classes")}
         laid_out = build_posterior(
@@ -224,7 +225,8 @@ class Store:
             point=whole["constant_data"]["point_plausibility"],
             concentration=float(posterior.attrs["concentration"]),
             sample_stats=whole.get("sample_stats"),
-            log_likelihood=whole.get("log_likelihood", {}).get("ranking"),
+            log_likelihood=whole.get(likelihood, {}).get("ranking"),
+            likelihood=likelihood,
             convergence=None
             if "convergence" not in whole
             else xr.Dataset(
@@ -269,7 +271,7 @@ class Store:
 def _sharded(groups: Mapping[str, xr.Dataset]) -> dict[str, dict[str, xr.Variable]]:
     """Variables that belong to the cases of a shard; all else is known before sampling."""
     found = {}
-    for group in ("posterior", "sample_stats", "log_likelihood", "convergence", "constant_data"):
+    for group in ("posterior", "sample_stats", *LIKELIHOODS, "convergence", "constant_data"):
         if group in groups:
             names = [name for name in groups[group].data_vars if group != "constant_data" or name in _WRITTEN]
             found[group] = {str(name): groups[group][name].variable for name in names}

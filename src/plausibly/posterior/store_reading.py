@@ -15,7 +15,7 @@ from plausibly.base.errors import FileError, PlausiblyError
 from plausibly.data.case import coordinates_of_looks
 from plausibly.data.groups import codes_of_annotators
 from plausibly.data.regression import names as coefficient_names
-from plausibly.posterior._container import REMAINDER_NAME
+from plausibly.posterior._container import LIKELIHOODS, REMAINDER_NAME
 
 PROGRESS = "shards"
 CHAINS = "chains"  #: of what cases share, see :mod:`plausibly.posterior._store`
@@ -79,7 +79,8 @@ def _named(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
         "case": Names("annotation", cases, observed["annotation_case"].values),
         "annotator": Names("annotation", annotators, observed["annotation_annotator"].values),
     }
-    for group, names in {"posterior": of_slots, "constant_data": of_slots, "log_likelihood": of_annotations}.items():
+    coordinates = {"posterior": of_slots, "constant_data": of_slots} | dict.fromkeys(LIKELIHOODS, of_annotations)
+    for group, names in coordinates.items():
         if group in groups:
             groups[group] = groups[group].assign_coords({name: made.variable() for name, made in names.items()})
     return groups

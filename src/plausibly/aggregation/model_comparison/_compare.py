@@ -142,8 +142,8 @@ def compare_models(
     Under ``"power"``, the posterior counts every annotation :math:`\gamma` times. For :math:`\gamma \ne 1` this
     likelihood is not a probability of the data, but the prediction of a left-out annotation still is one.
 
-    ``arviz.loo`` scores something else: whole annotations under the model's own likelihood, not scaled by reliability.
-    Its values can be compared neither with those here nor between models with different likelihoods.
+    ``arviz.loo`` scores something else: whole annotations under the model's own likelihood. It takes posteriors that
+    annotations enter once, with their probability; others store a ``pseudo_log_likelihood``, which it refuses.
 
     References
     ----------

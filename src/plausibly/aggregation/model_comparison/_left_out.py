@@ -214,7 +214,7 @@ def _by_draws(task: _Task, out: LeftOut, importance: bool) -> None:
     tried = to_refit & ~folds.alone() if importance else np.zeros_like(to_refit)
     likelihood = None
     if importance or (of_rankings and model.log_likelihood):
-        likelihood = to_groups(posterior)["log_likelihood"]["ranking"]
+        likelihood = to_groups(posterior)[settled.likelihood]["ranking"]
     elif of_rankings:
         with Progress(progress) as bars:
             likelihood = xr.DataArray(_log_likelihood(annotations, slots, weight[None], bars))

@@ -24,6 +24,7 @@ from plausibly.base.arviz import Posterior, to_groups
 from plausibly.base.bootstrap import check_replicates
 from plausibly.base.checks import check_seed
 from plausibly.base.errors import ArgumentError
+from plausibly.base.names import figures
 from plausibly.base.progress import Progress
 from plausibly.base.random_streams import Stream, case_keys, generator, select, stream_words
 from plausibly.data.annotations import Annotations
