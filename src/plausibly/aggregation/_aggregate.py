@@ -135,9 +135,9 @@ def aggregate(
         for example by ``arviz.loo``. Where annotations enter the posterior by a power (a reliability other than 1), or
         have no probability (weights of ranks, ``unranked="ignore"``), it is called ``pseudo_log_likelihood``, which
         ArviZ refuses, as units differ; :func:`compare_models` compares all. A model without draws gives one chain of
-        one draw, its point estimate. A posterior of scores also has ``mean`` and ``variance`` of each case's scores (not
-        with NUTS) and, in ``constant_data``, the exact ``score_certainty``: the posterior probability that a score is at most the
-        threshold, or that it is above, whichever is greater. The posterior of a model of one true class has the
+        one draw, its point estimate. A posterior of scores also has ``mean`` and ``variance`` of each case's scores
+        (not with NUTS) and, in ``constant_data``, the exact ``score_certainty``: the posterior probability that a score
+        is at most the threshold, or that it is above, whichever is greater. The posterior of a model of one true class has the
         attribute ``assumes``. It also has the variables of the model's :class:`plausibly.TrueClass`, with their
         diagnostics in the group ``shared_convergence``; its plausibilities are probabilities that a class is the true
         one.
