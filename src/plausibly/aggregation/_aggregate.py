@@ -137,8 +137,8 @@ def aggregate(
         ArviZ refuses, as units differ; :func:`compare_models` compares all. A model without draws gives one chain of
         one draw, its point estimate. A posterior of scores also has ``mean`` and ``variance`` of each case's scores
         (not with NUTS) and, in ``constant_data``, the exact ``score_certainty``: the posterior probability that a score
-        is at most the threshold, or that it is above, whichever is greater. The posterior of a model of one true class has the
-        attribute ``assumes``. It also has the variables of the model's :class:`plausibly.TrueClass`, with their
+        is at most the threshold, or that it is above, whichever is greater. The posterior of a model of one true class
+        has the attribute ``assumes``. It also has the variables of the model's :class:`plausibly.TrueClass`, with their
         diagnostics in the group ``shared_convergence``; its plausibilities are probabilities that a class is the true
         one.
 
