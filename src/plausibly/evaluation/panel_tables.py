@@ -84,7 +84,9 @@ def panels(
         ``expert_agreement`` and ``expert_agreement_paired`` (classifier), ``human_level`` (), ``panel_accuracy``
         (classifier, n) and ``human_panel`` (n), for n from 1 to ``most``, all between 0 and 1. The attribute
         ``n_cases`` of each is the number of cases that it averages. NaN where there is none, and where a case of the
-        curve lacks the label of a further annotator. With replicates, the same names with ``_total``, and ``replicate``
+        curve lacks the label of a further annotator. The attributes ``constant`` and ``constant_agreement`` of
+        ``human_level`` are the class that would agree most with an expert if it were named in all of its cases, and how
+        often. With replicates, the same names with ``_total``, and ``replicate``
         as the last dimension: their quantiles are intervals for new cases like these with new annotations. Weights are
         those of :func:`plausibly.evaluate` with the same seed, replicates and clusters, and the same for all variables,
         so differences are paired. NaN if there is a single cluster.
@@ -141,7 +143,20 @@ def panels(
     found = agreement(annotations, choice) | against_panels
     coords = {"classifier": np.array(list(named), dtype=str), "n": np.arange(1, most + 1)}
     attrs = {"break_ties": break_ties, "seed": seed, "clusters": len(np.unique(cluster[n_labels > 0]))}
-    return xr.Dataset(averages(found, cluster, columns(lined_up), seed, replicates), coords, attrs)
+    results = xr.Dataset(averages(found, cluster, columns(lined_up), seed, replicates), coords, attrs)
+    results["human_level"].attrs |= _constant(annotations)
+    return results
+
+
+def _constant(annotations: Annotations) -> dict[str, str | float]:
+    """The class that agrees most with an expert if it is named in every case with several, and how often it does."""
+    shares, level = first_choice_shares(annotations.fair or annotations)
+    case, of_class = np.divmod(shares.key, annotations.n_classes)
+    several = ~np.isnan(level)
+    if annotations.fair is None or not several.any():
+        return {}
+    total = np.bincount(of_class, shares.value * several[case], annotations.n_classes) / several.sum()
+    return {"constant": str(annotations.classes[total.argmax()]), "constant_agreement": float(total.max())}
 
 
 def first_choices(

@@ -198,6 +198,21 @@ def test_agreement_with_panels_says_over_which_cases_it_is():
     )
 
 
+def test_agreement_that_a_constant_reaches_is_said_to_tell_nothing():
+    """Of a classifier that never found the 4 % it was only said that it agrees more often than experts do."""
+    random = np.random.default_rng(0)
+    rare = random.random(200) < 0.04
+    labels = np.where(random.random((200, 3)) < 0.92, rare[:, None], ~rare[:, None]).astype(int)
+    scores = {"never": np.tile([0.9, 0.1], (200, 1))}
+    for said, told in ((labels, True), (np.arange(200)[:, None] % 2 * np.ones((1, 3), int), False)):
+        annotations = pb.Annotations.from_labels(np.array(["benign", "malignant"])[said].tolist())
+        panels = pb.evaluation.panels(annotations, scores, replicates=0)
+        (words,) = agreement_in_words(panels, ["never"])
+        assert ("Always naming 'benign' agrees with an expert in" in words) == told
+        share = max((said == 0).mean(), (said == 1).mean())
+        assert panels["human_level"].attrs["constant_agreement"] == pytest.approx(share)
+
+
 @pytest.mark.slow
 def test_an_interval_on_new_cases_that_is_narrower_by_chance_is_explained():
     random = np.random.default_rng(0)

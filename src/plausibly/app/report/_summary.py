@@ -343,6 +343,12 @@ def agreement_in_words(
             told += f", and {experts}" if name == classifiers[0] else "."
         else:
             told += f"; {experts}" if name == classifiers[0] and not np.isnan(level) else "."
+        constant = panels["human_level"].attrs.get("constant_agreement", np.nan)
+        if name == classifiers[0] and constant >= level:
+            told += (
+                f" Always naming {panels['human_level'].attrs['constant']!r} agrees with an expert in "
+                f"{_percent(constant)}, so to agree as often as experts do tells nothing here."
+            )
         if n in own["n"]:
             of_panel, n_cases = own["panel_accuracy"].sel(n=n), own["panel_accuracy"].attrs["n_cases"]
             told += f" A panel of {n} experts would decide as it does in {_percent(float(of_panel))}"
