@@ -36,7 +36,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 120,
         "posterior": 3620,  # further sites of programs, stored and diagnosed
         "systems": 2970,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 35640,  # answers that look at no case, types of labels, and what takes back an answer
+        "tests": 35650,  # answers that look at no case, types of labels, and what takes back an answer
         "validation": 6465,  # verdicts on answers that look at no case, and on those of misled annotators
     },
     "shape": {

@@ -175,3 +175,9 @@ def test_agreement_alone_is_of_equal_labels_whatever_the_distance():
         draws=20, warmup=5, chains=2, replicates=50, progress=False,
     )  # fmt: skip
     assert found.table.loc["m", "agreeing"] == pytest.approx((said == own[:, None]).mean())
+
+
+def test_no_accuracy_exceeds_1():
+    """Of a model that is right in 98 % it was said that it may be right in 1.08."""
+    assert readings.knowing(0.98, 0.1) == 1
+    assert readings.knowing(0.8, 0.1) == pytest.approx(0.86)

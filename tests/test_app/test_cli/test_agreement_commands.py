@@ -72,7 +72,7 @@ def test_judge_leaves_out_other_cases_on_request_and_reads_one_question(data, tm
     words = ["--predictions", f"A={tmp_path / 'more.csv'}", "--model", "none", "--replicates", 100]
     assert "leave such rows out with" in " ".join(refuse("judge", data / "labels.csv", *words).output.split())
     result = succeed("judge", data / "labels.csv", *words, "--extra", "ignore")
-    assert "ignored predictions of 1 cases that are not annotated or left out" in result.output
+    assert "ignored predictions of 1 case, not annotated or left out" in result.output
     fewer = (
         more.iloc[2:]
         .rename(columns={"label": "prediction"})

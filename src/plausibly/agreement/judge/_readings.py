@@ -177,8 +177,8 @@ def misled(accuracy: Any, shared: float) -> Any:
 
 
 def knowing(accuracy: Any, shared: float) -> Any:
-    """Accuracy of who is not misled where annotators are, but as often right there as elsewhere."""
-    return accuracy + shared * np.maximum(2 * accuracy - 1, 0)
+    """Accuracy of who is not misled where annotators are, but as often right there as elsewhere; at most 1."""
+    return np.minimum(accuracy + shared * np.maximum(2 * accuracy - 1, 0), 1)
 
 
 def if_misled(row: Row, name: str, shared: float) -> str:

@@ -74,7 +74,7 @@ def _read(source: Any, labels: Labels, needed: np.ndarray, column: str, extra: s
             'extra="ignore" (--extra ignore)'
         )
     if more:
-        words = f"ignored predictions of {many(len(more), 'case')} that are not annotated or left out"
+        words = f"ignored predictions of {many(len(more), 'case')}, not annotated or left out"
         warnings.warn(words, PlausiblyWarning, stacklevel=4)
     without = needed.copy()
     without[case] = False
