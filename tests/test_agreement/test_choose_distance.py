@@ -68,3 +68,31 @@ def test_noise_of_nought_changes_nothing_and_of_one_leaves_nothing():
         assert sum(a == b for a, b in zip(labels, foreign, strict=True)) < 20
         assert corrupt_labels(labels, kind, 0.5, seed=1) == corrupt_labels(labels, kind, 0.5, seed=1)
     assert corrupt_labels([["a", "b"], ["c", "d"]], "text", 0.0) == [["a", "b"], ["c", "d"]]
+
+
+def test_a_distance_is_the_best_only_if_it_is_told_from_the_next():
+    """Of two that differ by chance, none; of one that separates numbers and one that does not, the first."""
+    random = np.random.default_rng(0)
+    near = {
+        f"c{n}": {who: [float(x + random.normal(0, 0.3))] for who in ("ann", "bob")}
+        for n, x in enumerate(random.normal(0, 3, 30))
+    }
+
+    def noisy(seed):
+        shift = np.random.default_rng(seed).normal(0, 0.05, 1000)
+        return lambda a, b: max(abs(a[0] - b[0]) + shift[int(abs(1e4 * (a[0] - b[0]))) % 1000], 0)
+
+    open_ = choose_distance(near, {"one": noisy(3), "other": noisy(4)}, progress=False)
+    assert 0.5 <= open_.p_best < 0.8
+    assert open_.headline.startswith("No distance can be called best yet: ")
+    assert "best" not in repr(open_)
+    kinds = {"gap": lambda a, b: abs(a[0] - b[0]), "same": lambda a, b: float(a != b)}
+    clear = choose_distance(near, kinds, progress=False)
+    assert clear.p_best > 0.99
+    assert clear.headline.startswith("gap separates labels of one case from those of others best")
+    alone = choose_distance(near, {"gap": noisy(1)}, progress=False)
+    assert alone.headline == ""
+    found = next(iter(clear.results.values()))
+    above, size = found.superiority_by_case()
+    n = found.n_cross
+    assert found.ks.superiority == pytest.approx(n / (n + 1) * above.sum() / size.sum())

@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from plausibly.agreement.chance._agreement import agreement
 from plausibly.agreement.chance._result import Agreement
@@ -13,6 +15,7 @@ from plausibly.base.errors import ArgumentError, DistanceError, PlausiblyWarning
 from plausibly.data.labels.container import Labels
 from plausibly.distances import BY_TYPE, ON_REQUEST, Distance, find_distance
 
+BEST = 0.8  #: probability from which a distance is called the best
 Candidate = str | Distance | Callable[[Any, Any], float]
 
 
@@ -49,8 +52,40 @@ class DistanceChoice:
         whole.insert(0, "distance", list(self.results))
         return whole.assign(warnings=["; ".join(found.warnings) for found in self.results.values()])
 
+    @property
+    def p_best(self) -> float:
+        """Probability that the first distance has the higher superiority of the first two, on new cases like these.
+
+        By a normal approximation, with the standard error of the difference over cases; NaN for one distance or case.
+        """
+        if len(self.results) < 2:
+            return float("nan")
+        (above, size), (other, _) = (found.superiority_by_case() for found in list(self.results.values())[:2])
+        used = np.flatnonzero(size)
+        difference = (above - other).sum() / size.sum()
+        left = (above - other - difference * size)[used]
+        se = np.sqrt((left**2).sum() * len(used) / max(len(used) - 1, 1)) / size.sum()
+        if len(used) < 2:
+            return float("nan")
+        return float(norm.cdf(difference / se)) if se > 0 else 1.0 if difference > 0 else 0.5
+
+    @property
+    def headline(self) -> str:
+        """Which distance separates labels best, or that none can be called the best, in a sentence; empty for one."""
+        first, *others = self.results
+        if not others:
+            return ""
+        if self.p_best >= BEST:
+            return f"{first} separates labels of one case from those of others best (P {min(self.p_best, 0.99):.2f})."
+        sure = (
+            "too few to tell"
+            if np.isnan(self.p_best)
+            else f"better than {others[0]} with probability {self.p_best:.2f}"
+        )
+        return f"No distance can be called best yet: {first} has the highest superiority, {sure}."
+
     def __repr__(self) -> str:
-        return f"DistanceChoice(best {self.best!r} of {', '.join(self.results)})"
+        return f"DistanceChoice({self.best!r} first of {', '.join(self.results)})"
 
 
 def choose_distance(
@@ -76,8 +111,8 @@ def choose_distance(
     Returns
     -------
     DistanceChoice
-        ``.table``, ``.best``, ``.results``, ``.skipped``; draw it with :func:`plausibly.plots.agreement_histograms` and
-        :func:`plausibly.plots.agreement_heatmap`.
+        ``.table``, ``.best``, ``.p_best``, ``.headline``, ``.results``, ``.skipped``; draw it with
+        :func:`plausibly.plots.agreement_histograms` and :func:`plausibly.plots.agreement_heatmap`.
 
     Raises
     ------

@@ -130,6 +130,15 @@ class Agreement:
         """Pairs of all labels, which tell of annotators, also where agreement is of some only."""
         return self._pairs if self._every is None else self._every()
 
+    def superiority_by_case(self) -> tuple[Float[np.ndarray, " case"], Float[np.ndarray, " case"]]:
+        """Sums over the pairs of each case of how often pairs of other cases are farther apart, and their weights."""
+        pairs = self._pairs
+        below = np.cumsum(pairs.expected()) / pairs.expected().sum()
+        farther = 1 - below[pairs.level[pairs._place_within]]
+        sums = (pairs.weight * farther, pairs.weight)
+        above, size = (np.bincount(pairs.within.case, one, len(self.cases)) for one in sums)
+        return above, size
+
     @property
     def alpha_name(self) -> str:
         """What this alpha is called: Krippendorff's with the weighting ``"units"`` only."""

@@ -126,10 +126,11 @@ def agreement(
             f"This is of the {int((n_labels > 1).sum()):,} cases with several labels, and holds for the other "
             f"{int((n_labels == 1).sum()):,} if these were drawn at random."
         )
-    say(
+    told = (
         f"By {choice.best}: {best.alpha_name} {best.alpha:.4f}, superiority {best.ks.superiority:.4f} (ties count "
         f"against it){sigma}; {read}, {len(best.observed):,} pairs on one case."
     )
+    say(" ".join(filter(None, (choice.headline, told))))
 
 
 def _source(first: str, more: list[str]) -> str | dict[str, str]:

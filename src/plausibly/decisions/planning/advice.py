@@ -187,7 +187,7 @@ def _known(plan: Plan) -> str:
 
 def _which_is_better(plan: Plan) -> str:
     assert plan.compare is not None
-    return f"whether {' or '.join(plan.compare)} is better on these cases"
+    return f"whether {' or '.join(plan.compare)} is better on these cases, for these annotators"
 
 
 def _for_new_cases(plan: Plan) -> list[str]:
