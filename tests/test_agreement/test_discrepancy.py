@@ -278,7 +278,7 @@ def test_perfect_agreement_frames_and_texts():
     ]  # fmt: skip
     assert frame.loc["0.9", ["n_cases", "n_excluded"]].tolist() == [50, 1]
     assert frame["lower"].item() < frame["ratio"].item() < frame["upper"].item()
-    assert repr(result).endswith("nominal, 50 cases, 3 annotators, 1 cases excluded)")
+    assert repr(result).endswith("nominal, 50 cases, 3 annotators, 1 case excluded)")
     alone = discrepancy_ratio(noise.labels, noise.predictions["0.9"])
     assert isinstance(alone.ratio, float)
     assert alone.ratio == pytest.approx(result.ratio["0.9"])

@@ -149,7 +149,7 @@ def test_scales_and_limits():
     assert result.reliability == pytest.approx(0.64 / 0.68)
     assert weighted_reliability(agree, competence={"a": 1.0, "b": 0.0}).reliability == 0.5
     assert weighted_reliability(agree, competence="leave-one-out").reliability == 1
-    assert repr(result).endswith("competence: given, 2 cases, 1 cases excluded)")
+    assert repr(result).endswith("competence: given, 2 cases, 1 case excluded)")
     single = weighted_reliability({"p": {"a": 1, "b": 0}}, competence=0.8)
     assert "lower" not in single.to_frame()
     assert (single.concordance, single.reliability) == (0, 0)

@@ -157,7 +157,7 @@ def test_discrepancy_of_scores_by_group_and_what_did_not_count(data, tmp_path):
     (tmp_path / "m.csv").write_text("case,label\np,x\n")
     result = plausibly("discrepancy", tmp_path / "a.csv", "--predictions", f"A={tmp_path / 'm.csv'}", "--quiet")
     assert result.stdout.splitlines() == [
-        "1 cases used; 1 with fewer than two annotators left out: 'q'; 1 rows without a label."
+        "1 case used; 1 with fewer than two annotators left out: 'q'; 1 row without a label."
     ]
 
 
@@ -286,3 +286,24 @@ def test_coefficients_stand_beside_alpha(tmp_path):
     assert written.loc["ICC2", "value"] == pytest.approx(ICCS["ICC2"][0], abs=1e-6)
     assert written.loc["Gwet's AC2", "meaning"] == "linear weights"
     assert "ICC2k" in result.output
+
+
+def test_awkward_labels_make_sentences_and_no_warnings(tmp_path, recwarn):
+    """Constants, perfect agreement, three cases: what is not defined is said, and nothing is divided by zero."""
+    rng = np.random.default_rng(0)
+    told = {"constant": np.zeros((9, 3), int), "perfect": np.arange(9)[:, None] % 2 + np.zeros((1, 3), int)}
+    told["three"] = rng.integers(0, 2, (3, 3))
+    for name, labels in told.items():
+        rows = [(f"c{i}", f"r{j}", "ab"[label]) for (i, j), label in np.ndenumerate(labels)]
+        pd.DataFrame(rows, columns=["case", "annotator", "label"]).to_csv(tmp_path / "a.csv", index=False)
+        pd.DataFrame(rows[::3], columns=["case", "annotator", "label"]).to_csv(tmp_path / "p.csv", index=False)
+        model = ("--predictions", f"A={tmp_path / 'p.csv'}")
+        outputs = [
+            succeed("agreement", tmp_path / "a.csv", "--replicates", 20).output,
+            succeed("reliability", tmp_path / "a.csv").output,
+            succeed("discrepancy", tmp_path / "a.csv", *model).output,
+            succeed("judge", tmp_path / "a.csv", *model, "--model", "none").output,
+        ]
+        assert ("alpha (pairs weighted equally) not defined" in outputs[0]) == (name == "constant")
+        assert not [one for one in outputs if "Warning" in one]
+    assert not [one for one in recwarn if issubclass(one.category, RuntimeWarning)]

@@ -365,6 +365,22 @@ def test_columns_and_classes_that_nearly_match_and_rows_of_other_cases(labels, t
     )
 
 
+def test_numbers_on_the_scale_of_scores_get_commands_that_take_them(tmp_path):
+    """A threshold was proposed, which takes numbers for probabilities; and a column `score`, which was not found."""
+    random = np.random.default_rng(0)
+    score = random.normal(3, 1, (20, 3)).round(2)
+    for name in ("floats", "grades"):
+        given = score if name == "floats" else score.round()
+        rows = [f"c{i},r{j},{value}" for (i, j), value in np.ndenumerate(given)]
+        labels = table(tmp_path / f"{name}.csv", "item,rater,score", *rows)
+        model = table(tmp_path / "m.csv", "case,score", *(f"c{i},{value}" for i, value in enumerate(given.mean(1))))
+        found = pb.doctor([labels, model] if name == "floats" else [labels])
+        for command in found.commands:
+            if shlex.split(command)[1] in ("agreement", "discrepancy"):
+                assert run(command).exit_code == 0
+        assert ("--threshold" in " ".join(found.commands)) is False
+
+
 def test_a_table_pasted_twice_is_said_by_every_command_that_reads_it(tmp_path):
     said = np.random.default_rng(0).integers(2, size=(40, 2))
     rows = [f"{name}{i},r{j},{'ab'[label]}" for name in "pq" for (i, j), label in np.ndenumerate(said)]

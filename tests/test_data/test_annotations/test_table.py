@@ -104,7 +104,7 @@ def test_texts_that_stand_for_no_label_are_left_out_and_counted(tmp_path):
     with pytest.warns(PlausiblyWarning) as told:
         read_annotations(path, missing=["n/a", "N/A"])
     assert any("missing= (--missing) names 'N/A', but no label is that" in str(one.message) for one in told)
-    with pytest.warns(PlausiblyWarning, match="1 rows without a label: blank"):
+    with pytest.warns(PlausiblyWarning, match="1 row without a label: blank"):
         assert read_annotations(path, missing="").n_classes == 3
     path.write_text("case,annotator,score\np,ann,1\np,bob,n/a\n")
     with pytest.warns(PlausiblyWarning):

@@ -25,6 +25,7 @@ from plausibly.base.bootstrap import (
     resampled_sums,
 )
 from plausibly.base.errors import ArgumentError
+from plausibly.base.names import many
 
 MARGIN = 0.1  #: of the test of non-inferiority: a tenth farther from the annotators than they are from each other
 
@@ -63,7 +64,7 @@ class Discrepancy(Comparison):
         return (
             f"Discrepancy({ratios}; best constant {self.constant_ratio:.3f}, "
             f"chance {self._baselines.chance_ratio:.3f}; {self.distance}, {self.n_cases:,} cases, "
-            f"{len(self.labels.annotators):,} annotators, {len(self.excluded):,} cases excluded)"
+            f"{len(self.labels.annotators):,} annotators, {many(len(self.excluded), 'case')} excluded)"
         )
 
     def non_inferiority(

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from plausibly.agreement.pairs import OneCoin, pairs_within
 from plausibly.base.arviz import Posterior
 from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_replicates, interval, resampled_sums, with_unseen
+from plausibly.base.names import many
 from plausibly.base.progress import Progress
 from plausibly.data.labels.container import Labels
 
@@ -125,7 +126,7 @@ class WeightedReliability:
     def __repr__(self) -> str:
         return (
             f"WeightedReliability(reliability {self.reliability:.3f}, concordance {self.concordance:.3f}; competence: "
-            f"{self.competence}, {self.n_cases:,} cases, {len(self.excluded):,} cases excluded)"
+            f"{self.competence}, {self.n_cases:,} cases, {many(len(self.excluded), 'case')} excluded)"
         )
 
     @property

@@ -126,8 +126,9 @@ def agreement(
             f"This is of the {int((n_labels > 1).sum()):,} cases with several labels, and holds for the other "
             f"{int((n_labels == 1).sum()):,} if these were drawn at random."
         )
+    value = "not defined" if np.isnan(best.alpha) else f"{best.alpha:.4f}"
     told = (
-        f"By {choice.best}: {best.alpha_name} {best.alpha:.4f}, superiority {best.ks.superiority:.4f} (ties count "
+        f"By {choice.best}: {best.alpha_name} {value}, superiority {best.ks.superiority:.4f} (ties count "
         f"against it){sigma}; {read}, {len(best.observed):,} pairs on one case."
     )
     say(" ".join(filter(None, (choice.headline, told))))

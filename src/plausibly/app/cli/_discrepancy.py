@@ -13,7 +13,7 @@ from plausibly.app.cli._app import example
 from plausibly.app.cli._output import ScreenTable, check_answers, make_folder, say, with_interval
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.errors import ArgumentError
-from plausibly.base.names import some
+from plausibly.base.names import many, some
 from plausibly.data.labels.container import by_case
 
 
@@ -123,11 +123,11 @@ def discrepancy(
     output.publish(
         _shown(compared, frame, ci_prob, margin, whole=whole), _files(compared, frame, ci_prob, replicates, seed)
     )
-    words = f"{compared.n_cases:,} cases used"
+    words = f"{many(compared.n_cases, 'case')} used"
     if compared.excluded:
         words += f"; {len(compared.excluded):,} with fewer than two annotators left out: {some(compared.excluded)}"
     if read.n_missing:
-        words += f"; {read.n_missing:,} rows without a label"
+        words += f"; {many(read.n_missing, 'row')} without a label"
     say(f"{words}.")
     answers = frame["answer"] if "answer" in frame else pd.Series("not shown", frame.index)
     for model in frame.index[answers == "cannot tell"]:

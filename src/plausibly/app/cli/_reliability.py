@@ -27,7 +27,7 @@ from plausibly.app.cli._app import example
 from plausibly.app.cli._output import ScreenTable, check_converged, make_folder, say
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.errors import ArgumentError
-from plausibly.base.names import some
+from plausibly.base.names import many, some
 from plausibly.posterior import save
 from plausibly.posterior.diagnostics import diagnose
 
@@ -208,7 +208,7 @@ def _files(
 
 
 def _verdict(result: WeightedReliability) -> tuple[bool, str]:
-    counted = f"{result.n_cases:,} cases used"
+    counted = f"{many(result.n_cases, 'case')} used"
     if result.excluded:
         counted += f", {len(result.excluded):,} with fewer than two annotators left out"
     if result.posterior is None:

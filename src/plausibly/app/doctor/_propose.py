@@ -78,12 +78,16 @@ def propose(together: Together) -> Iterator[Proposal]:
     extra = any(extra_cases(one, main) for one in whole.values())
     audited = [] if scored else [*_predicted(whole), *(["--extra", "ignore"] if extra else [])]
     yield _proposal(_AUDIT, "audit", *base, *audited)
-    if together.classifiers:
+    numbers = bool(together.classifiers) and isinstance(read, Scores) and not are_ratings(read)
+    numbers = numbers and not _probable(together)  # on the scale of the scores, of which a threshold makes no classes
+    if numbers and len(read.annotators) > 1:
+        yield _proposal(_CLOSE, "discrepancy", str(main.path), *predicted, "--distance", "interval")
+    elif together.classifiers:
         yield _proposal(_BETTER, "evaluate", *base, *_evaluated(together, predicted), *partly, "--out", "results")
     else:
         yield _proposal(_RATINGS if scored else _ALONE, "evaluate", *base, *_groups(together), "--out", "results")
     known = together.gold is not None and (together.classifiers or _some_complete(main, together.gold))
-    if together.gold is not None and known and (not scored or len(_of_two(together.gold)) == 2):
+    if together.gold is not None and known and not numbers and (not scored or len(_of_two(together.gold)) == 2):
         gold = ["--gold", str(together.gold.path)]
         if scored:
             gold += ["--gold-positive", _of_two(together.gold)[1], "--threshold", f"{_threshold(read):g}"]

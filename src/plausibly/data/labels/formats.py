@@ -256,7 +256,9 @@ def _cells(path: Path, kind: str, names: Mapping[str, str | None]) -> list[list[
     for name, column in names.items():
         spellings = LABEL_COLUMNS if column is None else {}
         advice = f"say with {name}= which one it is"
-        there = spelling_of(column or name, columns, advice, several=advice, spellings=spellings)
+        scored = name == "label" and column is None and not {*LABEL_COLUMNS["label"]} & {*columns}
+        there = "score" if scored and "score" in columns else ""
+        there = there or spelling_of(column or name, columns, advice, several=advice, spellings=spellings)
         found.append(to_list(columns[there], name))
     *who, cells = found
     if path.suffix.lower() in (".csv", ".tsv") and kind not in ("text", "bio", "trees"):

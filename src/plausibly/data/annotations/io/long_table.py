@@ -14,7 +14,7 @@ import pyarrow.parquet
 from jaxtyping import Float, Int
 
 from plausibly.base.errors import AnnotationError, PlausiblyWarning
-from plausibly.base.names import numbered, outside, tell_unused, to_names, unknown_class
+from plausibly.base.names import many, numbered, outside, tell_unused, to_names, unknown_class
 from plausibly.data.annotations._rows import Rows, as_first_shown, places
 from plausibly.data.annotations.io.columns import (
     Columns,
@@ -161,7 +161,9 @@ def _answered(columns: Columns, what: str, absent: Collection[str]) -> Columns:
     there = pa.array([one not in counts for one in said])
     if counts:
         words = ", ".join(f"{one!r} ({n:,})" if one else f"blank ({n:,})" for one, n in counts.items())
-        warnings.warn(f"left out {counts.total():,} rows without a label: {words}", PlausiblyWarning, stacklevel=4)
+        warnings.warn(
+            f"left out {many(counts.total(), 'row')} without a label: {words}", PlausiblyWarning, stacklevel=4
+        )
     if counts.total() == len(said):
         raise AnnotationError("no row has a label; give at least one")
     return {name: in_codes(column.filter(there)) for name, column in columns.items()}
