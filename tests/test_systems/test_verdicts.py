@@ -93,6 +93,8 @@ def test_a_judge_on_another_scale_is_not_biased(judge, tmp_path):
     for claim in ("favours", "generous", "strict", "bias"):
         assert claim not in words
     assert found.bias["bias"].isna().all()
+    assert "ppi" not in {*found.table["estimator"]}  # the judge's mean, only shifted: not of the people's scale
+    assert found.table.loc[found.table["estimator"] == "ppi++", "mean"].between(1, 5).all()
     assert found.judges[["bias", "p_bias_differs", "p_own"]].isna().all(axis=None)
     given.to_csv(tmp_path / "rated.csv", index=False)
     assert "Judges against people" not in succeed("systems", tmp_path / "rated.csv", "--people", "ann,bob").output
@@ -139,7 +141,7 @@ def test_a_judge_who_differs_more_than_people_do_is_called_biased():
     found = pb.systems(rated(people=PEOPLE, judge=unfair, seen=60), PEOPLE)
     assert "gpt favours some systems" in " ".join(found.summary)
     one = pb.systems(rated(people=("ann",), judge=unfair, seen=60), ["ann"])
-    assert "gpt favours some systems by ann's outcomes" in " ".join(one.summary)
+    assert "gpt favours some systems by the outcomes of ann" in " ".join(one.summary)
 
 
 def test_people_are_compared_with_each_other_by_its_definition():

@@ -233,8 +233,7 @@ class Systems:
         own = self.bias[self.bias["judge"] == judge].dropna(subset=["bias"])
         unlike, level = row["p_unlike_people"], row["p_level_unlike_people"]
         who = self.outcomes.people[0] if len(self.outcomes.people) == 1 else "these people"
-        beyond = f" by {who}'{'s' * (not who.endswith('s') and who != 'these people')} outcomes"
-        beyond = "" if unlike < UNLIKE_PEOPLE else beyond
+        beyond = "" if unlike < UNLIKE_PEOPLE else f" by the outcomes of {who}"
         alike = unlike >= UNLIKE_PEOPLE
         if row["p_bias_differs"] < SURE:
             least, most = own.loc[own["bias"].idxmin()], own.loc[own["bias"].idxmax()]

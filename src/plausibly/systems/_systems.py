@@ -222,9 +222,10 @@ def systems(
     planned, advice, needed = plan(read, cells, judges.get(name), main, order, ci_prob, comparable=design.comparable)
     bias = [_bias(read, name, one.bias, ci_prob) for name, one in rated.items()]
     ranking, p_best = _ranking(read, main, order, ci_prob, replicates, seed, comparable=design.comparable)
+    table = _table(read, cells, alone, judges, rated, design, name, main, ci_prob)
     found = Systems(
         outcomes=read,
-        table=_table(read, cells, alone, judges, rated, design, name, main, ci_prob)
+        table=table[~((table["estimator"] == "ppi") & table["judge"].isin(scales))]  # a mean on no scale
         .sort_values(
             "system",
             key=lambda column: column.map({one: at for at, one in enumerate(read.systems[order])}),
