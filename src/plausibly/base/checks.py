@@ -70,3 +70,15 @@ def check_seed(seed: object) -> int:
     if not (whole and 0 <= seed < 2**32):
         raise ArgumentError(f"seed must be a whole number from 0 to {2**32 - 1}, but {seed!r} was given: write 0.")
     return int(seed)
+
+
+def are_percentages(values: Float[np.ndarray, "case class"]) -> bool:
+    """Whether every row of numbers sums to about 100, of rows that are not all 0.
+
+    Examples
+    --------
+    >>> are_percentages(np.array([[20, 79.5], [0, 0]])), are_percentages(np.array([[20, 79.5], [1, 0]]))
+    (True, False)
+    """
+    totals = values.sum(axis=1, dtype=float)
+    return bool((values >= 0).all() and totals.any() and ((np.abs(totals - 100) <= 1.5) | (totals == 0)).all())

@@ -89,6 +89,18 @@ def no_answers(names: Iterable[str]) -> tuple[list[str], list[str]]:
     return absent, unclear
 
 
+def tell_no_answers(names: Iterable[str], source: object = "") -> None:
+    """Warn about labels that usually stand for no answer, and are counted as classes."""
+    names = list(map(str, names))
+    if absent := sorted({*no_answers(names)[0], *(name for name in names if name.casefold() == "none")}):
+        warnings.warn(
+            f"{source}{': ' if source else ''}{some(absent)} {'is a class' if len(absent) == 1 else 'are classes'} here, "
+            f"but may stand for no label; if so, say missing= (--missing {','.join(absent)!r})",
+            PlausiblyWarning,
+            stacklevel=4,
+        )
+
+
 def numbered(n: int) -> np.ndarray:
     """Return the names of annotators of whom only the position within a case is known: 1 to n."""
     return np.arange(1, n + 1).astype(f"U{len(str(n))}")  # plain str takes 84 bytes each

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from jaxtyping import Float, Int, Num
 from scipy.special import softmax
 
+from plausibly.base.checks import are_percentages
 from plausibly.base.errors import ArgumentError, PlausiblyWarning, PredictionError, show
 from plausibly.base.names import some
 from plausibly.base.progress import logged
@@ -227,6 +228,8 @@ def line_up(
             warnings.warn(words, PlausiblyWarning, stacklevel=3)
         values = values if rows is None else values[rows]
         check_finite(values, annotations.cases, annotations.classes)
+        if logits and are_percentages(values):
+            raise PredictionError("these are percentages, which sum to 100, and no logits; divide them by 100")
         if logits:
             return of_logits(values)
         if (decimals := _rounded(values)) is not None:

@@ -24,6 +24,7 @@ from jax.scipy.special import entr
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
+from plausibly.base.checks import are_percentages
 from plausibly.base.errors import ArgumentError
 from plausibly.metrics.inputs import answered, as_array, check_better, check_predictions
 
@@ -346,10 +347,12 @@ def check_probabilities(predictions: Float[np.ndarray, "case class"], of: str = 
     if row is not None:
         check_answers(predictions[row : row + 1], of, [row] if cases is None else cases[row : row + 1])
         values, case = predictions[row], row if cases is None else repr(str(cases[row]))
+        logits = "mark logits as such (logits=True, --logits) or apply scipy.special.softmax(scores, axis=1), and turn"
+        fix = "divide percentages by 100." if are_percentages(predictions) else f"{logits} votes into shares."
         raise ArgumentError(
             f"predictions must be probabilities that sum to one, but those{of} of case {case} are from "
-            f"{values.min():.4g} to {values.max():.4g} and sum to {values.sum(dtype=float):.6g}: mark logits as such "
-            "(logits=True, --logits) or apply scipy.special.softmax(scores, axis=1), and turn votes into shares."
+            f"{values.min():.4g} to {values.max():.4g} and sum to {values.sum(dtype=float):.6g}: "
+            f"{fix}"
         )
 
 

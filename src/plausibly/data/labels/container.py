@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 
 from plausibly.base.checks import to_numbers
 from plausibly.base.errors import AnnotationError, ArgumentError, show
-from plausibly.base.names import tell_unused, to_names
+from plausibly.base.names import tell_no_answers, tell_unused, to_names
 from plausibly.data.annotations import Annotations, Scores
 from plausibly.data.annotations._rows import order_of
 from plausibly.data.annotations.by_case import check_annotated
@@ -148,6 +148,8 @@ class Labels:
     def without(self, texts: Collection[str]) -> "Labels":
         """Leave out labels that are one of some texts, which stand for no answer, and count them as missing.
 
+        Without any, a warning names labels that usually stand for none.
+
         Raises
         ------
         AnnotationError
@@ -159,6 +161,7 @@ class Labels:
         Labels(2 cases, 2 annotators, 2 labels, 1 missing)
         """
         if not texts:
+            tell_no_answers({one for one in self.values.tolist() if isinstance(one, str)})
             return self
         said = [str(whole(value)).strip() for value in self.values.tolist()]
         tell_unused(texts, said)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from plausibly.base.errors import ArgumentError, FileError
 from plausibly.base.memory import release_memory
-from plausibly.base.names import to_names
+from plausibly.base.names import tell_no_answers, to_names
 from plausibly.base.progress import logged
 from plausibly.data.annotations._classes import in_own_order, read_classes
 from plausibly.data.annotations._container import Annotations
@@ -130,12 +130,16 @@ def read_annotations(
             columns = {"case": content.case, "annotator": content.annotator, "score": content.value}
             return Annotations.from_scores(pd.DataFrame(columns), classes)
         if isinstance(content, Answers):
-            return Annotations._from_answers(content, classes, choices, path, classes is not None)
-        if isinstance(content, dict):
+            read = Annotations._from_answers(content, classes, choices, path, classes is not None)
+        elif isinstance(content, dict):
             return Scores(**content, classes=classes)
-        if len(content.case) > _MANY:
-            release_memory()
-        return Annotations._from_rows(content, choices, classes is not None or in_own_order(_named_in(source)))
+        else:
+            if len(content.case) > _MANY:
+                release_memory()
+            read = Annotations._from_rows(content, choices, classes is not None or in_own_order(_named_in(source)))
+        if classes is None:
+            tell_no_answers(read.classes.tolist(), path)
+        return read
 
 
 def _named_in(source: Source) -> Any:

@@ -3,17 +3,30 @@
 import gc
 import json
 import os
+import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from plausibly.base.errors import AnnotationError, ArgumentError, FileError, PlausiblyError, first_line
+from plausibly.base.errors import (
+    AnnotationError,
+    ArgumentError,
+    FileError,
+    PlausiblyError,
+    PlausiblyWarning,
+    first_line,
+)
 from plausibly.base.names import repeated
 
 _WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers")
+_MARKS = {  # longer ones first
+    b"\xff\xfe\x00\x00": "utf-32", b"\x00\x00\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16",
+}  # fmt: skip
+_NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd\ufeff\u00ff]")  # nor is \xff, a byte of damage
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # first bytes of Excel's files, new and old
 
 
@@ -44,7 +57,9 @@ def reading(fault: str = "damaged") -> Iterator[None]:
     except PermissionError as error:
         raise FileError(f"the file cannot be read ({error.strerror}); check its permissions") from error
     except UnicodeDecodeError as error:
-        raise FileError(f"the file is not UTF-8 text (byte {error.start}); save it as UTF-8 text") from error
+        raise FileError(
+            f"the file is not text in a known encoding (byte {error.start}); save it as UTF-8 text"
+        ) from error
     except Exception as error:  # a damaged file ends in almost any: of values, memory, recursion, syntax, Arrow's own
         raise FileError(f"the file is {fault} ({first_line(error)}); export it again") from error
 
@@ -96,10 +111,26 @@ def check_not_empty(path: Path) -> None:
 
 
 def read_text(path: Path) -> str:
-    """Read a UTF-8 text file, with or without a byte order mark."""
+    """Read a text file in UTF-8, with or without a byte order mark; in UTF-16 or UTF-32 with one; or in Windows-1252.
+
+    A warning names the last, which is taken only where the file is not UTF-8 and holds no control characters.
+    """
     check_not_empty(path)
     with reading():
-        return path.read_bytes().decode().removeprefix("\ufeff")
+        content = path.read_bytes()
+        for mark, encoding in _MARKS.items():
+            if content.startswith(mark):
+                return content.decode(encoding)
+        try:
+            return content.decode().removeprefix("\ufeff")
+        except UnicodeDecodeError:
+            text = content.decode("cp1252", errors="replace")
+            if _NOT_TEXT.search(text):
+                raise
+    letter = next(one for one in text if ord(one) > 127)
+    words = f"{path}: the file is not UTF-8; it is read as Windows-1252, in which it holds {letter!r}"
+    warnings.warn(words, PlausiblyWarning, stacklevel=2)
+    return text
 
 
 def lines_of(text: str) -> list[str]:
@@ -126,7 +157,7 @@ def read_npy(path: Path) -> np.ndarray:
 
 
 def read_json(path: Path) -> object:
-    """Read JSON strictly: no key twice in one object, no NaN, no infinity."""
+    """Read JSON strictly: no key twice in one object, no infinity; NaN is null."""
     with many_objects():
         return parse_json(read_text(path), "the file")
 
@@ -139,7 +170,7 @@ def read_lines(path: Path) -> list[Any]:
 def parse_json(text: str, what: str) -> object:
     """Read JSON strictly; ``what`` names the text in errors."""
     try:
-        return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
+        return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_nothing)
     except json.JSONDecodeError as error:
         cut = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
         fault = "truncated" if cut else "not JSON"
@@ -161,5 +192,7 @@ def _without_repeats(pairs: list[tuple[str, object]]) -> dict:
     return found
 
 
-def _no_constant(constant: str) -> NoReturn:
-    raise FileError(f"the JSON holds {constant}, which is not a class; write an index or a name")
+def _nothing(constant: str) -> None:
+    """Read NaN, which stands for what was not scored, as null, and refuse infinity."""
+    if constant != "NaN":
+        raise FileError(f"the JSON holds {constant}, which is not a class; write an index or a name")

@@ -7,9 +7,11 @@ spreadsheets take for "this is text". So that nothing is lost, a cell that begin
 gets one more, and the readers of annotations and predictions take one off again.
 """
 
+import codecs
 import csv
 import re
-from collections.abc import Collection, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -21,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from plausibly.base.errors import AnnotationError, FileError, PlausiblyError
+from plausibly.base.errors import AnnotationError, PlausiblyError, PlausiblyWarning
 from plausibly.base.names import repeated
 from plausibly.base.progress import Progress
 from plausibly.data.annotations.io.columns import Columns, in_codes, is_text, plain
@@ -29,6 +31,8 @@ from plausibly.data.annotations.io.files import check_not_empty, read_text, read
 
 _FORMULA = r"^('*)([=+\-@\t\r])"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_DECIMAL_COMMA = r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$"
+_NUMBERS = r"^\s*([+-]?(\d+|\d*,\d+)([eE][+-]?\d+)?)?\s*$"  # or blank
 _ESCAPED = r"^'('*[=+\-@\t\r])"  # where they were put before them
 
 
@@ -123,7 +127,8 @@ def read_columns(
         return columns
     table = pa.Table.from_batches(batches)
     change = with_formulas if formulas and not _is_parquet(path) else lambda texts: texts
-    return columns | {name: in_codes(table[given[name]], change) for name in chosen}
+    points = _decimal_points(path)
+    return columns | {name: in_codes(table[given[name]], lambda texts: points(change(texts))) for name in chosen}
 
 
 def read_batches(path: Path, *, header: bool = True) -> Iterator[Columns]:
@@ -137,8 +142,9 @@ def read_batches(path: Path, *, header: bool = True) -> Iterator[Columns]:
             yield {name: plain(pa.chunked_array([batch[name]])) for name in names}
         return
     names = names if header else [f"f{number}" for number in range(len(names))]
+    points = _decimal_points(path)
     for batch in _batches(path, names, header=header):
-        yield {unescaped(name): with_formulas(pa.chunked_array([batch[name]])) for name in names}
+        yield {unescaped(name): points(with_formulas(pa.chunked_array([batch[name]]))) for name in names}
 
 
 def _batches(
@@ -173,12 +179,6 @@ def _raw_header(path: Path) -> list[str]:
     if _is_parquet(path):
         with reading(_NO_PARQUET):
             return _parquet(path).schema_arrow.names
-    with _no_csv(path), path.open(encoding="utf-8-sig") as file:
-        first = file.readline(_BLOCK)
-    usual = {".csv": ",", ".tsv": "\t"}.get(path.suffix.lower(), ",\t")
-    for other in (";", "\t"):
-        if other in first and not any(one in first for one in usual):
-            raise FileError(f"the cells are separated by {other!r}; separate them by commas, and write decimal points")
     with _no_csv(path):
         return _open_csv(path).schema.names
 
@@ -209,18 +209,67 @@ def _open_csv(
 
 
 def _source(path: Path) -> tuple[pa.NativeFile, str]:
-    """Open a file of text, and say what separates its cells: in ``.txt`` files commas, tabs or any blanks."""
-    if path.suffix.lower() == ".txt":
+    """Open a file of text, and say what separates its cells: commas, semicolons, tabs, or in ``.txt`` files blanks."""
+    with path.open("rb") as file:
+        first = file.readline(_BLOCK)
+    suffix, text = path.suffix.lower(), None
+    if suffix == ".txt" or not _is_utf8(path):
         text = read_text(path)
-        line = text.lstrip("\r\n").split("\n", 1)[0]
-        delimiter = next((one for one in (",", "\t") if one in line), None)
-        if delimiter is None:
-            text, delimiter = re.sub(r"[ \t]+", ",", re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text)), ","
+        first = text.lstrip("\r\n").split("\n", 1)[0].encode()
+    usual = (
+        (b"\t", b",", b";") if suffix == ".tsv" else (b",", b"\t", b";") if suffix == ".txt" else (b",", b";", b"\t")
+    )
+    delimiter = next((one.decode() for one in usual if one in first), None)
+    if delimiter is None and text is not None and suffix == ".txt":
+        text, delimiter = re.sub(r"[ \t]+", ",", re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text)), ","
+    delimiter = delimiter or usual[0].decode()
+    if text is not None:
         return pa.BufferReader(f"{text}\n".encode()), delimiter
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     if path.stat().st_size <= _BLOCK:
         return pa.BufferReader(path.read_bytes() + b"\n"), delimiter  # Arrow overlooks a single line without an end
     return pa.OSFile(str(path)), delimiter
+
+
+def _is_utf8(path: Path) -> bool:
+    """Whether a file is UTF-8, as Arrow reads it."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with path.open("rb") as file:
+        try:
+            while part := file.read(_BLOCK):
+                decoder.decode(part)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
+
+
+def _decimal_points(path: Path) -> Callable[[pa.ChunkedArray], pa.ChunkedArray]:
+    """Function that writes points for decimal commas, in a file whose cells are separated by semicolons.
+
+    A warning says so of the first number that has one.
+    """
+    if _is_parquet(path) or _source(path)[1] != ";":
+        return lambda texts: texts
+    told: list[str] = []
+
+    def changed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+        found, numbers = (
+            pc.call_function("match_substring_regex", [texts], pc.MatchSubstringOptions(pattern))
+            for pattern in (_DECIMAL_COMMA, _NUMBERS)
+        )
+        if not pc.call_function("any", [found]).as_py() or not pc.call_function("all", [numbers]).as_py():
+            return texts
+        points = pc.call_function(
+            "replace_substring_regex", [texts], pc.ReplaceSubstringOptions(_DECIMAL_COMMA, r"\1.\2")
+        )
+        if not told:
+            at = pc.call_function("index", [found], pc.IndexOptions(pa.scalar(True))).as_py()
+            told.append(f"{texts[at].as_py().strip()} is read as {points[at].as_py().strip()}")
+            words = f"{path}: cells are separated by semicolons, and numbers have decimal commas: {told[0]}"
+            warnings.warn(words, PlausiblyWarning, stacklevel=2)
+        return points
+
+    return changed
 
 
 @contextmanager
@@ -230,5 +279,5 @@ def _no_csv(path: Path) -> Iterator[None]:
         try:
             yield
         except (pa.ArrowInvalid, UnicodeDecodeError):
-            path.read_bytes().decode()  # says where, if it is not UTF-8
+            read_text(path)  # says where, if it is no text
             raise
