@@ -93,9 +93,10 @@ def tell_no_answers(names: Iterable[str], source: object = "") -> None:
     """Warn about labels that usually stand for no answer, and are counted as classes."""
     names = list(map(str, names))
     if absent := sorted({*no_answers(names)[0], *(name for name in names if name.casefold() == "none")}):
+        are = "is a class" if len(absent) == 1 else "are classes"
         warnings.warn(
-            f"{source}{': ' if source else ''}{some(absent)} {'is a class' if len(absent) == 1 else 'are classes'} here, "
-            f"but may stand for no label; if so, say missing= (--missing {','.join(absent)!r})",
+            f"{source}{': ' if source else ''}{some(absent)} {are} here, but may stand for no label; if so, say "
+            f"missing= (--missing {','.join(absent)!r})",
             PlausiblyWarning,
             stacklevel=4,
         )

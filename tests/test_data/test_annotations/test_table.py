@@ -67,7 +67,8 @@ def test_files_whose_text_is_kept_as_written(tmp_path):
         assert read_annotations(tmp_path / name) == EXPECTED
     # Nothing that looks like a number or a missing value loses its zeros or its name.
     (tmp_path / "a.csv").write_text("case,annotator,class\n007,NA,None\nnan,1e3,-0\n")
-    annotations = read_annotations(tmp_path / "a.csv")
+    with pytest.warns(PlausiblyWarning, match="'None' is a class here"):
+        annotations = read_annotations(tmp_path / "a.csv")
     assert annotations.to_rankings()["cases"] == {"007": {"NA": [["None"]]}, "nan": {"1e3": [["-0"]]}}
 
 

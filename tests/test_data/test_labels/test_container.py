@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from plausibly.agreement import Labels
+from plausibly.base.errors import PlausiblyWarning
 
 ROWS = [("q", "bob", "x"), ("p", "ann", "y"), ("q", "ann", "x"), ("p", "bob", None), ("q", "bob", "y")]
 TABLE = pd.DataFrame(ROWS, columns=["case", "annotator", "label"])
@@ -127,7 +128,8 @@ def test_labels_that_stand_for_no_answer_are_counted_as_missing():
     rows = [("p", "ann", "1"), ("p", "bob", "n/a"), ("q", "ann", "2")]
     read = Labels.of(rows).without(["n/a"])
     assert (read.values.tolist(), read.n_missing, read.case.tolist()) == ([1, 2], 1, [0, 1])
-    assert Labels.of(rows).without([]).n_missing == 0
+    with pytest.warns(PlausiblyWarning, match="'n/a' is a class here"):
+        assert Labels.of(rows).without([]).n_missing == 0
 
 
 def test_scores_are_labels_where_there_are_no_others():

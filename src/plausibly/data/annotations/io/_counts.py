@@ -1,13 +1,15 @@
 """Label counts: how many annotators chose each class of each case, in ``.csv``, ``.parquet`` and ``.npy`` files."""
 
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from plausibly.base.errors import AnnotationError
-from plausibly.base.names import numbered, to_names
+from plausibly.base.errors import AnnotationError, PlausiblyWarning
+from plausibly.base.names import numbered, some, to_names
 from plausibly.data.annotations._rows import Rows, check_size, places
 from plausibly.data.annotations.io.long_table import MARKS, refuse_names, write_table
 from plausibly.data.annotations.io.matrix import Matrix, read_matrix
@@ -16,6 +18,9 @@ from plausibly.data.annotations.io.spellings import CASE
 if TYPE_CHECKING:
     from plausibly.data.annotations._container import Annotations
     from plausibly.data.annotations.io.source import Source
+
+TOTALS = ("total", "sum", "n_labels", *(f"total_{number}" for number in range(9)))  #: names of a column of totals
+_GRADES = 10  #: greatest number that may be a label
 
 
 def parse_counts(matrix: Matrix, classes: np.ndarray | None, cases: np.ndarray | None) -> Rows:
@@ -61,12 +66,48 @@ def parse_counts(matrix: Matrix, classes: np.ndarray | None, cases: np.ndarray |
 
 
 def read_counts(source: "Source") -> Rows:
-    """Read a file of counts."""
-    return parse_counts(read_matrix(source.path, AnnotationError, source.classes), source.classes, None)
+    """Read a file of counts; a column that is the sum of all others is left out, unless it is one of the classes.
+
+    Raises AnnotationError if the columns may as well be annotators, since the numbers are few and their sums differ.
+    """
+    matrix = read_matrix(source.path, AnnotationError, source.classes)
+    if source.classes is None and matrix.columns is not None:
+        if (total := _total(matrix)) is not None:
+            name = matrix.columns[total]
+            words = f"{source.path}: the column {name!r} is the sum of the others in every row, and left out as a total"
+            warnings.warn(words, PlausiblyWarning, stacklevel=4)
+            columns = [one for one in matrix.columns if one != name]
+            matrix = replace(matrix, values=np.delete(matrix.values, total, axis=1), columns=columns)
+        elif source.form is None and _may_be_labels(matrix):
+            n_cases, n = matrix.values.shape
+            votes = f"{matrix.values.sum():,.0f} labels, of classes called {some(matrix.columns, 9)}"
+            raise AnnotationError(
+                f"the numbers may be counts ({votes}) or labels ({n_cases * n:,}, by annotators called so): say "
+                'form="counts" or form="wide" (--from counts, --from wide), or name the classes'
+            )
+    return parse_counts(matrix, source.classes, None)
+
+
+def _total(matrix: Matrix) -> int | None:
+    """Place of a column that is the sum of all others in every row, of at least two rows and three columns."""
+    values = matrix.values
+    if min(len(values) - 1, values.shape[1] - 2) < 1:
+        return None
+    found = np.flatnonzero((2 * values == values.sum(axis=1, keepdims=True)).all(axis=0) & (values > 0).any(axis=0))
+    return int(found[0]) if len(found) == 1 else None
+
+
+def _may_be_labels(matrix: Matrix) -> bool:
+    """Whether numbers may be labels: whole, few different ones, and sums that differ as if nobody had counted."""
+    values = matrix.values
+    if values.shape[1] < 2 or len(values) < 2 or (values < 0).any() or not np.isfinite(values).all():
+        return False
+    sums = values.sum(axis=1)
+    return bool((values == np.floor(values)).all() and values.max() <= _GRADES and len(np.unique(sums)) > 2)
 
 
 def write_counts(annotations: "Annotations", path: Path) -> None:
-    """Write annotations of one class each, by anonymous annotators."""
+    """Write annotations of one class each, by anonymous annotators, with a total if they may be taken for labels."""
     refuse_names(annotations, "counts")
     sizes = np.diff(annotations.annotation_start)
     for r in np.flatnonzero(sizes > 1):
@@ -91,4 +132,6 @@ def write_counts(annotations: "Annotations", path: Path) -> None:
             raise AnnotationError(f"a class is named {name!r}, which in a header means something else; write rankings")
     table = pd.DataFrame(counts, columns=annotations.classes.astype(object))
     table.insert(0, "case", annotations.cases.astype(object))
+    if _may_be_labels(Matrix(counts, None, None)):
+        table.insert(1, next(name for name in TOTALS if name not in annotations.classes), counts.sum(axis=1))
     write_table([table], path)

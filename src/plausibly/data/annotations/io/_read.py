@@ -137,7 +137,7 @@ def read_annotations(
             if len(content.case) > _MANY:
                 release_memory()
             read = Annotations._from_rows(content, choices, classes is not None or in_own_order(_named_in(source)))
-        if classes is None:
+        if classes is None and missing is None and (isinstance(content, Answers) or is_long(source.names)):
             tell_no_answers(read.classes.tolist(), path)
         return read
 

@@ -1,0 +1,98 @@
+"""Sheets of numbers with a column per annotator, or per class: read by what the columns are called, or refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import plausibly as pb
+from plausibly.agreement import Labels, agreement
+from plausibly.base.errors import AnnotationError, PlausiblyWarning
+
+GRADES = "case,Rater1,Rater2,Rater3\ns1,1,1,2\ns2,2,2,2\ns3,3,3,3\ns4,1,2,1\ns5,4,4,5\ns6,0,1,2\n"
+
+
+def sheet(tmp_path, text, name="a.csv"):
+    (tmp_path / name).write_text(text)
+    return tmp_path / name
+
+
+def reads(path, words="are read as one annotator each"):
+    with pytest.warns(PlausiblyWarning, match=words):
+        return pb.read_annotations(path)
+
+
+@pytest.mark.parametrize(
+    "names", ["Rater1,Rater2,Rater3", "reader a,reader b,reader c", "r1,r2,r3", "radiologist_1,expert,x_user"]
+)
+@pytest.mark.parametrize("ending", [".csv", ".tsv"])
+def test_columns_called_after_annotators_hold_labels(tmp_path, names, ending):
+    text = GRADES.replace("Rater1,Rater2,Rater3", names)
+    path = sheet(tmp_path, text if ending == ".csv" else text.replace(",", "\t"), f"a{ending}")
+    read = reads(path, r'if they count labels, say form="counts" \(--from counts\)')
+    assert read.classes.tolist() == ["0", "1", "2", "3", "4", "5"]
+    assert read.annotators.tolist() == names.split(",")
+    assert read.per_case.tolist() == [3] * 6
+    with pytest.warns(PlausiblyWarning, match="one annotator each"):
+        labels = Labels.of(path)
+    assert labels.is_numeric
+    frame = pd.read_csv(path, sep="," if ending == ".csv" else "\t")
+    with pytest.warns(PlausiblyWarning, match="one annotator each"):
+        assert Labels.of(frame).values.tolist() == labels.values.tolist()
+
+
+def test_unanimous_negatives_count_and_further_columns_are_named(tmp_path):
+    path = sheet(tmp_path, "case,age,rater 1,rater 2\ns1,61,0,0\ns2,57,1,0\ns3,70,0,\n")
+    read = reads(path, "'rater 1', 'rater 2' are read as one annotator each; 'age' is left as further columns")
+    assert read.classes.tolist() == ["0", "1"]
+    assert read.per_case.tolist() == [2, 2, 1]
+    with pytest.warns(PlausiblyWarning, match="one annotator each"):
+        assert pb.read_metadata(path)["age"].tolist() == ["61", "57", "70"]
+
+
+def test_a_column_of_numbers_beside_columns_with_the_same_and_marks_is_an_annotator(tmp_path):
+    path = sheet(tmp_path, "case,ann,bob,cy\ni1,2,1,None\ni2,1,1,1\ni3,1,None,2\ni4,2,2,2\n")
+    with pytest.warns(PlausiblyWarning):
+        labels = Labels.of(path).without(["None"])
+    assert labels.annotators.tolist() == ["ann", "bob", "cy"]
+    assert (len(labels), labels.n_missing) == (10, 2)
+    assert labels.is_numeric
+
+
+def test_fractions_of_annotators_are_scores(tmp_path):
+    scores = reads(sheet(tmp_path, "case,rater 1,rater 2\ns1,0.5,1\ns2,0.25,1\n"))
+    assert scores.score.tolist() == [0.5, 1, 0.25, 1]
+
+
+def test_a_total_is_no_class_and_numbers_that_may_be_either_are_refused(tmp_path):
+    counts = "id,count,hate,offensive,neither\n0,3,0,0,3\n1,4,0,4,0\n2,5,0,2,3\n"
+    with pytest.warns(PlausiblyWarning, match="'count' is the sum of the others in every row, and left out"):
+        read = pb.read_annotations(sheet(tmp_path, counts))
+    assert read.classes.tolist() == ["hate", "offensive", "neither"]
+    assert read.per_case.tolist() == [3, 4, 5]
+    either = sheet(tmp_path, "case,a,b,c\ns1,1,1,2\ns2,2,2,2\ns3,3,3,3\n")
+    with pytest.raises(
+        AnnotationError, match=r"counts \(19 labels, of classes .*\) or labels \(9, by annotators .*--from wide"
+    ):
+        pb.read_annotations(either)
+    assert pb.read_annotations(either, form="counts").per_case.tolist() == [4, 6, 9]
+    assert pb.read_annotations(either, classes=list("abc")).per_case.tolist() == [4, 6, 9]
+    with pytest.warns(PlausiblyWarning, match="one annotator each"):
+        assert pb.read_annotations(either, form="wide").per_case.tolist() == [3, 3, 3]
+    same = sheet(tmp_path, "case,a,b\ns1,1,2\ns2,3,0\ns3,2,1\n")
+    assert pb.read_annotations(same).per_case.tolist() == [3, 3, 3]  # as many labels in every case
+
+
+def test_counts_that_may_be_taken_for_labels_are_written_with_a_total(tmp_path):
+    counts = pb.Annotations.from_counts([[1, 0], [2, 0], [1, 2]], classes=["x", "y"], cases=["p", "q", "r"])
+    pb.annotations.write_annotations(counts, tmp_path / "c.csv", "counts")
+    assert (tmp_path / "c.csv").read_text().startswith("case,total,x,y\n")
+    with pytest.warns(PlausiblyWarning, match="'total' is the sum"):
+        assert pb.read_annotations(tmp_path / "c.csv") == counts
+
+
+def test_agreement_of_a_sheet_is_that_of_its_labels(tmp_path):
+    path = sheet(tmp_path, GRADES)
+    table = pd.read_csv(path).melt("case", var_name="annotator", value_name="label")
+    with pytest.warns(PlausiblyWarning, match="one annotator each"):
+        found = agreement(path, "absolute", progress=False)
+    assert np.isclose(found.alpha, agreement(table, "absolute", progress=False).alpha)
