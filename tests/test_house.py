@@ -23,8 +23,8 @@ LIMITS: dict[str, dict[str, int]] = {
         "aggregation": 5880,  # answers of a user's own program: checked, scored, replicated
         "agreement": 7420,  # answers that look at no case, two readings, shared errors; AC1, AC2, intraclass
         "app": 11950,  # distances by type of label, required answers, and shared errors of a judgement
-        "base": 1960,  # intervals that hold their mean, and one more case for shares of few, for eight users
-        "data": 12680,  # types of labels, by which a distance is chosen
+        "base": 1990,  # names that stand for no answer, percentages
+        "data": 12870,  # types of labels; sheets of numbers, encodings and semicolons
         "decisions": 3920,
         "distances": 1860,  # distances of sets
         "distributions": 1240,
@@ -36,7 +36,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 120,
         "posterior": 3620,  # further sites of programs, stored and diagnosed
         "systems": 2970,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 35710,  # answers that look at no case, types of labels, and what takes back an answer
+        "tests": 35880,  # answers that look at no case, types of labels, and what takes back an answer
         "validation": 6465,  # verdicts on answers that look at no case, and on those of misled annotators
     },
     "shape": {

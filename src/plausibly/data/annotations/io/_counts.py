@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from plausibly.data.annotations._container import Annotations
     from plausibly.data.annotations.io.source import Source
 
-TOTALS = ("total", "sum", "n_labels", *(f"total_{number}" for number in range(9)))  #: names of a column of totals
+TOTALS = "total", "sum", "n", "count", "counts", "number", "votes", "n_labels", "n_votes"  #: what totals are called
 _GRADES = 10  #: greatest number that may be a label
 
 
@@ -66,7 +66,7 @@ def parse_counts(matrix: Matrix, classes: np.ndarray | None, cases: np.ndarray |
 
 
 def read_counts(source: "Source") -> Rows:
-    """Read a file of counts; a column that is the sum of all others is left out, unless it is one of the classes.
+    """Read a file of counts; a column of totals is left out, unless it is one of the classes.
 
     Raises AnnotationError if the columns may as well be annotators, since the numbers are few and their sums differ.
     """
@@ -89,12 +89,10 @@ def read_counts(source: "Source") -> Rows:
 
 
 def _total(matrix: Matrix) -> int | None:
-    """Place of a column that is the sum of all others in every row, of at least two rows and three columns."""
-    values = matrix.values
-    if min(len(values) - 1, values.shape[1] - 2) < 1:
-        return None
-    found = np.flatnonzero((2 * values == values.sum(axis=1, keepdims=True)).all(axis=0) & (values > 0).any(axis=0))
-    return int(found[0]) if len(found) == 1 else None
+    """Place of a column called so that is the sum of all others in every row."""
+    named = [name.strip().lower() in TOTALS for name in matrix.columns or ()]
+    found = np.flatnonzero((2 * matrix.values == matrix.values.sum(axis=1, keepdims=True)).all(axis=0) & named)
+    return int(found[0]) if len(found) == 1 and len(named) > 2 else None
 
 
 def _may_be_labels(matrix: Matrix) -> bool:

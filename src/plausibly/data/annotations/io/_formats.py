@@ -171,7 +171,8 @@ OF_ANSWERS = (
     Format(
         "wide",
         TABLES,
-        "one row per case and one column per annotator: `case`, and columns with the same few texts as cells",
+        "one row per case and one column per annotator: `case`, and columns with the same few texts as cells, or "
+        "called after annotators (`Rater1`, `r2`), also of numbers",
         is_wide,
         wide_answers,
     ),

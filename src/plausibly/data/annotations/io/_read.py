@@ -58,10 +58,11 @@ def read_annotations(
         none holds classes; otherwise a long table (:meth:`Annotations.from_table`) if a column is named ``annotator``,
         ``worker``, ``class``, ``label``, ``rank`` or ``confidence``, or if case, annotator and class have other names
         that are usual, such as ``image_id``, ``reader`` and ``diagnosis`` (a warning says so; numbers in a column
-        ``rating`` or ``grade`` are then scores); otherwise label counts
-        (:meth:`Annotations.from_counts`), with or without a header. A long table with a column ``annotation`` in place
-        of ``annotator`` has anonymous annotators. An apostrophe before text that begins like a formula ("'=x") is
-        removed.
+        ``rating`` or ``grade`` are then scores); or a column per annotator, called so (``Rater1``, ``r2``) or with the
+        same few texts as another; otherwise label counts (:meth:`Annotations.from_counts`), with or without a header,
+        without a column that is the sum of all others. Numbers that may be either are refused. A long table with a
+        column ``annotation`` in place of ``annotator`` has anonymous annotators. An apostrophe before text that begins
+        like a formula ("'=x") is removed.
         ``.npy``: label counts.
         ``.soc``, ``.soi``, ``.toc``, ``.toi``: PrefLib. One file is one case, named after the file; its alternatives
         are the classes and its voters anonymous annotators. A folder of such files is read as one case per file.
@@ -77,7 +78,8 @@ def read_annotations(
     choices
         What annotators chose from, as for :meth:`Annotations.from_rankings`.
     form
-        Name of the format, such as ``"alt-test"``, for a file that is not recognised by its content.
+        Name of the format, such as ``"alt-test"``, ``"wide"`` or ``"counts"``, for a file that is not recognised by its
+        content.
     missing
         Texts that stand for no label, such as ``["n/a", "uncertain"]``. Rows or answers that hold one of them, or
         nothing, are left out, with a warning that counts them.

@@ -9,14 +9,14 @@ from plausibly.base.errors import AnnotationError, PlausiblyError, PlausiblyWarn
 
 #: Columns of a long table, with a row for each annotation or part of one.
 COLUMNS: dict[str, tuple[str, ...]] = {
-    "case": ("case", "task"),
+    "case": ("case", "task", "item"),
     "annotator": ("annotator", "worker"),
     "class": ("class", "label"),
     "label": ("label", "class"),
 }
 #: The same in files of labels of any type.
 LABEL_COLUMNS = {
-    "case": (*COLUMNS["case"], "item"),
+    "case": COLUMNS["case"],
     "annotator": (*COLUMNS["annotator"], "uid"),
     "label": ("label", "annotation", "class"),
 }
