@@ -498,6 +498,13 @@ def _rows(matrix: Matrix, cases: np.ndarray, extra: str) -> Int[np.ndarray, " ca
         raise PredictionError(f"case {str(named[row])!r} has two rows ({first + 1} and {row + 1}); keep one")
     rows = named.get_indexer(known)
     if (rows < 0).any():
+        plain = {name.lstrip("0").casefold(): name for name in matrix.cases[known.get_indexer(named) < 0]}
+        for absent in cases[rows < 0]:
+            if (other := plain.get(absent.lstrip("0").casefold())) is not None:
+                raise PredictionError(
+                    f"there is no row for case {str(absent)!r}, but for {str(other)!r}, as which it may be meant; write "
+                    "names of cases alike in all files (spreadsheets drop leading zeros)"
+                )
         raise PredictionError(
             f"there is no row for case {some(cases[rows < 0])}; predict every case, or leave such cases out: "
             "annotations.select(…) (plausibly evaluate … --unpredicted leave-out)"
