@@ -88,7 +88,7 @@ def as_one_of_them(row: Row, fit: Fit, margin: float, model: str | None) -> tupl
 
 
 def held_back(
-    answer: Answer, words: str, row: Row, others: Mapping[int, Answer], doubt: str | None
+    answer: Answer, words: str, row: Row, others: Mapping[int, Answer], doubt: str | None, untold: str
 ) -> tuple[Answer, str]:
     """Take back a yes to question 3 that other answers, agreement or gold labels contradict, or a constant gets."""
     if answer != "yes":
@@ -100,13 +100,13 @@ def held_back(
         said.append("the accuracy against gold labels")
     if said:
         return "open", f"{words}; open, since {' and '.join(said)} {'say' if len(said) > 1 else 'says'} no"
-    return unless_untold(*unless_constant(answer, words, row, "p_constant"), others[1])
+    return unless_untold(*unless_constant(answer, words, row, "p_constant"), untold)
 
 
-def unless_untold(answer: Answer, words: str, close: Answer) -> tuple[Answer, str]:
-    """Take back a yes where question 1 finds that these annotators cannot tell."""
-    if answer == "yes" and close == "cannot tell":
-        return close, f"{words}; these annotators cannot tell, as in question 1"
+def unless_untold(answer: Answer, words: str, untold: str) -> tuple[Answer, str]:
+    """Take back a yes where annotators may agree no more than by chance."""
+    if answer == "yes" and untold:
+        return "cannot tell", f"{words}. These annotators cannot tell: {untold}"
     return answer, words
 
 

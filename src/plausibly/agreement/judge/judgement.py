@@ -146,7 +146,7 @@ class Judgement:
         found = {}
         for model in self.models:
             close = self._closeness(model)
-            true = self._truth(model, close[0])
+            true = self._truth(model)
             answers = close, self._replacement(model), self._among(model, close[0], true[0]), true
             found[model] = [Question(name, *answer) for name, answer in zip(NAMES, answers, strict=True)]
         return found
@@ -220,6 +220,10 @@ class Judgement:
         return {"closeness": self._untold_closeness[model], "replacement": self.test.untold[model]}
 
     @cached_property
+    def _untold_agreement(self) -> str:
+        return self.test.comparison.untold_agreement(self.replicates, self.seed)
+
+    @cached_property
     def _untold_closeness(self) -> Reasons:
         return self.test.comparison.untold(self.margin, 1 - SURE, self.replicates, self.seed)
 
@@ -278,15 +282,15 @@ class Judgement:
         row = self.table.loc[model]
         answer = readings.as_one_of_them(row, self.fits[model], self.accuracy_margin, self.model)
         answer = readings.unless_misled(*answer, row, self.shared_errors)
-        return readings.held_back(*answer, row, {1: close, 4: true}, self._contradicted(model))
+        return readings.held_back(*answer, row, {1: close, 4: true}, self._contradicted(model), self._untold_agreement)
 
-    def _truth(self, model: str, close: Answer) -> tuple[Answer, str]:
+    def _truth(self, model: str) -> tuple[Answer, str]:
         if self.gold is not None:
             return readings.gold(self.table.loc[model], self.accuracy_margin)
         if left_out := self._left_out(model):
             return "unknown", f"Left out: {left_out}"
         answer = readings.truth(self.table.loc[model], self.accuracy_margin, self.shared_errors)
-        return readings.unless_untold(*answer, close)
+        return readings.unless_untold(*answer, self._untold_agreement)
 
     def _contradicted(self, model: str) -> str | None:
         """Whether gold labels say something else than the model of annotators."""
