@@ -229,7 +229,7 @@ PREDICTIONS = [
     ("b.csv", None, F, "the file does not exist"),
     ("b.json", "[]", P, "the file holds []; write an object per case"),
     ("b.csv", HEADER + "p,1,2,3\n", P, "there is no row for case 'q'; predict every case"),
-    ("b.csv", HEADER + "00p,1,2,3\nq,1,2,3\n", P, "no row for case 'p', but for '00p', as which it may be meant"),
+    ("b.csv", HEADER + "00p,1,2,3\nq,1,2,3\n", P, "no row for case 'p', but for '00p', which may be meant"),
     ("b.csv", HEADER + "p,1,2,3\nr,1,2,3\nq,1,2,3\n", P, "there is a row for case 'r', which is not annotated"),
     ("b.csv", HEADER + "p,1,2,3\nq,1,2,3\np,1,2,3\n", P, "case 'p' has two rows (1 and 3); keep one"),
     ("b.csv", "1,2,3\n", P, "there are 1 rows for 2 cases; give a row per case, in their order"),

@@ -502,7 +502,7 @@ def _rows(matrix: Matrix, cases: np.ndarray, extra: str) -> Int[np.ndarray, " ca
         for absent in cases[rows < 0]:
             if (other := plain.get(absent.lstrip("0").casefold())) is not None:
                 raise PredictionError(
-                    f"there is no row for case {str(absent)!r}, but for {str(other)!r}, as which it may be meant; write "
+                    f"there is no row for case {str(absent)!r}, but for {str(other)!r}, which may be meant; write "
                     "names of cases alike in all files (spreadsheets drop leading zeros)"
                 )
         raise PredictionError(

@@ -351,8 +351,7 @@ def check_probabilities(predictions: Float[np.ndarray, "case class"], of: str = 
         fix = "divide percentages by 100." if are_percentages(predictions) else f"{logits} votes into shares."
         raise ArgumentError(
             f"predictions must be probabilities that sum to one, but those{of} of case {case} are from "
-            f"{values.min():.4g} to {values.max():.4g} and sum to {values.sum(dtype=float):.6g}: "
-            f"{fix}"
+            f"{values.min():.4g} to {values.max():.4g} and sum to {values.sum(dtype=float):.6g}: {fix}"
         )
 
 

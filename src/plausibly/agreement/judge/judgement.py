@@ -269,7 +269,9 @@ class Judgement:
         needed = self.test.clusters_needed(0.8, replicates=200, seed=self.seed)
         needed = needed if isinstance(needed, float) else needed[model]
         if np.isnan(needed):
-            each = f"half of the annotators share no more than {many(int(own['n_cases'].median()), 'case')} with others"
+            each = (
+                f"half of the annotators share no more than {many(int(np.median(own['n_cases'])), 'case')} with others"
+            )
             return "open", f"{words}; {each}, which is too few to compare the model with each: let fewer annotate more"
         if np.isinf(needed):
             return "no", f"{words}; more cases like these would not change it"
