@@ -137,6 +137,9 @@ def test_a_case_with_a_single_slot_is_sampled_beside_others():
 
 def test_likelihoods_of_labels_are_categorical():
     posterior = pb.aggregate(SINGLES, "dirichlet-categorical", reliability=5, draws=20, chains=2, progress=False)
-    draws, got = draws_of(posterior).reshape(2, 20, len(LABELS), 4), posterior["log_likelihood"]["ranking"].values
+    draws, got = (
+        draws_of(posterior).reshape(2, 20, len(LABELS), 4),
+        posterior["pseudo_log_likelihood"]["ranking"].values,
+    )
     expected = np.concatenate([np.log(draws[:, :, case, labels]) for case, labels in enumerate(LABELS)], axis=-1)
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)

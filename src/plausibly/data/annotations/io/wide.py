@@ -22,7 +22,7 @@ _PEOPLE = (
     *("pathologist", "dermatologist", *(name for name in FURTHER["annotator"] if "_" not in name)),
 )
 _PERSON = re.compile(rf"(?:.*[\W_])?(?:{'|'.join(_PEOPLE)})s?")
-_NUMBERED = re.compile(r"[\s_.#-]*(?:\d+|[a-z])?")
+_NUMBERED = re.compile(r"(?:[\s_.#-]*\d+|[\s_.#-]+[a-z])?")
 
 
 def is_wide(source: "Source") -> bool:
