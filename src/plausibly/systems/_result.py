@@ -173,7 +173,8 @@ class Systems:
         if not self.comparable:
             return f"Which system is best cannot be told: these were not judged alike. {highest}."
         if best["p_best"] >= BEST:
-            return f"{highest}; P(best) is {in_words(best['p_best'])}."
+            others = "" if best["rank_upper"] == 1 else f", and its rank may be {best['rank_upper']:.0f}"
+            return f"{highest}; P(best) is {in_words(best['p_best'])}{others}."
         sure = (
             "so few outcomes do not tell how surely" if pd.isna(best["p_best"]) else f"P(best) is {best['p_best']:.2f}"
         )

@@ -86,6 +86,25 @@ def test_the_class_that_stands_for_a_success():
     assert success_in(["error", "fail", "pass"]) == "pass"
     for classes in (["A", "B", "C", "I"], ["hate", "none"], ["0", "1", "2"]):
         assert success_in(classes) is None
-    assert positive_of_two(["hate", "none"]) == 1
+    assert positive_of_two(["hate", "none"]) == 0
     people = Annotations.from_labels([["C"], ["I"], ["I"]], classes=["C", "I"])
     np.testing.assert_allclose(read_predictions([0.9, 0.2, 0.1], people)[:, 0], [0.9, 0.2, 0.1])
+
+
+@pytest.mark.parametrize(
+    ("classes", "positive"),
+    [
+        (["fracture", "no fracture"], 0),
+        (["no fracture", "fracture"], 1),
+        (["abnormal", "normal"], 0),
+        (["ill", "none"], 0),
+        (["covid", "non-covid"], 0),
+        (["no", "yes"], 1),
+        (["pass", "fail"], 0),
+        (["normal", "benign"], 1),
+        (["nodule", "opacity"], 1),
+    ],
+)
+def test_the_positive_class_is_what_is_found(classes, positive):
+    """By the alphabet, who never finds a fracture had a sensitivity of 1."""
+    assert positive_of_two(classes) == positive

@@ -89,8 +89,10 @@ def test_tables_of_every_suffix_and_names_of_columns(tmp_path, write):
     assert cells(found) == {("7", "ann"): 2, ("7", "bob"): 4}
     path = write("a.json", {"p": {"ann": [1, 2], "bob": [2]}})
     assert cells(read_labels(path)) == {("p", "ann"): [1, 2], ("p", "bob"): [2]}
-    path = write("a.csv", "case,annotator,label\np,ann,null\np,bob,wart\n")
+    path = write("a.csv", 'case,annotator,label\np,ann,null\np,bob,"[1, 2]"\n')
     assert read_labels(path).n_missing == 1
+    path = write("a.csv", "case,annotator,label\np,ann,null\np,bob,wart\n")
+    assert read_labels(path).n_missing == 0  # a mark like "None", of which a note is made
     assert read_labels(path, "text").values.tolist() == ["null", "wart"]
 
 

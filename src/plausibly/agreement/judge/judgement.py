@@ -257,9 +257,10 @@ class Judgement:
         ends = f" ({row['advantage_lower']:.2f} to {row['advantage_upper']:.2f})" if "advantage_lower" in row else ""
         words = (
             f"Shown to be at most ε = {self.test.epsilon:g} worse than {int(own['rejected'].sum())} of {len(own)} "
-            f"annotators; average advantage {row['advantage']:.2f}{ends}, of the best constant answer "
-            f"{row['constant_advantage']:.2f}, of shuffled predictions {row['shuffled_advantage']:.2f}; winning rate "
-            f"{row['winning_rate']:.2f}, {row['constant_winning_rate']:.2f} and {row['shuffled_winning_rate']:.2f}"
+            f"annotators: winning rate {row['winning_rate']:.2f} (the best constant answer "
+            f"{row['constant_winning_rate']:.2f}, shuffled predictions {row['shuffled_winning_rate']:.2f}), average "
+            f"advantage {row['advantage']:.2f}{ends} (constant {row['constant_advantage']:.2f}, shuffled "
+            f"{row['shuffled_advantage']:.2f})"
         )
         if row["passed"] and len(own) < FEWEST:
             return "open", f"{words}; the test asks for at least {FEWEST} annotators"

@@ -126,6 +126,11 @@ def agreement(
             f"This is of the {int((n_labels > 1).sum()):,} cases with several labels, and holds for the other "
             f"{int((n_labels == 1).sum()):,} if these were drawn at random."
         )
+    if choice.best == "nominal" and read.is_numeric and len(np.unique(read.values)) > 2:
+        say(
+            "The labels are numbers, and two different ones count as equally far apart; if they are grades, say "
+            "--distance ordinal, or --distance squared if they are amounts."
+        )
     value = "not defined" if np.isnan(best.alpha) else f"{best.alpha:.4f}"
     told = (
         f"By {choice.best}: {best.alpha_name} {value}, superiority {best.ks.superiority:.4f} (ties count "

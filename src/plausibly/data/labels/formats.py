@@ -139,9 +139,9 @@ def read_labels(
     Returns
     -------
     Labels
-        In tables, blank cells and JSON's ``null`` are missing labels (for texts and trees, only blank cells). In files
-        by annotator, a blank line is a missing label; an image or document without anything marked is a label with no
-        objects.
+        In tables, blank cells and, beside lists and objects, JSON's ``null`` are missing labels (for texts and trees,
+        only blank cells). In files by annotator, a blank line is a missing label; an image or document without anything
+        marked is a label with no objects.
 
     Raises
     ------
@@ -261,7 +261,8 @@ def _cells(path: Path, kind: str, names: Mapping[str, str | None]) -> list[list[
         there = there or spelling_of(column or name, columns, advice, several=advice, spellings=spellings)
         found.append(to_list(columns[there], name))
     *who, cells = found
-    if path.suffix.lower() in (".csv", ".tsv") and kind not in ("text", "bio", "trees"):
+    in_json = any(isinstance(cell, str) and cell.lstrip()[:1] in ("[", "{") for cell in cells)
+    if path.suffix.lower() in (".csv", ".tsv") and kind not in ("text", "bio", "trees") and in_json:
         cells = [None if isinstance(cell, str) and cell.strip() == "null" else cell for cell in cells]
     return [*who, [_cell(cell, kind, row) for row, cell in enumerate(cells, 1)]]
 

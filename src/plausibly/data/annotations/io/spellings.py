@@ -1,5 +1,6 @@
 """Names of columns and fields: in each list the usual name first, then what other tables call the same."""
 
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -73,6 +74,19 @@ SUCCESSES = {
     "1": "0",
     "c": "i",
 }
+_NOTHING = {
+    "none",
+    "normal",
+    "healthy",
+    "benign",
+    "negative",
+    "absent",
+    "no finding",
+    "nothing",
+    "control",
+    "no",
+    "other",
+}
 #: Grades of Inspect AI: correct, partial, incorrect, no answer; what each counts.
 GRADES = {"c": 1.0, "p": 0.5, "i": 0.0, "n": 0.0}
 
@@ -96,8 +110,24 @@ def success_in(names: Iterable[str]) -> str | None:
 
 
 def positive_of_two(classes: Sequence[str] | np.ndarray) -> int:
-    """Return which of two classes is positive unless one is named: that which stands for a success, or the second."""
-    return 0 if success_in(classes) == str(classes[0]) else 1
+    """Return which of two classes is positive unless one is named.
+
+    That which stands for a success; else that whose other stands for nothing found, or is its negation; or the second.
+
+    Examples
+    --------
+    >>> [positive_of_two(one) for one in (["fracture", "no fracture"], ["abnormal", "normal"], ["a", "b"])]
+    [0, 0, 1]
+    """
+    if success_in(classes) is not None:
+        return 0 if success_in(classes) == str(classes[0]) else 1
+    first, second = (str(name).strip().casefold() for name in classes)
+    return 0 if _is_nothing(second, first) and not _is_nothing(first, second) else 1
+
+
+def _is_nothing(name: str, other: str) -> bool:
+    """Whether a class stands for nothing found, or is the negation of another."""
+    return name in _NOTHING or re.fullmatch(rf"(?:no|non|not|without)[\W_]*{re.escape(other)}", name) is not None
 
 
 def find(name: str, columns: Iterable[str], spellings: Mapping[str, tuple[str, ...]] = COLUMNS) -> str | None:
