@@ -77,6 +77,10 @@ def write_python(folder: Path) -> None:
                 lines += [f"See :obj:`{told[id(value)]}.{public}`.", ""]
                 continue
             options = {"autoclass": "   :members:\n", "autodata": "   :no-value:\n"}.get(directive, "")
+            if inspect.isclass(value) and {base.__module__.partition(".")[0] for base in value.mro()[1:-1]} == {
+                "plausibly"
+            }:
+                options += "   :inherited-members:\n"  # of classes of ours, not of libraries'
             lines += [f".. {directive}:: {whole}.{public}\n{options}", ""]
         (folder / f"{whole}.rst").write_text("\n".join(lines), encoding="utf-8")
     names = (name if name == "plausibly" else f"plausibly.{name}" for name in MODULES)

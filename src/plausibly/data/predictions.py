@@ -31,7 +31,6 @@ from plausibly.data.annotations.io.matrix import NAMED, Matrix, read_matrix
 from plausibly.data.annotations.io.source import JSON, open_source
 from plausibly.data.annotations.io.spellings import positive_of_two, success_in
 from plausibly.data.annotations.matching import names_in
-from plausibly.metrics.declared import improper
 
 _ONE = ("probability", "score", "positive")  # names of a single column that no class has
 _NUMBERS = 2**20  # that are looked at together
@@ -360,6 +359,8 @@ def _rounded(values: Float[np.ndarray, "case class"]) -> int | None:
 
     The first rows say how many decimals there are. A row in which all scores are 0 is no answer.
     """
+    from plausibly.metrics.declared import improper  # which takes JAX
+
     few = values[:_COUNTED].astype(float)
     decimals = next((d for d in range(_DECIMALS + 1) if (np.abs(few - few.round(d)) < 1e-7).all()), 0)
     if not decimals or improper(values) is None or values.min() < 0:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from plausibly.agreement.chance._agreement import agreement
 from plausibly.agreement.chance._result import Agreement
@@ -67,7 +67,7 @@ class DistanceChoice:
         se = np.sqrt((left**2).sum() * len(used) / max(len(used) - 1, 1)) / size.sum()
         if len(used) < 2:
             return float("nan")
-        return float(norm.cdf(difference / se)) if se > 0 else 1.0 if difference > 0 else 0.5
+        return float(ndtr(difference / se)) if se > 0 else 1.0 if difference > 0 else 0.5
 
     @property
     def headline(self) -> str:
