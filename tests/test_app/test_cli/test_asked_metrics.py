@@ -80,15 +80,15 @@ def test_labels_need_no_model(files, tmp_path):
 
 
 def test_the_last_line_names_the_positive_class_and_scores_of_the_other_one(tmp_path):
-    """A column called score is that of the second class, none, and held the probability of hate."""
-    rows = [(f"p{i}", f"r{j}", "hate" if i % 2 else "none") for i in range(N) for j in range(3)]
+    """A column called score is that of the second class, love, and held the probability of hate."""
+    rows = [(f"p{i}", f"r{j}", "hate" if i % 2 else "love") for i in range(N) for j in range(3)]
     pd.DataFrame(rows, columns=["case", "annotator", "class"]).to_csv(tmp_path / "labels.csv", index=False)
     scores = pd.DataFrame({"case": [f"p{i}" for i in range(N)], "score": [0.2 + 0.6 * (i % 2) for i in range(N)]})
     scores.to_csv(tmp_path / "a.csv", index=False)
     asked = ["--truth", "annotator", "--metrics", "auroc,accuracy", "--quiet"]
     told = words(run(tmp_path, tmp_path / "out", *asked, model=()).stdout)
-    assert "(positive class: none)" in told
-    assert "A orders cases the wrong way round: if its scores are not those of none, name their class" in told
+    assert "(positive class: love)" in told
+    assert "A orders cases the wrong way round: if its scores are not those of love, name their class" in told
     told = words(run(tmp_path, tmp_path / "out", *asked, "--positive", "hate", model=()).stdout)
     assert "(positive class: hate)" in told
     assert "wrong way round" not in told
