@@ -181,3 +181,15 @@ def test_no_accuracy_exceeds_1():
     """Of a model that is right in 98 % it was said that it may be right in 1.08."""
     assert readings.knowing(0.98, 0.1) == 1
     assert readings.knowing(0.8, 0.1) == pytest.approx(0.86)
+
+
+def test_no_number_of_cases_is_promised_to_what_a_constant_does_as_well():
+    """A model without any spans was told that it would pass with some more cases."""
+    random = np.random.default_rng(4)
+    true = random.random(60) < 0.3
+    said = np.where(random.random((60, 3)) < 0.8, true[:, None], ~true[:, None])
+    rows = [(f"c{i}", f"r{j}", str(said[i, j])) for i in range(60) for j in range(3)]
+    never = [(f"c{i}", "False") for i in range(60)]
+    words = judge(rows, {"never": never}, model=None, epsilon=0.0, progress=False).questions["never"][1].words
+    assert "the best constant answer does as well" in words
+    assert "it would pass" not in words

@@ -276,6 +276,8 @@ class Judgement:
             return "open", f"{words}; {each}, which is too few to compare the model with each: let fewer annotate more"
         if np.isinf(needed):
             return "no", f"{words}; more cases like these would not change it"
+        if row["constant_advantage"] >= row["advantage"]:  # which would pass with as many cases
+            return "open", f"{words}; the best constant answer does as well"
         units = self.test.comparison.resampled
         return "open", f"{words}; with about {needed:,.0f} {units} it would pass with probability 0.8"
 
