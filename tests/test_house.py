@@ -24,7 +24,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "agreement": 7440,  # answers that look at no case, two readings, shared errors; AC1, AC2, intraclass
         "app": 11950,  # distances by type of label, required answers, and shared errors of a judgement
         "base": 1990,  # names that stand for no answer, percentages
-        "data": 12890,  # types of labels; sheets of numbers, encodings and semicolons
+        "data": 12900,  # types of labels; sheets of numbers, encodings and semicolons
         "decisions": 3920,
         "distances": 1860,  # distances of sets
         "distributions": 1240,

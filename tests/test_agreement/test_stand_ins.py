@@ -178,7 +178,7 @@ def test_agreement_alone_is_of_equal_labels_whatever_the_distance():
 
 
 def test_no_accuracy_exceeds_1():
-    """Of a model that is right in 98 % it was said that it may be right in 1.08."""
+    """A model that is right in 98 % was said to be right in up to 1.08."""
     assert readings.knowing(0.98, 0.1) == 1
     assert readings.knowing(0.8, 0.1) == pytest.approx(0.86)
 

@@ -199,7 +199,7 @@ def test_agreement_with_panels_says_over_which_cases_it_is():
 
 
 def test_agreement_that_a_constant_reaches_is_said_to_tell_nothing():
-    """Of a classifier that never found the 4 % it was only said that it agrees more often than experts do."""
+    """A classifier that never found the 4 % was only said to agree more often than experts do."""
     random = np.random.default_rng(0)
     rare = random.random(200) < 0.04
     labels = np.where(random.random((200, 3)) < 0.92, rare[:, None], ~rare[:, None]).astype(int)

@@ -38,7 +38,7 @@ def gwet_ac(labels: Any, weights: Weights = "nominal", classes: Iterable[Any] | 
         ``"nominal"`` for AC1. For AC2 of numbers, or of classes in their order, ``"linear"`` or ``"quadratic"``, by the
         difference over the greatest one; ``"ordinal"``, by the number of pairs of classes from one to the other.
     classes
-        All classes, in their order, also those that nobody gave, which count in q; by default the labels that occur
+        All classes in their order, including unused ones, which count in q; by default the labels that occur
         and, if these have an order, all that it has.
 
     Raises

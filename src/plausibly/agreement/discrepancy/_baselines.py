@@ -45,7 +45,7 @@ class Compared:
     """Labels of annotators and models in the form that a distance compares."""
 
     delta: Delta
-    values: np.ndarray  # of annotators, of models, and constant answers that nobody may have given
+    values: np.ndarray  # labels of annotators and of models, then added constant answers
     given: Sequence[np.ndarray]  # the same labels of annotators and of models, as they were given
     n_added: int  # number of the latter
     models: Mapping[str, tuple[Int[np.ndarray, " prediction"], Int[np.ndarray, " prediction"]]]  # case, and place above

@@ -87,8 +87,8 @@ def as_one_of_them(row: Row, fit: Fit, margin: float, model: str | None) -> tupl
     return answer, words
 
 
-def number(row: Row, name: str, otherwise: float) -> float:
-    """A number of a row, if it has it."""
+def value_in(row: Row, name: str, otherwise: float) -> float:
+    """A value of a row, or another where the row has none."""
     return float(row[name]) if name in row else otherwise
 
 
@@ -99,7 +99,7 @@ def held_back(
     if answer != "yes":
         return answer, words
     said = [f"question {number}" for number, other in others.items() if other == "no"]
-    if number(row, "p_agreeing", 1.0) <= 1 - SURE:
+    if value_in(row, "p_agreeing", 1.0) <= 1 - SURE:
         said.append("agreement alone")
     if doubt is not None:
         said.append("the accuracy against gold labels")
@@ -117,7 +117,7 @@ def unless_untold(answer: Answer, words: str, untold: str) -> tuple[Answer, str]
 
 def unless_constant(answer: Answer, words: str, row: Row, name: str) -> tuple[Answer, str]:
     """Take back a yes that the most frequent class as the answer to every case gets, too."""
-    if answer == "yes" and number(row, name, 0.0) >= SURE:
+    if answer == "yes" and value_in(row, name, 0.0) >= SURE:
         return "cannot tell", f"{words}; the most frequent class as the answer to every case passes, too"
     return answer, words
 
@@ -199,7 +199,7 @@ def if_misled(row: Row, name: str, shared: float) -> str:
 
 def unless_misled(answer: Answer, words: str, row: Row, shared: float) -> tuple[Answer, str]:
     """Take back a no that would not be one if a share of the cases misled the annotators, and not the model."""
-    if answer == "no" and number(row, "p_accurate_misled", 0.0) > 1 - SURE:
+    if answer == "no" and value_in(row, "p_accurate_misled", 0.0) > 1 - SURE:
         return "open", f"{words}; open, since {100 * shared:g} % of cases that mislead the annotators would explain it"
     return answer, words
 

@@ -26,9 +26,9 @@ ASSUMED = (
         "Questions 3 and 4",
         "Every case has one true class, and annotators err independently of each other, given this class. If cases are "
         "truly ambiguous, or annotators copy each other, the answers are too certain. Accuracy is shown by the "
-        "annotators' labels alone, which rates a model too low that knows more of a case, and if it errs independently "
-        "of them, which rates one too high that errs where they do. A yes or no is what both say. With gold labels, "
-        "question 4 assumes only that these are right.",
+        "annotators' labels alone, which rates a model too low if it knows more of a case, and as if it erred "
+        "independently of them, which rates it too high if it errs where they do. A yes or no is what both say. With "
+        "gold labels, question 4 assumes only that these are right.",
     ),
     (
         "Shared errors",

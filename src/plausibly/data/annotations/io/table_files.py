@@ -209,25 +209,28 @@ def _open_csv(
 
 
 def _source(path: Path) -> tuple[pa.NativeFile, str]:
-    """Open a file of text, and say what separates its cells: commas, semicolons, tabs, or in ``.txt`` files blanks."""
-    with path.open("rb") as file:
-        first = file.readline(_BLOCK)
-    suffix, text = path.suffix.lower(), None
-    if suffix == ".txt" or not _is_utf8(path):
+    """Open a file of text, and say what separates its cells."""
+    delimiter = _delimiter(path)
+    if not delimiter or not _is_utf8(path):
         text = read_text(path)
-        first = text.lstrip("\r\n").split("\n", 1)[0].encode()
-    usual = (
-        (b"\t", b",", b";") if suffix == ".tsv" else (b",", b"\t", b";") if suffix == ".txt" else (b",", b";", b"\t")
-    )
-    delimiter = next((one.decode() for one in usual if one in first), None)
-    if delimiter is None and text is not None and suffix == ".txt":
-        text, delimiter = re.sub(r"[ \t]+", ",", re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text)), ","
-    delimiter = delimiter or usual[0].decode()
-    if text is not None:
+        if not delimiter:
+            text, delimiter = re.sub(r"[ \t]+", ",", re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text)), ","
         return pa.BufferReader(f"{text}\n".encode()), delimiter
     if path.stat().st_size <= _BLOCK:
         return pa.BufferReader(path.read_bytes() + b"\n"), delimiter  # Arrow overlooks a single line without an end
     return pa.OSFile(str(path)), delimiter
+
+
+def _delimiter(path: Path) -> str:
+    """What separates the cells of a file of text: a comma, semicolon or tab; nothing for blanks in ``.txt`` files.
+
+    Looked for in the bytes of the first line, since it is one of these in every encoding that is read.
+    """
+    with path.open("rb") as file:
+        first = next((line for line in iter(lambda: file.readline(_BLOCK), b"") if line.strip()), b"")
+    usual = {".tsv": b"\t,;", ".txt": b",\t;"}.get(path.suffix.lower(), b",;\t")
+    found = next((chr(one) for one in usual if one in first), None)
+    return found or ("" if path.suffix.lower() == ".txt" else chr(usual[0]))
 
 
 def _is_utf8(path: Path) -> bool:
@@ -248,7 +251,7 @@ def _decimal_points(path: Path) -> Callable[[pa.ChunkedArray], pa.ChunkedArray]:
 
     A warning says so of the first number that has one.
     """
-    if _is_parquet(path) or _source(path)[1] != ";":
+    if _is_parquet(path) or _delimiter(path) != ";":
         return lambda texts: texts
     told: list[str] = []
 
