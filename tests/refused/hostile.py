@@ -558,6 +558,7 @@ READERS = {
     "clusters": lambda path: read_column(str(path)),
 }
 EXPORT_TO_CSV = "Save As with the type 'CSV UTF-8 (Comma delimited)'"
+NO_WORKBOOK, OF_TEXT = "no workbook or damaged", ("classes", "risks")
 NO_LABELS = "labels are a list or a mapping, but the file holds the text"
 REFUSED = [
     refused("a name of labels", lambda of: read_labels(put(of, "a.json", '"secret.csv"')), NO_LABELS, error=A),
@@ -595,8 +596,14 @@ REFUSED = [
         for column in ("case", "rank", "label")
     ),
     *(
-        file(read, f"{what}{ending}", workbook(), F, EXPORT_TO_CSV)
+        file(
+            read,
+            f"{what}{ending}",
+            workbook(),
+            F,
+            EXPORT_TO_CSV if ending != ".xlsx" or what in OF_TEXT else NO_WORKBOOK,
+        )
         for what, read in READERS.items()
-        for ending in (".xlsx", ".csv")
+        for ending in (".xlsx", ".ods", ".csv")
     ),
 ]

@@ -100,7 +100,7 @@ REFUSED = [
         "people must name at least one rater": (frame(), []),
         "positive names a class, but these are pairs": {"table": pairs(), "positive": "a"},
     }, ArgumentError),
-    refused("a spreadsheet", of_file("o.xlsx", "x"), "o.xlsx: .*spreadsheets are not read", error=FileError),
+    refused("a spreadsheet", of_file("o.ods", "x"), "o.ods: .*Save As with the type", error=FileError),
     refused("a suffix", of_file("o.yaml", ""), "o.yaml: .*the suffix '.yaml' names no format", error=FileError),
     refused("no file", of_file("none.csv", None), "none.csv: .*does not exist", error=FileError),
     refused("a list", of_file("o.json", "[1]"), "o.json: .*neither a table of outcomes nor an", error=AnnotationError),

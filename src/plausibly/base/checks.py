@@ -18,14 +18,13 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
         raise ArgumentError(f"{name} must be {', '.join(others)} or {last}, but {value!r} was given: choose one.")
 
 
-def check_library(library: str, extra: str) -> None:
-    """Refuse to go on without an optional library, and name the command that installs it."""
+def check_library(library: str, extra: str, who: str = "this distance needs") -> None:
+    """Refuse to go on without an optional library that someone needs, and name the command that installs it."""
     try:
         import_module(library)
     except ImportError as error:
         raise ArgumentError(
-            f"this distance needs the library {library!r}, which is not installed: "
-            f"run pip install 'plausibly[{extra}]'."
+            f"{who} the library {library!r}, which is not installed: run pip install 'plausibly[{extra}]'."
         ) from error
 
 

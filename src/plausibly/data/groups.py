@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from plausibly.base.errors import ArgumentError, show, suggest
 from plausibly.data.annotations import read_metadata
-from plausibly.data.annotations.io.files import naming
+from plausibly.data.annotations.io.files import TABLES, ending, naming, parted
 from plausibly.data.annotations.io.spellings import ANSWERS, SOFT, find, spelling_of
 from plausibly.data.annotations.io.table_files import header_of, read_columns
 from plausibly.data.annotations.matching import by_name
@@ -246,13 +246,13 @@ def crossed(columns: Mapping[str, Column]) -> dict[str, Column]:
 def columns_of(by: Any, what: str = "by") -> dict[str, Any]:
     """Return groups by column, from any form that :func:`read_groups` accepts; in errors they are called `what`."""
     if isinstance(by, str | PathLike):
-        if isinstance(by, str) and not Path(by).exists():
+        if isinstance(by, str) and not parted(Path(by))[0].exists():
             raise ArgumentError(
                 f"{what} must be a table of groups, or its path, but there is no file {by!r}: read columns of metadata "
                 "by pb.read_metadata(file)[[column]]."
             )
         with naming(by):
-            header = header_of(Path(by)) if Path(by).suffix.lower() in (".csv", ".tsv", ".parquet") else ()
+            header = header_of(Path(by)) if ending(Path(by)) in TABLES else ()
             of_answers = find("annotator", header) is not None or {*ANSWERS, *SOFT} & {*header}
             of_cases = not of_answers and find("case", header) is not None
             columns = read_columns(Path(by)) if of_cases else {}

@@ -11,12 +11,10 @@ from plausibly.base.errors import ArgumentError, PlausiblyError
 from plausibly.base.names import some
 from plausibly.data.annotations import read_metadata
 from plausibly.data.annotations.io.columns import Columns
-from plausibly.data.annotations.io.files import naming
+from plausibly.data.annotations.io.files import TABLES, ending, naming, parted
 from plausibly.data.annotations.io.spellings import find
 from plausibly.data.annotations.io.table_files import header_of, read_columns
 from plausibly.data.groups import columns_of
-
-_TABLES = ".csv", ".tsv", ".parquet"
 
 
 def read_column(
@@ -30,7 +28,7 @@ def read_column(
     if given is None:
         return None
     path = Path(given)
-    if path.is_file():
+    if parted(path)[0].is_file():
         with naming(path):
             return _one_by_case(read_columns(path), column)
     if annotations is not None and (found := _column(given, annotations, _metadata)) is not None:
@@ -52,7 +50,7 @@ def read_by(given: str | None, annotations: Path) -> dict[str, pd.Series] | None
     metadata = cache(_metadata)  # read once, however many names there are
     for name in filter(None, map(str.strip, given.split(","))):
         path = Path(name)
-        if path.is_file():
+        if parted(path)[0].is_file():
             columns = columns_of(path)
         elif (column := _column(name, annotations, metadata)) is not None:
             columns = {name: column}
@@ -78,7 +76,7 @@ def of_cases(column: pd.Series | None, cases: np.ndarray) -> pd.Series | None:
 
 def _column(name: str, annotations: Path, metadata: Callable[[Path], pd.DataFrame]) -> pd.Series | None:
     """Value of each case in a column of the annotations, if there is one."""
-    if annotations.is_file() and annotations.suffix.lower() in _TABLES:
+    if parted(annotations)[0].is_file() and ending(annotations) in TABLES:
         with naming(annotations):
             header = header_of(annotations)
             if name in header and (case := find("case", header)) is not None:

@@ -19,12 +19,12 @@ from plausibly.data.annotations import Annotations, Scores, read_annotations, re
 from plausibly.data.annotations.io.answers import whole
 from plausibly.data.annotations.io.columns import is_number, is_number_type, list_of
 from plausibly.data.annotations.io.exports import FORMATS, OF_ANSWERS, TOOLS, format_of, predicted_labels
-from plausibly.data.annotations.io.files import lines_of, naming, read_npy, read_text, suffix_of
+from plausibly.data.annotations.io.files import TABLES, ending, lines_of, naming, read_npy, read_text, suffix_of
 from plausibly.data.annotations.io.json_predictions import frame_of_json
 from plausibly.data.annotations.io.long_table import WHEN, is_of_scores
 from plausibly.data.annotations.io.matrix import SUFFIXES as MATRICES
 from plausibly.data.annotations.io.matrix import Matrix, read_matrix
-from plausibly.data.annotations.io.source import TABLES, Source, open_source
+from plausibly.data.annotations.io.source import Source, open_source
 from plausibly.data.annotations.io.spellings import CASE, LABEL_COLUMNS, OUTCOMES, PREDICTED, find
 from plausibly.data.annotations.io.table_files import read_columns
 from plausibly.data.annotations.shown import ComparisonsError
@@ -128,7 +128,7 @@ def look(path: Path, classes: np.ndarray | None = None) -> Looked:
 
 
 def _look(path: Path, classes: np.ndarray | None) -> Looked:
-    suffix = path.suffix.lower()
+    suffix = ending(path)
     if suffix in POSTERIORS:
         if not path.exists():
             raise FileError("the file does not exist; check the path")
@@ -253,7 +253,7 @@ def _hint(names: Sequence[str], path: Path) -> str:
         return ""
     looks = ", ".join(f"{name!r} looks like {role}" for name, role in called.items())
     header = ",".join(called.get(name, name) for name in names)
-    how = f" ({shlex.join(['sed', '-i', f'1s/.*/{header}/', str(path)])})" if path.suffix.lower() == ".csv" else ""
+    how = f" ({shlex.join(['sed', '-i', f'1s/.*/{header}/', str(path)])})" if ending(path) == ".csv" else ""
     return f"no column has a name that is known, but {looks}: rename {'them' if len(called) > 1 else 'it'}{how}"
 
 
@@ -341,7 +341,7 @@ def _size(read: Annotations | Scores) -> str:
 
 def _taken(source: Source) -> dict[str, str]:
     """Say what the columns of a long table are taken for."""
-    if source.content is not None or source.path is None or source.path.suffix.lower() not in TABLES:
+    if source.content is not None or source.path is None or ending(source.path) not in TABLES:
         return {}
     names = list(map(str, source.names))
     roles = {"case": LABEL_COLUMNS["case"], "annotator": (*LABEL_COLUMNS["annotator"],)}
@@ -421,7 +421,7 @@ def as_classifiers(one: Looked, main: Looked) -> list[Looked]:
     Where the columns might be annotators instead, there are annotations already.
     """
     known = one.role in ("annotations", "groups", "predictions", None) and one is not main
-    if not known or one.path.suffix.lower() not in TABLES or main.classes is None:
+    if not known or ending(one.path) not in TABLES or main.classes is None:
         return []
     classes, columns = {*main.classes.tolist()}, read_columns(one.path)
     case = find("case", columns, {"case": CASE})

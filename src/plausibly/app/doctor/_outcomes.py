@@ -10,7 +10,7 @@ import numpy as np
 
 from plausibly.base.errors import AnnotationError, PlausiblyWarning
 from plausibly.data.annotations.io.columns import is_number, list_of, to_codes
-from plausibly.data.annotations.io.source import TABLES
+from plausibly.data.annotations.io.files import TABLES, ending
 from plausibly.data.annotations.io.spellings import OUTCOMES, find, success_in
 from plausibly.data.annotations.io.table_files import read_columns
 from plausibly.data.outcome_sources import KIND, LENGTHS, PAIR, RANK, RANKING, Rows, read_rows
@@ -56,7 +56,7 @@ def outcomes_in(path: Path, names: Sequence[str]) -> Found | None:
 def _by_rater(path: Path, names: Sequence[str]) -> Found | None:
     """Look for columns with the outcomes of a rater each, in a table of systems and cases; None if there are none."""
     place = {name: role for role in ("system", "case") if (name := find(role, names, OUTCOMES)) is not None}
-    if len(place) < 2 or path.suffix.lower() not in TABLES or any(one in names for one in ("rater", "outcome")):
+    if len(place) < 2 or ending(path) not in TABLES or any(one in names for one in ("rater", "outcome")):
         return None
     raters, odd = [], []
     for name, column in read_columns(path).items():

@@ -14,8 +14,8 @@ from plausibly.base.errors import PlausiblyError, PlausiblyWarning
 from plausibly.base.names import some
 from plausibly.data.annotations import Annotations, Scores
 from plausibly.data.annotations.io.columns import is_number
+from plausibly.data.annotations.io.files import TABLES, ending
 from plausibly.data.annotations.io.matrix import Matrix
-from plausibly.data.annotations.io.source import TABLES
 from plausibly.data.annotations.io.spellings import positive_of_two
 from plausibly.data.annotations.io.table_files import header_of
 from plausibly.data.annotations.scores import MOST_GRADES
@@ -133,7 +133,7 @@ def of_systems(files: Sequence[Looked]) -> tuple[list[Proposal], list[str]]:
 
 def _says_system(one: Looked) -> bool:
     """Whether annotations say which system produced the output that a case is, of which each may have its own."""
-    is_table = one.role == "annotations" and not one.of_tool and one.path.suffix.lower() in TABLES
+    is_table = one.role == "annotations" and not one.of_tool and ending(one.path) in TABLES
     return is_table and is_of_outcomes(header_of(one.path))
 
 

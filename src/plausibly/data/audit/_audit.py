@@ -16,7 +16,7 @@ from plausibly.data.annotations import Annotations, Scores, read_annotations, re
 from plausibly.data.annotations.io.case_rows import is_of_cases
 from plausibly.data.annotations.io.columns import Columns, frame_columns, is_frame
 from plausibly.data.annotations.io.exports import TOOLS, format_of
-from plausibly.data.annotations.io.files import check_path, naming
+from plausibly.data.annotations.io.files import TABLES, check_path, ending, naming
 from plausibly.data.annotations.io.long_table import is_long, is_of_scores, parse_table, wanted_in
 from plausibly.data.annotations.io.source import columns_of_dataset, open_source
 from plausibly.data.annotations.io.table_files import header_of, read_columns
@@ -169,7 +169,7 @@ def _read(source: Any, classes: Any, choices: str | None) -> tuple[Annotations |
         return Annotations.from_case_rows(source, classes, choices=choices), None
     check_path(source, "annotations, or a table or a file of them,")
     path = Path(source)
-    if path.suffix.lower() in (".csv", ".tsv", ".parquet"):
+    if ending(path) in TABLES:
         with naming(path):
             header = header_of(path)
             of_tool = format_of(open_source(path), TOOLS) is not None

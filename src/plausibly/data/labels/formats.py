@@ -11,14 +11,23 @@ from typing import Any, Literal
 from plausibly.base.errors import AnnotationError, ArgumentError, FileError, show
 from plausibly.base.names import some
 from plausibly.data.annotations.io.columns import list_of
-from plausibly.data.annotations.io.files import lines_of, naming, read_json, read_text, suffix_of
+from plausibly.data.annotations.io.files import (
+    OF_TEXT,
+    TABLES,
+    ending,
+    lines_of,
+    naming,
+    read_json,
+    read_text,
+    suffix_of,
+)
 from plausibly.data.annotations.io.long_table import WHEN
 from plausibly.data.annotations.io.source import open_source
 from plausibly.data.annotations.io.spellings import LABEL_COLUMNS, spelling_of
 from plausibly.data.annotations.io.table_files import header_of
 from plausibly.data.annotations.io.wide import is_wide
 from plausibly.data.labels.container import Labels
-from plausibly.data.labels.table import SUFFIXES as TABLES
+from plausibly.data.labels.table import SUFFIXES as OF_ROWS
 from plausibly.data.labels.table import columns_of_file, is_missing, to_list
 from plausibly.distances import tree_of
 
@@ -99,7 +108,7 @@ Kind = Literal["literal", "text", "bio", "trees", "boxes", "keypoints", "spans"]
 Source = str | os.PathLike
 Row = tuple[str, str, Any]
 
-SUFFIXES = (*TABLES, ".txt", ".conll", ".bio", ".mrg", ".ann")
+SUFFIXES = (*OF_ROWS, ".txt", ".conll", ".bio", ".mrg", ".ann")
 _NUMBERS = re.compile(r"\[[\s\d.eE+\-\[\]]*\]")
 _GAP = re.compile(r"(?<=[\d.\]])\s+(?=[\d.\[]|[+-][\d.])")  # between two numbers or rows
 
@@ -167,7 +176,7 @@ def read_labels(
     names = {"case": case, "annotator": annotator, "label": label}
     if not isinstance(source, Mapping):
         path = Path(source)
-        of_cells = path.suffix.lower() in (".csv", ".tsv", ".parquet") and not any(names.values())
+        of_cells = ending(path) in TABLES and not any(names.values())
         with naming(path):
             wide = of_cells and is_wide(open_source(path))
         if wide:
@@ -191,7 +200,7 @@ def _records(rows: list[Row]) -> dict[str, list[Any]]:
 
 def _when(path: Path) -> dict[str, list[Any]]:
     """Columns of a table that say in which order labels were given."""
-    if path.is_dir() or path.suffix.lower() not in (".csv", ".tsv", ".parquet"):
+    if path.is_dir() or ending(path) not in TABLES:
         return {}
     there = {*WHEN} & {*header_of(path)}
     columns = columns_of_file(path, ()) if there else {}
@@ -215,7 +224,7 @@ def _rows(path: Path, kind: str, names: Mapping[str, str | None], who: str | Non
         yield path.stem, str(who), _offsets(path)
     elif suffix == ".json" and (rows := _in_json(read_json(path), kind, who)) is not None:
         yield from rows
-    elif suffix in TABLES:
+    elif suffix in OF_ROWS:
         wanted = {name: column for name, column in names.items() if who is None or name != "annotator"}
         for case, *named, value in zip(*_cells(path, kind, wanted), strict=True):
             yield case, named[0] if named else who, value
@@ -262,7 +271,7 @@ def _cells(path: Path, kind: str, names: Mapping[str, str | None]) -> list[list[
         found.append(to_list(columns[there], name))
     *who, cells = found
     in_json = any(isinstance(cell, str) and cell.lstrip()[:1] in ("[", "{") for cell in cells)
-    if path.suffix.lower() in (".csv", ".tsv") and kind not in ("text", "bio", "trees") and in_json:
+    if ending(path) in OF_TEXT and kind not in ("text", "bio", "trees") and in_json:
         cells = [None if isinstance(cell, str) and cell.strip() == "null" else cell for cell in cells]
     return [*who, [_cell(cell, kind, row) for row, cell in enumerate(cells, 1)]]
 

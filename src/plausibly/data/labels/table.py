@@ -19,11 +19,10 @@ from plausibly.data.annotations.io.answers import Numbers
 from plausibly.data.annotations.io.case_rows import holds_nested, is_of_cases
 from plausibly.data.annotations.io.columns import frame_columns, in_codes, is_frame, is_number_type, missing, to_floats
 from plausibly.data.annotations.io.exports import answers_in, answers_in_file, refuse_control
-from plausibly.data.annotations.io.files import naming, suffix_of
+from plausibly.data.annotations.io.files import OF_TEXT, TABLES, ending, naming, suffix_of
 from plausibly.data.annotations.io.source import (
     ARCHIVE,
     JSON,
-    TABLES,
     columns_of_dataset,
     open_source,
     source_in_memory,
@@ -85,7 +84,7 @@ def read_table(
     others = [*columns, *(name for name in optional if name in found and name not in columns)]
     values, text = chosen[needed[-1]], None
     label = _cells(values, needed[-1])
-    if path is not None and path.suffix.lower() in (".csv", ".tsv") and isinstance(values, pa.ChunkedArray):
+    if path is not None and ending(path) in OF_TEXT and isinstance(values, pa.ChunkedArray):
         text, label = label, _numbers_in_text(values, label)
     return Table(
         names={name: _names(chosen[name], name) for name in needed if name in NAMES},

@@ -57,6 +57,7 @@ from plausibly.data.annotations.io.case_rows import (
     read_case_rows,
     write_case_rows,
 )
+from plausibly.data.annotations.io.files import TABLES
 from plausibly.data.annotations.io.long_table import (
     is_long,
     is_of_scores,
@@ -65,7 +66,7 @@ from plausibly.data.annotations.io.long_table import (
     wanted_in,
     write_long_table,
 )
-from plausibly.data.annotations.io.source import JSON, TABLES, Source
+from plausibly.data.annotations.io.source import JSON, Source
 from plausibly.data.annotations.io.verdicts import Reader, answers_to_one
 from plausibly.data.annotations.io.wide import is_wide, wide_answers
 

@@ -11,21 +11,22 @@ from plausibly.base.errors import AnnotationError, ArgumentError, FileError, sug
 from plausibly.base.names import some
 from plausibly.data.annotations.io._formats import FORMATS as FORMATS
 from plausibly.data.annotations.io._formats import OF_ANSWERS as OF_ANSWERS
+from plausibly.data.annotations.io._formats import SUFFIXES, read_source
 from plausibly.data.annotations.io._formats import TOOLS as TOOLS
 from plausibly.data.annotations.io._formats import format_of as format_of
-from plausibly.data.annotations.io._formats import read_source
 from plausibly.data.annotations.io._formats import refuse_control as refuse_control
 from plausibly.data.annotations.io._inspect import ARCHIVE as ARCHIVE
 from plausibly.data.annotations.io._shared_tables import alt_test_answers, is_alt_test
 from plausibly.data.annotations.io.answers import Answers, whole
 from plausibly.data.annotations.io.columns import is_number, list_of
-from plausibly.data.annotations.io.files import naming, refuse_workbook
-from plausibly.data.annotations.io.source import JSON, TABLES, Source, open_source, source_in_memory
+from plausibly.data.annotations.io.files import TABLES, WORKBOOK, ending, naming, suffix_of
+from plausibly.data.annotations.io.source import JSON, Source, open_source, source_in_memory
 from plausibly.data.annotations.io.spellings import CASE, COLUMNS, find
 from plausibly.data.annotations.io.table_files import header_of, read_columns
 from plausibly.data.annotations.io.verdicts import answers_of_one
+from plausibly.data.annotations.io.workbooks import sheets_of
 
-_COLUMN = re.compile(r"(.+?\.(?:csv|tsv|parquet)):(.+)", re.IGNORECASE)  # a file and the name of a column
+_COLUMN = re.compile(r"(.+?\.(?:csv|tsv|parquet|xlsx)):(.+)", re.IGNORECASE)  # a file and the name of a column
 
 
 def answers_in(source: Source) -> Answers | None:
@@ -46,7 +47,7 @@ def predicted_labels(source: Any, known: Collection[str]) -> dict[str, list[Any]
     Of several questions in an export it is the one that is answered with `known` labels only. Columns are ``case`` and
     ``label``.
     """
-    if not isinstance(source, str | Path) or Path(source).suffix.lower() not in (*JSON, *TABLES, ARCHIVE):
+    if not isinstance(source, str | Path) or ending(Path(source)) not in (*JSON, *TABLES, ARCHIVE):
         return None
     opened = open_source(Path(source))
     if (tool := format_of(opened, TOOLS)) is not None and tool.verdicts is not None:
@@ -60,6 +61,8 @@ def predicted_labels(source: Any, known: Collection[str]) -> dict[str, list[Any]
 def column_of_file(source: Any, texts: str, numbers: str | None, classes: Collection[str] = ()) -> pd.DataFrame | None:
     """Read ``FILE:COLUMN``, one column of a table with one for each model; None of anything else.
 
+    Of a workbook it is ``FILE:SHEET:COLUMN``, unless only one sheet holds something.
+
     The frame has the names of the cases as ``case``, if there are any, and the column as `texts` if some cells are no
     numbers, or all are names of classes, and else as `numbers`, by default under its own name. A case whose cell is
     blank has no row.
@@ -70,6 +73,10 @@ def column_of_file(source: Any, texts: str, numbers: str | None, classes: Collec
     path, column = Path(found[1]), found[2]
     if not path.exists():
         raise FileError(f"there is no file {str(path)!r}; check the path")
+    if ending(path) == WORKBOOK and (parts := column.split(":", 1))[0] in sheets_of(path):
+        if len(parts) == 1:
+            return None
+        path, column = Path(f"{path}:{parts[0]}"), parts[1]
     names = header_of(path)
     if column not in names:
         raise FileError(f"there is no such column; {suggest(column, names, f'choose from {some(names, 9)}')}")
@@ -135,7 +142,7 @@ def _long(source: Any) -> pd.DataFrame:
     """A row per answer, further fields as they are."""
     if isinstance(source, str | Path):
         with naming(source):
-            refuse_workbook(Path(source).suffix.lower())
+            suffix_of(Path(source), SUFFIXES)
             return _long_table(open_source(Path(source), soft_weight=1))
     return _long_table(source_in_memory(source, soft_weight=1))
 

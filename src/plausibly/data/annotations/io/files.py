@@ -22,7 +22,11 @@ from plausibly.base.errors import (
 )
 from plausibly.base.names import repeated
 
-_WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers")
+WORKBOOK = ".xlsx"  #: of a workbook, after which a colon and the name of a sheet may stand
+OF_TEXT = (".csv", ".tsv", WORKBOOK)  #: whose cells are text
+TABLES = (*OF_TEXT, ".parquet")
+_SHEET = re.compile(rf"(.+{re.escape(WORKBOOK)}):([^:/]+)", re.IGNORECASE | re.DOTALL)
+_SPREADSHEETS = (".xlsm", ".xlsb", ".xls", ".ods", ".numbers")
 _MARKS = {  # longer ones first
     b"\xff\xfe\x00\x00": "utf-32", b"\x00\x00\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16",
 }  # fmt: skip
@@ -78,8 +82,8 @@ def many_objects() -> Iterator[None]:
 
 def suffix_of(path: Path, known: tuple[str, ...]) -> str:
     """Return the lower-case suffix of a path, one of those `known`."""
-    suffix = path.suffix.lower()
-    refuse_workbook(suffix)
+    suffix = ending(path)
+    refuse_spreadsheet(suffix)
     if suffix not in known:
         raise FileError(f"the suffix {suffix!r} names no format read here; use one of {', '.join(known)}")
     return suffix
@@ -92,22 +96,40 @@ def check_path(path: object, what: str = "the name of a file") -> None:
         raise ArgumentError(f"{what} must be given, but {given} was: write for example 'annotations.csv'.")
 
 
-def refuse_workbook(suffix: str, head: bytes = b"") -> None:
-    """Refuse a file of a spreadsheet program, by its suffix or by how it begins, and say how to export its table."""
-    if suffix in _WORKBOOKS or head.startswith(_OLE) or (head.startswith(_ZIP) and b"[Content_Types].xml" in head):
+def parted(path: Path) -> tuple[Path, str | None]:
+    """Part the path of a workbook from the name of its sheet, ``book.xlsx:Sheet 1``; of other paths that is None.
+
+    Examples
+    --------
+    >>> file, sheet = parted(Path("a/book.xlsx:v1.2"))
+    >>> file.name, sheet
+    ('book.xlsx', 'v1.2')
+    """
+    found = _SHEET.fullmatch(str(path))
+    return (path, None) if found is None else (Path(found[1]), found[2])
+
+
+def ending(path: Path) -> str:
+    """Return the lower-case suffix of a path, for a sheet that of its workbook."""
+    return parted(path)[0].suffix.lower()
+
+
+def refuse_spreadsheet(suffix: str, head: bytes = b"") -> None:
+    """Refuse a spreadsheet but a workbook, by its suffix or by how it begins, and say how to export it."""
+    if suffix in _SPREADSHEETS or head.startswith(_OLE) or (head.startswith(_ZIP) and b"[Content_Types].xml" in head):
         raise FileError(
-            "spreadsheets are not read here; open it in Excel, choose Save As with the type 'CSV UTF-8 (Comma "
-            "delimited)', and give the .csv file"
+            "this is no text, nor a table in a .csv or .xlsx file; open it in Excel, choose Save As with the "
+            "type 'CSV UTF-8 (Comma delimited)', and give the .csv file"
         )
 
 
 def check_not_empty(path: Path) -> None:
-    """Refuse a file that does not exist, cannot be opened, is a spreadsheet or holds nothing but blanks."""
+    """Refuse a file that does not exist, cannot be opened, is an unread spreadsheet or holds nothing but blanks."""
     with reading(), path.open("rb") as file:
         head = file.read(2**20)
         if not head or (head.isspace() and not file.read(1)):
             raise FileError("the file is empty; export it again")
-        refuse_workbook(path.suffix.lower(), head)
+        refuse_spreadsheet(ending(path), head)
 
 
 def read_text(path: Path) -> str:

@@ -26,13 +26,13 @@ from plausibly.data.annotations.io.columns import (
     to_codes,
     to_floats,
 )
-from plausibly.data.annotations.io.files import read_npy, suffix_of
+from plausibly.data.annotations.io.files import TABLES, ending, read_npy, suffix_of
 from plausibly.data.annotations.io.spellings import CASE, FURTHER
 from plausibly.data.annotations.io.spellings import PREDICTED as NAMED
 from plausibly.data.annotations.io.table_files import header_of, read_batches, refuse_repeats
 from plausibly.data.annotations.matching import with_index
 
-SUFFIXES = (".npy", ".csv", ".tsv", ".txt", ".parquet")
+SUFFIXES = (".npy", *TABLES, ".txt")
 _LOOKED_AT = 100  # rows by which names of classes are known from numbers
 
 
@@ -95,7 +95,7 @@ def read_matrix(
     if suffix_of(path, SUFFIXES) == ".npy":
         return from_array(read_npy(path), error)
     names = header_of(path)
-    if path.suffix.lower() != ".parquet" and all(map(is_number, names)):
+    if ending(path) != ".parquet" and all(map(is_number, names)):
         matrix = _joined(read_batches(path, header=False), error, classes, named=False)
         if len(matrix.values) - 1 == n_rows and classes is not None and set(names) == set(classes):
             return Matrix(matrix.values[1:], None, names)

@@ -13,11 +13,11 @@ from plausibly.base.progress import Progress
 from plausibly.data.annotations.io._inspect import ARCHIVE, read_archive
 from plausibly.data.annotations.io.case_rows import is_of_cases
 from plausibly.data.annotations.io.columns import frame_columns, is_frame
-from plausibly.data.annotations.io.files import read_json, read_lines
+from plausibly.data.annotations.io.files import TABLES, WORKBOOK, ending, read_json, read_lines
 from plausibly.data.annotations.io.table_files import header_of, read_columns
 from plausibly.data.annotations.matching import with_index
 
-JSON, TABLES = (".json", ".jsonl"), (".csv", ".tsv", ".parquet")
+JSON = (".json", ".jsonl")
 _LARGE = 2**23  # bytes
 
 
@@ -69,7 +69,7 @@ class Source:
                 )
             return frame_columns(pd.DataFrame({name: [line.get(name) for line in records] for name in self.names}))
         assert self.path is not None
-        with Progress(self.progress and self.path.stat().st_size > _LARGE) as bars:
+        with Progress(self.progress and ending(self.path) != WORKBOOK and self.path.stat().st_size > _LARGE) as bars:
             return read_columns(self.path, wanted, bars)
 
 
@@ -77,7 +77,7 @@ def open_source(path: Path, **options: Any) -> Source:
     """Look into a file or a folder."""
     if path.is_dir():
         return Source(suffixes={file.suffix.lower() for file in path.iterdir()}, path=path, **options)
-    suffix = path.suffix.lower()
+    suffix = ending(path)
     content, names = None, []
     if suffix == ".json":
         content = read_json(path)

@@ -1,4 +1,4 @@
-"""Tables in CSV, TSV, text and Parquet files, read by Arrow into columns: whole, or some rows at a time.
+"""Tables in CSV, TSV, text and Parquet files and workbooks, read by Arrow into columns: whole, or some rows at once.
 
 Text that a spreadsheet would run as a formula: kept from it in CSV files that we write, and read back as it was.
 
@@ -27,7 +27,8 @@ from plausibly.base.errors import AnnotationError, PlausiblyError, PlausiblyWarn
 from plausibly.base.names import repeated
 from plausibly.base.progress import Progress
 from plausibly.data.annotations.io.columns import Columns, in_codes, is_text, plain
-from plausibly.data.annotations.io.files import check_not_empty, read_text, reading
+from plausibly.data.annotations.io.files import WORKBOOK, check_not_empty, ending, read_text, reading
+from plausibly.data.annotations.io.workbooks import read_sheet
 
 _FORMULA = r"^('*)([=+\-@\t\r])"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
@@ -105,7 +106,7 @@ def header_of(path: Path) -> list[str]:
 def read_columns(
     path: Path, wanted: Collection[str] | None = None, progress: Progress | None = None, *, formulas: bool = True
 ) -> Columns:
-    """Read columns of a CSV, TSV or Parquet file by name, text in codes; of those not wanted, there is the name alone.
+    """Read columns of a file or a sheet by name, text in codes; of those not wanted, there is the name alone.
 
     `formulas` says whether to take off the apostrophes that keep text in CSV files from being run as formulas.
     """
@@ -117,7 +118,7 @@ def read_columns(
     if not chosen:
         return columns
     given = dict(zip(names, raw, strict=True))
-    total, unit = (_parquet(path).metadata.num_rows, "rows") if _is_parquet(path) else (path.stat().st_size / 1e6, "MB")
+    total, unit = (_parquet(path).metadata.num_rows, "rows") if _is_parquet(path) else (_size(path) / 1e6, "MB")
     advance = (progress or Progress(show=False)).task(f"Reading {path.name}", total, unit)
     batches = []
     for batch in _batches(path, [given[name] for name in chosen], _ROWS, coded=True):
@@ -165,7 +166,12 @@ def _batches(
 
 
 def _is_parquet(path: Path) -> bool:
-    return path.suffix.lower() == ".parquet"
+    return ending(path) == ".parquet"
+
+
+def _size(path: Path) -> int:
+    """Bytes of text in a file or a sheet."""
+    return len(read_sheet(path)) if ending(path) == WORKBOOK else path.stat().st_size
 
 
 def _parquet(path: Path, **options: Any) -> pyarrow.parquet.ParquetFile:
@@ -175,7 +181,8 @@ def _parquet(path: Path, **options: Any) -> pyarrow.parquet.ParquetFile:
 
 def _raw_header(path: Path) -> list[str]:
     """Return the names of the columns as they stand in the file."""
-    check_not_empty(path)
+    if ending(path) != WORKBOOK:
+        check_not_empty(path)
     if _is_parquet(path):
         with reading(_NO_PARQUET):
             return _parquet(path).schema_arrow.names
@@ -209,7 +216,9 @@ def _open_csv(
 
 
 def _source(path: Path) -> tuple[pa.NativeFile, str]:
-    """Open a file of text, and say what separates its cells."""
+    """Open a file of text, or a sheet, and say what separates its cells."""
+    if ending(path) == WORKBOOK:
+        return pa.BufferReader(read_sheet(path)), ","
     delimiter = _delimiter(path)
     if not delimiter or not _is_utf8(path):
         text = read_text(path)
@@ -228,9 +237,9 @@ def _delimiter(path: Path) -> str:
     """
     with path.open("rb") as file:
         first = next((line for line in iter(lambda: file.readline(_BLOCK), b"") if line.strip()), b"")
-    usual = {".tsv": b"\t,;", ".txt": b",\t;"}.get(path.suffix.lower(), b",;\t")
+    usual = {".tsv": b"\t,;", ".txt": b",\t;"}.get(ending(path), b",;\t")
     found = next((chr(one) for one in usual if one in first), None)
-    return found or ("" if path.suffix.lower() == ".txt" else chr(usual[0]))
+    return found or ("" if ending(path) == ".txt" else chr(usual[0]))
 
 
 def _is_utf8(path: Path) -> bool:
@@ -251,7 +260,7 @@ def _decimal_points(path: Path) -> Callable[[pa.ChunkedArray], pa.ChunkedArray]:
 
     A warning says so of the first number that has one.
     """
-    if _is_parquet(path) or _delimiter(path) != ";":
+    if ending(path) in (WORKBOOK, ".parquet") or _delimiter(path) != ";":
         return lambda texts: texts
     told: list[str] = []
 
@@ -282,5 +291,6 @@ def _no_csv(path: Path) -> Iterator[None]:
         try:
             yield
         except (pa.ArrowInvalid, UnicodeDecodeError):
-            read_text(path)  # says where, if it is no text
+            if ending(path) != WORKBOOK:
+                read_text(path)  # says where, if it is no text
             raise
