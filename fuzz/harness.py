@@ -310,6 +310,10 @@ def in_file(content: Any, suffix: str) -> bytes:
         return b"\n".join(as_json(*table.to_dict("records")))
     if suffix == ".parquet":
         return table_bytes(table)
+    if suffix == ".xlsx":
+        buffer = io.BytesIO()
+        table.map(lambda cell: cell if isinstance(cell, int | float) else str(cell)).to_excel(buffer, index=False)
+        return buffer.getvalue()
     return table.to_csv(index=False, sep="\t" if suffix == ".tsv" else ",").encode()
 
 
