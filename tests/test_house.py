@@ -24,7 +24,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "agreement": 7440,  # answers that look at no case, two readings, shared errors; AC1, AC2, intraclass
         "app": 11950,  # distances by type of label, required answers, and shared errors of a judgement
         "base": 1990,  # names that stand for no answer, percentages
-        "data": 13060,  # types of labels; sheets of numbers, encodings and semicolons
+        "data": 13060,  # types of labels; sheets of numbers, encodings and semicolons; workbooks, exports of platforms
         "decisions": 3920,
         "distances": 1860,  # distances of sets
         "distributions": 1240,
@@ -36,7 +36,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 120,
         "posterior": 3620,  # further sites of programs, stored and diagnosed
         "systems": 2970,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 36080,  # answers that look at no case, types of labels, and what takes back an answer
+        "tests": 36080,  # answers that look at no case, types of labels, and what takes back an answer; files of platforms
         "validation": 6465,  # verdicts on answers that look at no case, and on those of misled annotators
     },
     "shape": {
