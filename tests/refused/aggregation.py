@@ -14,6 +14,7 @@ from tests.refused import each, refused
 
 LABELS = [["a", "a", "b"], ["b", "b", "b"]]
 RANKED = {"p": {"ann": [["a"], ["b", "c"]], "bob": [["b"]]}}
+
 REFUSED = []
 
 
@@ -44,6 +45,12 @@ def of_labels(model="prirn", **given):
 
 def of_scores(model="normal-scores", split=False, **given):
     return pb.aggregate(scores().split(0) if split else scores(), model, **{"threshold": 0, "progress": False} | given)
+
+
+def overwritten(folder):
+    for labels in ([["a", "b"]], [["b", "b"]]):
+        given = pb.Annotations.from_labels(labels, classes="ab")
+        pb.aggregate(given, "irn", out=folder / "posterior.nc", progress=False)
 
 
 def wrong_site(case, *, reliability, **_):
@@ -147,6 +154,7 @@ REFUSED += [
             r"partial rankings are needed, but a Scores was given; .* Scores.split", error=AnnotationError),
     refused("scores as rankings in a file", lambda folder: pb.write_annotations(scores(), folder / "a.json"),
             r"but Scores.* was given: write scores by their to_table\(\)", error=ArgumentError),
+    refused("a file of a posterior of other annotations", overwritten, "posterior of other annotations.*fresh=True"),
     refused("a sweep without a threshold", lambda: pb.sweep(scores(), {}, {"normal-scores": None}, progress=False),
             "needs a threshold", error=ArgumentError),
     refused("a sweep of other models", lambda: pb.sweep(scores(), {}, {"normal-scores": None, "prirn": None},

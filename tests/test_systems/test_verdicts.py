@@ -31,7 +31,7 @@ def five(_, good):
     return np.clip(np.round(good), 1, 5)
 
 
-def test_below_p_best_of_08_no_system_is_best(tmp_path):
+def test_a_system_that_may_not_be_the_best_is_not_called_so(tmp_path):
     given = rated()
     given.to_csv(tmp_path / "rated.csv", index=False)
     found = pb.systems(given, ["ann", "bob"])
@@ -45,6 +45,20 @@ def test_below_p_best_of_08_no_system_is_best(tmp_path):
     sure = pb.systems(rated(apart=0.5), ["ann", "bob"])
     assert sure.ranking["p_best"].iloc[0] > 0.8
     assert sure.headline.startswith("E has the highest mean rating")
+
+
+@pytest.mark.parametrize("systems", ["AB", "ABC"])
+def test_of_equal_systems_one_is_called_best_in_5_percent(systems):
+    n, random, named, probable = 60, np.random.default_rng(len(systems)), 0, 0
+    for _ in range(n):
+        passed = random.random((len(systems), 40)) < 0.6
+        given = pd.DataFrame({"system": np.repeat([*systems], 40), "case": np.tile(np.arange(40), len(systems))})
+        found = pb.systems(given.assign(rater="ann", outcome=passed.ravel().astype(int)), ["ann"], replicates=2000)
+        named += not found.headline.startswith("No system")
+        probable += found.ranking["p_best"].iloc[0] >= 0.8
+        assert found.headline.startswith("No system") == ("more cases of each" in found.headline)
+    assert named <= 7  # 3 are expected of two; more have probability 0.01
+    assert probable > named
 
 
 def test_so_many_more_cases_would_call_the_best_one_best():

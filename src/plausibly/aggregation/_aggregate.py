@@ -103,8 +103,8 @@ def aggregate(
         shard are in memory, and after an interruption the same call continues with the missing shards. Names and
         annotations of all cases stay in memory, about 600 bytes for a case with five annotators. The returned draws
         stay on disk. An existing posterior is returned if data, arguments, versions, source and settings are the same;
-        otherwise a netCDF file is overwritten and a Zarr folder refused. Only one process at a time may write to a
-        folder; this is not checked.
+        otherwise a Zarr folder, or a netCDF file of other annotations, is refused, and another netCDF file overwritten.
+        Only one process at a time may write to a folder; this is not checked.
     shard
         Number of cases in a shard. Posteriors of scores are not split into shards but written whole, to a netCDF file.
         Models of one true class first sample the parameters that all cases share, and store every finished chain in the

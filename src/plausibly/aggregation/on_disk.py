@@ -39,6 +39,10 @@ def as_file(out: Path, fingerprint: Mapping[str, Any], fresh: bool, infer: Calla
     found = None if fresh else read_fingerprint(out)
     if found is not None and not difference(found, fingerprint):
         return load(out)
+    if found is not None and found.get("annotations") != fingerprint["annotations"]:
+        raise FileError(
+            f"{out} is a posterior of other annotations: name another file, or replace it with fresh=True (--fresh)."
+        )
     try:  # whether it can be written, before all is computed
         if out.is_dir():
             raise IsADirectoryError("it is a folder")

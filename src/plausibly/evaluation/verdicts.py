@@ -15,7 +15,6 @@ from plausibly.metrics.words import capitalised
 from plausibly.posterior.says import learns
 
 SURE = 0.95  #: probability at which one classifier counts as better than another
-BEST = 0.8  #: probability below which an order is called open
 #: metrics of two classes that a report has, which say whether an order of classifiers depends on the cut-off
 OF_CUT_OFFS = ("sensitivity", "specificity", "auroc", "roc_curve")
 _NUMBERS = ("", "one", "two", "three", "four", "five", "six", "seven")

@@ -15,7 +15,7 @@ from plausibly.data.outcomes import Outcomes
 FEW, FEW_CLUSTERS, FEW_OF_A_KIND = 30, 20, 10  #: cases rated by people, below which intervals cover too rarely
 SURE = 0.01  #: p-value below which systems are said to differ in a judge's bias
 UNLIKE_PEOPLE = 0.05  #: p-value below which a judge is said to differ from people more than these from one another
-BEST = 0.8  #: probability from which a system is called the best
+BEST = 0.95  #: probability from which a system whose differences to all others leave out 0 is called the best
 #: Estimators in words.
 NAMES = {
     "people": "people alone",
@@ -172,13 +172,18 @@ class Systems:
         highest = f"{best['system']} has the highest {words}"
         if not self.comparable:
             return f"Which system is best cannot be told: these were not judged alike. {highest}."
-        if best["p_best"] >= BEST:
+        if best["p_best"] >= BEST and self._is_told(best["system"]):
             others = "" if best["rank_upper"] == 1 else f", and its rank may be {best['rank_upper']:.0f}"
             return f"{highest}; P(best) is {in_words(best['p_best'])}{others}."
-        sure = (
-            "so few outcomes do not tell how surely" if pd.isna(best["p_best"]) else f"P(best) is {best['p_best']:.2f}"
-        )
-        return f"No system can be called best yet: {highest}, but {sure}. {self.needed}".rstrip()
+        sure = f"P(best) is {in_words(best['p_best'])}"
+        sure = "so few outcomes do not tell how surely" if pd.isna(best["p_best"]) else sure
+        needed = self.needed or "Let people rate more outputs of each system."
+        return f"No system can be called best yet: {highest}, but {sure}. {needed}"
+
+    def _is_told(self, system: str) -> bool:
+        """Whether the intervals of all differences between a system and the others leave out 0."""
+        own = self.differences[(self.differences[["system", "other"]] == system).any(axis=1)]
+        return bool(((own["lower"] > 0) | (own["upper"] < 0)).all())
 
     @property
     def summary(self) -> list[str]:

@@ -51,7 +51,7 @@ def test_labels_need_no_model(files, tmp_path):
     names = "auroc,sensitivity_at_specificity_0.9"
     more = ["--predictions", f"B={files / 'b.csv'}", "--by", "site", "--truth", "annotator", "--metrics", names]
     shown = words(of_labels(files, tmp_path, *more).output)
-    assert {path.name for path in tmp_path.iterdir()} == {"metrics.csv", "groups.csv", "report.html"}
+    assert {path.name for path in tmp_path.glob("[!.]*")} == {"metrics.csv", "groups.csv", "report.html"}
     table = pd.read_csv(tmp_path / "metrics.csv")
     assert set(table["model"]) == {"annotator"}
     found = table.set_index(["classifier", "metric"])
@@ -114,7 +114,8 @@ def test_panels_without_a_model_say_on_which_cases(files, tmp_path):
     np.testing.assert_allclose(confusion["cases"], N * expected["confusion"].values.ravel(), atol=1e-4)
     few = pd.read_csv(files / "labels.csv").drop(index=[0, 3])
     few.to_csv(tmp_path / "labels.csv", index=False)
-    given = ["evaluate", tmp_path / "labels.csv", "--predictions", f"net[a]={files / 'a.csv'}", "--out", tmp_path]
+    out = tmp_path / "few"
+    given = ["evaluate", tmp_path / "labels.csv", "--predictions", f"net[a]={files / 'a.csv'}", "--out", out]
     shown = words(plausibly(*given, "--truth", "panel", "--metrics", "auroc", "--positive", "malignant").output)
     assert "what three experts would decide on the 22 of 24 cases with 3 labels or more" in shown
     assert "metric net[a]" in shown

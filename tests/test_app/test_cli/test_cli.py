@@ -55,7 +55,7 @@ def evaluated(data, given, no_figures, tmp_path_factory):
 def test_evaluate_writes_and_prints_the_tables_of_the_library(evaluated, data):
     _, out, _ = evaluated
     posteriors = {"posterior-prirn-10.nc", "posterior-prirn-30.5.nc", "posterior-irn.nc"}
-    assert {path.name for path in out.iterdir()} == {"metrics.csv", "certainty.csv", "report.html"} | posteriors
+    assert {path.name for path in out.glob("[!.]*")} == {"metrics.csv", "certainty.csv", "report.html"} | posteriors
     annotations = pb.read_annotations(data / "annotations.json")
     scores = {name: data / f"predictions-{name}.csv" for name in "AB"}
     models = {"prirn": (10, 30.5), "irn": None}
@@ -89,7 +89,7 @@ def test_quick_stops_at_the_numbers(evaluated, given, data, tmp_path):
     _, full, _ = evaluated
     words = ["--model", "irn", "--ties", "full", "--seed", 4, "--quick", "--out", tmp_path / "quick"]
     result = succeed("evaluate", data / "annotations.json", *given, *words)
-    assert {path.name for path in (tmp_path / "quick").iterdir()} == {
+    assert {path.name for path in (tmp_path / "quick").glob("[!.]*")} == {
         "metrics.csv",
         "certainty.csv",
         "posterior-irn.nc",
@@ -105,14 +105,14 @@ def test_a_second_run_reuses_posteriors_and_spares_what_is_not_ours(evaluated, t
     _, out, words = evaluated
     again = tmp_path / "again"
     shutil.copytree(out, again)
-    kept = {path.name: path.read_bytes() for path in again.iterdir()} | {"notes.txt": b"mine"}
+    kept = {path.name: path.read_bytes() for path in again.glob("[!.]*")} | {"notes.txt": b"mine"}
     (again / "notes.txt").write_bytes(b"mine")
     (again / "metrics.csv").write_text("of an older run, and longer\n" * 10_000)
     (again / "posterior-prirn-10.nc").write_bytes(kept["posterior-prirn-10.nc"][:1000])
     result = succeed(*words, "--out", again)
     assert result.stderr.count("reused") == 2
     assert "posterior-prirn-10.nc was replaced" in result.stderr
-    assert {path.name: path.read_bytes() for path in again.iterdir()} == kept
+    assert {path.name: path.read_bytes() for path in again.glob("[!.]*")} == kept
 
 
 def test_a_refusal_leaves_the_folder_as_it_was(evaluated, tmp_path):
@@ -120,10 +120,10 @@ def test_a_refusal_leaves_the_folder_as_it_was(evaluated, tmp_path):
     again = shutil.copytree(out, tmp_path / "again")
     (again / "posterior-prirn-10.zarr").mkdir()
     (again / "posterior-prirn-10.zarr" / "thesis.tex").write_text("mine")
-    kept = {path: path.read_bytes() for path in again.rglob("*.*") if path.is_file()}
+    kept = {path: path.read_bytes() for path in again.rglob("[!.]*.*") if path.is_file()}
     result = refuse(*words, "--resume", "--out", again)
     assert "holds something other" in result.stderr
-    assert {path: path.read_bytes() for path in again.rglob("*.*") if path.is_file()} == kept
+    assert {path: path.read_bytes() for path in again.rglob("[!.]*.*") if path.is_file()} == kept
 
 
 @pytest.mark.slow
@@ -144,9 +144,11 @@ def test_an_audit_stands_in_the_report_and_serious_findings_on_the_screen(data, 
 def test_quiet_prints_one_line_and_names_are_printed_as_they_are(data, given, tmp_path, no_report):
     words = [*given, "--model", "irn", "--out", tmp_path, "--quiet"]
     result = plausibly("evaluate", data / "annotations.json", *words)
-    assert result.stdout.splitlines() == [
-        "No convergence check is needed: the draws are exact or the models are point estimates."
-    ]
+    (line,) = result.stdout.splitlines()
+    accuracy = pd.read_csv(tmp_path / "metrics.csv").set_index("metric").loc["top1_accuracy", "mean"].max()
+    assert f"'s first choice is the most plausible class in {100 * accuracy:.1f} % of cases" in line
+    assert "No convergence check is needed: the draws are exact or the models are point estimates." in line
+    assert line.endswith(f" Results: {tmp_path}.")
     assert result.stderr == ""
     words = ["--predictions", f"[bold]A[/]={data / 'predictions-A.csv'}", *given[2:]]
     words += ["--model", "irn", "--out", tmp_path]
@@ -207,7 +209,7 @@ def test_what_was_computed_before_a_failure_is_kept_and_an_interrupt_is_a_line(d
     words = [*given, "--model", "prirn@10,30,100", "--draws", 20, "--out", tmp_path]
     result = plausibly("evaluate", data / "annotations.json", *words)
     assert (result.exit_code, result.stderr.splitlines()[-1]) == (2, "Error: out of luck: try again.")
-    assert {path.name for path in tmp_path.iterdir()} == {"metrics.csv", "certainty.csv", "posterior-prirn-10.nc"}
+    assert {path.name for path in tmp_path.glob("[!.]*")} == {"metrics.csv", "certainty.csv", "posterior-prirn-10.nc"}
     assert pd.read_csv(tmp_path / "certainty.csv")["reliability"].tolist() == [10] * 12
 
     def interrupted(*arguments, **options):
@@ -254,7 +256,7 @@ def test_sweep_writes_tables_arrays_and_a_figure(data, predictions, tmp_path):
     out = tmp_path / "out"
     result = succeed(*words, "--metric", "top2_kendall_tau", "--k", "1,2", "--out", out)
     posteriors = {"posterior-prirn-1.nc", "posterior-prirn-30.nc", "posterior-irn.nc"}
-    assert {path.name for path in out.iterdir()} == posteriors | {
+    assert {path.name for path in out.glob("[!.]*")} == posteriors | {
         *("sweep.csv", "sweep.nc", "rankings.csv", "rankings.svg")
     }
     annotations = pb.read_annotations(data / "annotations.json")
@@ -301,11 +303,11 @@ def test_the_command_that_demo_prints_repeats_it(tmp_path, monkeypatch):
     assert float(a) == pytest.approx(0.53, abs=0.02)
     assert float(b) >= 0.97
     command = re.search(r"^plausibly (evaluate .*)$", result.stdout, flags=re.MULTILINE).group(1)
-    kept = {path.name: path.read_bytes() for path in (tmp_path / "a folder").iterdir()}
+    kept = {path.name: path.read_bytes() for path in (tmp_path / "a folder").glob("[!.]*")}
     for name in (evaluating.METRICS, evaluating.CERTAINTY, evaluating.REPORT):
         (tmp_path / "a folder" / name).unlink()
     assert plausibly(*shlex.split(command)).exit_code == 0
-    assert {path.name: path.read_bytes() for path in (tmp_path / "a folder").iterdir()} == kept
+    assert {path.name: path.read_bytes() for path in (tmp_path / "a folder").glob("[!.]*")} == kept
 
 
 @pytest.mark.parametrize("command", COMMANDS)

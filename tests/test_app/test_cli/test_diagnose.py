@@ -103,7 +103,7 @@ def test_point_estimates_pass_and_bad_input_is_one_sentence(tmp_path):
     pb.save(pb.aggregate(pb.Annotations.from_labels([["a", "b"]]), "majority-vote", progress=False), path)
     result = succeed("diagnose", path, "--strict", "--out", tmp_path / "out")
     assert result.stdout.splitlines()[-1].startswith("No convergence check is needed")
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["diagnostics.csv"]
+    assert [path.name for path in (tmp_path / "out").glob("[!.]*")] == ["diagnostics.csv"]
     (tmp_path / "text.nc").write_text("no netCDF")
     for name, words in (("none.nc", "does not exist"), ("text.nc", "is not a posterior")):
         result = refuse("diagnose", tmp_path / name, "--strict")

@@ -28,7 +28,7 @@ def test_tables_sentences_and_a_page(outcomes, tmp_path):
     result = succeed("systems", outcomes, "--people", "ann", "--clusters", "topic", "--out", out)
     names = ["bias.csv", "differences.csv", "judges.csv", "plan.csv", "ranking.csv"]
     names += ["systems.csv", "systems.html", "systems.png"]
-    assert sorted(path.name for path in out.iterdir()) == names
+    assert sorted(path.name for path in out.glob("[!.]*")) == names
     expected = pb.systems(outcomes, ["ann"], clusters="topic")
     for name in ("ranking", "differences", "bias", "judges", "plan"):
         pd.testing.assert_frame_equal(pd.read_csv(out / f"{name}.csv"), getattr(expected, name), check_dtype=False)
@@ -53,7 +53,7 @@ def test_the_model_ranks_and_its_checks_are_written(tmp_path, monkeypatch):
     shown = " ".join(result.output.split())
     assert "model, other people" in shown
     assert "Checks of the model by replicates" in shown
-    assert {"checks.csv", "convergence.csv"} <= {path.name for path in tmp_path.iterdir()}
+    assert {"checks.csv", "convergence.csv"} <= {path.name for path in tmp_path.glob("[!.]*")}
     assert "Davidson (1970)" in (tmp_path / "systems.html").read_text()
     assert {"model", "model-these"} <= {*pd.read_csv(tmp_path / "systems.csv")["estimator"]}
 

@@ -15,7 +15,7 @@ from plausibly.base.errors import ArgumentError, DistanceError, PlausiblyWarning
 from plausibly.data.labels.container import Labels
 from plausibly.distances import BY_TYPE, ON_REQUEST, Distance, find_distance
 
-BEST = 0.8  #: probability from which a distance is called the best
+BEST = 0.95  #: probability from which a distance is called the best
 Candidate = str | Distance | Callable[[Any, Any], float]
 
 

@@ -22,9 +22,10 @@ from plausibly.app.cli._asked_metrics import (
     with_class,
     write_curves,
 )
+from plausibly.app.cli._folder import keep_others, make_folder
 from plausibly.app.cli._groups import of_cases, read_by, read_column
 from plausibly.app.cli._options import EvaluatedData, MetricOptions, SweepOptions
-from plausibly.app.cli._output import TablesInParts, complain, make_folder, say
+from plausibly.app.cli._output import TablesInParts, complain, say
 from plausibly.app.cli._requirements import (
     REQUIREMENTS,
     check_met,
@@ -72,6 +73,7 @@ def against_labels(
     *,
     suffix: str,
     quiet: bool,
+    fresh: bool = False,
     reported: bool = True,
 ) -> None:
     """Evaluate classifiers against what experts would say; write tables and a report, and print the numbers."""
@@ -114,7 +116,7 @@ def against_labels(
     groups = None if by is None else read_groups(by, read.cases, intersections=data.intersections)
     options: dict[str, Any] = {"clusters": clusters}
     options |= {name: arguments[name] for name in ("break_ties", "replicates", "seed") if name in arguments}
-    make_folder(out)
+    make_folder(out, [data.annotations], fresh=fresh)
     evaluated = partial(
         evaluate,
         read,
@@ -169,6 +171,7 @@ def against_labels(
         files.write(REQUIREMENTS, judged)
     met = list(requirement_sentences(judged))
     sources = data.sources({"thresholds": asked.threshold_from, "gold labels": asked.gold})
+    keep_others(out / REPORT)
     (out / REPORT).unlink(missing_ok=True)
     if reported:
         labels_report(results, of_panels, read, out / REPORT, sources, requirements=met, progress=not quiet)
@@ -187,7 +190,7 @@ def against_labels(
                 say(told)
             say(" ".join(filter(None, [expert_in_words(results, read), RESTS_ON])))
         say(f"Wrote {', '.join([*files.names, *([REPORT] if reported else [])])} to {out}")
-    say(headline_of_labels(results))
+    say(headline_of_labels(results) + (f" Results: {out}." if quiet else ""))
     for told in met:
         say(told)
     check_met(judged)

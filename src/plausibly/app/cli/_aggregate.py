@@ -19,8 +19,9 @@ from plausibly.agreement.annotators import (
 )
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
+from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._model_names import MODEL_NAMES
-from plausibly.app.cli._output import check_converged, make_folder, say
+from plausibly.app.cli._output import check_converged, say
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations import Scores
 from plausibly.data.annotations.usual_models import OF_RATINGS, are_ratings, usual_models

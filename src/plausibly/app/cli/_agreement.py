@@ -13,7 +13,8 @@ from plausibly import agreement as measured
 from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
-from plausibly.app.cli._output import ScreenTable, make_folder, say, with_interval
+from plausibly.app.cli._folder import make_folder
+from plausibly.app.cli._output import ScreenTable, say, with_interval
 from plausibly.base.bootstrap import CI_PROB, check_probability
 from plausibly.base.errors import ArgumentError
 from plausibly.data.labels.formats import Kind
@@ -91,14 +92,15 @@ def agreement(
     --out, also writes agreement.csv, coefficients.csv, cases.csv, annotators.csv (under the best distance, most
     suspicious first) and figures.
     """
-    read = measured.read_labels(_source(labels, more or []), kind, case=case, annotator=annotator, label=label)
+    source = _source(labels, more or [])
+    read = measured.read_labels(source, kind, case=case, annotator=annotator, label=label)
     read = read.without(options.texts_of(missing))
     read = options.in_order(read, classes)
     if replicates < 0 or replicates == 1:
         raise ArgumentError(f"--replicates must be 0, or 2 or more, but {replicates} was given: write 200.")
     check_probability("--ci-prob", ci_prob)
     distance = distance or [options.distance_of(read, None, quiet=output.quiet)]
-    make_folder(output.out)
+    make_folder(output.out, source.values() if isinstance(source, dict) else [source])
     choice = measured.choose_distance(
         read,
         [*{name if name in BY_TYPE else find_distance(name).name: name for name in distance}.values()],

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 import plausibly
+from plausibly.app.cli._folder import COMMAND
 from plausibly.app.cli._output import complain, notes
 from plausibly.base.arviz import use_data_trees
 from plausibly.base.errors import PlausiblyError
@@ -62,6 +63,7 @@ class _Group(TyperGroup):
 
     def resolve_command(self, ctx, args):
         name, command, rest = super().resolve_command(ctx, args)
+        COMMAND.set(str(name))
         return name, load_command(name) if name in COMMANDS else command, rest
 
     def format_help(self, ctx, formatter):

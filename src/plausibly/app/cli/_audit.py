@@ -10,7 +10,8 @@ from rich.text import Text
 
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
-from plausibly.app.cli._output import check_table, console, make_folder, new_table, say, write_table
+from plausibly.app.cli._folder import make_folder
+from plausibly.app.cli._output import check_table, console, new_table, say, write_table
 from plausibly.data.audit import SERIOUS, serious
 from plausibly.data.audit import audit as find
 

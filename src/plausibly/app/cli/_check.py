@@ -10,7 +10,8 @@ import typer
 from plausibly.aggregation.model_comparison import PredictiveCheck, predictive_check
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
-from plausibly.app.cli._output import ScreenTable, cell, make_folder, say, with_interval
+from plausibly.app.cli._folder import make_folder
+from plausibly.app.cli._output import ScreenTable, cell, say, with_interval
 from plausibly.app.plots import predictive_checks
 from plausibly.posterior import opened
 
@@ -38,7 +39,7 @@ def check(
     Draws posterior predictive replicates of the annotations and compares their statistics with the observed ones. With
     --out, also writes checks.csv, checks-by-case.csv and checks.png.
     """
-    make_folder(output.out)
+    make_folder(output.out, posteriors)
     checks = {}
     for path in posteriors:
         with opened(path) as posterior:

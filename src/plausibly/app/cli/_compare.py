@@ -7,8 +7,9 @@ import typer
 
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
+from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._groups import read_column
-from plausibly.app.cli._output import ScreenTable, make_folder, say
+from plausibly.app.cli._output import ScreenTable, say
 from plausibly.base.bootstrap import REPLICATES
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations import read_risks
@@ -16,7 +17,7 @@ from plausibly.evaluation import evaluate, verdict
 from plausibly.evaluation.comparison import differences, rankings, variance_split
 from plausibly.evaluation.metrics import LISTS, read_metrics
 from plausibly.evaluation.summaries import goodness
-from plausibly.evaluation.verdicts import BEST, OF_CUT_OFFS, for_whom
+from plausibly.evaluation.verdicts import OF_CUT_OFFS, SURE, for_whom
 from plausibly.posterior import annotations_of, opened
 
 DIFFERENCES, RANKINGS, VARIANCES = "differences.csv", "rankings.csv", "variances.csv"
@@ -59,7 +60,7 @@ def compare(
             f"a comparison needs two classifiers, but {len(files) or 'none'} was given: write --predictions "
             "NAME=FILE for each."
         )
-    make_folder(output.out)
+    make_folder(output.out, [posterior])
     given = {"break_ties": break_ties, "seed": seed}
     with opened(posterior) as draws:
         lengths = options.parse_lengths(k) or [n for n in (1, 2, 3) if n <= int(draws.attrs["n_classes"])]
@@ -92,7 +93,7 @@ def compare(
     probable = (
         "" if np.isnan(best["probability"]) else f" (probability {best['probability']:.2f} on these cases, {whom})"
     )
-    first = "" if not probable or best["probability"] >= BEST else "No ranking is settled. "
+    first = "" if not probable or best["probability"] >= SURE else "No ranking is settled. "
     means = goodness(results[metric].mean("draw").values, results[metric].attrs)
     names = [str(results["classifier"].values[at]) for at in np.argsort(-means, kind="stable")[:2]]
     say(

@@ -9,8 +9,9 @@ from plausibly.aggregation import parse_variants
 from plausibly.aggregation.model_comparison import Comparison, ComparisonPlan
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
+from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._model_names import ComparedModelNames
-from plausibly.app.cli._output import ScreenTable, make_folder, say, speaker
+from plausibly.app.cli._output import ScreenTable, say, speaker
 from plausibly.app.plots import model_comparison
 from plausibly.data.annotations.usual_models import OF_RANKINGS
 
@@ -63,7 +64,7 @@ def compare_models(
     given = {"observation": observation, "folds": folds, "method": method, "seed": seed}
     given |= vars(modelling) | vars(sampling) | {"predictions": options.parse_files(predictions) or None}
     plan = ComparisonPlan.of(read, parse_variants(model or OF_RANKINGS), **given)
-    make_folder(output.out)
+    make_folder(output.out, [data.annotations])
     say_progress = speaker(output.quiet)
     compared = plan.run(
         progress=not output.quiet,

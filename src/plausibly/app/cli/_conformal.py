@@ -11,9 +11,10 @@ import typer
 from plausibly.aggregation import aggregate, parse_variants, plan_runs
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
+from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._groups import read_column
 from plausibly.app.cli._model_names import ModelNamesOfClasses
-from plausibly.app.cli._output import ScreenTable, make_folder, say, speaker
+from plausibly.app.cli._output import ScreenTable, say, speaker
 from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarning
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.usual_models import usual_models
@@ -135,7 +136,7 @@ def conformal(
         tried = calibrate(read, named, alpha=alphas[0], **asked | {"target": "vote"})
     if given_new:
         tried.table(given_new, new_column)
-    make_folder(output.out)
+    make_folder(output.out, [data.annotations])
     found: dict[float, dict[str, Any]] = {level: {} for level in alphas}
     measured = None
     for label, source in _sources(read, target, model, vars(modelling) | vars(sampling), seed, output):

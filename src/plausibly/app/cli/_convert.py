@@ -7,7 +7,8 @@ import typer
 
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
-from plausibly.app.cli._output import make_folder, say, writing
+from plausibly.app.cli._folder import make_folder, writing
+from plausibly.app.cli._output import say
 from plausibly.base.errors import AnnotationError, ArgumentError
 from plausibly.data import annotations as annotated
 from plausibly.data.annotations.io.table_files import write_csv

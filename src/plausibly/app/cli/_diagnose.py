@@ -12,7 +12,8 @@ from plausibly.agreement.annotators import annotator_accuracies, annotator_confu
 from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
-from plausibly.app.cli._output import ScreenTable, check_converged, make_folder, say
+from plausibly.app.cli._folder import make_folder
+from plausibly.app.cli._output import ScreenTable, check_converged, say
 from plausibly.base.arviz import Posterior, to_groups
 from plausibly.posterior import model_of, opened
 from plausibly.posterior.diagnostics import diagnose as find
@@ -43,7 +44,7 @@ def diagnose(
     cases). Quantities shared by all cases go to reliabilities.csv or shared.csv; models that assume one true class add
     annotators.csv (accuracies) and confusions.csv, and raters who differ severities.csv.
     """
-    make_folder(output.out)
+    make_folder(output.out, [posterior])
     with opened(posterior) as source:
         diagnostics = find(source, progress=not output.quiet)
         shared = shared_convergence(source)

@@ -10,7 +10,8 @@ from plausibly.agreement import MARGIN, Discrepancy, Labels, discrepancy_ratio, 
 from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
-from plausibly.app.cli._output import ScreenTable, check_answers, make_folder, say, with_interval
+from plausibly.app.cli._folder import make_folder
+from plausibly.app.cli._output import ScreenTable, check_answers, say, with_interval
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import many, some
@@ -111,7 +112,7 @@ def discrepancy(
     said = {name: result.compared.models["model"] for name, result in results.items()}
     own = replace(compared.compared, models=dict(compared.compared.models) | said if labelled else said)
     compared = replace(compared, to_sets=models, single=False, by=groups, compared=own)
-    make_folder(output.out)
+    make_folder(output.out, [labels])
     frame = compared.to_frame(ci_prob, replicates, seed, progress=not output.quiet)
     frame = frame.join(compared.baselines(ci_prob, replicates, seed))
     if compared.several_clusters:

@@ -25,18 +25,10 @@ from plausibly.app.cli._asked_metrics import (
     with_class,
     write_curves,
 )
+from plausibly.app.cli._folder import keep_others, make_folder, writing
 from plausibly.app.cli._groups import of_cases, read_by, read_column
 from plausibly.app.cli._model_names import EvaluatedModelNames
-from plausibly.app.cli._output import (
-    TablesInParts,
-    check_converged,
-    complain,
-    make_folder,
-    print_main_table,
-    say,
-    speaker,
-    writing,
-)
+from plausibly.app.cli._output import TablesInParts, check_converged, complain, print_main_table, say, speaker
 from plausibly.app.cli._ratings import describe_ratings
 from plausibly.app.cli._requirements import (
     REQUIREMENTS,
@@ -50,6 +42,7 @@ from plausibly.app.report import (
     accuracies,
     agreement,
     alike,
+    answer,
     choice_of_cases,
     freed_shape,
     lead,
@@ -174,7 +167,8 @@ def evaluate(
 
     Posteriors in FOLDER are reused if data, arguments and versions are the same, and replaced otherwise. If there are
     more cases than fit in one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues
-    where it stopped. A posterior that an earlier run left in the other format (.nc or .zarr) is removed.
+    where it stopped. A posterior that an earlier run left in the other format (.nc or .zarr) is removed. Results of
+    other data in FOLDER are refused without --fresh, and files of other commands renamed.
 
     With --require, requirements.csv and the last lines say how probably each classifier meets each requirement, under
     every run that takes as much for evidence as the first one. Exit status: 0, or 3 if a requirement is not met, 2
@@ -186,15 +180,15 @@ def evaluate(
         if "expected_cost" not in (asked.metrics or ""):
             of_models["--risks"] = data.risks
         of_models |= {"--one-truth": models.one_truth, "--fresh-labels": models.fresh_labels, "--dask": dask}
-        of_models |= {"--resume": store.resume, "--fresh": store.fresh, "--extra include": settings.extra == "include"}
+        of_models |= {"--resume": store.resume, "--extra include": settings.extra == "include"}
         names = (*OF_MODELS, *OF_SAMPLES)
         of_models |= {f"--{name.replace('_', '-')}": getattr(settings, name) for name in names}
         refuse_model(asked.truth, of_models)
-        against_labels(data, settings, asked, out, suffix=suffix, quiet=quiet, reported=not quick)
+        against_labels(data, settings, asked, out, suffix=suffix, quiet=quiet, fresh=store.fresh, reported=not quick)
         return
     read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
     if isinstance(read, Scores) and not are_ratings(read) and _asks_nothing(data, models, settings, asked):
-        describe_ratings(read, out, suffix=suffix, quiet=quiet)
+        describe_ratings(read, out, data=data.annotations, suffix=suffix, quiet=quiet, fresh=store.fresh)
         return
     folder = Folder(out, **vars(store))
     given: dict[str, Any] = {"read": read, "folder": folder, "dask": dask, "suffix": suffix}
@@ -262,7 +256,7 @@ def run(
         fresh = _labels(graded(further, asked, like=read, progress=not quiet), settings.threshold)
         check_fresh(fresh, plan.annotations)
     out = folder.path
-    make_folder(out)
+    make_folder(out, [data.annotations], fresh=folder.fresh)
 
     tell(plan.annotations.rounds)
     annotated_cases = np.flatnonzero(plan.annotations.per_case)
@@ -275,6 +269,7 @@ def run(
     for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
         if not runs:
             with writing(out / REPORT):
+                keep_others(out / REPORT)
                 (out / REPORT).unlink(missing_ok=True)  # the report of an earlier run does not belong to these tables
         if chosen:
             done.results.attrs["threshold_from"] = chosen
@@ -458,7 +453,8 @@ def finish(
         written = ", ".join((*tables, f"{n} posterior{'s' if n > 1 else ''}", *([REPORT] * reported)))
         say(f"Wrote {written} to {out}")
     where = "" if swept.converged else f" {(out / CERTAINTY).with_suffix(suffix)} lists all of them."
-    say(swept.verdict() + where)
+    answered = f"{answer(swept)} " if quiet else ""
+    say(f"{answered}{swept.verdict()}{where}{f' Results: {out}.' if quiet else ''}")
     for told in requirement_sentences(judged):
         say(told)
     check_converged(swept.converged, strict=strict)

@@ -11,7 +11,8 @@ from plausibly.agreement.judge.judgement import QUESTIONS
 from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
-from plausibly.app.cli._output import ScreenTable, check_answers, check_converged, make_folder, say
+from plausibly.app.cli._folder import make_folder
+from plausibly.app.cli._output import ScreenTable, check_answers, check_converged, say
 from plausibly.app.cli._unpredicted import predicted_by_all
 from plausibly.app.report import judge_report
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
@@ -114,7 +115,7 @@ def judge(
     read = options.in_order(read, classes)
     joined = None if gold is None else read_gold(gold, read)
     judging.distance = options.distance_of(read, judging.distance, quiet=output.quiet)
-    make_folder(output.out)
+    make_folder(output.out, [labels])
     if joined is not None:
         say(f"{joined}.")
     if unpredicted == "leave-out":

@@ -9,7 +9,8 @@ import typer
 from plausibly import models
 from plausibly.aggregation.registry import unknown_model
 from plausibly.app.cli._app import example
-from plausibly.app.cli._output import make_folder, say, writing
+from plausibly.app.cli._folder import make_folder, writing
+from plausibly.app.cli._output import say
 from plausibly.base.errors import ArgumentError, FileError
 
 _DECLARED = re.compile(r'(\bname=)"[^"]*"')

@@ -156,14 +156,20 @@ BreakTiesOption = Annotated[
     typer.Option(help="How to break ties between predictions or between plausibilities: by class order or at random."),
 ]
 Shard = Annotated[int, typer.Option(min=1, metavar="N", help="Number of cases to sample and store at a time.")]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Sample again instead of reusing existing posteriors.")]
+Fresh = Annotated[
+    bool,
+    typer.Option(
+        "--fresh",
+        help="Sample again instead of reusing existing posteriors, and replace what --out holds of other data.",
+    ),
+]
 Dask = Annotated[
     str | None,
     sampling(metavar="ADDRESS", help="Address of the Dask scheduler to compute on, such as tcp://10.0.0.1:8786."),
 ]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with status 1 if chains did not converge.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the last line only.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the answer.")]
 
 
 @dataclass

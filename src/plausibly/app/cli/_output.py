@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,7 +21,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from plausibly.base.errors import ArgumentError, FileError, PlausiblyWarning
+from plausibly.app.cli._folder import keep_others, writing
+from plausibly.base.errors import ArgumentError, PlausiblyWarning
 from plausibly.base.progress import logged
 
 if TYPE_CHECKING:
@@ -85,25 +85,6 @@ def notes() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turn a failure to write into a sentence that names the place."""
-    try:
-        yield
-    except OSError as error:
-        raise FileError(f"{path} cannot be written ({error.strerror or error}): choose another place.") from error
-
-
-def make_folder(path: Path | None) -> None:
-    """Make a folder, if one is wanted, and those above it, and make sure that files can be written there."""
-    if path is None:
-        return
-    with writing(path):
-        path.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path):
-            pass
-
-
 def check_table(path: Path) -> None:
     """Refuse a name of a table that says no format."""
     if path.is_dir() or path.suffix.lower() not in TABLES:
@@ -121,6 +102,8 @@ def write_table(table: pd.DataFrame, path: Path, *, append: bool = False) -> Non
     from plausibly.data.annotations.io.table_files import write_csv
 
     with logged(f"Writing {path}"), writing(path):
+        if not append:
+            keep_others(path)
         if path.suffix.lower() == ".parquet":
             if append:
                 table = pd.concat([pd.read_parquet(path), table], ignore_index=True)
@@ -214,6 +197,7 @@ class Publisher:
 def write(content: Any, path: Path) -> None:
     """Write a table, a figure (or that of axes), or text, by the suffix of the path; or let a function write there."""
     with writing(path):
+        keep_others(path)
         if callable(content):
             content(path)
         elif isinstance(content, str):

@@ -10,7 +10,8 @@ import typer
 
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
-from plausibly.app.cli._output import ScreenTable, make_folder, say
+from plausibly.app.cli._folder import make_folder
+from plausibly.app.cli._output import ScreenTable, say
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations.io.files import lines_of, naming, read_text
 from plausibly.data.annotations.io.table_files import read_columns
@@ -96,7 +97,7 @@ def plan(
     known: Any = annotators if annotators in (None, "inferred") else _table(Path(str(annotators)))
     cost = None if costs is None else _cost(_table(costs), costs)
     shown = None if task_data is None else _table(task_data)
-    make_folder(output.out)
+    make_folder(output.out, [posterior])
     planned = make_plan(
         posterior,
         named or None,

@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 from plausibly.aggregation import model_comparison, parse_variants
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
+from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._model_names import ModelNames
-from plausibly.app.cli._output import ScreenTable, check_converged, make_folder, say, with_interval
+from plausibly.app.cli._output import ScreenTable, check_converged, say, with_interval
 from plausibly.app.plots import prior_sensitivities
 from plausibly.data.annotations.usual_models import usual_models
 from plausibly.metrics.words import metric_name
@@ -63,7 +64,7 @@ def prior_sensitivity(
         for name, text in texts.items()
         if text is not None
     }
-    make_folder(output.out)
+    make_folder(output.out, [data.annotations])
     sensitivity = model_comparison.prior_sensitivity(
         read,
         options.parse_files(predictions),

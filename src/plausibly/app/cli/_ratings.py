@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from plausibly.agreement import agreement
-from plausibly.app.cli._output import ScreenTable, TablesInParts, make_folder, say
+from plausibly.app.cli._folder import make_folder
+from plausibly.app.cli._output import ScreenTable, TablesInParts, say
 from plausibly.data.annotations import Scores
 from plausibly.data.annotations.scores import MOST_GRADES
 
@@ -19,7 +20,7 @@ NEXT = (
 )
 
 
-def describe_ratings(scores: Scores, out: Path, *, suffix: str, quiet: bool) -> None:
+def describe_ratings(scores: Scores, out: Path, *, data: Path, suffix: str, quiet: bool, fresh: bool) -> None:
     """Write and print means by case and by rater, and print agreement."""
     table = pd.DataFrame(
         {
@@ -30,7 +31,7 @@ def describe_ratings(scores: Scores, out: Path, *, suffix: str, quiet: bool) -> 
     )
     by_case = table.groupby("case", sort=False)["rating"]
     cases = by_case.agg(n_ratings="size", mean="mean", sd="std", lowest="min", highest="max").reset_index()
-    make_folder(out)
+    make_folder(out, [data], fresh=fresh)
     files = TablesInParts(out, suffix)
     files.write(CASES, cases)
     if not scores.anonymous:

@@ -24,7 +24,8 @@ from plausibly.agreement.reliability.inputs import COLUMN, NAMES, default_compet
 from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
-from plausibly.app.cli._output import ScreenTable, check_converged, make_folder, say
+from plausibly.app.cli._folder import make_folder
+from plausibly.app.cli._output import ScreenTable, check_converged, say
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import many, some
@@ -116,7 +117,7 @@ def reliability(
     frame["labels_accuracy"] = ground_truth_accuracy(result.reliability, majority)
     if measured is not None:
         frame["actual_accuracy"] = actual_accuracy(measured, frame["labels_accuracy"].item())
-    make_folder(output.out)
+    make_folder(output.out, [labels])
     output.publish(
         _shown(result, frame, ci_prob, truth is not None, given), _files(result, frame, measured, majority, ci_prob)
     )

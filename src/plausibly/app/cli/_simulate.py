@@ -10,7 +10,9 @@ import typer
 
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
-from plausibly.app.cli._output import make_folder, say, write_table, writing
+from plausibly.app.cli._folder import make_folder, writing
+from plausibly.app.cli._output import say, write_table
+from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations import write_annotations
 from plausibly.data.datasets import simulate_classifiers, simulate_differentials, simulate_risks
 
@@ -55,6 +57,8 @@ def write_simulation(
     out: Path, cases: int, classes: int, reliability: float, qualities: list[float], seed: int
 ) -> list[str]:
     """Write simulated data, and return the names of the classifiers."""
+    if (out / ANNOTATIONS).exists() and not (out / TRUTH).exists():
+        raise ArgumentError(f"{out} holds {ANNOTATIONS} that was not simulated: name another folder with --out.")
     simulated = simulate_differentials(cases, classes, reliability, seed)
     classifiers = simulate_classifiers(simulated.plausibilities, qualities, seed)
     annotations = simulated.annotations

@@ -11,9 +11,10 @@ from plausibly.aggregation import parse_variants
 from plausibly.aggregation.sweeps import Folder, Plan, Sweep
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
+from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._groups import read_column
 from plausibly.app.cli._model_names import ModelNames
-from plausibly.app.cli._output import TablesInParts, check_converged, make_folder, print_main_table, say, speaker, write
+from plausibly.app.cli._output import TablesInParts, check_converged, print_main_table, say, speaker, write
 from plausibly.app.plots import ranking_by_reliability
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations.usual_models import usual_models
@@ -67,7 +68,7 @@ def sweep(
     )
     if metric not in plan.metrics:
         raise ArgumentError(f"--metric must be one of {', '.join(plan.metrics)}, but {metric!r} was given: choose one.")
-    make_folder(out)
+    make_folder(out, [data.annotations], fresh=store.fresh)
     runs, files = [], TablesInParts(out)
     folder = Folder(out, **vars(store))
     for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):

@@ -9,7 +9,8 @@ import typer
 
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
-from plausibly.app.cli._output import ScreenTable, make_folder, say
+from plausibly.app.cli._folder import make_folder
+from plausibly.app.cli._output import ScreenTable, say
 from plausibly.base.arviz import to_groups
 from plausibly.base.errors import ArgumentError
 from plausibly.metrics.words import capitalised
@@ -107,7 +108,7 @@ def systems(
     if sampling and not model:
         raise ArgumentError(f"--{next(iter(sampling))} is of the model: add --model.")
     names = None if people is None else [name.strip() for name in people.split(",") if name.strip()]
-    make_folder(output.out)
+    make_folder(output.out, outcomes)
     result = rank_systems(
         _sources(outcomes),
         people_file if names is None else names,

@@ -5,6 +5,7 @@ from ._summary import accuracies as accuracies
 from ._summary import agreement as agreement
 from ._summary import agreement_in_words as agreement_in_words
 from ._summary import alike as alike
+from ._summary import answer as answer
 from ._summary import choice_of_cases as choice_of_cases
 from ._summary import freed_shape as freed_shape
 from ._summary import order_in_words as order_in_words

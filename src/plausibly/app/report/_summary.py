@@ -61,6 +61,19 @@ def sentences(swept: Sweep) -> Iterator[str]:
         )
 
 
+def answer(swept: Sweep) -> str:
+    """State the best accuracy and how probably it is better than the next; of cases alone, how certain they are."""
+    run = lead(swept)
+    rows = _rows(swept, run)
+    if not rows:
+        return _certainty(swept, run)
+    metric, name = headline_metrics(swept)[0], rows[0]["classifier"]
+    if name in checks_failed(swept, "ceiling") or not metric.endswith("accuracy"):
+        return next(iter(_accuracy(rows[0], metric, swept, run)))
+    accuracy = f"{accuracy_in_words(swept, rows[0], metric, run)}."
+    return " ".join(filter(None, [accuracy, _order(swept, run, rows) if len(rows) > 1 else ""]))
+
+
 def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
     """Say what to do next: sample longer, add cases or labels (those of a plan, if there is one), look at cases."""
     run = lead(swept)

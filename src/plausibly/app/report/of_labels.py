@@ -32,7 +32,7 @@ from plausibly.evaluation.cautions import listed
 from plausibly.evaluation.comparison import probability_better
 from plausibly.evaluation.summaries import FEW, FEW_OF_A_CLASS, SUFFIX, few_cases, few_in_words, goodness
 from plausibly.evaluation.truth import truth_in_words, truth_of_labels
-from plausibly.evaluation.verdicts import BEST, at_other_cut_offs, for_whom
+from plausibly.evaluation.verdicts import SURE, at_other_cut_offs, for_whom
 from plausibly.metrics import LABEL_METRICS, SumMetric
 from plausibly.metrics.words import capitalised, metric_name
 
@@ -70,7 +70,7 @@ def headline_of_labels(results: xr.Dataset) -> str:
         if shares:
             by = " and ".join(f"by {metric_name(name)} with probability {share}" for name, share in shares.items())
             by = by.replace(">", "more than ").replace("<", "less than ")
-            sure = float(re.sub("[^0-9.]", "", shares.get(metrics[0], "1").partition(" ")[0])) >= BEST
+            sure = float(re.sub("[^0-9.]", "", shares.get(metrics[0], "1").partition(" ")[0])) >= SURE
             said += f" {first} is better than {second}{whom} {by}"
             said += "." if sure else ": which one is better is open."
         if "accuracy" in results:
