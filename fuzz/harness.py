@@ -34,6 +34,7 @@ from plausibly.evaluation import evaluate
 from plausibly.posterior import annotations_of, build_posterior, load, save
 from plausibly.posterior.diagnostics import diagnose
 from plausibly.systems import systems
+from tests.exports import CROWDFLOWER, DOCCANO_CSV, LABEL_STUDIO_MIN, MTURK, TOLOKA, ZOONIVERSE
 
 CLASSES = ["corn", "melanoma", "wart"]
 KNOWN = Annotations.from_rankings(
@@ -222,7 +223,7 @@ CASES = [
 ]
 NESTED = {"p": {"ann": "a", "bob": [["b"], ["a"]]}, "q": {"ann": None, "bob": "b"}}
 ARGILLA = [
-    {"id": "p", "fields": {}, "responses": {"q": [{"value": "a", "user_id": "u", "status": "submitted"}]}},
+    {"id": "p", "fields": {"text": "t"}, "responses": {"q": [{"value": "a", "user_id": "u", "status": "submitted"}]}},
     {"id": "q", "q.responses": [[{"value": "a", "rank": 1}]], "q.responses.users": ["u"]},
 ]
 PRODIGY = [{"_input_hash": 1, "_task_hash": 2, "accept": ["a"], "answer": "accept", "_annotator_id": "u"}]
@@ -336,9 +337,15 @@ SEEDS: dict[str, list[Any]] = {
     "alt-test": [{who: {f"{case}": "ab"[case % 2] for case in range(20)} for who in ("ann", "bob")}],
     "label-studio": [EXPORT, RANKED],
     "records": [[{"id": 1, "annotations": []}, *EXPORT]],
+    "mturk": [MTURK],
+    "toloka": [TOLOKA],
+    "crowdflower": [CROWDFLOWER],
+    "zooniverse": [ZOONIVERSE],
+    "label-studio-min": [LABEL_STUDIO_MIN],
     "argilla": [ARGILLA],
     "prodigy": [PRODIGY],
     "doccano": [DOCCANO],
+    "doccano-csv": [DOCCANO_CSV],
     "cases": [CASES],
     "wide": [pd.DataFrame({"case": ["p", "q"], "ann": ["corn", "wart"], "bob": ["wart", None], "site": ["n", "s"]})],
     "nested": [NESTED],

@@ -188,3 +188,48 @@ def election(votes: str, names=ALTERNATIVES, **head) -> str:
     lines += [f"# {key.replace('_', ' ').upper()}: {value}" for key, value in head.items()]
     lines += [f"# ALTERNATIVE NAME {number}: {name}" for number, name in enumerate(names, 1)]
     return "\n".join([*lines, votes]) + "\n"
+
+
+def rows(names, *values):
+    return [dict(zip(names, row, strict=True)) for row in values]
+
+
+MTURK = rows(
+    ["HITId", "AssignmentId", "WorkerId", "AssignmentStatus", "Input.url", "Answer.tone"],
+    ("h1", 1, "a", "Approved", "p", "x"),
+    ("h1", 2, "b", "Submitted", "p", "y"),
+    ("h2", 3, "a", "Approved", "q", "x"),
+    ("h2", 4, "b", "Approved", "q", "x"),
+    ("h2", 5, "c", "Rejected", "q", "y"),
+)
+TOLOKA = rows(
+    ["INPUT:image", "OUTPUT:tone", "GOLDEN:tone", "HINT:text", "ASSIGNMENT:worker_id", "ASSIGNMENT:status"],
+    ("p", "x", "", "", "a", "APPROVED"),
+    ("p", "y", "", "", "b", "APPROVED"),
+    ("q", "x", "", "", "a", "SUBMITTED"),
+    ("q", "x", "", "", "b", "ACCEPTED"),
+    ("r", "y", "x", "", "b", "APPROVED"),
+    ("q", "y", "", "", "c", "REJECTED"),
+)
+CROWDFLOWER = rows(
+    ["_unit_id", "_golden", "_id", "_tainted", "_trust", "_worker_id", "tone", "tone_gold", "text"],
+    ("p", "false", 1, "false", 0.9, "a", "x", "", "t"),
+    ("p", "false", 2, "false", 0.8, "b", "y", "", "t"),
+    ("q", "false", 3, "false", 0.9, "a", "x", "", "u"),
+    ("q", "false", 4, "false", 0.8, "b", "x", "", "u"),
+    ("r", "true", 5, "false", 0.8, "b", "x", "x", "v"),
+    ("q", "false", 6, "true", 0.2, "c", "y", "", "u"),
+)
+ZOONIVERSE = rows(
+    ["classification_id", "user_name", "user_id", "workflow_id", "annotations", "subject_data", "subject_ids"],
+    *(
+        (n, who, "", 7, json.dumps([{"task": "T0", "task_label": "Tone?", "value": tone}]), "{}", case)
+        for n, (case, who, tone) in enumerate([*zip("ppqq", "abab", "xyxx", strict=True), ("q", "c", None)])
+    ),
+)
+LABEL_STUDIO_MIN = rows(
+    ["annotation_id", "annotator", "created_at", "id", "lead_time", "text", "tone", "updated_at"],
+    *((n, who, "2024", case, 1.5, f"text {case}", tone, "2024")
+      for n, (case, who, tone) in enumerate(zip("ppqq", "abab", "xyxx", strict=True))),
+)  # fmt: skip
+DOCCANO_CSV = rows(["id", "text", "label", "Comments"], (1, "t", "x", ""), (2, "u", "x#y", ""))

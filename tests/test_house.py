@@ -24,7 +24,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "agreement": 7440,  # answers that look at no case, two readings, shared errors; AC1, AC2, intraclass
         "app": 12120,  # folders know of which data their results are, and lose none of others
         "base": 1990,  # names that stand for no answer, percentages
-        "data": 13060,  # types of labels; sheets of numbers, encodings and semicolons; workbooks, exports of platforms
+        "data": 13750,  # types of labels; sheets of numbers, encodings and semicolons; workbooks, exports of platforms
         "decisions": 3920,
         "distances": 1860,  # distances of sets
         "distributions": 1240,
@@ -36,7 +36,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 120,
         "posterior": 3620,  # further sites of programs, stored and diagnosed
         "systems": 2975,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 36170,  # answers that look at no case, types of labels, and what takes back an answer; files of platforms
+        "tests": 36450,  # answers that look at no case, types of labels, and what takes back an answer; files of platforms
         "validation": 6465,  # verdicts on answers that look at no case, and on those of misled annotators
     },
     "shape": {
@@ -45,7 +45,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "page templates": 6,
         "imports of private modules across folders": 3,
         "modules that name a model": 19,
-        "modules in circles of imports": 36,
+        "modules in circles of imports": 43,  # a file for each platform, which is given a Source as other formats are
     },
     # A quarter above what was counted, since that depends on which files share a process.
     "programs compiled by quick tests": {

@@ -136,7 +136,8 @@ def test_numbers_are_scores_and_further_columns_are_kept(tmp_path):
     (tmp_path / "run.json").write_text(json.dumps(DEEPEVAL))
     with pytest.warns(PlausiblyWarning, match=r"run\.json: left out: 1 verdicts without a value"):
         read_annotations(tmp_path / "run.json")
-    assert Labels.of(tmp_path / "run.json", columns=["score"]).columns["score"].tolist() == [0.75] * 3
+    with pytest.warns(PlausiblyWarning, match="left out: 1 verdicts without a value"):
+        assert Labels.of(tmp_path / "run.json", columns=["score"]).columns["score"].tolist() == [0.75] * 3
     traces = [{"trace_id": "p", "assessments": [assessment("ok", "default", True)]}]
     traces[0]["assessments"][0]["expectation"] = traces[0]["assessments"][0].pop("feedback")
     (tmp_path / "run.json").write_text(json.dumps(traces))

@@ -15,7 +15,7 @@ from plausibly.base.names import to_names
 from plausibly.data.annotations import Annotations, Scores, read_annotations, read_classes
 from plausibly.data.annotations.io.case_rows import is_of_cases
 from plausibly.data.annotations.io.columns import Columns, frame_columns, is_frame
-from plausibly.data.annotations.io.exports import TOOLS, format_of
+from plausibly.data.annotations.io.exports import OF_ANSWERS, format_of
 from plausibly.data.annotations.io.files import TABLES, check_path, ending, naming
 from plausibly.data.annotations.io.long_table import is_long, is_of_scores, parse_table, wanted_in
 from plausibly.data.annotations.io.source import columns_of_dataset, open_source
@@ -172,7 +172,7 @@ def _read(source: Any, classes: Any, choices: str | None) -> tuple[Annotations |
     if ending(path) in TABLES:
         with naming(path):
             header = header_of(path)
-            of_tool = format_of(open_source(path), TOOLS) is not None
+            of_tool = format_of(open_source(path), OF_ANSWERS) is not None
             if is_long(header) and not is_of_scores(header, partial(read_columns, path)) and not of_tool:
                 return _of_table(read_columns(path, wanted_in(header)), classes, choices)
     return read_annotations(path, classes, choices=choices), None

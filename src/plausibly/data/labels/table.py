@@ -105,13 +105,13 @@ def columns_of_file(path: Path, needed: Sequence[str], control: str | None = Non
     if control is not None:  # which in_memory would not know
         if (answers := answers_in_file(source) or answers_in(source)) is None:
             refuse_control(control)
-        return answers.to_columns()
+        return answers.to_columns(tell=True)
     if "annotator" in needed and (answers := answers_in_file(source)) is not None:
-        return answers.to_columns()
+        return answers.to_columns(tell=True)
     if suffix in (*JSON, ARCHIVE):
         return in_memory(source.content, needed)
     if "annotator" in needed and (answers := answers_in(source)) is not None:
-        return answers.to_columns()
+        return answers.to_columns(tell=True)
     suffix_of(path, SUFFIXES)  # which refuses a folder
     return dict(read_columns(path, formulas=False))
 
@@ -122,7 +122,7 @@ def in_memory(source: Any, needed: Sequence[str]) -> dict[str, Column]:
     if by_annotator and holds_nested(source):  # {case: {annotator: label}}, in which labels may be missing
         by_annotator = any(map(is_of_cases, source.values()))
     if by_annotator and (answers := answers_in(source_in_memory(source))) is not None:
-        return answers.to_columns()
+        return answers.to_columns(tell=True)
     if (columns := columns_of_dataset(source)) is not None:
         source = columns
     if is_frame(source):

@@ -2,15 +2,18 @@
 
 Records that Argilla exports, nested or flattened: each with responses of users to questions.
 
-Nested, ``responses`` maps a question to a list of ``{"value": …, "user_id": …}``; flattened, there are the fields
-``QUESTION.responses``, ``QUESTION.responses.users`` and ``QUESTION.responses.status``. Discarded and draft responses
-say nothing. Suggestions are a model's and are not read. A ranking's value is a list of ``{"value": …, "rank": …}``.
+Nested, ``responses`` maps a question to a list of ``{"value": …, "user_id": …}``; flattened, as in ``to_datasets``,
+there are the fields ``QUESTION.responses``, ``QUESTION.responses.users`` and ``QUESTION.responses.status``. In the data
+sets of Argilla 1 a question is a field of its own beside ``QUESTION-suggestion``, with such a list or with the lists
+``user_id``, ``value`` and ``status``; and records for text classification have one ``annotation`` by an
+``annotation_agent``. Discarded and draft responses say nothing. Suggestions are a model's and are not read. A ranking's
+value is a list of ``{"value": …, "rank": …}``.
 
-The JSON lines that doccano exports: a document with the labels of one annotator on each.
+What doccano exports as JSON lines, JSON or CSV: a document with the labels of one annotator in each line.
 
-doccano writes a file for every annotator: a folder of them is read with the files' names for annotators; a single
-file is one annotator's. The labels of a document (``label``) are a tie; a list of ``[start, end, tag]`` are
-spans, which only labels of any type can hold. A document without labels says nothing.
+doccano writes a file for every annotator, who is not named in it. The labels of a document (``label``), in CSV joined
+by "#", are a tie; a list of ``[start, end, tag]`` are spans, which only labels of any type can hold. A document without
+labels says nothing.
 
 The lines that Prodigy's ``db-out`` writes: an answer of one annotator to one task each.
 
@@ -20,10 +23,11 @@ The annotator is ``_annotator_id``, or else ``_session_id``. Of multiple choice 
 nothing.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from plausibly.base.errors import AnnotationError, show
+from plausibly.data.annotations.io._platforms import rows_of
 from plausibly.data.annotations.io.answers import (
     Answers,
     choose,
@@ -34,7 +38,6 @@ from plausibly.data.annotations.io.answers import (
     scalars,
     to_name,
 )
-from plausibly.data.annotations.io.files import naming, read_lines
 
 if TYPE_CHECKING:
     from plausibly.data.annotations.io.source import Source
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
 
 _END = ".responses"
 _NAME = ("external_id", "id", "_server_id")
+_ONE = {"annotation", "annotation_agent"}
 _UNREAD_IN_ARGILLA = {
     "responses",
     "suggestions",
@@ -52,22 +56,32 @@ _UNREAD_IN_ARGILLA = {
     "updated_at",
     "_server_id",
     "id",
+    *("external_id", "annotation", "annotation_agent", "prediction", "prediction_agent", "metrics", "event_timestamp"),
 }
 
 
 def is_argilla(record: Any) -> bool:
     """Whether a record is one of Argilla's."""
-    if not isinstance(record, Mapping):
-        return False
-    nested = "responses" in record and bool({"fields", "suggestions", "_server_id"} & set(record))
-    return nested or any(str(name).endswith(_END) for name in record)
+    return isinstance(record, Mapping) and has_argilla_fields({*map(str, record)})
+
+
+def has_argilla_fields(names: Set[str]) -> bool:
+    """Whether these are the fields of a record, or the columns of a table."""
+    nested = "responses" in names and bool({"fields", "suggestions", "_server_id"} & names)
+    return nested or any(_is_question(name, names) for name in names) or names >= _ONE
+
+
+def _is_question(name: str, record: Collection[str]) -> bool:
+    """Whether a field holds the responses to a question in themselves."""
+    return name.endswith(_END) or f"{name}-suggestion" in record
 
 
 def argilla_answers(source: "Source") -> Answers:
     """Take apart an export, of which the question to read is the source's control."""
-    wanted = _question(source.records, source.control)
+    records = source.records if source.content is not None else rows_of(source)
+    wanted = _question(records, source.control)
     answers, seen = Answers(), set()
-    for number, record in enumerate(source.records):
+    for number, record in enumerate(records):
         if not is_argilla(record):
             raise AnnotationError(f"record {number + 1} is {show(record)}; write a record with its responses")
         case = name_of(record, number, _NAME)
@@ -75,7 +89,8 @@ def argilla_answers(source: "Source") -> Answers:
             raise AnnotationError(f"record {case!r} occurs twice; keep one")
         seen.add(case)
         columns = [name for name in record if str(name).endswith((_END, _END + ".users", _END + ".status"))]
-        suggested = [name for name in record if ".suggestion" in str(name)]
+        columns += [name for name in record if _is_question(str(name), record)]
+        suggested = [name for name in record if ".suggestion" in str(name) or "-suggestion" in str(name)]
         further = scalars(record, {*_UNREAD_IN_ARGILLA, *columns, *suggested})
         for who, value, status in _responses(record, wanted, case):
             if status in ("discarded", "draft"):
@@ -94,7 +109,8 @@ def _question(records: Sequence[Any], question: str | None) -> str:
             continue
         if isinstance(record.get("responses"), Mapping):
             names |= dict.fromkeys(map(str, record["responses"]))
-        names |= {str(name).removesuffix(_END): None for name in record if str(name).endswith(_END)}
+        names |= {str(name).removesuffix(_END): None for name in record if _is_question(str(name), record)}
+        names |= dict.fromkeys({"annotation"} & {*record}) if {*record} >= _ONE else {}
     if not names:
         raise AnnotationError("no record has a response; export finished records")
     return choose(list(names), question, "question")
@@ -117,14 +133,30 @@ def _responses(record: Mapping, question: str, case: str) -> Iterable[tuple[str 
             who = None if users is None or users[place] is None else to_name(users[place], f"{where}: the user")
             yield who, value, None if statuses is None else statuses[place]
         return
-    responses = record.get("responses")
+    if {*record} >= _ONE:
+        status = str(record.get("status")).lower()
+        agent, value = record["annotation_agent"], parsed(record["annotation"])
+        who = None if is_nothing(agent) else to_name(agent, f"{where}: the annotation_agent")
+        yield who, value, "discarded" if status == "discarded" else "submitted"
+        return
+    if question in record:
+        yield from _listed(parsed(record[question]), where)
+        return
+    responses = parsed(record.get("responses"))
     if responses is None:
         return
     if not isinstance(responses, Mapping):
         raise AnnotationError(
             f"record {case!r}: the responses are {show(responses)}; write a mapping from question to a list"
         )
-    listed = responses.get(question)
+    yield from _listed(responses.get(question), where)
+
+
+def _listed(listed: Any, where: str) -> Iterable[tuple[str | None, Any, Any]]:
+    """Responses in a list, or in lists of their fields."""
+    if isinstance(listed, Mapping) and "value" in listed:
+        fields = {name: listed[name] for name in ("user_id", "value", "status") if is_list(listed.get(name))}
+        listed = [dict(zip(fields, one, strict=False)) for one in zip(*fields.values(), strict=False)]
     if listed is None:
         return
     if not is_list(listed):
@@ -150,33 +182,39 @@ def is_doccano(record: Any) -> bool:
     )
 
 
+def is_doccano_table(source: "Source") -> bool:
+    """Whether a table has the columns that doccano writes."""
+    names = {*source.names}
+    return names >= {"id", "label", "Comments"} and not {"annotator", "worker", "annotators"} & names
+
+
 def doccano_answers(source: "Source") -> Answers:
-    """Take apart a folder with a file for each annotator, or one file, whose annotator is unknown."""
-    files: dict[str | None, Sequence[Any]] = {} if source.folder else {None: source.records}
-    for path in sorted(source.path.glob("*.jsonl")) if source.folder and source.path else ():
-        with naming(path.name):
-            files[path.stem] = read_lines(path)
+    """Take apart a file, whose annotator is unknown."""
     answers = Answers()
-    for who, records in files.items():
-        file = "" if who is None else f"{who}, "
-        seen: set[str] = set()
-        for number, record in enumerate(records):
-            if not is_doccano(record):
-                raise AnnotationError(
-                    f"{file}line {number + 1} is {show(record)}; write a document with an id and a list 'label'"
-                )
-            case = name_of(record, number, ("id",))
-            if case in seen:
-                raise AnnotationError(f"{file}document {case!r} occurs twice; keep one")
-            seen.add(case)
-            labels = list(record["label"])
-            if not labels:
-                answers.leave_out("documents without labels")
-                continue
-            spans = all(is_list(label) and len(label) == 3 for label in labels)
-            value = [tuple(label) for label in labels] if spans else labels[0] if len(labels) == 1 else labels
-            answers.add(case, who, value, scalars(record, _UNREAD_IN_DOCCANO))
+    seen: set[str] = set()
+    for number, record in enumerate(source.records if source.content is not None else _documents(rows_of(source))):
+        if not is_doccano(record):
+            raise AnnotationError(
+                f"line {number + 1} is {show(record)}; write a document with an id and a list 'label'"
+            )
+        case = name_of(record, number, ("id",))
+        if case in seen:
+            raise AnnotationError(f"document {case!r} occurs twice; keep one")
+        seen.add(case)
+        labels = list(record["label"])
+        if not labels:
+            answers.leave_out("documents without labels")
+            continue
+        spans = all(is_list(label) and len(label) == 3 for label in labels)
+        value = [tuple(label) for label in labels] if spans else labels[0] if len(labels) == 1 else labels
+        answers.add(case, None, value, scalars(record, _UNREAD_IN_DOCCANO))
     return answers
+
+
+def _documents(rows: Iterable[Mapping]) -> Iterable[Mapping]:
+    """Rows of a table with their labels as lists."""
+    for row in rows:
+        yield {**row, "label": [] if row["label"] is None else str(row["label"]).split("#")}
 
 
 _ANSWERS = ("accept", "reject", "ignore")

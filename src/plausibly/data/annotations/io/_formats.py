@@ -4,7 +4,7 @@ A source has the first format of the table whose suffix it has and that recognis
 case return :class:`Answers`, that of scores the fields of ``Scores``, and all others :class:`Rows`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
@@ -13,14 +13,18 @@ from plausibly.data.annotations._rows import Rows
 from plausibly.data.annotations.io._annotation_tools import (
     argilla_answers,
     doccano_answers,
+    has_argilla_fields,
     is_argilla,
     is_doccano,
+    is_doccano_table,
     is_prodigy,
     prodigy_answers,
 )
 from plausibly.data.annotations.io._counts import read_counts, write_counts
+from plausibly.data.annotations.io._crowdflower import crowdflower_answers, is_crowdflower
 from plausibly.data.annotations.io._inspect import ARCHIVE, inspect_verdicts, is_inspect
 from plausibly.data.annotations.io._label_studio import is_label_studio, label_studio_answers
+from plausibly.data.annotations.io._label_studio_min import is_label_studio_min, label_studio_min_answers
 from plausibly.data.annotations.io._model_tests import (
     deepeval_verdicts,
     is_deepeval,
@@ -29,6 +33,7 @@ from plausibly.data.annotations.io._model_tests import (
     lm_eval_verdicts,
     promptfoo_verdicts,
 )
+from plausibly.data.annotations.io._mturk import is_mturk, mturk_answers
 from plausibly.data.annotations.io._preflib import SUFFIXES as PREFLIB
 from plausibly.data.annotations.io._preflib import read_preflib, write_preflib
 from plausibly.data.annotations.io._rankings import parse_rankings, write_rankings
@@ -41,6 +46,7 @@ from plausibly.data.annotations.io._shared_tables import (
     is_chaos_nli,
     is_counted,
 )
+from plausibly.data.annotations.io._toloka import is_toloka, toloka_answers
 from plausibly.data.annotations.io._traces import (
     is_langfuse,
     is_mlflow,
@@ -49,7 +55,9 @@ from plausibly.data.annotations.io._traces import (
     mlflow_verdicts,
     phoenix_verdicts,
 )
+from plausibly.data.annotations.io._zooniverse import is_zooniverse, zooniverse_answers
 from plausibly.data.annotations.io.answers import Answers
+from plausibly.data.annotations.io.by_annotator import answers_by_annotator
 from plausibly.data.annotations.io.case_rows import (
     holds_nested,
     is_by_case,
@@ -66,7 +74,7 @@ from plausibly.data.annotations.io.long_table import (
     wanted_in,
     write_long_table,
 )
-from plausibly.data.annotations.io.source import JSON, Source
+from plausibly.data.annotations.io.source import JSON, Source, open_source
 from plausibly.data.annotations.io.verdicts import Reader, answers_to_one
 from plausibly.data.annotations.io.wide import is_wide, wide_answers
 
@@ -146,7 +154,50 @@ OF_ANSWERS = (
         is_alt_test,
         alt_test_answers,
     ),
-    Format("doccano", LINES, "folder of doccano's exports, a file per annotator", _any, doccano_answers, folder=True),
+    Format(
+        "by-annotator",
+        (*JSON, *TABLES),
+        "folder with a file for each annotator, called by the name, as doccano exports it; files may be exports, or "
+        "tables with the columns `case` and `label`",
+        _any,
+        lambda source: _by_file(source),
+        folder=True,
+    ),
+    Format(
+        "mturk",
+        TABLES,
+        "batch results of Amazon Mechanical Turk: `HITId`, `WorkerId`, `Answer.…`; rejected ones are left out and "
+        "counted",
+        is_mturk,
+        mturk_answers,
+        controls=True,
+    ),
+    Format(
+        "toloka",
+        TABLES,
+        "results of Toloka: `INPUT:…`, `OUTPUT:…`, `ASSIGNMENT:worker_id`; tasks with a known answer are left out and "
+        "counted",
+        is_toloka,
+        toloka_answers,
+        controls=True,
+    ),
+    Format(
+        "crowdflower",
+        TABLES,
+        "full report of CrowdFlower, Figure Eight or Appen: `_unit_id`, `_worker_id`; test questions are left out and "
+        "counted",
+        is_crowdflower,
+        crowdflower_answers,
+        controls=True,
+    ),
+    Format(
+        "zooniverse",
+        TABLES,
+        "classifications of Zooniverse: `subject_ids`, `user_name`, and `annotations` as JSON",
+        is_zooniverse,
+        zooniverse_answers,
+        controls=True,
+    ),
     Format(
         "label-studio",
         JSON,
@@ -155,9 +206,25 @@ OF_ANSWERS = (
         label_studio_answers,
         controls=True,
     ),
-    Format("argilla", JSON, "export of Argilla", _of_records(is_argilla), argilla_answers, controls=True),
+    Format(
+        "label-studio-min",
+        (*JSON, *TABLES),
+        "export of Label Studio as CSV or JSON-MIN",
+        is_label_studio_min,
+        label_studio_min_answers,
+        controls=True,
+    ),
+    Format(
+        "argilla",
+        (*JSON, *TABLES),
+        "export of Argilla (1, 2), also as a data set",
+        lambda source: has_argilla_fields({*source.names}) or _of_records(is_argilla)(source),
+        argilla_answers,
+        controls=True,
+    ),
     Format("prodigy", JSON, "export of Prodigy", _of_records(is_prodigy), prodigy_answers),
     Format("doccano", JSON, "export of doccano, by one annotator", _of_records(is_doccano), doccano_answers),
+    Format("doccano-csv", TABLES, "the same as CSV", is_doccano_table, doccano_answers),
     Format(
         "cases",
         (*JSON, *TABLES),
@@ -249,10 +316,23 @@ def read_source(source: Source, formats: Sequence[Format] = FORMATS) -> Rows | A
     return None if known is None else known.read(source)
 
 
+def read_by_annotator(sources: Mapping[str, Source]) -> Answers:
+    """Read files by one annotator each, see ``by_annotator.py``."""
+    return answers_by_annotator(sources, lambda source: read_source(source, OF_ANSWERS))  # type: ignore[arg-type]
+
+
+def _by_file(folder: Source) -> Answers:
+    """Read the files of a folder, which are called after annotators."""
+    assert folder.path is not None
+    found = {path.stem: path for path in sorted(folder.path.iterdir()) if path.suffix.lower() in (*JSON, *TABLES)}
+    options = {"control": folder.control, "classes": folder.classes}
+    return read_by_annotator({who: open_source(path, **options) for who, path in found.items()})
+
+
 def refuse_control(control: str) -> NoReturn:
     """Refuse the name of a control for what has none."""
     raise ArgumentError(
-        "a control is for exports of Label Studio, Argilla and tools that test language models, but "
+        "a control is for exports of annotation tools, platforms, and tools that test language models, but "
         f"{control!r} was given: leave it out."
     )
 

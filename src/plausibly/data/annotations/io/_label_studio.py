@@ -119,13 +119,13 @@ def _given(annotation: Mapping, case: str, types: dict[str, str]) -> dict[str, A
                 f"task {case!r}: one annotation answers {control!r} twice, as for regions or items of a task; make "
                 f"each a task of its own"
             )
-        answer = _answer(kind, value, f"task {case!r}, {control!r}")
+        answer = answer_of(kind, value, f"task {case!r}, {control!r}")
         if answer is not None:
             given[control] = answer
     return given
 
 
-def _answer(kind: str, value: Any, where: str) -> Any:
+def answer_of(kind: str, value: Any, where: str) -> Any:
     """Read an answer: a class, a list of tied ones, a ranking as lists, or a number of stars; None if it is empty."""
     found = value.get("selected" if kind == "pairwise" else kind) if isinstance(value, Mapping) else None
     if kind == "choices" and _is_texts(found):

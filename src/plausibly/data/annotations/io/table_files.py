@@ -9,6 +9,7 @@ gets one more, and the readers of annotations and predictions take one off again
 
 import codecs
 import csv
+import io
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -24,7 +25,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from plausibly.base.errors import AnnotationError, PlausiblyError, PlausiblyWarning
-from plausibly.base.names import repeated
+from plausibly.base.names import many, repeated
 from plausibly.base.progress import Progress
 from plausibly.data.annotations.io.columns import Columns, in_codes, is_text, plain
 from plausibly.data.annotations.io.files import WORKBOOK, check_not_empty, ending, read_text, reading
@@ -162,7 +163,47 @@ def _batches(
     else:
         kind = pa.dictionary(pa.int32(), pa.large_string()) if coded else pa.large_string()
         with _no_csv(path):
-            yield from _open_csv(path, dict.fromkeys(names, kind), header)
+            yield from _blocks(path, dict.fromkeys(names, kind), header)
+
+
+def _blocks(path: Path, kinds: Mapping[str, pa.DataType], header: bool) -> Iterator[pa.RecordBatch]:
+    """Decode blocks of text; from where rows end early, of the text in which they do not, with a warning."""
+    n_rows = 0
+    try:
+        for batch in _open_csv(path, kinds, header):
+            n_rows += len(batch)
+            yield batch
+    except pa.ArrowInvalid:
+        if (found := _completed(path)) is None:
+            raise
+    else:
+        return
+    text, n_short = found
+    words = f"{path}: {many(n_short, 'row')} end before the header does; what they lack is blank in all other rows, too"
+    warnings.warn(words, PlausiblyWarning, stacklevel=2)
+    for batch in _open_csv(path, kinds, header, text):
+        yield batch.slice(min(n_rows, len(batch)))
+        n_rows -= min(n_rows, len(batch))
+
+
+def _completed(path: Path) -> tuple[bytes, int] | None:
+    """Text whose rows have all columns, if some end early and no other row has anything in what they lack; how many."""
+    delimiter = _delimiter(path)
+    if ending(path) == WORKBOOK or not delimiter:
+        return None
+    try:
+        rows = list(csv.reader(read_text(path).splitlines(keepends=True), delimiter=delimiter, strict=True))
+    except csv.Error:
+        return None
+    rows = [row for row in rows if row]
+    least, most = min(map(len, rows)), max(map(len, rows))
+    if len(rows[0]) < most or any(any(map(str.strip, row[least:])) for row in rows[1:]):
+        return None
+    text = io.StringIO(newline="")
+    csv.writer(text, quoting=csv.QUOTE_ALL, delimiter=delimiter, lineterminator="\n").writerows(
+        [*row, *[""] * (most - len(row))] for row in rows
+    )
+    return text.getvalue().encode(), sum(len(row) < most for row in rows)
 
 
 def _is_parquet(path: Path) -> bool:
@@ -187,7 +228,12 @@ def _raw_header(path: Path) -> list[str]:
         with reading(_NO_PARQUET):
             return _parquet(path).schema_arrow.names
     with _no_csv(path):
-        return _open_csv(path).schema.names
+        try:
+            return _open_csv(path).schema.names
+        except pa.ArrowInvalid:
+            if (found := _completed(path)) is None:
+                raise
+            return _open_csv(path, text=found[0]).schema.names
 
 
 def refuse_repeats(names: list[str], error: type[PlausiblyError] = AnnotationError) -> list[str]:
@@ -198,10 +244,10 @@ def refuse_repeats(names: list[str], error: type[PlausiblyError] = AnnotationErr
 
 
 def _open_csv(
-    path: Path, kinds: Mapping[str, pa.DataType] | None = None, header: bool = True
+    path: Path, kinds: Mapping[str, pa.DataType] | None = None, header: bool = True, text: bytes | None = None
 ) -> pyarrow.csv.CSVStreamingReader:
-    """Open a file of cells; of the columns named with their types, or all with those that Arrow sees in them."""
-    source, delimiter = _source(path)
+    """Open a file of cells, or its `text`; of the columns named with their types, or all as Arrow sees them."""
+    source, delimiter = _source(path) if text is None else (pa.BufferReader(text), _delimiter(path))
     return pyarrow.csv.open_csv(
         source,
         # One thread, so that an error can count rows.
