@@ -1,5 +1,6 @@
 """Pairs of labels of a case, labels without duplicates, and votes of annotators."""
 
+import warnings
 from collections.abc import Hashable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.sparse import csr_array
 
-from plausibly.base.errors import AnnotationError
+from plausibly.base.errors import AnnotationError, PlausiblyWarning
 from plausibly.base.memory import runs
 from plausibly.data.labels.container import Labels
 from plausibly.data.rounds import Rounds, rounds, tell
@@ -55,13 +56,23 @@ def further_labels(labels: Labels) -> Bool[np.ndarray, " label"]:
     return np.append(False, (np.diff(labels.case) == 0) & (np.diff(labels.annotator) == 0))[: len(labels)]
 
 
-def check_single_labels(labels: Labels) -> None:
-    """Refuse a second label of one case by one annotator."""
+def counted_once(labels: Labels) -> Labels:
+    """Leave out rows that repeat another, and warn of it; readings that differ stay."""
+    left, told = without_repeats(labels)
+    if len(left) < len(labels):
+        warnings.warn(f"{told}.", PlausiblyWarning, stacklevel=3)
+    return left
+
+
+def single_labels(labels: Labels) -> Labels:
+    """Leave out rows that repeat another, and refuse a second label of one case by one annotator that differs."""
+    labels = counted_once(labels)
     for label in np.flatnonzero(further_labels(labels)):
         raise AnnotationError(
             f"{labels.where(label)}: a second label of the same case; keep one, since two readings by one person are "
             "not two annotators"
         )
+    return labels
 
 
 def without_repeats(labels: Labels) -> tuple[Labels, str | None]:

@@ -120,7 +120,7 @@ def coins(column: Int[np.ndarray, " thing"], n: int, random: np.random.Generator
     return patterns[random.integers(size - 1, size=n)][:, column].T ^ (random.random(n) < 0.5)
 
 
-def interval(values: Float[np.ndarray, "replicate *shape"], ci_prob: float) -> tuple[np.ndarray, np.ndarray]:
+def interval(values: Float[np.ndarray, " replicate *shape"], ci_prob: float) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper end of the central interval of replicates or draws, which may be infinite.
 
     The ends are NaN for fewer than two: a single value says nothing of the spread.
@@ -173,7 +173,7 @@ def interval_of_known(
     return lower, upper
 
 
-def quantile(values: Float[np.ndarray, "replicate *shape"], q: float) -> Float[np.ndarray, "*shape"]:
+def quantile(values: Float[np.ndarray, " replicate *shape"], q: float) -> Float[np.ndarray, "*shape"]:
     """Quantile along the first axis, by linear interpolation, of numbers that may be infinite.
 
     Examples

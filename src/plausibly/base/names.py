@@ -165,6 +165,18 @@ def figures(value: float, digits: int = 2) -> str:
     return f"{rounded:,.0f}" if abs(rounded) >= 10**digits else f"{value:.{digits}g}"
 
 
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Join names by commas and "and"; of many, some.
+
+    Examples
+    --------
+    >>> listed(["A"]), listed(["A", "B", "C"]), listed(["A", "B", "C"], 1)
+    ('A', 'A, B and C', 'A and 2 more')
+    """
+    shown = list(names[:most]) + ([f"{len(names) - most} more"] if len(names) > most else [])
+    return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
+
+
 def some(names: Sequence[str] | np.ndarray, limit: int = 3) -> str:
     """List a few names, and say how many more there are."""
     shown = ", ".join(repr(str(name)) for name in names[:limit])

@@ -50,7 +50,7 @@ def check_clusters(clusters: Any, cases: np.ndarray, what: str = "cluster") -> n
     return np.array([str(value) for value in values])
 
 
-def typical_weight(weights: Float[np.ndarray, "case *draw"]) -> Float[np.ndarray, "*draw"]:
+def typical_weight(weights: Float[np.ndarray, " case *draw"]) -> Float[np.ndarray, "*draw"]:
     """Weight of each of fewer cases, all alike, which tell as much as these with theirs; 1 if none has weight.
 
     Examples

@@ -19,6 +19,7 @@ from plausibly.base.cluster import in_order, map_on
 from plausibly.base.compute import ahead, kept_on_disk
 from plausibly.base.errors import ArgumentError, PlausiblyWarning, renamed
 from plausibly.base.memory import release_memory
+from plausibly.base.names import listed
 from plausibly.base.progress import Progress, logged
 from plausibly.base.random_streams import Stream, key_words
 from plausibly.data.annotations import Annotations, Scores
@@ -30,7 +31,7 @@ from plausibly.evaluation._label_results import Unseen, Values, values_by_group,
 from plausibly.evaluation._label_sums import Labels
 from plausibly.evaluation._unseen_case import UnseenCase, columns, unseen_cases
 from plausibly.evaluation.ambiguity import DISAGREEMENT, UNNAMED
-from plausibly.evaluation.cautions import limits, listed
+from plausibly.evaluation.cautions import limits
 from plausibly.evaluation.evidence import (
     SEEN,
     WITHHELD,
@@ -591,7 +592,7 @@ def _label_values(
     totals: Totals,
     small: Labels,
     choice: Int[np.ndarray, "classifier case"],
-    weights: Float[np.ndarray, "case #draw"],
+    weights: Float[np.ndarray, " case #draw"],
     words: UInt32[np.ndarray, "case 2"],
     unseen: Sequence[UnseenCase | None],
 ) -> list[dict[str, Values]]:

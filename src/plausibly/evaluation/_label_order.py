@@ -23,7 +23,7 @@ _WEIGHTS = 2**22  # weights in memory at once
 def confusion_by_draw(
     choices: Int[np.ndarray, "classifier case"],
     best: Int[np.ndarray, "case draw"],
-    weights: Float[np.ndarray, "case #draw"],
+    weights: Float[np.ndarray, " case #draw"],
     n_sides: int,
     silent: bool = False,
 ) -> Float[np.ndarray, "true named classifier draw"]:
@@ -119,7 +119,7 @@ def order_by_draw(
     metrics: tuple[OrderMetric, ...],
     orders: Orders,
     best: Int[np.ndarray, "case draw"],
-    weights: Float[np.ndarray, "case #draw"],
+    weights: Float[np.ndarray, " case #draw"],
 ) -> list[Float[np.ndarray, "score *along draw"]]:
     """Compute metrics in every draw, in which one class is true of each case."""
 

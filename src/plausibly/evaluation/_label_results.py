@@ -255,7 +255,7 @@ def values_by_group(
     choices: Int[np.ndarray, "classifier case"],
     best: Int[np.ndarray, "case draw+1"] | None,
     truth: Float[np.ndarray, "case side"] | None,
-    weights: Float[np.ndarray, "case #draw"],
+    weights: Float[np.ndarray, " case #draw"],
     words: UInt32[np.ndarray, "case 2"],
     unseen: Sequence[UnseenCase | None],
 ) -> Iterator[dict[str, Values]]:

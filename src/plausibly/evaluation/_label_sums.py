@@ -219,7 +219,7 @@ class Cases:
     def sums_by_draw(
         self,
         best: Int[np.ndarray, "case draw"],
-        weights: Float[np.ndarray, "case #draw"],
+        weights: Float[np.ndarray, " case #draw"],
         signs: Sequence[Float[np.ndarray, " case"]],
     ) -> Float[np.ndarray, "sign classifier row draw"]:
         """Sum all rows over cases in every draw, several times, with other signs or over other groups of cases."""
@@ -294,7 +294,7 @@ def _numbers(functions, scores, named, truth, spread) -> Float[Array, "classifie
 
 
 def mean_truth(
-    best: Int[np.ndarray, "case draw"], weights: Float[np.ndarray, "case #draw"], n_sides: int
+    best: Int[np.ndarray, "case draw"], weights: Float[np.ndarray, " case #draw"], n_sides: int
 ) -> Float[np.ndarray, "case side"]:
     """Mean over draws of the weight of each class."""
     if n_sides <= _FEW and weights.shape[1] == 1:  # ten times as fast as by counting numbers

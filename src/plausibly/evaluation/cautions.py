@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from plausibly.base.names import listed
 from plausibly.data.annotations import Annotations
 from plausibly.evaluation.evidence import known_predictions, knows_more
 from plausibly.evaluation.summaries import few_in_words
@@ -151,12 +152,6 @@ def _fresh(checks: pd.DataFrame, seen: Sequence[str]) -> str:
     if not seen:
         return told
     return f"{told} {listed(seen)} must have seen the old ones: {_accuracies(seen)} overestimated."
-
-
-def listed(names: Sequence[str], most: int = 5) -> str:
-    """Join names by commas and "and"; of many, some."""
-    shown = list(names[:most]) + ([f"{len(names) - most} more"] if len(names) > most else [])
-    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
 
 
 def _s(names: Sequence[str]) -> str:

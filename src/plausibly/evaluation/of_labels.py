@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from plausibly.base.bootstrap import check_replicates
 from plausibly.base.errors import ArgumentError, PlausiblyWarning
+from plausibly.base.names import listed
 from plausibly.base.progress import logged
 from plausibly.base.random_streams import Stream, key_words
 from plausibly.data.annotations import Annotations, read_risks
@@ -22,7 +23,6 @@ from plausibly.evaluation._intervals import bootstrap_weights
 from plausibly.evaluation._label_results import Unseen, Values, values_by_group, values_of_sums, variables
 from plausibly.evaluation._label_sums import Cases, Labels
 from plausibly.evaluation._unseen_case import UnseenCase, columns, unseen_cases
-from plausibly.evaluation.cautions import listed
 from plausibly.evaluation.metrics import COORDINATES, MetricsByKind, check_lengths, check_order, read_metrics
 from plausibly.evaluation.panel_tables import first_choices
 from plausibly.evaluation.summaries import SUFFIX

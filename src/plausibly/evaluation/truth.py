@@ -28,7 +28,7 @@ class ByClass(NamedTuple):
     """Numbers of the classes of rows; those of absent classes are 0."""
 
     key: Int[np.ndarray, " entry"]  #: Row times the number of classes, plus the class; ascending
-    value: Float[np.ndarray, "entry *n"]  #: Numbers of each
+    value: Float[np.ndarray, " entry *n"]  #: Numbers of each
 
     def of(self, key: Int[np.ndarray, "*shape"]) -> Float[np.ndarray, "..."]:
         """Look up the numbers of other keys."""

@@ -24,7 +24,7 @@ def log_answers(
     arguments: Mapping[str, float],
     concentration: Float[np.ndarray, " slot"],
     plausibility: Float[np.ndarray, "draw slot"],
-    sites: Mapping[str, Sequence[Float[np.ndarray, "draw *shape"]]],
+    sites: Mapping[str, Sequence[Float[np.ndarray, " draw *shape"]]],
     counts: Float[np.ndarray, "#draw slot"],
     keys: Key[Array, " case"],
     *,

@@ -44,10 +44,10 @@ def _seats(n: int) -> int:
 
 
 def run_chunks(
-    function: Callable[[Any, Key[jax.Array, "case *chain"]], Any],
+    function: Callable[[Any, Key[jax.Array, " case *chain"]], Any],
     inputs: Callable[[Bucket, Int[np.ndarray, " case"]], Any],
     buckets: Sequence[Bucket],
-    keys: Key[jax.Array, "case *chain"],
+    keys: Key[jax.Array, " case *chain"],
     *,
     name: tuple[Hashable, ...],
     progress: Progress,
@@ -103,7 +103,7 @@ class Seated(NamedTuple):
     """A program that advances cases until some of them finish."""
 
     begin: Callable[[int], Any]  #: a state of so many seats; zeros in its place are seats without a case
-    advance: Callable[[Any, Any, Key[jax.Array, "seat *chain"], Bool[jax.Array, " seat"], Int[jax.Array, ""]], Any]
+    advance: Callable[[Any, Any, Key[jax.Array, " seat *chain"], Bool[jax.Array, " seat"], Int[jax.Array, ""]], Any]
     """Maps (state, data, keys, which seats have a new case, how many finished seats are wanted) to the state, which
     seats are finished, and their results with the seat on the last axis."""
 
@@ -112,7 +112,7 @@ def run_seats(
     build: Callable[[Any], Seated],
     inputs: Callable[[Bucket, Int[np.ndarray, " seat"]], Any],
     buckets: Sequence[Bucket],
-    keys: Key[jax.Array, "case *chain"],
+    keys: Key[jax.Array, " case *chain"],
     *,
     name: tuple[Hashable, ...],
     progress: Progress,

@@ -152,7 +152,7 @@ def most_frequent(lists: Int[Array, "place case draw"], n_classes: int) -> Int[A
     return jnp.ones(lists.shape[1], jnp.int32) if ends is None else jnp.max(jnp.diff(ends, axis=1, prepend=0), axis=1)
 
 
-def _ascending(lists: Int[Array, "place *batch"]) -> Int[Array, "place *batch"]:
+def _ascending(lists: Int[Array, " place *batch"]) -> Int[Array, " place *batch"]:
     """Sort along the first axis; few places by exchanging neighbours, as XLA's sort would take list by list."""
     if len(lists) > _FEW:
         return jnp.sort(lists, axis=0)

@@ -313,8 +313,8 @@ def descending(scores: Float[np.ndarray, " case"]) -> tuple[Int[np.ndarray, " ca
 
 
 def positives(
-    weights_of_class: Float[Array, "case *draw"], weights: Float[Array, "case #*draw"], end: Int[Array, " case"]
-) -> tuple[Float[Array, "case *draw"], Float[Array, "case *draw"]]:
+    weights_of_class: Float[Array, " case *draw"], weights: Float[Array, " case #*draw"], end: Int[Array, " case"]
+) -> tuple[Float[Array, " case *draw"], Float[Array, " case *draw"]]:
     """True and false positives at the score of each case; cases are in the order of :func:`descending`."""
     both = jnp.broadcast_to(jnp.cumsum(weights, axis=0)[end], weights_of_class.shape)
     true = jnp.cumsum(weights_of_class, axis=0)[end]

@@ -89,7 +89,7 @@ def uniform(bits: UInt32[Array, "*shape"]) -> Float[Array, "*shape"]:
     return ((bits >> 1).astype(jnp.int32).astype(jnp.float32) + 0.5) * 2.0**-31
 
 
-def shares(log_values: Float[Array, "part *batch"]) -> Float[Array, "part *batch"]:
+def shares(log_values: Float[Array, " part *batch"]) -> Float[Array, " part *batch"]:
     """Divide variables, given by their logarithms, by their sum; parts of minus infinity get nothing."""
     scaled = jnp.exp(log_values - jnp.maximum(jnp.max(log_values, axis=0), -1e30))
     return scaled / jnp.maximum(jnp.sum(scaled, axis=0), 1e-30)
@@ -190,8 +190,8 @@ def largest_classes(
 
 
 def insert_at(
-    greater: Bool[Array, "place *batch"], values: Shaped[Array, "place *batch"], value: Shaped[Array, "*#batch"]
-) -> Shaped[Array, "place *batch"]:
+    greater: Bool[Array, " place *batch"], values: Shaped[Array, " place *batch"], value: Shaped[Array, "*#batch"]
+) -> Shaped[Array, " place *batch"]:
     """Insert numbers into lists, which keep their length, at the first place where they are greater."""
     pushed = jnp.concatenate([jnp.zeros_like(greater[:1]), greater[:-1]])
     previous = jnp.concatenate([values[:1], values[:-1]])

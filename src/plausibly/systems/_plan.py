@@ -14,9 +14,9 @@ import pandas as pd
 from jaxtyping import Float, Int
 from scipy.stats import norm, t
 
+from plausibly.base.names import listed
 from plausibly.data.outcomes import Cells, Outcomes
 from plausibly.systems._estimates import Estimate, squared_correlation
-from plausibly.systems._result import listed
 
 MORE = (25, 50, 100, 200, 500, 1000)  #: further outcomes of each system that a plan looks at
 COLUMNS = ["system", "more", "n_people", "width", "p_told"]

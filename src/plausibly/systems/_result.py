@@ -9,7 +9,7 @@ import pandas as pd
 from jaxtyping import Int
 
 from plausibly.base.arviz import Posterior
-from plausibly.base.names import many, some
+from plausibly.base.names import listed, some
 from plausibly.data.outcomes import Outcomes
 
 FEW, FEW_CLUSTERS, FEW_OF_A_KIND = 30, 20, 10  #: cases rated by people, below which intervals cover too rarely
@@ -268,13 +268,6 @@ class Systems:
                 f"{judge} {verdict} (p {p_in_words(row['p_own'])}): bias {mine:+.3f} for "
                 f"{listed(own.loc[own['own'], 'system'].tolist())}, {others:+.3f} for others."
             )
-
-
-def listed(names: list[str], most: int = 3) -> str:
-    """Write names in a row, the first ones if they are many."""
-    if len(names) > most:
-        names = [*names[:most], many(len(names) - most, "other")]
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def few_in_words(few: list[str], *, binary: bool) -> str:

@@ -137,7 +137,8 @@ def test_an_audit_stands_in_the_report_and_serious_findings_on_the_screen(data, 
     assert "the data have" not in result.stderr
     assert "identical classifiers" in (tmp_path / "report.html").read_text()
     result = plausibly("evaluate", tmp_path / "a.csv", "--model", "irn", "--out", tmp_path)
-    assert "Note: the data have similar class names" in result.stderr
+    assert "the data have" not in result.stderr
+    assert "Note: The classes 'wart' and 'Wart' differ only in capitals" in result.stderr
     assert "Wart = wart" in (tmp_path / "report.html").read_text()
 
 

@@ -1,6 +1,7 @@
 """The audit: each check finds what was put in, and nothing where nothing was."""
 
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 
 import plausibly as pb
 from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarning
-from plausibly.data.audit import COLUMNS, SERIOUS, serious
+from plausibly.data.audit import COLUMNS, SERIOUS, serious, tell_doubts
 from tests.test_app.test_cli.run import plausibly, refuse, succeed
 
 CLASSES = ["corn", "melanoma", "nevus", "wart"]
@@ -148,6 +149,87 @@ def test_ties_and_classes_without_a_name(cases):
     assert table.loc["empty annotations"].tolist()[:3] == [1, 160, "'p1 / ann'"]
     assert table.loc["extreme ties"].tolist()[:3] == [1, 160, "'p2 / bob'"]
     assert look(cases, classes=(*CLASSES, "nevus or so", "x", "y")).loc["classes never named", "examples"] == "'y'"
+
+
+def labels_of(say):
+    """What each of three annotators says of forty cases, two thirds of which are clear."""
+    random = np.random.default_rng(2)
+    truth = random.integers(0, 3, 40)
+    rows = [(f"p{at}", who, say(who, k, random)) for at, k in enumerate(truth) for who in ("ann", "bob", "cal")]
+    return pd.DataFrame(rows, columns=["case", "annotator", "label"])
+
+
+def noisy(_, k, random):
+    return "abc"[k if random.random() < 0.8 else random.integers(3)]
+
+
+DOUBTS = {
+    "copies": (lambda who, k, random: "abc"[k], "All 3 annotators say the same of each case"),
+    "a copy": (
+        lambda who, k, random: "abc"[k] if who != "cal" else noisy(who, k, random),
+        "ann and bob say the same of each case",
+    ),
+    "capitals": (
+        lambda who, k, random: noisy(who, k, random).upper() if who == "bob" else noisy(who, k, random),
+        "(and 2 further groups) differ only in capitals",
+    ),
+    "neither": (noisy, None),
+}
+
+
+@pytest.mark.parametrize("form", ["label", "class"])
+@pytest.mark.parametrize("what", DOUBTS)
+def test_copies_and_similar_names_are_told_of_labels_as_of_annotations(what, form):
+    say, told = DOUBTS[what]
+    table = labels_of(say)
+    read = pb.agreement.Labels.of(table)
+    if form == "class":
+        read = pb.Annotations.from_table(table.rename(columns={"label": "class"}))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        tell_doubts(read)
+    assert len(found) == (told is not None)
+    assert told is None or told in str(found[0].message)
+    if form == "label":
+        flags = pb.agreement.agreement(table, progress=False).annotators()["flag"]
+        assert flags.str.startswith(("says the same", "copies")).sum() == {"copies": 3, "a copy": 1}.get(what, 0)
+
+
+@pytest.mark.parametrize("command", ["agreement", "discrepancy", "judge", "reliability", "aggregate"])
+def test_every_command_tells_them(tmp_path, command):
+    table = labels_of(DOUBTS["a copy"][0])
+    labels, model = tmp_path / "a.csv", tmp_path / "m.csv"
+    table.to_csv(labels, index=False)
+    table[table["annotator"] == "ann"][["case", "label"]].to_csv(model, index=False)
+    words = {
+        "agreement": ["--replicates", 0],
+        "discrepancy": ["--predictions", f"m={model}", "--replicates", 20],
+        "judge": ["--predictions", f"m={model}", "--model", "none", "--replicates", 20],
+        "reliability": ["--replicates", 9],
+        "aggregate": ["--model", "majority-vote", "--out", tmp_path / "out.nc"],
+    }[command]
+    said = " ".join(succeed(command, labels, *words, "--quiet").stderr.split())
+    assert "ann and bob say the same of each case" in said
+
+
+def test_rows_that_repeat_others_count_once_in_every_command(tmp_path):
+    once, labels, model = labels_of(noisy), tmp_path / "a.csv", tmp_path / "m.csv"
+    once[once["annotator"] == "ann"][["case", "label"]].to_csv(model, index=False)
+    pd.concat([once, once]).to_csv(labels, index=False)
+    words = ["--predictions", f"m={model}", "--replicates", 20, "--quiet"]
+    for command, more in {
+        "agreement": ["--replicates", 0],
+        "discrepancy": words,
+        "judge": [*words, "--model", "one-coin", "--draws", 20, "--chains", 1, "--warmup", 20],
+        "reliability": ["--replicates", 9, "--quiet"],
+    }.items():
+        doubled = succeed(command, labels, *more)
+        once.to_csv(tmp_path / "once.csv", index=False)
+        assert doubled.stdout == succeed(command, tmp_path / "once.csv", *more).stdout, command
+        assert "120 of 240 rows repeat another" in " ".join(doubled.stderr.split()), command
+    for command in ("evaluate", "compare-models"):
+        said = " ".join(refuse(command, labels).stderr.split())
+        assert "the label 'c' is given twice (120 of 240 rows are); keep one: two readings" in said
 
 
 def test_predictions(cases):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float
 
-from plausibly.agreement.pairs import check_single_labels, check_two_annotators, count_votes, fair_pairs
+from plausibly.agreement.pairs import check_two_annotators, count_votes, fair_pairs, single_labels
 from plausibly.base.bootstrap import cluster_counts
 from plausibly.base.checks import to_numbers
 from plausibly.base.errors import AnnotationError, ArgumentError, show
@@ -62,7 +62,7 @@ def gwet_ac(labels: Any, weights: Weights = "nominal", classes: Iterable[Any] | 
     labels = Labels.of(labels)
     if weights == "nominal":
         check_nominal(labels, "AC1", "use agreement with")
-    check_single_labels(labels)
+    labels = single_labels(labels)
     labels, _ = fair_pairs(labels)
     return CaseShares.of(labels, weights, classes).value()
 

@@ -7,7 +7,7 @@ import pandas as pd
 from jaxtyping import Float
 from scipy.special import fdtrc, fdtri
 
-from plausibly.agreement.pairs import check_single_labels, fair_pairs
+from plausibly.agreement.pairs import fair_pairs, single_labels
 from plausibly.base.bootstrap import CI_PROB, check_probability
 from plausibly.base.errors import AnnotationError
 from plausibly.data.labels.container import Labels
@@ -65,7 +65,7 @@ def intraclass_correlations(labels: Any, ci_prob: float = CI_PROB) -> pd.DataFra
     """
     check_probability("ci_prob", ci_prob)
     labels = Labels.of(labels)
-    check_single_labels(labels)
+    labels = single_labels(labels)
     labels, _ = fair_pairs(labels)
     return intraclass_of(labels, ci_prob)
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from plausibly.agreement.chance._gwet import CaseShares
-from plausibly.agreement.pairs import check_single_labels, fair_pairs
+from plausibly.agreement.pairs import fair_pairs, single_labels
 from plausibly.base.errors import AnnotationError, ArgumentError, show
 from plausibly.base.names import some
 from plausibly.data.labels.container import Labels
@@ -40,7 +40,7 @@ def cohen_kappa(labels: Any, first: str | None = None, second: str | None = None
     if str(first) == str(second):
         raise ArgumentError(f"two different annotators are needed, but {show(first)} was given twice.")
     check_nominal(labels, "kappa", "use agreement with")
-    check_single_labels(labels)
+    labels = single_labels(labels)
     labels, _ = fair_pairs(labels)
     names, code = labels.coded
     said = np.full((len(known), len(labels.cases)), -1)
@@ -73,7 +73,7 @@ def fleiss_kappa(labels: Any) -> float:
     """
     labels = Labels.of(labels)
     check_nominal(labels, "kappa", "use agreement with")
-    check_single_labels(labels)
+    labels = single_labels(labels)
     labels, _ = fair_pairs(labels)
     return CaseShares.of(labels).value(fleiss=True)
 

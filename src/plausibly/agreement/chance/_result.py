@@ -206,6 +206,7 @@ class Agreement:
             mean), ``by_chance`` (mean distance to the others' labels of other cases), ``agreement``, ``lower``,
             ``upper`` and ``flag``, which is empty or one of
 
+            * ``"says the same as NAME"``: in all cases that both labelled, more of them than good annotators would.
             * ``"copies NAME"``: gives the same label as NAME in at least 80 % of five or more cases, more often than
               independent annotators would, given the labels of others; tested at the 5 % level for all pairs together.
               In each such pair, the annotator who labelled fewer cases without the other is flagged.

@@ -11,7 +11,8 @@ from plausibly.agreement.chance._compared_pairs import ComparedPairs
 from plausibly.agreement.chance._pair_distances import distances_of
 from plausibly.agreement.chance.copying import LEAST, find_copies, leaning_in_words, leanings
 from plausibly.agreement.pairs import pairs_of_others
-from plausibly.base.names import many
+from plausibly.base.names import listed, many
+from plausibly.data.audit import identical_annotators
 
 Groups = Int[np.ndarray, " row"]
 Values = Float[np.ndarray, " row"]
@@ -61,6 +62,11 @@ def annotator_table(compared: ComparedPairs, ci_prob: float, seed: int) -> pd.Da
     ).join(leanings(labels, nominal=compared.distance.name == "nominal"))
     for copier, source in find_copies(labels, compared.distinct.code):
         table.loc[copier, "flag"] = f"copies {labels.annotators[source]}"
+    for group in identical_annotators(labels):
+        known = table.loc[group, "flag"].str.startswith("copies").any()  # who copies whom
+        for at in group if not known else ():
+            others = listed(labels.annotators[group[group != at]].tolist(), 3)
+            table.loc[at, "flag"] = f"says the same as {others}"
     order = np.select([table["flag"] == "", table["flag"] == TOO_FEW], [1, 2], 0)
     return table.iloc[np.lexsort((np.nan_to_num(agreement, nan=np.inf), order))].reset_index(drop=True)
 

@@ -201,7 +201,7 @@ def _fits(
     for name, annotations in answers.with_model.items():
         said = answers.said[name]
 
-        def of_model(posterior: Posterior, name: str = name) -> tuple[Float[np.ndarray, "draw *of"], ...]:
+        def of_model(posterior: Posterior, name: str = name) -> tuple[Float[np.ndarray, " draw *of"], ...]:
             return *_compared(_abilities(posterior)), *right_by(posterior, [name])
 
         joint = _sampled(annotations, answers.model, sampling, of_model, sweeps)

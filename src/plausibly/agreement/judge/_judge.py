@@ -15,6 +15,7 @@ from plausibly.agreement.judge._fit import RANKED, Answers, answers_of, dense_dr
 from plausibly.agreement.judge._gold import against_gold
 from plausibly.agreement.judge._reasons import reasons_of, unknown_labels
 from plausibly.agreement.judge.judgement import Judgement
+from plausibly.agreement.pairs import counted_once
 from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates
 from plausibly.base.errors import ArgumentError, renamed
 from plausibly.data.labels.container import Labels, column_names
@@ -167,6 +168,7 @@ def judge(
         raise ArgumentError(f"model must be one of {', '.join(MODELS)}, or None, but {model!r} was given: choose one.")
     source, labels = labels, Labels.of(labels, columns=[*dict.fromkeys([*column_names(clusters), *columns_of(by)])])
     distance = usual_distance(source, labels).name if distance is None else distance
+    labels = counted_once(labels)
     counted = np.diff(labels.start) >= 2
     models = read_models(predictions, labels, counted, extra=extra)
     compared = discrepancy_ratio(labels, models, distance, clusters, tolerance=tolerance, progress=progress)

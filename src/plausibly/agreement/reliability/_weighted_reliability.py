@@ -10,10 +10,10 @@ from jaxtyping import Float, Int
 from plausibly.agreement.pairs import (
     BLOCK,
     agreement_with_others,
-    check_single_labels,
     check_two_annotators,
     fair_pairs,
     pairs_within,
+    single_labels,
 )
 from plausibly.agreement.reliability import inputs as inputs
 from plausibly.agreement.reliability._rasch import accuracy_draws, sample_rasch
@@ -137,7 +137,7 @@ def weighted_reliability(
     columns = [confidence] if isinstance(confidence, str) else []
     labels = Labels.of(labels, columns=columns, optional=(inputs.COLUMN,))
     check_nominal(labels, "weighted reliability", "use agreement with")
-    check_single_labels(labels)
+    labels = single_labels(labels)
     labels, _ = fair_pairs(labels)
     names, code = labels.coded
     check_two_annotators(labels, np.diff(labels.start))

@@ -178,7 +178,7 @@ def against_labels(
     if not quiet:
         if selection is not None:
             say(selection.told)
-        if grave := serious(audit(read, lined_up)):
+        if grave := serious(audit(read, lined_up), told=False):
             complain(f"the data have {', '.join(grave)}: run plausibly audit.", "Note")
         of_panel = int((read.per_case >= asked.n_experts).sum()) if asked.truth == "panel" else read.n_cases
         of_panel = of_panel if read.rounds is None else read.n_cases  # labels decide what panels of fewer say

@@ -10,6 +10,7 @@ import pandas as pd
 import typer
 
 from plausibly import agreement as measured
+from plausibly.agreement.pairs import without_repeats
 from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
@@ -94,8 +95,7 @@ def agreement(
     """
     source = _source(labels, more or [])
     read = measured.read_labels(source, kind, case=case, annotator=annotator, label=label)
-    read = read.without(options.texts_of(missing))
-    read = options.in_order(read, classes)
+    read = options.checked(read, missing, classes)
     if replicates < 0 or replicates == 1:
         raise ArgumentError(f"--replicates must be 0, or 2 or more, but {replicates} was given: write 200.")
     check_probability("--ci-prob", ci_prob)
@@ -134,9 +134,10 @@ def agreement(
             "--distance ordinal, or --distance squared if they are amounts."
         )
     value = "not defined" if np.isnan(best.alpha) else f"{best.alpha:.4f}"
+    counted = read if same_annotator else without_repeats(read)[0]
     told = (
         f"By {choice.best}: {best.alpha_name} {value}, superiority {best.ks.superiority:.4f} (ties count "
-        f"against it){sigma}; {read}, {len(best.observed):,} pairs on one case."
+        f"against it){sigma}; {counted}, {len(best.observed):,} pairs on one case."
     )
     say(" ".join(filter(None, (choice.headline, told))))
 

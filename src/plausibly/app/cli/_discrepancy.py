@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import pandas as pd
 
 from plausibly.agreement import MARGIN, Discrepancy, Labels, discrepancy_ratio, threshold_curve
+from plausibly.agreement.pairs import counted_once
 from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
@@ -90,8 +91,7 @@ def discrepancy(
     if both := labelled.keys() & scored.keys():
         raise ArgumentError(f"the model {min(both)!r} has both --predictions and --scores: keep one.")
     read = Labels.of(labels, columns=[name for name in (clusters, by) if name is not None])
-    read = read.without(options.texts_of(missing))
-    read = options.in_order(read, classes)
+    read = counted_once(options.checked(read, missing, classes))
     if scored and distance not in (None, "nominal"):
         raise ArgumentError(
             f"scores are cut to labels, which are compared as nominal, but --distance {distance} was given."

@@ -262,7 +262,7 @@ def run(
     annotated_cases = np.flatnonzero(plan.annotations.per_case)
     of_annotated = {name: scores[annotated_cases] for name, scores in plan.predictions.items()}
     audited = audit(_labels(observed, settings.threshold), of_annotated)
-    if (grave := serious(audited)) and (not quiet or "exchanged classes" in grave):
+    if (grave := serious(audited, told=False)) and (not quiet or "exchanged classes" in grave):
         complain(f"the data have {', '.join(grave)}: see the report, or run plausibly audit.", "Note")
     runs, files, curves, chosen = [], TablesInParts(out, suffix), {}, how_chosen(asked)
     first: Sweep | None = None

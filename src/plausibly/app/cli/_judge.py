@@ -111,8 +111,8 @@ def judge(
     required = _required(require)
     names = [] if by is None else [name.strip() for name in by.split(",") if name.strip()]
     columns = list(dict.fromkeys([*([] if clusters is None else [clusters]), *names]))
-    read = Labels.of(labels, columns=columns, control=control).without(options.texts_of(missing))
-    read = options.in_order(read, classes)
+    read = Labels.of(labels, columns=columns, control=control)
+    read = options.checked(read, missing, classes)
     joined = None if gold is None else read_gold(gold, read)
     judging.distance = options.distance_of(read, judging.distance, quiet=output.quiet)
     make_folder(output.out, [labels])

@@ -1,7 +1,6 @@
 """Options that several commands share, and parsers of their text."""
 
 import inspect
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import partial, wraps
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from plausibly.app.cli._output import Publisher
-from plausibly.base.errors import ArgumentError, PlausiblyWarning
+from plausibly.base.errors import ArgumentError
 
 if TYPE_CHECKING:
     from plausibly.data.annotations import Annotations, Scores
@@ -203,7 +202,7 @@ class AnnotatedData:
     def read(self, *, progress: bool, classes: bool = True) -> "Annotations | Scores":
         """Read the annotations, with or without the names of their classes."""
         from plausibly.data.annotations import Annotations, read_annotations
-        from plausibly.data.audit import pasted
+        from plausibly.data.audit import tell_doubts
 
         known = self.classes if classes else None
         read = read_annotations(
@@ -215,8 +214,8 @@ class AnnotatedData:
             missing=texts_of(self.missing),
             progress=progress,
         )
-        if isinstance(read, Annotations) and (told := pasted(read)) is not None:
-            warnings.warn(told, PlausiblyWarning, stacklevel=2)
+        if isinstance(read, Annotations):
+            tell_doubts(read)
         return read
 
 
@@ -598,10 +597,13 @@ def parse_prior(text: str | None) -> list[float] | None:
     return None if text is None else parse_numbers(text, "--prior", "0,1,2,1")
 
 
-def in_order(labels: "Labels", classes: Path | None) -> "Labels":
-    """Labels with their order, if a file has it."""
+def checked(labels: "Labels", missing: str | None, classes: Path | None = None) -> "Labels":
+    """Labels without those that stand for no answer, with their order, if a file has it; say what may be wrong."""
     from plausibly.data.annotations import read_classes  # which imports pandas
+    from plausibly.data.audit import tell_doubts
 
+    labels = labels.without(texts_of(missing))
+    tell_doubts(labels)
     return labels if classes is None else labels.in_order(read_classes(classes))
 
 

@@ -102,7 +102,7 @@ def reliability(
     if sampler and competence != "rasch":
         raise ArgumentError(f"--{next(iter(sampler))} is for the Rasch model, but --competence is {competence}.")
     read = Labels.of(labels, columns=() if confidence is None else (confidence,), optional=(COLUMN,))
-    read = read.without(options.texts_of(missing))
+    read = options.checked(read, missing)
     given: dict[str, Any] = {"confidence": confidence, "chance": chance, "scale": parse_scale(scale)}
     given |= {"n_classes": classes, "wrong_labels": wrong_labels, "progress": not output.quiet}
     result = weighted_reliability(

@@ -21,11 +21,11 @@ from plausibly.app.report._ambiguity import (
 from plausibly.app.report.label_metrics import of_labels_in_words, truths
 from plausibly.app.report.tables import annotated_cases, checks_failed, headline, headline_metrics, lead, sampled
 from plausibly.base.bootstrap import CI_PROB, interval
-from plausibly.base.names import figures
+from plausibly.base.names import figures, listed
 from plausibly.decisions.planning import Plan
 from plausibly.decisions.planning.advice import in_short
 from plausibly.evaluation.ambiguity import CLEAR
-from plausibly.evaluation.cautions import cautions, listed
+from plausibly.evaluation.cautions import cautions
 from plausibly.evaluation.freed import METRIC, freed_table, too_far
 from plausibly.evaluation.verdicts import advice, at_other_cut_offs, difference, for_whom, probabilities
 from plausibly.metrics.words import capitalised, metric_name

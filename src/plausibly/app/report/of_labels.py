@@ -24,11 +24,10 @@ from plausibly.app.report.label_metrics import (
     plain_metrics,
 )
 from plausibly.app.report.tables import panel_table, value_and_interval, with_experts
-from plausibly.base.names import figures
+from plausibly.base.names import figures, listed
 from plausibly.base.progress import Progress
 from plausibly.data.annotations import Annotations
 from plausibly.evaluation import summary
-from plausibly.evaluation.cautions import listed
 from plausibly.evaluation.comparison import probability_better
 from plausibly.evaluation.summaries import FEW, FEW_OF_A_CLASS, SUFFIX, few_cases, few_in_words, goodness
 from plausibly.evaluation.truth import truth_in_words, truth_of_labels

@@ -9,4 +9,6 @@ from plausibly.data.audit._audit import COLUMNS as COLUMNS
 from plausibly.data.audit._audit import SERIOUS as SERIOUS
 from plausibly.data.audit._audit import audit as audit
 from plausibly.data.audit._audit import serious as serious
+from plausibly.data.audit._doubts import identical_annotators as identical_annotators
+from plausibly.data.audit._doubts import tell_doubts as tell_doubts
 from plausibly.data.audit._repeats import pasted as pasted

@@ -32,7 +32,8 @@ def of_annotators(annotations: Annotations, prints: Prints) -> Iterator[Finding]
     yield Finding("annotators of few cases", len(few), len(names), names[few[:SHOWN]].tolist())
     constant = _constant(who, prints[: len(who)], n_cases)
     yield Finding("constant annotators", len(constant), len(names), names[constant[:SHOWN]].tolist())
-    pairs = _identical(annotations, prints) if len(names) > 1 else []
+    single = len(annotations.entry_class) == annotations.n_annotations
+    pairs = identical(who, annotations.annotation_case, prints, len(names), single=single) if len(names) > 1 else []
     examples = [f"{names[a]} = {names[b]}" for a, b in pairs[:SHOWN]]
     yield Finding("identical annotators", len(pairs), len(names) * (len(names) - 1) // 2, examples)
     apart = _apart(annotations) if len(names) else np.array([], np.int64)
@@ -63,24 +64,32 @@ def _constant(
     return same[share ** n_cases[same] * len(n_cases) < _BY_CHANCE]
 
 
-def _identical(annotations: Annotations, prints: Prints) -> list[tuple[int, int]]:
+def identical(
+    who: Int[np.ndarray, " annotation"],
+    case: Int[np.ndarray, " annotation"],
+    prints: Prints,
+    n_annotators: int,
+    *,
+    single: bool,
+) -> list[tuple[int, int]]:
     """Find pairs of annotators who agree on all cases they share, and do not owe it to agreement in general.
 
     The frequency of agreement is that of all other pairs, and that of good annotators, which counts for a few. Pairs
-    who only ever gave one answer are constant instead.
+    who only ever gave one answer are constant instead. Each annotates a case once; of `single` labels, good annotators
+    agree more often.
     """
-    n_annotators, who = len(annotations.annotators), annotations.annotation_annotator
-    case = annotations.annotation_case.astype(np.uint64)
-    _, opinion = np.unique(hash_array(prints) + case, return_inverse=True)
+    _, opinion = np.unique(hash_array(prints) + case.astype(np.uint64), return_inverse=True)
     ones = np.ones(len(who), np.int32)
-    seen = scipy.sparse.csr_array((ones, (who, annotations.annotation_case)))
-    said = scipy.sparse.csr_array((ones, (who, opinion)))
+    per_case = np.bincount(case)
+    seen = scipy.sparse.csr_array((ones, (who, case)), shape=(n_annotators, len(per_case)))
+    said = scipy.sparse.csr_array((ones, (who, opinion)), shape=(n_annotators, opinion.max(initial=0) + 1))
     # Of each annotator, whether he gave more than one answer at all.
     _, answer = np.unique(prints, return_inverse=True)
-    n_answers = np.bincount(np.unique(who.astype(np.int64) * (answer.max() + 1) + answer) // (answer.max() + 1))
+    kinds = answer.max() + 1
+    n_answers = np.bincount(np.unique(who.astype(np.int64) * kinds + answer) // kinds, minlength=n_annotators)
     together, alike, candidates = 0, 0, []
     # An annotator shares cases with at most as many others as there are annotations of his cases.
-    others = seen @ np.diff(annotations.case_start)
+    others = seen @ per_case
     for rows in runs(np.minimum(others, n_annotators), _PAIRS):
         shared, agreed = seen[rows] @ seen.T, said[rows] @ said.T
         together += int(shared.sum() - shared.diagonal(rows.start).sum())
@@ -95,7 +104,6 @@ def _identical(annotations: Annotations, prints: Prints) -> list[tuple[int, int]
             candidates.append((one + rows.start, other, int(shared.data[enough][at])))
     together, alike = together // 2, alike // 2
     n_pairs = n_annotators * (n_annotators - 1) / 2
-    single = len(annotations.entry_class) == annotations.n_annotations
     expected = _EXPECTED if single else _EXPECTED_OF_LONG
     if together == alike:  # of all pairs, who cannot show each other's frequency
         together = alike = 0

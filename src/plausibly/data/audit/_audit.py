@@ -41,6 +41,7 @@ SERIOUS = (
     "unrelated predictions",
     "exchanged classes",
 )
+TOLD = ("identical annotators", "cases pasted twice", "similar class names")  #: by every command that reads them
 COLUMNS = ("check", "count", "of", "examples", "meaning")
 #: Checks of classes, which scores do not have.
 _OF_CLASSES = (
@@ -139,15 +140,18 @@ def audit(
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"count": np.int64, "of": np.int64})
 
 
-def serious(found: pd.DataFrame) -> list[str]:
+def serious(found: pd.DataFrame, *, told: bool = True) -> list[str]:
     """Return the names of the checks that found serious problems, which make results wrong.
+
+    Without those that every command tells when it reads the data, if not `told`.
 
     Examples
     --------
     >>> serious(audit(Annotations.from_labels([["wart", "Wart"]])))
     ['similar class names']
     """
-    return found.loc[(found["count"] > 0) & found["check"].isin(SERIOUS), "check"].tolist()
+    names = found.loc[(found["count"] > 0) & found["check"].isin(SERIOUS), "check"].tolist()
+    return [name for name in names if told or name not in TOLD]
 
 
 def _read(source: Any, classes: Any, choices: str | None) -> tuple[Annotations | Scores, Finding | None]:

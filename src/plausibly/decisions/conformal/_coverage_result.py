@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from plausibly.base.bootstrap import interval, resampled_means
-from plausibly.base.names import figures
+from plausibly.base.names import figures, listed
 from plausibly.decisions.conformal._targets import Prior
 
 if TYPE_CHECKING:
@@ -77,10 +77,9 @@ class Coverage:
             f"(mean size {row['size']:.1f})"
             for at, (target, row) in enumerate(own.iterrows())
         ]
-        listed = " and ".join(filter(None, [", ".join(told[:-1]), told[-1]]))
         text = (
             f"Sets of answers from classifier {first} are built to miss at most {_percent(alpha)} of the answers that "
-            f"they are calibrated on, on average over cases. They contain an annotator's first choice {listed}."
+            f"they are calibrated on, on average over cases. They contain an annotator's first choice {listed(told)}."
         )
         text = text if self.fit is None else f"{text} {self._fit()}"
         return text + (self.prior.told if self.prior is not None else "")

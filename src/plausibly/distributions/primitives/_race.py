@@ -55,12 +55,12 @@ class _Race(NamedTuple):
     """The members at the centre, by (member, batch), and the nodes."""
 
     t: Float[Array, "*batch"]  # e^c
-    z: Float[Array, "member *batch"]  # e^y
-    slow: Bool[Array, "member *batch"]  # z < 1: reckoned as z (1 - e^-z)/z, whose second factor hardly varies
-    early: Float[Array, "member *batch"]  # 1 - e^-z, or (1 - e^-z)/z where slow
-    late: Float[Array, "member *batch"]  # h'(y) = z/(e^z - 1)
-    d: Float[Array, "node *batch"]
-    weights: Float[Array, "node *batch"]  # of the rule
+    z: Float[Array, " member *batch"]  # e^y
+    slow: Bool[Array, " member *batch"]  # z < 1: reckoned as z (1 - e^-z)/z, whose second factor hardly varies
+    early: Float[Array, " member *batch"]  # 1 - e^-z, or (1 - e^-z)/z where slow
+    late: Float[Array, " member *batch"]  # h'(y) = z/(e^z - 1)
+    d: Float[Array, " node *batch"]
+    weights: Float[Array, " node *batch"]  # of the rule
 
 
 @cache
@@ -76,7 +76,7 @@ def _arrivals(z: Array) -> tuple[Array, Array]:
     return early, z * (1 - early) / early
 
 
-def _centre(rho: Float[Array, "member *batch"]) -> Float[Array, "*batch"]:
+def _centre(rho: Float[Array, " member *batch"]) -> Float[Array, "*batch"]:
     size = rho.shape[0]
 
     def step(_, t: Array) -> Array:
@@ -91,7 +91,7 @@ def _centre(rho: Float[Array, "member *batch"]) -> Float[Array, "*batch"]:
     return jnp.clip(t, 1, 1 + size)
 
 
-def _relative(race: _Race, d: Float[Array, "node *batch"]) -> tuple[Array, Array, Array]:
+def _relative(race: _Race, d: Float[Array, " node *batch"]) -> tuple[Array, Array, Array]:
     """``f(c + d) - f(c)`` by (node, batch), and z and h' by (node, member, batch)."""
     step = d[:, None]
     z = race.z * jnp.exp(step)
@@ -102,7 +102,7 @@ def _relative(race: _Race, d: Float[Array, "node *batch"]) -> tuple[Array, Array
     return slope * d - race.t * (jnp.expm1(d) - d) + brackets.sum(1), z, late
 
 
-def _set_up(r: Float[Array, "member *batch"]) -> _Race:
+def _set_up(r: Float[Array, " member *batch"]) -> _Race:
     rule = _SINGLE if r.dtype == jnp.float32 else _DOUBLE
     rho = jnp.exp(jnp.clip(r, -rule.cap, rule.cap))
     t = _centre(jax.lax.stop_gradient(rho))
@@ -143,13 +143,13 @@ def _sum_over_nodes(race: _Race, term: Callable[[Array, Array, Array], Sums]) ->
     return jax.lax.scan(lambda total, x: (jax.tree.map(jnp.add, total, part(*x)), None), zero, split)[0]
 
 
-def _sum_of_members(x: Float[Array, "member *batch"]) -> tuple[Array, Array]:
+def _sum_of_members(x: Float[Array, " member *batch"]) -> tuple[Array, Array]:
     """The sum in two parts, of which the first, of sixteenths, is exact below a million in single precision."""
     coarse = jnp.where(jnp.abs(x) < 2.0**16, jnp.round(x * 16) / 16, x)
     return coarse.sum(0), jnp.where(jnp.isinf(x), 0, x - coarse).sum(0)
 
 
-def _value(r: Float[Array, "member *batch"], race: _Race, mass: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
+def _value(r: Float[Array, " member *batch"], race: _Race, mass: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
     log_t = jnp.log(race.t)
     # A weight that is out of the range of its exponential keeps its logarithm; one near 1 what it lacks to 1.
     slow = jnp.where(r < -20, r + log_t + jnp.log(race.early), jnp.log(race.z * race.early))
@@ -158,13 +158,13 @@ def _value(r: Float[Array, "member *batch"], race: _Race, mass: Float[Array, "*b
     return jnp.minimum(whole + (part + log_t - race.t + jnp.log(mass)), 0)
 
 
-def log_prob(r: Float[Array, "member *batch"]) -> Float[Array, "*batch"]:
+def log_prob(r: Float[Array, " member *batch"]) -> Float[Array, "*batch"]:
     """Log probability of the block."""
     race = _set_up(r)
     return _value(r, race, _sum_over_nodes(race, lambda w, z, late: w.sum(0)))
 
 
-def log_prob_and_gradient(r: Float[Array, "member *batch"]) -> tuple[Array, Float[Array, "member *batch"]]:
+def log_prob_and_gradient(r: Float[Array, " member *batch"]) -> tuple[Array, Float[Array, " member *batch"]]:
     """Log probability, and its derivative by each ``r``."""
     race = _set_up(r)
     mass, slope = _sum_over_nodes(race, lambda w, z, late: (w.sum(0), (w[:, None] * late).sum(0)))
@@ -172,8 +172,8 @@ def log_prob_and_gradient(r: Float[Array, "member *batch"]) -> tuple[Array, Floa
 
 
 def hessian_vector(
-    r: Float[Array, "member *batch"], tangent: Float[Array, "member *batch"]
-) -> Float[Array, "member *batch"]:
+    r: Float[Array, " member *batch"], tangent: Float[Array, " member *batch"]
+) -> Float[Array, " member *batch"]:
     """The derivative of the gradient along ``tangent``, linear in it."""
     race = _set_up(r)
 

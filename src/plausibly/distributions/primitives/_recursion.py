@@ -120,11 +120,11 @@ def _dot(a: Columns, b: Columns) -> Rows:
     return _total(_map(jnp.multiply, a, b))
 
 
-def _rows(x: Float[Array, "member *batch"]) -> Rows:
+def _rows(x: Float[Array, " member *batch"]) -> Rows:
     return list(x) if x.shape[0] <= UNROLLED else x
 
 
-def forward(r: Float[Array, "member *batch"]) -> _Passes:
+def forward(r: Float[Array, " member *batch"]) -> _Passes:
     """Log probability, and the probabilities from which both derivatives are made."""
     # Beyond the cap a member precedes the rest with probability one in this precision.
     capped = jnp.minimum(r, 60.0 if r.dtype == jnp.float32 else 300.0)
@@ -147,7 +147,7 @@ def _stack(rows: Rows) -> Array:
     return jnp.stack(rows) if isinstance(rows, list) else rows
 
 
-def gradient(passes: _Passes) -> Float[Array, "member *batch"]:
+def gradient(passes: _Passes) -> Float[Array, " member *batch"]:
     """The derivative of the log probability by each ``r``."""
     visits = _each(jnp.ones_like, passes.layers[-1][1][0])
     total: Rows | None = None
@@ -162,7 +162,7 @@ def gradient(passes: _Passes) -> Float[Array, "member *batch"]:
     return 1 - _stack(total)
 
 
-def hessian_vector(passes: _Passes, tangent: Float[Array, "member *batch"]) -> Float[Array, "member *batch"]:
+def hessian_vector(passes: _Passes, tangent: Float[Array, " member *batch"]) -> Float[Array, " member *batch"]:
     """The derivative of :func:`gradient` along ``tangent``, linear in it."""
     v = _rows(tangent)
     below = _each(jnp.zeros_like, v)
@@ -196,7 +196,7 @@ def hessian_vector(passes: _Passes, tangent: Float[Array, "member *batch"]) -> F
 _ROWS = 20  # more subsets than that are looked up one by one; of fewer, the right one is masked out
 
 
-def order_table(r: Float[Array, "member *batch"]) -> tuple[Float[Array, "_ _ *batch"], ...]:
+def order_table(r: Float[Array, " member *batch"]) -> tuple[Float[Array, "_ _ *batch"], ...]:
     r"""Tabulate the probability of which member comes next, for every set of members still to come.
 
     Parameters
@@ -223,7 +223,7 @@ def order_table(r: Float[Array, "member *batch"]) -> tuple[Float[Array, "_ _ *ba
 
 
 def draw_order(
-    table: tuple[Float[Array, "_ _ *batch"], ...], uniform: Float[Array, "choice *batch"]
+    table: tuple[Float[Array, "_ _ *batch"], ...], uniform: Float[Array, " choice *batch"]
 ) -> Bool[Array, "step member *batch"]:
     """Draw the order in which the classes of a block come.
 
@@ -267,7 +267,7 @@ def _look_up(
     return sum((jnp.where(place == at, int(below), 0) for at, (below,) in enumerate(table)), jnp.zeros_like(place))
 
 
-def _pick(p: Float[Array, "place subset *batch"], subset: Int[Array, "*batch"]) -> Float[Array, "place *batch"]:
+def _pick(p: Float[Array, "place subset *batch"], subset: Int[Array, "*batch"]) -> Float[Array, " place *batch"]:
     if p.shape[1] == 1:
         return p[:, 0]
     if p.shape[1] <= _ROWS:

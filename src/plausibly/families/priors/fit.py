@@ -30,7 +30,7 @@ _POLISH = 10  # Newton steps of Laplace's approximation at most
 class Fit(NamedTuple):
     """Draws of the shared parameters, and how they were made."""
 
-    parameters: dict[str, Float[np.ndarray, "draw *shape"]]
+    parameters: dict[str, Float[np.ndarray, " draw *shape"]]
     method: str  #: "importance" or "nuts"
     effective_size: float  #: of the weighted proposals
 

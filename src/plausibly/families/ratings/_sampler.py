@@ -37,7 +37,7 @@ _WIDTH = 1.0  # of slices of the log spreads of raters
 _BROAD = 3.0  # of slices of other logarithms, which may be vague
 _EXCHANGES = 3  # between the spread of cases and those of raters in each sweep, if cases have a single rating
 
-Chain = dict[str, Float[np.ndarray, "draw *shape"]]
+Chain = dict[str, Float[np.ndarray, " draw *shape"]]
 
 
 def sites_of(rated: RatedCases) -> dict[str, tuple[str, ...]]:

@@ -376,7 +376,7 @@ def _mean_ratings(
     return ratings_of_groups(Scale.of(constants), mean, severity, spread, code)
 
 
-def _draws(posterior: Posterior, name: str, *dims: str) -> Float[np.ndarray, "draw *shape"]:
+def _draws(posterior: Posterior, name: str, *dims: str) -> Float[np.ndarray, " draw *shape"]:
     values = np.asarray(posterior["posterior"][name].transpose("chain", "draw", *dims).values, float)
     return values.reshape(-1, *values.shape[2:])
 

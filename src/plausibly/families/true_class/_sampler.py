@@ -34,7 +34,7 @@ COEFFICIENTS = "coefficients"  #: site of how predictions tell the true class, i
 LOOKS = "looks"  #: site of how common each kind of look is, if cases differ in difficulty
 DIVERGING = "diverging"  #: beside the sites of a chain of NUTS: which of its trajectories diverged
 
-Chain = dict[str, Float[np.ndarray, "draw *shape"]]
+Chain = dict[str, Float[np.ndarray, " draw *shape"]]
 Shared = dict[str, Float[np.ndarray, "chain draw *shape"]]
 
 

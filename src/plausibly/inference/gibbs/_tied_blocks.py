@@ -28,7 +28,7 @@ ORDERED = 8  #: largest block whose order is drawn by the subset recursion
 
 _ROUNDS = 64  # of a rejection that succeeds more often than not
 
-Uniforms = Callable[[int, int], Float[Array, "count *batch"]]  # (how many, the how manieth time)
+Uniforms = Callable[[int, int], Float[Array, " count *batch"]]  # (how many, the how manieth time)
 
 
 class _Envelope(NamedTuple):
@@ -41,7 +41,7 @@ class _Envelope(NamedTuple):
     fall: Float[Array, "*batch"]
 
 
-def prepare(weights: Float[Array, "member *batch"], rest: Float[Array, "*batch"]) -> Any:
+def prepare(weights: Float[Array, " member *batch"], rest: Float[Array, "*batch"]) -> Any:
     """What all draws for the same weights have in common."""
     if weights.shape[0] <= ORDERED:
         return order_table(jnp.log(weights) - jnp.log(rest))
@@ -64,11 +64,11 @@ def prepare(weights: Float[Array, "member *batch"], rest: Float[Array, "*batch"]
 
 def arrivals(
     prepared: Any,
-    weights: Float[Array, "member *batch"],
+    weights: Float[Array, " member *batch"],
     rest: Float[Array, "*batch"],
     wanted: Bool[Array, "*batch"],
     uniforms: Uniforms,
-) -> Float[Array, "member *batch"]:
+) -> Float[Array, " member *batch"]:
     """Draw the arrival times of the members; where not wanted, they may be anything finite."""
     size = weights.shape[0]
     if size <= ORDERED:
@@ -87,7 +87,7 @@ def arrivals(
 
 
 def _first_of_rest(
-    e: _Envelope, rho: Float[Array, "member *batch"], wanted: Bool[Array, "*batch"], uniforms: Uniforms
+    e: _Envelope, rho: Float[Array, " member *batch"], wanted: Bool[Array, "*batch"], uniforms: Uniforms
 ) -> Float[Array, "*batch"]:
     """Log time of the rest's first arrival, in units of its mean, by rejection under the envelope."""
     before, flat = 1 / e.rise, e.right - e.left
@@ -121,9 +121,9 @@ def _share(t: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
     return jnp.where(t < 1e-4, 1 - t / 2, usual / jnp.expm1(usual))
 
 
-def _slope(x: Float[Array, "*batch"], rho: Float[Array, "member *batch"]) -> Float[Array, "*batch"]:
+def _slope(x: Float[Array, "*batch"], rho: Float[Array, " member *batch"]) -> Float[Array, "*batch"]:
     return 1 - jnp.exp(x) + _share(rho * jnp.exp(x)).sum(0)
 
 
-def _log_density(x: Float[Array, "*batch"], rho: Float[Array, "member *batch"]) -> Float[Array, "*batch"]:
+def _log_density(x: Float[Array, "*batch"], rho: Float[Array, " member *batch"]) -> Float[Array, "*batch"]:
     return x - jnp.exp(x) + jnp.log(-jnp.expm1(-rho * jnp.exp(x))).sum(0)
