@@ -21,9 +21,9 @@ SLACK = 0.03  #: how far lines may fall before their limit has to
 LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
         "aggregation": 5890,  # answers of a user's own program: checked, scored, replicated; posteriors of other data
-        "agreement": 7460,  # answers that look at no case, two readings, shared errors; AC1, AC2, intraclass
+        "agreement": 7460,  # answers that look at no case, two readings, shared errors; AC1, AC2, intraclass; doubled rows
         "app": 12120,  # folders know of which data their results are, and lose none of others
-        "base": 2000,  # names that stand for no answer, percentages
+        "base": 2000,  # names that stand for no answer, percentages, lists of names
         "data": 13860,  # types of labels; sheets of numbers, encodings and semicolons; workbooks, exports of platforms
         "decisions": 3920,
         "distances": 1860,  # distances of sets

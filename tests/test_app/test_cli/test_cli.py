@@ -138,7 +138,7 @@ def test_an_audit_stands_in_the_report_and_serious_findings_on_the_screen(data, 
     assert "identical classifiers" in (tmp_path / "report.html").read_text()
     result = plausibly("evaluate", tmp_path / "a.csv", "--model", "irn", "--out", tmp_path)
     assert "the data have" not in result.stderr
-    assert "Note: The classes 'wart' and 'Wart' differ only in capitals" in result.stderr
+    assert "Note: The classes 'Wart' and 'wart' differ only in capitals" in result.stderr
     assert "Wart = wart" in (tmp_path / "report.html").read_text()
 
 

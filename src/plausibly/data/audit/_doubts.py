@@ -28,7 +28,7 @@ def tell_doubts(read: Annotations | Labels) -> None:
     ...     warnings.simplefilter("always")
     ...     tell_doubts(Annotations.from_labels([["wart", "Wart"]]))
     >>> print(told[0].message)
-    The classes 'wart' and 'Wart' differ only in capitals, blanks or punctuation: if they mean the same, write them in \
+    The classes 'Wart' and 'wart' differ only in capitals, blanks or punctuation: if they mean the same, write them in \
 one way.
     """
     for told in _doubts(read):
