@@ -67,13 +67,13 @@ def simulate(design: str, repetitions: int, seed: int, only: tuple[str, ...] = (
         typical = (said == truth[:, None])[reads].mean()
         for name, values in models.items():
             own, right = found.table.loc[name], float((values == truth).mean())
-            row = {"model": name, "right": right, "lead": right - typical, "says": found.headline(name)}
+            row = {"model": name, "right": right, "lead": right - typical, "says": found.sentences(name)[0]}
             row |= {str(place): one.answer for place, one in enumerate(found.questions[name], 1)}
             for reading in ("accuracy", "accuracy_independent"):
                 row |= {reading: own[reading] - right}
                 row |= {f"{reading} covers": own[f"{reading}_lower"] <= right <= own[f"{reading}_upper"]}
             row["widest covers"] = own["accuracy_least"] <= right <= own["accuracy_most"]
-            row["stands in"] = f"{name} can " in row["says"] and "whether" not in row["says"]
+            row["stands in"] = row["says"].startswith("If the annotators are right") and " can " in row["says"]
             row["told off"] = "should" in row["says"] or (row["4"] == "no")
             rows.append(row)
     return pd.DataFrame(rows)

@@ -370,7 +370,7 @@ REFUSED = [
         "row 1 .*: the label 1 is none of the classes": (THREE, "nominal", [2]),
     }, A),
     *each(gwet_ac, {
-        "weights must be one of nominal, ordinal, linear, quadratic, but 'cubic'": (THREE, "cubic"),
+        'weights must be "nominal", "ordinal", "linear" or "quadratic", but': (THREE, "cubic"),
         "linear weights are of numbers, or of classes in their order": ({"p": {"a": "x", "b": "y"}}, "linear"),
     }, G),
     *each(intraclass_correlations, {
@@ -395,7 +395,7 @@ REFUSED = [
     *each(judged, {"column 'odd' has several values": {"by": "odd"}}, A),
     *each(judged, {
         "by names columns": {"by": [3]},
-        "model must be one of": {"model": "irn"},
+        'model must be "auto", "one-coin"': {"model": "irn"},
         'a judgement has no truth: give "one-coin"': {"model": "rasch"},
         "margin must be": {"margin": -1},
         "shared_errors must be at least 0 and below 1": {"shared_errors": 1},

@@ -84,7 +84,7 @@ REFUSED = commands(
         "reliability must be": "--model prirn@0",
         "irn has no reliability, but 3.0 was given": "--model irn@3",
         "prirn@3 is given 2 times": "--model prirn@3,3",
-        "none of the models accepts mode='temper'": "--model irn --mode temper",
+        "none of the models accepts --mode temper": "--model irn --mode temper",
         "--predictions must be NAME=FILE, but 'a.csv' was given": "--predictions a.csv",
         "--predictions A was given twice ('a' and 'b')": "--predictions A=a --predictions A=b",
         "nowhere.csv: the file does not exist; check the path": "--predictions A=nowhere.csv",
@@ -109,7 +109,7 @@ REFUSED += commands(
     "aggregate annotations.json",
     {
         "--model takes one reliability here, but 'prirn@1,3' was given": "--model prirn@1,3",
-        "does not accept draws=9": "--model irn --draws 9",
+        "does not accept --draws 9": "--model irn --draws 9",
         "holds something other than a posterior": "--out ..",
     },
 )
@@ -118,7 +118,7 @@ REFUSED += commands(
     "aggregate annotations.json --infer-reliability dataset",
     {
         "--model 'plackett-luce@3' gives one": "--model plackett-luce@3",
-        "under model='plackett-luce' alone, but 'prirn'": "--model prirn",
+        "under --model plackett-luce alone, but 'prirn'": "--model prirn",
         "not a probability of the annotations": "--mode power",
         "--infer-reliability does not accept --ties full": "--ties full",
     },
@@ -175,12 +175,12 @@ REFUSED += commands(
 REFUSED += commands(
     "reliability",
     {
-        "the confidence is 2, outside 0 to 1; give scale=": "labels.csv",
+        "the confidence is 2, outside 0 to 1; give --scale": "labels.csv",
         "--scale must be LOW,HIGH or LEVEL=CONFIDENCE": "labels.csv --scale high",
         "no.csv: the file does not exist": "labels.csv --scale 1,5 --competence no.csv",
         "--draws is for the Rasch model, but": "labels.csv --competence 0.9 --draws 9",
         "competence must be one of one-coin": "labels.csv --scale 1,5 --competence rash",
-        'competence="known" needs the true labels': "labels.csv --competence known",
+        "--competence known needs the true labels": "labels.csv --competence known",
     },
 )
 
@@ -234,7 +234,7 @@ REFUSED += commands(
 REFUSED += commands(
     "compare-models",
     {
-        "there are no predictions: add predictions={'A': scores}": TWICE,
+        "there are no predictions: add --predictions A=a.csv": TWICE,
         "a comparison needs two models, but 1 was": "annotations.json --model prirn@3",
         "folds must be a whole number": "annotations.json --folds 0 --model prirn",
         "of whole rankings": "annotations.json --model prirn --observation ranking",

@@ -115,7 +115,7 @@ def test_how_many_cases_are_needed_is_not_told_of_annotators_of_one_case():
     judged = judge(rows, {"m": {f"{case}": int(random.integers(2)) for case in range(60)}}, model=None)
     assert np.isnan(judged.test.clusters_needed(replicates=20)["m"])
     said = next(one for one in judged.questions["m"] if one.name == "replacement")
-    assert (said.answer, "half of the annotators share no more than 1 case with others" in said.words) == ("open", True)
+    assert (said.answer, "Half of the annotators share no more than 1 case with others" in said.words) == ("open", True)
 
 
 def test_interval_draws_clusters_and_power_rises_with_cases():

@@ -116,6 +116,15 @@ def test_a_judge_on_another_scale_is_not_biased(judge, tmp_path):
         pb.systems(given, ["ann", "bob"], model=True)
 
 
+def test_shares_of_people_stay_shares_beside_a_judge_who_scores_to_100():
+    """Intervals of pass rates went to 1.03."""
+    given = rated(judge=lambda _, good: np.clip(np.round(20 * good), 1, 100))
+    given["outcome"] = given["outcome"].where(given["rater"] == "gpt", (given["outcome"] > 1).astype(int))
+    found = pb.systems(given, ["ann", "bob"]).table.set_index("estimator")[["mean", "lower", "upper"]]
+    assert found.drop("judge").stack().between(0, 1).all()
+    assert (found.loc["judge"] > 1).all(axis=None)
+
+
 @pytest.mark.parametrize("judge", [five, lambda _, good: np.clip(np.round(good), 4, 5)])
 def test_a_judge_on_the_same_scale_is_compared(judge):
     """Also one that uses a part of it only."""

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from plausibly.base.errors import AnnotationError, PlausiblyWarning
 from plausibly.base.memory import runs
 from plausibly.data.labels.container import Labels
+from plausibly.data.labels.types import check_nominal
 from plausibly.data.rounds import Rounds, rounds, tell
 
 BLOCK = 1 << 20  # pairs at a time
@@ -64,15 +65,20 @@ def counted_once(labels: Labels) -> Labels:
     return left
 
 
-def single_labels(labels: Labels) -> Labels:
-    """Leave out rows that repeat another, and refuse a second label of one case by one annotator that differs."""
+def single_labels(labels: Labels, nominal: str = "") -> Labels:
+    """Labels as :func:`fair_pairs` keeps them, without repeated rows; refuses a second one of a case by an annotator.
+
+    For a measure by name that takes equal labels only, texts of which hardly any are equal are refused, too.
+    """
+    if nominal:
+        check_nominal(labels, nominal, "use agreement with")
     labels = counted_once(labels)
     for label in np.flatnonzero(further_labels(labels)):
         raise AnnotationError(
             f"{labels.where(label)}: a second label of the same case; keep one, since two readings by one person are "
             "not two annotators"
         )
-    return labels
+    return fair_pairs(labels)[0]
 
 
 def without_repeats(labels: Labels) -> tuple[Labels, str | None]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,13 @@ def check_whole(name: str, value: object, least: int, fix: str = "") -> int:
             f"{name} must be a whole number of at least {least}, but {value!r} was given: {fix or f'write {least}'}."
         )
     return int(value)
+
+
+def check_share(name: str, value: object, fix: str = "give a number in between") -> float:
+    """Refuse what is no number from 0 to 1; return it as float."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value <= 1:
+        raise ArgumentError(f"{name} must lie between 0 and 1, but {value!r} was given: {fix}.")
+    return float(value)
 
 
 def check_seed(seed: object) -> int:

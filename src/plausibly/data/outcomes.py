@@ -116,8 +116,10 @@ class Outcomes:
 
     @cached_property
     def is_share(self) -> bool:
-        """Whether outcomes lie between 0 and 1, so that their mean is a share."""
-        return self.kind != "ratings" or bool(((self.value >= 0) & (self.value <= 1)).all())
+        """Whether outcomes by people, if there are any, lie between 0 and 1, so that their mean is a share."""
+        people = self.is_person[self.rater]
+        values = self.value[people] if people.any() else self.value
+        return self.kind != "ratings" or bool(((values >= 0) & (values <= 1)).all())
 
     @property
     def unit(self) -> str:

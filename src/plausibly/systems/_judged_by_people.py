@@ -10,16 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
 from scipy import stats
 
 from plausibly.base.names import some
 from plausibly.data.outcomes import Outcomes, cell_of_rows
+from plausibly.data.scales import ends_of, on_other_scale
 from plausibly.systems._estimates import Estimate
-
-_ENDS = (1, 5, 10, 100)  # of usual scales, from 0 or 1
-_APART, _BEYOND = 1.5, 0.25  # times as far from 0, and share of ratings beyond the other's end, of another scale
-_FEW = 15  # ratings, below which a scale is not known
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +150,9 @@ def on_other_scales(read: Outcomes) -> dict[str, str]:
     people = read.value[read.is_person[read.rater]]
     own = {str(name): read.value[read.rater == at] for at, name in enumerate(read.raters) if not read.is_person[at]}
     return {
-        name: f"{_ends_of(values)}, people {_ends_of(people)}" for name, values in own.items() if _apart(values, people)
+        name: f"{ends_of(values)}, people {ends_of(people)}"
+        for name, values in own.items()
+        if on_other_scale(values, people)
     }
 
 
@@ -164,31 +162,9 @@ def people_on_scales(read: Outcomes) -> Iterator[str]:
         return
     own = {str(name): read.value[read.rater == at] for at, name in enumerate(read.raters) if read.is_person[at]}
     usual = sorted(own.values(), key=lambda values: np.abs(values).max())[(len(own) - 1) // 2]
-    odd = [name for name, values in own.items() if _apart(values, usual)]
+    odd = [name for name, values in own.items() if on_other_scale(values, usual)]
     if odd:
         yield (
-            f"People rate on different scales ({some(odd, 3)}: {_ends_of(own[odd[0]])}, others {_ends_of(usual)}), so "
+            f"People rate on different scales ({some(odd, 3)}: {ends_of(own[odd[0]])}, others {ends_of(usual)}), so "
             "their mean has no unit: put all on one scale first."
         )
-
-
-def _apart(values: Float[np.ndarray, " rating"], others: Float[np.ndarray, " rating"]) -> bool:
-    """Whether two sets of ratings are on different scales, and not only at different ratings of one.
-
-    Then they end at the ends of different scales, and a good part of one is beyond the end of the other.
-    """
-    if min(len(values), len(others)) < _FEW or values.min() == values.max() or others.min() == others.max():
-        return False
-    low, high = sorted((np.abs(values), np.abs(others)), key=np.max)
-    if (values.min() < 0) == (others.min() < 0) and _end(low.max()) == _end(high.max()):
-        return False
-    return bool(high.max() >= _APART * low.max() and (high > low.max()).mean() >= _BEYOND)
-
-
-def _end(most: float) -> float:
-    """End of the usual scale that a rating is on."""
-    return next((end for end in _ENDS if most <= end), 10.0 ** np.ceil(np.log10(most)))
-
-
-def _ends_of(values: Float[np.ndarray, " rating"]) -> str:
-    return f"{values.min():g} to {values.max():g}"

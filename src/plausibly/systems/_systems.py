@@ -339,7 +339,8 @@ def _table(
     frames = [_rows(read, cells, "people", "", None, alone, *_ends(read, alone, ci_prob))]
     for name, one in rated.items():
         for estimator, found in (("judge", one.judge), ("ppi", one.ppi), ("ppi++", one.tuned)):
-            frames.append(_rows(read, cells, estimator, name, judges[name], found, *_ends(read, found, ci_prob)))
+            ends = found.interval(ci_prob, share=_is_share(read, estimator, judges[name]))
+            frames.append(_rows(read, cells, estimator, name, judges[name], found, *ends))
         if one.proportions is not None:
             ends = one.proportions.lower, one.proportions.upper
             frames.append(_rows(read, cells, "rogan-gladen", name, judges[name], one.proportions, *ends))
@@ -356,8 +357,13 @@ def _ends(read: Outcomes, found: Estimate, ci_prob: float) -> tuple[np.ndarray, 
     return found.interval(ci_prob, share=read.is_share)
 
 
-def _means(read: Outcomes, found) -> np.ndarray:
-    return found.shares if read.is_share and isinstance(found, Estimate) else found.value
+def _is_share(read: Outcomes, estimator: str, values) -> bool:
+    """Whether the mean is a share; that of a judge alone is one if the judge's outcomes lie between 0 and 1."""
+    return read.is_share and (estimator != "judge" or bool((np.nan_to_num(np.abs(2 * values - 1)) <= 1).all()))
+
+
+def _means(found, *, share: bool) -> np.ndarray:
+    return found.shares if share and isinstance(found, Estimate) else found.value
 
 
 def _rows(read, cells: Cells, estimator: str, judge: str, values, found, lower, upper) -> pd.DataFrame:
@@ -370,7 +376,7 @@ def _rows(read, cells: Cells, estimator: str, judge: str, values, found, lower, 
             "judge": judge,
             "n_people": 0 if estimator == "judge" else np.bincount(cells.system[both], minlength=n),
             "n_judge": 0 if values is None else np.bincount(cells.system[~np.isnan(values)], minlength=n),
-            "mean": _means(read, found),
+            "mean": _means(found, share=_is_share(read, estimator, values)),
             "lower": lower,
             "upper": upper,
             "se": found.se,
@@ -385,7 +391,7 @@ def _ranking(
 ) -> tuple[pd.DataFrame, Float[np.ndarray, " system"]]:
     """Return the ranking, and P(best) of each system, which it has if they are comparable."""
     lower, upper = _ends(read, main, ci_prob)
-    columns = {"mean": _means(read, main), "lower": lower, "upper": upper}
+    columns = {"mean": _means(main, share=read.is_share), "lower": lower, "upper": upper}
     middle, covariance = main.normal(share=read.is_share)
     n = len(read.systems)
     if np.isfinite(covariance).all():

@@ -7,11 +7,11 @@ from plausibly.app.cli import app
 from plausibly.base import arviz as _arviz
 
 
-def plausibly(*words) -> Result:
+def plausibly(*words, width: int = 160) -> Result:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_arviz, "_data_trees", True)  # as plausibly.cli.main does
         # As wide as tables like: the workers of pytest-xdist inherit a terminal's 80 columns.
-        return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(word) for word in words])
+        return CliRunner(env={"COLUMNS": str(width)}).invoke(app, [str(word) for word in words])
 
 
 def succeed(*words) -> Result:

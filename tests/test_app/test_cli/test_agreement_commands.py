@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
+from plausibly.app.cli._output import OPTIONS, in_options
 from tests.test_agreement.test_panel_and_kappa import ICCS, SHROUT
 from tests.test_app.test_cli.run import plausibly, refuse, succeed
 
@@ -51,7 +52,7 @@ def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
     row = frame.loc["A"]
     assert f"{row['ratio']:.3f} ({row['lower']:.3f}–{row['upper']:.3f})" in result.stdout
     assert result.stdout.splitlines()[-1] == "60 cases used."
-    assert "Non-inferior means Δ below 1.2 at the 5 % level" in result.stdout
+    assert "Non-inferior: Δ is below 1.2 at the 5 % level" in result.stdout
     assert not written["non_inferior"].all()
     assert "not shown" in result.stdout  # a test that finds nothing shows no inferiority
     relative = expected.annotators()["relative"]
@@ -129,13 +130,29 @@ def test_answers_that_look_at_no_case_meet_no_requirement(data, tmp_path):
     assert written["constant_ratio"] <= written["ratio"] == pytest.approx(written["shuffled_ratio"])
     result = plausibly("judge", *words, "--model", "none", "--require", "2", "--out", tmp_path / "out")
     assert result.exit_code == 3
-    assert "These annotators cannot tell whether m can stand in for one of them" in result.stdout
+    assert "These annotators cannot tell whether m can stand in for one of them" in " ".join(result.stdout.split())
     page = (tmp_path / "out" / "judge.html").read_text()
     assert page.count(">cannot tell<") == 2
     assert "best constant answer" in page
     assert "--require names questions, closeness" in refuse("judge", *words, "--require", "5").output
     words = [data / "labels.csv", "--predictions", f"A={data / '0.9.csv'}", "--model", "none", "--replicates", 100]
-    assert "A: closeness is required: met." in succeed("judge", *words, "--require", "closeness").stdout
+    asked = succeed("judge", *words, "--require", "closeness,2").stdout
+    for question, allowed in (("closeness", "Δ up to 1.10"), ("replacement", "it to be up to 0.20 worse")):
+        assert f"A: {question} is required: met, if the annotators are right, allowing {allowed}." in asked
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_first_screen_has_25_lines_and_a_message_names_options(data, several):
+    words = [data / "labels.csv", "--predictions", f"A={data / '0.9.csv'}"]
+    words += ["--predictions", f"B={data / '0.7.csv'}"] * several
+    for command, further in (("judge", ("--model", "none")), ("discrepancy", ())):
+        lines = plausibly(command, *words, *further, width=80).output.splitlines()
+        assert sum(-(-max(len(line), 1) // 80) for line in lines) <= 25
+    assert "--epsilon must lie between" in refuse("judge", *words, "--epsilon", 3).output
+    known = OPTIONS.set(frozenset({"--by", "--model", "--ci-prob"}))
+    told = 'give by="site" or model=None (--model none), ci_prob=0.9, or p=1.'
+    assert in_options(told) == "give --by site or --model none, --ci-prob 0.9, or p=1."
+    OPTIONS.reset(known)
 
 
 def test_discrepancy_of_scores_by_group_and_what_did_not_count(data, tmp_path):

@@ -115,7 +115,7 @@ def test_a_judgement_by_gold_labels_of_the_suspicious_is_weighted(tmp_path):
     words = *words, "--gold", tmp_path / "gold.csv", "--model", "none", "--replicates", 50, "--out", tmp_path / "out"
     output = " ".join(succeed("judge", tmp_path / "labels.csv", *words).output.split())
     assert output.count(first) == 1
-    assert output.index(first) < output.index("Accuracy 0.")
+    assert output.index(first) < output.index("By gold labels of")
     assert (tmp_path / "out" / "judge.html").read_text().count("are not a random part") == 1
     half = {case: gold_of for case, gold_of in ((f"c{i}", str(int(ill[i]))) for i in range(0, 600, 2))}
     found = judge(labels, said, gold=half, model=None, progress=False, replicates=200)

@@ -7,12 +7,11 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float
 
-from plausibly.agreement.pairs import check_two_annotators, count_votes, fair_pairs, single_labels
+from plausibly.agreement.pairs import check_two_annotators, count_votes, single_labels
 from plausibly.base.bootstrap import cluster_counts
-from plausibly.base.checks import to_numbers
+from plausibly.base.checks import check_choice, to_numbers
 from plausibly.base.errors import AnnotationError, ArgumentError, show
 from plausibly.data.labels.container import Labels
-from plausibly.data.labels.types import check_nominal
 
 Weights = Literal["nominal", "ordinal", "linear", "quadratic"]
 WEIGHTS = ("nominal", "ordinal", "linear", "quadratic")
@@ -59,11 +58,7 @@ def gwet_ac(labels: Any, weights: Weights = "nominal", classes: Iterable[Any] | 
     >>> round(gwet_ac(labels), 3)
     0.538
     """
-    labels = Labels.of(labels)
-    if weights == "nominal":
-        check_nominal(labels, "AC1", "use agreement with")
-    labels = single_labels(labels)
-    labels, _ = fair_pairs(labels)
+    labels = single_labels(Labels.of(labels), "AC1" if weights == "nominal" else "")
     return CaseShares.of(labels, weights, classes).value()
 
 
@@ -126,8 +121,7 @@ class CaseShares:
 def agreement_weights(weights: str, names: Any, *, ordered: bool) -> Float[np.ndarray, "class class"]:
     """Weights of pairs of classes, 1 of the same, in one of the ways of :func:`gwet_ac`."""
     q = len(names)
-    if weights not in WEIGHTS:
-        raise ArgumentError(f"weights must be one of {', '.join(WEIGHTS)}, but {show(weights)} was given: choose one.")
+    check_choice("weights", weights, WEIGHTS)
     if weights == "nominal" or q == 1:
         return np.eye(q)
     numbers = to_numbers(names)

@@ -7,7 +7,7 @@ import pandas as pd
 from jaxtyping import Float
 from scipy.special import fdtrc, fdtri
 
-from plausibly.agreement.pairs import fair_pairs, single_labels
+from plausibly.agreement.pairs import single_labels
 from plausibly.base.bootstrap import CI_PROB, check_probability
 from plausibly.base.errors import AnnotationError
 from plausibly.data.labels.container import Labels
@@ -64,10 +64,7 @@ def intraclass_correlations(labels: Any, ci_prob: float = CI_PROB) -> pd.DataFra
     {'ICC1': 0.91, 'ICC2': 0.91, 'ICC3': 0.98, 'ICC1k': 0.95, 'ICC2k': 0.95, 'ICC3k': 0.99}
     """
     check_probability("ci_prob", ci_prob)
-    labels = Labels.of(labels)
-    labels = single_labels(labels)
-    labels, _ = fair_pairs(labels)
-    return intraclass_of(labels, ci_prob)
+    return intraclass_of(single_labels(Labels.of(labels)), ci_prob)
 
 
 def intraclass_of(labels: Labels, ci_prob: float) -> pd.DataFrame:

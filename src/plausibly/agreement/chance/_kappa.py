@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 
 from plausibly.agreement.chance._gwet import CaseShares
-from plausibly.agreement.pairs import fair_pairs, single_labels
+from plausibly.agreement.pairs import single_labels
 from plausibly.base.errors import AnnotationError, ArgumentError, show
 from plausibly.base.names import some
 from plausibly.data.labels.container import Labels
-from plausibly.data.labels.types import check_nominal
 
 
 def cohen_kappa(labels: Any, first: str | None = None, second: str | None = None) -> float:
@@ -39,9 +38,7 @@ def cohen_kappa(labels: Any, first: str | None = None, second: str | None = None
             raise ArgumentError(f"name two of the annotators, {some(known)}, but {show(name)} was given.")
     if str(first) == str(second):
         raise ArgumentError(f"two different annotators are needed, but {show(first)} was given twice.")
-    check_nominal(labels, "kappa", "use agreement with")
-    labels = single_labels(labels)
-    labels, _ = fair_pairs(labels)
+    labels = single_labels(labels, "kappa")
     names, code = labels.coded
     said = np.full((len(known), len(labels.cases)), -1)
     said[labels.annotator, labels.case] = code
@@ -50,7 +47,8 @@ def cohen_kappa(labels: Any, first: str | None = None, second: str | None = None
     if not both.size:
         raise AnnotationError(f"annotators {str(first)!r} and {str(second)!r} have no case in common; give such cases")
     shares = [np.bincount(row, minlength=len(names)) / both.shape[1] for row in both]
-    return _kappa(float((both[0] == both[1]).mean()), float(shares[0] @ shares[1]))
+    observed, expected = float((both[0] == both[1]).mean()), float(shares[0] @ shares[1])
+    return 1.0 if observed == 1 else (observed - expected) / (1 - expected)
 
 
 def fleiss_kappa(labels: Any) -> float:
@@ -71,12 +69,4 @@ def fleiss_kappa(labels: Any) -> float:
     >>> round(fleiss_kappa({"p": {"a": 1, "b": 1, "c": 1}, "q": {"a": 0, "b": 0, "c": 1}}), 3)
     0.25
     """
-    labels = Labels.of(labels)
-    check_nominal(labels, "kappa", "use agreement with")
-    labels = single_labels(labels)
-    labels, _ = fair_pairs(labels)
-    return CaseShares.of(labels).value(fleiss=True)
-
-
-def _kappa(observed: float, expected: float) -> float:
-    return 1.0 if observed == 1 else (observed - expected) / (1 - expected)
+    return CaseShares.of(single_labels(Labels.of(labels), "kappa")).value(fleiss=True)

@@ -153,7 +153,7 @@ class Baselines:
         value, passed = passes(self.to_constants)
         common = [first] if first else []
         for at in np.flatnonzero(passed)[:1]:
-            common.append(f"always answering {in_words(self.constants[at])} passes, too ({words(value[at])})")
+            common.append(f"Always answering {in_words(self.constants[at])} passes, too ({words(value[at])})")
         found = {}
         for name in models:
             own = []
@@ -161,7 +161,7 @@ class Baselines:
                 value, passed = passes(self.to_shuffled[name])
                 if passed.mean() >= LEVEL:
                     n = f"{int(passed.sum())} of {len(passed)} shuffles"
-                    own = [f"predictions of {name} in shuffled order pass in {n} ({words(value.mean())} on average)"]
+                    own = [f"Predictions of {name} in shuffled order pass in {n} ({words(value.mean())} on average)"]
             found[name] = (*common, *own)
         return found
 
@@ -170,9 +170,9 @@ class Baselines:
         if ends[0] > 0:
             return ""
         if np.isnan(self.agreement):
-            return "all of their labels are alike" if len(self.observed) > 1 else "there is a single case"
+            return "All of their labels are alike" if len(self.observed) > 1 else "There is a single case"
         within = "" if np.isnan(ends[0]) else f", {ends[0]:.2f} to {ends[1]:.2f}"
-        return f"they may agree no more than by chance (α = {self.agreement:.2f}{within})"
+        return f"They may agree no more than by chance (α = {self.agreement:.2f}{within})"
 
 
 def baselines_of(labels: Labels, sets: LabelSets, to_others: PerSet, found: Compared) -> Baselines:

@@ -114,7 +114,7 @@ class Discrepancy(Comparison):
                 "non_inferior": [answer == "yes" for answer in answers],
                 "answer": answers,
                 "why": [
-                    "" if answer == "not shown" else "; ".join(why[name])
+                    "" if answer == "not shown" else ". ".join(why[name])
                     for name, answer in zip(self.models, answers, strict=True)
                 ],
             },
@@ -164,6 +164,29 @@ class Discrepancy(Comparison):
             ends = found.agreement_interval(self._cluster, ci_prob, replicates, seed)
             frame["agreement_lower"], frame["agreement_upper"] = ends
         return frame
+
+    def beside_constant(self, replicates: int = REPLICATES, seed: int = 0) -> dict[str, str]:
+        """Say by model, without a verdict, whether it agrees with the annotators better than the best constant answer.
+
+        Parameters
+        ----------
+        replicates, seed
+            See :meth:`replicates`.
+        """
+        found, told = self._baselines, {}
+        constant, at = in_words(found.constants[0]), found.to_constants[0]
+        for name, to_sets in self.to_sets.items():
+            both, how = np.stack([to_sets, at]), "is not shown to agree with the annotators better than"
+            own, best = (f"{ratio:.2f}" for ratio in found.ratios(both))
+            if self.several_clusters:
+                drawn = found.resampled_ratios(both, self._cluster, replicates, seed)
+                with np.errstate(invalid="ignore"):
+                    (lower,), (upper,) = interval_of_known(drawn[:, 1:] - drawn[:, :1], CI_PROB)
+                how = "agrees with the annotators better than" if lower > 0 else how
+                how = "agrees with the annotators worse than" if upper < 0 else how
+            how = "agrees with the annotators no better than" if own == best else how
+            told[name] = f"{name} {how} always answering {constant}: Δ {own} and {best}"
+        return told
 
     def untold_agreement(self, replicates: int = REPLICATES, seed: int = 0) -> str:
         """Say why annotators who agree no more than by chance can tell nothing; no words if they agree."""

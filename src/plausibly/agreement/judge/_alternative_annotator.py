@@ -1,7 +1,6 @@
 """The alternative annotator test, which asks whether a model may take the place of an annotator."""
 
 from collections.abc import Callable, Mapping
-from numbers import Real
 from typing import Any
 
 from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_ratio
@@ -9,8 +8,8 @@ from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest, differences_of
 from plausibly.agreement.judge._tests import FEW
 from plausibly.base.bootstrap import check_probability
-from plausibly.base.checks import check_whole
-from plausibly.base.errors import ArgumentError, renamed
+from plausibly.base.checks import check_share, check_whole
+from plausibly.base.errors import renamed
 
 
 @renamed(groups="clusters")
@@ -98,19 +97,11 @@ def alternative_annotator_test(
     >>> test.winning_rate.to_dict(), test.advantage.round(3).to_dict()
     ({'A': 1.0}, {'A': 1.0})
     """
-    check_epsilon(epsilon)
+    check_share("epsilon", epsilon, "give 0.2, or 0.1 in a crowd")
     check_whole("few_cases", few_cases, 0, "give 30")
     check_probability("fdr", fdr)
     compared = discrepancy_ratio(labels, predictions, distance, clusters, tolerance=tolerance, progress=progress)
     return from_discrepancy(compared, epsilon, fdr, few_cases)
-
-
-def check_epsilon(epsilon: object) -> None:
-    """Refuse an ε that no advantage can have."""
-    if isinstance(epsilon, bool) or not isinstance(epsilon, Real) or not 0 <= epsilon <= 1:
-        raise ArgumentError(
-            f"epsilon must lie between 0 and 1, but {epsilon!r} was given: give 0.2, or 0.1 in a crowd."
-        )
 
 
 def from_discrepancy(

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from plausibly.agreement.discrepancy._baselines import in_words
+from plausibly.agreement.pairs import distinct
 from plausibly.base.bootstrap import interval, resampled_sums, with_unseen
 from plausibly.base.errors import PredictionError
 from plausibly.data.labels.container import Labels
@@ -34,6 +36,10 @@ class AgainstGold:
         How cases with a gold label differ from others, by whose weights both are; None if nothing shows that they do.
     unweighted
         The mean without weights.
+    constant
+        The most frequent gold label.
+    wrong
+        Number of the answers that most annotators get wrong, and how many of these the model gives, too.
     """
 
     n_cases: int
@@ -41,6 +47,8 @@ class AgainstGold:
     replicates: Float[np.ndarray, "replicate 3"] | None
     selection: Selection | None
     unweighted: Float[np.ndarray, "3"]
+    constant: Any = None
+    wrong: tuple[int, int] = (0, 0)
 
     def row(self, margin: float, ci_prob: float) -> dict[str, Any]:
         """Columns of a table."""
@@ -49,6 +57,11 @@ class AgainstGold:
             row["gold_accuracy_lower"], row["gold_accuracy_upper"] = interval(self.replicates[:, 0], ci_prob)
             for name, place in (("p_gold", 0), ("p_gold_constant", 2)):
                 row[name] = (self.replicates[:, place] >= self.replicates[:, 1] - margin).mean()
+            for name, place in (("difference", 1), ("over_constant", 2)):
+                ends = interval(self.replicates[:, 0] - self.replicates[:, place], ci_prob)
+                row[f"gold_{name}_lower"], row[f"gold_{name}_upper"] = ends
+        row |= {"gold_constant": in_words(self.constant), "gold_constant_accuracy": self.mean[2]}
+        row["n_wrong"], row["n_repeated"] = self.wrong
         row |= {"annotators_gold_accuracy": self.mean[1], "n_gold": self.n_cases}
         if self.selection is not None and self.selection.weights is not None:
             row["gold_accuracy_unweighted"], row["annotators_gold_accuracy_unweighted"] = self.unweighted[:2]
@@ -70,6 +83,7 @@ def against_gold(
     own = _share_right(labels.case, labels.values, truth)
     most = max(listed := gold.values.tolist(), key=listed.count)
     constant = np.array([value == most for value in truth], float)
+    of_wrong, wrong = _wrong_votes(labels, truth)
     found, weight = {}, np.ones(len(truth))
     differ = _selection(gold, labels, models, seed)
     if differ is not None and differ.weights is not None:
@@ -87,8 +101,25 @@ def against_gold(
             sizes = np.bincount(cluster, own_weight)
             drawn = with_unseen(sums[:, :3], sums[:, 3], (sizes**2).sum() / sizes.sum(), seed)
         mean = np.average(right, axis=0, weights=own_weight)
-        found[name] = AgainstGold(int(both.sum()), mean, drawn, differ, right.mean(axis=0))
+        repeats = _share_right(predicted.case, predicted.values, wrong)[of_wrong]
+        repeated = int((~np.isnan(repeats)).sum()), int(np.nansum(repeats))
+        found[name] = AgainstGold(int(both.sum()), mean, drawn, differ, right.mean(axis=0), most, repeated)
     return found
+
+
+def _wrong_votes(labels: Labels, truth: np.ndarray) -> tuple[Int[np.ndarray, " wrong"], np.ndarray]:
+    """Cases in which one label has the most votes, at least two, and is wrong; and that label, of every case."""
+    code, wrong = distinct(labels).code, np.full(len(truth), None, object)
+    cells, first, votes = np.unique(labels.case * len(labels) + code, return_index=True, return_counts=True)
+    case = cells // len(labels)
+    most = np.zeros(len(truth), int)
+    np.maximum.at(most, case, votes)
+    top = (votes == most[case]) & (votes > 1)
+    alone = top & (np.bincount(case[top], minlength=len(truth)) == 1)[case]
+    for at, label in zip(case[alone].tolist(), labels.values[first[alone]].tolist(), strict=True):
+        if truth[at] is not None and label != truth[at]:
+            wrong[at] = label
+    return np.array([at for at, label in enumerate(wrong) if label is not None], np.int64), wrong
 
 
 def _selection(gold: Gold, labels: Labels, models: Mapping[str, Predictions], seed: int) -> Selection | None:

@@ -9,14 +9,15 @@ import numpy as np
 from plausibly.agreement.discrepancy._delta import find_delta
 from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_of, discrepancy_ratio
 from plausibly.agreement.discrepancy._result import Discrepancy
-from plausibly.agreement.judge._alternative_annotator import check_epsilon, from_discrepancy
+from plausibly.agreement.judge._alternative_annotator import from_discrepancy
 from plausibly.agreement.judge._by import by_group, columns_of
 from plausibly.agreement.judge._fit import RANKED, Answers, answers_of, dense_draws, fit
 from plausibly.agreement.judge._gold import against_gold
-from plausibly.agreement.judge._reasons import reasons_of, unknown_labels
+from plausibly.agreement.judge._reasons import other_scale, reasons_of, unknown_labels
 from plausibly.agreement.judge.judgement import Judgement
 from plausibly.agreement.pairs import counted_once
 from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates
+from plausibly.base.checks import check_choice, check_share
 from plausibly.base.errors import ArgumentError, renamed
 from plausibly.data.labels.container import Labels, column_names
 from plausibly.data.labels.gold import Gold, read_gold
@@ -54,26 +55,22 @@ def judge(
 ) -> Judgement:
     """Decide from the answers to four questions whether a model can stand in for an annotator.
 
-    1. *Closeness.* Is it as close to the annotators as they are to each other? The discrepancy ratio Δ, with a test of
-       non-inferiority (:func:`discrepancy_ratio`).
-    2. *Replacement.* Does it pass the alternative annotator test (:func:`alternative_annotator_test`)? The t-test is
-       used even if annotators share few cases; the published rule (Wilcoxon's test below 30 cases) certifies too many
-       models there.
+    1. *Closeness.* Is it as close to the annotators as they are to each other (:func:`discrepancy_ratio`)?
+    2. *Replacement.* Does it pass the :func:`alternative_annotator_test`? The t-test is used even if annotators share
+       few cases, where the published rule certifies too many models.
     3. *As one of them.* Treated as one more annotator in a model of annotators' errors, is it as accurate (for
-       rankings, as reliable) as the annotators are on average? It is no yes if question 1 or 4, or how often labels
-       are equal, says no.
-    4. *Truth.* Is it as accurate as the annotators, measured against the inferred truth? By the annotators' labels
-       alone, a model that knows more of a case than they say is rated too low; by its labels, too, one that errs where
-       they do is rated too high. So the answers to questions 3 and 4 are yes or no only if both say so, no yes if the
-       most frequent class as the answer to every case gets one, too, and no "no" if a model that is right where
-       ``shared_errors`` mislead the annotators would get one. The accuracy against the vote is shown for comparison.
-       With ``gold``, the truth is what gold labels say, on the cases that have one.
+       rankings, as reliable) as the annotators are on average? Not if question 1 or 4, or how often labels are equal,
+       says no.
+    4. *Truth.* Is it as accurate as the annotators, against the inferred truth or, on the cases that have one, ``gold``
+       labels? These decide: the verdict begins with the difference of the accuracies, and whether the model gives the
+       answers that most annotators get wrong.
 
-    Questions 1 and 2 take the annotators' labels as the truth. Questions 3 and 4 assume that annotators err
-    independently of each other and, except for rankings, that every case has one true class. If the answers differ, the
-    judgement gives reasons. Except for question 2, an answer is yes or no from a probability of 0.95 on, else open.
-    Where answers that look at no case (the best constant one, or the model's in shuffled order) would get a yes to
-    question 1 or 2, too, or annotators may agree no more than by chance, these annotators cannot tell: it is not yes.
+    Questions 1 and 2 take the annotators for right. Questions 3 and 4 assume that they err independently of each other
+    and, except for rankings, that every case has one true class. By the annotators' labels alone, a model that knows
+    more of a case than they say is rated too low; by its labels, too, one that errs where they do is rated too high.
+    Both must say yes or no, and a model that is right where ``shared_errors`` mislead the annotators must not be a no.
+    An answer is yes or no from a probability of 0.95 on (question 2: by the test), else open. Where answers that look
+    at no case would get a yes, too, or annotators may agree no more than by chance, these annotators cannot tell.
 
     Parameters
     ----------
@@ -97,8 +94,7 @@ def judge(
         Amount by which the model's accuracy (for rankings, the logarithm of its reliability) may fall below the
         annotators' mean in questions 3 and 4.
     shared_errors
-        Share of the cases that may mislead the annotators together, which leaves no trace in their labels. The widest
-        interval of question 4 allows for it, and the result says what it would do to each answer.
+        Share of the cases that may mislead the annotators together, which leaves no trace in their labels.
     clusters
         Clusters of cases for the bootstrap, such as patients: a column of the labels, or a mapping from case.
     by
@@ -111,9 +107,7 @@ def judge(
         (rankings, tempered, with inferred reliabilities). ``"auto"`` uses the last for the distance
         ``"partial_rankings"``; for up to 30 classes, Dawid-Skene if annotators gave each class often enough (ten
         times for every class) and chains converge, else one-coin; otherwise none. With None, and for labels of other
-        kinds, questions 3 and 4 are left out, and the result says so. The Rasch model is not available because
-        it needs to know which answers are right; answers judged by the majority of the others would repeat question 1
-        and reward shared errors.
+        kinds, questions 3 and 4 are left out.
     ci_prob, replicates
         Probability of all intervals, and number of bootstrap replicates.
     draws, chains, warmup
@@ -150,9 +144,8 @@ def judge(
     >>> [(question.name, question.answer) for question in judged.questions["A"]]
     [('closeness', 'yes'), ('replacement', 'yes'), ('as one of them', 'unknown'), ('truth', 'unknown')]
     """
-    check_epsilon(epsilon)
-    if extra not in ("refuse", "ignore"):
-        raise ArgumentError(f'extra must be "refuse" or "ignore", but {extra!r} was given: choose one of the two.')
+    check_share("epsilon", epsilon, "give 0.2, or 0.1 in a crowd")
+    check_choice("extra", extra, ("refuse", "ignore"))
     for name, value in (("fdr", fdr), ("ci_prob", ci_prob)):
         check_probability(name, value)
     check_replicates(replicates)
@@ -164,8 +157,8 @@ def judge(
             'model="rasch" needs answers that are known to be right or wrong, but a judgement has no truth: give '
             '"one-coin", which infers it.'
         )
-    if model is not None and model not in MODELS:
-        raise ArgumentError(f"model must be one of {', '.join(MODELS)}, or None, but {model!r} was given: choose one.")
+    if model is not None:
+        check_choice("model", model, MODELS)
     source, labels = labels, Labels.of(labels, columns=[*dict.fromkeys([*column_names(clusters), *columns_of(by)])])
     distance = usual_distance(source, labels).name if distance is None else distance
     labels = counted_once(labels)
@@ -182,6 +175,9 @@ def judge(
     if distance == "nominal":
         strange = {name: unknown_labels(labels, one.values, name) for name, one in models.items()}
         reasons = {name: {} if words is None else {"unknown labels": words} for name, words in strange.items()}
+    for name, one in models.items():
+        if told := other_scale(labels, one.values, name, compared.distance):
+            reasons[name]["scale"] = told
     equal, simplified = None, False
     if isinstance(answers, Answers):
         wanted = answers.model

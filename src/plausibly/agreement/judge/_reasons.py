@@ -1,19 +1,17 @@
 """Reasons why the answers of a judgement differ: shared errors, base rates, ties, and a copied annotator."""
 
 from collections.abc import Hashable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from plausibly.agreement.chance.copying import find_copies
-from plausibly.agreement.discrepancy._label_sets import mean_by_case, ratio_of
-from plausibly.agreement.judge._alternative_annotator import from_discrepancy
 from plausibly.agreement.judge._fit import RANKED, Answers, Fit
-from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
+from plausibly.agreement.judge._test_result import PASS, AlternativeAnnotatorTest
 from plausibly.base.names import some
 from plausibly.data.labels.container import Labels
+from plausibly.data.scales import ends_of, on_other_scale
 
 Truth = Float[np.ndarray, "case class"]
 
@@ -49,9 +47,8 @@ def shared_error(truth: Truth, answers: Answers, fit: Fit, model: str) -> str | 
         return None
     return (
         f"Shared error: about {100 * share:.0f} % of the votes are probably wrong, most often {str(classes[true])!r} "
-        f"called {str(classes[named])!r}, and {model} repeats {100 * repeated:.0f} % of them. Closeness to the "
-        f"annotators and accuracy against the vote ({fit.vote[0]:.2f}) reward this; accuracy against the inferred "
-        f"truth ({fit.right.mean():.2f}) does not"
+        f"called {str(classes[named])!r}, and {model} repeats {100 * repeated:.0f} % of them. Accuracy against the "
+        f"vote ({fit.vote[0]:.2f}) rewards this, and against the inferred truth ({fit.right.mean():.2f}) does not"
     )
 
 
@@ -66,17 +63,19 @@ def base_rate(truth: Truth, answers: Answers, test: AlternativeAnnotatorTest, mo
     accuracy, balanced = float((truth * said).sum() / len(truth)), float(recall.mean())
     if share[most] < 0.7 or accuracy - balanced < RECALL:
         return None
-    ratio, passed = _constant(answers, test, most)
-    if not passed and ratio > 1.1:
-        return None
-    alone = f"Giving this answer in every case would {'' if passed else 'not '}pass the alternative annotator test"
-    alone = "" if np.isnan(ratio) else f"{alone} and yield a discrepancy ratio of {ratio:.2f}. "
-    classes = answers.annotations.classes
+    compared, classes = test.comparison, answers.annotations.classes
+    alone = ""
+    if compared.distance == "nominal":  # sets are single labels, in the same order
+        to_set = (answers.annotations.entry_class != most).astype(float)[None]
+        ratio, passed = compared._baselines.ratios(to_set)[0], test._outcomes(to_set)[0, 0] >= PASS
+        if not passed and ratio > 1.1:
+            return None
+        alone = f", which would {'' if passed else 'not '}pass the alternative annotator test (Δ = {ratio:.2f})"
     worst = np.flatnonzero(present)[recall.argmin()]
     return (
-        f"Base rates: {str(classes[most])!r} is the answer in {100 * share[most]:.0f} % of the cases. {alone}"
-        f"{model} is right in {100 * accuracy:.0f} % of all cases, but finds only "
-        f"{100 * recall.min():.0f} % of {str(classes[worst])!r} (mean over classes {100 * balanced:.0f} %)"
+        f"Base rates: {str(classes[most])!r} is the answer in {100 * share[most]:.0f} % of the cases{alone}. {model} "
+        f"is right in {100 * accuracy:.0f} % of all cases, but finds only {100 * recall.min():.0f} % of "
+        f"{str(classes[worst])!r} (mean over classes {100 * balanced:.0f} %)"
     )
 
 
@@ -88,7 +87,7 @@ def ties(answers: Answers, fit: Fit, model: str) -> str | None:
         return None
     return (
         f"Ties: the vote is tied in {100 * tied:.0f} % of the cases, so the accuracy of {model} against it is between "
-        f"{lost:.2f} and {won:.2f}, depending on how ties are broken; the inferred truth weights annotators instead"
+        f"{lost:.2f} and {won:.2f}"
     )
 
 
@@ -111,10 +110,18 @@ def copied(answers: Answers, test: AlternativeAnnotatorTest, model: str) -> str 
     without = others.loc[(name, model), "ratio"]  # Δ against the annotators but this one
     return (
         f"Copy: {model} agrees with {name} in {100 * same[who]:.0f} % of the cases, and with every other annotator "
-        f"in at most {100 * np.delete(same, who).max(initial=0.0):.0f} %. It is not an independent annotator, so all "
-        "answers overrate it"
-        + (f"; against the others alone its discrepancy ratio is {without:.2f}" if np.isfinite(without) else "")
+        f"in at most {100 * np.delete(same, who).max(initial=0.0):.0f} %. All answers overrate it"
+        + (f"; against the others alone, Δ = {without:.2f}" if np.isfinite(without) else "")
     )
+
+
+def other_scale(labels: Labels, said: np.ndarray, model: str, distance: str) -> str | None:
+    """Whether a model gives numbers on another scale than the annotators; of classes, if they know few of its own."""
+    if not labels.is_numeric or said.dtype.kind not in "iuf" or not on_other_scale(said, labels.values):
+        return None
+    if distance == "nominal" and np.isin(said, labels.values).mean() > 0.5:
+        return None
+    return f"{model} and the annotators use different scales ({ends_of(said)}, and {ends_of(labels.values)})"
 
 
 def unknown_labels(labels: Labels, said: np.ndarray, model: str) -> str | None:
@@ -125,8 +132,7 @@ def unknown_labels(labels: Labels, said: np.ndarray, model: str) -> str | None:
         return None
     return (
         f"Unknown labels: {model} says {some(sorted(set(strange)))} in {len(strange):,} of {len(said):,} cases, and no "
-        "annotator ever does; check the spelling, or if that is no answer, leave the cells blank and such cases out "
-        "(plausibly judge has --unpredicted leave-out)"
+        "annotator ever does. Check the spelling; if that is no answer, leave such cases out (--unpredicted leave-out)"
     )
 
 
@@ -148,14 +154,3 @@ def reasons_of(
 
 def _hashable(value: Any) -> Any:
     return value if isinstance(value, Hashable) else repr(value)
-
-
-def _constant(answers: Answers, test: AlternativeAnnotatorTest, most: int) -> tuple[float, bool]:
-    """Discrepancy ratio of the most frequent class as the answer to every case, and whether it would pass the test."""
-    compared = test.comparison
-    if compared.distance != "nominal":
-        return np.nan, False
-    to_set = (answers.annotations.entry_class != most).astype(float)  # sets are single labels, in the same order
-    other = from_discrepancy(replace(compared, to_sets={"constant": to_set}), test.epsilon, test.fdr, test.few_cases)
-    mean = mean_by_case(to_set, compared.label_sets)[compared.included].mean()
-    return float(ratio_of(mean, compared.annotator_discrepancy)), bool(other.passed["constant"])

@@ -28,6 +28,7 @@ _FEW_EACH = 5  # cases in common with others, of half of the annotators, below w
 FEWEST = 3  #: annotators that the test's authors ask for
 PASS = 0.5  #: winning rate from which a model passes
 _MOST = 100_000  # cases for which power is computed
+_CANNOT = "These annotators cannot tell whether {} is as good as one of them"
 _TIED = 0.5  # share of equal distances from which the notes mention them
 
 
@@ -168,13 +169,13 @@ class AlternativeAnnotatorTest:
         own = table[table["model"] == self.models[0]]
         if self.comparison.labels.numbered:
             notes.append(
-                "The labels do not name their annotators, who are therefore numbered within each case: results by "
+                "The labels do not name their annotators, who are therefore numbered within each case. Results by "
                 "annotator hold only if the same number is the same person in all cases"
             )
         if len(own) < FEWEST:
             notes.append(
                 f"The test asks for at least {FEWEST} annotators, and there {'is' if len(own) == 1 else 'are'} "
-                f"{len(own)}: whether the model could stand in for another annotator is unknown"
+                f"{len(own)}. Whether the model could stand in for another one is unknown"
             )
         few = own[own["n_cases"] < max(FEW, self.few_cases)]
         if len(few):
@@ -182,7 +183,7 @@ class AlternativeAnnotatorTest:
             if self._lenient:
                 words = (
                     "Wilcoxon's test, used there as published, passed up to 39 % of simulated models that were worse "
-                    "than allowed; with few_cases=0 it is replaced by the t-test, which passed at most 5 %"
+                    "than allowed. With few_cases=0, the t-test replaces it, which passed at most 5 %"
                 )
             notes.append(
                 f"{len(few)} of {len(own)} annotators have fewer than {max(FEW, self.few_cases)} cases in common with "
@@ -191,7 +192,7 @@ class AlternativeAnnotatorTest:
         none = own[own["test"] == "none"]
         if len(none):
             notes.append(
-                "With a single case no test is possible, and the comparison counts as not won: "
+                "With a single case no test is possible, and the comparison is not won: "
                 f"{some(none['annotator'].tolist())}"
             )
         for name, model in table.groupby("model", sort=False):
@@ -299,19 +300,18 @@ class AlternativeAnnotatorTest:
 
     def verdict(self) -> str:
         """State the outcome in a sentence for each model, and what limits it."""
-        words = []
-        for name, rate, mean in zip(self.models, *self._means, strict=True):
-            won = round(rate * len(self._tested))
-            passes = "passes, by a test that is too lenient with so few cases" if self._lenient else "passes"
-            if rate >= PASS and self.untold[name]:
-                why = "; ".join(self.untold[name])
-                words.append(f"These annotators cannot tell whether {name} is as good as one of them: {why}")
-                passes = "passes, but so do answers that look at no case"
-            words.append(
-                f"{name} {passes if rate >= PASS else 'does not pass'}: it is shown to be at most "
-                f"{self.epsilon:g} worse than {won} of {len(self._tested)} annotators, and on average it is at least "
-                f"as close to the others as an annotator is in {100 * mean:.0f} % of the cases ({self._beside(name)})"
-            )
+        words, n = [], len(self._tested)
+        lenient = ", by a test that is too lenient with so few cases" if self._lenient else ""
+        for name, rate, mean, answer in zip(self.models, *self._means, self._answers, strict=True):
+            if answer == "cannot tell":
+                words += [self.comparison.beside_constant()[name], _CANNOT.format(name), *self.untold[name]]
+            words += [
+                f"{name} {f'passes{lenient}' if rate >= PASS else 'does not pass'}, allowing it to be up to "
+                f"{self.epsilon:.2f} worse",
+                f"That is shown for {round(rate * n)} of {n} annotators",
+                f"On average, it is at least as close to the others as an annotator in {100 * mean:.0f} % of the cases",
+                f"For comparison, {self._beside(name)}",
+            ]
         return ". ".join([*words, *self.notes]) + "."
 
     def _beside(self, model: str) -> str:

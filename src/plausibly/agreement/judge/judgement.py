@@ -12,25 +12,24 @@ from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.agreement.judge import _readings as readings
 from plausibly.agreement.judge._fit import Fit
 from plausibly.agreement.judge._gold import AgainstGold
-from plausibly.agreement.judge._headline import FARTHER, NAMES, Question, sentence
+from plausibly.agreement.judge._headline import NAMES, Question, headline
 from plausibly.agreement.judge._headline import QUESTIONS as QUESTIONS
-from plausibly.agreement.judge._readings import SURE, Answer, answer_of, in_words
-from plausibly.agreement.judge._test_result import FEWEST, AlternativeAnnotatorTest
+from plausibly.agreement.judge._readings import SURE, Answer
+from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
 from plausibly.base.bootstrap import interval
 from plausibly.base.errors import ArgumentError
-from plausibly.base.names import many
 
 _NOT_CONVERGED = (
-    "chains of the model of annotators did not converge, so its numbers are not shown; give gold labels of some cases "
-    "(--gold), sample longer (draws=1000, warmup=1000; --draws 1000 --warmup 1000)"
+    "chains of the model of annotators did not converge, so its numbers are not shown. Give gold labels of some cases "
+    "(--gold), or sample longer: draws=1000 (--draws 1000) and warmup=1000 (--warmup 1000)"
 )
 _SIMPLIFIED = (
-    "Chains of dawid-skene did not converge, so the model of annotators is one-coin, by which an annotator errs as "
-    "often in one class as in another"
+    "Chains of dawid-skene did not converge, so the model of annotators is one-coin. By it, an annotator errs as often "
+    "in one class as in another"
 )
-_SIMPLER = ', or choose the simpler model of annotators, model="one-coin" (--model one-coin)'
+_SIMPLER = '. A simpler model of annotators is model="one-coin" (--model one-coin)'
 _NUMBERS = (
-    "The labels are numbers, and two different ones count as equally far apart; if they are amounts, judge by "
+    "The labels are numbers, and two different ones count as equally far apart. If they are amounts, judge by "
     'distance="squared" (--distance squared)'
 )
 
@@ -145,24 +144,37 @@ class Judgement:
         """The four questions with their answers, by model."""
         found = {}
         for model in self.models:
-            close = self._closeness(model)
+            close = readings.closeness(self.table.loc[model], self.margin, self._untold_closeness[model])
             true = self._truth(model)
             answers = close, self._replacement(model), self._among(model, close[0], true[0]), true
-            found[model] = [Question(name, *answer) for name, answer in zip(NAMES, answers, strict=True)]
+            accurate = f"allowing it to be up to {self.accuracy_margin:.2f} less accurate"
+            worse = f"allowing it to be up to {self.test.epsilon:.2f} worse"
+            allowed = f"allowing Δ up to {1 + self.margin:.2f}", worse, accurate, accurate
+            found[model] = [Question(n, *answer, of) for n, answer, of in zip(NAMES, answers, allowed, strict=True)]
         return found
 
     def headline(self, model: str) -> str:
-        """Summarise the answers to the four questions about a model in one sentence.
+        """Summarise the answers to the four questions about a model in a few sentences; gold labels decide.
 
         Raises
         ------
         ArgumentError
             If there is no such model.
         """
+        return f"{'. '.join(self.sentences(model))}."
+
+    def sentences(self, model: str) -> list[str]:
+        """Return the sentences of :meth:`headline`, without their full stops."""
         if model not in self.models:
             raise ArgumentError(f"there is no model {model!r}: choose from {', '.join(map(repr, self.models))}.")
-        told = self.questions[model], self.reasons[model], self._untold(model)
-        return sentence(model, *told, self.test.epsilon)
+        questions, reasons = self.questions[model], self.reasons[model]
+        by_gold = None
+        if self.gold is not None:
+            told = self.table.loc[model], model, questions[3].answer, self.accuracy_margin
+            by_gold = readings.decided_by_gold(*told, copies="copy" in reasons)
+        why = {"closeness": self._untold_closeness[model], "replacement": self.test.untold[model]}
+        beside = self.test.comparison.beside_constant(self.replicates, self.seed)[model]
+        return headline(model, questions, reasons, why, beside, by_gold)
 
     def verdict(self, model: str | None = None, *, selection: bool = True) -> str:
         """Summarise the four answers, why they differ, and what limits them, for all models or for one.
@@ -177,18 +189,22 @@ class Judgement:
         first = [self.selection] if selection and self.selection is not None else []
         if model is None:
             return " ".join([*first, *(self.verdict(name, selection=False) for name in self.models)])
-        further = list(self.reasons.get(model, {}).values())
-        if left_out := self._left_out(model):
-            which = "questions 3 and 4 are" if self.gold is None else "question 3 is"
-            further.append(f"The answer{'s' if self.gold is None else ''} to {which} unknown: {left_out}")
-        doubts, notes = self._doubts(model), self._notes_of_test(model)
-        return " ".join([*first, self.headline(model), *(f"{words}." for words in [*doubts, *further, *notes])])
+        told = " ".join(f"{words}." for words in self.limits(model))
+        return " ".join([*first, self.headline(model), told]).strip()
 
     @property
     def selection(self) -> str | None:
         """How cases with a gold label differ from others, in sentences; None if nothing shows that they do."""
         found = next((one.selection for one in (self.gold or {}).values()), None)
         return None if found is None else found.told
+
+    def limits(self, model: str) -> list[str]:
+        """List what to know of a model's answers, the most important first: doubts, reasons why they differ, limits."""
+        left_out = self._left_out(model)
+        which = "questions 3 and 4 are" if self.gold is None else "question 3 is"
+        unknown = [f"The answer{'s' * (self.gold is None)} to {which} unknown: {left_out}"] if left_out else []
+        reasons = [words for name, words in self.reasons.get(model, {}).items() if name != "scale"]  # said first
+        return [*self._doubts(model), *reasons, *unknown, *self._notes_of_test(model)]
 
     def notes(self, model: str) -> list[str]:
         """List the limits of a model's test (see :class:`AlternativeAnnotatorTest`) and of the model of annotators."""
@@ -205,97 +221,50 @@ class Judgement:
     def _doubts(self, model: str) -> list[str]:
         labels = self.test.comparison.labels
         amounts = self.test.comparison.distance == "nominal" and labels.is_numeric and len(np.unique(labels.values)) > 2
-        doubts = [_NUMBERS if amounts else None, _SIMPLIFIED if self.simplified else None]
-        doubts.append(self._contradicted(model))
-        return [words for words in doubts if words is not None]
+        return [*[_NUMBERS] * amounts, *[_SIMPLIFIED] * self.simplified, *filter(None, [self._contradicted(model)])]
 
     def _notes_of_test(self, model: str) -> list[str]:
         others = tuple(f"{name} and the annotator" for name in self.models if name != model)
         notes = [note for note in self.test.notes if not note.startswith(others)]
-        misled = self._misled(model)
-        return notes if misled is None else [*notes, misled]
-
-    def _untold(self, model: str) -> Reasons:
-        """Why these annotators cannot answer questions 1 and 2 with yes, by name; no reasons where they can."""
-        return {"closeness": self._untold_closeness[model], "replacement": self.test.untold[model]}
+        if self.gold is not None or not self.shared_errors or self.equal is None or self._left_out(model):
+            return notes
+        return [*notes, readings.if_misled(self.table.loc[model], model, self.shared_errors)]
 
     @cached_property
-    def _untold_agreement(self) -> str:
-        return self.test.comparison.untold_agreement(self.replicates, self.seed)
+    def _untold_agreement(self) -> list[str]:
+        why = self.test.comparison.untold_agreement(self.replicates, self.seed)
+        return [why] if why else []
 
     @cached_property
     def _untold_closeness(self) -> Reasons:
         return self.test.comparison.untold(self.margin, 1 - SURE, self.replicates, self.seed)
 
-    def _told(self, model: str, question: str, words: str) -> tuple[Answer, str]:
-        """Answer with yes, unless these annotators cannot tell."""
-        why = self._untold(model)[question]
-        return ("cannot tell", f"{words}. These annotators cannot tell: {'; '.join(why)}") if why else ("yes", words)
+    def _replacement(self, model: str) -> readings.Answered:
+        test, own = self.test, self.test.table
 
-    def _closeness(self, model: str) -> tuple[Answer, str]:
-        row = self.table.loc[model]
-        words = f"Δ = {row['ratio']:.2f}"
-        beside = (
-            f"; of the best constant answer ({row['constant']}) {row['constant_ratio']:.2f}, of shuffled predictions "
-            f"{row['shuffled_ratio']:.2f}, at chance {row['chance_ratio']:.2f}"
-        )
-        if "p_close" not in row:
-            words += f", without an interval, because there is a single cluster of cases{beside}"
-            return self._told(model, "closeness", words) if row["ratio"] <= 1 else ("open", words)
-        words += (
-            f" ({row['ratio_lower']:.2f} to {row['ratio_upper']:.2f}; below 1, the model is closer to them than they "
-            f"are to each other); the probability that Δ is below {1 + self.margin:.2f} is "
-            f"{in_words(row['p_close'])}{beside}"
-        )
-        answer = answer_of(row["p_close"])
-        words += f"; it is {FARTHER}" if answer == "no" else ""
-        return self._told(model, "closeness", words) if answer == "yes" else (answer, words)
+        def needed() -> float:
+            found = test.clusters_needed(0.8, replicates=200, seed=self.seed)
+            return found if isinstance(found, float) else float(found[model])
 
-    def _replacement(self, model: str) -> tuple[Answer, str]:
-        row, own = self.table.loc[model], self.test.table
-        own = own[own["model"] == model]
-        ends = f" ({row['advantage_lower']:.2f} to {row['advantage_upper']:.2f})" if "advantage_lower" in row else ""
-        words = (
-            f"Shown to be at most ε = {self.test.epsilon:g} worse than {int(own['rejected'].sum())} of {len(own)} "
-            f"annotators: winning rate {row['winning_rate']:.2f} (the best constant answer "
-            f"{row['constant_winning_rate']:.2f}, shuffled predictions {row['shuffled_winning_rate']:.2f}), average "
-            f"advantage {row['advantage']:.2f}{ends} (constant {row['constant_advantage']:.2f}, shuffled "
-            f"{row['shuffled_advantage']:.2f})"
-        )
-        if row["passed"] and len(own) < FEWEST:
-            return "open", f"{words}; the test asks for at least {FEWEST} annotators"
-        if row["passed"]:
-            allowed = f"a yes allows a model that is up to {self.test.epsilon:.2f} worse"
-            return self._told(model, "replacement", f"{words}; {allowed}")
-        needed = self.test.clusters_needed(0.8, replicates=200, seed=self.seed)
-        needed = needed if isinstance(needed, float) else needed[model]
-        if np.isnan(needed):
-            each = (
-                f"half of the annotators share no more than {many(int(np.median(own['n_cases'])), 'case')} with others"
-            )
-            return "open", f"{words}; {each}, which is too few to compare the model with each: let fewer annotate more"
-        if np.isinf(needed):
-            return "no", f"{words}; more cases like these would not change it"
-        if row["constant_advantage"] >= row["advantage"]:  # which would pass with as many cases
-            return "open", f"{words}; the best constant answer does as well"
-        units = self.test.comparison.resampled
-        return "open", f"{words}; with about {needed:,.0f} {units} it would pass with probability 0.8"
+        own, units = own[own["model"] == model], test.comparison.resampled
+        return readings.replacement(self.table.loc[model], own, test.epsilon, test.untold[model], needed, units)
 
-    def _among(self, model: str, close: Answer, true: Answer) -> tuple[Answer, str]:
+    def _among(self, model: str, close: Answer, true: Answer) -> readings.Answered:
         if left_out := self._left_out(model):
-            return "unknown", f"Left out: {left_out}"
+            return "unknown", (f"Left out: {left_out}",)
         row = self.table.loc[model]
-        answer = readings.as_one_of_them(row, self.fits[model], self.accuracy_margin, self.model)
-        answer = readings.unless_misled(*answer, row, self.shared_errors)
-        return readings.held_back(*answer, row, {1: close, 4: true}, self._contradicted(model), self._untold_agreement)
+        found = readings.as_one_of_them(row, self.fits[model], self.accuracy_margin, self.model)
+        found = readings.unless_misled(found, row, self.shared_errors)
+        found = readings.held_back(found, row, {1: close, 4: true}, self._contradicted(model))
+        return readings.cannot_tell(found, self._untold_agreement)
 
-    def _truth(self, model: str) -> tuple[Answer, str]:
+    def _truth(self, model: str) -> readings.Answered:
         if self.gold is not None:
             return readings.gold(self.table.loc[model], self.accuracy_margin)
         if left_out := self._left_out(model):
-            return "unknown", f"Left out: {left_out}"
-        answer = readings.truth(self.table.loc[model], self.accuracy_margin, self.shared_errors)
-        return readings.unless_untold(*answer, self._untold_agreement)
+            return "unknown", (f"Left out: {left_out}",)
+        found = readings.truth(self.table.loc[model], self.accuracy_margin, self.shared_errors)
+        return readings.cannot_tell(found, self._untold_agreement)
 
     def _contradicted(self, model: str) -> str | None:
         """Whether gold labels say something else than the model of annotators."""
@@ -303,9 +272,3 @@ class Judgement:
         if fitted is None or not fitted.converged or fitted.unit != "accuracy":
             return None
         return readings.contradiction(self.table.loc[model], model, self.accuracy_margin, self.model)
-
-    def _misled(self, model: str) -> str | None:
-        """What cases that mislead annotators would do to the answers, unless gold labels tell."""
-        if self.gold is not None or not self.shared_errors or self._left_out(model):
-            return None
-        return readings.if_misled(self.table.loc[model], model, self.shared_errors) if self.equal is not None else None

@@ -1,12 +1,11 @@
 """From the reliability of labels to the accuracy of what they decide, and back (Cabitza, Campagner et al. 2020)."""
 
 from collections.abc import Iterable
-from numbers import Real
 
 import numpy as np
 from scipy.optimize import brentq
 
-from plausibly.base.checks import check_whole
+from plausibly.base.checks import check_share, check_whole
 from plausibly.base.errors import ArgumentError
 
 
@@ -26,7 +25,7 @@ def majority_accuracy(accuracies: Iterable[float]) -> float:
     >>> round(majority_accuracy([0.8, 0.8, 0.8]), 3), majority_accuracy([0.9, 0.6])
     (0.896, 0.75)
     """
-    shares = np.array([_share("an accuracy", accuracy) for accuracy in accuracies])
+    shares = np.array([check_share("an accuracy", accuracy) for accuracy in accuracies])
     if not len(shares):
         raise ArgumentError("a majority needs an annotator: give at least one accuracy.")
     right = np.ones(1)  # probability of each number of right ones
@@ -54,7 +53,7 @@ def actual_accuracy(measured: float, ground_truth: float) -> float:
     >>> round(actual_accuracy(0.98, 0.85), 3)
     0.833
     """
-    return _share("measured", measured) * _share("ground_truth", ground_truth)
+    return check_share("measured", measured) * check_share("ground_truth", ground_truth)
 
 
 def ground_truth_accuracy(reliability: float, annotators: int = 1) -> float:
@@ -75,7 +74,9 @@ def ground_truth_accuracy(reliability: float, annotators: int = 1) -> float:
     >>> round(ground_truth_accuracy(0.64), 3), round(ground_truth_accuracy(0.64, annotators=3), 3)
     (0.8, 0.896)
     """
-    return majority_accuracy([_share("reliability", reliability) ** 0.5] * check_whole("annotators", annotators, 1))
+    return majority_accuracy(
+        [check_share("reliability", reliability) ** 0.5] * check_whole("annotators", annotators, 1)
+    )
 
 
 def required_reliability(actual: float, measured: float = 1.0, annotators: int = 1) -> float:
@@ -102,7 +103,7 @@ def required_reliability(actual: float, measured: float = 1.0, annotators: int =
     >>> round(required_reliability(0.9, measured=0.95), 3), round(required_reliability(0.9, 0.95, annotators=5), 3)
     (0.898, 0.651)
     """
-    needed, measured = _share("actual", actual), _share("measured", measured)
+    needed, measured = check_share("actual", actual), check_share("measured", measured)
     count = check_whole("annotators", annotators, 1)
     if needed > measured:
         raise ArgumentError(
@@ -114,9 +115,3 @@ def required_reliability(actual: float, measured: float = 1.0, annotators: int =
     target = needed / measured
     accuracy = brentq(lambda a: majority_accuracy([a] * count) - target, 0.0, 1.0, xtol=1e-14)
     return float(accuracy) ** 2
-
-
-def _share(name: str, value: float) -> float:
-    if not isinstance(value, Real) or not 0 <= value <= 1:
-        raise ArgumentError(f"{name} must lie between 0 and 1, but {value!r} was given.")
-    return float(value)

@@ -11,7 +11,6 @@ from plausibly.agreement.pairs import (
     BLOCK,
     agreement_with_others,
     check_two_annotators,
-    fair_pairs,
     pairs_within,
     single_labels,
 )
@@ -19,10 +18,10 @@ from plausibly.agreement.reliability import inputs as inputs
 from plausibly.agreement.reliability._rasch import accuracy_draws, sample_rasch
 from plausibly.agreement.reliability._result import Resampling, WeightedReliability, by_judgement, by_latent_truth
 from plausibly.base.arviz import Posterior
+from plausibly.base.checks import check_choice
 from plausibly.base.errors import ArgumentError
 from plausibly.base.progress import Progress
 from plausibly.data.labels.container import Labels
-from plausibly.data.labels.types import check_nominal
 
 _DRAWS = 64  # at a time
 _SLOW = 10_000_000  # pairs, times draws, that take seconds
@@ -136,14 +135,11 @@ def weighted_reliability(
         raise ArgumentError(f"truth is for known competence and for rasch, but competence={competence!r} was given.")
     columns = [confidence] if isinstance(confidence, str) else []
     labels = Labels.of(labels, columns=columns, optional=(inputs.COLUMN,))
-    check_nominal(labels, "weighted reliability", "use agreement with")
-    labels = single_labels(labels)
-    labels, _ = fair_pairs(labels)
+    labels = single_labels(labels, "weighted reliability")
     names, code = labels.coded
     check_two_annotators(labels, np.diff(labels.start))
     given = inputs.read_confidence(labels, confidence, scale)
-    if wrong_labels not in ("spread", "published"):
-        raise ArgumentError(f"wrong_labels must be one of spread, published, but {wrong_labels!r} was given.")
+    check_choice("wrong_labels", wrong_labels, ("spread", "published"))
     certainty = inputs.beyond_chance(given, inputs.chance_of(code, names, chance, n_classes))
     n_labels = 2 if wrong_labels == "published" else max(n_classes or len(names), 2)
     posterior = reweighted = None

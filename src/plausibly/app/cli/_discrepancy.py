@@ -18,6 +18,8 @@ from plausibly.base.errors import ArgumentError
 from plausibly.base.names import many, some
 from plausibly.data.labels.container import by_case
 
+_SHOWN = 0.0005  # change of a ratio that three digits show
+
 
 @example(
     """
@@ -132,18 +134,19 @@ def discrepancy(
     say(f"{words}.")
     answers = frame["answer"] if "answer" in frame else pd.Series("not shown", frame.index)
     for model in frame.index[answers == "cannot tell"]:
-        say(f"These annotators cannot tell whether {model} is as close as they are: {frame.loc[model, 'why']}.")
+        beside = compared.beside_constant(replicates, seed)[model]
+        say(f"{beside}. These annotators cannot tell whether {model} is as close as they are.")
+        say(f"{frame.loc[model, 'why']}.")
     if require is not None:
-        check_answers((str(model), "non-inferior", answer) for model, answer in answers.items())
+        allowed = f"if the annotators are right, allowing Δ up to {1 + margin:g}"
+        check_answers((str(model), "non-inferior", answer, allowed) for model, answer in answers.items())
 
 
 def _shown(
     compared: Discrepancy, frame: pd.DataFrame, ci_prob: float, margin: float, *, whole: bool
 ) -> Iterator[ScreenTable | str]:
     names = {"ratio": "Δ", "constant_ratio": "constant", "shuffled_ratio": "shuffled"}
-    names |= {"chance_ratio": "chance", "model_discrepancy": "model–annotator μ"}
-    names |= {"annotator_discrepancy": "two annotators α", "mean_per_class": "mean per class", "p_value": "p"}
-    names |= {"answer": "non-inferior"}
+    names |= {"chance_ratio": "chance", "mean_per_class": "mean per class", "p_value": "p", "answer": "non-inferior"}
     shown = {name: header for name, header in names.items() if name in frame}
     rows = []
     for model, row in frame.iterrows():
@@ -153,21 +156,19 @@ def _shown(
         if "answer" in frame:
             cells["answer"] = row["answer"]
         rows.append((str(model), *(cells[name] for name in shown)))
-    title = f"Disagreement, and its ratio Δ = μ / α ({options.percent(ci_prob)} interval)"
+    title = f"Δ: distance to annotators, relative to that between two ({options.percent(ci_prob)} interval)"
     yield ScreenTable(title, ("model", *shown.values()), rows, left=("model",))
     one = frame.iloc[0]
     agreement = f"{one['agreement']:z.2f}"
-    ends = f", {one['agreement_lower']:z.2f} to {one['agreement_upper']:z.2f}" if "lower" in frame else ""
-    chance = f", 1 / (1 − {agreement}), where {agreement}{ends} is how well annotators agree beyond chance"
-    yield (
-        f"Beside Δ are those of answers that look at no case: the best constant answer ({one['constant']}), a model's "
-        f"predictions in shuffled order, and chance{'' if pd.isna(one['agreement']) else chance}."
-    )
+    ends = f" ({one['agreement_lower']:z.2f} to {one['agreement_upper']:z.2f})" if "lower" in frame else ""
+    yield f"Constant: the best single answer to every case ({one['constant']}). Shuffled: predictions in another order."
+    if not pd.isna(one["agreement"]):
+        yield f"Chance: 1 / (1 − {agreement}), where {agreement}{ends} is how well annotators agree beyond chance."
     # The margin, annotators on the models' scale, and the one on whom a ratio depends most.
     if "answer" in frame:
         yield (
-            f"Non-inferior means Δ below {1 + margin:g} at the 5 % level: the model may be {100 * margin:g} % farther "
-            "from the annotators than they are from each other. Choose this margin before you see the results."
+            f"Non-inferior: Δ is below {1 + margin:g} at the 5 % level, which means no worse if the annotators are "
+            "right. Choose this margin before you see the results."
         )
     relative = compared.annotators()["relative"].dropna().sort_values()
     if len(relative) > 2 and whole:
@@ -176,7 +177,7 @@ def _shown(
             f"{relative.iloc[-1]:.2f} ({relative.index[-1]})."
         )
         first = compared.without_annotators().iloc[0]
-        if first["change"] != 0:
+        if abs(first["change"]) >= _SHOWN:
             whole = frame.loc[first["model"], "ratio"]
             yield (
                 f"Leaving out {first['annotator']} changes the results most: Δ of {first['model']} goes from "

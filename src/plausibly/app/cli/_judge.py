@@ -12,14 +12,16 @@ from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.cli._output import ScreenTable, check_answers, check_converged, say
+from plausibly.app.cli._output import ScreenTable, check_answers, check_converged, lines_of, say, say_first
 from plausibly.app.cli._unpredicted import predicted_by_all
 from plausibly.app.report import judge_report
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.errors import ArgumentError
+from plausibly.base.names import many
 from plausibly.data.labels import read_gold
 
 REPORT = "judge.html"
+_LINES = 25  # of a screen
 
 
 @dataclass
@@ -137,11 +139,12 @@ def judge(
     if result.selection is not None:
         say(result.selection)
     output.publish(_shown(result), _files(result, sources))
-    for name in result.models:
-        say(result.verdict(name, selection=False))
+    _say(result, output)
     check_converged(all(fit.converged for fit in result.fits.values()), strict=output.strict)
     questions = [(name, question) for name in result.models for question in result.questions[name]]
-    check_answers((name, one.name, one.answer) for name, one in questions if one.name in required)
+    right = {one.name: "" if gold and one.name == "truth" else "if the annotators are right, " for _, one in questions}
+    asked = [(name, one) for name, one in questions if one.name in required]
+    check_answers((name, one.name, one.answer, f"{right[one.name]}{one.allowed}") for name, one in asked)
 
 
 def _required(text: str | None) -> list[str]:
@@ -159,15 +162,34 @@ def _required(text: str | None) -> list[str]:
 
 
 def _shown(result: Judgement) -> Iterator[ScreenTable]:
-    columns = ("", "question", "answer", "evidence")
-    for name in result.models:
-        questions = enumerate(result.questions[name], 1)
-        rows = [(number, question.name, question.answer, question.words) for number, question in questions]
-        yield ScreenTable(name, columns, rows, left=columns[1:])
+    """Tables of the answers: of one model with the numbers behind them, of several side by side."""
+    if len(result.models) == 1:
+        columns, asked = ("question", "answer", "evidence"), result.questions[result.models[0]]
+        rows = [(f"{n} {one.name}", one.answer, one.sentences[0]) for n, one in enumerate(asked, 1)]
+    else:
+        columns = ("model", *QUESTIONS)
+        rows = [(name, *(one.answer for one in asked)) for name, asked in result.questions.items()]
+    yield ScreenTable("Answers", columns, rows, left=columns)
     if result.by is not None:
         names = ("model", "by", "group", "n_cases", "ratio", "advantage", "accuracy", "p_least_accurate")
         table = result.by[[name for name in names if name in result.by]].astype({"n_cases": str})
         yield ScreenTable.of("By group", table, ".2f", missing="", left=("model", "by", "group"))
+
+
+def _say(result: Judgement, output: options.StrictOutput) -> None:
+    """Say what the answers come to, and as much of what limits them as a screen has lines for."""
+    several = len(result.models) > 1
+    left = _LINES if output.quiet else _LINES - (len(result.models) + 6 if several else 16)
+    for name in result.models:
+        told = result.sentences(name)
+        if several and not output.quiet:  # the table has the answers
+            told = [words for words in told if not words.startswith("Answers: ")]
+        say(words := f"{'. '.join(told)}.")
+        left -= lines_of(words)
+    limits = dict.fromkeys(f"{words}." for name in result.models for words in result.limits(name))
+    if more := say_first(list(limits), left - 1):
+        where = f"{output.out / REPORT} has" if output.out else "--out FOLDER writes"
+        say(f"{where} {many(more, 'more remark')}.")
 
 
 def _files(result: Judgement, sources: dict[str, str]) -> Iterator[tuple[str, Any]]:

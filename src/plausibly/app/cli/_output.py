@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,7 +36,10 @@ NOT_CONVERGED = 1  #: exit status under --strict
 UNMET = 3  #: exit status if a requirement is not met
 TABLES = ".csv", ".parquet"  #: suffixes of tables that we write
 _LONGEST = 2000  # characters of a sentence
-_WIDTH = 120  # of a table without a terminal
+_WIDTH, _NARROW = 120, 80  # of a table without a terminal, and of a terminal
+_VALUE = r"""("[^"]*"|'[^']*'|\{[^{}]*\}|[\w-]+(?:[.,][\w-]+)*|(?![\[({]))"""
+_ARGUMENT = rf"(?<![\w-])([a-z]\w*)={_VALUE}(?: \((--[^()]*)\))?"
+OPTIONS: ContextVar[frozenset[str]] = ContextVar("OPTIONS", default=frozenset())  #: of the command that is run
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -47,7 +52,37 @@ def console(*, stderr: bool = False) -> Console:
 
 def say(text: str, *, stderr: bool = False) -> None:
     """Print a line as it is: names may contain what looks like markup, and commands are to be copied whole."""
-    console(stderr=stderr).print(Text(text), soft_wrap=True)
+    console(stderr=stderr).print(Text(in_options(text)), soft_wrap=True)
+
+
+def lines_of(text: str) -> int:
+    """Lines of a narrow screen that a sentence takes."""
+    return -(-len(in_options(text)) // min(console().width, _NARROW))
+
+
+def say_first(sentences: Sequence[str], lines: int) -> int:
+    """Print the sentences that `lines` of a screen hold, and return how many are left."""
+    for number, text in enumerate(sentences):
+        lines -= lines_of(text)
+        if lines < 0:
+            return len(sentences) - number
+        say(text)
+    return 0
+
+
+def in_options(text: str) -> str:
+    """Write arguments, such as ``ci_prob=0.9 (--ci-prob 0.9)``, as options of the command that is run."""
+    known = OPTIONS.get()
+
+    def option(found: re.Match) -> str:
+        name, value = f"--{found[1].replace('_', '-')}", found[2].strip("\"'").replace("None", "none")
+        written = found[3] or f"{name} {value}".removesuffix(" True").strip()
+        return written if name in known else found[0]
+
+    text = re.sub(_ARGUMENT, option, text) if "=" in text else text
+    first, _, rest = text.partition(" ")
+    name = f"--{first.replace('_', '-')}"
+    return f"{name} {rest}" if name in known and rest.startswith(("must ", "names ")) else text
 
 
 def speaker(quiet: bool) -> Callable[[str], None]:
@@ -59,6 +94,7 @@ def complain(text: str, what: str = "Error") -> None:
     """Print a sentence about what went wrong; names of thousands of characters are left out of its middle."""
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
+    text = in_options(text)
     console(stderr=True).print(
         Text(f"{what}: ", style="bold red" if what != "Note" else "bold") + Text(text, style="default"), soft_wrap=True
     )
@@ -237,13 +273,16 @@ def check_converged(converged: bool, *, strict: bool) -> None:
         raise typer.Exit(NOT_CONVERGED)
 
 
-def check_answers(answers: Iterable[tuple[str, str, str]]) -> None:
-    """Say of every model, question and answer whether it is yes, as required, and exit with status 3 if one is not."""
+def check_answers(answers: Iterable[tuple[str, str, str, str]]) -> None:
+    """Say of every model, question and answer whether it is yes, as required, and exit with status 3 if one is not.
+
+    The last words are what a yes rests on or allows.
+    """
     answers = list(answers)
-    for model, question, answer in answers:
-        met = "met" if answer == "yes" else f"{answer!r}, not met"
+    for model, question, answer, allowed in answers:
+        met = f"met, {allowed}" if answer == "yes" else f"{answer!r}, not met"
         say(f"{model}: {question} is required: {met}.")
-    if any(answer != "yes" for *_, answer in answers):
+    if any(answer != "yes" for _, _, answer, _ in answers):
         raise typer.Exit(UNMET)
 
 
