@@ -156,10 +156,9 @@ class Discrepancy(Comparison):
             float(found.ratios(found.to_shuffled[name]).mean()) if name in found.to_shuffled else np.nan
             for name in self.models
         ]
-        frame = pd.DataFrame({"constant": in_words(found.constants[0])}, index=self._index)
-        frame["constant_ratio"] = self.constant_ratio
-        frame["shuffled_ratio"] = shuffled
-        frame["chance_ratio"], frame["agreement"] = found.chance_ratio, found.agreement
+        columns = {"constant": in_words(found.constants[0]), "constant_ratio": self.constant_ratio}
+        columns |= {"shuffled_ratio": shuffled, "chance_ratio": found.chance_ratio, "agreement": found.agreement}
+        frame = pd.DataFrame(columns, self._index)
         if ci_prob is not None:
             ends = found.agreement_interval(self._cluster, ci_prob, replicates, seed)
             frame["agreement_lower"], frame["agreement_upper"] = ends

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_ratio
-from plausibly.agreement.discrepancy._result import Discrepancy
-from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest, differences_of
+from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
 from plausibly.agreement.judge._tests import FEW
 from plausibly.base.bootstrap import check_probability
 from plausibly.base.checks import check_share, check_whole
@@ -101,15 +100,4 @@ def alternative_annotator_test(
     check_whole("few_cases", few_cases, 0, "give 30")
     check_probability("fdr", fdr)
     compared = discrepancy_ratio(labels, predictions, distance, clusters, tolerance=tolerance, progress=progress)
-    return from_discrepancy(compared, epsilon, fdr, few_cases)
-
-
-def from_discrepancy(
-    compared: Discrepancy, epsilon: float, fdr: float, few_cases: int = FEW
-) -> AlternativeAnnotatorTest:
-    """Test from the discrepancies of models and annotators."""
-    sets = compared.label_sets
-    counts = sets.n_annotators[sets.case] >= 2
-    differences = {name: differences_of(compared, to_set) for name, to_set in compared.to_sets.items()}
-    comparisons = sets.case[counts], sets.annotator[counts], differences
-    return AlternativeAnnotatorTest(compared, float(epsilon), float(fdr), few_cases, *comparisons)
+    return AlternativeAnnotatorTest(compared, float(epsilon), float(fdr), few_cases)

@@ -72,29 +72,25 @@ def _of_annotators(labels: Labels, name: str) -> tuple[np.ndarray, Int[np.ndarra
 def _by_cases(
     result: Judgement, column: str, names: np.ndarray, code: np.ndarray, fitted: np.ndarray | None
 ) -> pd.DataFrame:
-    test, compared = result.test, result.test.comparison
-    included = compared.included
-    used, place = np.unique(code[included], return_inverse=True)
-    n = np.bincount(place)
-    statistics = replace(compared, by=(names, code))._statistics_by_group()
-    point = statistics.sum(axis=0).reshape(len(used), -1)
-    drawn = None
+    test, compared = result.test, replace(result.test.comparison, by=(names, code))
+    used, n = np.unique(code[compared.included], return_counts=True)
+    ratios, statistics = compared.by_group()["ratio"].to_numpy().reshape(len(used), -1), None
     if compared.several_clusters:
-        sums = resampled_sums(statistics, compared._cluster, result.replicates, result.seed)
-        drawn = sums.reshape(len(sums), len(used), -1)
+        sums = resampled_sums(compared._statistics_by_group(), compared._cluster, result.replicates, result.seed)
+        statistics = sums.reshape(len(sums), len(used), -1)
     rows = []
     for number, model in enumerate(result.models):
         frame = pd.DataFrame({"by": column, "group": names[used], "of": "cases", "model": model, "n_cases": n})
-        frame["ratio"] = ratio_of(point[:, 2 + number], point[:, 1])
-        if drawn is not None:
-            ratios = np.where(drawn[..., 0] > 0, ratio_of(drawn[..., 2 + number], drawn[..., 1]), np.nan)
-            frame["ratio_lower"], frame["ratio_upper"] = interval_of_known(ratios, result.ci_prob)
-            frame["p_worst"] = probability_greatest(ratios.T, n < FEW)
+        frame["ratio"] = ratios[:, number]
+        if statistics is not None:
+            own = ratio_of(statistics[..., 2 + number], statistics[..., 1])
+            drawn = np.where(statistics[..., 0] > 0, own, np.nan)
+            frame["ratio_lower"], frame["ratio_upper"] = interval_of_known(drawn, result.ci_prob)
+            frame["p_worst"] = probability_greatest(drawn.T, n < FEW)
         frame["advantage"] = _advantages(test, model, code[test.case], used)
         if model in result.fits and result.fits[model].converged and fitted is not None:
             frame = frame.join(_accuracy(result, model, code[fitted], used, fitted, n < FEW))
-        frame["few"] = n < FEW
-        rows.append(frame)
+        rows.append(frame.assign(few=n < FEW))
     return pd.concat(rows, ignore_index=True)
 
 
@@ -112,12 +108,11 @@ def _accuracy(
     with np.errstate(invalid="ignore", divide="ignore"):
         accuracy = hits / n
         rest = (hits.sum(axis=1, keepdims=True) - hits) / (n.sum(axis=1, keepdims=True) - n)
-    frame = pd.DataFrame({"accuracy": accuracy.mean(axis=0)})
-    frame["accuracy_lower"], frame["accuracy_upper"] = interval_of_known(accuracy, result.ci_prob)
-    frame["difference"] = (accuracy - rest).mean(axis=0)
-    frame["difference_lower"], frame["difference_upper"] = interval_of_known(accuracy - rest, result.ci_prob)
-    frame["p_least_accurate"] = probability_greatest(-accuracy.T, few)
-    return frame
+    frame = pd.DataFrame(index=range(len(used)))
+    for name, drawn in (("accuracy", accuracy), ("difference", accuracy - rest)):
+        frame[name] = drawn.mean(axis=0)
+        frame[f"{name}_lower"], frame[f"{name}_upper"] = interval_of_known(drawn, result.ci_prob)
+    return frame.assign(p_least_accurate=probability_greatest(-accuracy.T, few))
 
 
 def _by_annotators(

@@ -194,9 +194,7 @@ def _fits(
         return None
     random = np.random.default_rng(sampling["seed"])
     cluster = np.unique(clusters[answers.case], return_inverse=True)[1]
-    constant = (
-        None if ranked else _constant(alone, answers.votes, cluster, np.random.default_rng([sampling["seed"], 1]))
-    )
+    constant = None if ranked else _constant(alone, answers.votes, cluster, sampling["seed"])
     found = {}
     for name, annotations in answers.with_model.items():
         said = answers.said[name]
@@ -241,9 +239,10 @@ def _fits(
 
 
 def _constant(
-    alone: Posterior, votes: np.ndarray, cluster: Int[np.ndarray, " case"], random: np.random.Generator
+    alone: Posterior, votes: np.ndarray, cluster: Int[np.ndarray, " case"], seed: int
 ) -> Float[np.ndarray, " draw"]:
     """Accuracy of the most frequent class as the answer to every case, cases resampled."""
+    random = np.random.default_rng([seed, 1])
     right = dense_draws(alone, votes.shape)[:, :, votes.sum(axis=0).argmax()]
     weight = random.standard_exponential((len(right), cluster.max() + 1))[:, cluster]
     return (weight * (random.random(right.shape) < right)).sum(axis=1) / weight.sum(axis=1)

@@ -9,11 +9,11 @@ import numpy as np
 from plausibly.agreement.discrepancy._delta import find_delta
 from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_of, discrepancy_ratio
 from plausibly.agreement.discrepancy._result import Discrepancy
-from plausibly.agreement.judge._alternative_annotator import from_discrepancy
 from plausibly.agreement.judge._by import by_group, columns_of
 from plausibly.agreement.judge._fit import RANKED, Answers, answers_of, dense_draws, fit
 from plausibly.agreement.judge._gold import against_gold
 from plausibly.agreement.judge._reasons import other_scale, reasons_of, unknown_labels
+from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
 from plausibly.agreement.judge.judgement import Judgement
 from plausibly.agreement.pairs import counted_once
 from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates
@@ -165,7 +165,7 @@ def judge(
     counted = np.diff(labels.start) >= 2
     models = read_models(predictions, labels, counted, extra=extra)
     compared = discrepancy_ratio(labels, models, distance, clusters, tolerance=tolerance, progress=progress)
-    test = from_discrepancy(compared, epsilon, fdr, few_cases=0)
+    test = AlternativeAnnotatorTest(compared, float(epsilon), float(fdr), few_cases=0)
     truths = None
     if gold is not None:
         joined = gold if isinstance(gold, Gold) else read_gold(gold, labels)

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from plausibly.agreement.discrepancy._baselines import Reasons, in_words
 from plausibly.agreement.discrepancy._result import Discrepancy
-from plausibly.agreement.judge._tests import FEW, adjusted, p_values, reject
+from plausibly.agreement.judge._tests import FEW, adjusted, compared_sets, differences_of, p_values, reject
 from plausibly.base.bootstrap import (
     CI_PROB,
     REPLICATES,
@@ -48,20 +48,12 @@ class AlternativeAnnotatorTest:
         False discovery rate over annotators.
     few_cases
         Number of cases below which Wilcoxon's test replaces the t-test.
-    case, annotator
-        Case and annotator of every comparison.
-    differences
-        By model, the outcome of every comparison: −1 if the model is closer to the other annotators, 0 if both are
-        equally close, 1 if the annotator is closer.
     """
 
     comparison: Discrepancy
     epsilon: float
     fdr: float
-    few_cases: int
-    case: Int[np.ndarray, " comparison"]
-    annotator: Int[np.ndarray, " comparison"]
-    differences: Mapping[str, Int[np.ndarray, " comparison"]]
+    few_cases: int = FEW
 
     def __repr__(self) -> str:
         parts = [
@@ -73,7 +65,22 @@ class AlternativeAnnotatorTest:
     @property
     def models(self) -> list[str]:
         """Names of the models."""
-        return list(self.differences)
+        return self.comparison.models
+
+    @cached_property
+    def case(self) -> Int[np.ndarray, " comparison"]:
+        """Case of every comparison."""
+        return self.comparison.label_sets.case[compared_sets(self.comparison)]
+
+    @cached_property
+    def annotator(self) -> Int[np.ndarray, " comparison"]:
+        """Annotator of every comparison."""
+        return self.comparison.label_sets.annotator[compared_sets(self.comparison)]
+
+    @cached_property
+    def differences(self) -> Mapping[str, Int[np.ndarray, " comparison"]]:
+        """By model, whether it is closer to the other annotators (−1), the annotator is (1), or both are as close."""
+        return {name: differences_of(self.comparison, to_set) for name, to_set in self.comparison.to_sets.items()}
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -384,14 +391,3 @@ class AlternativeAnnotatorTest:
             middle = (low + high) // 2
             low, high = (low, middle) if self._passes(model, middle, replicates, seed, 0) >= power else (middle, high)
         return float(high)
-
-
-def differences_of(compared: Discrepancy, to_set: Float[np.ndarray, " set"]) -> Int[np.ndarray, " comparison"]:
-    """Who is closer to the other annotators of a case, an answer (−1) or the annotator (1), in every comparison."""
-    sets = compared.label_sets
-    counts = sets.n_annotators[sets.case] >= 2
-    case, own, to_set = sets.case[counts], compared.to_others[counts], to_set[counts]
-    model = np.bincount(case, to_set, len(sets.start) - 1)[case] - to_set  # sum of distances to the others
-    # What sums of distances such as 1/3 leave of equal ones is no difference.
-    same = np.isclose(model, own, rtol=1e-9, atol=1e-12 * max(float(own.max(initial=0.0)), 1e-300))
-    return np.where(same, 0, np.where(model < own, -1, 1))

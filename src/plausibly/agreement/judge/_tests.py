@@ -1,4 +1,4 @@
-"""The tests of the alternative annotator test, from counts of cases."""
+"""The tests of the alternative annotator test, from counts of cases, and what is counted."""
 
 from functools import lru_cache
 
@@ -6,6 +6,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import ndtr, stdtr
 from scipy.stats import binom, false_discovery_control, rankdata
+
+from plausibly.agreement.discrepancy._result import Discrepancy
 
 FEW = 30  #: cases below which the t-test gives way to Wilcoxon's
 _EXACT = 13
@@ -84,3 +86,18 @@ def _wilcoxon(closer: int, same: int, farther: int, epsilon: float) -> float:
         found = (found[:, None] + rank * positive).ravel()
         probability = (probability[:, None] * binom.pmf(positive, size, 0.5)).ravel()
     return float(min(probability[found <= statistic].sum(), 1.0))
+
+
+def differences_of(compared: Discrepancy, to_set: Float[np.ndarray, " set"]) -> Int[np.ndarray, " comparison"]:
+    """Who is closer to the other annotators of a case, an answer (−1) or the annotator (1), in every comparison."""
+    sets, counts = compared.label_sets, compared_sets(compared)
+    case, own, to_set = sets.case[counts], compared.to_others[counts], to_set[counts]
+    model = np.bincount(case, to_set, len(sets.start) - 1)[case] - to_set  # sum of distances to the others
+    # What sums of distances such as 1/3 leave of equal ones is no difference.
+    same = np.isclose(model, own, rtol=1e-9, atol=1e-12 * max(float(own.max(initial=0.0)), 1e-300))
+    return np.where(same, 0, np.where(model < own, -1, 1))
+
+
+def compared_sets(compared: Discrepancy) -> Bool[np.ndarray, " set"]:
+    """Whether each set of labels is of a case with other annotators."""
+    return compared.included[compared.label_sets.case]

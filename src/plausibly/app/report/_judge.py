@@ -19,8 +19,8 @@ ASSUMED = (
     (
         "Questions 1 and 2",
         "The annotators' labels are taken as the truth: a model that repeats an error of all annotators counts as "
-        "right, and one that knows better than they do as wrong. Where answers that look at no case pass, too, these "
-        "annotators cannot tell.",
+        "right, and one that knows better than they do as wrong. A yes holds if they are right, and allows what stands "
+        "beside it. Where answers that look at no case pass, too, these annotators cannot tell.",
     ),
     (
         "Questions 3 and 4",
