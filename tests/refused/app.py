@@ -388,7 +388,7 @@ REFUSED += each(
     gold,
     {
         "gold labels: case 'p' has 2 gold labels; keep one": ([("p", "a"), ("p", "b")],),
-        "none of 1 gold labels belongs to a case, such as 'p'; call the cases": ({"x": "a"},),
+        "none of 1 gold labels belongs to a case: they are of 'x', and cases are called 'p'": ({"x": "a"},),
         "row 1 .case 'p'.: the label is missing; fill it": ({"p": None},),
         "the annotators' labels are text, such as 'a', and the predictions are numbers": ({"p": 1},),
     },

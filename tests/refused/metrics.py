@@ -72,7 +72,7 @@ REFUSED += each(
         "truth must sum to one in every case, but that of case 0 sums to 1.5": {"truth": [[1.0, 0.5]]},
         r"truth must be weights \(case, class\), but the shape is \(2,\)": {"truth": [1.0, 0.0]},
         "predictions must be probabilities.* case 0 are from -1 to 2": {"predictions": [[2.0, -1.0]]},
-        "predictions must be probabilities that sum to one.*sum to 3: mark logits as": {"predictions": [[2.0, 1.0]]},
+        "must be probabilities that sum to one.*sum to 3: divide votes by their sum": {"predictions": [[2.0, 1.0]]},
         r"weights must have the shape \(case,\), \(1,\), but the shape is \(2,\)": {"weights": [1.0, 1.0]},
     },
     ArgumentError,

@@ -47,7 +47,9 @@ REFUSED = each(
         "case 'p': the class 'C' is not among the 3 classes": (BY_NAME.replace("c", "C"),),
         "there are 2 rows for 3 cases": (["a", "c"],),
         "the column 'b' holds names of classes; call it 'prediction'": (BY_NAME.rename(columns={"prediction": "b"}),),
-        "the class 'prediction' is not among the 3 classes": (pd.DataFrame({"prediction": [0.1, 0.2, 0.3]}),),
+        "'prediction' holds numbers, such as 0.1, and the classes are called": (
+            pd.DataFrame({"prediction": [0.1, 0.2, 0.3]}),
+        ),
         "there are 1 columns for 3 classes.*": ([0, 1, 2],),
         "marked as logits, but are probabilities already": {"source": np.eye(3), "logits": True},
         "marked as logits, but are probabilities already.*": {"source": ["a"] * 3, "logits": True},

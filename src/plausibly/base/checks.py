@@ -79,7 +79,7 @@ def check_seed(seed: object) -> int:
 
 
 def are_percentages(values: Float[np.ndarray, "case class"]) -> bool:
-    """Whether every row of numbers sums to about 100, of rows that are not all 0.
+    """Whether most rows of numbers sum to about 100, of those that are not all 0.
 
     Examples
     --------
@@ -87,4 +87,24 @@ def are_percentages(values: Float[np.ndarray, "case class"]) -> bool:
     (True, False)
     """
     totals = values.sum(axis=1, dtype=float)
-    return bool((values >= 0).all() and totals.any() and ((np.abs(totals - 100) <= 1.5) | (totals == 0)).all())
+    about = np.abs(totals[totals != 0] - 100) <= 1.5
+    return bool(len(about) and (values >= 0).all() and about.mean() > 0.5)
+
+
+def fix_of_sums(values: Float[np.ndarray, "case class"]) -> str:
+    """Say how to make probabilities of numbers that do not sum to one in every case.
+
+    Examples
+    --------
+    >>> fix_of_sums(np.array([[20, 80]])), fix_of_sums(np.array([[0.25, 0.8]]))
+    ('divide percentages by 100.', 'if just one class is true of a case, divide its numbers by their sum.')
+    """
+    if are_percentages(values):
+        return "divide percentages by 100."
+    if values.min() >= 0 and values.max() <= 1:
+        return "if just one class is true of a case, divide its numbers by their sum."
+    logits = "mark logits as such (logits=True, --logits) or apply scipy.special.softmax(scores, axis=1)"
+    votes = "divide votes by their sum in each case"
+    if values.min() >= 0:
+        return f"{votes}." if (values == np.round(values)).all() else f"{votes}, or {logits}."
+    return f"{logits}."

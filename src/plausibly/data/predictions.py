@@ -1,19 +1,13 @@
 """Predictions of a classifier: scores (case, class), lined up with the cases and the classes of annotations."""
 
-import os
-import re
 import shlex
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
-from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 from jaxtyping import Float, Int, Num
 from scipy.special import softmax
 
@@ -22,25 +16,21 @@ from plausibly.base.errors import ArgumentError, PlausiblyWarning, PredictionErr
 from plausibly.base.names import some
 from plausibly.base.progress import logged
 from plausibly.data.annotations import Annotations
-from plausibly.data.annotations.io.answers import CASE
+from plausibly.data.annotations.io.class_columns import POSITIVE, class_of_column, same_classes
 from plausibly.data.annotations.io.columns import is_number
-from plausibly.data.annotations.io.exports import column_of_file, predicted_labels
-from plausibly.data.annotations.io.files import naming, read_npy
-from plausibly.data.annotations.io.json_predictions import frame_of_json
-from plausibly.data.annotations.io.matrix import NAMED, Matrix, read_matrix
-from plausibly.data.annotations.io.source import JSON, open_source
-from plausibly.data.annotations.io.spellings import positive_of_two, success_in
-from plausibly.data.annotations.matching import names_in
+from plausibly.data.annotations.io.files import naming
+from plausibly.data.annotations.io.matrix import NAMED, Matrix, refuse_unknown
+from plausibly.data.annotations.io.predicted import is_path, read_scores
+from plausibly.data.annotations.io.spellings import positive_of_two
+from plausibly.data.annotations.matching import places, refuse_absent, shared_cases
 
-_ONE = ("probability", "score", "positive")  # names of a single column that no class has
 _NUMBERS = 2**20  # that are looked at together
 _DECIMALS = 5  # up to which numbers count as rounded
 _COUNTED = 100  # rows from which decimals are counted
 _EXACT = 1e-4  # by which probabilities may fail to sum to one
 _OFF = 0.101  # the most by which rounded probabilities may fail to sum to one
-#: Words around the names of classes in headers.
-_AROUND = {"p", "pr", "prob", "proba", "probability", "score", "pred", "prediction", "logit", "confidence", "class"}
-_VECTORS = (list, tuple, np.ndarray, pd.Series, pd.Index, pd.Categorical)
+_HALF = 2.0**-11  # by which numbers of half precision are rounded, as a share of each
+_SURE = 20  # logit of one class of two above which its probability is one
 Marked = bool | str | Sequence[str]  #: whose predictions are logits: all, none, or those of some classifiers
 
 
@@ -167,7 +157,7 @@ def read_predictions(
     """
     values = line_up(Logits(source) if logits else source, annotations, extra)
     wanted = np.result_type(values, np.float32)
-    return values.astype(wanted, copy=not isinstance(source, str | os.PathLike))
+    return values.astype(wanted, copy=not is_path(source))
 
 
 def with_predicted(annotations: Annotations, predictions: Mapping[str, Any]) -> Annotations:
@@ -182,16 +172,15 @@ def with_predicted(annotations: Annotations, predictions: Mapping[str, Any]) -> 
 def all_predicted(annotations: Annotations, predictions: Mapping[str, Any]) -> np.ndarray:
     """Names of the annotated cases that all predictions, which must name them, have a row for."""
     why = 'without which they are taken in order; add a column "case", or predict every case'
-    there = [np.isin(annotations.cases, names) for names in _names_of_cases(annotations, predictions, why)]
-    return annotations.cases[np.logical_and.reduce(there)]
+    return shared_cases(annotations.cases, _names_of_cases(annotations, predictions, why))
 
 
 def _names_of_cases(annotations: Annotations, predictions: Mapping[str, Any], why: str) -> Iterator[np.ndarray]:
     """Yield the names of the cases that each classifier has a row for; `why` ends the sentence if there are none."""
     for name, given in predictions.items():
         source = given.source if isinstance(given, Logits) else given
-        with naming(source if isinstance(source, str | os.PathLike) else f"predictions of {name}"):
-            found = _matrix(source, annotations).cases
+        with naming(source if is_path(source) else f"predictions of {name}"):
+            found = read_scores(source, annotations.classes, annotations.cases).cases
             if found is None:
                 raise PredictionError(f"there are no names of cases, {why}")
             yield found
@@ -209,113 +198,78 @@ def line_up(
         raise ArgumentError(f'extra must be "refuse" or "ignore", but {extra!r} was given: choose one of the two.')
     logits = isinstance(source, Logits)
     source = source.source if isinstance(source, Logits) else source
-    in_file = isinstance(source, str | os.PathLike)
-    with logged(f"Reading {source}" if in_file else ""), naming(source if in_file else "predictions"):
-        matrix = _matrix(source, annotations)
-        if (taken := same_classes(matrix.columns, annotations.classes)) is not None:
-            of = f"{source}: " if in_file else ""
-            words = ", ".join(f"{column!r} for {name!r}" for column, name in taken.items())
-            warnings.warn(f"{of}took the columns {words}", PlausiblyWarning, stacklevel=3)
-            matrix = replace(matrix, columns=list(taken.values()))
-        matrix = matrix if logits else _named_by_number(matrix, annotations.classes, ordered)
-        matrix = _of_two_classes(matrix, annotations.classes, positive, logits)
-        values = matrix.by_class(annotations.classes, PredictionError)
+    with logged(f"Reading {source}" if is_path(source) else ""), naming(source if is_path(source) else "predictions"):
+        matrix = scores_of(source, annotations.classes, annotations.cases, positive, logits, ordered)
+        values = matrix.values
         rows = _rows(matrix, annotations.cases, extra)
         if (left_out := len(values) - annotations.n_cases) > 0:
-            of = f"{source}: " if in_file else ""
-            words = f"{of}ignored {left_out:,} rows of predictions for other cases than those that are evaluated"
-            warnings.warn(words, PlausiblyWarning, stacklevel=3)
+            _tell(source, f"ignored {left_out:,} rows of predictions for other cases than those that are evaluated")
         values = values if rows is None else values[rows]
-        check_finite(values, annotations.cases, annotations.classes)
-        if logits and are_percentages(values):
-            raise PredictionError("these are percentages, which sum to 100, and no logits; divide them by 100")
-        if logits:
-            return of_logits(values)
-        if (decimals := _rounded(values)) is not None:
-            of = f"{source}: " if in_file else ""
-            words = (
-                f"{of}probabilities with {decimals} decimals do not quite sum to one in every case; each was divided "
+        return probabilities(values, source, annotations.cases, annotations.classes, logits)
+
+
+def _tell(source: Any, words: str) -> None:
+    of = f"{source}: " if is_path(source) else ""
+    warnings.warn(f"{of}{words}", PlausiblyWarning, stacklevel=4)
+
+
+def scores_of(
+    source: Any,
+    classes: np.ndarray,
+    cases: np.ndarray | None = None,
+    positive: str | None = None,
+    logits: bool = False,
+    ordered: bool = False,
+) -> Matrix:
+    """Read scores with a column for each class, in their order, and rows as they come; see :func:`line_up`."""
+    matrix = read_scores(source, classes, cases)
+    for note in matrix.notes:
+        _tell(source, note)
+    if (taken := same_classes(matrix.columns, classes)) is not None:
+        _tell(source, f"took the columns {', '.join(f'{column!r} for {name!r}' for column, name in taken.items())}")
+        matrix = replace(matrix, columns=list(taken.values()))
+    matrix = matrix if logits else _named_by_number(matrix, classes, ordered)
+    matrix = _of_two_classes(matrix, classes, source, positive, logits)
+    return replace(matrix, values=_of_classes(matrix, classes, source), columns=None)
+
+
+def _of_classes(matrix: Matrix, classes: np.ndarray, source: Any) -> Num[np.ndarray, "case class"]:
+    """Put columns in the order of classes; leave out others if probabilities sum to one without them."""
+    columns, known = matrix.columns or [], classes.tolist()
+    if len(columns) == 1 and columns[0] in NAMED and columns[0] not in known:
+        raise PredictionError(
+            f"the column {columns[0]!r} holds numbers, such as {matrix.values[0, 0]:g}, and the classes are called "
+            f"{some(classes)}; write one of these in every row, or give a column for each class"
+        )
+    more = [name for name in columns if name not in known]
+    if more and {*known} <= {*columns}:
+        values = matrix.values[:, [columns.index(name) for name in known]]
+        if (np.abs(values.sum(axis=1, dtype=float) - 1) > _EXACT).any():
+            what = "the column {} is no class" if len(more) == 1 else "the columns {} are no classes"
+            raise PredictionError(
+                f"{what.format(some(more, 9))} of the annotations, and without it scores do not sum to one; name all "
+                "classes (classes=, --classes), or remove it"
             )
-            warnings.warn(f"{words}by the sum of its case", PlausiblyWarning, stacklevel=3)
-            sums = np.where(values.any(axis=1), values.sum(axis=1, dtype=float), 1)
-            values = values / sums.astype(np.result_type(values, np.float32))[:, None]
+        refuse_unknown(more, matrix.cases, PredictionError)
+        _tell(source, f"left out the column {some(more, 9)}, without which probabilities sum to one")
+        return values
+    return matrix.by_class(classes, PredictionError)
+
+
+def probabilities(
+    values: Num[np.ndarray, "case class"], source: Any, cases: np.ndarray, classes: np.ndarray, logits: bool
+) -> Float[np.ndarray, "case class"]:
+    """Check that scores are finite, make probabilities of logits, and of such as were rounded."""
+    check_finite(values, cases, classes)
+    if logits and are_percentages(values):
+        raise PredictionError("these are percentages, which sum to 100, and no logits; divide them by 100")
+    if logits:
+        return of_logits(values)
+    if (how := _rounded(values)) is not None:
+        _tell(source, f"probabilities with {how} do not quite sum to one in every case; each was divided by its sum")
+        sums = np.where(values.any(axis=1), values.sum(axis=1, dtype=float), 1)
+        return values / sums.astype(np.result_type(values, np.float32))[:, None]
     return values if values.dtype in (np.float16, np.float32) else values.astype(np.float64, copy=False)
-
-
-def _matrix(source: Any, annotations: Annotations) -> Matrix:
-    """Read a matrix with the names of its rows, if it has any."""
-    classes = annotations.classes.tolist()
-    # A column of a classifier is of the class that stands for a success, if one does, or else of one that it names.
-    named = isinstance(source, str | os.PathLike) and str(source).rpartition(":")[2] in classes
-    own = None if len(classes) != 2 or named or success_in(classes) is None else _ONE[0]
-    if (column := column_of_file(source, NAMED[0], own, classes)) is not None:
-        source = column
-    elif (said := predicted_labels(source, {*classes})) is not None:
-        labels = pd.Series([None if label is None else str(label) for label in said["label"]], dtype=object)
-        source = pd.DataFrame({"case": said["case"], NAMED[0]: labels})
-    elif isinstance(source, str | os.PathLike) and Path(source).suffix.lower() in JSON:
-        source = frame_of_json(open_source(Path(source)).content, classes)
-    source = _with_cases(_as_column(source), annotations.cases)
-    matrix = read_matrix(source, PredictionError, annotations.classes, annotations.n_cases, labels=True)
-    if matrix.cases is None and (index := _range_of(source)) is not None:
-        names = names_in(index, annotations.cases, error=PredictionError)
-        matrix = matrix if names is None else replace(matrix, cases=names.to_numpy(str))
-    return matrix
-
-
-def same_classes(columns: Sequence[str] | None, classes: Sequence[str] | np.ndarray) -> dict[str, str] | None:
-    """Match columns with classes that differ in case, blanks and signs, and words such as "prob" around all of them.
-
-    None if all columns are classes as they are, or not every column is one class in one way.
-
-    Examples
-    --------
-    >>> same_classes(["p_Normal", "p_Pleural_Effusion"], ["normal", "pleural effusion"])
-    {'p_Normal': 'normal', 'p_Pleural_Effusion': 'pleural effusion'}
-    """
-    names = list(map(str, classes))
-    known = {tuple(_words(name)): name for name in names}
-    of_two = columns is not None and len(columns) == 1 and len(names) == 2
-    if columns is None or len(known) < len(names) or any(map(is_number, names)) or {*columns} <= {*names}:
-        return None
-    if not (of_two or len(columns) == len(names)) or (of_two and columns[0] in (*_ONE, *NAMED)):
-        return None
-    words = [_words(column) for column in columns]
-    tries = [words]
-    for end, rest in ((0, slice(1, None)), (-1, slice(-1))):  # a word that all columns begin or end with
-        if len(common := {one[end] for one in words}) == 1 and common <= _AROUND:
-            tries.append([one[rest] for one in words])
-    for tried in tries:
-        found = [known.get(tuple(one)) for one in tried]
-        if None not in found and len({*found}) == len(columns):
-            return dict(zip(columns, found, strict=True))
-    return None
-
-
-def names_class(name: str, classes: Sequence[str] | np.ndarray) -> bool:
-    """Whether the name of one column of numbers says which of two classes these are of."""
-    return name in (*map(str, classes), *_ONE, *NAMED) or same_classes([name], classes) is not None
-
-
-def class_of_column(name: str, classes: Sequence[str] | np.ndarray) -> str | None:
-    """Guess which of two classes a column is of: the one most of whose words, all of them, are in its name.
-
-    None if there is none.
-
-    Examples
-    --------
-    >>> classes = ["effusion", "no effusion"]
-    >>> [class_of_column(name, classes) for name in ("Pleural Effusion", "no effusion", "gpt")]
-    ['effusion', 'no effusion', None]
-    """
-    words = {str(one): {*_words(str(one))} for one in classes}
-    found = [one for one, own in words.items() if own <= {*_words(name)}]
-    return max(found, key=lambda one: len(words[one]), default=None)
-
-
-def _words(name: str) -> list[str]:
-    """Words of a name, without their case and what is between them."""
-    return re.findall(r"[^\W_]+", name.casefold()) or [name]
 
 
 def check_finite(values: Num[np.ndarray, "case class"], cases: np.ndarray, classes: np.ndarray) -> None:
@@ -329,54 +283,36 @@ def check_finite(values: Num[np.ndarray, "case class"], cases: np.ndarray, class
             )
 
 
-def _as_column(source: Any) -> Any:
-    """Take a vector, a Series or a file with a vector as the one column of a matrix, named if it holds text."""
-    if isinstance(source, str | os.PathLike) and Path(source).suffix.lower() == ".npy":
-        values = read_npy(Path(source))
-        source = values if values.ndim == 1 else source
-    if isinstance(source, _VECTORS) and _holds_text(source):
-        return pd.Series(source, dtype=object).to_frame(NAMED[0])
-    if isinstance(source, pd.Series):
-        return source.to_frame(_ONE[0] if source.name is None else source.name)
-    if isinstance(source, list | tuple) and source and all(isinstance(value, Real) for value in source):
-        source = np.array(source)
-    if isinstance(source, np.ndarray) and source.ndim == 1 and source.dtype.kind in "biuf":
-        return source[:, None]
-    return source
+def _rounded(values: Float[np.ndarray, "case class"]) -> str | None:
+    """Say how probabilities are rounded that fail to sum to one only for that; None of all others.
 
-
-def _holds_text(vector: Any) -> bool:
-    """Whether any element is a text, as in a vector of names."""
-    if isinstance(vector, np.ndarray) and (vector.ndim != 1 or vector.dtype.kind not in "OUT"):
-        return False
-    if isinstance(vector, pd.Series | pd.Index) and vector.dtype.kind in "biufcmM":
-        return False
-    return any(isinstance(value, str) for value in vector)
-
-
-def _rounded(values: Float[np.ndarray, "case class"]) -> int | None:
-    """Number of decimals of probabilities that fail to sum to one only because they are rounded; None of all others.
-
-    The first rows say how many decimals there are. A row in which all scores are 0 is no answer.
+    The first rows say how. A row in which all scores are 0 is no answer.
     """
-    from plausibly.metrics.declared import improper  # which takes JAX
-
     few = values[:_COUNTED].astype(float)
     decimals = next((d for d in range(_DECIMALS + 1) if (np.abs(few - few.round(d)) < 1e-7).all()), 0)
-    if not decimals or improper(values) is None or values.min() < 0:
+    with np.errstate(over="ignore"):
+        half = few.astype(np.float16)
+    if decimals:
+        how, most = f"{decimals} decimals", values.shape[1] * 0.5 * 10.0**-decimals
+    elif (half == few).all() or (half.astype(str) == few.astype(str)).all():
+        how, most = "half precision", _HALF * (1 + _OFF)
+    else:
+        return None
+    if values.min() < 0:
         return None
     sums = values.sum(axis=1, dtype=float)
     off = np.abs(sums[sums > 0] - 1).max(initial=0)
-    return decimals if _EXACT < off <= min(values.shape[1] * 0.5 * 10.0**-decimals + 1e-6, _OFF) else None
+    return how if _EXACT < off <= min(most + 1e-6, _OFF) else None
 
 
 def of_logits(logits: Float[np.ndarray, "case class"]) -> Float[np.ndarray, "case class"]:
     """Turn logits into probabilities; refuse what cannot be logits."""
-    sums = logits.sum(axis=1, dtype=float)
-    if logits.min() >= 0 and logits.max() <= 1 and (np.abs(sums - 1) < _OFF).all():
-        raise PredictionError(
-            "they were marked as logits, but are probabilities already: they sum to one in every case; do not mark them"
-        )
+    if logits.min() >= 0 and logits.max() <= 1:
+        probable = (np.abs(logits.sum(axis=1, dtype=float) - 1) < _OFF).all()
+        why = "but all lie between 0 and 1, as probabilities do; do not mark them or, if they are logits, add 1 to all"
+        if probable:
+            why = "but are probabilities already: they sum to one in every case; do not mark them"
+        raise PredictionError(f"they were marked as logits, {why}")
     return softmax(logits.astype(np.float64), axis=1)
 
 
@@ -425,16 +361,14 @@ def _check_grades(value: Float[np.ndarray, " row"], grades: Float[np.ndarray, " 
         )
 
 
-def _of_two_classes(matrix: Matrix, classes: np.ndarray, positive: str | None, logits: bool) -> Matrix:
+def _of_two_classes(matrix: Matrix, classes: np.ndarray, source: Any, positive: str | None, logits: bool) -> Matrix:
     """Complete one column, the probability or logit of one of two classes, by that of the other."""
     if len(classes) != 2 or matrix.values.shape[1] != 1:
         return matrix
     name = None if matrix.columns is None else matrix.columns[0]
-    if name is not None and name not in (*classes.tolist(), *_ONE) and classes[1] == classes[0].replace("≤", ">"):
-        positive = str(classes[1]) if positive is None else positive  # of scores at a threshold, which name no class
-        words = f"took the column {name!r} for the probability of {positive!r}"
-        warnings.warn(words, PlausiblyWarning, stacklevel=4)
-    elif name is not None and name not in (*classes.tolist(), *_ONE):
+    if name is not None and name not in (*classes.tolist(), *POSITIVE):
+        if positive is None and classes[1] == classes[0].replace("≤", ">"):  # of scores at a threshold
+            positive = str(classes[1])
         if positive not in classes:
             its = class_of_column(name, classes) or str(classes[positive_of_two(classes)])
             raise PredictionError(
@@ -442,79 +376,56 @@ def _of_two_classes(matrix: Matrix, classes: np.ndarray, positive: str | None, l
                 f"is not known; call a probability after its class, or name the class, such as positive={its!r} "
                 f"(--positive {shlex.quote(its)})"
             )
-        words = f"took the column {name!r} for the probability of {positive!r}"
-        warnings.warn(words, PlausiblyWarning, stacklevel=4)
+        _tell(source, f"took the column {name!r} for the probability of {positive!r}")
     named = name if name in classes else positive
     known = positive_of_two(classes) if named is None else classes.tolist().index(named)
     value = matrix.values[:, 0]
     inside = (value >= 0) & (value <= 1)
-    if logits and inside.all():
+    percent = bool(((value >= 0) & (value <= 100)).all() and value.max(initial=0) > _SURE)
+    if logits and (inside.all() or percent):
+        what = "0 and 100, as percentages do; divide them by 100, and" if percent else "0 and 1, as probabilities do;"
         raise PredictionError(
-            "they were marked as logits, but all lie between 0 and 1, as probabilities do; do not mark them or, if "
-            "they are logits, give a column for each class"
+            f"they were marked as logits, but all lie between {what} do not mark them or, if they are logits, give a "
+            "column for each class"
         )
     for row in () if logits else np.flatnonzero(~inside)[:1]:
+        fix = "write a probability, mark logits as such (logits=True, --logits), or give a column for each class"
         raise PredictionError(
             f"row {row + 1}: one column for two classes is the probability of {str(classes[known])!r}, 0 to 1, but "
-            f"{value[row]} was given; write a probability, mark logits as such (logits=True, --logits), or give a "
-            "column for each class"
+            f"{value[row]} was given; {'divide percentages by 100' if percent else fix}"
         )
     other = np.zeros_like(value, dtype=float) if logits else 1 - value
     return replace(matrix, values=np.stack([value, other] if known == 0 else [other, value], 1), columns=None)
 
 
-def _with_cases(source: Any, cases: np.ndarray) -> Any:
-    """Call a pandas index "case" if it holds names; see :func:`plausibly.annotations.matching.names_in`."""
-    if not nw.dependencies.is_pandas_dataframe(source) or any(name in source.columns for name in CASE):
-        return source
-    named = source.index.name is not None or names_in(source.index, cases, error=PredictionError) is not None
-    return source.rename_axis("case") if named else source
-
-
-def _range_of(source: Any) -> pd.Index | None:
-    """Read the index of whole numbers that pandas keeps beside the columns of a Parquet file."""
-    if not isinstance(source, str | os.PathLike) or Path(source).suffix.lower() != ".parquet":
-        return None
-    for kept in (pq.read_schema(source).pandas_metadata or {}).get("index_columns", []):
-        if isinstance(kept, dict):
-            return pd.RangeIndex(kept["start"], kept["stop"], kept["step"], name=kept["name"])
-    return None
-
-
 def _rows(matrix: Matrix, cases: np.ndarray, extra: str) -> Int[np.ndarray, " case"] | None:
     """Return the row of each case; None if all are in order."""
-    n_rows = len(matrix.values)
-    if matrix.cases is None:
+    names, n_rows = matrix.cases, len(matrix.values)
+    if names is None:
         if n_rows != len(cases):
             raise PredictionError(
                 f"there are {n_rows} rows for {len(cases)} cases; give a row per case, in their order, "
                 "or a column 'case' with their names"
             )
         return None
-    if np.array_equal(matrix.cases, cases):
+    if np.array_equal(names, cases):
         return None
-    named, known = pd.Index(matrix.cases.astype(object)), pd.Index(cases.astype(object))
-    for row in np.flatnonzero(named.duplicated())[:1]:
-        first = np.flatnonzero(matrix.cases == matrix.cases[row])[0]
-        raise PredictionError(f"case {str(named[row])!r} has two rows ({first + 1} and {row + 1}); keep one")
-    rows = named.get_indexer(known)
-    if (rows < 0).any():
-        plain = {name.lstrip("0").casefold(): name for name in matrix.cases[known.get_indexer(named) < 0]}
-        for absent in cases[rows < 0]:
-            if (other := plain.get(absent.lstrip("0").casefold())) is not None:
-                raise PredictionError(
-                    f"there is no row for case {str(absent)!r}, but for {str(other)!r}, which may be meant; write "
-                    "names of cases alike in all files (spreadsheets drop leading zeros)"
-                )
-        raise PredictionError(
-            f"there is no row for case {some(cases[rows < 0])}; predict every case, or leave such cases out: "
-            "annotations.select(…) (plausibly evaluate … --unpredicted leave-out)"
-        )
-    if n_rows > len(cases) and extra == "refuse":
-        more = matrix.cases[known.get_indexer(named) < 0]
+    refuse_twice(names)
+    rows = places(cases, names)
+    more = names[places(names, cases) < 0]
+    fix = "predict every case, or leave such cases out: annotations.select(…) (plausibly evaluate … --unpredicted "
+    refuse_absent(cases[rows < 0], more, (rows < 0).all(), f"{fix}leave-out)")
+    if len(more) and extra == "refuse":
         raise PredictionError(
             f"there is a row for case {some(more)}, which is not annotated; remove it, leave such rows out with "
             'extra="ignore" (--extra ignore), or infer these cases from their predictions: '
             'pb.aggregate(…, extra="include") (--extra include)'
         )
     return rows
+
+
+def refuse_twice(names: np.ndarray) -> None:
+    """Refuse names of cases of which two are the same."""
+    for row in np.flatnonzero(pd.Index(names.astype(object)).duplicated())[:1]:
+        first = np.flatnonzero(names == names[row])[0]
+        raise PredictionError(f"case {str(names[row])!r} has two rows ({first + 1} and {row + 1}); keep one")

@@ -24,7 +24,7 @@ from jax.scipy.special import entr
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
-from plausibly.base.checks import are_percentages
+from plausibly.base.checks import fix_of_sums
 from plausibly.base.errors import ArgumentError
 from plausibly.metrics.inputs import answered, as_array, check_better, check_predictions
 
@@ -347,11 +347,10 @@ def check_probabilities(predictions: Float[np.ndarray, "case class"], of: str = 
     if row is not None:
         check_answers(predictions[row : row + 1], of, [row] if cases is None else cases[row : row + 1])
         values, case = predictions[row], row if cases is None else repr(str(cases[row]))
-        logits = "mark logits as such (logits=True, --logits) or apply scipy.special.softmax(scores, axis=1), and turn"
-        fix = "divide percentages by 100." if are_percentages(predictions) else f"{logits} votes into shares."
+        total = values.sum(dtype=float)
         raise ArgumentError(
             f"predictions must be probabilities that sum to one, but those{of} of case {case} are from "
-            f"{values.min():.4g} to {values.max():.4g} and sum to {values.sum(dtype=float):.6g}: {fix}"
+            f"{values.min():.4g} to {values.max():.4g} and sum to {total:.6g}: {fix_of_sums(predictions)}"
         )
 
 

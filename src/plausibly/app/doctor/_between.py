@@ -44,7 +44,7 @@ def unpredicted(one: Looked, main: Looked) -> int:
 
 def unnamed(one: Looked, main: Looked) -> str | None:
     """Name of the one column of numbers that is called after neither of two classes; None if there is none."""
-    from plausibly.data.predictions import names_class
+    from plausibly.data.annotations.io.class_columns import names_class
 
     read, matrix = main.content, one.content
     if not isinstance(matrix, Matrix) or not isinstance(read, Annotations) or read.n_classes != 2:
@@ -72,7 +72,7 @@ def _unfit_classes(one: Looked, read: Annotations, main: Looked) -> Iterator[str
     known = set(read.classes.tolist())
     numbers = all(map(is_number, known))
     if one.classes is not None:
-        from plausibly.data.predictions import same_classes
+        from plausibly.data.annotations.io.class_columns import same_classes
 
         if one.role == "predictions" and same_classes(one.classes.tolist(), read.classes) is not None:
             return

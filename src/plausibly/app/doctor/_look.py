@@ -18,12 +18,12 @@ from plausibly.base.names import many, some
 from plausibly.data.annotations import Annotations, Scores, read_annotations, read_classes
 from plausibly.data.annotations.io.answers import whole
 from plausibly.data.annotations.io.columns import is_number, is_number_type, list_of
-from plausibly.data.annotations.io.exports import FORMATS, OF_ANSWERS, TOOLS, format_of, predicted_labels
+from plausibly.data.annotations.io.exports import FORMATS, OF_ANSWERS, TOOLS, format_of
 from plausibly.data.annotations.io.files import TABLES, ending, lines_of, naming, read_npy, read_text, suffix_of
-from plausibly.data.annotations.io.json_predictions import frame_of_json
 from plausibly.data.annotations.io.long_table import WHEN, is_of_scores
 from plausibly.data.annotations.io.matrix import SUFFIXES as MATRICES
 from plausibly.data.annotations.io.matrix import Matrix, read_matrix
+from plausibly.data.annotations.io.predicted import frame_of_json, predicted_labels
 from plausibly.data.annotations.io.source import Source, open_source
 from plausibly.data.annotations.io.spellings import CASE, LABEL_COLUMNS, OUTCOMES, PREDICTED, find
 from plausibly.data.annotations.io.table_files import read_columns
@@ -162,12 +162,12 @@ def _of_json(path: Path, classes: np.ndarray | None) -> Looked | None:
     if not keys or find("annotator", keys) is not None or format_of(source, OF_ANSWERS) is not None:
         return None
     try:
-        frame = frame_of_json(source.content, None if classes is None else classes.tolist())
+        frame = frame_of_json(source.content, classes)
     except PredictionError:
         return None
-    rest = [name for name in frame if name != "case"]
-    if rest == [PREDICTED[0]] and "case" in frame:
-        return _of_one(path, frame["case"].tolist(), frame[rest[0]].tolist(), {})
+    rest = list(frame)
+    if rest == [PREDICTED[0]] and frame.index.name is not None:
+        return _of_one(path, frame.index.tolist(), frame[rest[0]].tolist(), {})
     return _matrix(path, classes, frame) if rest and rest != [PREDICTED[0]] else None
 
 

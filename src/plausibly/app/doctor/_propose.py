@@ -189,7 +189,7 @@ def _positive(together: Together) -> list[str]:
     if not isinstance(read, Annotations) or read.n_classes != 2:
         return []
     named = [one.content.columns for one in together.classifiers.values() if isinstance(one.content, Matrix)]
-    from plausibly.data.predictions import class_of_column
+    from plausibly.data.annotations.io.class_columns import class_of_column
 
     alone = [columns[0] for columns in named if columns is not None and len(columns) == 1]
     single = [found for name in alone if (found := class_of_column(name, read.classes)) is not None]

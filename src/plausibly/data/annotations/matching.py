@@ -1,15 +1,109 @@
 """Which row belongs to which case: by name where rows have names, else by order."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
+from unicodedata import normalize
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
+from jaxtyping import Int
 
-from plausibly.base.errors import ArgumentError, PlausiblyError
+from plausibly.base.errors import ArgumentError, PlausiblyError, PredictionError
 from plausibly.base.names import some, unknown_class
 from plausibly.data.annotations.io.spellings import CASE
+
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec"
+
+
+def _date(name: str) -> str:
+    """Numbers of a date in ascending order, those of a month for its name; of any other name itself."""
+    months = {one: str(number) for number, one in enumerate(_MONTHS.split(), 1)}
+    parts = [months.get(part[:3].lower(), part) for part in re.split(r"[-/. ]", re.sub(r"[ T]\d\d?:\d\d.*", "", name))]
+    dated = (len(parts) == 3 or (len(parts) == 2 and "." not in name)) and all(
+        part.isdecimal() and len(part) <= 4 for part in parts
+    )
+    return "-".join(map(str, sorted(int(part) % 100 for part in parts))) if dated else name
+
+
+#: How names of one case may differ between files, each with what makes these equal, in the order in which it does.
+_DIFFER: dict[str, Callable[[str], str]] = {
+    "blanks and signs": lambda name: re.sub(r"[\s_-]+", " ", name).strip(),
+    "capitals": str.casefold,
+    "composed characters": lambda name: normalize("NFC", name),
+    "decimals": lambda name: re.sub(r"(?<=\d)\.0+$", "", name),
+    "dates": _date,
+    "folders": lambda name: re.split(r"[/\\]", name)[-1],
+    "extensions": lambda name: re.sub(r"(?<=.)(\.[A-Za-z][A-Za-z0-9]{1,4}){1,2}$", "", name),
+    "leading zeros": lambda name: re.sub(r"^0+(?=\w)|(?<![\d.])0+(?=\d)", "", name),
+}
+
+
+def _plain(name: str, without: str = "") -> str:
+    """Make a name equal to others of the same case, by all rules or by all but one."""
+    for how, function in _DIFFER.items():
+        name = name if how == without else function(name)
+    return name
+
+
+def places(names: Iterable[str], known: np.ndarray) -> Int[np.ndarray, " name"]:
+    """Index of each name among the known ones, all different; -1 if it is none of them."""
+    return pd.Index(known.astype(object)).get_indexer(pd.Index(np.asarray(names, dtype=object)))
+
+
+def called(absent: Collection[str], others: Collection[str], what: str) -> str:
+    """Say how names that are not among others are written there, and how these spellings differ; nothing if none is.
+
+    `what` has the other names, and only those without a partner should be given.
+
+    Examples
+    --------
+    >>> called(["007", "9"], ["7", "8"], "rows")
+    "rows are called '7' (leading zeros differ); write names alike in all files"
+    """
+    keys = {_plain(name): name for name in map(str, others)}
+    near = {name: keys[key] for name in map(str, absent) if (key := _plain(name)) in keys}
+    for name, other in near.items():
+        how = [one for one in _DIFFER if _plain(name, one) != _plain(other, one)] or ["spellings"]
+        found = some([*near.values()])
+        return f"{what} are called {found} ({' and '.join(how)} differ); write names alike in all files"
+    return ""
+
+
+def refuse_absent(absent: np.ndarray, more: Collection[str], whole: bool, fix: str) -> None:
+    """Refuse rows if some cases have none; `more` are names of rows of no case, and `whole` says that all are.
+
+    The sentence ends with how rows spell these cases, or else with `fix`.
+
+    Raises
+    ------
+    PredictionError
+        If there is a case without a row.
+    """
+    if not len(absent):
+        return
+    told = called(absent, more, "rows")
+    if not told and whole and len(more):
+        told = f"rows are called {some([*more])}; write names alike in all files"
+    raise PredictionError(f"there is no row for case {some(absent)}{f': {told}' if told else f'; {fix}'}")
+
+
+def shared_cases(cases: np.ndarray, found: Iterable[np.ndarray]) -> np.ndarray:
+    """Names of the cases that are among the names found in each of several files, and in none spelled otherwise.
+
+    Raises
+    ------
+    PredictionError
+        If a case without a row is spelled otherwise in a file, since it would be left out by mistake.
+    """
+    shared = np.ones(len(cases), bool)
+    for names in found:
+        there = places(cases, np.unique(names)) >= 0
+        if told := called(cases[~there], [*{*names.tolist()} - {*cases.tolist()}], "rows"):
+            raise PredictionError(f"there is no row for case {some(cases[~there])}: {told}")
+        shared &= there
+    return cases[shared]
 
 
 def names_in(
@@ -72,11 +166,13 @@ def by_name(
         for name in names.difference(wanted)[:1]:
             raise error(f"a {what} is given, but {unknown_class(name, known)}")
     place = names.get_indexer(wanted)
+    extra = names[~names.isin(wanted)]
     if (place < 0).any():
-        raise error(f"there is no {what} for {of} {some(known[place < 0])}{so} every {of} one, by its name.")
-    if len(names) > len(known):
-        extra = some(names.difference(wanted))
-        raise error(f"there is a {what} for case {extra}, which has no annotations: remove it.")
+        told = called(known[place < 0], extra, f"{what}s")
+        fix = f"{so[:2]}{told}." if told else f"{so} every {of} one, by its name."
+        raise error(f"there is no {what} for {of} {some(known[place < 0])}{fix}")
+    if len(extra):
+        raise error(f"there is a {what} for {of} {some(extra)}, which has no annotations: remove it.")
     return np.take(np.asarray(given), place, axis=axis)
 
 

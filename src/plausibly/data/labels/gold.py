@@ -1,6 +1,5 @@
 """Gold labels: what is known to be true of some cases, joined with labels or annotations by the names of the cases."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +12,8 @@ from plausibly.base.names import repeated, some
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.io.answers import whole
 from plausibly.data.annotations.io.files import naming
+from plausibly.data.annotations.io.predicted import is_path
+from plausibly.data.annotations.matching import called
 from plausibly.data.labels.container import Labels
 from plausibly.data.labels.predictions import read_rows
 
@@ -67,14 +68,16 @@ def read_gold(source: Any, of: Labels | Annotations) -> Gold:
     >>> print(read_gold({"p": "a", "r": "b"}, Labels.of({"p": {"ann": "a"}, "q": {"ann": "b"}})))
     1 of 2 cases has a gold label; 1 gold label belongs to no case
     """
-    with naming(source if isinstance(source, str | os.PathLike) else "gold labels"):
+    with naming(source if is_path(source) else "gold labels"):
         case, values, unknown = read_rows(source, of, alone=True)
         if again := repeated(case.tolist()):
             raise PredictionError(f"case {str(of.cases[again[0]])!r} has {again[1]} gold labels; keep one")
+        if told := called(unknown, np.delete(of.cases, case), "cases"):
+            raise PredictionError(f"there is no case {some(unknown)}: {told}")
         if not len(case):
             raise PredictionError(
-                f"none of {len(unknown):,} gold labels belongs to a case, such as {str(of.cases[0])!r}; call the cases "
-                "by the same names"
+                f"none of {len(unknown):,} gold labels belongs to a case: they are of {some(unknown)}, and cases are "
+                f"called {some(of.cases)}; write names alike in all files"
             )
     return Gold(case, values, len(of.cases), len(unknown))
 

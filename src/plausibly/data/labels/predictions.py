@@ -1,6 +1,5 @@
 """What models say of the cases that annotators labelled."""
 
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +12,10 @@ from plausibly.base.errors import AnnotationError, PlausiblyWarning, PredictionE
 from plausibly.base.names import many, some
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.io.columns import missing, to_codes
-from plausibly.data.annotations.io.exports import column_of_file, predicted_labels
 from plausibly.data.annotations.io.files import naming
+from plausibly.data.annotations.io.predicted import is_path, unpack
 from plausibly.data.annotations.io.spellings import PREDICTED
+from plausibly.data.annotations.matching import places, refuse_absent, shared_cases
 from plausibly.data.labels.container import Labels
 from plausibly.data.labels.table import Table, are_missing, read_table
 
@@ -53,8 +53,12 @@ def read_models(
         if isinstance(source, Predictions):
             read[str(name)] = source
             continue
-        with naming(source if isinstance(source, str | os.PathLike) else f"predictions of {name}"):
-            if not isinstance(source, str | os.PathLike | Mapping | list | tuple) and not hasattr(source, "columns"):
+        with naming(source if is_path(source) else f"predictions of {name}"):
+            if (
+                not is_path(source)
+                and not isinstance(source, Mapping | list | tuple)
+                and not hasattr(source, "columns")
+            ):
                 raise PredictionError(
                     f"a model's predictions are a table with the columns 'case' and {column!r}, got {show(source)}; "
                     "name the model: {model: {case: label}}"
@@ -68,6 +72,9 @@ def read_models(
 
 def _read(source: Any, labels: Labels, needed: np.ndarray, column: str, extra: str) -> Predictions:
     case, values, more = read_rows(source, labels, column, instead=PREDICTED)
+    without = needed.copy()
+    without[case] = False
+    refuse_absent(labels.cases[without], more, not len(case), f"predict every case{_LEAVE_OUT}")
     if more and extra == "refuse":
         raise PredictionError(
             f"there is a row for case {some(more)}, which is not annotated; remove it, or leave such rows out with "
@@ -76,23 +83,18 @@ def _read(source: Any, labels: Labels, needed: np.ndarray, column: str, extra: s
     if more:
         words = f"ignored predictions of {many(len(more), 'case')}, not annotated or left out"
         warnings.warn(words, PlausiblyWarning, stacklevel=4)
-    without = needed.copy()
-    without[case] = False
-    if without.any():
-        raise PredictionError(f"there is no row for case {some(labels.cases[without])}; predict every case{_LEAVE_OUT}")
     return Predictions(case, values)
 
 
 def all_predicted(labels: Labels, predictions: Mapping[str, Any]) -> np.ndarray:
     """Names of the cases that all models have a label for."""
-    found = np.ones(len(labels.cases), bool)
-    for source in predictions.values():
+
+    def names_in(source: Any) -> np.ndarray:
         with naming(source):
-            _, code, table = _cells(source, labels, "label", PREDICTED)
-        own = np.zeros(len(found), bool)
-        own[code[(code >= 0) & ~are_missing(table.label)]] = True
-        found &= own
-    return labels.cases[found]
+            names, _, table = _cells(source, labels, "label", PREDICTED)
+        return names[~are_missing(table.label)]
+
+    return shared_cases(labels.cases, map(names_in, predictions.values()))
 
 
 def read_rows(
@@ -123,21 +125,16 @@ def _cells(
     """Read a table with the name of the case of each row, and its index, which is -1 if it is unknown."""
     known = of.values if isinstance(of, Labels) else of.classes
     names = () if isinstance(of, Labels) and of.is_numeric else {*map(str, known.tolist())}
-    if (one := column_of_file(source, column, column, names)) is not None:
-        source = one
-    elif column == "label" and (said := predicted_labels(source, {*map(str, known.tolist())})) is not None:
-        source = said
+    source = unpack(source, names, column, column)
     if isinstance(source, Mapping) and "case" in source:  # of columns
         source = next(({"case": source["case"], "label": source[name]} for name in instead if name in source), source)
     table = read_table(source, ("case", column), instead=instead, alone=alone)
-    if not isinstance(source, str | os.PathLike) and not len(table.names["case"]):
+    if not is_path(source) and not len(table.names["case"]):
         raise PredictionError("there are no rows; give a row per case")
     for row in missing(table.names["case"]):
         raise PredictionError(f"row {row + 1}: the cell in column 'case' is missing; name the case")
     names, code = to_codes(table.names["case"], "case")
-    at = {name: place for place, name in enumerate(of.cases.tolist())}
-    case = np.array([at.get(name, -1) for name in names.tolist()], np.int64)[code]
-    return names[code], case, table
+    return names[code], places(names, of.cases)[code], table
 
 
 def _alike(table: Table, labels: Labels) -> np.ndarray:

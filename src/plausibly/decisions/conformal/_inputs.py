@@ -15,8 +15,8 @@ from plausibly.base.errors import ArgumentError, PredictionError, show
 from plausibly.base.names import some
 from plausibly.data.annotations import Annotations, read_risks
 from plausibly.data.annotations.io.files import naming
-from plausibly.data.annotations.io.matrix import read_matrix
-from plausibly.data.predictions import Logits, check_finite, line_up, named_predictions, of_logits
+from plausibly.data.annotations.io.predicted import is_path
+from plausibly.data.predictions import Logits, line_up, named_predictions, probabilities, refuse_twice, scores_of
 from plausibly.posterior import annotations_of, opened, reading
 
 TARGETS = ("plausibility", "annotator", "vote")
@@ -128,13 +128,10 @@ def read_new(
 
 
 def _read(source: Any, classes: np.ndarray, logits: bool) -> tuple[np.ndarray, Float[np.ndarray, "case class"]]:
-    with naming(source if isinstance(source, str | PathLike) else "predictions"):
-        matrix = read_matrix(source, PredictionError, classes)
-        values = matrix.by_class(classes, PredictionError)
-        cases = np.arange(len(values)).astype(str) if matrix.cases is None else matrix.cases
+    with naming(source if is_path(source) else "predictions"):
+        matrix = scores_of(source, classes, logits=logits)
+        cases = np.arange(len(matrix.values)).astype(str) if matrix.cases is None else matrix.cases
         if not len(cases):
             raise PredictionError("there are no rows; give a row per case")
-        for name in cases[pd.Index(cases.astype(object)).duplicated()][:1]:
-            raise PredictionError(f"case {str(name)!r} has two rows; keep one")
-        check_finite(values, cases, classes)
-        return cases, of_logits(values) if logits else values
+        refuse_twice(cases)
+        return cases, probabilities(matrix.values, source, cases, classes, logits)

@@ -159,6 +159,13 @@ def to_codes(column: pa.ChunkedArray, name: str, error: type[PlausiblyError] = A
     return names, encoded.indices.to_numpy(zero_copy_only=False)
 
 
+def as_names(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Call truth values "True" and "False", as names of classes; leave any other column as it is."""
+    if not pa.types.is_boolean(column.type):
+        return column
+    return pc.call_function("utf8_capitalize", [column.cast(pa.large_string())])
+
+
 def to_floats(column: pa.ChunkedArray) -> tuple[np.ndarray, int | None]:
     """Return a column as float64, all NaN if a cell is not a number, and the row of the first such cell."""
     if coded := _of_texts(column):

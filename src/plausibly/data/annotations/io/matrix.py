@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,13 +14,14 @@ from jaxtyping import Num
 
 from plausibly.base.errors import AnnotationError, PlausiblyError, show
 from plausibly.base.names import some, unknown_class
+from plausibly.data.annotations.io.class_columns import same_classes
 from plausibly.data.annotations.io.columns import (
     Columns,
+    as_names,
     cell,
     frame_columns,
     is_frame,
     is_number,
-    list_of,
     missing,
     rounded,
     to_codes,
@@ -33,6 +34,7 @@ from plausibly.data.annotations.io.table_files import header_of, read_batches, r
 from plausibly.data.annotations.matching import with_index
 
 SUFFIXES = (".npy", *TABLES, ".txt")
+INDEX = ("", "Unnamed: 0", "index", "__index_level_0__")  #: what the index of a data frame is called in files
 _LOOKED_AT = 100  # rows by which names of classes are known from numbers
 
 
@@ -43,6 +45,8 @@ class Matrix:
     values: Num[np.ndarray, "case class"]  #: whole numbers or floats, as they came
     cases: np.ndarray | None  #: name of each row; None where rows are known by order
     columns: list[str] | None  #: class of each column; None where columns are known by order
+    notes: tuple[str, ...] = ()  #: what columns were taken for, or left out
+    counted: bool = False  #: whether `cases` are an index, which may just count the rows
 
     def by_class(self, classes: np.ndarray, error: type[PlausiblyError]) -> Num[np.ndarray, "case class"]:
         """Put the columns in the order of `classes`."""
@@ -77,42 +81,56 @@ def read_matrix(
     source: object,
     error: type[PlausiblyError],
     classes: np.ndarray | None = None,
-    n_rows: int | None = None,
+    cases: np.ndarray | None = None,
     *,
     labels: bool = False,
 ) -> Matrix:
     """Read a matrix from a file with one of :data:`SUFFIXES`, a data frame or an array.
 
     The first row of text is a header if one of its cells is not a number. Where the classes are named by numbers, it is
-    one also if it lists exactly these and there is a row more than the `n_rows` expected. A class named "case" keeps
-    its column. With `labels`, a single column with one of the names :data:`NAMED` may hold the class of each row, by
-    name: that class then has 1, and the others have 0; all have 0 where the cell is blank. ``.npy`` files are mapped to
-    memory; of other files some rows at a time are decoded.
+    one also if it lists exactly these and there is a row more than known `cases`. A class named "case" keeps its
+    column. With `labels`, a single column with one of the names :data:`NAMED` may hold the class of each row, by name:
+    that class then has 1, and the others have 0; all have 0 where the cell is blank; and what is beside such a column,
+    or beside those of all classes, is left out if it cannot be a score. ``.npy`` files are mapped to memory; of other
+    files some rows at a time are decoded.
     """
     if not isinstance(source, str | os.PathLike):
-        return matrix_of(source, error, classes, labels)
+        return matrix_of(source, error, classes, cases, labels)
     path = Path(source)
     if suffix_of(path, SUFFIXES) == ".npy":
         return from_array(read_npy(path), error)
     names = header_of(path)
     if ending(path) != ".parquet" and all(map(is_number, names)):
         matrix = _joined(read_batches(path, header=False), error, classes, named=False)
+        n_rows = -1 if cases is None else len(cases)
         if len(matrix.values) - 1 == n_rows and classes is not None and set(names) == set(classes):
             return Matrix(matrix.values[1:], None, names)
         return matrix
     for number, name in enumerate(refuse_repeats(names, error), 1):
-        if not name.strip():
+        if not name.strip() and number > 1:
             raise error(f"column {number} has no name in the header; name it 'case' or after a class, or remove it")
-    if set(names) <= set(_ids(names, classes)):
+    known = {*column_of_cases(names, classes), *map(str, () if classes is None else classes), *INDEX}
+    if len(names) > 1 and all(map(is_number, names[1:])) and not known & {*names}:
+        raise error(
+            f"the header is {some(names, 9)}; if that is a case and its numbers, write a header before it, with 'case' "
+            "and the classes"
+        )
+    if set(names) <= set(column_of_cases(names, classes)):
         raise error("there is no column of numbers; give a column per class")
-    return _joined(read_batches(path), error, classes, labels=labels)
+    return _joined(read_batches(path), error, classes, cases, labels=labels)
 
 
-def matrix_of(source: Any, error: type[PlausiblyError], classes: np.ndarray | None, labels: bool = False) -> Matrix:
+def matrix_of(
+    source: Any,
+    error: type[PlausiblyError],
+    classes: np.ndarray | None,
+    cases: np.ndarray | None = None,
+    labels: bool = False,
+) -> Matrix:
     """Take a data frame or an array as a matrix; pandas' 0, 1, … for unnamed columns is a header only of classes."""
     if not is_frame(source):
         return from_array(source, error)
-    matrix = _joined([frame_columns(with_index(source), error)], error, classes, labels=labels)
+    matrix = _joined([frame_columns(with_index(source), error)], error, classes, cases, labels=labels)
     names = [] if isinstance(source, pa.Table) else list(source.columns)
     unnamed = names == list(range(len(names))) and (classes is None or set(map(str, names)) != set(classes))
     return replace(matrix, columns=None) if unnamed and names else matrix
@@ -139,7 +157,7 @@ def from_array(array: object, error: type[PlausiblyError]) -> Matrix:
     return Matrix(values, None, None)
 
 
-def _ids(names: Iterable[str], classes: np.ndarray | None) -> list[str]:
+def column_of_cases(names: Iterable[str], classes: np.ndarray | None) -> list[str]:
     """Return the column that names the cases, if there is one."""
     known = () if classes is None else classes
     found = [name for name in CASE if name in names and name not in known][:1]
@@ -147,98 +165,181 @@ def _ids(names: Iterable[str], classes: np.ndarray | None) -> list[str]:
     return found or (ids if len(ids) == 1 else [])
 
 
+@dataclass(frozen=True)
+class _Roles:
+    """What the columns of a table are for, as their names and first rows say."""
+
+    case: str | None  # names of the cases
+    numbers: list[str]
+    label: str | None = None  # name of a class in each row
+    notes: tuple[str, ...] = ()
+
+
+def _roles(
+    columns: Columns, classes: np.ndarray | None, cases: np.ndarray | None, labels: bool, error: type[PlausiblyError]
+) -> _Roles:
+    """Tell apart the columns of names of cases, of scores, of names of classes, and those that are left out."""
+    names, known, notes = list(columns), {*map(str, () if classes is None else classes)}, []
+    case = next(iter(column_of_cases(names, classes)), None)
+    index = next((name for name in (*names[:1], *names[-1:]) if name in INDEX and name not in known), None)
+    if index is not None:
+        notes.append(f"took the column {index!r} for the index of a data frame")
+    rest = [name for name in names if name not in (case, index)]
+    if not labels or classes is None:
+        return _Roles(case or index, rest, notes=tuple(notes))
+    first = {name: _first_texts(columns[name]) for name in rest}
+    words = [
+        name for name in rest if not all(map(is_number, first[name])) and not pa.types.is_boolean(columns[name].type)
+    ]
+    if case is None and index is None and cases is not None and not known & {*words}:
+        there = {*cases.tolist()}
+        found = [name for name in words if any(text in there for text in first[name]) and len(rest) > 1]
+        if len(found) == 1:
+            case = found[0]
+            rest, words = ([name for name in of if name != case] for of in (rest, words))
+            notes.append(f"took the column {case!r} for the names of cases")
+    case, label, kept = case or index, None, rest
+    scores = [name for name in rest if name in known or name not in words]
+    if len(rest) == 1:
+        label = rest[0] if _names_classes(rest[0], columns[rest[0]], first[rest[0]], known, error) else None
+    elif known <= {*rest} or (words and same_classes(scores, classes) is not None):
+        kept = scores
+    else:
+        saying = [name for name in rest if name not in known and {*first[name]} & known]
+        saying = [name for name in saying if name in words or name in NAMED]
+        named = [name for name in saying if name in NAMED]
+        if len(saying) == 1 and named and not known & {*rest}:
+            label, kept = named[0], named
+        elif named or {*saying} & {*words}:
+            name = saying[0]
+            raise error(
+                f"the column {name!r} holds names of classes, and is not the only one; if each column is a "
+                f"classifier's, name one at a time, here FILE:{name}"
+            )
+    if aside := [name for name in rest if name not in kept]:
+        refuse_unknown(aside, case, error)
+        what = "which are no classes" if len(aside) > 1 else "which is no class"
+        notes.append(f"left out the column{'s' * (len(aside) > 1)} {some(aside, 9)}, {what}")
+    return _Roles(case, [] if label is not None else kept, label, tuple(notes))
+
+
+def refuse_unknown(columns: Sequence[str], case: object, error: type[PlausiblyError]) -> None:
+    """Refuse columns that are no classes where no column, `case`, names the cases, which these may do."""
+    if case is None:
+        raise error(
+            f"no column names the cases, which {' or '.join(map(repr, columns))} may do; call that 'case', or remove it"
+        )
+
+
 def _joined(
     batches: Iterable[Columns],
     error: type[PlausiblyError],
     classes: np.ndarray | None,
+    cases: np.ndarray | None = None,
     named: bool = True,
     labels: bool = False,
 ) -> Matrix:
     """Join batches of rows to a matrix; a column of :data:`CASE`, unless a class has its name, names the rows."""
     blocks: list[np.ndarray] = []
-    cases: list[np.ndarray] = []
-    n_rows, names = 0, []
-    of_classes: bool | None = None if labels and classes is not None else False  # None until the first rows tell
+    found: list[np.ndarray] = []
+    n_rows, roles, other = 0, None, {}
     for columns in batches:
-        ids = _ids(columns, classes)
-        if ids:
-            column = columns.pop(ids[0])
+        roles = roles or _roles(columns, classes, cases, labels, error)
+        rows: np.ndarray | int = n_rows
+        if roles.case is not None:
+            column = columns[roles.case]
             for row in missing(column)[:1]:
-                raise error(f"row {n_rows + row + 1}: the cell in column {ids[0]!r} is missing; name the case")
+                raise error(f"row {n_rows + row + 1}: the cell in column {roles.case!r} is missing; name the case")
             if len(column):
-                own, code = to_codes(column, ids[0], error)
-                cases.append(own[code])
-        names = list(columns)
-        if not names:
+                own, code = to_codes(column, roles.case, error)
+                rows = own[code]
+                found.append(rows)
+        if roles.label is not None:
+            block, spelled = _one_hot(roles.label, columns[roles.label], classes, rows, error)
+            other |= spelled
+        elif not roles.numbers:
             raise error("there is no column of numbers; give a column per class")
-        rows = cases[-1] if cases else n_rows
-        if of_classes is None:
-            of_classes = _names_classes(columns, classes, error)
-        if of_classes:
-            blocks.append(_one_hot(*columns.popitem(), classes, rows, error))
-            n_rows += len(blocks[-1])
-            names = list(map(str, classes))
-            continue
-        if labels and classes is not None and len(names) > 1:
-            _refuse_several(columns, classes, error)
-        where = [f"class {name!r}" for name in names] if named else [f"column {i + 1}" for i in range(len(names))]
-        block = [_numbers(columns[name], what, rows, error) for name, what in zip(names, where, strict=True)]
-        blocks.append(np.column_stack(block))
-        n_rows += len(blocks[-1])
-    if not n_rows:
+        else:
+            names = roles.numbers
+            where = [f"class {name!r}" for name in names] if named else [f"column {i + 1}" for i in range(len(names))]
+            block = np.column_stack(
+                [_numbers(columns[name], what, rows, error) for name, what in zip(names, where, strict=True)]
+            )
+        blocks.append(block)
+        n_rows += len(block)
+    if not n_rows or roles is None:
         raise error("there are no rows; give a row per case")
     values = blocks[0]
     if len(blocks) > 1:
-        values = np.empty((n_rows, len(names)), np.result_type(*blocks))
+        values = np.empty((n_rows, blocks[0].shape[1]), np.result_type(*blocks))
         while blocks:  # from the last, each given back as soon as it is copied
             block = blocks.pop()
             values[n_rows - len(block) : n_rows] = block
             n_rows -= len(block)
-    return Matrix(values, np.concatenate(cases) if cases else None, names if named else None)
+    columns = list(map(str, classes)) if roles.label is not None and classes is not None else roles.numbers
+    said = (
+        [f"took the answers {', '.join(f'{name} for {one!r}' for name, one in sorted(other.items()))}"] if other else []
+    )
+    return Matrix(
+        values,
+        np.concatenate(found) if found else None,
+        columns if named else None,
+        (*roles.notes, *said),
+        counted=roles.case in INDEX,
+    )
 
 
-def _names_classes(columns: Columns, classes: Any, error: type[PlausiblyError]) -> bool:
-    """Whether there is one column, which names a class in each row; refuse one that does and has no such header."""
-    if len(columns) != 1:
-        return False
-    ((header, column),) = columns.items()
+def _first_texts(column: pa.ChunkedArray) -> list[str]:
+    """Return the first cells that are not blank, as text; none of a column of floats, which names nothing."""
+    if pa.types.is_floating(column.type):
+        return []
     first = column.slice(0, _LOOKED_AT)
-    texts = [str(cell(first, row)) for row in np.setdiff1d(np.arange(len(first)), missing(first))]
-    if pa.types.is_floating(column.type) or all(is_number(text) and text not in classes for text in texts):
-        return False
+    return [str(cell(first, row)).strip() for row in np.setdiff1d(np.arange(len(first)), missing(first))]
+
+
+def _names_classes(
+    header: str, column: pa.ChunkedArray, texts: list[str], known: set[str], error: type[PlausiblyError]
+) -> bool:
+    """Whether the one column names a class in each row; refuse one that does and has no such header."""
     named = header in NAMED or header in FURTHER["class"]
-    if not named and any(text in classes for text in texts):
+    if named and texts and {text.casefold() for text in texts} <= {*_truths(known)}:
+        return True
+    if pa.types.is_floating(column.type) or all(is_number(text) and text not in known for text in texts):
+        return False
+    if not named and any(text in known for text in texts):
         raise error(f"the column {header!r} holds names of classes; call it {NAMED[0]!r}")
     return named
 
 
-def _refuse_several(columns: Columns, classes: Any, error: type[PlausiblyError]) -> None:
-    """Refuse columns that each name a class in each row."""
-    for header, column in columns.items():
-        cells = {str(one).strip() for one in list_of(column.slice(0, _LOOKED_AT)) if one is not None}
-        if header not in classes and not all(map(is_number, cells)) and cells & {*map(str, classes)}:
-            raise error(
-                f"the column {header!r} holds names of classes, and is not the only one; if each column is a "
-                f"classifier's, name one at a time, here FILE:{header}"
-            )
-
-
 def _one_hot(
     header: str, column: pa.ChunkedArray, classes: Any, rows: np.ndarray | int, error: type[PlausiblyError]
-) -> Num[np.ndarray, "row class"]:
-    """Give the class that a row names 1, and the others 0, also where it names none; `rows` as for :func:`_numbers`."""
+) -> tuple[Num[np.ndarray, "row class"], dict[str, str]]:
+    """Give the class that a row names 1, and the others 0, also where it names none; `rows` as for :func:`_numbers`.
+
+    The second value has other spellings of classes, see :func:`_truths`, that were met.
+    """
     out = np.zeros((len(column), len(classes)), np.float32)
     there = np.setdiff1d(np.arange(len(column)), missing(column))
     if not len(there):
-        return out
-    names, code = to_codes(column.take(there), header, error)
+        return out, {}
+    names, code = to_codes(as_names(column.take(there)), header, error)
     known = {str(name): index for index, name in enumerate(classes)}
-    at = np.array([known.get(str(name), -1) for name in names])[code]
+    other = {name: truths[name.casefold()] for name in names.tolist() if name.casefold() in (truths := _truths(known))}
+    other = {name: one for name, one in other.items() if name.removesuffix(".0") not in known}
+    at = np.array([known.get(other.get(name, name), -1) for name in names.tolist()])[code]
     for row in np.flatnonzero(at < 0)[:1]:
         told = unknown_class(str(names[code[row]]), classes)
         raise error(f"{_place(rows, there[row])}: {told}, or leave the cell blank for no answer")
     out[there, at] = 1
-    return out
+    return out, other
+
+
+def _truths(known: Iterable[str]) -> dict[str, str]:
+    """Other spellings of two classes that are 0 and 1, or false and true; of any other classes none."""
+    names = {str(name).casefold(): str(name) for name in known}
+    pairs = ("0", "0.0", "false"), ("1", "1.0", "true")
+    found = next((pair for pair in (("0", "1"), ("false", "true")) if {*names} == {*pair}), None)
+    return {} if found is None else {one: names[name] for name, of in zip(found, pairs, strict=True) for one in of}
 
 
 def _place(rows: np.ndarray | int, row: int) -> str:
@@ -257,6 +358,8 @@ def _numbers(
 ) -> Num[np.ndarray, " row"]:
     """Read a column; `rows` are the names of its cases, or the number of rows before it."""
     place = partial(_place, rows)
+    if pa.types.is_boolean(column.type) and not column.null_count:  # as of dummies
+        return column.to_numpy().astype(np.float32)
     single = column.type in (pa.float16(), pa.float32())
     if pa.types.is_floating(column.type) and not column.null_count:
         return column.to_numpy().astype(np.float32 if single else np.float64, copy=False)
