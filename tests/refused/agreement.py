@@ -162,7 +162,7 @@ SURE = pd.DataFrame(
 ).assign(confidence=[1.0, 0.5, 0.8, 0.5, 0])
 OF_RELIABILITY = {
     "one annotator": ({"p": {"a": 1}}, {"competence": "rasch"}, A, "no case has labels of two annotators"),
-    "twice": ([("p", "a", 1), ("p", "a", 1)], {"competence": "rasch"}, A, r"row 2 .*: a second label of the same case"),
+    "twice": ([("p", "a", 1), ("p", "a", 0)], {"competence": "rasch"}, A, r"row 2 .*: a second label of the same case"),
     "percent": (SURE.assign(confidence=80), {}, A, "the confidence is 80, outside 0 to 1; give sc"),
     "off the scale": (SURE, {"scale": (0.0, 0.5)}, A, "the confidence is 1, outside 0 to 0.5"),
     "no scale": (SURE, {"scale": (1, 0)}, G, "scale must be a mapping from level to confidence, or"),
