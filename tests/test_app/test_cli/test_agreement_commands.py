@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from plausibly.app.cli._output import OPTIONS, in_options
 from tests.test_agreement.test_panel_and_kappa import ICCS, SHROUT
 from tests.test_app.test_cli.run import plausibly, refuse, succeed
 
@@ -149,10 +148,6 @@ def test_the_first_screen_has_25_lines_and_a_message_names_options(data, several
         lines = plausibly(command, *words, *further, width=80).output.splitlines()
         assert sum(-(-max(len(line), 1) // 80) for line in lines) <= 25
     assert "--epsilon must lie between" in refuse("judge", *words, "--epsilon", 3).output
-    known = OPTIONS.set(frozenset({"--by", "--model", "--ci-prob"}))
-    told = 'give by="site" or model=None (--model none), ci_prob=0.9, or p=1.'
-    assert in_options(told) == "give --by site or --model none, --ci-prob 0.9, or p=1."
-    OPTIONS.reset(known)
 
 
 def test_discrepancy_of_scores_by_group_and_what_did_not_count(data, tmp_path):

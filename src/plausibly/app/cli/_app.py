@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 import plausibly
 from plausibly.app.cli._folder import COMMAND
-from plausibly.app.cli._output import OPTIONS, complain, notes
+from plausibly.app.cli._output import PARAMETERS, complain, notes
 from plausibly.base.arviz import use_data_trees
 from plausibly.base.errors import PlausiblyError
 
@@ -65,7 +65,7 @@ class _Group(TyperGroup):
         name, command, rest = super().resolve_command(ctx, args)
         COMMAND.set(str(name))
         command = load_command(name) if name in COMMANDS else command
-        OPTIONS.set(frozenset(option for one in command.params for option in one.opts))
+        PARAMETERS.set({str(one.name): one for one in getattr(command, "params", ())})
         return name, command, rest
 
     def format_help(self, ctx, formatter):

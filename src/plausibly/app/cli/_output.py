@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from plausibly.app.cli._folder import keep_others, writing
+from plausibly.app.cli._wording import in_options
 from plausibly.base.errors import ArgumentError, PlausiblyWarning
 from plausibly.base.progress import logged
 
@@ -34,12 +34,11 @@ if TYPE_CHECKING:
 
 NOT_CONVERGED = 1  #: exit status under --strict
 UNMET = 3  #: exit status if a requirement is not met
+#: parameters of the command that runs
+PARAMETERS: ContextVar[Mapping[str, Any] | None] = ContextVar("PARAMETERS", default=None)
 TABLES = ".csv", ".parquet"  #: suffixes of tables that we write
 _LONGEST = 2000  # characters of a sentence
 _WIDTH, _NARROW = 120, 80  # of a table without a terminal, and of a terminal
-_VALUE = r"""("[^"]*"|'[^']*'|\{[^{}]*\}|[\w-]+(?:[.,][\w-]+)*|(?![\[({]))"""
-_ARGUMENT = rf"(?<![\w-])([a-z]\w*)={_VALUE}(?: \((--[^()]*)\))?"
-OPTIONS: ContextVar[frozenset[str]] = ContextVar("OPTIONS", default=frozenset())  #: of the command that is run
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -52,12 +51,13 @@ def console(*, stderr: bool = False) -> Console:
 
 def say(text: str, *, stderr: bool = False) -> None:
     """Print a line as it is: names may contain what looks like markup, and commands are to be copied whole."""
-    console(stderr=stderr).print(Text(in_options(text)), soft_wrap=True)
+    told = in_options(text, None if "plausibly " in text else PARAMETERS.get())
+    console(stderr=stderr).print(Text(told), soft_wrap=True)
 
 
 def lines_of(text: str) -> int:
     """Lines of a narrow screen that a sentence takes."""
-    return -(-len(in_options(text)) // min(console().width, _NARROW))
+    return -(-len(in_options(text, PARAMETERS.get())) // min(console().width, _NARROW))
 
 
 def say_first(sentences: Sequence[str], lines: int) -> int:
@@ -70,21 +70,6 @@ def say_first(sentences: Sequence[str], lines: int) -> int:
     return 0
 
 
-def in_options(text: str) -> str:
-    """Write arguments, such as ``ci_prob=0.9 (--ci-prob 0.9)``, as options of the command that is run."""
-    known = OPTIONS.get()
-
-    def option(found: re.Match) -> str:
-        name, value = f"--{found[1].replace('_', '-')}", found[2].strip("\"'").replace("None", "none")
-        written = found[3] or f"{name} {value}".removesuffix(" True").strip()
-        return written if name in known else found[0]
-
-    text = re.sub(_ARGUMENT, option, text) if "=" in text else text
-    first, _, rest = text.partition(" ")
-    name = f"--{first.replace('_', '-')}"
-    return f"{name} {rest}" if name in known and rest.startswith(("must ", "names ")) else text
-
-
 def speaker(quiet: bool) -> Callable[[str], None]:
     """Return a function that says how far the work has come, or that says nothing."""
     return (lambda text: None) if quiet else partial(say, stderr=True)
@@ -92,9 +77,9 @@ def speaker(quiet: bool) -> Callable[[str], None]:
 
 def complain(text: str, what: str = "Error") -> None:
     """Print a sentence about what went wrong; names of thousands of characters are left out of its middle."""
+    text = in_options(text, PARAMETERS.get())
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
-    text = in_options(text)
     console(stderr=True).print(
         Text(f"{what}: ", style="bold red" if what != "Note" else "bold") + Text(text, style="default"), soft_wrap=True
     )
