@@ -236,9 +236,10 @@ def test_equal_models_do_not_differ_and_none_is_best():
     }
     compared = pb.compare_models(labels(n=40, annotators=4), models, progress=False)
     assert compared.table["verdict"].drop(BASELINE).tolist() == ["no difference"] * 3
-    assert "dirichlet-categorical@1, again predict left-out annotations equally well" in compared.verdict()
-    assert "no clear difference from plackett-luce" in compared.verdict()
-    assert f"better than {BASELINE} (by" in compared.verdict()
+    assert "dirichlet-categorical@1 and again predict left-out annotations equally well" in compared.verdict()
+    assert "They do not clearly differ from plackett-luce" in compared.verdict()
+    assert f"They predict better than {BASELINE} (by" in compared.verdict()
+    assert "; better" not in compared.verdict()
     annotations = pb.Annotations.from_labels([["a"], ["b"], ["a"]], classes=["a", "b"])
     compared = pb.compare_models(annotations, {"dirichlet-categorical": (1, 3)}, progress=False)
     assert compared.table["verdict"].tolist() == ["no difference"] * 3
@@ -337,8 +338,8 @@ def test_a_single_case_or_single_annotations_say_little():
     compared = pb.compare_models(annotations, {"prirn": (1, 100)}, progress=False)
     assert np.isnan(compared.table["se"]).all()
     assert compared.table["verdict"].tolist() == ["unknown"] * 3
-    others = ", ".join(compared.table.index[1:])
-    assert f"; nothing can be said about {others}. Differences need" in compared.verdict()
+    others = " and ".join(compared.table.index[1:])
+    assert f". Nothing can be said about {others}. Differences need" in compared.verdict()
     impossible = pb.compare_models(
         Annotations.from_labels([["a", "b"]]), {"irn": None, "majority-vote": None}, progress=False
     )

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from scipy.optimize import LinearConstraint, minimize
 
 from plausibly.aggregation.model_comparison._left_out import K_HAT, LeftOut
+from plausibly.base.names import listed, many
 from plausibly.data.annotations import Annotations
 
 SMALLEST = 4.0  #: differences below it are small whatever their standard error (Sivula et al. 2020)
@@ -55,9 +56,9 @@ class Comparison:
         --------
         >>> annotations = Annotations.from_counts([[3, 1], [1, 3], [4, 0], [0, 4]])
         >>> print(pb.compare_models(annotations, {"dirichlet-categorical": (0.1, 1)}, progress=False).verdict())
-        No model can be called best yet: dirichlet-categorical@1 has the highest elpd (-8.1); no clear difference from \
-dirichlet-categorical@0.1 (2.1 ± 2.0), class frequencies of the other cases (6.7 ± 3.9). Where models do not clearly \
-differ, report results under each; more annotations may show which is better.
+        No model can be called best yet: dirichlet-categorical@1 has the highest elpd (-8.1). It does not clearly \
+differ from dirichlet-categorical@0.1 (2.1 ± 2.0) and class frequencies of the other cases (6.7 ± 3.9). Where models do \
+not clearly differ, report results under each; more annotations may show which is better.
         """
         table = self.table
         best, elpd = str(table.index[0]), table["elpd"].iloc[0]
@@ -72,30 +73,36 @@ differ, report results under each; more annotations may show which is better.
 
         def named(what: str, by: str = "") -> str:
             chosen = others[others["verdict"] == what]
-            return ", ".join(
-                f"{name} ({by}{row['elpd_diff']:.1f} ± {row['dse']:.1f})"
-                if np.isfinite(row["elpd_diff"])
-                else f"{name} (which finds {row['impossible']} annotations impossible)"
-                for name, row in chosen.iterrows()
+            return listed(
+                [
+                    f"{name} ({by}{row['elpd_diff']:.1f} ± {row['dse']:.1f})"
+                    if np.isfinite(row["elpd_diff"])
+                    else f"{name} (which finds {row['impossible']} annotations impossible)"
+                    for name, row in chosen.iterrows()
+                ],
+                most=len(chosen),
             )
 
+        it, does, predicts = "It", "does", "predicts"
         parts = [f"{best} predicts left-out annotations best (elpd {elpd:.1f})"]
         if best == BASELINE:
             parts = [
                 f"No model predicts left-out annotations better than the {best} (elpd {elpd:.1f}), which look at "
                 "nothing of a case: do not choose a model by this"
             ]
+            it, does, predicts = "They", "do", "predict"
         elif table["verdict"].iloc[0] != BEST:
             parts = [f"No model can be called best yet: {best} has the highest elpd ({elpd:.1f})"]
         if equal:
-            parts = [f"{', '.join([best, *equal])} predict left-out annotations equally well (elpd {elpd:.1f})"]
+            parts = [f"{listed([best, *equal])} predict left-out annotations equally well (elpd {elpd:.1f})"]
+            it, does, predicts = "They", "do", "predict"
         if same := named(SAME):
-            parts.append(f"no clear difference from {same}")
+            parts.append(f"{it} {does} not clearly differ from {same}")
         if worse := named(WORSE, "by "):
-            parts.append(f"better than {worse}")
+            parts.append(f"{it} {predicts} better than {worse}")
         if unknown := list(others.index[others["verdict"] == UNKNOWN]):
-            parts.append(f"nothing can be said about {', '.join(unknown)}")
-        said = "; ".join(parts) + "."
+            parts.append(f"Nothing can be said about {listed(unknown)}")
+        said = ". ".join(parts) + "."
         if same:
             said += (
                 " Where models do not clearly differ, report results under each; more annotations may show which is "
@@ -117,11 +124,12 @@ differ, report results under each; more annotations may show which is better.
         if table["warning"].any():
             names = ", ".join(table.index[table["warning"]])
             said += f" Chains of {names} did not converge: use more draws before you rely on the ranking."
-        refitted = table["k_high"].sum()
-        if refitted:
+        if failed := int(table["k_high"].sum()):
+            others = int(table["refits"].sum()) - failed
+            more = f", as were {others:,} for which it cannot be used" if others else ""
             said += (
-                f" Importance sampling failed (k-hat above {K_HAT:g}) for {refitted:,} left-out annotations; they were "
-                "refitted instead, so their scores can be trusted."
+                f" Importance sampling failed (k-hat above {K_HAT:g}) for {many(failed, 'left-out annotation')}, which "
+                f"{'was' if failed == 1 else 'were'} predicted by sampling again{more}: all scores can be trusted."
             )
         return said
 

@@ -11,13 +11,11 @@ from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._model_names import ComparedModelNames
-from plausibly.app.cli._output import ScreenTable, say, speaker
+from plausibly.app.cli._output import ScreenTable, cell, say, speaker
 from plausibly.app.plots import model_comparison
 from plausibly.data.annotations.usual_models import OF_RANKINGS
 
 MODELS, POINTWISE, FIGURE = "models.csv", "left-out.csv", "models.png"
-
-_SHOWN = ("elpd", "se", "elpd_diff", "dse", "p", "weight", "k_high", "refits", "impossible", "verdict")
 
 
 @example(
@@ -77,12 +75,22 @@ def compare_models(
 def _shown(compared: Comparison, plan: ComparisonPlan) -> Iterator[ScreenTable | str]:
     table = compared.table
     what = "first block" if plan.observation == "first" else "ranking"
-    title = f"Log probability of the {what} of left-out annotations (standard errors by case)"
-    shown = table.reset_index()[["model", *_SHOWN]]
-    yield ScreenTable.of(title, shown, ",.1f", {"weight": ".2f", "dse": ".2f"}, missing="–", left=("model", "verdict"))
+    title = f"Log probability of the {what} of left-out annotations ± standard error by case"
+    rows = []
+    for name, row in table.iterrows():
+        behind = "" if name == table.index[0] else _with_error(row["elpd_diff"], row["dse"])
+        weight = cell(row["weight"], ".2f", missing="–")
+        rows.append((name, _with_error(row["elpd"], row["se"]), behind, weight, row["verdict"]))
+    columns = ("model", "elpd", "behind the first", "weight", "verdict")
+    yield ScreenTable(title, columns, rows, left=("model", "verdict"))
     if table["warning"].any():
         names = ", ".join(table.index[table["warning"]])
         yield f"Not all chains converged ({names}): raise --warmup or --draws before trusting small differences."
+
+
+def _with_error(value: float, error: float) -> str:
+    value, error = cell(value, ",.1f", missing="–"), cell(error, ",.1f", missing="")
+    return f"{value} ± {error}" if error else value
 
 
 def _files(compared: Comparison) -> Iterator[tuple[str, Any]]:
