@@ -154,7 +154,7 @@ FILES = [
     ("a.json", [[[[-1]]]], CLASSES, A, "class index -1 is outside the range 0 to 2"),
     ("a.json", {"cases": {"p": {"ann": [["Exzema"]]}}}, CLASSES, A, "case 'p', annotator 'ann': the class 'Exzema'"),
     ("a.json", {"cases": {"p": {"ann": [["42"]]}}}, CLASSES, A, "the class '42' is not among the 3 classes; add it"),
-    ("a.json", {"cases": {"p": {"ann": [["x", "y", "x"]]}}}, None, A, "case 'p', annotator 'ann': the class 'x' is"),
+    ("a.json", {"cases": {"p": {"ann": [["x", "y", "x"]]}}}, None, A, "case 'p', annotator 'ann': the label 'x' is"),
     ("a.json", [[[[1]], [[0], [2], [0]]]], CLASSES, A, "case '0', annotator '2': the class 'Eczema' is named twice"),
     ("a.json", [[[["x", " "]]]], None, A, "has a blank name; name it, or remove it"),
     ("a.json", [[[["x"], ["x "]]]], None, A, "the class 'x ' begins or ends with a blank; write 'x'"),
@@ -325,7 +325,7 @@ EXPORTS = {
     "task '7', 'diagnosis': items are sorted into 'good', 'bad', which nothing orders": [
         task(7, annotation(10, result("ranker", {"ranker": {"good": ["a"], "bad": ["b"]}})))
     ],
-    "case '7', annotator '10': the class 'a' is": [task(7, annotation(10, choices("a", "a")))],
+    "case '7', annotator '10': the label 'a' is": [task(7, annotation(10, choices("a", "a")))],
 }
 
 # Files of PrefLib's: name, content, error, message.

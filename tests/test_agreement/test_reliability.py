@@ -56,7 +56,7 @@ def test_worked_on_paper_with_wrong_labels_spread_or_as_published():
     published = weighted_reliability(table, competence=0.6, wrong_labels="published")
     assert spread.reliability == pytest.approx(0.36 / 0.44 / 2)
     assert published.reliability == pytest.approx(0.36 / 0.52 / 2)
-    with pytest.raises(ArgumentError, match="wrong_labels must be .* but 'none'"):
+    with pytest.raises(ArgumentError, match=r"wrong_labels must be .* but 'none'"):
         weighted_reliability(table, competence=0.6, wrong_labels="none")
     rows, _, _ = simulated(4)
     frame = weighted_reliability(rows, competence=0.7).to_frame(progress=False)

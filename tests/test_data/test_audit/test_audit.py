@@ -229,7 +229,7 @@ def test_rows_that_repeat_others_count_once_in_every_command(tmp_path):
         assert "120 of 240 rows repeat another" in " ".join(doubled.stderr.split()), command
     for command in ("evaluate", "compare-models"):
         said = " ".join(refuse(command, labels).stderr.split())
-        assert "the label 'c' is given twice (120 of 240 rows are); keep one: two readings" in said
+        assert "the label 'c' is given twice (and 119 others); keep one: two readings" in said
 
 
 def test_predictions(cases):

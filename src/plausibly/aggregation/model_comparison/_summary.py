@@ -57,8 +57,8 @@ class Comparison:
         >>> annotations = Annotations.from_counts([[3, 1], [1, 3], [4, 0], [0, 4]])
         >>> print(pb.compare_models(annotations, {"dirichlet-categorical": (0.1, 1)}, progress=False).verdict())
         No model can be called best yet: dirichlet-categorical@1 has the highest elpd (-8.1). It does not clearly \
-differ from dirichlet-categorical@0.1 (2.1 ± 2.0) and class frequencies of the other cases (6.7 ± 3.9). Where models do \
-not clearly differ, report results under each; more annotations may show which is better.
+differ from dirichlet-categorical@0.1 (2.1 ± 2.0) and class frequencies of the other cases (6.7 ± 3.9). Where models \
+do not clearly differ, report results under each; more annotations may show which is better.
         """
         table = self.table
         best, elpd = str(table.index[0]), table["elpd"].iloc[0]

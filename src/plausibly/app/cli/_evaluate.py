@@ -266,6 +266,7 @@ def run(
         complain(f"the data have {', '.join(grave)}: see the report, or run plausibly audit.", "Note")
     runs, files, curves, chosen = [], TablesInParts(out, suffix), {}, how_chosen(asked)
     first: Sweep | None = None
+    keep_others(out / Path(METRICS).with_suffix(suffix))
     for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
         if not runs:
             with writing(out / REPORT):

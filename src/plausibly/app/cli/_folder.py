@@ -21,6 +21,7 @@ from plausibly.base.names import some
 COMMAND = ContextVar("COMMAND", default="")  #: name of the command that runs
 RECORD = ".plausibly.json"
 _SHARED = {"sweep": "evaluate", "demo": "evaluate"}  # commands that keep their posteriors under the same names
+_CLAIMS: dict[Path, dict[str, Any]] = {}  # of folders into which nothing was written yet
 _CHUNK = 2**20  # bytes
 _MOST = 10_000  # files set aside
 
@@ -78,16 +79,17 @@ def make_folder(path: Path | None, data: Iterable[Path | str] = (), *, fresh: bo
             raise ArgumentError(
                 f"{path} holds results of other data, {names}: name another folder with --out, or {replace}."
             )
-    _write(path, record | {command: {**own, "files": before.get("files", [])}})
+    _CLAIMS[path] = {command: {**own, "files": before.get("files", [])}}
 
 
 def keep_others(path: Path) -> None:
     """Rename a file that the command is about to write but did not write before, and note which files are its own."""
     folder, command = path.parent, _command()
-    record = _read(folder)
+    record = _read(folder) | _CLAIMS.pop(folder, {})
     if command not in record:
         return
     if path.name in record[command]["files"]:
+        _write(folder, record)
         return
     owner = next((one for one in record if path.name in record[one]["files"]), None)
     if path.exists():

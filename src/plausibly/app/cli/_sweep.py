@@ -11,7 +11,7 @@ from plausibly.aggregation import parse_variants
 from plausibly.aggregation.sweeps import Folder, Plan, Sweep
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
-from plausibly.app.cli._folder import make_folder
+from plausibly.app.cli._folder import keep_others, make_folder
 from plausibly.app.cli._groups import read_column
 from plausibly.app.cli._model_names import ModelNames
 from plausibly.app.cli._output import TablesInParts, check_converged, print_main_table, say, speaker, write
@@ -71,6 +71,7 @@ def sweep(
     make_folder(out, [data.annotations], fresh=store.fresh)
     runs, files = [], TablesInParts(out)
     folder = Folder(out, **vars(store))
+    keep_others(out / TABLE)
     for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
         files.write(TABLE, done.metrics())
         runs.append(done)

@@ -68,8 +68,9 @@ def arrange(rows: Rows) -> dict:
         annotation, k = divmod(int(key[at]), len(rows.classes))
         what = f"class {str(rows.classes[k])!r} is named twice; an annotator ranks each class once, so keep the better"
         if not new_rank[1:].any():  # labels
-            again = int(len(key) - _begins(key).sum())
-            what = f"label {str(rows.classes[k])!r} is given twice ({again:,} of {len(key):,} rows are); keep one"
+            others = int(len(key) - _begins(key).sum()) - 1
+            more = f" (and {others:,} others)" if others else ""
+            what = f"label {str(rows.classes[k])!r} is given twice{more}; keep one"
         raise AnnotationError(
             f"case {str(rows.cases[annotation_case[annotation]])!r}, annotator "
             f"{str(names[annotation_annotator[annotation]])!r}: the {what}: two readings by one person are not two "
