@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -28,16 +27,16 @@ _column = partial(options.data, metavar="COLUMN")
     """
     plausibly agreement boxes.csv --distance box_giou --distance box_iou \\
         --out results/
-    plausibly agreement ann=ann.json --labels bob=bob.json \\
+    plausibly agreement ann=ann.json bob=bob.json \\
         --kind boxes --distance boxes
     """
 )
 def agreement(
     labels: Annotated[
-        str,
+        list[str],
         typer.Argument(
             metavar="LABELS",
-            help="Table with the columns case, annotator and label; or NAME=FILE for the file of one annotator.",
+            help="Table with the columns case, annotator and label; or NAME=FILE … for files by one annotator each.",
         ),
     ],
     more: Annotated[
@@ -93,14 +92,14 @@ def agreement(
     --out, also writes agreement.csv, coefficients.csv, cases.csv, annotators.csv (under the best distance, most
     suspicious first) and figures.
     """
-    source = _source(labels, more or [])
+    source = options.one_or_each([*labels, *(more or [])])
     read = measured.read_labels(source, kind, case=case, annotator=annotator, label=label)
     read = options.checked(read, missing, classes)
     if replicates < 0 or replicates == 1:
         raise ArgumentError(f"--replicates must be 0, or 2 or more, but {replicates} was given: write 200.")
     check_probability("--ci-prob", ci_prob)
     distance = distance or [options.distance_of(read, None, quiet=output.quiet)]
-    make_folder(output.out, source.values() if isinstance(source, dict) else [source])
+    make_folder(output.out, [source])
     choice = measured.choose_distance(
         read,
         [*{name if name in BY_TYPE else find_distance(name).name: name for name in distance}.values()],
@@ -140,18 +139,6 @@ def agreement(
         f"against it){sigma}; {counted}, {len(best.observed):,} pairs on one case."
     )
     say(" ".join(filter(None, (choice.headline, told))))
-
-
-def _source(first: str, more: list[str]) -> str | dict[str, str]:
-    """Tell one table from files of several annotators."""
-    if not more and ("=" not in first or Path(first).exists()):
-        return first
-    for text in (first, *more):
-        if "=" not in text:
-            raise ArgumentError(
-                f"with several files each is NAME=FILE, but {text!r} was given: write for example ann={text}."
-            )
-    return options.parse_files([first, *more], "--labels")
 
 
 def _measures(

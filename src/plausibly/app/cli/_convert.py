@@ -19,17 +19,18 @@ from plausibly.data.annotations.io.write import Form, classes_from_form, find_fo
     """
     plausibly convert export.json annotations.parquet --control diagnosis
     plausibly convert election.toi annotations.json
+    plausibly convert ann=ann.jsonl bob=bob.jsonl annotations.csv
     plausibly convert annotations.csv votes/ --as toi --anonymous
     """
 )
 def convert(
     source: Annotated[
-        Path,
+        list[str],
         typer.Argument(
             metavar="IN",
-            help="File to read: rankings or an export of an annotation tool or of a tool that tests language models "
-            "(.json, .jsonl, .eval), a table or counts (.csv, .parquet, .npy), or PrefLib (.soc, .soi, .toc, .toi, or "
-            "a folder of them).",
+            help="File to read, or NAME=FILE … for files of one annotator each: rankings or an export of an annotation "
+            "tool or of a tool that tests language models (.json, .jsonl, .eval), a table or counts (.csv, .xlsx, "
+            ".parquet, .npy), or PrefLib (.soc, .soi, .toc, .toi, or a folder of them).",
         ),
     ],
     target: Annotated[
@@ -63,6 +64,7 @@ def convert(
     Refuses a format that would lose information; only rankings can store everything. Long tables do not list classes
     that no annotator names, so read them with --classes.
     """
+    source = options.one_or_each(source)
     if form == "outcomes":
         _write_outcomes(source, target, control, quiet=quiet)
         return
@@ -72,7 +74,8 @@ def convert(
     )
     if isinstance(read, annotated.Scores):
         raise AnnotationError(
-            f"{source} holds scores, which have one format only: convert files of rankings, labels or counts."
+            f"{options.shown_files(source)} holds scores, which have one format only: convert files of rankings, "
+            "labels or counts."
         )
     make_folder(target.parent)
     if write_classes is not None:

@@ -92,7 +92,8 @@ def discrepancy(
         )
     if both := labelled.keys() & scored.keys():
         raise ArgumentError(f"the model {min(both)!r} has both --predictions and --scores: keep one.")
-    read = Labels.of(labels, columns=[name for name in (clusters, by) if name is not None])
+    files = options.one_or_each(labels)
+    read = Labels.of(files, columns=[name for name in (clusters, by) if name is not None])
     read = counted_once(options.checked(read, missing, classes))
     if scored and distance not in (None, "nominal"):
         raise ArgumentError(
@@ -114,7 +115,7 @@ def discrepancy(
     said = {name: result.compared.models["model"] for name, result in results.items()}
     own = replace(compared.compared, models=dict(compared.compared.models) | said if labelled else said)
     compared = replace(compared, to_sets=models, single=False, by=groups, compared=own)
-    make_folder(output.out, [labels])
+    make_folder(output.out, [files])
     frame = compared.to_frame(ci_prob, replicates, seed, progress=not output.quiet)
     frame = frame.join(compared.baselines(ci_prob, replicates, seed))
     if compared.several_clusters:

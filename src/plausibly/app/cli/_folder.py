@@ -9,7 +9,7 @@ import json
 import os
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 
 from plausibly.base.errors import ArgumentError, FileError, PlausiblyWarning
 from plausibly.base.names import some
+from plausibly.data.annotations.io.files import parted
 
 COMMAND = ContextVar("COMMAND", default="")  #: name of the command that runs
 RECORD = ".plausibly.json"
@@ -35,7 +36,7 @@ def writing(path: Path) -> Iterator[None]:
         raise FileError(f"{path} cannot be written ({error.strerror or error}): choose another place.") from error
 
 
-def make_folder(path: Path | None, data: Iterable[Path | str] = (), *, fresh: bool | None = None) -> None:
+def make_folder(path: Path | None, data: Iterable[Any] = (), *, fresh: bool | None = None) -> None:
     """Make a folder for results, if one is wanted, and refuse one that holds results of the command of other data.
 
     Parameters
@@ -43,7 +44,8 @@ def make_folder(path: Path | None, data: Iterable[Path | str] = (), *, fresh: bo
     path
         Folder, which is made with those above it; nothing is done if it is None.
     data
-        Files that the results are of. Data are the same if the files are, or what they hold.
+        Files that the results are of, or mappings from annotators to such. Data are the same if the files are, or what
+        they hold.
     fresh
         Whether results of other data may be replaced; None for a command without the option ``--fresh``.
 
@@ -60,7 +62,8 @@ def make_folder(path: Path | None, data: Iterable[Path | str] = (), *, fresh: bo
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
             pass
-    files = [Path(one) for one in data]
+    each = [one.values() if isinstance(one, Mapping) else [one] for one in data]
+    files = [Path(file) for of in each for file in of]
     if not files:
         return
     record, command = _read(path), _command()
@@ -133,7 +136,9 @@ def _relative(file: Path, folder: Path) -> str:
 def _digest(files: Iterable[Path]) -> str:
     """Digest of what files hold; of a folder, of the names and sizes of its files."""
     found = hashlib.blake2b(digest_size=16)
-    for file in files:
+    for named in files:
+        file, sheet = parted(named)
+        found.update((sheet or "").encode())
         if file.is_dir():
             inner = sorted(one for one in file.rglob("*") if one.is_file())
             found.update(repr([(str(one.relative_to(file)), one.stat().st_size) for one in inner]).encode())
@@ -142,6 +147,6 @@ def _digest(files: Iterable[Path]) -> str:
                 while chunk := opened.read(_CHUNK):
                     found.update(chunk)
         else:
-            found.update(str(file).encode())
+            found.update(str(named).encode())
         found.update(b"\0")
     return found.hexdigest()

@@ -76,7 +76,7 @@ def of_cases(column: pd.Series | None, cases: np.ndarray) -> pd.Series | None:
 
 def _column(name: str, annotations: Path, metadata: Callable[[Path], pd.DataFrame]) -> pd.Series | None:
     """Value of each case in a column of the annotations, if there is one."""
-    if parted(annotations)[0].is_file() and ending(annotations) in TABLES:
+    if isinstance(annotations, Path) and parted(annotations)[0].is_file() and ending(annotations) in TABLES:
         with naming(annotations):
             header = header_of(annotations)
             if name in header and (case := find("case", header)) is not None:

@@ -107,17 +107,17 @@ def judge(
     judge.csv (one row per model), annotators.csv, groups.csv (with --by) and figures. Exit status: 0, or 3 if --require
     is not met, 2 for invalid input, 1 for chains that did not converge under --strict.
     """
-    files = options.parse_files(predictions)
+    files, given = options.parse_files(predictions), options.one_or_each(labels)
     if not files:
         raise ArgumentError("nothing to compare with the annotators: give --predictions NAME=FILE.")
     required = _required(require)
     names = [] if by is None else [name.strip() for name in by.split(",") if name.strip()]
     columns = list(dict.fromkeys([*([] if clusters is None else [clusters]), *names]))
-    read = Labels.of(labels, columns=columns, control=control)
+    read = Labels.of(given, columns=columns, control=control)
     read = options.checked(read, missing, classes)
     joined = None if gold is None else read_gold(gold, read)
     judging.distance = options.distance_of(read, judging.distance, quiet=output.quiet)
-    make_folder(output.out, [labels])
+    make_folder(output.out, [given])
     if joined is not None:
         say(f"{joined}.")
     if unpredicted == "leave-out":
@@ -134,7 +134,7 @@ def judge(
         progress=not output.quiet,
         **vars(judging) | {"model": None if judging.model == "none" else judging.model},
     )
-    sources = {"labels": str(labels)} | ({} if gold is None else {"gold labels": str(gold)})
+    sources = {"labels": options.shown_files(given)} | ({} if gold is None else {"gold labels": str(gold)})
     sources |= {f"predictions {name}": path for name, path in files.items()}
     if result.selection is not None:
         say(result.selection)

@@ -23,14 +23,18 @@ data, modelling, sampling, measure = (
 
 def _annotations(tables: str):
     return typer.Argument(
-        metavar="ANNOTATIONS", help=f"Annotations: rankings (.json), {tables} (.csv, .parquet, .npy), or PrefLib."
+        metavar="ANNOTATIONS",
+        help=f"Annotations: rankings (.json), {tables} (.csv, .xlsx, .parquet, .npy), an export of a tool, or PrefLib; "
+        "or NAME=FILE … for the files of one annotator each.",
     )
 
 
 LabelsFile = Annotated[
-    Path,
+    list[str],
     typer.Argument(
-        metavar="LABELS", help="Table with the columns case, annotator and label (.csv, .parquet or .json)."
+        metavar="LABELS",
+        help="Table with the columns case, annotator and label, or an export of a tool; or NAME=FILE … for the files "
+        "of one annotator each.",
     ),
 ]
 LabelPredictions = Annotated[
@@ -192,12 +196,15 @@ class StrictOutput(Publisher):
 class AnnotatedData:
     """Annotations, and the names of their classes."""
 
-    annotations: Annotated[Path, _annotations("a long table, counts or scores")]
+    annotations: Annotated[list[str], _annotations("a long table, counts or scores")]
     classes: ClassesFile = None
     choices: Choices = None
     control: Control = None
     form: FromFormat = None
     missing: Missing = None
+
+    def __post_init__(self):
+        self.annotations = one_or_each(self.annotations)
 
     def read(self, *, progress: bool, classes: bool = True) -> "Annotations | Scores":
         """Read the annotations, with or without the names of their classes."""
@@ -223,7 +230,7 @@ class AnnotatedData:
 class ClassifiedData(AnnotatedData):
     """Annotations that name classes."""
 
-    annotations: Annotated[Path, _annotations("a long table or counts")]
+    annotations: Annotated[list[str], _annotations("a long table or counts")]
 
 
 @dataclass
@@ -268,7 +275,7 @@ class EvaluatedData(SweptData):
         """Name the files of the data, and further ones, for a report."""
         paths: dict[str, Any] = {"annotations": self.annotations, "classes": self.classes, "risks": self.risks}
         paths |= further | {f"predictions of {name}": path for name, path in self.files.items()}
-        return {what: str(path) for what, path in paths.items() if path is not None}
+        return {what: shown_files(path) for what, path in paths.items() if path is not None}
 
 
 @dataclass
@@ -566,6 +573,27 @@ def parse_files(texts: Sequence[str] | None, option: str = "--predictions") -> d
             raise ArgumentError(f"{option} {name} was given twice ({predictions[name]!r} and {path!r}): keep one.")
         predictions[name] = path
     return predictions
+
+
+def one_or_each(texts: Sequence[str] | Path) -> Any:
+    """Tell one file, as a path, from files of one annotator each, NAME=FILE, as a mapping."""
+    from plausibly.data.annotations.io.files import parted  # which imports pandas
+
+    if isinstance(texts, Path):
+        return texts
+    if len(texts) == 1 and ("=" not in texts[0] or parted(Path(texts[0]))[0].exists()):
+        return Path(texts[0])
+    for text in texts:
+        if "=" not in text:
+            raise ArgumentError(
+                f"with several files each is NAME=FILE, but {text!r} was given: write for example ann={text}."
+            )
+    return parse_files(texts, "a file of an annotator")
+
+
+def shown_files(files: Any) -> str:
+    """Write what :func:`one_or_each` returns as it was given."""
+    return " ".join(f"{name}={file}" for name, file in files.items()) if isinstance(files, dict) else str(files)
 
 
 def percent(probability: float) -> str:

@@ -101,7 +101,8 @@ def reliability(
     sampler = {name: value for name, value in (("draws", draws), ("chains", chains), ("warmup", warmup)) if value}
     if sampler and competence != "rasch":
         raise ArgumentError(f"--{next(iter(sampler))} is for the Rasch model, but --competence is {competence}.")
-    read = Labels.of(labels, columns=() if confidence is None else (confidence,), optional=(COLUMN,))
+    files = options.one_or_each(labels)
+    read = Labels.of(files, columns=() if confidence is None else (confidence,), optional=(COLUMN,))
     read = options.checked(read, missing)
     given: dict[str, Any] = {"confidence": confidence, "chance": chance, "scale": parse_scale(scale)}
     given |= {"n_classes": classes, "wrong_labels": wrong_labels, "progress": not output.quiet}
@@ -117,7 +118,7 @@ def reliability(
     frame["labels_accuracy"] = ground_truth_accuracy(result.reliability, majority)
     if measured is not None:
         frame["actual_accuracy"] = actual_accuracy(measured, frame["labels_accuracy"].item())
-    make_folder(output.out, [labels])
+    make_folder(output.out, [files])
     output.publish(
         _shown(result, frame, ci_prob, truth is not None, given), _files(result, frame, measured, majority, ci_prob)
     )

@@ -16,7 +16,7 @@ from plausibly.data.annotations import Annotations, Scores, read_annotations, re
 from plausibly.data.annotations.io.case_rows import is_of_cases
 from plausibly.data.annotations.io.columns import Columns, frame_columns, is_frame
 from plausibly.data.annotations.io.exports import OF_ANSWERS, format_of
-from plausibly.data.annotations.io.files import TABLES, check_path, ending, naming
+from plausibly.data.annotations.io.files import TABLES, check_path, ending, is_by_annotator, naming
 from plausibly.data.annotations.io.long_table import is_long, is_of_scores, parse_table, wanted_in
 from plausibly.data.annotations.io.source import columns_of_dataset, open_source
 from plausibly.data.annotations.io.table_files import header_of, read_columns
@@ -169,6 +169,8 @@ def _read(source: Any, classes: Any, choices: str | None) -> tuple[Annotations |
         if is_long(columns):
             return _of_table(columns, classes, choices)
         return Annotations.from_counts(source, classes), None
+    if is_by_annotator(source):
+        return read_annotations(source, classes, choices=choices), None
     if isinstance(source, list | Mapping) or columns_of_dataset(source) is not None:
         return Annotations.from_case_rows(source, classes, choices=choices), None
     check_path(source, "annotations, or a table or a file of them,")

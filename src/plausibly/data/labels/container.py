@@ -17,6 +17,7 @@ from plausibly.data.annotations._rows import order_of
 from plausibly.data.annotations.by_case import check_annotated
 from plausibly.data.annotations.io.answers import whole
 from plausibly.data.annotations.io.columns import category_order, is_frame, is_number, missing, to_codes
+from plausibly.data.annotations.io.files import is_by_annotator
 from plausibly.data.annotations.io.long_table import WHEN, order_in
 from plausibly.data.annotations.io.spellings import COLUMNS
 from plausibly.data.annotations.views import blocks_by_annotation
@@ -123,7 +124,7 @@ class Labels:
         [3.5, 4.0, 1.0]
         """
         columns = tuple(columns)
-        if control is not None and not isinstance(source, str | PathLike):
+        if control is not None and not (isinstance(source, str | PathLike) or is_by_annotator(source)):
             raise ArgumentError(f"a control is for exports in files, but {control!r} was given: leave it out.")
         if isinstance(source, Labels):
             absent = [name for name in columns if name not in source.columns]

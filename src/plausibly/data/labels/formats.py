@@ -11,6 +11,7 @@ from typing import Any, Literal
 from plausibly.base.errors import AnnotationError, ArgumentError, FileError, show
 from plausibly.base.names import some
 from plausibly.data.annotations.io.columns import list_of
+from plausibly.data.annotations.io.exports import OF_ANSWERS, format_of, read_by_annotator
 from plausibly.data.annotations.io.files import (
     OF_TEXT,
     TABLES,
@@ -22,7 +23,7 @@ from plausibly.data.annotations.io.files import (
     suffix_of,
 )
 from plausibly.data.annotations.io.long_table import WHEN
-from plausibly.data.annotations.io.source import open_source
+from plausibly.data.annotations.io.source import open_files, open_source
 from plausibly.data.annotations.io.spellings import LABEL_COLUMNS, spelling_of
 from plausibly.data.annotations.io.table_files import header_of
 from plausibly.data.annotations.io.wide import is_wide
@@ -222,6 +223,11 @@ def _rows(path: Path, kind: str, names: Mapping[str, str | None], who: str | Non
                 yield file.stem, str(who), _offsets(file)
     elif suffix == ".ann":
         yield path.stem, str(who), _offsets(path)
+    elif who is not None and suffix in OF_ROWS and format_of(open_source(path), OF_ANSWERS) is not None:
+        answers = read_by_annotator(open_files({who: path}))
+        answers.tell_left_out()
+        for case, value in zip(answers.case, answers.value, strict=True):
+            yield case, who, value
     elif suffix == ".json" and (rows := _in_json(read_json(path), kind, who)) is not None:
         yield from rows
     elif suffix in OF_ROWS:
@@ -246,6 +252,8 @@ def _in_json(content: Any, kind: str, who: str | None) -> list[Row] | None:
         rows = coco_labels(content, kind, one_annotator=who is not None)
         return [(case, annotator if who is None else who, value) for case, annotator, value in rows]
     if who is not None:
+        if isinstance(content, list) and all(isinstance(row, Mapping) for row in content):
+            return None
         if not isinstance(content, Mapping):
             raise AnnotationError("one annotator's JSON is COCO, or a mapping from case to label; write {case: label}")
         return [(str(case), who, _cell(value, kind, row)) for row, (case, value) in enumerate(content.items(), 1)]

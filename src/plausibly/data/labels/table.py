@@ -18,12 +18,13 @@ from plausibly.base.names import is_storable
 from plausibly.data.annotations.io.answers import Numbers
 from plausibly.data.annotations.io.case_rows import holds_nested, is_of_cases
 from plausibly.data.annotations.io.columns import frame_columns, in_codes, is_frame, is_number_type, missing, to_floats
-from plausibly.data.annotations.io.exports import answers_in, answers_in_file, refuse_control
-from plausibly.data.annotations.io.files import OF_TEXT, TABLES, ending, naming, suffix_of
+from plausibly.data.annotations.io.exports import answers_in, answers_in_file, read_by_annotator, refuse_control
+from plausibly.data.annotations.io.files import OF_TEXT, TABLES, ending, is_by_annotator, naming, suffix_of
 from plausibly.data.annotations.io.source import (
     ARCHIVE,
     JSON,
     columns_of_dataset,
+    open_files,
     open_source,
     source_in_memory,
 )
@@ -71,7 +72,10 @@ def read_table(
     names, or the source is of another kind.
     """
     path = Path(source) if isinstance(source, str | os.PathLike) else None
-    found = in_memory(source, needed) if path is None else columns_of_file(path, needed, control)
+    if "annotator" in needed and is_by_annotator(source):
+        found = read_by_annotator(open_files(source, control=control)).to_columns(tell=True)
+    else:
+        found = in_memory(source, needed) if path is None else columns_of_file(path, needed, control)
     advice = f"it needs {', '.join(map(repr, needed[:-1]))} and {needed[-1]!r}"
     if needed[-1] == "label" and not {*COLUMNS["label"]} & {*found}:
         others = [name for name in found if name != find("case", found)]

@@ -4,7 +4,7 @@ A source has the first format of the table whose suffix it has and that recognis
 case return :class:`Answers`, that of scores the fields of ``Scores``, and all others :class:`Rows`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
@@ -65,7 +65,7 @@ from plausibly.data.annotations.io.case_rows import (
     read_case_rows,
     write_case_rows,
 )
-from plausibly.data.annotations.io.files import TABLES
+from plausibly.data.annotations.io.files import BY_ANNOTATOR, TABLES
 from plausibly.data.annotations.io.long_table import (
     is_long,
     is_of_scores,
@@ -74,7 +74,7 @@ from plausibly.data.annotations.io.long_table import (
     wanted_in,
     write_long_table,
 )
-from plausibly.data.annotations.io.source import JSON, Source, open_source
+from plausibly.data.annotations.io.source import JSON, Source, open_files
 from plausibly.data.annotations.io.verdicts import Reader, answers_to_one
 from plausibly.data.annotations.io.wide import is_wide, wide_answers
 
@@ -156,11 +156,11 @@ OF_ANSWERS = (
     ),
     Format(
         "by-annotator",
-        (*JSON, *TABLES),
+        BY_ANNOTATOR,
         "folder with a file for each annotator, called by the name, as doccano exports it; files may be exports, or "
         "tables with the columns `case` and `label`",
         _any,
-        lambda source: _by_file(source),
+        lambda source: read_by_annotator(source),
         folder=True,
     ),
     Format(
@@ -316,17 +316,13 @@ def read_source(source: Source, formats: Sequence[Format] = FORMATS) -> Rows | A
     return None if known is None else known.read(source)
 
 
-def read_by_annotator(sources: Mapping[str, Source]) -> Answers:
-    """Read files by one annotator each, see ``by_annotator.py``."""
-    return answers_by_annotator(sources, lambda source: read_source(source, OF_ANSWERS))  # type: ignore[arg-type]
-
-
-def _by_file(folder: Source) -> Answers:
-    """Read the files of a folder, which are called after annotators."""
-    assert folder.path is not None
-    found = {path.stem: path for path in sorted(folder.path.iterdir()) if path.suffix.lower() in (*JSON, *TABLES)}
-    options = {"control": folder.control, "classes": folder.classes}
-    return read_by_annotator({who: open_source(path, **options) for who, path in found.items()})
+def read_by_annotator(source: Source) -> Answers:
+    """Read files by one annotator each, which those of a folder are called after; see ``by_annotator.py``."""
+    if (parts := source.parts) is None:
+        assert source.path is not None
+        files = {path.stem: path for path in sorted(source.path.iterdir()) if path.suffix.lower() in BY_ANNOTATOR}
+        parts = open_files(files, control=source.control, classes=source.classes).parts
+    return answers_by_annotator(parts or {}, lambda part: read_source(part, OF_ANSWERS))  # type: ignore[arg-type]
 
 
 def refuse_control(control: str) -> NoReturn:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +10,16 @@ import pandas as pd
 
 from plausibly.base.errors import ArgumentError, FileError
 from plausibly.base.memory import release_memory
-from plausibly.base.names import tell_no_answers, to_names
+from plausibly.base.names import some, tell_no_answers, to_names
 from plausibly.base.progress import logged
 from plausibly.data.annotations._classes import in_own_order, read_classes
 from plausibly.data.annotations._container import Annotations
 from plausibly.data.annotations._rows import Rows
 from plausibly.data.annotations.io._formats import SUFFIXES, read_source
 from plausibly.data.annotations.io.answers import Answers
-from plausibly.data.annotations.io.files import check_path, many_objects, naming, suffix_of
+from plausibly.data.annotations.io.files import check_path, is_by_annotator, many_objects, naming, suffix_of
 from plausibly.data.annotations.io.long_table import is_long
-from plausibly.data.annotations.io.source import Source, open_source
+from plausibly.data.annotations.io.source import Source, open_files, open_source
 from plausibly.data.annotations.scores import Scores
 from plausibly.data.annotations.shown import check_choices
 
@@ -26,7 +27,7 @@ _MANY = 2**20  # rows
 
 
 def read_annotations(
-    path: str | os.PathLike,
+    path: str | os.PathLike | Mapping[str, str | os.PathLike],
     classes: str | os.PathLike | Iterable[str] | None = None,
     control: str | None = None,
     *,
@@ -41,6 +42,8 @@ def read_annotations(
     Parameters
     ----------
     path
+        Path of a file, or paths by annotator, such as ``{"ann": "ann.jsonl", "bob": "bob.csv"}``, of exports, of tables
+        with a case and a label in each row, or of JSON ``{case: label}``.
         ``.json``: rankings, as nested lists or as an object with names (:meth:`Annotations.from_rankings`); or an
         export of Label Studio, whose annotators are those who completed the annotations. Annotations that were
         cancelled or hold no answer are left out, with a :class:`plausibly.errors.PlausiblyWarning` that counts them.
@@ -109,17 +112,20 @@ def read_annotations(
     ...     read_annotations(folder + "/a.csv")
     Annotations(1 case, 2 annotations by 2 annotators, 2 classes)
     """
-    check_path(path)
+    by_annotator = is_by_annotator(path)
+    if not by_annotator:
+        check_path(path)
     check_choices(choices)
     if classes is not None:
         classes = read_classes(classes) if isinstance(classes, str | os.PathLike) else to_names(classes, "class")
-    path = Path(path)
-    with logged(f"Reading {path}"), naming(path), many_objects():
-        if not path.is_dir():
+    absent = [missing] if isinstance(missing, str) else [*(missing or ())]
+    options: dict[str, Any] = {"classes": classes, "control": control, "form": form, "soft_weight": soft_weight}
+    options |= {"missing": absent, "progress": progress}
+    files, path = path, some([str(file) for file in path.values()]) if by_annotator else Path(path)
+    with logged(f"Reading {path}"), nullcontext() if by_annotator else naming(path), many_objects():
+        if not by_annotator and not path.is_dir():
             suffix_of(path, SUFFIXES)
-        absent = [missing] if isinstance(missing, str) else [*(missing or ())]
-        options: dict[str, Any] = {"classes": classes, "control": control, "form": form, "soft_weight": soft_weight}
-        source = open_source(path, missing=absent, progress=progress, **options)
+        source = open_files(files, **options) if by_annotator else open_source(path, **options)
         content = read_source(source)
         if absent and isinstance(content, Answers):
             content = content.without(absent)

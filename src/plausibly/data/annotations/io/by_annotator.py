@@ -59,12 +59,14 @@ def _of_rows(source: "Source") -> Answers:
             "its rank"
         )
     order = next((name for name in ("rank", "confidence") if name in rest), None)
-    further = [name for name in rest if name not in (label, order)]
+    who = find("annotator", rest)
+    further = [name for name in rest if name not in (label, order, who)]
     ranked: dict[str, dict[float, list[Any]]] = {}
     for number, row in enumerate(rows, 1):
         name = to_name(row.get(case), f"row {number}: the {case}")
         if order is None:
-            answers.add(name, None, row.get(label), {one: row.get(one) for one in further})
+            named = None if who is None or row.get(who) is None else str(row[who])
+            answers.add(name, named, row.get(label), {one: row.get(one) for one in further})
             continue
         if not is_number(str(row.get(order))):
             raise AnnotationError(f"row {number}: the {order} is {row.get(order)!r}; write a number")

@@ -12,13 +12,14 @@ from plausibly.data.annotations.io._formats import OF_ANSWERS as OF_ANSWERS
 from plausibly.data.annotations.io._formats import SUFFIXES, read_source
 from plausibly.data.annotations.io._formats import TOOLS as TOOLS
 from plausibly.data.annotations.io._formats import format_of as format_of
+from plausibly.data.annotations.io._formats import read_by_annotator as read_by_annotator
 from plausibly.data.annotations.io._formats import refuse_control as refuse_control
 from plausibly.data.annotations.io._inspect import ARCHIVE as ARCHIVE
 from plausibly.data.annotations.io._shared_tables import alt_test_answers, is_alt_test
 from plausibly.data.annotations.io.answers import Answers
 from plausibly.data.annotations.io.columns import list_of
-from plausibly.data.annotations.io.files import naming, suffix_of
-from plausibly.data.annotations.io.source import Source, open_source, source_in_memory
+from plausibly.data.annotations.io.files import is_by_annotator, naming, suffix_of
+from plausibly.data.annotations.io.source import Source, open_files, open_source, source_in_memory
 from plausibly.data.annotations.io.spellings import COLUMNS, find
 
 
@@ -81,6 +82,8 @@ def read_metadata(source: Any, of: str = "cases") -> pd.DataFrame:
 
 def _long(source: Any) -> pd.DataFrame:
     """A row per answer, further fields as they are."""
+    if is_by_annotator(source):
+        return _long_table(open_files(source, soft_weight=1))
     if isinstance(source, str | Path):
         with naming(source):
             suffix_of(Path(source), SUFFIXES)

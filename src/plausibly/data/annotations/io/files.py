@@ -5,7 +5,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from plausibly.base.names import repeated
 WORKBOOK = ".xlsx"  #: of a workbook, after which a colon and the name of a sheet may stand
 OF_TEXT = (".csv", ".tsv", WORKBOOK)  #: whose cells are text
 TABLES = (*OF_TEXT, ".parquet")
+BY_ANNOTATOR = (".json", ".jsonl", *TABLES)  #: of files that may hold what one annotator says
 _SHEET = re.compile(rf"(.+{re.escape(WORKBOOK)}):([^:/]+)", re.IGNORECASE | re.DOTALL)
 _SPREADSHEETS = (".xlsm", ".xlsb", ".xls", ".ods", ".numbers")
 _MARKS = {  # longer ones first
@@ -112,6 +113,13 @@ def parted(path: Path) -> tuple[Path, str | None]:
 def ending(path: Path) -> str:
     """Return the lower-case suffix of a path, for a sheet that of its workbook."""
     return parted(path)[0].suffix.lower()
+
+
+def is_by_annotator(source: object) -> bool:
+    """Whether a source is a mapping from annotators to files of theirs, which hold tables or JSON."""
+    if not isinstance(source, Mapping) or not source:
+        return False
+    return all(isinstance(file, str | os.PathLike) and ending(Path(file)) in BY_ANNOTATOR for file in source.values())
 
 
 def refuse_spreadsheet(suffix: str, head: bytes = b"") -> None:

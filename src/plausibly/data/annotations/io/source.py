@@ -13,7 +13,7 @@ from plausibly.base.progress import Progress
 from plausibly.data.annotations.io._inspect import ARCHIVE, read_archive
 from plausibly.data.annotations.io.case_rows import is_of_cases
 from plausibly.data.annotations.io.columns import frame_columns, is_frame
-from plausibly.data.annotations.io.files import TABLES, WORKBOOK, ending, read_json, read_lines
+from plausibly.data.annotations.io.files import BY_ANNOTATOR, TABLES, WORKBOOK, ending, naming, read_json, read_lines
 from plausibly.data.annotations.io.table_files import header_of, read_columns
 from plausibly.data.annotations.matching import with_index
 
@@ -30,6 +30,7 @@ class Source:
     content: Any = None  #: decoded JSON; of JSON lines the list of lines
     names: Collection[str] = ()  #: of the columns of a table, or of the fields of JSON lines
     table: Callable[[], Mapping[str, Any]] | None = None  #: reader of columns in memory
+    parts: Mapping[str, "Source"] | None = None  #: files by one annotator each
     classes: np.ndarray | None = None  #: this and the others as for :func:`plausibly.read_annotations`
     control: str | None = None
     form: str | None = None
@@ -55,8 +56,8 @@ class Source:
 
     @property
     def folder(self) -> bool:
-        """Whether this is a folder."""
-        return self.path is not None and self.path.is_dir()
+        """Whether this is a folder, or several files."""
+        return self.parts is not None or (self.path is not None and self.path.is_dir())
 
     def columns(self, wanted: Collection[str] | None = None) -> Mapping[str, Any]:
         """Return the columns of a table; from a file of cells those wanted."""
@@ -89,6 +90,15 @@ def open_source(path: Path, **options: Any) -> Source:
     elif suffix in TABLES:
         names = header_of(path)
     return Source(suffixes={suffix}, path=path, content=content, names=names, **options)
+
+
+def open_files(files: Mapping[str, Any], **options: Any) -> Source:
+    """Look into files by one annotator each."""
+    parts = {}
+    for who, file in files.items():
+        with naming(file):
+            parts[str(who)] = open_source(Path(file), **options)
+    return Source(suffixes={*BY_ANNOTATOR}, parts=parts, **options)
 
 
 def source_in_memory(source: Any, **options: Any) -> Source:
