@@ -87,18 +87,19 @@ def test_every_command_reads_them(tmp_path):
     for source in ([tmp_path / "all.csv"], words, [words[0], "--labels", words[1], "--labels", words[2]]):
         assert "equally) 0.6284" in succeed("agreement", *source, "--replicates", 0).output
     succeed("audit", *words)
-    out = tmp_path / "out"
     truth = ["--truth", "annotator", "--predictions", f"m={model}"]
-    succeed("evaluate", *words, *truth, "--quiet", "--quick", "--out", out)
-    whole = succeed("evaluate", tmp_path / "all.csv", *truth, "--quiet").output
-    assert succeed("evaluate", *words, *truth, "--quiet").output == whole
+    for name, source in (("whole", [tmp_path / "all.csv"]), ("each", words)):
+        succeed("evaluate", *source, *truth, "--quiet", "--quick", "--out", tmp_path / name)
+    assert (tmp_path / "whole" / "metrics.csv").read_text() == (tmp_path / "each" / "metrics.csv").read_text()
+    refuse("evaluate", *words[:2], *truth, "--quiet", "--quick", "--out", tmp_path / "each")  # of other data
     succeed("discrepancy", *words, "--predictions", f"m={model}", "--replicates", 20)
     succeed("judge", *words, "--predictions", f"m={model}", "--model", "none", "--replicates", 20)
     succeed("reliability", *words, "--competence", 0.9, "--replicates", 20)
 
 
 @pytest.mark.parametrize(("text", "error", "message"), [
-    ("case,annotator,label\np,ann,x\np,bob,y\n", AnnotationError, r"b\.csv: this is to be the file of 'bob' alone, .*'ann', 'bob'"),
+    ("case,annotator,label\np,ann,x\np,bob,y\n", AnnotationError,
+     r"b\.csv: this is to be the file of 'bob' alone, .*'ann', 'bob'"),
     ("case,x,y\np,0.5,0.5\n", AnnotationError, r"b\.csv: the columns are 'case', 'x', 'y'; .*case and label"),
     (None, FileError, r"b\.csv: the file does not exist"),
     ("case,class,rank\np,x,best\n", AnnotationError, r"b\.csv: row 1: the rank is 'best'; write a number"),
