@@ -63,7 +63,8 @@ def test_a_sheet_is_read_as_its_csv_file_by_every_reader(tmp_path):
     assert (
         read_outcomes(outcomes, ["r"]).value.tolist() == read_outcomes(both[3][1], ["r"]).value.tolist() == [1, 0, 1, 1]
     )
-    succeed("evaluate", labels, "--truth", "annotator", "--predictions", f"A={predicted}", "--by", groups, "--quiet")
+    given = ["--predictions", f"A={predicted}", "--by", groups, "--out", tmp_path / "out", "--quick", "--quiet"]
+    succeed("evaluate", labels, "--truth", "annotator", *given)
 
 
 def test_cells_are_written_as_csv_files_have_them(tmp_path):

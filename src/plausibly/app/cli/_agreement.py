@@ -92,7 +92,7 @@ def agreement(
     --out, also writes agreement.csv, coefficients.csv, cases.csv, annotators.csv (under the best distance, most
     suspicious first) and figures.
     """
-    source = options.one_or_each([*labels, *(more or [])])
+    source = options.one_or_each([*labels, *(more or [])], "--labels")
     read = measured.read_labels(source, kind, case=case, annotator=annotator, label=label)
     read = options.checked(read, missing, classes)
     if replicates < 0 or replicates == 1:

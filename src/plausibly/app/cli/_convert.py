@@ -64,7 +64,7 @@ def convert(
     Refuses a format that would lose information; only rankings can store everything. Long tables do not list classes
     that no annotator names, so read them with --classes.
     """
-    source = options.one_or_each(source)
+    source = options.one_or_each(source, "IN")
     if form == "outcomes":
         _write_outcomes(source, target, control, quiet=quiet)
         return

@@ -17,7 +17,6 @@ from typing import Any
 
 from plausibly.base.errors import ArgumentError, FileError, PlausiblyWarning
 from plausibly.base.names import some
-from plausibly.data.annotations.io.files import parted
 
 COMMAND = ContextVar("COMMAND", default="")  #: name of the command that runs
 RECORD = ".plausibly.json"
@@ -135,6 +134,8 @@ def _relative(file: Path, folder: Path) -> str:
 
 def _digest(files: Iterable[Path]) -> str:
     """Digest of what files hold; of a folder, of the names and sizes of its files."""
+    from plausibly.data.annotations.io.files import parted  # which imports pandas
+
     found = hashlib.blake2b(digest_size=16)
     for named in files:
         file, sheet = parted(named)

@@ -204,7 +204,7 @@ class AnnotatedData:
     missing: Missing = None
 
     def __post_init__(self):
-        self.annotations = one_or_each(self.annotations)
+        self.annotations = one_or_each(self.annotations, "ANNOTATIONS")
 
     def read(self, *, progress: bool, classes: bool = True) -> "Annotations | Scores":
         """Read the annotations, with or without the names of their classes."""
@@ -575,7 +575,7 @@ def parse_files(texts: Sequence[str] | None, option: str = "--predictions") -> d
     return predictions
 
 
-def one_or_each(texts: Sequence[str] | Path) -> Any:
+def one_or_each(texts: Sequence[str] | Path, what: str = "LABELS") -> Any:
     """Tell one file, as a path, from files of one annotator each, NAME=FILE, as a mapping."""
     from plausibly.data.annotations.io.files import parted  # which imports pandas
 
@@ -588,7 +588,7 @@ def one_or_each(texts: Sequence[str] | Path) -> Any:
             raise ArgumentError(
                 f"with several files each is NAME=FILE, but {text!r} was given: write for example ann={text}."
             )
-    return parse_files(texts, "a file of an annotator")
+    return parse_files(texts, what)
 
 
 def shown_files(files: Any) -> str:
