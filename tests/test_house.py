@@ -24,7 +24,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "agreement": 7530,  # gold labels decide, a model beside the best constant, and who shares errors
         "app": 12270,  # folders know of which data their results are; what fits a screen, and options in messages
         "base": 2030,  # names that stand for no answer, percentages, lists of names
-        "data": 14260,  # types of labels; sheets of numbers, encodings and semicolons; workbooks, exports of platforms
+        "data": 14270,  # types of labels; sheets of numbers, encodings and semicolons; workbooks, exports of platforms
         "decisions": 3920,
         "distances": 1860,  # distances of sets
         "distributions": 1240,

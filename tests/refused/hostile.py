@@ -371,7 +371,7 @@ SCORES = {
 
 # Cells that hold lists, by what is said of them.
 CELLS = {
-    "no table": (F, "id,annotations\np\n"),
+    "no table": (F, "id,annotations\np,a,b\n"),
     "2 times": (A, "id,annotations,annotations\np,a,b\n"),
     "1 annotations and 2 annotators": (A, "id,annotations,annotators\np,\"['a']\",\"['x', 'y']\"\n"),
     "no case has an answer": (A, "id,annotations\np,\n"),
