@@ -91,7 +91,7 @@ def test_models_at_the_ends_and_few_annotators_or_cases_are_told():
     says = {"ann": "xxyy" * 10, "bob": "xxyy" * 10, "cy": "xxyy" * 10}
     rows = [(str(case), who, label) for who, labels in says.items() for case, label in enumerate(labels)]
     alike = {str(case): label for case, label in enumerate("xxyy" * 10)}
-    wrong = {case: "z" for case in alike}
+    wrong = {case: {"x": "y", "y": "x"}[label] for case, label in alike.items()}
     found = alternative_annotator_test(rows, {"alike": alike, "wrong": wrong}, progress=False)
     assert found.winning_rate.to_dict() == {"alike": 1.0, "wrong": 0.0}
     assert found.advantage.to_dict() == {"alike": 1.0, "wrong": 0.0}

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -92,6 +93,23 @@ def test_tables_and_their_neighbours(what, tmp_path):
     assert all(str(one.message).startswith(f"{tmp_path / 'a.csv'}: ") for one in told)
 
 
+@pytest.mark.parametrize("labels", [["0", "1"], [0, 1], [False, True], ["False", "True"]])
+def test_labels_0_and_1_and_truths_need_no_names(labels, tmp_path):
+    """They were refused as indices of classes without names, and truths in a data frame as no names."""
+    rows = pd.DataFrame(
+        {"case": [*CASES, *CASES], "annotator": list("xxxyyy"), "label": [labels[k] for k in (0, 1, 1) * 2]}
+    )
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    hard = rows[:3].drop(columns="annotator")
+    hard.to_csv(tmp_path / "b.csv", index=False)
+    for source, predicted in ((rows, hard), (tmp_path / "a.csv", tmp_path / "b.csv")):
+        said = pytest.warns(PlausiblyWarning, match="the labels 0 and 1 are taken for two classes of these names")
+        with said if str(labels[0]) == "0" else nullcontext():
+            annotations = Annotations.from_table(source) if source is rows else pb.read_annotations(source)
+        assert annotations.classes.tolist() == [str(one) for one in labels]
+        np.testing.assert_array_equal(read_predictions(predicted, annotations), HARD)
+
+
 def test_a_column_of_a_file_is_of_the_class_that_it_names(tmp_path):
     """One called after the failure was read as the probability of the success, which its classifier's name would be."""
     (tmp_path / "a.csv").write_text(table("case,p_no,gpt", ["0.75,0.25", "0.5,0.5", "0,1"]))
@@ -127,6 +145,38 @@ def test_a_column_of_a_file_is_of_the_class_that_it_names(tmp_path):
 )
 def test_mappings_records_and_truths(source, annotations, expected):
     np.testing.assert_array_equal(read_predictions(source, annotations), expected)
+
+
+LABELS = Labels.of(
+    {case: dict(zip("xyz", said, strict=True)) for case, said in zip(CASES, ("aab", "bbb", "aaa"), strict=True)}
+)
+
+
+def models(path, text, column="label"):
+    path.write_text(text)
+    return read_models({"m": path}, LABELS, np.ones(3, bool), column)["m"].values.tolist()
+
+
+def test_labels_and_scores_of_models_are_chosen_by_the_same_names(tmp_path):
+    """Of the truth beside the prediction, judge took the truth without a word."""
+    path = tmp_path / "m.csv"
+    assert models(path, table("case,y_true,y_pred", ["a,b", "b,b", "b,a"])) == ["b", "b", "a"]
+    assert models(path, table("case,proba", ONE), "score") == [0.25, 0.5, 1]
+    with pytest.raises(
+        PredictionError, match=r"'prediction' and 'label' may each be the prediction, so name one .*FILE:"
+    ):
+        models(path, table("case,label,prediction", ["a,b", "b,b", "b,a"]))
+    series = pd.Series(["a", "b", "a"], index=CASES)
+    assert read_models({"m": series}, LABELS, np.ones(3, bool))["m"].values.tolist() == series.tolist()
+
+
+@pytest.mark.parametrize(
+    ("predicted", "said"),
+    [("AbA", r"no label 'A', .*: labels are called 'a' \(capitals"), ("cbc", "'c', .* but 'a', 'b'")],
+)
+def test_predicted_labels_that_no_annotator_gives_are_told(predicted, said, tmp_path):
+    with pytest.warns(PlausiblyWarning, match=said):
+        assert models(tmp_path / "m.csv", table("case,label", predicted)) == list(predicted)
 
 
 SUMS = {
@@ -321,3 +371,36 @@ def test_every_layout_gives_the_same_matrix_or_is_refused(seed, tmp_path):
     assert len(refused) < len(expected) / 2 or not seed % 3, refused
     if not {*classes} & {"case", "label", "score", "p", "id", "0", "1", "2", "True", "False"} and seed % 3:
         assert not [one for one in refused if not one.startswith("parquet with")], refused
+
+
+DOCTOR = {
+    "an index of names": ("Unnamed: 0,a,b,c", "", "took the column 'Unnamed: 0' for the index", None),
+    "names of files": ("photo,a,b,c", "", "took the column 'photo' for the names of cases", None),
+    "a site": ("case,a,b,c,site", ",x", "left out the column 'site'", None),
+    "a choice": ("case,prob_a,prob_b,prob_c,pred", ",a", "left out the column 'pred'", None),
+    "a class without share": ("case,a,b,c,other", ",0", "left out the column 'other'", None),
+    "percentages": ("case,a,b,c", "", "numbers for 3 classes", "percentages: divide them by 100"),
+    "extensions": (
+        "case,a,b,c",
+        "",
+        "numbers for 3 classes",
+        "are called 'p.png', 'q.png', 'r.png' (extensions differ)",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", DOCTOR)
+def test_doctor_takes_predictions_as_their_reader_does(what, tmp_path):
+    """Scores beside a site were groups of cases, and percentages counts of labels."""
+    header, more, said, unfit = DOCTOR[what]
+    rows = [f"{case},{who},{label}" for case, label in zip(CASES, "cab", strict=True) for who in ("ann", "bob")]
+    (tmp_path / "labels.csv").write_text("\n".join(["case,annotator,label", *rows]) + "\n")
+    cells = ["20,30,50", "60,30,10", "25,50,25"] if what == "percentages" else CELLS
+    names = [f"{case}.png" for case in CASES] if what == "extensions" else CASES
+    (tmp_path / "scores.csv").write_text(table(header, cells, names, more))
+    found = pb.doctor([tmp_path / "labels.csv", tmp_path / "scores.csv"])
+    assert found.files[1].role == "predictions"
+    assert said in str(found.files[1])
+    fits = any("evaluate" in line and "scores.csv" in line for line in found.commands)
+    assert fits == (unfit is None)
+    assert unfit is None or any(unfit in problem for problem in found.problems)

@@ -102,23 +102,24 @@ def read_predictions(
     Parameters
     ----------
     source
-        A path to a ``.npy``, ``.csv``, ``.tsv``, ``.txt`` or ``.parquet`` file, a data frame or an array (case, class);
-        ``.json`` or ``.jsonl`` with a record per case: its name and the probability of each class, in fields of their
-        own, in a mapping (``"probs": {class: probability}``) or in a list of labels with scores, as Hugging Face's
-        pipelines return it; JSON ``{case: class}``; or the export of a tool that tests language models
-        (:func:`plausibly.read_annotations`), of which one rater's verdicts or the model's answers are read.
+        A path to a ``.npy``, ``.csv``, ``.tsv``, ``.txt``, ``.parquet`` or ``.xlsx`` file, one of its columns
+        (``FILE:COLUMN``), a data frame or an array (case, class); ``.json`` or ``.jsonl``, or its like in memory, with
+        a record per case: its name and the probability of each class, in fields of their own, in a mapping (``"probs":
+        {class: probability}``) or in a list of labels with scores, as Hugging Face's pipelines return it; mappings
+        ``{case: class}``, ``{case: {class: probability}}``, or of columns; or the export of a tool that tests language
+        models (:func:`plausibly.read_annotations`), of which one rater's verdicts or the model's answers are read.
         Columns are matched by class name if there is a header, else by order; rows by case name if there is a column
-        "case" (or the only one with a name such as "image_id"), a pandas index with a name, or one that holds the
-        cases' names; else by order. An index 0, 1, … without a name is refused if cases have these names in another
-        order. Of two classes, one column is enough: the probability of the class that it is named after, or of the
-        positive class if it has no name, or the name "probability", "score" or "positive"; a vector or a Series is such
-        a column. Of a classifier that says one class and no scores, give the names of these classes, as a vector, a
-        Series, or a single column with the name "prediction", "predicted", "label" or "class": the named class has the
-        score 1, the others 0. If classes are numbers, such as grades, a single column of numbers may name them, too. A
-        row in which all scores are 0, or a blank name, is no answer: metrics of choices count it as such. Names of
-        columns may differ from those of classes in case and signs, and by a word such as "prob" around all of them;
-        probabilities that do not sum to one because they are rounded are divided by their sum; both are said in a
-        warning.
+        "case" (or the only one called such as "image_id", or with names of cases in it), a pandas index with a name, or
+        one that holds the cases' names; else by order. An index 0, 1, … without a name is refused if cases have these
+        names in another order. Of two classes, one column is enough: the probability of the class that it is
+        named after, or of the positive class if it has no name, or one such as "probability", "score" or "positive"; a
+        vector or a Series is such a column. Of a classifier that says one class and no scores, give the names of these
+        classes, as a vector, a Series, or a single column with the name "prediction", "predicted", "y_pred", "label" or
+        "class": the named class has the score 1, the others 0. If classes are numbers, such as grades, a single column
+        of numbers may name them, too. A row in which all scores are 0, or a blank name, is no answer: metrics of
+        choices count it as such. Warnings say which columns are left out, that names of columns differ from those of
+        classes in case and signs, or by a word such as "prob" around all of them, and that probabilities, which are
+        rounded and do not sum to one, are divided by their sum.
     annotations
         Annotations with the names of the N cases and the K classes.
     extra

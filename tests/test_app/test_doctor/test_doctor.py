@@ -205,7 +205,7 @@ def test_an_export_is_a_classifier_of_cases_that_people_annotated(labels, tmp_pa
 
 def test_what_does_not_fit_is_said(labels, tmp_path):
     table(tmp_path / "A.csv", "case,a,b", *(f"case {i},0.5,0.5" for i in range(30)))
-    table(tmp_path / "B.csv", "case,a,b,c", *(f"c{i},0.5,0.5,0" for i in range(30)))
+    table(tmp_path / "B.csv", "case,a,b,c", *(f"c{i},0.5,0.4,0.1" for i in range(30)))
     np.save(tmp_path / "C.npy", np.full((29, 2), 0.5))
     table(tmp_path / "risks.txt", "0", "1", "2")
     table(tmp_path / "sites.csv", "case,site", *(f"c{i},north" for i in range(29)))

@@ -6,11 +6,13 @@ from itertools import chain
 import numpy as np
 
 from plausibly.app.doctor._look import Looked
+from plausibly.base.checks import are_percentages
 from plausibly.base.errors import PlausiblyError
 from plausibly.base.names import no_answers, some
 from plausibly.data.annotations import Annotations, Scores, read_risks
 from plausibly.data.annotations.io.columns import is_number
 from plausibly.data.annotations.io.matrix import Matrix
+from plausibly.data.annotations.matching import called
 
 PREDICTING = ("predictions", "labels of one rater")  #: roles of files of classifiers
 
@@ -19,7 +21,11 @@ def unfit(one: Looked, main: Looked) -> Iterator[str]:
     """Say why predictions, labels or groups cannot be used with annotations; nothing if they can."""
     cases = main.content.cases if main.cases is None else main.cases
     if one.cases is not None:
-        absent = np.setdiff1d(cases, one.cases)
+        absent, more = np.setdiff1d(cases, one.cases), np.setdiff1d(one.cases, cases)
+        if told := called(absent, more, "its own"):
+            lacks = f"{one.path} has no rows for {len(absent):,} of {len(cases):,} cases of {main.path}"
+            yield f"{lacks}, such as {some(absent[:2])}: {told}."
+            return
         if len(absent) and (one.role not in PREDICTING or len(absent) == len(cases)):
             yield (
                 f"{one.path} has no rows for {len(absent):,} of {len(cases):,} cases of {main.path}, such as "
@@ -33,6 +39,8 @@ def unfit(one: Looked, main: Looked) -> Iterator[str]:
             "give a row for each, or a column case."
         )
         return
+    if one.role == "predictions" and isinstance(one.content, Matrix) and are_percentages(one.content.values):
+        yield f"{one.path} holds percentages: divide them by 100."
     if one.role in PREDICTING and isinstance(main.content, Annotations):
         yield from _unfit_classes(one, main.content, main)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from plausibly.app.doctor._between import PREDICTING, extra_cases, unfit, unfit_risks, unnamed, unpredicted
-from plausibly.app.doctor._look import Looked, as_classifier, as_classifiers, look, with_classes
+from plausibly.app.doctor._look import Looked, as_classifier, as_classifiers, as_scores, look, with_classes
 from plausibly.app.doctor._propose import Proposal, Together, of_posterior, of_systems, propose
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import many, no_answers, some
@@ -107,7 +107,7 @@ def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
         files = [with_classes(one, classes.classes) if one.role in again else one for one in files]
     mains = sorted((one for one in files if one.role in ("annotations", "labels")), key=_size, reverse=True)
     if mains:
-        files = [as_classifier(one, mains[0]) or one for one in files]
+        files = [as_classifier(one, mains[0]) or as_scores(one, mains[0]) or one for one in files]
         files = [part for one in files for part in as_classifiers(one, mains[0]) or [one]]
         mains = [one for one in mains if any(one is other for other in files)]
     proposals, lacking = of_systems(files)

@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from plausibly.app.doctor._outcomes import Found, comparisons_in, outcomes_in
+from plausibly.base.checks import are_percentages
 from plausibly.base.errors import FileError, PlausiblyError, PlausiblyWarning, PredictionError
 from plausibly.base.names import many, some
 from plausibly.data.annotations import Annotations, Scores, read_annotations, read_classes
@@ -413,6 +414,30 @@ def as_classifier(one: Looked, main: Looked) -> Looked | None:
         return None
     found = _of_one(one.path, said["case"], said["label"], {})
     return replace(found, role="labels of one rater", words=f"{one.words}; here {found.words}", of_tool=True)
+
+
+def as_scores(one: Looked, main: Looked) -> Looked | None:
+    """Take a table with scores of all classes of annotations as predictions, as their reader does."""
+    from plausibly.data.predictions import scores_of  # with SciPy, which takes long to import
+
+    other = one.role in ("labels", "gold labels", "outcomes", "risks", "plausibilities") or one.of_tool
+    if other or one is main or ending(one.path) not in TABLES or not isinstance(main.content, Annotations):
+        return None
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", PlausiblyWarning)
+            matrix = scores_of(one.path, main.content.classes, main.content.cases)
+    except PlausiblyError:
+        return None
+    if matrix.labels or matrix.cases is None or not len(np.intersect1d(matrix.cases, main.content.cases)):
+        return None
+    if (one.role == "predictions" and not told) or (one.role == "annotations" and not are_percentages(matrix.values)):
+        return None
+    notes = "".join(f"; {str(note.message).removeprefix(f'{one.path}: ')}" for note in told)
+    words = (
+        f"predictions of {many(len(matrix.values), 'case')}, numbers for {main.content.n_classes:,} classes each{notes}"
+    )
+    return Looked(one.path, "predictions", words, content=matrix, cases=matrix.cases)
 
 
 def as_classifiers(one: Looked, main: Looked) -> list[Looked]:

@@ -3,23 +3,28 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Int
 
 from plausibly.base.errors import AnnotationError, PlausiblyWarning, PredictionError, show
 from plausibly.base.names import many, some
 from plausibly.data.annotations import Annotations
+from plausibly.data.annotations.io.class_columns import POSITIVE
 from plausibly.data.annotations.io.columns import missing, to_codes
-from plausibly.data.annotations.io.files import naming
+from plausibly.data.annotations.io.files import TABLES, ending, naming
 from plausibly.data.annotations.io.predicted import is_path, unpack
 from plausibly.data.annotations.io.spellings import PREDICTED
-from plausibly.data.annotations.matching import places, refuse_absent, shared_cases
+from plausibly.data.annotations.io.table_files import header_of
+from plausibly.data.annotations.matching import called, places, refuse_absent, shared_cases
 from plausibly.data.labels.container import Labels
 from plausibly.data.labels.table import Table, are_missing, read_table
 
 _LEAVE_OUT = ", or leave such cases out (plausibly judge has --unpredicted leave-out)"
+_OFTEN = 3  # how often each different label is given where labels are classes
 MODEL = "model"  #: name of a model that was given none
 
 
@@ -53,12 +58,10 @@ def read_models(
         if isinstance(source, Predictions):
             read[str(name)] = source
             continue
+        if isinstance(source, pd.Series) and source.index.dtype.kind not in "iu":
+            source = source.to_dict()
         with naming(source if is_path(source) else f"predictions of {name}"):
-            if (
-                not is_path(source)
-                and not isinstance(source, Mapping | list | tuple)
-                and not hasattr(source, "columns")
-            ):
+            if not (is_path(source) or isinstance(source, Mapping | list | tuple) or hasattr(source, "columns")):
                 raise PredictionError(
                     f"a model's predictions are a table with the columns 'case' and {column!r}, got {show(source)}; "
                     "name the model: {model: {case: label}}"
@@ -83,6 +86,8 @@ def _read(source: Any, labels: Labels, needed: np.ndarray, column: str, extra: s
     if more:
         words = f"ignored predictions of {many(len(more), 'case')}, not annotated or left out"
         warnings.warn(words, PlausiblyWarning, stacklevel=4)
+    if column == "label":
+        _tell_unknown(values, labels)
     return Predictions(case, values)
 
 
@@ -125,7 +130,7 @@ def _cells(
     """Read a table with the name of the case of each row, and its index, which is -1 if it is unknown."""
     known = of.values if isinstance(of, Labels) else of.classes
     names = () if isinstance(of, Labels) and of.is_numeric else {*map(str, known.tolist())}
-    source = unpack(source, names, column, column)
+    source = unpack(_one_column(source, column) if instead else source, names, column, column)
     if isinstance(source, Mapping) and "case" in source:  # of columns
         source = next(({"case": source["case"], "label": source[name]} for name in instead if name in source), source)
     table = read_table(source, ("case", column), instead=instead, alone=alone)
@@ -135,6 +140,33 @@ def _cells(
         raise PredictionError(f"row {row + 1}: the cell in column 'case' is missing; name the case")
     names, code = to_codes(table.names["case"], "case")
     return names[code], places(names, of.cases)[code], table
+
+
+def _one_column(source: Any, column: str) -> Any:
+    """Choose the column of a table that holds the predictions; refuse one with several that may."""
+    in_file = is_path(source) and ending(Path(source)) in TABLES and Path(source).exists()
+    names = header_of(Path(source)) if in_file else list(map(str, getattr(source, "columns", ())))
+    if column == "score":
+        found = [name for name in POSITIVE if name in names]
+        return f"{source}:{found[0]}" if in_file and "score" not in names and len(found) == 1 else source
+    found = [name for name in PREDICTED if name in names]
+    if len(found) > 1 and {*found} != {"label", "class"}:
+        words = f"so name one of them: FILE:{found[0]}" if in_file else "so keep one of them"
+        raise PredictionError(f"the columns {' and '.join(map(repr, found))} may each be the prediction, {words}")
+    return source
+
+
+def _tell_unknown(values: np.ndarray, labels: Labels) -> None:
+    """Warn of predicted labels that no annotator gave, where annotators give few different ones."""
+    given, said = (of.tolist() for of in (labels.values, values))
+    if not all(isinstance(one, str) for one in (*given, *said)) or len({*given}) * _OFTEN > len(given):
+        return
+    if new := sorted({*said} - {*given}):
+        told = called(new, {*given} - {*said}, "labels")
+        words = f"annotators gave no label {some(new)}, which is predicted"
+        warnings.warn(
+            f"{words}{f': {told}' if told else f', but {some(sorted({*given}))}'}", PlausiblyWarning, stacklevel=5
+        )
 
 
 def _alike(table: Table, labels: Labels) -> np.ndarray:

@@ -18,6 +18,7 @@ from plausibly.base.names import many, numbered, outside, tell_unused, to_names,
 from plausibly.data.annotations._rows import Rows, as_first_shown, places
 from plausibly.data.annotations.io.columns import (
     Columns,
+    as_names,
     cell,
     in_codes,
     list_of,
@@ -59,7 +60,7 @@ def parse_table(columns: Columns, classes: np.ndarray | None, anonymous: bool, a
     cases, case = to_codes(columns["case"], "case")
     annotators, annotator = to_codes(columns["annotator"], "annotator")
     when = order_in(columns)
-    names, code = to_codes(columns["class"], "class")
+    names, code = to_codes(as_names(columns["class"]), "class")
     classes, rename = _match(columns, names, code, classes, pa.types.is_integer(columns["class"].type))
     return Rows(
         cases=to_names(cases, "case"),
@@ -181,7 +182,10 @@ def _match(
     """Return the classes, and the class index of each distinct cell in the column of classes."""
     indices = whole or all(_is_index(name) for name in names)
     if classes is None:
-        if indices:
+        if indices and {*names.tolist()} == {"0", "1"}:
+            words = "the labels 0 and 1 are taken for two classes of these names; pass classes= (--classes) for others"
+            warnings.warn(words, PlausiblyWarning, stacklevel=4)
+        elif indices:
             raise AnnotationError(
                 f"the column 'class' holds indices such as {names[0]}, which have no names yet; "
                 "pass classes= (--classes), the names, that of index 0 first (in a file one per line)"

@@ -46,6 +46,7 @@ class Matrix:
     cases: np.ndarray | None  #: name of each row; None where rows are known by order
     columns: list[str] | None  #: class of each column; None where columns are known by order
     notes: tuple[str, ...] = ()  #: what columns were taken for, or left out
+    labels: bool = False  #: whether rows name classes
     counted: bool = False  #: whether `cases` are an index, which may just count the rows
 
     def by_class(self, classes: np.ndarray, error: type[PlausiblyError]) -> Num[np.ndarray, "case class"]:
@@ -285,6 +286,7 @@ def _joined(
         np.concatenate(found) if found else None,
         columns if named else None,
         (*roles.notes, *said),
+        labels=roles.label is not None,
         counted=roles.case in INDEX,
     )
 

@@ -37,7 +37,7 @@ OUTCOMES = {
     "date": ("timestamp", "created_at", "create_time", "date"),
 }
 #: A single column of predictions that names the class of each row.
-PREDICTED = ("prediction", "predicted", "label", "class")
+PREDICTED = ("prediction", "predicted", "label", "class", "y_pred", "pred", "predicted_label", "predicted_class")
 _IDS = ("case_id", "task_id", "image_id", "item_id", "sample_id", "example_id", "question_id", "document_id", "doc_id")
 _IDS += ("comment_id", "prompt_id", "test_id", "study_id")
 _RATERS = ("rater", "reader", "reviewer", "grader", "coder", "expert", "judge", "labeler", "labeller", "evaluator")
