@@ -35,6 +35,8 @@ def test_answers_agree_with_the_known_answer_where_chains_converge(crowd):
     assert "'a2'" in found.reasons["copy"]["copy"] or "a2" in found.reasons["copy"]["copy"]
     assert "should not count as another annotator" in found.headline("copy")
     assert found.table.loc["copy", "ratio"] < 1
+    untold = judge(crowd[0], {"copy": crowd[1]["copy"]}, model=None, replicates=50, progress=False)
+    assert list(untold.reasons["copy"]) == ["copy"]  # needs no model of annotators
     silent = replace(found, fits={name: replace(one, converged=False) for name, one in found.fits.items()})
     for question in silent.questions["expert"][2:]:
         assert question.answer == "unknown"

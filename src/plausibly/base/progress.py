@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Lock
 from time import monotonic
 from types import TracebackType
@@ -82,6 +83,9 @@ class Progress:
         return advance
 
 
+wording: ContextVar[Callable[[str], str]] = ContextVar("wording", default=str)  #: of what is told, by a command
+
+
 def tell(text: str) -> None:
     """Print a line on standard error."""
-    Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
+    Console(stderr=True, highlight=False).print(wording.get()(text), markup=False, soft_wrap=True)

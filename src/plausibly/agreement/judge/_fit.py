@@ -1,6 +1,7 @@
 """A model among the annotators, and against the posterior over the truth, by a model of how annotators err."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from threading import Timer
 from typing import Any
@@ -154,7 +155,7 @@ def fit(
     If `simplify`, and chains do not converge, the simplest model takes the place of the one of `answers`.
     """
     simplify = simplify and answers.model == "dawid-skene" and sampling["draws"] >= ESS_PER_CHAIN
-    slow = Timer(_PATIENCE, tell, [_SLOW])
+    slow = Timer(_PATIENCE, copy_context().run, [tell, _SLOW])
     slow.daemon = True
     if sampling["progress"]:
         slow.start()

@@ -228,25 +228,25 @@ def decided_by_gold(row: Row, model: str, answer: Answer, margin: float, *, copi
             f"It is {constant} accurate than always {row['gold_constant']} ({row['gold_constant_accuracy']:.2f})",
             f"Since that would pass, too, these cases cannot tell whether {model} can stand in for an annotator",
         ]
-    if answer == "yes" and copies:
+    shares, differs = _errors(row)
+    if answer == "yes" and shares:
+        n, repeated = int(row["n_wrong"]), int(row["n_repeated"])
+        told = f"of {n} answers that most of them get wrong, it gives {repeated}"
+        follows = f"So it can replace an annotator, but it is no further opinion{allowed}"
+        return [first, f"But it shares the annotators' errors: {told}", follows]
+    if answer == "yes" and copies and not differs:
         return [first, f"But {model} should not count as another annotator: it repeats the answers of one of them"]
-    if answer == "yes" and shares_errors(row):
-        return [
-            first,
-            f"But it shares the annotators' errors: of {int(row['n_wrong'])} answers that most of them get wrong, it "
-            f"gives {int(row['n_repeated'])}",
-            f"So it can replace an annotator, but it is no further opinion{allowed}",
-        ]
     follows = {"yes": f"can stand in for an annotator{allowed}", "no": "should not stand in for an annotator"}
     if answer in follows:
         return [first, f"So {model} {follows[answer]}"]
     return [first, f"Whether it is within {margin:.2f} of them, and so can stand in for an annotator, is open"]
 
 
-def shares_errors(row: Row) -> bool:
-    """Whether a model gives more than half of the answers that most annotators, by gold labels, get wrong."""
+def _errors(row: Row) -> tuple[bool, bool]:
+    """Whether a model gives more than half, or fewer, of the answers that most annotators get wrong."""
     n, repeated = value_in(row, "n_wrong", 0.0), value_in(row, "n_repeated", 0.0)
-    return bool(n) and float(binom.sf(repeated - 1, n, 0.5)) <= 1 - SURE
+    chances = binom.sf(repeated - 1, n, 0.5), binom.cdf(repeated, n, 0.5)
+    return float(chances[0]) <= 1 - SURE, float(chances[1]) <= 1 - SURE
 
 
 def contradiction(row: Row, name: str, margin: float, model: str | None) -> str | None:

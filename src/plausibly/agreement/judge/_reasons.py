@@ -1,6 +1,7 @@
 """Reasons why the answers of a judgement differ: shared errors, base rates, ties, and a copied annotator."""
 
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ from jaxtyping import Float
 from plausibly.agreement.chance.copying import find_copies
 from plausibly.agreement.judge._fit import RANKED, Answers, Fit
 from plausibly.agreement.judge._test_result import PASS, AlternativeAnnotatorTest
+from plausibly.agreement.pairs import distinct, further_labels
 from plausibly.base.names import some
 from plausibly.data.labels.container import Labels
+from plausibly.data.labels.predictions import Predictions
 from plausibly.data.scales import ends_of, on_other_scale
 
 Truth = Float[np.ndarray, "case class"]
@@ -91,26 +94,34 @@ def ties(answers: Answers, fit: Fit, model: str) -> str | None:
     )
 
 
-def copied(answers: Answers, test: AlternativeAnnotatorTest, model: str) -> str | None:
+def copied(labels: Labels, predicted: Predictions, test: AlternativeAnnotatorTest, model: str) -> str | None:
     """Whether a model repeats one annotator, mistakes included, more often than their agreement explains."""
-    if answers.model == RANKED:
+    last, kept = len(labels.annotators), (np.diff(labels.start) > 0)[predicted.case]
+    case = np.concatenate([labels.case, predicted.case[kept]])
+    who = np.concatenate([labels.annotator, np.full(kept.sum(), last)])
+    values = np.concatenate([labels.values, predicted.values[kept]])
+    order = np.lexsort((who, case))
+    joint = replace(
+        labels, annotators=np.append(labels.annotators, f"{model} (model)"), case=case[order], annotator=who[order],
+        values=values[order], columns={}, rows=order, place=None,
+    )  # fmt: skip
+    if further_labels(joint).any():
         return None
-    joint = answers.with_model[model]
-    last = len(joint.annotators) - 1  # the model
-    pairs = find_copies(Labels.of(joint), joint.entry_class)
-    who = next((other for pair in pairs if last in pair for other in pair if other != last), None)
-    if who is None:
+    code = distinct(joint).code
+    source = next((other for pair in find_copies(joint, code) if last in pair for other in pair if other != last), None)
+    if source is None:
         return None
-    labels = np.full((joint.n_cases, last + 1), -1)
-    labels[joint.annotation_case, joint.annotation_annotator] = joint.entry_class
-    there = labels[:, :last] >= 0
-    same = ((labels[:, :last] == labels[:, [last]]) & there).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-    name = str(joint.annotators[who])
+    mine, own = joint.annotator == last, np.full(len(joint.cases), -1)
+    own[joint.case[mine]] = code[mine]
+    known = ~mine & (own[joint.case] >= 0)
+    n, alike = (np.bincount(joint.annotator[known], one, last) for one in (None, (code == own[joint.case])[known]))
+    same = alike / np.maximum(n, 1)
+    name = str(labels.annotators[source])
     others = test.comparison.without_annotators().set_index(["annotator", "model"])
     without = others.loc[(name, model), "ratio"]  # Δ against the annotators but this one
     return (
-        f"Copy: {model} agrees with {name} in {100 * same[who]:.0f} % of the cases, and with every other annotator "
-        f"in at most {100 * np.delete(same, who).max(initial=0.0):.0f} %. All answers overrate it"
+        f"Copy: {model} agrees with {name} in {100 * same[source]:.0f} % of the cases, and with every other annotator "
+        f"in at most {100 * np.delete(same, source).max(initial=0.0):.0f} %. All answers overrate it"
         + (f"; against the others alone, Δ = {without:.2f}" if np.isfinite(without) else "")
     )
 
@@ -143,7 +154,7 @@ def reasons_of(
 
     `truth` are posterior means of true classes, without the model; None if they are unknown, and votes stand for them.
     """
-    found = {"copy": copied(answers, test, model)}
+    found = {}
     if truth is not None:
         found["shared error"] = shared_error(truth, answers, fit, model)
     if answers.model != RANKED:

@@ -14,8 +14,10 @@ from typer.core import TyperGroup
 import plausibly
 from plausibly.app.cli._folder import COMMAND
 from plausibly.app.cli._output import PARAMETERS, complain, notes
+from plausibly.app.cli._wording import in_options
 from plausibly.base.arviz import use_data_trees
 from plausibly.base.errors import PlausiblyError
+from plausibly.base.progress import wording
 
 BAD_INPUT, INTERRUPTED = 2, 130  #: exit statuses
 
@@ -66,6 +68,7 @@ class _Group(TyperGroup):
         COMMAND.set(str(name))
         command = load_command(name) if name in COMMANDS else command
         PARAMETERS.set({str(one.name): one for one in getattr(command, "params", ())})
+        wording.set(lambda text: in_options(text, PARAMETERS.get()))
         return name, command, rest
 
     def format_help(self, ctx, formatter):

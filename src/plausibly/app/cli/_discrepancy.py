@@ -18,8 +18,6 @@ from plausibly.base.errors import ArgumentError
 from plausibly.base.names import many, some
 from plausibly.data.labels.container import by_case
 
-_SHOWN = 0.0005  # change of a ratio that three digits show
-
 
 @example(
     """
@@ -178,7 +176,7 @@ def _shown(
             f"{relative.iloc[-1]:.2f} ({relative.index[-1]})."
         )
         first = compared.without_annotators().iloc[0]
-        if abs(first["change"]) >= _SHOWN:
+        if abs(first["change"]) >= 0.0005:  # which three digits show
             whole = frame.loc[first["model"], "ratio"]
             yield (
                 f"Leaving out {first['annotator']} changes the results most: Δ of {first['model']} goes from "
