@@ -255,7 +255,7 @@ def test_a_posterior_and_statuses(labels, tmp_path):
 
 def test_names_with_blanks_are_quoted(labels, tmp_path):
     path = labels.rename(tmp_path / "my labels.csv")
-    assert parse(of(pb.doctor(path), "agreement"))["labels"] == str(path)
+    assert parse(of(pb.doctor(path), "agreement"))["labels"] == [str(path)]
 
 
 def test_outcomes_of_systems_are_told_from_cases_of_systems(tmp_path):

@@ -1,6 +1,7 @@
 """Files by one annotator each, in every command that reads annotations and in Python."""
 
 import json
+import shlex
 
 import pandas as pd
 import pytest
@@ -133,3 +134,20 @@ def test_labels_of_any_type_by_one_annotator_each(tmp_path):
     labels = read_labels(given)
     assert len(labels) == 30
     assert labels.annotators.tolist() == [*SAID]
+
+
+def test_doctor_puts_them_together(tmp_path):
+    given = files(tmp_path, "doccano.jsonl")
+    words = [f"{who}={file}" for who, file in given.items()]
+    model = tmp_path / "m.csv"
+    pd.DataFrame({"case": range(10), "label": list(SAID["ann"])}).to_csv(model, index=False)
+    found = pb.doctor([*words, model])
+    assert "10 cases, 30 annotations by 3 annotators" in str(found)
+    for command in found.commands:
+        given_there = shlex.split(command)[2:5]
+        assert given_there == words
+    succeed(*shlex.split(found.commands[0])[1:])
+    alone = str(pb.doctor(list(given.values())))
+    first = shlex.quote(f"ann doccano={given['ann']}")
+    assert f"If each is by one annotator, name them: plausibly doctor {first}" in alone
+    assert "the file does not exist" in str(pb.doctor(["ann=none.jsonl"]))

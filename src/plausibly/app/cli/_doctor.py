@@ -14,7 +14,7 @@ from plausibly.app.doctor import doctor as look
 @example(
     """
     plausibly doctor annotations.csv A.csv B.csv classes.txt
-    plausibly doctor export.json
+    plausibly doctor ann=ann.jsonl bob=bob.jsonl
     """
 )
 def doctor(
@@ -22,8 +22,8 @@ def doctor(
         list[Path],
         typer.Argument(
             metavar="FILE…",
-            help="Files of any kind: annotations, predictions, labels, ratings, classes, risks, groups of cases, "
-            "outcomes of systems, posteriors, exports of tools.",
+            help="Files of any kind: annotations (NAME=FILE for those of one annotator each), predictions, labels, "
+            "ratings, classes, risks, groups of cases, outcomes of systems, posteriors, exports of tools.",
         ),
     ],
     quiet: options.Quiet = False,

@@ -1,6 +1,7 @@
 """All files together."""
 
 import os
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -14,7 +15,7 @@ from plausibly.app.doctor._propose import Proposal, Together, of_posterior, of_s
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import many, no_answers, some
 from plausibly.data.annotations import Annotations
-from plausibly.data.annotations.io.files import check_path
+from plausibly.data.annotations.io.files import check_path, parted
 from plausibly.data.audit import pasted
 
 _BEGINNING = "predictions"  # how names of files of classifiers often begin
@@ -69,9 +70,10 @@ def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
     ----------
     paths
         Files with annotations, predictions, labels, ratings, classes, risks, groups of cases, outcomes of systems or a
-        posterior, exports of tools among them, in any order. A file of labels by one rater is gold labels if its name
-        says so (``gold.csv``, ``truth.csv``), and else predictions of a classifier that is called by the name of the
-        file; a table with a column for each classifier is taken for as many files.
+        posterior, exports of tools among them, in any order; or ``NAME=FILE`` for the files of one annotator each.
+        A file of labels by one rater is gold labels if its name says so (``gold.csv``, ``truth.csv``), and else
+        predictions of a classifier that is called by the name of the file; a table with a column for each classifier is
+        taken for as many files.
 
     Returns
     -------
@@ -98,7 +100,9 @@ def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
         raise ArgumentError('a file must be given, but none was: write for example doctor(["annotations.csv"]).')
     for path in given:
         check_path(path, "the names of files")
-    files = [look(Path(path)) for path in given]
+    each = {text.partition("=")[0]: text.partition("=")[2] for text in map(str, given) if _names_annotator(text)}
+    files = [look(Path(" ".join(f"{who}={file}" for who, file in each.items())), files=each)] if each else []
+    files += [look(Path(path)) for path in given if not _names_annotator(str(path))]
     lists = [one for one in files if one.role == "classes"]
     classes = lists[0] if lists else None
     problems = [f"{one.path} is a second list of classes: leave one out." for one in lists[1:]]
@@ -121,13 +125,28 @@ def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
         other = " and ".join(some(one.cases[:1]) for one in (main, mains[0]) if one.cases is not None)
         named = "" if shared else f" (they are called {other}, for example)"
         shared_with = f"shares {many(shared, 'case')} with {mains[0].path}{named}"
-        problems.append(f"{main.path} {shared_with}, and is looked at alone.")
+        alone = [one for one in mains if _is_by_one(one)] if _is_by_one(main) and shared else []
+        words = shlex.join(f"{one.path.stem}={one.path}" for one in alone)
+        fix = f" If each is by one annotator, name them: plausibly doctor {words}" if len(alone) > 1 else ""
+        problems.append(f"{main.path} {shared_with}, and is looked at alone.{fix}")
         proposals += propose(Together(main))
     classifiers = _named([one for one in files if one.role == "predictions"])
     for posterior in (one for one in files if one.role == "posterior"):
         proposals += of_posterior(posterior, classifiers)
     cautions = [f"{one.path}: {told}" for one in mains for told in _cautions(one)]
     return Checkup(tuple(files), tuple(cautions), tuple(problems), tuple(proposals))
+
+
+def _names_annotator(text: str) -> bool:
+    """Whether a text is NAME=FILE, and no file."""
+    name, _, file = text.partition("=")
+    return bool(name and file) and not parted(Path(text))[0].exists()
+
+
+def _is_by_one(one: Looked) -> bool:
+    """Whether annotations may be those of a single annotator, who is not named."""
+    read = one.content
+    return isinstance(read, Annotations) and read.anonymous and read.per_case.max(initial=0) == 1
 
 
 def _cautions(one: Looked) -> Iterator[str]:

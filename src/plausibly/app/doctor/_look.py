@@ -25,7 +25,7 @@ from plausibly.data.annotations.io.long_table import WHEN, is_of_scores
 from plausibly.data.annotations.io.matrix import SUFFIXES as MATRICES
 from plausibly.data.annotations.io.matrix import Matrix, read_matrix
 from plausibly.data.annotations.io.predicted import frame_of_json, predicted_labels
-from plausibly.data.annotations.io.source import Source, open_source
+from plausibly.data.annotations.io.source import Source, open_files, open_source
 from plausibly.data.annotations.io.spellings import CASE, LABEL_COLUMNS, OUTCOMES, PREDICTED, find
 from plausibly.data.annotations.io.table_files import read_columns
 from plausibly.data.annotations.shown import ComparisonsError
@@ -90,6 +90,8 @@ class Looked:
         Words of the command for outcomes of systems.
     column
         Column of a table with one for each classifier, which ends the path then.
+    files
+        Files by one annotator each, if these are several, which the path lists then.
     """
 
     path: Path
@@ -106,6 +108,12 @@ class Looked:
     of_tool: bool = False
     options: Sequence[str] = ()
     column: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def given(self) -> list[str]:
+        """Words by which a command takes the file, or the files."""
+        return [f"{who}={file}" for who, file in self.files.items()] or [str(self.path)]
 
     def __str__(self) -> str:
         meant: dict[str, list[str]] = {}
@@ -115,11 +123,13 @@ class Looked:
         return f"{self.path}: {self.words}{f' ({taken})' if taken else ''}"
 
 
-def look(path: Path, classes: np.ndarray | None = None) -> Looked:
-    """Look into a file; whatever is wrong with it is its sentence."""
+def look(path: Path, classes: np.ndarray | None = None, files: Mapping[str, str] | None = None) -> Looked:
+    """Look into a file, or files by one annotator each; whatever is wrong with it is its sentence."""
     try:
         with warnings.catch_warnings(), naming(path):
             warnings.simplefilter("ignore", PlausiblyWarning)
+            if files:
+                return replace(_annotations(path, open_files(files), classes, files), files=files)
             return _look(path, classes)
     except PlausiblyError as error:
         words = str(error)
@@ -285,10 +295,12 @@ def _of_one(path: Path, cases: Sequence[Any], labels: Sequence[Any], columns: Ma
     return Looked(path, role, words, columns, cases=np.array(cases, str), classes=found)
 
 
-def _annotations(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
+def _annotations(
+    path: Path, source: Source, classes: np.ndarray | None, files: Mapping[str, str] | None = None
+) -> Looked:
     try:
         column = "score" if is_of_scores(source.names, source.columns) else None
-        labels = None if source.folder else read_labels(path, label=column)
+        labels = None if source.folder and not files else read_labels(files or path, label=column)
     except PlausiblyError:
         labels = None
     known = format_of(source)
@@ -301,10 +313,10 @@ def _annotations(path: Path, source: Source, classes: np.ndarray | None) -> Look
         words = f"labels of objects such as boxes or spans: {labels}"
         return Looked(path, "labels", words, _taken(source), labels=labels, cases=labels.cases)
     try:
-        read = read_annotations(path, classes, control)
+        read = read_annotations(files or path, classes, control)
     except PlausiblyError as error:
         if classes is not None:
-            return _annotations(path, source, None)  # whose classes do not fit, which is told
+            return _annotations(path, source, None, files)  # whose classes do not fit, which is told
         if labels is None or not comparable(labels):
             raise
         why = str(error).removeprefix(f"{path}: ")
@@ -473,5 +485,5 @@ def as_classifiers(one: Looked, main: Looked) -> list[Looked]:
 
 def with_classes(looked: Looked, classes: np.ndarray) -> Looked:
     """Look again once the classes are known, which say more of what annotations and predictions name."""
-    again = look(looked.path, classes)
+    again = look(looked.path, classes, looked.files)
     return looked if again.role is None else again

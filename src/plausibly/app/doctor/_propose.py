@@ -81,7 +81,7 @@ def propose(together: Together) -> Iterator[Proposal]:
     numbers = bool(together.classifiers) and isinstance(read, Scores) and not are_ratings(read)
     numbers = numbers and not _probable(together)  # on the scale of the scores, of which a threshold makes no classes
     if numbers and len(read.annotators) > 1:
-        yield _proposal(_CLOSE, "discrepancy", str(main.path), *predicted, "--distance", "interval")
+        yield _proposal(_CLOSE, "discrepancy", *main.given, *predicted, "--distance", "interval")
     elif together.classifiers:
         yield _proposal(_BETTER, "evaluate", *base, *_evaluated(together, predicted), *partly, "--out", "results")
     else:
@@ -102,7 +102,7 @@ def propose(together: Together) -> Iterator[Proposal]:
         yield _proposal(_MODELS, "compare-models", *base)
     if main.control is not None:
         table = main.path.with_name(f"{main.path.stem}-{main.control.replace('/', '-').replace(' ', '-')}.csv")
-        yield _proposal(_TABLE, "convert", str(main.path), str(table), "--control", main.control)
+        yield _proposal(_TABLE, "convert", *main.given, str(table), "--control", main.control)
 
 
 def of_systems(files: Sequence[Looked]) -> tuple[list[Proposal], list[str]]:
@@ -146,7 +146,7 @@ def of_posterior(posterior: Looked, classifiers: Mapping[str, Looked]) -> Iterat
 
 def _base(together: Together) -> list[str]:
     main = together.main
-    words = [str(main.path)]
+    words = [*main.given]
     if together.classes is not None and not is_scores(main):
         words += ["--classes", str(together.classes.path)]
     return [*words, *([] if main.control is None else ["--control", main.control])]
@@ -222,9 +222,9 @@ def _of_labels(together: Together) -> Iterator[Proposal]:
     distance = _distance(labels, scored=scored)
     words = ["--label", "score"] if scored else []
     words += [] if distance == "nominal" else ["--distance", distance]
-    yield _proposal(_AGREE, "agreement", str(main.path), *words)
+    yield _proposal(_AGREE, "agreement", *main.given, *words)
     if distance == "nominal":
-        yield _proposal(_LABELS, "reliability", str(main.path))
+        yield _proposal(_LABELS, "reliability", *main.given)
     if scored or main.role == "labels":
         return
     models = {name: one for name, one in together.classifiers.items() if _reads(one, labels)}
@@ -232,7 +232,7 @@ def _of_labels(together: Together) -> Iterator[Proposal]:
     partly = [one for one in models.values() if len(np.setdiff1d(compared, all_predicted(labels, {"": one.path})))]
     if not models or len(labels.annotators) < 2:
         return
-    words = [str(main.path), *_predicted(models)]
+    words = [*main.given, *_predicted(models)]
     words += ["--distance", "squared"] if distance in ("ordinal", "interval") else []
     gold = [] if together.gold is None else ["--gold", str(together.gold.path)]
     extra = any(extra_cases(one, main) for one in models.values())
