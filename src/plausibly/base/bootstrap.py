@@ -132,6 +132,14 @@ def interval(values: Float[np.ndarray, " replicate *shape"], ci_prob: float) -> 
     return quantile(values, (1 - ci_prob) / 2), quantile(values, (1 + ci_prob) / 2)
 
 
+def median_and_ends(
+    name: str, draws: Float[np.ndarray, "draw quantity"], ci_prob: float, prefix: str = ""
+) -> dict[str, np.ndarray]:
+    """Columns of the medians, under a name, and of the ends of the intervals, ``lower`` and ``upper``."""
+    lower, upper = interval(draws, ci_prob)
+    return {name: quantile(draws, 0.5), f"{prefix}lower": lower, f"{prefix}upper": upper}
+
+
 def holding(
     value: Float[np.ndarray, "*shape"], ends: Sequence[Float[np.ndarray, "*shape"]]
 ) -> tuple[Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"]]:

@@ -165,6 +165,17 @@ def figures(value: float, digits: int = 2) -> str:
     return f"{rounded:,.0f}" if abs(rounded) >= 10**digits else f"{value:.{digits}g}"
 
 
+def probability_in_words(probability: float) -> str:
+    """Write a probability, which is never certain.
+
+    Examples
+    --------
+    >>> probability_in_words(0.999), probability_in_words(0.6)
+    ('above 0.99', '0.60')
+    """
+    return "above 0.99" if probability > 0.99 else "below 0.01" if probability < 0.01 else f"{probability:.2f}"
+
+
 def listed(names: Sequence[str], most: int = 5) -> str:
     """Join names by commas and "and"; of many, some.
 

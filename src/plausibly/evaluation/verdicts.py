@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from plausibly.base.names import figures
+from plausibly.base.names import figures, probability_in_words
 from plausibly.evaluation.comparison import differences, probability_better
 from plausibly.evaluation.evidence import known_predictions, knows_more
 from plausibly.evaluation.summaries import few_in_words
@@ -128,7 +128,7 @@ def at_other_cut_offs(results: xr.Dataset, first: str, second: str, metric: str 
     parts = []
     if round(other_area, 3) > round(area, 3):
         share = probability_better(results, "auroc", second, first, noise="total" if "auroc_total" in results else None)
-        sure = "" if np.isnan(share) else f", with probability {in_words(share)} {for_whom(results.attrs)}"
+        sure = "" if np.isnan(share) else f", with probability {probability_in_words(share)} {for_whom(results.attrs)}"
         parts.append(f"by AUROC, {second} is ({other_area:.3f}, {first} {area:.3f}{sure})")
     if {*OF_CUT_OFFS} <= {*two}:
         hit, right = (float(two[name][0]) for name in OF_CUT_OFFS[:2])
@@ -155,11 +155,6 @@ def cut_off(results: xr.Dataset) -> str:
     if threshold is None:
         return "a cut-off of 0.5 (the class of the highest score)"
     return "their cut-offs" if isinstance(threshold, str) else f"a cut-off of {threshold:.3g}"
-
-
-def in_words(share: float) -> str:
-    """Write a probability, which is never certain."""
-    return "above 0.99" if share > 0.99 else "below 0.01" if share < 0.01 else f"{share:.2f}"
 
 
 def probabilities(row: pd.Series, first: str, second: str, whom: str = "for these annotators") -> str:

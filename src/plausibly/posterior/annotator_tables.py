@@ -8,7 +8,7 @@ import xarray as xr
 from jaxtyping import Float
 
 from plausibly.base.arviz import Posterior, to_groups
-from plausibly.base.bootstrap import check_probability
+from plausibly.base.bootstrap import check_probability, median_and_ends
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import figures
 from plausibly.data.groups import OTHERS, codes_of_annotators
@@ -48,7 +48,7 @@ def annotator_reliabilities(posterior: Posterior, ci_prob: float = 0.94) -> pd.D
     mean, spread = (np.asarray(group[name]).reshape(-1, 1) for name in ("reliability", "spread"))
     deviation = (np.log(each) - np.log(mean)) / spread
     good = to_groups(posterior)["reliability_convergence"]["converged"].values[-each.shape[1] :]
-    columns = _summary("reliability", each, ci_prob)
+    columns = median_and_ends("reliability", each, ci_prob)
     columns |= {"shrinkage": np.minimum(deviation.var(0), 1), "converged": good}
     return _by_annotator(posterior, "annotations", columns)
 
@@ -95,11 +95,11 @@ def annotator_accuracies(posterior: Posterior, ci_prob: float = 0.94) -> pd.Data
     check_probability("ci_prob", ci_prob)
     quantities = [f"accuracy of {name}" for name in group["annotator"].values]
     good = to_groups(posterior)["shared_convergence"]["converged"].sel(quantity=quantities).values
-    columns = _summary("accuracy", _draws(group["accuracy"]), ci_prob)
+    columns = median_and_ends("accuracy", _draws(group["accuracy"]), ci_prob)
     groups = json.loads(posterior.attrs["arguments"]).get("annotator_groups")
     if groups is not None:
         names, code = codes_of_annotators(groups, group["annotator"].values)
-        together = _summary("together", _errors_together(group), ci_prob)
+        together = median_and_ends("together", _errors_together(group), ci_prob)
         columns |= {"group": names.astype(object)[code], "together": together["together"][code]}
         columns |= {f"together_{end}": together[end][code] for end in ("lower", "upper")}
     return _by_annotator(posterior, "labels", columns | {"converged": good})
@@ -184,7 +184,7 @@ def annotator_confusions(posterior: Posterior, ci_prob: float = 0.94) -> pd.Data
             index = pd.MultiIndex.from_product(
                 [names, classes, classes], names=["annotator", "true_class", "named_class"]
             )
-            columns = _summary("probability", _draws(group[site]), ci_prob)
+            columns = median_and_ends("probability", _draws(group[site]), ci_prob)
             tables.append(pd.DataFrame(columns, index=index).reset_index())
     return pd.concat(tables, ignore_index=True)
 
@@ -194,12 +194,6 @@ def _draws(variable: xr.DataArray) -> Float[np.ndarray, "draw quantity"]:
     dims = [dim for dim in ("annotator", "true_class", "named_class") if dim in variable.dims]
     values = variable.transpose("chain", "draw", *dims).values
     return values.reshape(values.shape[0] * values.shape[1], -1)
-
-
-def _summary(name: str, draws: Float[np.ndarray, "draw quantity"], ci_prob: float) -> dict[str, np.ndarray]:
-    """Medians and ends of the equal-tailed intervals."""
-    low, middle, high = np.quantile(draws, [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2], axis=0)
-    return {name: middle, "lower": low, "upper": high}
 
 
 def _by_annotator(posterior: Posterior, what: str, columns: dict[str, np.ndarray]) -> pd.DataFrame:

@@ -15,10 +15,10 @@ from jaxtyping import Bool, Float, Int
 from scipy import sparse, stats
 from scipy.sparse.csgraph import connected_components
 
-from plausibly.base.names import many, some
+from plausibly.base.names import many, probability_in_words, some
 from plausibly.data.outcomes import Outcomes, cell_of_rows, cells_of
 from plausibly.systems._estimates import Estimate, mean
-from plausibly.systems._result import FEW, in_words
+from plausibly.systems._result import FEW
 from plausibly.systems._strengths import Meetings, strengths
 
 _NOT_BY_CHANCE, _APART = 0.001, 0.05  # p-values of an even design; of people who are never the same
@@ -69,7 +69,8 @@ class Design:
     def if_random(self, p_best: Float[np.ndarray, " system"]) -> Iterator[str]:
         """Say what P(best) of the first system would be if cases were given to systems at random."""
         if self.randomised and np.isfinite(p_best[0]):
-            yield f"If cases were given to systems at random, P(best) of the first one would be {in_words(p_best[0])}."
+            share = probability_in_words(p_best[0])
+            yield f"If cases were given to systems at random, P(best) of the first one would be {share}."
 
 
 def design_of(read: Outcomes) -> Design:

@@ -9,7 +9,7 @@ import pandas as pd
 from jaxtyping import Int
 
 from plausibly.base.arviz import Posterior
-from plausibly.base.names import listed, some
+from plausibly.base.names import listed, probability_in_words, some
 from plausibly.data.outcomes import Outcomes
 
 FEW, FEW_CLUSTERS, FEW_OF_A_KIND = 30, 20, 10  #: cases rated by people, below which intervals cover too rarely
@@ -174,8 +174,8 @@ class Systems:
             return f"Which system is best cannot be told: these were not judged alike. {highest}."
         if best["p_best"] >= BEST and self._is_told(best["system"]):
             others = "" if best["rank_upper"] == 1 else f", and its rank may be {best['rank_upper']:.0f}"
-            return f"{highest}; P(best) is {in_words(best['p_best'])}{others}."
-        sure = f"P(best) is {in_words(best['p_best'])}"
+            return f"{highest}; P(best) is {probability_in_words(best['p_best'])}{others}."
+        sure = f"P(best) is {probability_in_words(best['p_best'])}"
         sure = "so few outcomes do not tell how surely" if pd.isna(best["p_best"]) else sure
         needed = self.needed or "Let people rate more outputs of each system."
         return f"No system can be called best yet: {highest}, but {sure}. {needed}"
@@ -277,11 +277,6 @@ def few_in_words(few: list[str], *, binary: bool) -> str:
         f"People rated few cases of {some(few)}: below {FEW} cases or {FEW_CLUSTERS} clusters{rare}, intervals may "
         "contain the true value too rarely."
     )
-
-
-def in_words(value: float) -> str:
-    """Write a probability, which is never certain."""
-    return "above 0.99" if value > 0.99 else f"{value:.2f}"
 
 
 def p_in_words(value: float) -> str:

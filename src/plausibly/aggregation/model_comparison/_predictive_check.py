@@ -21,7 +21,7 @@ from plausibly.aggregation.model_comparison._statistics import (
     statistics,
 )
 from plausibly.base.arviz import Posterior, to_groups
-from plausibly.base.bootstrap import check_replicates
+from plausibly.base.bootstrap import check_replicates, interval
 from plausibly.base.checks import check_seed
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import figures
@@ -84,7 +84,7 @@ class PredictiveCheck:
             row["status"] = "given" if name in GIVEN else "not modelled"
             values = np.empty(0) if name in GIVEN else self.replicated.sel(statistic=name).dropna("replicate").values
             if len(values) and not np.isnan(observed):
-                lower, upper = np.quantile(values, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
+                lower, upper = interval(values, INTERVAL)
                 row |= {"mean": values.mean(), "sd": values.std(ddof=1), "lower": lower, "upper": upper}
                 row["probability"] = float(_exceeding(values, observed))
                 # Rounding apart: of a statistic that hardly varies, as a share of 1.

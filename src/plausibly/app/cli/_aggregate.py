@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import numpy as np
 import typer
 
 from plausibly.aggregation import aggregate as infer
@@ -22,6 +21,7 @@ from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._model_names import MODEL_NAMES
 from plausibly.app.cli._output import check_converged, say
+from plausibly.base.bootstrap import median_and_ends
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations import Scores
 from plausibly.data.annotations.usual_models import OF_RATINGS, are_ratings, usual_models
@@ -142,8 +142,8 @@ def aggregate(
         sizes = posterior["posterior"].sizes
         say(f"Wrote {sizes['chain']} × {sizes['draw']} draws of {read.n_cases:,} cases to {out}")
     if infer_reliability is not None and not quiet:
-        low, middle, high = np.quantile(posterior["posterior"]["reliability"].values, [0.05, 0.5, 0.95])
-        say(f"Reliability {middle:.2f}, between {low:.2f} and {high:.2f} with 90 % probability")
+        found = median_and_ends("median", posterior["posterior"]["reliability"].values.ravel(), 0.9)
+        say("Reliability {median:.2f}, between {lower:.2f} and {upper:.2f} with 90 % probability".format(**found))
         if "annotator_reliability" in posterior["posterior"]:
             table = annotator_reliabilities(posterior).drop(columns="converged")
             say(table.to_string(index=False, float_format="{:.2f}".format))

@@ -3,15 +3,12 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import pandas as pd
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.cli._output import check_table, console, new_table, say, write_table
+from plausibly.app.cli._output import ScreenTable, check_table, say, write_table
 from plausibly.data.audit import SERIOUS, serious
 from plausibly.data.audit import audit as find
 
@@ -69,7 +66,8 @@ def audit(
     some = found[found["count"] > 0]
     if not quiet:
         if len(some):
-            console().print(_table(some))
+            shown = some.rename(columns={"count": "found", "examples": "such as"})
+            ScreenTable.of("", shown, left=("check", "such as", "meaning")).print()
         if out is not None:
             say(f"Wrote {out}")
     if annotators is not None:
@@ -85,16 +83,3 @@ def audit(
     say(f"{len(some)} of {len(found)} checks found something{words}.")
     if strict and grave:
         raise typer.Exit(FOUND)
-
-
-def _table(found: pd.DataFrame) -> Table:
-    shown = new_table()
-    shown.add_column("check", no_wrap=True)
-    shown.add_column("found", justify="right", no_wrap=True)
-    shown.add_column("of", justify="right", no_wrap=True)
-    shown.add_column("such as", overflow="fold")
-    shown.add_column("meaning", overflow="fold")
-    for check, count, of, examples, meaning in found.to_numpy().tolist():
-        cells = (check, f"{count:,}", f"{of:,}", examples, meaning)
-        shown.add_row(*(Text(cell) for cell in cells))
-    return shown

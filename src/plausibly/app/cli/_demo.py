@@ -11,6 +11,7 @@ from plausibly.app.cli import _simulate
 from plausibly.app.cli._app import example
 from plausibly.app.cli._evaluate import ModelChoice, finish, run
 from plausibly.app.cli._output import say
+from plausibly.base.bootstrap import CI_PROB, interval
 from plausibly.base.compute import tell_of_first_run
 from plausibly.base.pools import threads
 from plausibly.data.datasets import published_case
@@ -83,7 +84,7 @@ def _simulated(out: Path, swept: Sweep) -> str:
     for name in swept.classifiers:
         scores = read_predictions(out / f"predictions-{name}.csv", swept.annotations)
         found = swept.runs[0].results["top1_accuracy"].sel(classifier=name).values
-        lower, upper = np.quantile(found, [0.03, 0.97])
+        lower, upper = interval(found, CI_PROB)
         lines.append(
             f"  {name} {(scores.argmax(1) == top).mean():.2f} ({swept.runs[0].label}: {lower:.2f} to {upper:.2f})"
         )

@@ -9,7 +9,7 @@ from plausibly.agreement.annotators import annotator_reliabilities as tabulate
 from plausibly.agreement.annotators import severities as tabulate_severities
 from plausibly.app.plots.style import COLOURS, GREY, grid, name_rows, new_axes, number_rows, plain
 from plausibly.base.arviz import Posterior
-from plausibly.base.bootstrap import CI_PROB
+from plausibly.base.bootstrap import CI_PROB, interval
 from plausibly.base.errors import ArgumentError
 
 _LEAST = 0.5  # of the scales of a nomogram
@@ -98,8 +98,7 @@ def annotator_reliabilities(
     table = table.iloc[::-1]
     ax = new_axes(ax, height=1.6 + 0.28 * len(table))
     places = np.arange(len(table))
-    ends = np.quantile(posterior["posterior"]["reliability"].values, [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
-    ax.axvspan(*ends, color="0.93", lw=0, zorder=0)
+    ax.axvspan(*interval(posterior["posterior"]["reliability"].values.ravel(), ci_prob), color="0.93", lw=0, zorder=0)
     opacity = 0.25 + 0.75 * (1 - table["shrinkage"].to_numpy())  # never too faint to see
     ax.hlines(places, table["lower"], table["upper"], color=COLOURS[0], lw=2, alpha=opacity)
     ax.scatter(table["reliability"], places, color=COLOURS[0], s=36, alpha=opacity, zorder=3)

@@ -9,7 +9,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from plausibly.base.arviz import Posterior, to_groups
-from plausibly.base.bootstrap import check_probability, ranked
+from plausibly.base.bootstrap import check_probability, median_and_ends, ranked
 from plausibly.base.errors import ArgumentError, show
 from plausibly.base.names import figures
 from plausibly.data.annotations import Scores
@@ -90,20 +90,22 @@ def severities(
     observed = posterior["observed_data"]
     who = observed["annotation_annotator"].values
     columns["ratings"] = np.bincount(who, minlength=len(names))
-    columns |= _interval("severity", "", expected - base, ci_prob) | _interval("spread", "spread_", spread, ci_prob)
+    columns |= median_and_ends("severity", expected - base, ci_prob) | median_and_ends(
+        "spread", spread, ci_prob, "spread_"
+    )
     for name, extreme in (("p_highest", expected.argmax(1)), ("p_lowest", expected.argmin(1))):
         columns[name] = np.bincount(extreme, minlength=len(names)) / len(expected)
     columns |= {"raw_mean": np.bincount(who, observed["score"].values) / columns["ratings"], "fitted_mean": fitted}
     if SHARED in group:
         of_pairs, code = _correlations(posterior)
         columns["errs_with"] = np.array([*group[GROUP].to_numpy(), OTHERS], object)[code]
-        found = _interval("correlation", "correlation_", np.pad(of_pairs, ((0, 0), (0, 1))), ci_prob)
+        found = median_and_ends("correlation", np.pad(of_pairs, ((0, 0), (0, 1))), ci_prob, "correlation_")
         columns |= {name: of[code] for name, of in found.items()}
     if groups is not None:
         of_groups, code = codes_of_annotators(read_annotator_groups(groups, names), names)
         member = np.eye(len(of_groups))[code]
         own, rest = (of / np.maximum(of.sum(0), 1) for of in (member, 1 - member))
-        found = _interval("group_severity", "group_", expected @ (own - rest), ci_prob)
+        found = median_and_ends("group_severity", expected @ (own - rest), ci_prob, "group_")
         columns |= {"group": of_groups.astype(object)[code]} | {name: of[code] for name, of in found.items()}
     judged = to_groups(posterior)["shared_convergence"]["converged"]
     good = [judged.sel(quantity=[f"{site} of {name}" for name in names]).values for site in ("severity", "spread")]
@@ -173,7 +175,7 @@ def mean_ratings(
     n_cases, of_rating = np.bincount(code), code[scores.annotation_case]
     n = np.bincount(of_rating)
     raw = np.bincount(of_rating, scores.score) / n
-    interval = _interval("mean", "", draws, ci_prob) | {"mean": draws.mean(0)}
+    interval = median_and_ends("mean", draws, ci_prob) | {"mean": draws.mean(0)}
     table = pd.DataFrame(
         {"case" if by is None else "group": names.astype(object), "cases": n_cases, "ratings": n}
         | interval
@@ -418,8 +420,3 @@ def _expected(posterior: Posterior) -> tuple[Float[np.ndarray, "draw rater"], Fl
     rated = (np.asarray(observed[f"annotation_{of}"].values, np.int64) for of in ("case", "annotator"))
     found = np.stack([*expected_ratings(Scale.of(posterior["constant_data"]), mean, *each, *rated)])
     return found[:, 0], found[:, 1].mean(0)
-
-
-def _interval(name: str, prefix: str, draws: Float[np.ndarray, "draw quantity"], ci_prob: float) -> dict[str, Any]:
-    low, middle, high = np.quantile(draws, [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2], axis=0)
-    return {name: middle, f"{prefix}lower": low, f"{prefix}upper": high}
