@@ -11,6 +11,7 @@ from plausibly.agreement import Labels, judge
 from plausibly.agreement.judge import _fit
 from plausibly.agreement.judge import _readings as readings
 from plausibly.agreement.judge._headline import NAMES, Question, headline
+from plausibly.app.report._judge import _model
 from plausibly.data.labels.predictions import read_models
 from tests import worlds
 from tests.worlds import answers, noisy, table
@@ -100,6 +101,10 @@ def test_gold_labels_decide(by_gold):
         assert ("further opinion" in " ".join(rest)) == (name == "copy")
         assert (f"So {name} should not stand in" in " ".join(rest)) == (name in ("worse", "never"))
         assert not any("are right" in one or "differ" in one for one in (first, *rest[:2]) if "difference" not in one)
+    close, *others = found.questions["better"]
+    apart = replace(found)
+    apart.__dict__["questions"] = {"better": [replace(close, answer="no"), *others]}
+    assert _model(apart, "better")["mood"] == "good"  # the colour of the page
     assert found.sentences("better")[1] == "So better can stand in for an annotator"
     wrong = (said == 1).sum(axis=1) > 1
     assert f"of {(wrong != truth).sum()} answers that most of them get wrong, it gives {(wrong != truth).sum()}" in (

@@ -102,24 +102,11 @@ class Discrepancy(Comparison):
         upper = quantile(drawn.values, 1 - level)
         passed = upper < 1 + margin
         why = self.untold(margin, level, replicates, seed) if passed.any() else dict.fromkeys(self.models, ())
-        answers = [
-            "not shown" if not yes else "cannot tell" if why[name] else "yes"
-            for name, yes in zip(self.models, passed, strict=True)
-        ]
-        return pd.DataFrame(
-            {
-                "ratio": self._ratios,
-                "upper": upper,
-                "p_value": (1 + (drawn.values >= 1 + margin).sum(axis=0)) / (1 + replicates),
-                "non_inferior": [answer == "yes" for answer in answers],
-                "answer": answers,
-                "why": [
-                    "" if answer == "not shown" else ". ".join(why[name])
-                    for name, answer in zip(self.models, answers, strict=True)
-                ],
-            },
-            index=drawn.columns,
-        )
+        p_value = (1 + (drawn.values >= 1 + margin).sum(axis=0)) / (1 + replicates)
+        frame = pd.DataFrame({"ratio": self._ratios, "upper": upper, "p_value": p_value}, drawn.columns)
+        told = [". ".join(why[name]) * yes for name, yes in zip(self.models, passed.tolist(), strict=True)]
+        answers = np.select([~passed, [bool(words) for words in told]], ["not shown", "cannot tell"], "yes")
+        return frame.assign(non_inferior=answers == "yes", answer=answers.astype(object), why=told)
 
     @cached_property
     def _baselines(self) -> Baselines:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from plausibly.agreement.judge._readings import FARTHER, Answer
+from plausibly.agreement.judge._readings import CONSTANT, FARTHER, Answer
 
 QUESTIONS = {
     "closeness": "Is it as close to the annotators as they are to each other?",
@@ -73,19 +73,17 @@ def headline(
     if by_gold is not None:
         counted = ["Closeness and replacement count the annotators' errors as right"]
         return [*by_gold, answers, *counted * (questions[0].answer == "no" or questions[1].answer == "no")]
-    first = _verdict(model, questions, reasons, why, beside)
+    first = _verdict(model, questions, reasons) or [
+        beside,
+        f"These annotators cannot tell whether {model} can stand in for one of them",
+        next((why[one.name][0] for one in questions if one.answer == "cannot tell" and why.get(one.name)), CONSTANT),
+    ]
     if_right = ["A yes holds if the annotators are right"]
     return [*first, answers, *if_right * ("yes" in said and not any("are right" in one for one in first))]
 
 
-def _verdict(
-    model: str,
-    questions: Sequence[Question],
-    reasons: Mapping[str, str],
-    why: Mapping[str, Sequence[str]],
-    beside: str,
-) -> list[str]:
-    """Say what answers come to that take annotators for right."""
+def _verdict(model: str, questions: Sequence[Question], reasons: Mapping[str, str]) -> list[str]:
+    """Say what answers come to that take annotators for right; nothing where these cannot tell."""
     words = "yes", "no", "cannot tell", "open"
     yes, no, nothing, open_ = ([one.name for one in questions if one.answer == word] for word in words)
     n_unknown = sum(one.answer == "unknown" for one in questions)
@@ -103,9 +101,7 @@ def _verdict(
     if len(open_) + n_unknown == len(questions):
         return [f"These data do not decide whether {model} can stand in for an annotator"]
     if nothing:
-        usual = "Always giving the most frequent class passes, too"
-        because = next((why[name][0] for name in nothing if why.get(name)), usual)
-        return [beside, f"These annotators cannot tell whether {model} can stand in for one of them", because]
+        return []
     if veto := next((words for name, words in VETOES.items() if name in reasons), None):
         return [f"These answers do not show that {model} can stand in for an annotator", f"The reason is that {veto}"]
     if len(yes) < len(open_) + n_unknown and open_:

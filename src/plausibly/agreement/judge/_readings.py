@@ -26,7 +26,7 @@ Row = Mapping[str, Any] | pd.Series
 SURE = 0.95  #: probability from which the answer to a question is yes or no
 FARTHER = "farther from the annotators than they are from each other, which is worse only if they are right"
 _ALONE = "There is no interval, because there is a single cluster of cases"
-_CONSTANT = "Always giving the most frequent class passes, too"
+CONSTANT = "Always giving the most frequent class passes, too"
 
 
 def columns_of(found: Fit, margin: float, shared: float, ci_prob: float) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def cannot_tell(answered: Answered, why: Sequence[str]) -> Answered:
 
 def unless_constant(answered: Answered, row: Row, name: str) -> Answered:
     """Take back a yes that the most frequent class as the answer to every case gets, too."""
-    return take_back(answered, "yes", "cannot tell", _CONSTANT * (value_in(row, name, 0.0) >= SURE))
+    return take_back(answered, "yes", "cannot tell", CONSTANT * (value_in(row, name, 0.0) >= SURE))
 
 
 def unless_misled(answered: Answered, row: Row, shared: float) -> Answered:

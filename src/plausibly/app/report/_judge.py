@@ -114,7 +114,8 @@ def _model(result: Judgement, name: str) -> dict[str, Any]:
         by = ", ".join(dict.fromkeys(result.by.loc[result.by["of"] == "cases", "by"]))
         caption = f"{name} by {by}; hollow where there are fewer than {FEW} cases"
         figures.append((caption, [draw_to_uri(partial(judgement_by_group, result, name))]))
-    answers = {question.answer for question in result.questions[name]} - {"unknown"}
+    decide = result.questions[name] if result.gold is None else result.questions[name][-1:]
+    answers = {question.answer for question in decide} - {"unknown"}
     mood = "good" if answers == {"yes"} and not result.reasons[name] else "bad" if "no" in answers else ""
     return {
         "name": name,
