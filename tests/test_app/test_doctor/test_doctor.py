@@ -216,7 +216,7 @@ def test_what_does_not_fit_is_said(labels, tmp_path):
     said = "\n".join(found.problems)
     for words in (
         f"A.csv has no rows for 30 of 30 cases of {labels}, such as 'c0', 'c1'",
-        "B.csv names 'c', of 1 that are no classes",
+        "B.csv: the column 'c' is no class of the annotations",
         "C.npy has 29 rows without names for 30 cases",
         "risks.txt: ",
         "sites.csv has no rows for 1 of 30 cases",

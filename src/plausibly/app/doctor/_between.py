@@ -1,14 +1,14 @@
 """What does not fit between annotations and what goes with them."""
 
+import warnings
 from collections.abc import Iterator, Sequence
-from itertools import chain
 
 import numpy as np
 
 from plausibly.app.doctor._look import Looked
 from plausibly.base.checks import are_percentages
-from plausibly.base.errors import PlausiblyError
-from plausibly.base.names import no_answers, some
+from plausibly.base.errors import PlausiblyError, PlausiblyWarning
+from plausibly.base.names import some
 from plausibly.data.annotations import Annotations, Scores, read_risks
 from plausibly.data.annotations.io.columns import is_number
 from plausibly.data.annotations.io.matrix import Matrix
@@ -77,33 +77,23 @@ def unfit_risks(risks: Looked, classes: Sequence[str]) -> str | None:
 
 
 def _unfit_classes(one: Looked, read: Annotations, main: Looked) -> Iterator[str]:
-    known = set(read.classes.tolist())
-    numbers = all(map(is_number, known))
-    if one.classes is not None:
-        from plausibly.data.annotations.io.class_columns import same_classes
+    numbers = all(map(is_number, read.classes.tolist()))
+    if isinstance(one.content, Matrix):
+        from plausibly.data.predictions import scores_of
 
-        if one.role == "predictions" and same_classes(one.classes.tolist(), read.classes) is not None:
-            return
-        unknown = [name for name in one.classes.tolist() if name not in known]
-        if unknown and not (numbers and all(map(is_number, unknown))):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", PlausiblyWarning)
+                scores_of(one.path, read.classes, read.cases, str(read.classes[-1]), ordered=numbers)
+        except PlausiblyError as error:
+            yield f"{one.path}: {error}."
+    elif one.classes is not None:
+        unknown = np.setdiff1d(one.classes, read.classes)
+        if len(unknown) and not (numbers and all(map(is_number, unknown.tolist()))):
             yield (
                 f"{one.path} names {some(unknown[:2])}, of {len(unknown):,} that are no classes of {main.path}: list "
                 "all classes in a file, one per line, and give it, too."
             )
-        elif one.role == "predictions" and len(one.classes) < len(known):
-            absent = [name for name in known if name not in one.classes.tolist()]
-            of = f"{some(sorted(absent)[:2])} of {len(known):,} classes of {main.path}"
-            fix = "add it"
-            if said := sorted(chain(*no_answers(absent))):
-                fix += f"; or leave rows out whose label is no answer (--missing {','.join(said)!r})"
-            yield f"{one.path} has no column for {of}: {fix}."
-        return
-    n = one.content.values.shape[1] if isinstance(one.content, Matrix) else len(known)
-    if n != len(known) and not (n == 1 and (len(known) == 2 or numbers)):
-        yield (
-            f"{one.path} has {n:,} column{'s' if n > 1 else ''} for {len(known):,} classes of {main.path}: give one "
-            "for each, or a file of classes, one per line."
-        )
 
 
 def is_scores(main: Looked) -> bool:
