@@ -59,6 +59,9 @@ READ = {
     # A single column of two classes.
     "of the positive class": (table("case,proba", ONE), NO_YES, TWO, ""),
     "of the class that it names": (table("case,p_no", ["0.75", "0.5", "0"]), NO_YES, TWO, "took the columns 'p_no'"),
+    "a probability beside a site": (
+        table("case,yes,site", ONE, more=",x"), NO_YES, TWO, "left out the column 'site', which is no class"),
+    "a probability beside the choice": (table("case,proba,pred", ONE, more=",yes"), NO_YES, TWO, "the column 'pred'"),
     "truths in small letters": (table("case,prediction", ["false", "true", "TRUE"]), TRUTHS, HARD, "true for 'True'"),
     "numbers for truths": (table("case,prediction", ["0", "1", "1"]), TRUTHS, HARD, "answers 0 for 'False', 1 for"),
     "truths for numbers": (table("case,prediction", ["False", "True", "True"]), ZERO_ONE, HARD, "True for '1'"),
@@ -108,6 +111,14 @@ def test_labels_0_and_1_and_truths_need_no_names(labels, tmp_path):
             annotations = Annotations.from_table(source) if source is rows else pb.read_annotations(source)
         assert annotations.classes.tolist() == [str(one) for one in labels]
         np.testing.assert_array_equal(read_predictions(predicted, annotations), HARD)
+
+
+def test_counts_may_have_an_index(tmp_path):
+    """It was a class with so many votes."""
+    (tmp_path / "counts.csv").write_text("Unnamed: 0,a,b\n1,2,0\n2,1,1\n")
+    with pytest.warns(PlausiblyWarning, match="took the column 'Unnamed: 0' for the index of a data frame"):
+        annotations = pb.read_annotations(tmp_path / "counts.csv", form="counts")
+    assert (annotations.classes.tolist(), annotations.cases.tolist()) == (["a", "b"], ["1", "2"])
 
 
 def test_a_column_of_a_file_is_of_the_class_that_it_names(tmp_path):

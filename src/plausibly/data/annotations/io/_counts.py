@@ -28,6 +28,8 @@ def parse_counts(matrix: Matrix, classes: np.ndarray | None, cases: np.ndarray |
     n_cases, n_columns = matrix.values.shape
     if classes is None:
         classes = to_names(matrix.columns or range(n_columns), "class")
+    for note in matrix.notes:
+        warnings.warn(note, PlausiblyWarning, stacklevel=4)
     values = matrix.by_class(classes, AnnotationError)
     if cases is None:
         cases = to_names(range(n_cases) if matrix.cases is None else matrix.cases, "case")

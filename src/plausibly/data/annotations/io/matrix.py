@@ -14,7 +14,7 @@ from jaxtyping import Num
 
 from plausibly.base.errors import AnnotationError, PlausiblyError, show
 from plausibly.base.names import some, unknown_class
-from plausibly.data.annotations.io.class_columns import same_classes
+from plausibly.data.annotations.io.class_columns import POSITIVE, same_classes
 from plausibly.data.annotations.io.columns import (
     Columns,
     as_names,
@@ -34,7 +34,8 @@ from plausibly.data.annotations.io.table_files import header_of, read_batches, r
 from plausibly.data.annotations.matching import with_index
 
 SUFFIXES = (".npy", *TABLES, ".txt")
-INDEX = ("", "Unnamed: 0", "index", "__index_level_0__")  #: what the index of a data frame is called in files
+_LEVEL = "__index_level_0__"  # what the index of a data frame is called as the last column of a Parquet file
+INDEX = ("", "Unnamed: 0", "index", _LEVEL)  #: and as the first column of others
 _LOOKED_AT = 100  # rows by which names of classes are known from numbers
 
 
@@ -182,7 +183,8 @@ def _roles(
     """Tell apart the columns of names of cases, of scores, of names of classes, and those that are left out."""
     names, known, notes = list(columns), {*map(str, () if classes is None else classes)}, []
     case = next(iter(column_of_cases(names, classes)), None)
-    index = next((name for name in (*names[:1], *names[-1:]) if name in INDEX and name not in known), None)
+    index = next((name for name in names[:1] if name in INDEX and name not in known), None)
+    index = _LEVEL if _LEVEL in names[-1:] else index
     if index is not None:
         notes.append(f"took the column {index!r} for the index of a data frame")
     rest = [name for name in names if name not in (case, index)]
@@ -203,7 +205,7 @@ def _roles(
     scores = [name for name in rest if name in known or name not in words]
     if len(rest) == 1:
         label = rest[0] if _names_classes(rest[0], columns[rest[0]], first[rest[0]], known, error) else None
-    elif known <= {*rest} or (words and same_classes(scores, classes) is not None):
+    elif known <= {*rest} or same_classes(scores, classes) is not None or _of_two(scores, known):
         kept = scores
     else:
         saying = [name for name in rest if name not in known and {*first[name]} & known]
@@ -222,6 +224,11 @@ def _roles(
         what = "which are no classes" if len(aside) > 1 else "which is no class"
         notes.append(f"left out the column{'s' * (len(aside) > 1)} {some(aside, 9)}, {what}")
     return _Roles(case, [] if label is not None else kept, label, tuple(notes))
+
+
+def _of_two(columns: list[str], known: set[str]) -> bool:
+    """Whether one column is called after one of two classes, or as that of the positive one is."""
+    return len(columns) == 1 and len(known) == 2 and columns[0] in {*known, *POSITIVE}
 
 
 def refuse_unknown(columns: Sequence[str], case: object, error: type[PlausiblyError]) -> None:
@@ -326,7 +333,8 @@ def _one_hot(
         return out, {}
     names, code = to_codes(as_names(column.take(there)), header, error)
     known = {str(name): index for index, name in enumerate(classes)}
-    other = {name: truths[name.casefold()] for name in names.tolist() if name.casefold() in (truths := _truths(known))}
+    truths = {} if {*names.tolist()} <= {*known} else _truths(known)
+    other = {name: truths[name.casefold()] for name in names.tolist() if name.casefold() in truths}
     other = {name: one for name, one in other.items() if name.removesuffix(".0") not in known}
     at = np.array([known.get(other.get(name, name), -1) for name in names.tolist()])[code]
     for row in np.flatnonzero(at < 0)[:1]:
