@@ -167,7 +167,8 @@ def with_predicted(annotations: Annotations, predictions: Mapping[str, Any]) -> 
         what = "there are none" if isinstance(annotations, Annotations) else "of scores, there can be none"
         raise ArgumentError(f'extra="include" adds the cases of predictions, but {what}: leave it out.')
     why = 'which extra="include" needs; add a column "case", or give annotations.with_cases(…) the names of the rows'
-    return annotations.with_cases(pd.unique(np.concatenate([*_names_of_cases(annotations, predictions, why)])))
+    found = [names for _, names in _names_of_cases(annotations, predictions, why)]
+    return annotations.with_cases(pd.unique(np.concatenate(found)))
 
 
 def all_predicted(annotations: Annotations, predictions: Mapping[str, Any]) -> np.ndarray:
@@ -176,15 +177,18 @@ def all_predicted(annotations: Annotations, predictions: Mapping[str, Any]) -> n
     return shared_cases(annotations.cases, _names_of_cases(annotations, predictions, why))
 
 
-def _names_of_cases(annotations: Annotations, predictions: Mapping[str, Any], why: str) -> Iterator[np.ndarray]:
-    """Yield the names of the cases that each classifier has a row for; `why` ends the sentence if there are none."""
+def _names_of_cases(
+    annotations: Annotations, predictions: Mapping[str, Any], why: str
+) -> Iterator[tuple[object, np.ndarray]]:
+    """Yield what errors call a classifier, and the names of its cases; `why` ends the sentence if there are none."""
     for name, given in predictions.items():
         source = given.source if isinstance(given, Logits) else given
-        with naming(source if is_path(source) else f"predictions of {name}"):
+        shown = source if is_path(source) else f"predictions of {name}"
+        with naming(shown):
             found = read_scores(source, annotations.classes, annotations.cases).cases
             if found is None:
                 raise PredictionError(f"there are no names of cases, {why}")
-            yield found
+        yield shown, found
 
 
 def line_up(

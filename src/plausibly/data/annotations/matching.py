@@ -89,8 +89,8 @@ def refuse_absent(absent: np.ndarray, more: Collection[str], whole: bool, fix: s
     raise PredictionError(f"there is no row for case {some(absent)}{f': {told}' if told else f'; {fix}'}")
 
 
-def shared_cases(cases: np.ndarray, found: Iterable[np.ndarray]) -> np.ndarray:
-    """Names of the cases that are among the names found in each of several files, and in none spelled otherwise.
+def shared_cases(cases: np.ndarray, found: Iterable[tuple[object, np.ndarray]]) -> np.ndarray:
+    """Names of the cases that are among the names found in each of several sources, and in none spelled otherwise.
 
     Raises
     ------
@@ -98,10 +98,10 @@ def shared_cases(cases: np.ndarray, found: Iterable[np.ndarray]) -> np.ndarray:
         If a case without a row is spelled otherwise in a file, since it would be left out by mistake.
     """
     shared = np.ones(len(cases), bool)
-    for names in found:
+    for source, names in found:
         there = places(cases, np.unique(names)) >= 0
         if told := called(cases[~there], [*{*names.tolist()} - {*cases.tolist()}], "rows"):
-            raise PredictionError(f"there is no row for case {some(cases[~there])}: {told}")
+            raise PredictionError(f"{source}: there is no row for case {some(cases[~there])}: {told}")
         shared &= there
     return cases[shared]
 
@@ -168,7 +168,7 @@ def by_name(
     place = names.get_indexer(wanted)
     extra = names[~names.isin(wanted)]
     if (place < 0).any():
-        told = called(known[place < 0], extra, f"{what}s")
+        told = called(known[place < 0], extra, "those given")
         fix = f"{so[:2]}{told}." if told else f"{so} every {of} one, by its name."
         raise error(f"there is no {what} for {of} {some(known[place < 0])}{fix}")
     if len(extra):

@@ -94,10 +94,10 @@ def _read(source: Any, labels: Labels, needed: np.ndarray, column: str, extra: s
 def all_predicted(labels: Labels, predictions: Mapping[str, Any]) -> np.ndarray:
     """Names of the cases that all models have a label for."""
 
-    def names_in(source: Any) -> np.ndarray:
+    def names_in(source: Any) -> tuple[Any, np.ndarray]:
         with naming(source):
             names, _, table = _cells(source, labels, "label", PREDICTED)
-        return names[~are_missing(table.label)]
+        return source, names[~are_missing(table.label)]
 
     return shared_cases(labels.cases, map(names_in, predictions.values()))
 
