@@ -136,10 +136,10 @@ def test_an_audit_stands_in_the_report_and_serious_findings_on_the_screen(data, 
     result = plausibly(*words)
     assert "the data have" not in result.stderr
     assert "identical classifiers" in (tmp_path / "report.html").read_text()
-    result = plausibly("evaluate", tmp_path / "a.csv", "--model", "irn", "--out", tmp_path)
+    result = plausibly("evaluate", tmp_path / "a.csv", "--model", "irn", "--out", tmp_path / "similar")
     assert "the data have" not in result.stderr
     assert "Note: The classes 'Wart' and 'wart' differ only in capitals" in result.stderr
-    assert "Wart = wart" in (tmp_path / "report.html").read_text()
+    assert "Wart = wart" in (tmp_path / "similar" / "report.html").read_text()
 
 
 def test_quiet_prints_one_line_and_names_are_printed_as_they_are(data, given, tmp_path, no_report):

@@ -88,7 +88,8 @@ def sweep(
     if changes:
         say(f"The ranking by {metric} changes at {'; '.join(changes)}.".replace("@inf", " at the point estimate"))
     else:
-        say(f"The ranking by {metric} is the same at every reliability of each model.")
+        orders = " and ".join(dict.fromkeys(table["ranking"]))
+        say(f"The ranking by {metric}, {orders}, is the same at every reliability of each model.")
     say(swept.verdict())
     check_converged(swept.converged, strict=strict)
 
