@@ -179,9 +179,7 @@ def _blocks(path: Path, kinds: Mapping[str, pa.DataType], header: bool) -> Itera
     else:
         return
     text, n_short = found
-    words = (
-        f"{path}: {many(n_short, 'row')} short of columns that are blank in all other rows; read as blank there, too"
-    )
+    words = f"{path}: {many(n_short, 'row')} without columns that are blank in all others; taken for blank"
     warnings.warn(words, PlausiblyWarning, stacklevel=2)
     for batch in _open_csv(path, kinds, header, text):
         yield batch.slice(min(n_rows, len(batch)))
