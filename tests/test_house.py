@@ -28,14 +28,14 @@ LIMITS: dict[str, dict[str, int]] = {
         "decisions": 3920,
         "distances": 1860,  # distances of sets
         "distributions": 1240,
-        "evaluation": 6580,  # copies of the vote, and what a constant agrees with an expert
+        "evaluation": 6575,  # copies of the vote, and what a constant agrees with an expert
         "families": 5540,  # families say how annotators answer
         "inference": 4370,  # cases of several shapes share a sampler, a tenth of the programs; integrals of cases
         "metrics": 3590,  # average precision of resampled cases
         "models": 2000,
         "plausibly": 120,
-        "posterior": 3620,  # further sites of programs, stored and diagnosed
-        "systems": 2975,  # people against each other, scales, and what it takes to call a system the best
+        "posterior": 3610,  # further sites of programs, stored and diagnosed
+        "systems": 2950,  # people against each other, scales, and what it takes to call a system the best
         "tests": 37260,  # answers that look at no case, types of labels, and what takes back one; files of platforms
         "validation": 6485,  # verdicts on misled annotators, and by gold labels; on answers that look at no case
     },
