@@ -166,7 +166,7 @@ OF_ANSWERS = (
     Format(
         "mturk",
         TABLES,
-        "batch results of Amazon Mechanical Turk: `HITId`, `WorkerId`, `Answer.…`; rejected ones are left out and "
+        "batch results of Mechanical Turk: `HITId`, `WorkerId`, `Answer.…`; rejected assignments are left out and "
         "counted",
         is_mturk,
         mturk_answers,
@@ -224,7 +224,7 @@ OF_ANSWERS = (
     ),
     Format("prodigy", JSON, "export of Prodigy", _of_records(is_prodigy), prodigy_answers),
     Format("doccano", JSON, "export of doccano, by one annotator", _of_records(is_doccano), doccano_answers),
-    Format("doccano-csv", TABLES, "the same as CSV", is_doccano_table, doccano_answers),
+    Format("doccano-csv", TABLES, "export of doccano as CSV, by one annotator", is_doccano_table, doccano_answers),
     Format(
         "cases",
         (*JSON, *TABLES),
