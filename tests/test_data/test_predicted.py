@@ -13,6 +13,7 @@ import pytest
 import plausibly as pb
 from plausibly.base.errors import ArgumentError, PlausiblyError, PlausiblyWarning, PredictionError
 from plausibly.data.annotations import Annotations
+from plausibly.data.annotations.io.spellings import positive_of_two
 from plausibly.data.annotations.matching import called
 from plausibly.data.labels import Labels, read_gold
 from plausibly.data.labels.predictions import all_predicted as all_labelled
@@ -362,6 +363,7 @@ def test_every_layout_gives_the_same_matrix_or_is_refused(seed, tmp_path):
     sources["csv:column"], expected["csv:column"] = f"{tmp_path}/models.csv:gpt", np.eye(k)[chosen]
     written["csv of labels"], expected["csv of labels"] = lambda to: hard.to_csv(to, index=False), np.eye(k)[chosen]
     if k == 2 and seed % 4 != 1 and "case" not in classes:
+        sources["vector"], expected["vector"] = scores[:, positive_of_two(classes)], scores
         for at, name in enumerate(classes):
             one = {"case": names, name: scores[shuffled, at]}
             sources[f"column {at}"], expected[f"column {at}"] = pd.DataFrame(one), scores

@@ -63,7 +63,7 @@ def called(absent: Collection[str], others: Collection[str], what: str) -> str:
     "rows are called '7' (leading zeros differ); write names alike in all files"
     """
     keys = {_plain(name): name for name in map(str, others)}
-    near = {name: keys[key] for name in map(str, absent) if (key := _plain(name)) in keys}
+    near = {name: keys[key] for name in map(str, absent if keys else ()) if (key := _plain(name)) in keys}
     for name, other in near.items():
         how = [one for one in _DIFFER if _plain(name, one) != _plain(other, one)] or ["spellings"]
         found = some([*near.values()])
