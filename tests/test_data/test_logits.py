@@ -91,7 +91,7 @@ def test_the_command_takes_logits(tmp_path, mark):
     given += ["--truth", "annotator", "--replicates", 20, "--out", tmp_path / "out"]
     refused = plausibly(*given)
     assert refused.exit_code == 2
-    assert "mark logits as such (logits=True, --logits)" in " ".join(refused.output.split())
+    assert "mark logits as such (--logits)" in " ".join(refused.output.split())
     found = plausibly(*given, "--logits", mark)
     assert found.exit_code == 0, found.output
     expected = pb.evaluate(ANNOTATIONS, {"A": softmax(LOGITS, axis=1)}, metrics="brier", truth="annotator")
