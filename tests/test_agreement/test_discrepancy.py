@@ -93,6 +93,7 @@ def test_every_delta_is_its_definition(rows, said, name):
         assert found["model_discrepancy model"].to_dict() == pytest.approx(mu, abs=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:annotators gave no label")
 @settings(max_examples=20)
 @given(tables, st.randoms(use_true_random=False))
 def test_order_and_names_do_not_matter(rows, random):
