@@ -303,7 +303,8 @@ def in_file(content: Any, suffix: str) -> bytes:
     if suffix == ".eval":
         return eval_bytes(content)
     if suffix == ".json":
-        return json.dumps(content).encode()
+        records = content.to_dict("records") if isinstance(content, pd.DataFrame) else content
+        return json.dumps(records, default=int).encode()
     if suffix == ".npy":
         return npy_bytes(content.drop(columns="case").to_numpy())
     table = pd.DataFrame(content)
@@ -347,6 +348,7 @@ SEEDS: dict[str, list[Any]] = {
     "doccano": [DOCCANO],
     "doccano-csv": [DOCCANO_CSV],
     "cases": [CASES],
+    "raters-in-rows": [pd.DataFrame({"name": ["ann", "bob"], "1": ["corn", "wart"], "2": ["wart", "corn"]})],
     "wide": [pd.DataFrame({"case": ["p", "q"], "ann": ["corn", "wart"], "bob": ["wart", None], "site": ["n", "s"]})],
     "nested": [NESTED],
     "rankings": [LIST, OBJECT],

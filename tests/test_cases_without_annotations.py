@@ -76,6 +76,7 @@ OTHERS |= {
     "rank_probabilities",
     "rating_errors",
     "pathologies",
+    "read",
     "read_annotations",
     "read_gold",
     "read_labels",

@@ -38,6 +38,7 @@ from .data.annotations import read_risks as read_risks
 from .data.annotations import write_annotations as write_annotations
 from .data.audit import audit as audit
 from .data.predictions import read_predictions as read_predictions
+from .data.read import read as read
 from .decisions.conformal import conformal as conformal
 from .decisions.conformal import conformal_coverage as conformal_coverage
 from .decisions.conformal import conformal_sweep as conformal_sweep

@@ -398,7 +398,7 @@ MISSING = pd.DataFrame({"case": ["p"], "annotator": ["ann"], "class": [None]})
 REFUSED += each(pb.audit, {r"row 1.*the cell in column 'class' is missing": (MISSING,)}, error=AnnotationError)
 REFUSED += [
     refused("an audit of a list", lambda: pb.audit(worlds.labels().annotations, [[1]]), "must be a mapping"),
-    refused("an audit of a number", lambda: pb.audit(3), "or a table or a file of them, must be given, but 3 was"),
+    refused("an audit of a number", lambda: pb.audit(3), "a data frame, a path, a mapping or a list of rows, got 3"),
 ]
 
 

@@ -71,6 +71,7 @@ def scores(case, annotator, score) -> Scores:
 
 ROWS = [("q", "bob", "x"), ("p", "ann", "y"), ("q", "ann", "x"), ("p", "bob", None), ("q", "bob", "y")]
 TABLE = pd.DataFrame(ROWS, columns=["case", "annotator", "label"])
+READINGS = Labels.of(TABLE, repeats="readings")
 GROUPED = TABLE.assign(group=["1", None, "2", "3", "4"])
 RATED = pd.DataFrame({"case": ["q", "p"], "annotator": ["bob", "ann"], "score": [1.5, 0.0]})
 SCORES = Annotations.from_scores(RATED)
@@ -216,17 +217,17 @@ REFUSED = [
         "the table has no rows; give at least one": (TABLE[:0],),
         "row 1: the cell in column 'case' is missing": ([(None, "a", 1)],),
         "row 2: the cell in column 'annotator' is missing": ([("p", "a", 1), ("p", " ", 1)],),
-        "row 1: the case is named 1.5; names are text or whole numbers": ([(1.5, "a", 1)],),
+        "the column 'case' holds double, such as 1.5; names are text or whole numbers": ([(1.5, "a", 1)],),
         "all 2 labels are missing; give at least one": ([("p", "a", None), ("p", "b", "")],),
         "the case 'p ' begins or ends with a blank; write 'p'": ([("p ", "a", 1)],),
         r"row 2 is \('p', 1\); write every row as \(case, annotator, label\)": ([("p", "a", 1), ("p", 1)],),
-        "row 2 is .*write every row as a": ([{"case": 1, "annotator": 1, "label": 1}, (1, 2, 3)],),
+        "row 2 is .*write every row as a record": ([{"case": 1, "annotator": 1, "label": 1}, (1, 2, 3)],),
         "the columns differ in length": ({"case": [1], "annotator": [1, 2], "label": [1]},),
-        "case 'p': the labels of a case are a mapping from annotator to label": ({"p": 3},),
+        "has the key 'p'; write .*, of labels, {case: {annotator: label}}": ({"p": 3},),
         "labels come as a data frame, a path, a mapping or a list of rows, got 3": (3,),
         r"row 4 \(case 'p', annotator 'bob'\): the label is missing; fill it": {"source": TABLE, "missing": "error"},
         "no column 'confidence'": {"source": TABLE, "columns": ["confidence"]},
-        "read without the column 'group'; read them with it": {"source": Labels.of(TABLE), "columns": ["group"]},
+        "read without the column 'group'; read them with it": {"source": READINGS, "columns": ["group"]},
     }, A),
     *each(labels_of, {
         f"the column 'label' is {re.escape(repr(one))}.*; write a list with a cell per row": (one,)
@@ -238,16 +239,16 @@ REFUSED = [
         r"the suffix '\.xml' names no format read here": ("a.xml",),
     }, F),
     *each(attrgetter("numbers"), {
-        r"row 1 \(case 'q', annotator 'bob'\): the label is 'x'; write a number": (Labels.of(TABLE),),
+        r"row 1 \(case 'q', annotator 'bob'\): the label is 'x'; write a number": (READINGS,),
         "the label is inf; write a finite number": (Labels.of([("p", "a", np.inf)]),),
     }, A, "numbers"),
     *each(attrgetter("coded"), {
         r"the label \[1\] is a list, which only a distance can compare": (Labels.of([("p", "a", [1])]),)
     }, A, "codes"),
-    *each(Labels.of(GROUPED, columns=["group"]).names_of, {
+    *each(Labels.of(GROUPED, columns=["group"], repeats="readings").names_of, {
         r"row 2 .*the cell in column 'group' is missing; fill it": ("group",)
     }, A),
-    *each(Labels.of(GROUPED, columns=["group"]).floats, {
+    *each(Labels.of(GROUPED, columns=["group"], repeats="readings").floats, {
         r"row 2 .*the group is missing; write a number": ("group",)
     }, A),
     *each(Labels.of([("p", "a", "1"), ("p", "b", "n/a")]).without, {"all 2 labels are missing": (["1", "n/a"],)}, A),
@@ -290,7 +291,7 @@ REFUSED = [
     refused("no annotations", written("x", "a.csv"), "Annotations are written, but 'x' was given: read or",
             error=ArgumentError),
     *each(write_annotations, {"the name of a file must be given, but None was": (NAMED, None)}, ArgumentError),
-    *each(read_annotations, {"the name of a file must be given, but 3 was": (3,)}, ArgumentError),
+    *each(read_annotations, {"labels come as a data frame, a path, a mapping or a list of rows, got 3": (3,)}, A),
     *each(agreement, {"do not say who gave them": (Annotations.from_counts([[2, 1], [0, 3]]),)}, A),
     *each(pb.aggregate, {"a class is named": (Annotations.from_counts([[1]], classes=["(remainder)"]),)}, A),
     *each(simulate_classifiers, {

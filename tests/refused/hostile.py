@@ -154,7 +154,13 @@ FILES = [
     ("a.json", [[[[-1]]]], CLASSES, A, "class index -1 is outside the range 0 to 2"),
     ("a.json", {"cases": {"p": {"ann": [["Exzema"]]}}}, CLASSES, A, "case 'p', annotator 'ann': the class 'Exzema'"),
     ("a.json", {"cases": {"p": {"ann": [["42"]]}}}, CLASSES, A, "the class '42' is not among the 3 classes; add it"),
-    ("a.json", {"cases": {"p": {"ann": [["x", "y", "x"]]}}}, None, A, "case 'p', annotator 'ann': the label 'x' is"),
+    (
+        "a.json",
+        {"cases": {"p": {"ann": [["x", "y", "x"]]}}},
+        None,
+        A,
+        "case 'p', annotator 'ann': the class 'x' is named twice",
+    ),
     ("a.json", [[[[1]], [[0], [2], [0]]]], CLASSES, A, "case '0', annotator '2': the class 'Eczema' is named twice"),
     ("a.json", [[[["x", " "]]]], None, A, "has a blank name; name it, or remove it"),
     ("a.json", [[[["x"], ["x "]]]], None, A, "the class 'x ' begins or ends with a blank; write 'x'"),
@@ -171,7 +177,7 @@ FILES = [
     ("a.csv", "Case,annotator,class\np,a,x\n", None, A, "the table has no column 'case'"),
     ("a.csv", "Case,Doctor,Diagnosis,Rank\np,a,x,1\n", None, A, "the column 'Case' is not known; call it 'case'"),
     ("a.csv", "case,annotator,class,Rank\np,a,x,1\n", None, A, "the column 'Rank' is not known; call it 'rank'"),
-    ("a.csv", "case,Doctor,Diagnosis\np,a,x\n", None, A, "is not a number; write a number; a table that"),
+    ("a.csv", "case,Doctor,Diagnosis\np,a,x\n", None, A, "no layout fits the columns 'case', 'Doctor', 'Diagnosis'"),
     ("a.csv", "case,annotator,class,class\np,a,x,y\n", None, A, "names the column 'class' 2 times"),
     ("a.csv", "case,task,annotator,class\np,p,a,x\n", None, A, "both a column 'case' and a column 'task'; keep one"),
     ("a.csv", "case,annotator,class,rank,confidence\np,a,x,1,0.5\n", None, A, "both 'rank' and 'confidence'; keep"),
@@ -201,11 +207,11 @@ FILES = [
     ("a.csv", "case,x,y\np,1,2\nq,3,-1\n", None, A, "case 'q', class 'y': the count -1 is negative; give how many"),
     ("a.csv", "1,nan\n", None, A, "case '0', class '1': the count nan is not finite"),
     ("a.csv", "1,2\ninf,1\n", None, A, "case '1', class '0': the count inf is not finite"),
-    ("a.csv", "x,y\n1,2\n0,0\n", None, A, "case '1': all counts are 0"),
+    ("a.csv", "x,y\n11,2\n0,0\n", None, A, "case '1': all counts are 0"),
     ("a.npy", npy(np.array([[1.0, 1e300]])), None, A, "the counts stand for 1e+300 named classes, and 10,000,000 is"),
-    ("a.csv", "case,x,y\np,1,two\n", None, A, "case 'p', class 'y': the cell 'two' is not a number"),
+    ("a.csv", "case,x,y\np,1,two\nq,1,1\n", None, A, "case 'p', class 'y': the cell 'two' is not a number"),
     ("a.csv", "case,x,y\np,,2\n", None, A, "case 'p', class 'x': the cell is missing; write a number"),
-    ("a.csv", "case,x,y\np,1,2\np,3,1\n", None, A, "the case 'p' is listed 2 times; list each case once"),
+    ("a.csv", "case,x,y\np,11,2\np,3,1\n", None, A, "the case 'p' is listed 2 times; list each case once"),
     ("a.csv", "Eczema,Psoriasis,Acne\n1,2,3\n", CLASSES, A, "the class 'Acne' is not among the 3 classes"),
     ("a.npy", npy(np.array([("x", 1)], dtype=[("a", "U1"), ("b", int)])), None, A, "an array of numbers is needed"),
     (
@@ -308,7 +314,7 @@ EXPORTS = {
     ],
     "task 0 (counted from 0) has the id None; give it text or a whole number": [{"annotations": []}],
     "task 1 (counted from 0) is 3; write an object": [task(7), 3],
-    "task '7': 'annotations' is None, and a task of": [{"id": 7, "diagnosis": "wart", "annotator": 1}],
+    "task '7': 'annotations' is None, and a task of": [{"id": 7, "text": "wart", "meta": 1}],
     "task '7': an annotation is []; write an object": [task(7, [])],
     "task '7': a result is 3; write an object": [task(7, annotation(10, 3))],
     "task '7': 'result' is 'x'; write a list": [task(7, annotation(10, result="x"))],
@@ -325,7 +331,7 @@ EXPORTS = {
     "task '7', 'diagnosis': items are sorted into 'good', 'bad', which nothing orders": [
         task(7, annotation(10, result("ranker", {"ranker": {"good": ["a"], "bad": ["b"]}})))
     ],
-    "case '7', annotator '10': the label 'a' is": [task(7, annotation(10, choices("a", "a")))],
+    "case '7', annotator '10': the class 'a' is named twice": [task(7, annotation(10, choices("a", "a")))],
 }
 
 # Files of PrefLib's: name, content, error, message.
@@ -364,7 +370,7 @@ SCORES = {
     "the score is -inf; write a finite number from -1e+15 to 1e+15": SCORED + "p,ann,-inf\n",
     "the score is 1e+200; write a finite number from -1e+15 to 1e+15": SCORED + "p,ann,1e200\n",
     "row 1 (case 'p', annotator 'ann'): the cell in column 'score' is missing; fill": SCORED + "p,ann,\n",
-    "case 'p', annotator 'ann': the case is scored twice; keep one": SCORED + "p,ann,1\nq,ann,1\np,ann,2\n",
+    "case 'p', annotator 'ann': a second answer, '2' after '1'": SCORED + "p,ann,1\nq,ann,1\np,ann,2\n",
     "both a column 'case' and a column 'task'; keep one": "case,task,annotator,score\np,p,ann,1\n",
 }
 
@@ -495,7 +501,7 @@ LABELS = [
     ("a.jsonl", "{\n", "literal", F, "line 1 is truncated"),
     ("a.jsonl", "[1]\n", "literal", A, "row 1 is [1]; write every row as"),
     ("a.csv", TABLE + "1,ann,(S\n", "trees", A, "row 1: the brackets of a tree"),
-    ("a.csv", TABLE, "literal", A, "there are no labels"),
+    ("a.csv", TABLE, "literal", A, "the table has no rows"),
     ("a.csv", "who,photo,label,annotation\nann,7,1,2\n", "literal", A, "no column 'case'"),
     ("a.json", {"1": {"ann": "X"}}, "bio", A, "row 1: a tag is O"),
     *(
@@ -557,8 +563,8 @@ READERS = {
     "clusters": lambda path: read_column(str(path)),
 }
 EXPORT_TO_CSV = "Save As with the type 'CSV UTF-8 (Comma delimited)'"
+NO_LABELS = "rankings are a list of cases, or an object with 'cases'"
 NO_WORKBOOK, OF_TEXT = "no workbook or damaged", ("classes", "risks")
-NO_LABELS = "labels are a list or a mapping, but the file holds the text"
 REFUSED = [
     refused("a name of labels", lambda of: read_labels(put(of, "a.json", '"secret.csv"')), NO_LABELS, error=A),
     *(file(read_annotations, name, content, error, words, classes) for name, content, classes, error, words in FILES),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plausibly.agreement import Labels, agreement, measures_of_distances, weighted_reliability
-from plausibly.base.errors import ArgumentError, PlausiblyWarning
+from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarning
 from plausibly.distances import Ordinal
 
 QUIET = {"progress": False}
@@ -48,7 +48,7 @@ def test_measures_are_those_of_all_pairs(seed, same, name):
     observed, expected = literal(rows, delta, same)
     reference = measures_of_distances(observed, expected)
     for distance in (name, delta):
-        found = agreement(rows, distance, same_annotator=same, **QUIET)
+        found = agreement(readings(rows), distance, same_annotator=same, **QUIET)
         assert found.alpha == pytest.approx(reference.alpha)
         assert found.ks.superiority == pytest.approx(reference.ks.superiority)
         assert found.ks.statistic == pytest.approx(reference.ks.statistic)
@@ -59,6 +59,10 @@ def test_measures_are_those_of_all_pairs(seed, same, name):
         np.testing.assert_allclose(np.asarray(found.expected), np.sort(expected))
         assert float(found.expected) == pytest.approx(np.mean(expected))
         assert (len(found.observed), found.n_cross, found.sampled) == (len(observed), len(expected), False)
+
+
+def readings(rows):
+    return Labels.of(rows, repeats="readings")
 
 
 def long(table):
@@ -92,7 +96,7 @@ def test_units_take_levels_of_text_weigh_cases_alike_and_keep_out_what_is_exclud
     text = [(case, who, names[value - 1]) for case, who, value in long(PUBLISHED)]
     assert agreement(text, Ordinal(names), weighting="units").alpha == pytest.approx(0.815, abs=5e-4)
     rows = [("p", "a", 1), ("p", "a", 1), ("p", "b", 2), ("q", "a", 2), ("q", "b", 2), ("r", "a", 9)]
-    found = agreement(rows, "interval", weighting="units", same_annotator=False)
+    found = agreement(readings(rows), "interval", weighting="units", same_annotator=False)
     # Case p has three labels and two pairs that count, q two and one; r has none.
     assert float(found.observed) == pytest.approx((3 * 1 + 2 * 0) / 5)
     assert float(found.expected) == pytest.approx(np.mean([(a - b) ** 2 for a, b in combinations([1, 1, 2, 2, 2], 2)]))
@@ -106,17 +110,19 @@ def test_a_person_is_not_compared_with_herself():
     for name in ("repeat each", "append all"):
         rows = [row for row in once for _ in range(2)] if name == "repeat each" else once + once
         with pytest.warns(PlausiblyWarning, match="24 of 48 rows repeat") as told:
-            doubled = agreement(rows, weighting="units")
+            doubled = agreement(readings(rows), weighting="units")
         assert doubled.alpha == pytest.approx(alone.alpha, abs=1e-12)
         assert len(doubled.observed) == 12
         assert doubled.warnings[0] == str(told[0].message).rstrip(".")
     # Readings that differ: how well a person agrees with herself is another question.
-    readings = [*once, *((case, who, str(rng.integers(3))) for case, who, _ in once)]
+    twice = [*once, *((case, who, str(rng.integers(3))) for case, who, _ in once)]
+    with pytest.raises(AnnotationError, match=r"a second answer, .* \(16 such answers beside 24\)"):
+        agreement(twice)
     with pytest.warns(PlausiblyWarning, match="24 of 48 labels .* further readings .* same_annotator=True"):
-        found = agreement(readings)
-    observed, expected = literal(readings, lambda a, b: float(a != b), same_annotator=False)
+        found = agreement(readings(twice))
+    observed, expected = literal(twice, lambda a, b: float(a != b), same_annotator=False)
     assert found.alpha == pytest.approx(measures_of_distances(observed, expected).alpha)
-    assert agreement(readings, same_annotator=True).alpha != pytest.approx(found.alpha)
+    assert agreement(readings(twice), same_annotator=True).alpha != pytest.approx(found.alpha)
 
 
 def test_samples_are_seeded_say_how_far_off_they_are_and_replace_many_pairs():
@@ -147,7 +153,7 @@ def test_samples_are_seeded_say_how_far_off_they_are_and_replace_many_pairs():
     assert len(found.expected) == 3500
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"case": np.repeat(["p", "q"], 30_000), "annotator": "a", "label": rng.integers(0, 3, 60_000)})
-    found = agreement(Labels.of(table), same_annotator=True)
+    found = agreement(readings(table), same_annotator=True)
     assert len(found.observed) == 2 * (30_000 * 29_999 // 2)
     assert found.alpha == pytest.approx(0, abs=1e-3)
 
@@ -156,7 +162,7 @@ def test_samples_are_seeded_say_how_far_off_they_are_and_replace_many_pairs():
 @pytest.mark.parametrize("cross", ["all", "sample"])
 def test_a_bootstrap_weighs_pairs_as_if_cases_were_repeated(weighting, cross):
     rows = rows_of(np.random.default_rng(5), n_cases=6)
-    found = agreement(rows, "interval", weighting=weighting, cross=cross, same_annotator=True)
+    found = agreement(readings(rows), "interval", weighting=weighting, cross=cross, same_annotator=True)
     parts = found._pairs
     drawn = np.array([2.0, 0, 1, 3, 0, 1])[: len(parts.labels.cases)]
     times = dict(zip(parts.labels.cases, drawn, strict=True))
@@ -259,10 +265,10 @@ def test_breakdowns_by_case_and_annotator_and_perfect_agreement():
     assert matrix.mean[0, 1] == 1
     assert np.isnan(matrix.mean[0, 0])
     rows = [("p", "ann", 1), ("p", "ann", 4), ("p", "bob", 1), ("q", "ann", 5)]
-    matrix = agreement(rows, lambda a, b: abs(a - b), same_annotator=True, **QUIET).annotator_distances()
+    matrix = agreement(readings(rows), lambda a, b: abs(a - b), same_annotator=True, **QUIET).annotator_distances()
     assert matrix.mean[0, 0] == 3
     assert matrix.pairs.tolist() == [[1, 2], [2, 0]]
-    assert agreement(rows, "interval", same_annotator=False).annotator_distances().pairs[0, 0] == 0
+    assert agreement(readings(rows), "interval", same_annotator=False).annotator_distances().pairs[0, 0] == 0
     found = agreement([("p", "a", 1), ("p", "b", 1), ("q", "a", 2), ("q", "b", 2)])
     assert (found.alpha, found.sigma, found.ks.statistic) == (1, 1, 1)
     same = agreement([("p", "a", 1), ("p", "b", 1), ("q", "a", 1), ("q", "b", 1)])

@@ -7,6 +7,7 @@ import pytest
 
 from plausibly.agreement import agreement, alternative_annotator_test, discrepancy_ratio, judge
 from plausibly.data.datasets import simulate_label_noise
+from plausibly.data.labels import Labels
 from plausibly.distances import find_distance
 from tests.worlds import answers, noisy, table
 
@@ -138,7 +139,9 @@ def test_several_labels_of_an_annotator_and_gaps_weigh_as_in_the_ratio():
         if i != j
     ]
     for distance in ("absolute", lambda a, b: abs(a - b)):
-        found = discrepancy_ratio(rows, {"m": {f"c{case}": 1 for case, _ in said}}, distance, **QUIET)
+        found = discrepancy_ratio(
+            Labels.of(rows, repeats="readings"), {"m": {f"c{case}": 1 for case, _ in said}}, distance, **QUIET
+        )
         row = found.baselines(ci_prob=None).loc["m"]
         assert row["chance_ratio"] == pytest.approx(np.mean(pairs) / found.annotator_discrepancy)
 

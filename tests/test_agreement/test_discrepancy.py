@@ -13,6 +13,7 @@ from plausibly import distances
 from plausibly.agreement import discrepancy_ratio
 from plausibly.base.errors import ArgumentError
 from plausibly.data.datasets import simulate_label_noise
+from plausibly.data.labels import Labels
 
 DELTAS = {
     "nominal": lambda a, b: float(a != b),
@@ -42,6 +43,10 @@ def literal(rows, model, delta):
     return alpha, mu
 
 
+def readings(rows):
+    return Labels.of(rows, repeats="readings")
+
+
 def test_worked_on_paper():
     """Two cases; ann labels p twice.
 
@@ -52,7 +57,7 @@ def test_worked_on_paper():
     """
     rows = [("p", "ann", 1), ("p", "ann", 0), ("p", "bob", 1), ("p", "cy", 0), ("q", "ann", 1), ("q", "bob", 1)]
     for delta in ("nominal", "squared", "absolute", lambda a, b: abs(a - b)):
-        result = discrepancy_ratio([*rows, ("r", "ann", 1)], [("p", 1), ("q", 0)], delta)
+        result = discrepancy_ratio(readings([*rows, ("r", "ann", 1)]), [("p", 1), ("q", 0)], delta)
         assert result.annotator_discrepancy == pytest.approx(1 / 3)
         assert result.model_discrepancy == pytest.approx(3 / 4)
         assert result.ratio == pytest.approx(9 / 4)
@@ -88,7 +93,7 @@ def test_every_delta_is_its_definition(rows, said, name):
     predictions = [(case, label) for case, (label,) in model.items() if case in cases]
     tolerance = 0.5 if name == "hinge" else None
     for delta, slack in ((name, tolerance), (DELTAS[name], None)):
-        found = discrepancy_ratio(rows, predictions, delta, tolerance=slack).by_case()
+        found = discrepancy_ratio(readings(rows), predictions, delta, tolerance=slack).by_case()
         assert found["annotator_discrepancy"].to_dict() == pytest.approx(alpha, abs=1e-12)
         assert found["model_discrepancy model"].to_dict() == pytest.approx(mu, abs=1e-12)
 
@@ -99,11 +104,11 @@ def test_every_delta_is_its_definition(rows, said, name):
 def test_order_and_names_do_not_matter(rows, random):
     cases = sorted({row[0] for row in rows})
     said = {case: 1 for case in cases}
-    before = discrepancy_ratio(rows, {"A": said}).ratio["A"]
+    before = discrepancy_ratio(readings(rows), {"A": said}).ratio["A"]
     shuffled = random.sample(rows, len(rows))
     names = {0: "z", 1: "x", 2: "w", 3: "y"}
     renamed = [(f"case {c}", {"a": "d", "b": "c", "c": "b", "d": "a"}[a], names[label]) for c, a, label in shuffled]
-    after = discrepancy_ratio(renamed, {"A": {f"case {case}": "x" for case in cases}}).ratio["A"]
+    after = discrepancy_ratio(readings(renamed), {"A": {f"case {case}": "x" for case in cases}}).ratio["A"]
     assert after == pytest.approx(before)
 
 

@@ -33,7 +33,7 @@ def test_file_that_may_not_be_read(tmp_path, monkeypatch):
 
     path = tmp_path / "a.json"
     path.write_text("[]")
-    monkeypatch.setattr(type(path), "read_bytes", refuse)
+    monkeypatch.setattr(type(path), "open", lambda *_: refuse(path))
     with pytest.raises(FileError, match=r"a.json: the file cannot be read \(Permission denied\); check its"):
         read_annotations(path)
 
@@ -133,7 +133,7 @@ def test_blocks_sentences_and_what_is_long_have_limits(tmp_path):
     names = [f"name {i}" for i in range(n)]
     header = ",".join(names)
     (tmp_path / "a.csv").write_text(f"case,{header}\np,{','.join('1' * n)}\n")
-    assert read_annotations(tmp_path / "a.csv").n_annotations == n
+    assert read_annotations(tmp_path / "a.csv", layout="counts").n_annotations == n
     for name, first in (("a.csv", "case,class,annotator,"), ("b.csv", "")):
         (tmp_path / name).write_text(f"{first}{header},name 7\n")
         with pytest.raises(AnnotationError, match=r"the header names the column 'name \d+' 2 times; keep one"):

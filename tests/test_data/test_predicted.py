@@ -118,7 +118,7 @@ def test_counts_may_have_an_index(tmp_path):
     """It was a class with so many votes."""
     (tmp_path / "counts.csv").write_text("Unnamed: 0,a,b\n1,2,0\n2,1,1\n")
     with pytest.warns(PlausiblyWarning, match="took the column 'Unnamed: 0' for the index of a data frame"):
-        annotations = pb.read_annotations(tmp_path / "counts.csv", form="counts")
+        annotations = pb.read_annotations(tmp_path / "counts.csv", layout="counts")
     assert (annotations.classes.tolist(), annotations.cases.tolist()) == (["a", "b"], ["1", "2"])
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import plausibly as pb
 from plausibly.agreement import read_labels
-from plausibly.base.errors import AnnotationError, ArgumentError, FileError
+from plausibly.base.errors import AnnotationError, FileError
 from plausibly.data.annotations.views import as_table
 from tests.test_app.test_cli.run import refuse, succeed
 
@@ -119,7 +119,7 @@ def test_several_files_need_names(tmp_path):
     told = refuse("evaluate", *given.values()).output
     assert "with several files each is NAME=FILE" in told
     assert "was given twice" in refuse("agreement", f"ann={given['ann']}", f"ann={given['bob']}").output
-    with pytest.raises(ArgumentError, match="annotations"):
+    with pytest.raises(AnnotationError, match="annotator: label"):
         pb.read_annotations({"ann": 3})
 
 

@@ -56,8 +56,8 @@ def test_files(tmp_path):
     named.to_parquet(tmp_path / "a.parquet")
     np.save(tmp_path / "a.npy", COUNTS)
     (tmp_path / "b.csv").write_text("2,0,1\n0,1,0\n")
-    assert read_annotations(tmp_path / "a.csv") == EXPECTED
-    assert read_annotations(tmp_path / "a.parquet") == EXPECTED
+    assert read_annotations(tmp_path / "a.csv", layout="counts") == EXPECTED
+    assert read_annotations(tmp_path / "a.parquet", layout="counts") == EXPECTED
     unnamed = Annotations.from_counts(COUNTS, classes=["x", "y", "z"])
     assert read_annotations(tmp_path / "a.npy", classes=["x", "y", "z"]) == unnamed
     assert read_annotations(tmp_path / "b.csv", classes=["x", "y", "z"]) == unnamed

@@ -28,7 +28,7 @@ def reads(path, words="are read as one annotator each"):
 def test_columns_called_after_annotators_hold_labels(tmp_path, names, ending):
     text = GRADES.replace("Rater1,Rater2,Rater3", names)
     path = sheet(tmp_path, text if ending == ".csv" else text.replace(",", "\t"), f"a{ending}")
-    read = reads(path, r'if they count labels, say form="counts" \(--from counts\)')
+    read = reads(path, r'if they count labels, say layout="counts" \(--layout counts\)')
     assert read.classes.tolist() == ["0", "1", "2", "3", "4", "5"]
     assert read.annotators.tolist() == names.split(",")
     assert read.per_case.tolist() == [3] * 6
@@ -71,15 +71,18 @@ def test_a_total_is_no_class_and_numbers_that_may_be_either_are_refused(tmp_path
     assert read.per_case.tolist() == [3, 4, 5]
     either = sheet(tmp_path, "case,a,b,c\ns1,1,1,2\ns2,2,2,2\ns3,3,3,3\n")
     with pytest.raises(
-        AnnotationError, match=r"counts \(19 labels, of classes .*\) or labels \(9, by annotators .*--from wide"
+        AnnotationError, match=r"counts \(19 labels, of classes .*\) or labels \(9, by annotators .*--layout wide"
     ):
         pb.read_annotations(either)
-    assert pb.read_annotations(either, form="counts").per_case.tolist() == [4, 6, 9]
+    assert pb.read_annotations(either, layout="counts").per_case.tolist() == [4, 6, 9]
     assert pb.read_annotations(either, classes=list("abc")).per_case.tolist() == [4, 6, 9]
     with pytest.warns(PlausiblyWarning, match="one annotator each"):
-        assert pb.read_annotations(either, form="wide").per_case.tolist() == [3, 3, 3]
-    same = sheet(tmp_path, "case,a,b\ns1,1,2\ns2,3,0\ns3,2,1\n")
-    assert pb.read_annotations(same).per_case.tolist() == [3, 3, 3]  # as many labels in every case
+        assert pb.read_annotations(either, layout="wide").per_case.tolist() == [3, 3, 3]
+    few = "case,a,b\ns1,1,2\ns2,3,0\ns3,2,1\n"
+    with pytest.raises(AnnotationError, match="may be counts"):
+        pb.read_annotations(sheet(tmp_path, few))
+    same = sheet(tmp_path, few + "".join(f"s{i},0,3\n" for i in range(4, 9)))
+    assert pb.read_annotations(same).per_case.tolist() == [3] * 8  # as many labels in every case
 
 
 def test_counts_that_may_be_taken_for_labels_are_written_with_a_total(tmp_path):

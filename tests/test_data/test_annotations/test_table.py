@@ -73,7 +73,7 @@ def test_files_whose_text_is_kept_as_written(tmp_path):
 
 
 def test_ranks_and_classes_in_their_forms_and_anonymous_annotators():
-    annotations = Annotations.from_table(TABLE.drop(columns="rank"))
+    annotations = Annotations.from_table(TABLE.drop(columns="rank"), repeats="ties")
     assert annotations.rankings("q") == {"bob": [["a", "c", "e"]], "ann": [["a"]]}
     table = pd.DataFrame({"case": "p", "annotator": "ann", "class": list("abcd"), "confidence": [0.2, 0.7, 0.2, -3]})
     assert Annotations.from_table(table).rankings("p") == {"ann": [["b"], ["a", "c"], ["d"]]}
@@ -117,7 +117,7 @@ def test_texts_that_stand_for_no_label_are_left_out_and_counted(tmp_path):
     rows.write_text('[{"id": "p", "annotations": ["x", "n/a"]}, {"id": "q", "annotations": ["y", "x"]}]')
     with pytest.warns(PlausiblyWarning, match="1 answers that are missing"):
         assert read_annotations(rows, missing="n/a").classes.tolist() == ["x", "y"]
-    path.write_text("x,y\n1,2\n")
+    path.write_text("x,y\n11,2\n")
     with pytest.raises(ArgumentError, match="missing is for tables"):
         read_annotations(path, missing="n/a")
 
@@ -137,8 +137,8 @@ def test_a_column_for_each_annotator_as_spreadsheets_have_them(tmp_path):
     path.write_text("image_id,R1,R2,R3,site\np,x,x,,north\nq,y,,x,south\nr,,y, y,north\n")
     with pytest.warns(PlausiblyWarning, match="one annotator each, and 'image_id' as the case"):
         assert read_annotations(path).n_annotations == 6
-    path.write_text("case,x,y\np,1,2\nq,0,1\n")  # counts
-    assert read_annotations(path).n_annotations == 4
+    path.write_text("case,x,y\np,11,2\nq,0,1\n")  # counts
+    assert read_annotations(path).n_annotations == 14
     path.write_text("case,site,sex\np,north,f\nq,south,m\n")
     with pytest.raises(AnnotationError):
         read_annotations(path)

@@ -39,7 +39,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_same_labels(form):
-    labels = Labels.of(FORMS[form])
+    labels = Labels.of(FORMS[form], repeats="readings")
     assert facts(labels) == EXPECTED
     assert labels.cases.tolist() == ["q", "p"]
     assert labels.start.tolist() == [0, 3, 4]
@@ -51,8 +51,8 @@ def test_every_file_gives_the_same_labels(tmp_path, suffix):
     path = tmp_path / f"labels.{suffix}"
     write = {"csv": TABLE.to_csv, "parquet": TABLE.to_parquet, "json": lambda p, index: p.write_text(json.dumps(ROWS))}
     write[suffix](path, index=False)
-    assert facts(Labels.of(path)) == EXPECTED
-    assert facts(Labels.of(str(path))) == EXPECTED
+    assert facts(Labels.of(path, repeats="readings")) == EXPECTED
+    assert facts(Labels.of(str(path), repeats="readings")) == EXPECTED
 
 
 def test_mappings_frames_and_codes_with_further_columns():
@@ -70,7 +70,7 @@ def test_mappings_frames_and_codes_with_further_columns():
     names, code = Labels.of([("p", "a", 3), ("p", "b", 1)]).coded
     assert (names.tolist(), code.tolist()) == ([1, 3], [1, 0])
     table = TABLE.assign(confidence=[0.1, 0.2, 0.3, 0.4, 0.5], group=[1, 2, 1, 2, 1], other=0)
-    labels = Labels.of(table, columns=["confidence"], optional=["group", "absent"])
+    labels = Labels.of(table, repeats="readings", columns=["confidence"], optional=["group", "absent"])
     assert list(labels.columns) == ["confidence", "group"]
     assert labels.floats("confidence").tolist() == [0.1, 0.5, 0.3, 0.2]
     names, code = labels.names_of("group")
@@ -78,7 +78,7 @@ def test_mappings_frames_and_codes_with_further_columns():
     kept = labels.select(labels.case == 0)
     assert (len(kept), kept.start.tolist(), kept.cases.tolist()) == (3, [0, 3, 3], ["q", "p"])
     assert kept.floats("confidence").tolist() == [0.1, 0.5, 0.3]
-    labels = Labels.of(TABLE)
+    labels = Labels.of(TABLE, repeats="readings")
     assert Labels.of(labels) is labels
 
 

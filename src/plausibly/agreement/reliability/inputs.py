@@ -15,9 +15,10 @@ from jaxtyping import Float, Int
 from plausibly.base.errors import AnnotationError, ArgumentError, show
 from plausibly.base.names import some
 from plausibly.data.annotations.io.columns import is_frame
+from plausibly.data.annotations.io.files import naming_file
 from plausibly.data.labels.container import Labels
 from plausibly.data.labels.predictions import read_models
-from plausibly.data.labels.table import is_missing, naming_file, read_table
+from plausibly.data.labels.table import is_missing, read_table
 
 COLUMN = "confidence"
 NAMES = ("one-coin", "rasch", "leave-one-out", "known")

@@ -109,7 +109,7 @@ def against_labels(
     of_classes = ["confusion"] if asked.ordered and not two else label_metrics(two, scores)
     usual += [name for name in of_classes if name not in usual]
     metrics = parse_metrics(asked, read.n_classes, drawn=False, usual=usual)
-    by, clusters = read_by(data.by, data.annotations), read_column(data.clusters, data.annotations)
+    by, clusters = read_by(data.by, data.source), read_column(data.clusters, data.source)
     if asked.gold is not None or data.fewer_cases:  # of other cases, nothing is known to be true
         by = None if by is None else {name: of_cases(column, read.cases) for name, column in by.items()}
         clusters = of_cases(clusters, read.cases)

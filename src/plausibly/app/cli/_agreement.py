@@ -1,7 +1,6 @@
 """``plausibly agreement``: how well annotators agree on labels of any type."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -17,10 +16,8 @@ from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._output import ScreenTable, say, with_interval
 from plausibly.base.bootstrap import CI_PROB, check_probability
 from plausibly.base.errors import ArgumentError
-from plausibly.data.labels.formats import Kind
+from plausibly.data.labels.formats import OF_LINES, Kind
 from plausibly.distances import BY_TYPE, find_distance
-
-_column = partial(options.data, metavar="COLUMN")
 
 
 @example(
@@ -44,10 +41,6 @@ def agreement(
         options.data("--labels", metavar="NAME=FILE", help="File of another annotator. Repeat for each."),
     ] = None,
     kind: Annotated[Kind, options.data(help="Type of the labels; literal reads JSON or Python values.")] = "literal",
-    case: Annotated[str | None, _column(help="Column of the cases, if it is not named case.")] = None,
-    annotator: Annotated[str | None, _column(help="Column of the annotators, if it is not named annotator.")] = None,
-    label: Annotated[str | None, _column(help="Column of the labels, if it is not named label.")] = None,
-    missing: options.Missing = None,
     classes: options.OrderFile = None,
     distance: Annotated[
         list[str] | None,
@@ -80,6 +73,7 @@ def agreement(
     processes: Annotated[int, options.measure(help="Number of processes, for slow distances.")] = 1,
     seed: options.Seed = 0,
     *,
+    reading: options.Reading,
     output: options.Output,
 ) -> None:
     """Measure how well annotators agree on labels of any type: categories, boxes, spans, rankings, text, trees.
@@ -93,8 +87,15 @@ def agreement(
     suspicious first) and figures.
     """
     source = options.one_or_each([*labels, *(more or [])], "--labels")
-    read = measured.read_labels(source, kind, case=case, annotator=annotator, label=label)
-    read = options.checked(read, missing, classes)
+    opened = None
+    if kind != "literal" or isinstance(source, dict) or source.suffix.lower() in OF_LINES:
+        roles = {role: getattr(reading, role) for role in ("case", "annotator", "label", "score", "count")}
+        asked = {"layout": reading.layout, "control": reading.control, "repeats": reading.repeats}
+        read = measured.read_labels(source, kind, **roles, **asked).without(options.texts_of(reading.missing))
+    else:
+        opened = reading.opened(source)
+        read = measured.Labels.of(opened)
+    read = options.checked(read, opened, classes, quiet=output.quiet)
     if replicates < 0 or replicates == 1:
         raise ArgumentError(f"--replicates must be 0, or 2 or more, but {replicates} was given: write 200.")
     check_probability("--ci-prob", ci_prob)

@@ -57,10 +57,7 @@ def audit(
         check_table(path)
         make_folder(path.parent)
     files = options.parse_files(predictions)
-    if data.control is None and data.form is None and data.missing is None:
-        found = find(data.annotations, files or None, data.classes, choices=data.choices, extra=extra)
-    else:
-        found = find(data.read(progress=not quiet), files or None, extra=extra)
+    found = find(data.source, files or None, choices=data.choices, extra=extra)
     if out is not None:
         write_table(found, out)
     some = found[found["count"] > 0]

@@ -47,7 +47,7 @@ def convert(
         ),
     ] = None,
     control: options.Control = None,
-    source_form: options.FromFormat = None,
+    layout: options.LayoutName = None,
     soft_weight: Annotated[
         int | None, typer.Option(metavar="N", help="Number of annotators that each soft label stands for.")
     ] = None,
@@ -70,7 +70,7 @@ def convert(
         return
     found = find_form(target, form)
     read = annotated.read_annotations(
-        source, classes, control, soft_weight=soft_weight, choices=choices, form=source_form, progress=not quiet
+        source, classes, control, soft_weight=soft_weight, choices=choices, layout=layout, progress=not quiet
     )
     if isinstance(read, annotated.Scores):
         raise AnnotationError(

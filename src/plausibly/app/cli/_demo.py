@@ -58,8 +58,8 @@ def demo(
         published = None if quiet else pool.submit(_published, seed)
         swept, judged = run(
             options.EvaluatedData(
-                out / _simulate.ANNOTATIONS,
-                out / _simulate.CLASSES,
+                annotations=out / _simulate.ANNOTATIONS,
+                classes=out / _simulate.CLASSES,
                 risks=out / _simulate.RISKS,
                 predictions=[f"{name}={out / f'predictions-{name}.csv'}" for name in names],
             ),

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal
 
 import pandas as pd
 
-from plausibly.agreement import MARGIN, Discrepancy, Labels, discrepancy_ratio, threshold_curve
-from plausibly.agreement.pairs import counted_once
+from plausibly.agreement import MARGIN, Discrepancy, discrepancy_ratio, threshold_curve
 from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
@@ -27,7 +26,7 @@ from plausibly.data.labels.container import by_case
     """
 )
 def discrepancy(
-    labels: options.LabelsFile,
+    data: options.LabelledData,
     predictions: options.LabelPredictions = None,
     scores: Annotated[
         list[str] | None,
@@ -38,7 +37,6 @@ def discrepancy(
         ),
     ] = None,
     positive: Annotated[str | None, options.data(help="Label that a high score stands for.")] = None,
-    missing: options.Missing = None,
     classes: options.OrderFile = None,
     clusters: options.LabelClusters = None,
     by: Annotated[
@@ -90,9 +88,8 @@ def discrepancy(
         )
     if both := labelled.keys() & scored.keys():
         raise ArgumentError(f"the model {min(both)!r} has both --predictions and --scores: keep one.")
-    files = options.one_or_each(labels)
-    read = Labels.of(files, columns=[name for name in (clusters, by) if name is not None])
-    read = counted_once(options.checked(read, missing, classes))
+    columns = [name for name in (clusters, by) if name is not None]
+    read = data.read(columns, classes=classes, quiet=output.quiet)
     if scored and distance not in (None, "nominal"):
         raise ArgumentError(
             f"scores are cut to labels, which are compared as nominal, but --distance {distance} was given."
@@ -113,7 +110,7 @@ def discrepancy(
     said = {name: result.compared.models["model"] for name, result in results.items()}
     own = replace(compared.compared, models=dict(compared.compared.models) | said if labelled else said)
     compared = replace(compared, to_sets=models, single=False, by=groups, compared=own)
-    make_folder(output.out, [files])
+    make_folder(output.out, [data.labels])
     frame = compared.to_frame(ci_prob, replicates, seed, progress=not output.quiet)
     frame = frame.join(compared.baselines(ci_prob, replicates, seed))
     if compared.several_clusters:

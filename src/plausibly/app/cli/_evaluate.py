@@ -227,7 +227,7 @@ def run(
             raise ArgumentError("--threshold and --threshold-from were given, but each names a threshold: keep one.")
         chosen_at = chosen_thresholds(data, asked, observed, arguments["logits"], progress=not quiet)
         arguments |= {"threshold": chosen_at, "extra": "ignore"}
-    by, clusters = read_by(data.by, data.annotations), read_column(data.clusters, data.annotations)
+    by, clusters = read_by(data.by, data.source), read_column(data.clusters, data.source)
     if data.fewer_cases:
         by = None if by is None else {name: of_cases(column, observed.cases) for name, column in by.items()}
         clusters = of_cases(clusters, observed.cases)

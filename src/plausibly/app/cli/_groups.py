@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,14 +12,16 @@ from plausibly.base.errors import ArgumentError, PlausiblyError
 from plausibly.base.names import some
 from plausibly.data.annotations import read_metadata
 from plausibly.data.annotations.io.columns import Columns
-from plausibly.data.annotations.io.files import TABLES, ending, naming, parted
+from plausibly.data.annotations.io.files import naming, naming_file, parted
+from plausibly.data.annotations.io.read import open_any
+from plausibly.data.annotations.io.source import Source
 from plausibly.data.annotations.io.spellings import find
-from plausibly.data.annotations.io.table_files import header_of, read_columns
+from plausibly.data.annotations.io.table_files import read_columns
 from plausibly.data.groups import columns_of
 
 
 def read_column(
-    given: str | None, annotations: Path | None = None, option: str = "--clusters", column: str = "cluster"
+    given: str | None, annotations: Any = None, option: str = "--clusters", column: str = "cluster"
 ) -> pd.Series | None:
     """Read the cluster of each case, or something else known of it, which `option` gives.
 
@@ -27,13 +30,14 @@ def read_column(
     """
     if given is None:
         return None
+    annotations = None if annotations is None else open_any(annotations, {})
     path = Path(given)
     if parted(path)[0].is_file():
         with naming(path):
             return _one_by_case(read_columns(path), column)
     if annotations is not None and (found := _column(given, annotations, _metadata)) is not None:
         return found
-    where = "" if annotations is None else f", nor a column of {annotations}"
+    where = "" if annotations is None else f", nor a column of {annotations.path}"
     names = [] if annotations is None else list(map(str, _metadata(annotations).columns))
     raise ArgumentError(
         f"{option} must be a file with the columns case and {column}"
@@ -42,10 +46,11 @@ def read_column(
     )
 
 
-def read_by(given: str | None, annotations: Path) -> dict[str, pd.Series] | None:
+def read_by(given: str | None, annotations: Any) -> dict[str, pd.Series] | None:
     """Read the groups of cases to report by: of every name or path, separated by commas, a column or all of a table."""
     if given is None:
         return None
+    annotations = open_any(annotations, {})
     found: dict[str, pd.Series] = {}
     metadata = cache(_metadata)  # read once, however many names there are
     for name in filter(None, map(str.strip, given.split(","))):
@@ -74,17 +79,15 @@ def of_cases(column: pd.Series | None, cases: np.ndarray) -> pd.Series | None:
     return None if column is None else column[column.index.isin(cases)]
 
 
-def _column(name: str, annotations: Path, metadata: Callable[[Path], pd.DataFrame]) -> pd.Series | None:
+def _column(name: str, annotations: Source, metadata: Callable[[Source], pd.DataFrame]) -> pd.Series | None:
     """Value of each case in a column of the annotations, if there is one."""
-    if isinstance(annotations, Path) and parted(annotations)[0].is_file() and ending(annotations) in TABLES:
-        with naming(annotations):
-            header = header_of(annotations)
-            if name in header and (case := find("case", header)) is not None:
-                return _one_by_case(read_columns(annotations, {name, case}), name)
+    if annotations.content is None and name in annotations.names and (case := find("case", annotations.names)):
+        with naming_file(annotations):
+            return _one_by_case(annotations.columns({name, case}), name)
     return metadata(annotations).get(name)
 
 
-def _metadata(annotations: Path) -> pd.DataFrame:
+def _metadata(annotations: Source) -> pd.DataFrame:
     """Columns of the annotations with one value for every case; none where they have another form."""
     try:
         return read_metadata(annotations)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from plausibly.agreement import Judgement, Labels
+from plausibly.agreement import Judgement
 from plausibly.agreement import judge as judge_models
 from plausibly.agreement.judge.judgement import QUESTIONS
 from plausibly.app import plots
@@ -66,10 +66,9 @@ class JudgeOptions:
     """
 )
 def judge(
-    labels: options.LabelsFile,
+    data: options.LabelledData,
     predictions: options.LabelPredictions = None,
     gold: options.GoldFile = None,
-    missing: options.Missing = None,
     classes: options.OrderFile = None,
     clusters: options.LabelClusters = None,
     by: Annotated[
@@ -80,7 +79,6 @@ def judge(
         ),
     ] = None,
     intersections: options.Intersections = False,
-    control: options.Control = None,
     extra: Annotated[
         Literal["refuse", "ignore"], options.data(help="What to do with predictions of cases that are not annotated.")
     ] = "refuse",
@@ -107,17 +105,16 @@ def judge(
     judge.csv (one row per model), annotators.csv, groups.csv (with --by) and figures. Exit status: 0, or 3 if --require
     is not met, 2 for invalid input, 1 for chains that did not converge under --strict.
     """
-    files, given = options.parse_files(predictions), options.one_or_each(labels)
+    files = options.parse_files(predictions)
     if not files:
         raise ArgumentError("nothing to compare with the annotators: give --predictions NAME=FILE.")
     required = _required(require)
     names = [] if by is None else [name.strip() for name in by.split(",") if name.strip()]
     columns = list(dict.fromkeys([*([] if clusters is None else [clusters]), *names]))
-    read = Labels.of(given, columns=columns, control=control)
-    read = options.checked(read, missing, classes)
+    read = data.read(columns, classes=classes, quiet=output.quiet)
     joined = None if gold is None else read_gold(gold, read)
     judging.distance = options.distance_of(read, judging.distance, quiet=output.quiet)
-    make_folder(output.out, [given])
+    make_folder(output.out, [data.labels])
     if joined is not None:
         say(f"{joined}.")
     if unpredicted == "leave-out":
@@ -134,7 +131,7 @@ def judge(
         progress=not output.quiet,
         **vars(judging) | {"model": None if judging.model == "none" else judging.model},
     )
-    sources = {"labels": options.shown_files(given)} | ({} if gold is None else {"gold labels": str(gold)})
+    sources = {"labels": options.shown_files(data.labels)} | ({} if gold is None else {"gold labels": str(gold)})
     sources |= {f"predictions {name}": path for name, path in files.items()}
     if result.selection is not None:
         say(result.selection)

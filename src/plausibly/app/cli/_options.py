@@ -2,8 +2,8 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import partial, wraps
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from functools import cached_property, partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,6 +14,7 @@ from plausibly.base.errors import ArgumentError
 
 if TYPE_CHECKING:
     from plausibly.data.annotations import Annotations, Scores
+    from plausibly.data.annotations.io.source import Source
     from plausibly.data.labels.container import Labels
 
 data, modelling, sampling, measure = (
@@ -101,13 +102,22 @@ Control = Annotated[
         "language models, to read if there are several.",
     ),
 ]
-FromFormat = Annotated[
+LayoutName = Annotated[
     str | None,
     data(
+        "--layout",
         "--from",
-        metavar="FORMAT",
-        help="Format of the annotations, for a file that is not recognised by its content: alt-test, nested or "
-        "nested-counts.",
+        metavar="NAME",
+        help="Layout of the table or file where two fit, or none is recognised: table, wide, counts, cases, alt-test, "
+        "nested and others.",
+    ),
+]
+RepeatsRule = Annotated[
+    Literal["refuse", "first", "last", "ties", "readings"] | None,
+    data(
+        "--repeats",
+        help="Several answers of one annotator to one case: refuse them, keep the first or the last, take the rows for "
+        "one answer with several labels (ties), or for readings of their own (agreement, discrepancy).",
     ),
 ]
 RisksFile = Annotated[Path | None, data(metavar="FILE", help="Risk of each class (0, 1 or 2), one per line.")]
@@ -192,48 +202,113 @@ class StrictOutput(Publisher):
     quiet: Quiet = False
 
 
-@dataclass
-class AnnotatedData:
+def _column(role: str) -> Any:
+    return data(f"--{role}", metavar="COLUMN", help=f"Column of the {role}s, if its name does not say so.")
+
+
+@dataclass(kw_only=True)
+class Reading:
+    """How a table is read, the same in every command."""
+
+    case: Annotated[str | None, _column("case")] = None
+    annotator: Annotated[str | None, _column("annotator")] = None
+    label: Annotated[str | None, _column("label")] = None
+    score: Annotated[str | None, _column("score")] = None
+    count: Annotated[
+        str | None, data("--count", metavar="COLUMN", help="Column that says how often a row, or a label, is there.")
+    ] = None
+    layout: LayoutName = None
+    missing: Missing = None
+    repeats: RepeatsRule = None
+    control: Control = None
+
+    def opened(self, source: Any, **options: Any) -> "Source":
+        """Look into a file, or into files by annotator."""
+        from plausibly.data.annotations.io.files import naming_file
+        from plausibly.data.annotations.io.read import open_any
+
+        roles = {role: getattr(self, role) for role in ("case", "annotator", "label", "score", "count")}
+        asked: dict[str, Any] = {"layout": self.layout, "repeats": self.repeats, "control": self.control}
+        missing = None if self.missing is None else texts_of(self.missing)
+        with naming_file(source):
+            return open_any(source, roles, missing=missing, **asked, **options)
+
+    @property
+    def asked(self) -> bool:
+        """Whether anything was asked for."""
+        return any(getattr(self, field.name) is not None for field in fields(Reading))
+
+
+@dataclass(kw_only=True)
+class LabelledData(Reading):
+    """Labels of any type, and how to read them."""
+
+    labels: LabelsFile
+
+    def __post_init__(self):
+        self.labels = one_or_each(self.labels)
+
+    def read(
+        self,
+        columns: Sequence[str] = (),
+        optional: Sequence[str] = (),
+        *,
+        classes: Path | None = None,
+        quiet: bool = False,
+    ) -> "Labels":
+        """Read the labels, with further columns, in the order of a file of classes, and say what was read."""
+        from plausibly.data.labels import Labels
+
+        source = self.opened(self.labels)
+        return checked(
+            Labels.of(source, columns=columns, optional=optional), source, classes, (*columns, *optional), quiet=quiet
+        )
+
+
+@dataclass(kw_only=True)
+class AnnotatedData(Reading):
     """Annotations, and the names of their classes."""
 
     annotations: Annotated[list[str], _annotations("a long table, counts or scores")]
     classes: ClassesFile = None
     choices: Choices = None
-    control: Control = None
-    form: FromFormat = None
-    missing: Missing = None
+
+    @cached_property
+    def source(self) -> "Source":
+        """The annotations, opened once."""
+        return self.opened(self.annotations, classes=self.classes)
 
     def __post_init__(self):
         self.annotations = one_or_each(self.annotations, "ANNOTATIONS")
 
     def read(self, *, progress: bool, classes: bool = True) -> "Annotations | Scores":
-        """Read the annotations, with or without the names of their classes."""
-        from plausibly.data.annotations import Annotations, read_annotations
+        """Read the annotations, with or without the names of their classes; with progress, say what was read."""
+        from plausibly.app.cli._output import say
+        from plausibly.data.annotations import Annotations
+        from plausibly.data.annotations.io.files import naming_file
+        from plausibly.data.annotations.io.read import annotations_of
         from plausibly.data.audit import tell_doubts
+        from plausibly.data.understood import understood
 
-        known = self.classes if classes else None
-        read = read_annotations(
-            self.annotations,
-            known,
-            self.control,
-            choices=self.choices,
-            form=self.form,
-            missing=texts_of(self.missing),
-            progress=progress,
-        )
+        source = replace(self.source, progress=progress, classes=self.source.classes if classes else None)
+        with naming_file(source):
+            read = annotations_of(source, self.choices, told=self.missing is not None)
         if isinstance(read, Annotations):
             tell_doubts(read)
+        if progress:
+            say(f"{understood(read, source)}.")
         return read
 
 
-@dataclass
+@dataclass(kw_only=True)
 class ClassifiedData(AnnotatedData):
     """Annotations that name classes."""
 
     annotations: Annotated[list[str], _annotations("a long table or counts")]
+    score: str | None = field(default=None, init=False)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class SweptData(AnnotatedData):
     """Annotations, and what classifiers are evaluated with."""
 
@@ -247,7 +322,7 @@ class SweptData(AnnotatedData):
         return parse_files(self.predictions)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class EvaluatedData(SweptData):
     """The same, and groups of cases to report by."""
 
@@ -543,12 +618,13 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
                 annotation=field.type,
             )
             for field in fields(parameter.annotation)
+            if field.init
         ]
 
     @wraps(command)
     def with_options(**given: Any) -> None:
         for name, options in classes.items():
-            given[name] = options(**{field.name: given.pop(field.name) for field in fields(options)})
+            given[name] = options(**{field.name: given.pop(field.name) for field in fields(options) if field.init})
         command(**given)
 
     keywords = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in parameters]
@@ -625,12 +701,22 @@ def parse_prior(text: str | None) -> list[float] | None:
     return None if text is None else parse_numbers(text, "--prior", "0,1,2,1")
 
 
-def checked(labels: "Labels", missing: str | None, classes: Path | None = None) -> "Labels":
-    """Labels without those that stand for no answer, with their order, if a file has it; say what may be wrong."""
+def checked(
+    labels: "Labels",
+    source: "Source | None" = None,
+    classes: Path | None = None,
+    used: Sequence[str] = (),
+    *,
+    quiet: bool = False,
+) -> "Labels":
+    """Labels with their order, if a file has it; say what was read, and what may be wrong with it."""
+    from plausibly.app.cli._output import say
     from plausibly.data.annotations import read_classes  # which imports pandas
     from plausibly.data.audit import tell_doubts
+    from plausibly.data.understood import understood
 
-    labels = labels.without(texts_of(missing))
+    if not quiet:
+        say(f"{understood(labels, source, used)}.")
     tell_doubts(labels)
     return labels if classes is None else labels.in_order(read_classes(classes))
 

@@ -42,7 +42,7 @@ _model, _rasch = (partial(typer.Option, rich_help_panel=panel) for panel in ("Mo
     """
 )
 def reliability(
-    labels: options.LabelsFile,
+    data: options.LabelledData,
     confidence: Annotated[
         str | None, options.data(metavar="COLUMN", help="Column of the confidences, if it is not named confidence.")
     ] = None,
@@ -79,7 +79,6 @@ def reliability(
         _model(help="Measured accuracy of a model against these labels, from which to compute its actual accuracy."),
     ] = None,
     majority: Annotated[int, _model(help="Number of annotators whose majority vote gives each label.")] = 1,
-    missing: options.Missing = None,
     replicates: Annotated[
         int, options.measure(help="Number of bootstrap replicates; not used by the Rasch model.")
     ] = REPLICATES,
@@ -101,9 +100,7 @@ def reliability(
     sampler = {name: value for name, value in (("draws", draws), ("chains", chains), ("warmup", warmup)) if value}
     if sampler and competence != "rasch":
         raise ArgumentError(f"--{next(iter(sampler))} is for the Rasch model, but --competence is {competence}.")
-    files = options.one_or_each(labels)
-    read = Labels.of(files, columns=() if confidence is None else (confidence,), optional=(COLUMN,))
-    read = options.checked(read, missing)
+    read = data.read(() if confidence is None else (confidence,), (COLUMN,), quiet=output.quiet)
     given: dict[str, Any] = {"confidence": confidence, "chance": chance, "scale": parse_scale(scale)}
     given |= {"n_classes": classes, "wrong_labels": wrong_labels, "progress": not output.quiet}
     result = weighted_reliability(
@@ -118,7 +115,7 @@ def reliability(
     frame["labels_accuracy"] = ground_truth_accuracy(result.reliability, majority)
     if measured is not None:
         frame["actual_accuracy"] = actual_accuracy(measured, frame["labels_accuracy"].item())
-    make_folder(output.out, [files])
+    make_folder(output.out, [data.labels])
     output.publish(
         _shown(result, frame, ci_prob, truth is not None, given), _files(result, frame, measured, majority, ci_prob)
     )

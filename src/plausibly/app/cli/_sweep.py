@@ -63,7 +63,7 @@ def sweep(
         data.files,
         parse_variants(model or usual_models(read)),
         risks=data.risks,
-        clusters=read_column(data.clusters, data.annotations),
+        clusters=read_column(data.clusters, data.source),
         **settings.arguments(),
     )
     if metric not in plan.metrics:

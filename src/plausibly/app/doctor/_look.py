@@ -26,7 +26,7 @@ from plausibly.data.annotations.io.matrix import SUFFIXES as MATRICES
 from plausibly.data.annotations.io.matrix import Matrix, read_matrix
 from plausibly.data.annotations.io.predicted import frame_of_json, predicted_labels
 from plausibly.data.annotations.io.source import Source, open_files, open_source
-from plausibly.data.annotations.io.spellings import CASE, LABEL_COLUMNS, OUTCOMES, PREDICTED, find
+from plausibly.data.annotations.io.spellings import CASE, COLUMNS, OUTCOMES, PREDICTED, find
 from plausibly.data.annotations.io.table_files import read_columns
 from plausibly.data.annotations.shown import ComparisonsError
 from plausibly.data.labels import Labels, read_labels
@@ -47,7 +47,7 @@ Role = Literal[
 POSTERIORS = (".nc", ".zarr")
 SUFFIXES = tuple(dict.fromkeys([*(one for known in FORMATS for one in known.suffixes), *MATRICES, *POSTERIORS]))
 _RISKS = {"0", "1", "2"}
-_PEOPLE = {*LABEL_COLUMNS["annotator"], "annotation"}
+_PEOPLE = {*COLUMNS["annotator"], "annotation"}
 _CLUSTERS = ("patient", "subject", "cluster")  # how columns of clusters of cases begin
 _GOLD = ("gold", "truth", "true", "reference", "biopsy", "outcome", "expected")  # parts of names of files
 _MOST_GROUPS = 20
@@ -227,10 +227,7 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
         counted = whole and len(rest) > 1 and any(sum(map(float, row)) != 1 for row in zip(*table, strict=True))
         return _annotations(path, source, classes) if counted else _matrix(path, classes)
     if case is None:
-        raise FileError(
-            f"the columns {some(names, 9)} are taken for nothing; name them case, annotator and label, or case and a "
-            "class each"
-        )
+        return _annotations(path, source, classes)  # whose reader says what is missing
     if find("system", names, OUTCOMES) is not None and len({*list_of(columns[case])}) < len(columns[case]):
         raise FileError(
             "cases have several rows; if these are outcomes of systems, write a row for each outcome, with the columns "
@@ -263,9 +260,8 @@ def _hint(names: Sequence[str], path: Path) -> str:
     if "case" not in called.values():
         return ""
     looks = ", ".join(f"{name!r} looks like {role}" for name, role in called.items())
-    header = ",".join(called.get(name, name) for name in names)
-    how = f" ({shlex.join(['sed', '-i', f'1s/.*/{header}/', str(path)])})" if ending(path) == ".csv" else ""
-    return f"no column has a name that is known, but {looks}: rename {'them' if len(called) > 1 else 'it'}{how}"
+    options = " ".join(f"--{role} {shlex.quote(name)}" for name, role in called.items())
+    return f"no column has a name that is known, but {looks}: say so, {options}"
 
 
 def _is_whole(cell: Any) -> bool:
@@ -300,7 +296,7 @@ def _annotations(
 ) -> Looked:
     try:
         column = "score" if is_of_scores(source.names, source.columns) else None
-        labels = None if source.folder and not files else read_labels(files or path, label=column)
+        labels = None if source.folder and not files else read_labels(files or path, score=column)
     except PlausiblyError:
         labels = None
     known = format_of(source)
@@ -357,7 +353,7 @@ def _taken(source: Source) -> dict[str, str]:
     if source.content is not None or source.path is None or ending(source.path) not in TABLES:
         return {}
     names = list(map(str, source.names))
-    roles = {"case": LABEL_COLUMNS["case"], "annotator": (*LABEL_COLUMNS["annotator"],)}
+    roles = {"case": COLUMNS["case"], "annotator": (*COLUMNS["annotator"],)}
     roles |= {"label": ("class", "label"), "score": ("score",), "rank": ("rank",), "confidence": ("confidence",)}
     roles |= {"order": WHEN}
     found = {name: next((role for role, words in roles.items() if name in words), "") for name in names}

@@ -29,7 +29,7 @@ from plausibly.data.annotations._classes import read_risks as read_risks
 from plausibly.data.annotations._container import Annotations as Annotations
 from plausibly.data.annotations._slots import REMAINDER as REMAINDER
 from plausibly.data.annotations._slots import Slots as Slots
-from plausibly.data.annotations.io._read import read_annotations as read_annotations
 from plausibly.data.annotations.io.exports import read_metadata as read_metadata
+from plausibly.data.annotations.io.read import read_annotations as read_annotations
 from plausibly.data.annotations.io.write import write_annotations as write_annotations
 from plausibly.data.annotations.scores import Scores as Scores

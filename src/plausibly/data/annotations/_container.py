@@ -13,14 +13,14 @@ from jaxtyping import Int
 from plausibly.base.errors import AnnotationError, show
 from plausibly.base.names import many, to_names
 from plausibly.data.annotations._classes import in_own_order
-from plausibly.data.annotations._rows import Rows, arrange
+from plausibly.data.annotations._rows import Rows, arrange, two_answers
 from plausibly.data.annotations.by_case import InBlocks, check_columns
 from plausibly.data.annotations.io._counts import parse_counts
 from plausibly.data.annotations.io._rankings import labels_as_rankings, parse_rankings
 from plausibly.data.annotations.io.answers import Answers
 from plausibly.data.annotations.io.columns import category_order, is_number, table_columns
 from plausibly.data.annotations.io.exports import answers_in
-from plausibly.data.annotations.io.long_table import parse_scores, parse_table
+from plausibly.data.annotations.io.long_table import check_repeats, parse_scores, parse_table
 from plausibly.data.annotations.io.matrix import matrix_of
 from plausibly.data.annotations.io.source import source_in_memory
 from plausibly.data.annotations.io.spellings import COLUMNS
@@ -211,7 +211,13 @@ class Annotations(InBlocks):
 
     @classmethod
     def from_table(
-        cls, table: Any, classes: Iterable[str] | None = None, anonymous: bool = False, *, choices: str | None = None
+        cls,
+        table: Any,
+        classes: Iterable[str] | None = None,
+        anonymous: bool = False,
+        *,
+        choices: str | None = None,
+        repeats: str | None = None,
     ) -> "Annotations":
         """Build annotations from a long table with one row per case, annotator and class.
 
@@ -220,9 +226,8 @@ class Annotations(InBlocks):
         table
             A data frame (pandas, polars, PyArrow, …) with columns ``case``, ``annotator``, ``class`` (or ``task``,
             ``worker``, ``label``) and at most one of ``rank`` (≥ 1, 1 = best, equal ranks tie, gaps do not matter) and
-            ``confidence`` (greater is better, equal ones tie). Without either, all classes that an annotator names in a
-            case are tied, whatever the order of their rows; :func:`plausibly.audit` counts such annotations. Other
-            columns are not read; rows may be in any order.
+            ``confidence`` (greater is better, equal ones tie). Without either, see `repeats`. Other columns are not
+            read; rows may be in any order.
         classes
             (K,) class names; if None the names in use, sorted, or all categories of an ordered Categorical (pandas) or
             Enum (polars), in their order. Whole numbers in the table are indices, unless a class has a whole number as
@@ -232,6 +237,10 @@ class Annotations(InBlocks):
             people. This is assumed if the table has a column ``annotation`` instead of ``annotator``.
         choices
             What annotators chose from, as for :meth:`from_rankings`.
+        repeats
+            What several rows of a case and an annotator are without a rank: ``"ties"``, one answer with several
+            classes, which is assumed where at least half of all answers have several; or a second answer, of which
+            ``"first"`` or ``"last"`` counts. By default second answers are refused.
 
         Raises
         ------
@@ -247,7 +256,9 @@ class Annotations(InBlocks):
         """
         columns = table_columns(table)
         classes = _classes(category_order(table, COLUMNS["class"]) if classes is None else classes)
-        return cls._from_rows(parse_table(columns, classes, anonymous), choices, ordered=classes is not None)
+        return cls._from_rows(
+            parse_table(columns, classes, anonymous, (), check_repeats(repeats)), choices, ordered=classes is not None
+        )
 
     @staticmethod
     def from_scores(table: Any, classes: Iterable[str] | None = None, anonymous: bool = False) -> "Scores":
@@ -362,6 +373,8 @@ class Annotations(InBlocks):
     def _from_rows(cls, rows: Rows, choices: str | None = None, ordered: bool = False) -> "Annotations":
         check_choices(choices)
         annotations = cls(**arrange(rows), ordered=ordered)
+        if not rows.ranked:
+            _refuse_second_answers(annotations)
         if choices is None:
             refuse_comparisons(annotations)
         return annotations
@@ -499,6 +512,19 @@ class Annotations(InBlocks):
 
 
 _INDICES = ("annotation_case", "annotation_annotator", "entry_annotation", "entry_class", "entry_block")
+
+
+def _refuse_second_answers(annotations: Annotations) -> None:
+    """Refuse several classes without a rank where most annotations have one; elsewhere they are tied."""
+    sizes = np.diff(annotations.annotation_start)
+    several = np.flatnonzero(sizes > 1)
+    if annotations.anonymous or not len(several) or 2 * len(several) >= len(sizes):
+        return
+    first = several[0]
+    one, other = annotations.classes[annotations.entry_class[annotations.annotation_start[first] :][:2]].tolist()
+    case = str(annotations.cases[annotations.annotation_case[first]])
+    who = str(annotations.annotators[annotations.annotation_annotator[first]])
+    raise AnnotationError(two_answers(case, who, one, other, len(several), len(sizes)))
 
 
 def _classes(classes: Iterable[str] | None) -> np.ndarray | None:

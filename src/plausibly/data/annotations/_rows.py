@@ -1,12 +1,13 @@
 """What every reader hands over: one row per named class, and the one function that puts rows into columnar order."""
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Int, Num
 
-from plausibly.base.errors import AnnotationError
+from plausibly.base.errors import AnnotationError, PlausiblyWarning, show
 from plausibly.base.names import numbered
 
 MOST, MOST_EACH = 10**7, 10**3  #: named classes that counts may stand for: in all, or else for each row of the file
@@ -40,6 +41,7 @@ class Rows:
     #: in which order annotations were given, smaller first; None if unknown
     order: Num[np.ndarray, " row"] | None = None
     told: bool = False  #: whether the source says so, and it is not only how rows follow each other
+    ranked: bool = True  #: whether several classes of an annotation are one answer, as ranks and blocks say
 
 
 def arrange(rows: Rows) -> dict:
@@ -64,19 +66,19 @@ def arrange(rows: Rows) -> dict:
     key = entry_annotation * np.int64(len(rows.classes))
     key += class_index
     key.sort()
-    for at in np.flatnonzero(~_begins(key))[:1]:
+    again = ~_begins(key)
+    if again.any() and not rows.ranked:
+        return arrange(_once(rows))
+    for at in np.flatnonzero(again)[:1]:
         annotation, k = divmod(int(key[at]), len(rows.classes))
-        what = f"class {str(rows.classes[k])!r} is named twice; an annotator ranks each class once, so keep the better"
-        if not new_rank[1:].any():  # labels
-            others = int(len(key) - _begins(key).sum()) - 1
-            more = f" (and {others:,} others)" if others else ""
-            what = f"label {str(rows.classes[k])!r} is given twice{more}; keep one"
+        case_name = str(rows.cases[annotation_case[annotation]])
+        who, label = str(names[annotation_annotator[annotation]]), str(rows.classes[k])
         raise AnnotationError(
-            f"case {str(rows.cases[annotation_case[annotation]])!r}, annotator "
-            f"{str(names[annotation_annotator[annotation]])!r}: the {what}: two readings by one person are not two "
-            "annotators"
+            f"case {case_name!r}, annotator {who!r}: the class {label!r} is named twice; an annotator ranks each class "
+            'once, so keep one, in a table with repeats="first" (--repeats first): two readings by one person are not '
+            "two annotators"
         )
-
+    del again
     del key
     block = np.cumsum(new_annotation | new_rank, dtype=np.int32)
     block = block - block[new_annotation][entry_annotation]
@@ -131,6 +133,45 @@ def order_of(
     sorts = [label] if who is None else [who[0], np.argsort(np.argsort(who[1]))[who[0]]]
     same = np.diff(case) == 0
     return None if any((np.diff(one[by_time])[same] >= 0).all() for one in sorts) else order
+
+
+def _once(rows: Rows) -> Rows:
+    """Leave out rows that repeat another, and warn of it."""
+    table = pd.DataFrame({"case": rows.case, "annotator": rows.annotator, "class": rows.class_index})
+    kept = np.flatnonzero(~table.duplicated().to_numpy())
+    tell_repeats(len(table) - len(kept), len(table))
+    names = ("case", "annotator", "class_index", "rank", *(() if rows.order is None else ("order",)))
+    return replace(rows, **{name: getattr(rows, name)[kept] for name in names})
+
+
+def tell_repeats(n: int, of: int) -> None:
+    """Warn of rows that repeat another, as where a table was exported twice."""
+    words = f"{n:,} of {of:,} rows repeat another (same case, annotator and label), and each is counted once"
+    warnings.warn(f"{words}.", PlausiblyWarning, stacklevel=3)
+
+
+def second_answers(
+    pair: Int[np.ndarray, " row"], label: np.ndarray
+) -> tuple[Int[np.ndarray, " repeat"], Int[np.ndarray, " second"], Int[np.ndarray, " earlier"]]:
+    """Find rows of a pair, a case and an annotator, that has an earlier one.
+
+    Returns those with the label of the one before, those with another label, and of these the ones before.
+    """
+    order = np.argsort(pair, kind="stable")
+    same = np.diff(pair[order]) == 0
+    again, before = order[1:][same], order[:-1][same]
+    other = np.array([bool(label[a] != label[b]) for a, b in zip(again.tolist(), before.tolist(), strict=True)], bool)
+    return again[~other], again[other], before[other]
+
+
+def two_answers(case: str, annotator: str, first: str, second: str, n: int, of: int, *, ties: bool = True) -> str:
+    """Say that an annotator answers a case twice, which is one of `n` such answers, and which options there are."""
+    share = f" ({n:,} such answers beside {of:,})" if n > 1 else ""
+    sets = "; or ties, if several rows are one answer" if ties else ""
+    return (
+        f"case {case!r}, annotator {annotator!r}: a second answer, {show(second)} after {show(first)}{share}: say "
+        f'which counts with repeats="last" (--repeats last), or first{sets}'
+    )
 
 
 def as_first_shown(

@@ -3,23 +3,18 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from plausibly.base.errors import ArgumentError
-from plausibly.base.names import to_names
-from plausibly.data.annotations import Annotations, Scores, read_annotations, read_classes
-from plausibly.data.annotations.io.case_rows import is_of_cases
-from plausibly.data.annotations.io.columns import Columns, frame_columns, is_frame
-from plausibly.data.annotations.io.exports import OF_ANSWERS, format_of
-from plausibly.data.annotations.io.files import TABLES, check_path, ending, is_by_annotator, naming
-from plausibly.data.annotations.io.long_table import is_long, is_of_scores, parse_table, wanted_in
-from plausibly.data.annotations.io.source import columns_of_dataset, open_source
-from plausibly.data.annotations.io.table_files import header_of, read_columns
+from plausibly.data.annotations import Annotations, Scores
+from plausibly.data.annotations.io._formats import format_of
+from plausibly.data.annotations.io.columns import Columns
+from plausibly.data.annotations.io.files import naming_file
+from plausibly.data.annotations.io.long_table import parse_table, wanted_in
+from plausibly.data.annotations.io.read import annotations_of, open_any
 from plausibly.data.audit._annotations import follows, of_annotators, of_rankings
 from plausibly.data.audit._finding import SHOWN, Finding, fingerprints, of_severities
 from plausibly.data.audit._predictions import of_predictions
@@ -156,37 +151,18 @@ def serious(found: pd.DataFrame, *, told: bool = True) -> list[str]:
 
 def _read(source: Any, classes: Any, choices: str | None) -> tuple[Annotations | Scores, Finding | None]:
     """Read annotations from a file or a table; a long table without its repeats."""
-    if isinstance(classes, str | os.PathLike):
-        classes = read_classes(classes)
-    elif classes is not None:
-        classes = to_names(classes, "class")
-    if is_frame(source):
-        if is_of_cases(map(str, source.column_names if hasattr(source, "column_names") else source.columns)):
-            return Annotations.from_case_rows(source, classes, choices=choices), None
-        columns = frame_columns(source)
-        if is_of_scores(columns, lambda _: columns):
-            return Annotations.from_scores(source, classes), None
-        if is_long(columns):
-            return _of_table(columns, classes, choices)
-        return Annotations.from_counts(source, classes), None
-    if is_by_annotator(source):
-        return read_annotations(source, classes, choices=choices), None
-    if isinstance(source, list | Mapping) or columns_of_dataset(source) is not None:
-        return Annotations.from_case_rows(source, classes, choices=choices), None
-    check_path(source, "annotations, or a table or a file of them,")
-    path = Path(source)
-    if ending(path) in TABLES:
-        with naming(path):
-            header = header_of(path)
-            of_tool = format_of(open_source(path), OF_ANSWERS) is not None
-            if is_long(header) and not is_of_scores(header, partial(read_columns, path)) and not of_tool:
-                return _of_table(read_columns(path, wanted_in(header)), classes, choices)
-    return read_annotations(path, classes, choices=choices), None
+    with naming_file(source):
+        opened = open_any(source, {}, classes=classes)
+        known = format_of(opened)
+        if known is None or known.name != "table":
+            return annotations_of(opened, choices), None
+        columns = opened.columns(wanted_in(opened.names))
+        return _of_table(columns, opened.classes, choices)
 
 
 def _of_table(columns: Columns, classes: np.ndarray | None, choices: str | None) -> tuple[Annotations, Finding]:
     """Read a long table without rows that repeat another; of two with the same class the better rank is kept."""
-    rows = parse_table(columns, classes, anonymous=False)
+    rows = parse_table(columns, classes, anonymous=False, repeats="ties")
     order = np.lexsort((rows.rank, rows.class_index, rows.annotator, rows.case))
     case, annotator = rows.case[order], rows.annotator[order]
     same = (np.diff(case) == 0) & (np.diff(annotator) == 0)

@@ -3,34 +3,38 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Int
 
 from plausibly.base.checks import to_numbers
 from plausibly.base.errors import AnnotationError, ArgumentError, show
 from plausibly.base.names import tell_no_answers, tell_unused, to_names
 from plausibly.data.annotations import Annotations, Scores
-from plausibly.data.annotations._rows import order_of
+from plausibly.data.annotations._rows import order_of, second_answers, tell_repeats, two_answers
 from plausibly.data.annotations.by_case import check_annotated
 from plausibly.data.annotations.io.answers import whole
 from plausibly.data.annotations.io.columns import category_order, is_frame, is_number, missing, to_codes
-from plausibly.data.annotations.io.files import is_by_annotator
-from plausibly.data.annotations.io.long_table import WHEN, order_in
+from plausibly.data.annotations.io.files import naming_file
+from plausibly.data.annotations.io.long_table import WHEN, kept_rows, order_in
+from plausibly.data.annotations.io.read import annotations_of, open_any
+from plausibly.data.annotations.io.source import Source
 from plausibly.data.annotations.io.spellings import COLUMNS
 from plausibly.data.annotations.views import blocks_by_annotation
 from plausibly.data.groups import check_clusters
-from plausibly.data.labels.table import NAMES, Table, are_missing, is_missing, naming_file, read_table, to_objects
+from plausibly.data.labels.table import Table, are_missing, is_missing, labels_in, to_objects
+
+READINGS = ", or readings if cases were read again"
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
     """Labels sorted by case and, within a case, by annotator.
 
-    Build it with :meth:`of`. An annotator may label a case several times. A case or annotator whose labels are all
-    missing keeps its name but has no row.
+    Build it with :meth:`of`. An annotator may label a case several times, if asked for. A case or annotator whose
+    labels are all missing keeps its name but has no row.
 
     Parameters
     ----------
@@ -84,7 +88,14 @@ class Labels:
         columns: Iterable[str] = (),
         optional: Iterable[str] = (),
         missing: Literal["drop", "error"] = "drop",
+        case: str | None = None,
+        annotator: str | None = None,
+        label: str | None = None,
+        score: str | None = None,
+        count: str | None = None,
+        layout: str | None = None,
         control: str | None = None,
+        repeats: str | None = None,
     ) -> "Labels":
         """Read labels from a long table.
 
@@ -105,8 +116,12 @@ class Labels:
         missing
             Treatment of missing labels, that is, cells that are empty, blank, None or NaN: ``"drop"`` leaves these rows
             out and counts them (``n_missing``); ``"error"`` refuses them.
-        control
-            What to read of a file if there are several controls or questions, see :func:`plausibly.read_annotations`.
+        case, annotator, label, score, count, layout, control
+            As for :func:`plausibly.read_annotations`.
+        repeats
+            What to do with several labels of one annotator of one case: ``"refuse"``, the default; ``"first"`` or
+            ``"last"``; ``"ties"``, for rows that are one answer, a list of labels; or ``"readings"``, for cases that
+            annotators read several times, all of which are kept.
 
         Raises
         ------
@@ -124,8 +139,6 @@ class Labels:
         [3.5, 4.0, 1.0]
         """
         columns = tuple(columns)
-        if control is not None and not (isinstance(source, str | PathLike) or is_by_annotator(source)):
-            raise ArgumentError(f"a control is for exports in files, but {control!r} was given: leave it out.")
         if isinstance(source, Labels):
             absent = [name for name in columns if name not in source.columns]
             if absent:
@@ -137,9 +150,14 @@ class Labels:
             return _from_annotations(source)
         if missing not in ("drop", "error"):
             raise ArgumentError(f'missing must be "drop" or "error", but {missing!r} was given: choose one of the two.')
+        roles = {"case": case, "annotator": annotator, "label": label, "score": score, "count": count}
         with naming_file(source):
-            optional = *optional, *WHEN
-            found = _from_table(read_table(source, (*NAMES, "label"), columns, optional, control), missing)
+            opened = open_any(source, roles, layout=layout, control=control, repeats=repeats)
+            table = labels_in(opened, columns, (*optional, *WHEN))
+            if table is None:
+                return _from_annotations(annotations_of(opened), numbered=True)
+            found = from_table(table, missing, opened.repeats)
+            found = found.without(opened.missing) if isinstance(source, Source) else found
         return replace(found, order=category_order(source, COLUMNS["label"])) if is_frame(source) else found
 
     def in_order(self, order: Iterable[Any]) -> "Labels":
@@ -300,7 +318,8 @@ class Labels:
         return numbers
 
 
-def _from_table(table: Table, rule: str) -> Labels:
+def from_table(table: Table, rule: str = "drop", repeats: str | None = None) -> Labels:
+    """Sort the labels of a table; `rule` and `repeats` are `missing` and `repeats` of :meth:`Labels.of`."""
     columns = table.names
     n = len(columns["case"])
     if not n:
@@ -320,9 +339,11 @@ def _from_table(table: Table, rule: str) -> Labels:
         )
     if len(absent) == n:
         raise AnnotationError(f"all {n:,} labels are missing; give at least one")
+    when = order_in(table.further)
+    if not table.numbered:
+        values, there = _one_each(values, there, (cases, case), (annotators, annotator), when, repeats)
     order = np.lexsort((annotator, case))
     order = order[there[order]]
-    when = order_in(table.further)
     who = None if table.numbered else (annotator[order], annotators)
     said = np.unique([*map(str, values[order].tolist())], return_inverse=True)[1] if table.numbered else order
     placed = order_of(case[order], order if when is None else when[order], said, who, when is not None)
@@ -340,10 +361,51 @@ def _from_table(table: Table, rule: str) -> Labels:
     )
 
 
-def _from_annotations(annotations: Annotations | Scores) -> Labels:
-    """Labels that are names of classes, blocks of them, or scores."""
+def _one_each(
+    values: np.ndarray,
+    there: np.ndarray,
+    cases: tuple[np.ndarray, np.ndarray],
+    annotators: tuple[np.ndarray, np.ndarray],
+    when: np.ndarray | None,
+    repeats: str | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Leave each annotator one label of each case, as asked for; returns labels, and which rows have one.
+
+    Of ties, the first row of a case and an annotator has all their labels as a list. Raises AnnotationError for a
+    second label if nothing was asked for.
+    """
+    rows = np.flatnonzero(there)
+    pair = cases[1][rows].astype(np.int64) * len(annotators[0]) + annotators[1][rows]
+    again = pd.Series(pair).duplicated().to_numpy()
+    if repeats == "readings" or not (again.any() or repeats == "ties"):
+        return values, there
+    kept = np.zeros(len(there), bool)
+    if repeats == "ties":
+        kept[rows[~again]] = True
+        sets: dict[int, list[Any]] = {}
+        for row, one in zip(rows.tolist(), pair.tolist(), strict=True):
+            sets.setdefault(one, []).append(values[row])
+        told = to_objects([None] * len(values))
+        told[rows[~again]] = to_objects(sets.values())
+        return told, kept
+    if repeats is not None:
+        kept[rows[kept_rows([pair], None if when is None else when[rows], repeats)]] = True
+        return values, kept
+    shown = to_objects(str(value) for value in values[rows].tolist())
+    same, second, earlier = second_answers(pair, shown)
+    for row, before in zip(second[:1].tolist(), earlier[:1].tolist(), strict=True):
+        case, who = str(cases[0][cases[1][rows[row]]]), str(annotators[0][annotators[1][rows[row]]])
+        words = two_answers(case, who, shown[before], shown[row], len(second), len(rows) - len(second) - len(same))
+        raise AnnotationError(f"row {rows[row] + 1}: {words}{READINGS}")
+    tell_repeats(len(same), len(rows))
+    kept[np.delete(rows, same)] = True
+    return values, kept
+
+
+def _from_annotations(annotations: Annotations | Scores, *, numbered: bool = False) -> Labels:
+    """Labels that are names of classes, blocks of them, or scores; with `numbered`, annotators may have no names."""
     check_annotated(annotations)
-    if annotations.anonymous:
+    if annotations.anonymous and not numbered:
         raise AnnotationError(
             "agreement compares annotators, but these annotations do not say who gave them; give each a name"
         )
@@ -364,6 +426,7 @@ def _from_annotations(annotations: Annotations | Scores) -> Labels:
         order=tuple(annotations.classes.tolist())
         if isinstance(annotations, Annotations) and annotations.ordered
         else None,
+        numbered=annotations.anonymous,
         place=getattr(annotations, "annotation_order", None),
     )
 

@@ -1,21 +1,17 @@
 """Labels from files: tables with labels in their cells, and formats of annotation tools."""
 
-import ast
-import json
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from plausibly.base.errors import AnnotationError, ArgumentError, FileError, show
 from plausibly.base.names import some
-from plausibly.data.annotations.io.columns import list_of
-from plausibly.data.annotations.io.exports import OF_ANSWERS, format_of, read_by_annotator
+from plausibly.data.annotations.io.answers import lists_in, literal
 from plausibly.data.annotations.io.files import (
-    OF_TEXT,
-    TABLES,
     ending,
+    is_by_annotator,
     lines_of,
     naming,
     read_json,
@@ -23,13 +19,12 @@ from plausibly.data.annotations.io.files import (
     suffix_of,
 )
 from plausibly.data.annotations.io.long_table import WHEN
-from plausibly.data.annotations.io.source import open_files, open_source
-from plausibly.data.annotations.io.spellings import LABEL_COLUMNS, spelling_of
-from plausibly.data.annotations.io.table_files import header_of
-from plausibly.data.annotations.io.wide import is_wide
-from plausibly.data.labels.container import Labels
+from plausibly.data.annotations.io.read import open_any
+from plausibly.data.annotations.io.source import open_source
+from plausibly.data.annotations.io.spellings import NAMES, spelling_of
+from plausibly.data.labels.container import Labels, from_table
 from plausibly.data.labels.table import SUFFIXES as OF_ROWS
-from plausibly.data.labels.table import columns_of_file, is_missing, to_list
+from plausibly.data.labels.table import is_missing, labels_in, to_list, to_objects
 from plausibly.distances import tree_of
 
 _WHO = ("annotator", "annotator_id", "worker", "worker_id", "annotated_by")
@@ -109,9 +104,8 @@ Kind = Literal["literal", "text", "bio", "trees", "boxes", "keypoints", "spans"]
 Source = str | os.PathLike
 Row = tuple[str, str, Any]
 
-SUFFIXES = (*OF_ROWS, ".txt", ".conll", ".bio", ".mrg", ".ann")
-_NUMBERS = re.compile(r"\[[\s\d.eE+\-\[\]]*\]")
-_GAP = re.compile(r"(?<=[\d.\]])\s+(?=[\d.\[]|[+-][\d.])")  # between two numbers or rows
+OF_LINES = (".txt", ".conll", ".bio", ".mrg", ".ann")
+SUFFIXES = (*OF_ROWS, *OF_LINES)
 
 
 def read_labels(
@@ -121,6 +115,11 @@ def read_labels(
     case: str | None = None,
     annotator: str | None = None,
     label: str | None = None,
+    score: str | None = None,
+    count: str | None = None,
+    layout: str | None = None,
+    control: str | None = None,
+    repeats: str | None = None,
 ) -> Labels:
     r"""Read labels of any type from one file with all annotators, or from one file per annotator.
 
@@ -138,13 +137,13 @@ def read_labels(
           from 1. ``.mrg`` is for trees, which may span several lines;
         * ``.ann``: spans by offset, one file or folder of files per annotator (the case is the file's name).
     kind
-        Contents of a cell or line. ``"literal"``: JSON, a Python literal or an array as NumPy prints it, else text.
+        Contents of a cell or line. ``"literal"``: numbers, or lists and mappings in JSON, as Python literals or as
+        NumPy prints arrays, if most cells are; else text.
         ``"text"``: text, whatever it looks like. ``"bio"``: tags of tokens, which are turned into spans ``(start, end,
         tag)``. ``"trees"``: brackets. ``"boxes"``, ``"keypoints"`` and ``"spans"`` say what to read from COCO or
         ``.ann`` files; in tables they are literals.
-    case, annotator, label
-        Names of the columns of a table. By default ``case``, ``task`` or ``item``; ``annotator``, ``worker`` or
-        ``uid``; ``label``, ``annotation`` or ``class``.
+    case, annotator, label, score, count, layout, control, repeats
+        As for :meth:`Labels.of`.
 
     Returns
     -------
@@ -171,23 +170,23 @@ def read_labels(
     ...     read_labels(path).values.tolist()
     [[[0, 0, 2, 2]], [], []]
     """
-    kinds = (*CELLS, "boxes", "keypoints", "spans")
+    kinds = ("literal", *PARSED, "boxes", "keypoints", "spans")
     if kind not in kinds:
         raise ArgumentError(f"there is no kind of label {kind!r}: choose from {', '.join(kinds)}.")
-    names = {"case": case, "annotator": annotator, "label": label}
+    roles = {"case": case, "annotator": annotator, "label": label, "score": score, "count": count}
+    options = {"layout": layout, "control": control, "repeats": repeats}
     if not isinstance(source, Mapping):
         path = Path(source)
-        of_cells = ending(path) in TABLES and not any(names.values())
         with naming(path):
-            wide = of_cells and is_wide(open_source(path))
-        if wide:
-            return Labels.of(path)
-        with naming(path):
-            return Labels.of(_records(list(_rows(path, kind, names, None))) | _when(path))
+            if ending(path) in OF_LINES or path.is_dir() or _is_coco(path):
+                return Labels.of(_records(list(_rows(path, kind, {}, None))))
+        return _of_kind(path, kind, roles, options)
+    if kind == "literal" and is_by_annotator(source) and not any(_is_coco(Path(file)) for file in source.values()):
+        return Labels.of(source, **roles, **options)
     rows: list[Row] = []
     for who, file in source.items():
         with naming(Path(file)):
-            rows += _rows(Path(file), kind, names, str(who))
+            rows += _rows(Path(file), kind, {role: name for role, name in roles.items() if name}, str(who))
     files = [str(file) for file in source.values()]
     with naming(files[0] if len(files) == 1 else some(files)):
         return Labels.of(_records(rows))
@@ -196,16 +195,26 @@ def read_labels(
 def _records(rows: list[Row]) -> dict[str, list[Any]]:
     if not rows:
         raise AnnotationError("there are no labels; give at least one")
-    return {name: list(column) for name, column in zip(LABEL_COLUMNS, zip(*rows, strict=True), strict=True)}
+    return {name: list(column) for name, column in zip((*NAMES, "label"), zip(*rows, strict=True), strict=True)}
 
 
-def _when(path: Path) -> dict[str, list[Any]]:
-    """Columns of a table that say in which order labels were given."""
-    if path.is_dir() or ending(path) not in TABLES:
-        return {}
-    there = {*WHEN} & {*header_of(path)}
-    columns = columns_of_file(path, ()) if there else {}
-    return {name: list_of(column) for name, column in columns.items() if name in there}
+def _of_kind(path: Path, kind: str, roles: Mapping[str, str | None], options: Mapping[str, Any]) -> Labels:
+    """Read a table, whose text is of some kind."""
+    if kind not in PARSED:
+        return Labels.of(path, **roles, **options)
+    with naming(path):
+        table = labels_in(open_any(path, roles, **options), (), WHEN, in_lists=False)
+        if table is None:
+            raise ArgumentError(f"kind {kind!r} is for labels, but this counts or ranks classes: leave it out.")
+        text = table.label if table.text is None else table.text
+        values = to_objects(_cell(cell, kind, row) for row, cell in enumerate(text.tolist(), 1))
+        return from_table(replace(table, label=values, text=None), "drop", options["repeats"])
+
+
+def _is_coco(path: Path) -> bool:
+    """Whether a file holds objects in images."""
+    content = read_json(path) if ending(path) == ".json" else None
+    return isinstance(content, Mapping) and isinstance(content.get("annotations"), list) and "images" in content
 
 
 def _rows(path: Path, kind: str, names: Mapping[str, str | None], who: str | None) -> Iterator[Row]:
@@ -223,17 +232,11 @@ def _rows(path: Path, kind: str, names: Mapping[str, str | None], who: str | Non
                 yield file.stem, str(who), _offsets(file)
     elif suffix == ".ann":
         yield path.stem, str(who), _offsets(path)
-    elif who is not None and suffix in OF_ROWS and format_of(open_source(path), OF_ANSWERS) is not None:
-        answers = read_by_annotator(open_files({who: path}))
-        answers.tell_left_out()
-        for case, value in zip(answers.case, answers.value, strict=True):
-            yield case, who, value
     elif suffix == ".json" and (rows := _in_json(read_json(path), kind, who)) is not None:
         yield from rows
     elif suffix in OF_ROWS:
-        wanted = {name: column for name, column in names.items() if who is None or name != "annotator"}
-        for case, *named, value in zip(*_cells(path, kind, wanted), strict=True):
-            yield case, named[0] if named else who, value
+        for case, value in zip(*_cells(path, kind, names), strict=True):
+            yield case, str(who), value
     elif kind == "bio":
         for number, sentence in enumerate(_sentences(path, last=who is not None), 1):
             for column, spans in enumerate(sentence, 1):
@@ -252,8 +255,6 @@ def _in_json(content: Any, kind: str, who: str | None) -> list[Row] | None:
         rows = coco_labels(content, kind, one_annotator=who is not None)
         return [(case, annotator if who is None else who, value) for case, annotator, value in rows]
     if who is not None:
-        if isinstance(content, list) and all(isinstance(row, Mapping) for row in content):
-            return None
         if not isinstance(content, Mapping):
             raise AnnotationError("one annotator's JSON is COCO, or a mapping from case to label; write {case: label}")
         return [(str(case), who, _cell(value, kind, row)) for row, (case, value) in enumerate(content.items(), 1)]
@@ -266,22 +267,14 @@ def _in_json(content: Any, kind: str, who: str | None) -> list[Row] | None:
     return list(zip(labels.cases[labels.case], labels.annotators[labels.annotator], values, strict=True))
 
 
-def _cells(path: Path, kind: str, names: Mapping[str, str | None]) -> list[list[Any]]:
-    """Read columns of a table, the last of which holds the labels."""
-    columns = columns_of_file(path, tuple(names))
-    found = []
-    for name, column in names.items():
-        spellings = LABEL_COLUMNS if column is None else {}
-        advice = f"say with {name}= which one it is"
-        scored = name == "label" and column is None and not {*LABEL_COLUMNS["label"]} & {*columns}
-        there = "score" if scored and "score" in columns else ""
-        there = there or spelling_of(column or name, columns, advice, several=advice, spellings=spellings)
-        found.append(to_list(columns[there], name))
-    *who, cells = found
-    in_json = any(isinstance(cell, str) and cell.lstrip()[:1] in ("[", "{") for cell in cells)
-    if ending(path) in OF_TEXT and kind not in ("text", "bio", "trees") and in_json:
-        cells = [None if isinstance(cell, str) and cell.strip() == "null" else cell for cell in cells]
-    return [*who, [_cell(cell, kind, row) for row, cell in enumerate(cells, 1)]]
+def _cells(path: Path, kind: str, roles: Mapping[str, str]) -> tuple[list[Any], list[Any]]:
+    """Read the cases and the labels of one annotator's table."""
+    columns = open_source(path, roles=roles).columns()
+    found = [columns[spelling_of(name, columns, f"say with --{name} which one it is")] for name in ("case", "label")]
+    cases, cells = (to_list(column, name) for name, column in zip(("case", "label"), found, strict=True))
+    if kind not in PARSED:
+        cells = lists_in(cells) or [literal(cell) if isinstance(cell, str) else cell for cell in cells]
+    return cases, [_cell(cell, kind, row) for row, cell in enumerate(cells, 1)]
 
 
 def _cell(cell: Any, kind: str, row: int) -> Any:
@@ -290,7 +283,7 @@ def _cell(cell: Any, kind: str, row: int) -> Any:
     if not isinstance(cell, str):
         return cell
     try:
-        return CELLS.get(kind, literal)(cell)
+        return PARSED.get(kind, literal)(cell)
     except ValueError as error:
         raise AnnotationError(f"row {row}: {error}") from error
 
@@ -351,23 +344,6 @@ def _offsets(path: Path) -> list[tuple[int, int, str]]:
     return spans
 
 
-def literal(cell: str) -> Any:
-    """Read JSON, a Python literal, or an array as NumPy prints it; anything else is the text itself."""
-    text = cell.strip()
-    if not text or text[0] not in "[{(\"'-.0123456789":
-        return text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        pass
-    if _NUMBERS.fullmatch(text):  # without commas
-        text = _GAP.sub(", ", text)
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return cell.strip()
-
-
 def spans_of_tags(tags: list[str]) -> list[tuple[int, int, str]]:
     """Turn BIO tags of tokens into spans.
 
@@ -391,9 +367,8 @@ def tree(cell: str) -> str:
     return cell
 
 
-#: How the cells of each kind are read.
-CELLS: dict[str, Callable[[str], Any]] = {
-    "literal": literal,
+#: How the cells of each kind are read that are not taken for literals.
+PARSED: dict[str, Callable[[str], Any]] = {
     "text": str,
     "bio": lambda cell: spans_of_tags(cell.split()),
     "trees": tree,

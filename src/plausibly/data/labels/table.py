@@ -1,41 +1,29 @@
-"""Long tables of labels from files, data frames and Python's own containers, before any rule about their content."""
+"""Labels as arrays, from long tables of any source, before any rule about their content."""
 
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from plausibly.base.errors import AnnotationError, show
-from plausibly.base.names import is_storable
-from plausibly.data.annotations.io.answers import Numbers
-from plausibly.data.annotations.io.case_rows import holds_nested, is_of_cases
-from plausibly.data.annotations.io.columns import frame_columns, in_codes, is_frame, is_number_type, missing, to_floats
-from plausibly.data.annotations.io.exports import answers_in, answers_in_file, read_by_annotator, refuse_control
-from plausibly.data.annotations.io.files import OF_TEXT, TABLES, ending, is_by_annotator, naming, suffix_of
-from plausibly.data.annotations.io.source import (
-    ARCHIVE,
-    JSON,
-    columns_of_dataset,
-    open_files,
-    open_source,
-    source_in_memory,
-)
-from plausibly.data.annotations.io.spellings import COLUMNS, find, spelling_of
-from plausibly.data.annotations.io.table_files import read_columns
+from plausibly.base.errors import AnnotationError
+from plausibly.data.annotations.io._formats import read_source
+from plausibly.data.annotations.io.answers import Answers, Numbers
+from plausibly.data.annotations.io.columns import in_codes, is_number_type, missing, name_column, to_floats
+from plausibly.data.annotations.io.columns import is_nothing as is_missing
+from plausibly.data.annotations.io.exports import answers_in, refuse_control
+from plausibly.data.annotations.io.files import OF_TEXT, TABLES, ending, suffix_of
+from plausibly.data.annotations.io.files import naming_file as naming_file
+from plausibly.data.annotations.io.long_table import ANONYMOUS, labels_that_are_lists, without_names
+from plausibly.data.annotations.io.source import ARCHIVE, JSON, Column, Source, open_source, source_in_memory
+from plausibly.data.annotations.io.spellings import COLUMNS, NAMES, find, spelling_of
 
 SUFFIXES = (*TABLES, *JSON, ARCHIVE)
-NAMES = ("case", "annotator")  #: columns of names; those of any other kind keep their type
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
-
-Column = pa.ChunkedArray | list[Any]
 
 
 @dataclass(frozen=True)
@@ -49,9 +37,67 @@ class Table:
     numbered: bool = False  # whether annotators have no names and are numbered within each case
 
 
-def naming_file(source: Any) -> AbstractContextManager[None]:
-    """Put the name of a file in front of errors, if the source is one."""
-    return naming(source) if isinstance(source, str | os.PathLike) else nullcontext()
+def labels_in(
+    source: Source, columns: Iterable[str] = (), optional: Iterable[str] = (), *, in_lists: bool = True
+) -> Table | None:
+    """Read labels of any type, and further columns; None of counts and rankings, which are annotations.
+
+    `in_lists` says whether text that is a list is read as one.
+
+    Raises AnnotationError if a column is not there, is there under two names, or there are no answers in the source.
+    """
+    content = read_source(source)
+    if isinstance(content, Answers):
+        content.tell_left_out(source.path)
+        found = content.one_each(source.repeats).to_columns()
+        return _table(found, (*NAMES, "label"), columns, optional, isinstance(found["annotator"], Numbers))
+    if content is not source:
+        return None
+    wanted = {find(name, source.names) for name in (*NAMES, "label", "score")} | {
+        *columns,
+        *optional,
+        "score",
+        ANONYMOUS,
+    }
+    found = source.columns({*wanted, *sum((COLUMNS[name] for name in (*NAMES, "label")), ())})
+    found = {name: column for name, column in found.items() if name in source.names}
+    if find("label", found) is None and "score" in found:
+        found = {"label": found["score"], **found}
+    numbered = without_names(found) and ANONYMOUS in found
+    if numbered:
+        found = {"annotator": found[ANONYMOUS], **found}
+    in_text = source.path is not None and ending(source.path) in OF_TEXT
+    return _table(found, (*NAMES, "label"), columns, optional, numbered, in_text, in_lists)
+
+
+def _table(
+    found: Mapping[str, Column],
+    needed: Sequence[str],
+    columns: Iterable[str],
+    optional: Iterable[str],
+    numbered: bool = False,
+    in_text: bool = False,
+    in_lists: bool = True,
+) -> Table:
+    """Make arrays of columns by role; `in_text` says that numbers are text that reads as numbers."""
+    advice = f"it needs {', '.join(map(repr, needed[:-1]))} and {needed[-1]!r}"
+    chosen = {name: found[spelling_of(name, found, advice)] for name in needed}
+    for name in columns:
+        if name not in found:
+            raise AnnotationError(f"the table has no column {name!r} (columns found: {', '.join(map(repr, found))})")
+    others = [*columns, *(name for name in optional if name in found and name not in columns)]
+    values, text = chosen[needed[-1]], None
+    lists = labels_that_are_lists(values) if needed[-1] == "label" and in_lists else None
+    label = cells_of(values if lists is None else lists, needed[-1])
+    if in_text and lists is None and isinstance(values, pa.ChunkedArray):
+        text, label = label, _numbers_in_text(values, label)
+    return Table(
+        names={name: name_column(chosen[name], name) for name in needed if name in NAMES},
+        label=label,
+        further={name: cells_of(found[name], name) for name in others},
+        text=text,
+        numbered=numbered,
+    )
 
 
 def read_table(
@@ -59,103 +105,49 @@ def read_table(
     needed: Sequence[str],
     columns: Iterable[str] = (),
     optional: Iterable[str] = (),
-    control: str | None = None,
     instead: Sequence[str] = (),
     alone: bool = False,
 ) -> Table:
-    """Read the columns of a long table; see :meth:`plausibly.agreement.Labels.of` for what it may be.
+    """Read columns of a table without annotators, such as predictions.
 
-    A mapping of no columns is ``{case: {annotator: label}}``, or ``{case: label}`` where no annotators are needed, and
-    the members of a list are records or tuples. The last of the columns `needed` may hold anything; further `columns`
-    must be there, `optional` ones may. The column of labels may have one of the names in `instead`; with `alone`, any
-    name if it is the only one beside that of cases. Raises AnnotationError if a column is not there, is there under two
-    names, or the source is of another kind.
+    A mapping that is not of columns is ``{case: label}``. The last of the columns `needed` may hold anything; further
+    `columns` must be there, `optional` ones may. The column of labels may have one of the names in `instead`; with
+    `alone`, any name if it is the only one beside that of cases. Raises AnnotationError if a column is not there, is
+    there under two names, or the source is of another kind.
     """
     path = Path(source) if isinstance(source, str | os.PathLike) else None
-    if "annotator" in needed and is_by_annotator(source):
-        found = read_by_annotator(open_files(source, control=control)).to_columns(tell=True)
-    else:
-        found = in_memory(source, needed) if path is None else columns_of_file(path, needed, control)
-    advice = f"it needs {', '.join(map(repr, needed[:-1]))} and {needed[-1]!r}"
+    found = columns_in(source, needed) if path is None else columns_of_file(path, needed)
     if needed[-1] == "label" and not {*COLUMNS["label"]} & {*found}:
         others = [name for name in found if name != find("case", found)]
         names = (*instead, "score", *(others if alone and len(others) == 1 else ()))
         found = next(({"label": found[name], **found} for name in names if name in found), found)
-    chosen = {name: found[spelling_of(name, found, advice)] for name in needed}
-    for name in columns:
-        if name not in found:
-            raise AnnotationError(f"the table has no column {name!r} (columns found: {', '.join(map(repr, found))})")
-    others = [*columns, *(name for name in optional if name in found and name not in columns)]
-    values, text = chosen[needed[-1]], None
-    label = _cells(values, needed[-1])
-    if path is not None and ending(path) in OF_TEXT and isinstance(values, pa.ChunkedArray):
-        text, label = label, _numbers_in_text(values, label)
-    return Table(
-        names={name: _names(chosen[name], name) for name in needed if name in NAMES},
-        label=label,
-        further={name: _cells(found[name], name) for name in others},
-        text=text,
-        numbered=isinstance(chosen.get("annotator"), Numbers),
-    )
+    in_text = path is not None and ending(path) in OF_TEXT
+    return _table(found, needed, columns, optional, in_text=in_text)
 
 
-def columns_of_file(path: Path, needed: Sequence[str], control: str | None = None) -> dict[str, Column]:
-    """Read all columns of a file: Arrow columns, or lists of Python objects from JSON.
-
-    Of an export with several controls or questions, one is read, see :func:`plausibly.read_annotations`.
-    """
-    suffix = "" if path.is_dir() else suffix_of(path, SUFFIXES)
+def columns_of_file(path: Path, needed: Sequence[str], control: str | None = None) -> Mapping[str, Column]:
+    """Read all columns of a file of a table, or of an export of one annotator."""
+    suffix_of(path, SUFFIXES)
     source = open_source(path, control=control)
-    if control is not None:  # which in_memory would not know
-        if (answers := answers_in_file(source) or answers_in(source)) is None:
+    if control is not None:
+        if (answers := answers_in(source)) is None:
             refuse_control(control)
-        return answers.to_columns(tell=True)
-    if "annotator" in needed and (answers := answers_in_file(source)) is not None:
-        return answers.to_columns(tell=True)
-    if suffix in (*JSON, ARCHIVE):
-        return in_memory(source.content, needed)
-    if "annotator" in needed and (answers := answers_in(source)) is not None:
-        return answers.to_columns(tell=True)
-    suffix_of(path, SUFFIXES)  # which refuses a folder
-    return dict(read_columns(path, formulas=False))
+        return answers.to_columns()
+    return columns_in(source.content, needed) if source.content is not None and not source.names else source.columns()
 
 
-def in_memory(source: Any, needed: Sequence[str]) -> dict[str, Column]:
-    """Take apart a data frame, a mapping of columns, a nested mapping or a list of rows; see :func:`read_table`."""
-    by_annotator = "annotator" in needed
-    if by_annotator and holds_nested(source):  # {case: {annotator: label}}, in which labels may be missing
-        by_annotator = any(map(is_of_cases, source.values()))
-    if by_annotator and (answers := answers_in(source_in_memory(source))) is not None:
-        return answers.to_columns(tell=True)
-    if (columns := columns_of_dataset(source)) is not None:
-        source = columns
-    if is_frame(source):
-        return _of_frame(source)
-    if isinstance(source, Mapping) and (needed[-1] in source or "class" in source):
-        for name, column in source.items():
-            if isinstance(column, str | bytes | Mapping) or not isinstance(column, Iterable):
-                raise AnnotationError(f"the column {str(name)!r} is {show(column)}; write a list with a cell per row")
-        columns = {str(name): list(column) for name, column in source.items()}
-        if len({len(column) for column in columns.values()}) > 1:
-            lengths = ", ".join(f"{name!r} {len(column)}" for name, column in columns.items())
-            raise AnnotationError(f"the columns differ in length ({lengths}); give each a cell per row")
-        return columns
-    if isinstance(source, Mapping) and "annotator" not in needed:
-        return {"case": list(source), needed[-1]: list(source.values())}
-    if isinstance(source, Mapping):
-        for case, of_case in source.items():
-            if not isinstance(of_case, Mapping):
-                raise AnnotationError(
-                    f"case {case!r}: the labels of a case are a mapping from annotator to label, got {show(of_case)}; "
-                    "write {case: {annotator: label}}, or give columns"
-                )
-        source = [(case, annotator, label) for case, said in source.items() for annotator, label in said.items()]
-    if isinstance(source, Sequence) and not isinstance(source, str | bytes):
-        return _of_list(source, needed)
-    raise AnnotationError(
-        f"labels come as a data frame, a path, a mapping or a list of rows, got {show(source)}; "
-        f"give a table with the columns {', '.join(map(repr, needed))}"
-    )
+def columns_in(source: Any, needed: Sequence[str]) -> Mapping[str, Column]:
+    """Take apart a table in memory without annotators, or a mapping from case to label."""
+    if isinstance(source, Mapping) and not {needed[-1], "class"} & {*source}:
+        return {needed[0]: list(source), needed[-1]: list(source.values())}
+    if isinstance(source, Sequence) and not isinstance(source, str) and source and len(needed) == 2:
+        for number, row in enumerate(source, 1):
+            a_pair = isinstance(row, Sequence) and not isinstance(row, str) and len(row) == len(needed)
+            if not (isinstance(row, Mapping) if isinstance(source[0], Mapping) else a_pair):
+                raise AnnotationError(f"row {number} is {row!r:.60}; write every row as ({', '.join(needed)})")
+        if not isinstance(source[0], Mapping):
+            return {name: [row[place] for row in source] for place, name in enumerate(needed)}
+    return source_in_memory(source).columns()
 
 
 def to_list(column: Column, name: str) -> list[Any]:
@@ -168,15 +160,6 @@ def to_list(column: Column, name: str) -> list[Any]:
         raise AnnotationError(
             f"the column {name!r} has a {column.type} that is out of range; write it as text, or leave the column out"
         ) from error
-
-
-def is_missing(cell: Any) -> bool:
-    """Whether a cell stands for no label: None, NaN, pandas' NA, or blank text."""
-    if cell is None or isinstance(cell, str):
-        return cell is None or not cell.strip()
-    if isinstance(cell, float | np.floating):
-        return bool(np.isnan(cell))
-    return type(cell).__name__ in ("NAType", "NaTType")
 
 
 def are_missing(values: np.ndarray) -> np.ndarray:
@@ -195,59 +178,7 @@ def to_objects(values: Iterable[Any]) -> np.ndarray:
     return array
 
 
-def _of_list(source: Sequence, needed: Sequence[str]) -> dict[str, Column]:
-    """Read a list of records, or of tuples."""
-    records = bool(source) and isinstance(source[0], Mapping)
-    for number, row in enumerate(source, 1):
-        a_tuple = isinstance(row, Sequence) and not isinstance(row, str) and len(row) == len(needed)
-        if not (isinstance(row, Mapping) if records else a_tuple):
-            form = f"a mapping with {', '.join(map(repr, needed))}" if records else f"({', '.join(needed)})"
-            raise AnnotationError(f"row {number} is {show(row)}; write every row as {form}")
-    if records:
-        names = dict.fromkeys(name for row in source for name in row)
-        return {str(name): [row.get(name) for row in source] for name in names}
-    return {name: [row[place] for row in source] for place, name in enumerate(needed)}
-
-
-def _of_frame(frame: Any) -> dict[str, Column]:
-    """Take the columns of a data frame; those that Arrow cannot hold, or would alter, as lists of objects."""
-    if isinstance(frame, pa.Table):
-        return dict(frame_columns(frame))
-    is_pandas = nw.dependencies.is_pandas_dataframe(frame)
-    if is_pandas:
-        objects = [name for name in frame.columns if frame[name].ndim == 1 and frame[name].dtype == object]
-    else:
-        wrapped = nw.from_native(frame, eager_only=True)
-        objects = [name for name in wrapped.columns if wrapped[name].dtype in (nw.Object, nw.Struct)]
-    # Text is quicker in Arrow; other objects, such as dicts and mixed lists, would come back changed.
-    cells = {name: frame[name].to_list() for name in objects}
-    kept = {name: own for name, own in cells.items() if not all(isinstance(v, str) or is_missing(v) for v in own)}
-    if kept:
-        frame = frame.drop(columns=list(kept)) if is_pandas else frame.drop(list(kept))
-    return frame_columns(frame) | {str(name): own for name, own in kept.items()}
-
-
-def _names(column: Column, name: str) -> pa.ChunkedArray:
-    """Make an Arrow column of names."""
-    if isinstance(column, pa.ChunkedArray):
-        return column
-    for row, cell in enumerate(column, 1):
-        if is_missing(cell):
-            continue
-        if not isinstance(cell, str | Integral) or isinstance(cell, bool):
-            raise AnnotationError(
-                f"row {row}: the {name} is named {show(cell)}; names are text or whole numbers, so convert it"
-            )
-        if not is_storable(str(cell)):
-            raise AnnotationError(
-                f"row {row}: the {name} is named {show(str(cell))}, with a null character or half a character in it; "
-                "write it without"
-            )
-    cells = [None if is_missing(cell) else str(cell) for cell in column]
-    return pa.chunked_array([pa.array(cells, pa.large_string())])
-
-
-def _cells(column: Column, name: str) -> np.ndarray:
+def cells_of(column: Column, name: str) -> np.ndarray:
     """Make an array of a column: of numbers (NaN if missing) or truth values, else of objects (None if missing)."""
     numbers: Any = column if isinstance(column, pa.ChunkedArray) else None
     if numbers is not None and is_number_type(numbers.type):

@@ -18,8 +18,9 @@ labels says nothing.
 The lines that Prodigy's ``db-out`` writes: an answer of one annotator to one task each.
 
 The annotator is ``_annotator_id``, or else ``_session_id``. Of multiple choice (``options``), the chosen ones
-(``accept``) are a tie, and the case is the input (``_input_hash``). Of a label shown for a decision, the answer itself,
-"accept" or "reject", is the class, and the case is the task (``_task_hash``). Ignored tasks and empty choices say
+(``accept``) are a tie, and the case is the input (``_input_hash``); so it is of ``spans``, which only labels of any
+type can hold. Of a label shown for a decision, the answer itself, "accept" or "reject", is the class, and the case is
+the task (``_task_hash``). Ignored tasks and empty choices say
 nothing.
 """
 
@@ -233,6 +234,12 @@ _UNREAD_IN_PRODIGY = {
 }
 
 
+def _span(one: Any, where: str) -> tuple[Any, Any, Any]:
+    if not isinstance(one, Mapping) or not {"start", "end", "label"} <= {*one}:
+        raise AnnotationError(f"{where}: a span is {show(one)}; write its start, end and label")
+    return one["start"], one["end"], one["label"]
+
+
 def is_prodigy(record: Any) -> bool:
     """Whether a record is one of Prodigy's."""
     return isinstance(record, Mapping) and "answer" in record and bool({"_input_hash", "_task_hash"} & set(record))
@@ -249,7 +256,11 @@ def prodigy_answers(source: "Source") -> Answers:
         if answer not in _ANSWERS:
             raise AnnotationError(f"{where}: the answer is {show(answer)}; write accept, reject or ignore")
         choice = "accept" in record or "options" in record
-        case = name_of(record, number, ("_input_hash", "_task_hash") if choice else ("_task_hash", "_input_hash"))
+        case = name_of(
+            record,
+            number,
+            ("_input_hash", "_task_hash") if choice or is_list(record.get("spans")) else ("_task_hash", "_input_hash"),
+        )
         if answer == "ignore":
             answers.leave_out("ignored tasks")
             continue
@@ -257,6 +268,12 @@ def prodigy_answers(source: "Source") -> Answers:
         who = record.get("_session_id") if who is None else who
         annotator = None if who is None else to_name(who, f"{where}: the annotator")
         further = {name: cell for name, cell in scalars(record, _UNREAD_IN_PRODIGY).items() if not name.startswith("_")}
+        if not choice and is_list(record.get("spans")):
+            if answer == "reject":
+                answers.leave_out("rejected tasks")
+                continue
+            answers.add(case, annotator, [_span(one, where) for one in record["spans"]], further)
+            continue
         if not choice:
             answers.add(case, annotator, answer, further)
             continue

@@ -7,19 +7,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from plausibly.base.errors import AnnotationError, PlausiblyWarning
+from plausibly.base.errors import AnnotationError, PlausiblyWarning, show
 from plausibly.base.names import numbered, some, to_names
 from plausibly.data.annotations._rows import Rows, check_size, places
+from plausibly.data.annotations.io.columns import is_nothing, is_number, list_of
 from plausibly.data.annotations.io.long_table import MARKS, refuse_names, write_table
-from plausibly.data.annotations.io.matrix import Matrix, read_matrix
-from plausibly.data.annotations.io.spellings import CASE
+from plausibly.data.annotations.io.matrix import Matrix, matrix_of, read_matrix
+from plausibly.data.annotations.io.spellings import CASE, find
+from plausibly.data.annotations.io.table_files import read_batches
 
 if TYPE_CHECKING:
     from plausibly.data.annotations._container import Annotations
     from plausibly.data.annotations.io.source import Source
 
 TOTALS = "total", "sum", "n", "count", "counts", "number", "votes", "n_labels", "n_votes"  #: what totals are called
+_LOOKED_AT = 100  # cells of a column
+_ROWS = 8  # with one sum, of which grades hardly ever are
 _GRADES = 10  #: greatest number that may be a label
 
 
@@ -72,22 +77,43 @@ def read_counts(source: "Source") -> Rows:
 
     Raises AnnotationError if the columns may as well be annotators, since the numbers are few and their sums differ.
     """
-    matrix = read_matrix(source.path, AnnotationError, source.classes)
+    case = find("case", source.names)
+    if source.names:
+        _refuse_texts(source, case)
+    if source.path is None or source.roles or case not in (None, *CASE):
+        cells = {"case" if name == case else name: column for name, column in source.cells.items()}
+        matrix = matrix_of(pa.table(cells), AnnotationError, source.classes)
+    else:
+        matrix = read_matrix(source.path, AnnotationError, source.classes)
     if source.classes is None and matrix.columns is not None:
         if (total := _total(matrix)) is not None:
             name = matrix.columns[total]
-            words = f"{source.path}: the column {name!r} is the sum of the others in every row, and left out as a total"
+            where = f"{source.path or 'these counts'}: the column {name!r}"
+            words = f"{where} is the sum of the others in every row, and left out as a total"
             warnings.warn(words, PlausiblyWarning, stacklevel=4)
             columns = [one for one in matrix.columns if one != name]
             matrix = replace(matrix, values=np.delete(matrix.values, total, axis=1), columns=columns)
-        elif source.form is None and _may_be_labels(matrix):
+        elif source.layout is None and _may_be_labels(matrix):
             n_cases, n = matrix.values.shape
             votes = f"{matrix.values.sum():,.0f} labels, of classes called {some(matrix.columns, 9)}"
             raise AnnotationError(
                 f"the numbers may be counts ({votes}) or labels ({n_cases * n:,}, by annotators called so): say "
-                'form="counts" or form="wide" (--from counts, --from wide), or name the classes'
+                'layout="counts" or layout="wide" (--layout counts, --layout wide), or name the classes'
             )
     return parse_counts(matrix, source.classes, None)
+
+
+def _refuse_texts(source: "Source", case: str | None) -> None:
+    """Refuse a table with a column that holds no number at all: no layout fits it."""
+    first = next(read_batches(source.path), {}) if source.path is not None else source.cells
+    for name, column in first.items():
+        texts = [str(one) for one in list_of(column[:_LOOKED_AT]) if not is_nothing(one)]
+        if texts and name != case and not any(map(is_number, texts)):
+            raise AnnotationError(
+                f"no layout fits the columns {some(list(source.names), 9)}: {name!r} holds texts such as "
+                f"{show(texts[0])}; say which columns are the case, the annotator and the label (--case, --annotator, "
+                "--label), or --layout wide if each column is an annotator's, raters-in-rows if each row is"
+            )
 
 
 def _total(matrix: Matrix) -> int | None:
@@ -98,12 +124,13 @@ def _total(matrix: Matrix) -> int | None:
 
 
 def _may_be_labels(matrix: Matrix) -> bool:
-    """Whether numbers may be labels: whole, few different ones, and sums that differ as if nobody had counted."""
+    """Whether numbers may be labels: whole, few different ones, and not of one sum in so many rows that they count."""
     values = matrix.values
-    if values.shape[1] < 2 or len(values) < 2 or (values < 0).any() or not np.isfinite(values).all():
+    if values.shape[1] < 2 or (values < 0).any() or not np.isfinite(values).all():
         return False
-    sums = values.sum(axis=1)
-    return bool((values == np.floor(values)).all() and values.max() <= _GRADES and len(np.unique(sums)) > 2)
+    different = np.unique(values, axis=0)
+    counted = len(values) >= _ROWS and len(different) > 2 and len(np.unique(different.sum(axis=1))) == 1
+    return bool((values == np.floor(values)).all() and values.max() <= _GRADES and not counted)
 
 
 def write_counts(annotations: "Annotations", path: Path) -> None:

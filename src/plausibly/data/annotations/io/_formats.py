@@ -1,7 +1,7 @@
 """The formats of annotations, a line each: which files may hold it, how it is recognised, read and written.
 
 A source has the first format of the table whose suffix it has and that recognises it. Readers of exports and of rows by
-case return :class:`Answers`, that of scores the fields of ``Scores``, and all others :class:`Rows`.
+case return :class:`Answers`, those of tables that are long already the source, and all others :class:`Rows`.
 """
 
 from collections.abc import Callable, Sequence
@@ -69,14 +69,11 @@ from plausibly.data.annotations.io.files import BY_ANNOTATOR, TABLES
 from plausibly.data.annotations.io.long_table import (
     is_long,
     is_of_scores,
-    parse_scores,
-    parse_table,
-    wanted_in,
     write_long_table,
 )
 from plausibly.data.annotations.io.source import JSON, Source, open_files
 from plausibly.data.annotations.io.verdicts import Reader, answers_to_one
-from plausibly.data.annotations.io.wide import is_wide, wide_answers
+from plausibly.data.annotations.io.wide import is_wide, rater_rows, wide_answers
 
 LINES = (".jsonl",)
 
@@ -98,6 +95,11 @@ class Format(NamedTuple):
 
 def _any(source: Source) -> bool:
     return True
+
+
+def as_it_is(source: Source) -> Source:
+    """Take a table that is long already, whose columns are read when it is known which of them."""
+    return source
 
 
 def _of_records(is_one: Callable[[Any], bool]) -> Callable[[Source], bool]:
@@ -245,6 +247,13 @@ OF_ANSWERS = (
         wide_answers,
     ),
     Format(
+        "raters-in-rows",
+        TABLES,
+        "one row per annotator and one column per case, as survey forms export it; only if it is named",
+        lambda source: False,
+        rater_rows,
+    ),
+    Format(
         "nested",
         JSON[:1],
         "nested mappings from case and annotator to label, or from case to such a row",
@@ -255,6 +264,23 @@ OF_ANSWERS = (
 FORMATS = (
     Format("preflib", PREFLIB, "PrefLib, a folder of such files", _any, read_preflib, folder=True),
     *OF_ANSWERS,
+    Format(
+        "scores",
+        (*TABLES, *JSON),
+        "scores: `case`, `annotator`, `score`",
+        lambda source: is_of_scores(source.names, source.columns),
+        as_it_is,
+    ),
+    Format(
+        "table",
+        (*TABLES, *JSON),
+        "long table: `case`, `annotator`, `class`, optionally `rank` or `confidence` (also `task`, `worker`, `label`, "
+        "or the only column with a name such as `image_id`, `reader` or `diagnosis`)",
+        lambda source: source.suffixes == {*LINES} or is_long(source.names),
+        as_it_is,
+        write_long_table,
+        (".csv", ".parquet"),
+    ),
     # Its reader says what is wrong with records of no other form.
     Format(
         "records", JSON[:1], "", _of_records(lambda one: isinstance(one, dict)), label_studio_answers, controls=True
@@ -268,27 +294,6 @@ FORMATS = (
         lambda source: parse_rankings(source.content, source.classes),
         write_rankings,
         JSON[:1],
-    ),
-    Format(
-        "scores",
-        (*TABLES, *LINES),
-        "scores: `case`, `annotator`, `score`",
-        lambda source: is_of_scores(source.names, source.columns),
-        lambda source: parse_scores(
-            source.columns(wanted_in(source.names, "score")), anonymous=False, absent=source.missing
-        ),
-    ),
-    Format(
-        "table",
-        (*TABLES, *LINES),
-        "long table: `case`, `annotator`, `class`, optionally `rank` or `confidence` (also `task`, `worker`, `label`, "
-        "or the only column with a name such as `image_id`, `reader` or `diagnosis`)",
-        lambda source: source.suffixes == {*LINES} or is_long(source.names),
-        lambda source: parse_table(
-            source.columns(wanted_in(source.names)), source.classes, anonymous=False, absent=source.missing
-        ),
-        write_long_table,
-        (".csv", ".parquet"),
     ),
     Format(
         "counts",
@@ -308,7 +313,7 @@ FORMATS = (
 SUFFIXES = tuple(dict.fromkeys(suffix for known in FORMATS if not known.folder for suffix in known.suffixes))
 
 
-def read_source(source: Source, formats: Sequence[Format] = FORMATS) -> Rows | Answers | dict[str, Any] | None:
+def read_source(source: Source, formats: Sequence[Format] = FORMATS) -> Rows | Answers | Source | None:
     """Read a source in the format that is named, or in the first that recognises it; return None if none does."""
     known = format_of(source, formats)
     if known is not None and source.control is not None and not known.controls:
@@ -336,13 +341,13 @@ def refuse_control(control: str) -> NoReturn:
 def format_of(source: Source, formats: Sequence[Format] = FORMATS) -> Format | None:
     """Return the format that is named, or the first that recognises a source; None if none does."""
     candidates = [one for one in formats if one.folder is source.folder and source.suffixes & {*one.suffixes}]
-    if source.form is None:
+    if source.layout is None:
         return next((one for one in candidates if one.recognise(source)), None)
-    if (named := next((one for one in candidates if one.name == source.form), None)) is not None:
+    if (named := next((one for one in candidates if one.name == source.layout), None)) is not None:
         return named
     names = list(dict.fromkeys(one.name for one in formats))
-    if source.form not in names:
-        fix = suggest(source.form, names, f"choose from {', '.join(names)}")
-        raise ArgumentError(f"there is no format {source.form!r}: {fix}")
-    suffixes = dict.fromkeys(suffix for one in formats if one.name == source.form for suffix in one.suffixes)
-    raise FileError(f"the format {source.form!r} is in files that end in {', '.join(suffixes)}; name such a file")
+    if source.layout not in names:
+        fix = suggest(source.layout, names, f"choose from {', '.join(names)}")
+        raise ArgumentError(f"there is no format {source.layout!r}: {fix}")
+    suffixes = dict.fromkeys(suffix for one in formats if one.name == source.layout for suffix in one.suffixes)
+    raise FileError(f"the format {source.layout!r} is in files that end in {', '.join(suffixes)}; name such a file")

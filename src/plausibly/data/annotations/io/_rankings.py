@@ -134,7 +134,8 @@ def _top_level(rankings: object, classes: np.ndarray | None) -> tuple[list[tuple
             what = f"the key {unknown[0]!r}" if unknown else "no key 'cases'"
             raise AnnotationError(
                 f"the object form of rankings has {what}; "
-                'write {"classes": [name, …], "cases": {case: {annotator: [[class, …], …]}}}'
+                'write {"classes": [name, …], "cases": {case: {annotator: [[class, …], …]}}}, or, of labels, {case: '
+                "{annotator: label}}"
             )
         if "classes" in rankings:
             classes = _own_classes(rankings["classes"], classes)

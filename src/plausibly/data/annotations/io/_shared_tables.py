@@ -78,11 +78,11 @@ def alt_test_answers(source: "Source") -> Answers:
     """Take apart a mapping from annotator to labels by case; a warning says if it was not named as such."""
     answers = Answers()
     content = record_of(source.content, "the file")
-    if source.form is None:
+    if source.layout is None:
         example = show(next(iter(content)))
         warnings.warn(
             f"{source.path or 'these labels'}: taken for {{annotator: {{case: label}}}}, of which {example} is an "
-            'annotator; if it is a case, say form="nested" (--from nested)',
+            'annotator; if it is a case, say layout="nested" (--layout nested)',
             PlausiblyWarning,
             stacklevel=2,
         )

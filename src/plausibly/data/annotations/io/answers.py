@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,8 +15,12 @@ import numpy as np
 from plausibly.base.errors import AnnotationError, PlausiblyWarning, show
 from plausibly.base.names import some, tell_unused
 from plausibly.data.annotations.io._rankings import is_list as is_list
+from plausibly.data.annotations.io.columns import is_nothing as is_nothing
 from plausibly.data.annotations.io.spellings import CASE
 
+_NUMBERS = re.compile(r"\[[\s\d.eE+\-\[\]]*\]")
+_GAP = re.compile(r"(?<=[\d.\]])\s+(?=[\d.\[]|[+-][\d.])")  # between two numbers or rows
+_LISTS = ("case", "annotator", "value", "further")
 _NAMED = 9  # parts of an export that an error lists
 
 
@@ -46,13 +51,35 @@ class Answers:
         """Count something that says nothing."""
         self.left_out[what] = self.left_out.get(what, 0) + 1
 
+    @classmethod
+    def of(cls, columns: Mapping[str, Sequence[Any]]) -> "Answers":
+        """Take the columns case, annotator (if annotators have names) and label of a long table."""
+        case = [to_name(one, f"row {row}: the case") for row, one in enumerate(columns["case"], 1)]
+        people: list[Any] = [None] * len(case)
+        if "annotator" in columns:
+            people = [to_name(one, f"row {row}: the annotator") for row, one in enumerate(columns["annotator"], 1)]
+        values = [None if is_nothing(one) else one for one in columns["label"]]
+        return cls(case, people, values, [{} for _ in case])
+
     def without(self, absent: Collection[str]) -> "Answers":
         """Return the answers but those that are one of some texts, which say nothing."""
         kept = [not (isinstance(value, str) and value.strip() in absent) for value in self.value]
-        lists = {name: list(compress(getattr(self, name), kept)) for name in ("case", "annotator", "value", "further")}
+        lists = {name: list(compress(getattr(self, name), kept)) for name in _LISTS}
         tell_unused(absent, (value.strip() for value in self.value if isinstance(value, str)))
         n = len(kept) - sum(kept)
         return replace(self, **lists, left_out=self.left_out | ({"answers that are missing": n} if n else {}))
+
+    def one_each(self, repeats: str | None) -> "Answers":
+        """Return the first or the last answer of each annotator to each case, if asked for."""
+        if repeats not in ("first", "last") or None in self.annotator:
+            return self
+        order = range(len(self.case)) if repeats == "last" else range(len(self.case) - 1, -1, -1)
+        at = {(self.case[row], self.annotator[row]): row for row in order}
+        rows = sorted(at.values())
+        lists = {name: [getattr(self, name)[row] for row in rows] for name in _LISTS}
+        n = len(self.case) - len(rows)
+        words = {f"answers beside the {repeats} one of an annotator": n} if n else {}
+        return replace(self, **lists, left_out=self.left_out | words)
 
     def tell_left_out(self, path: Any = None) -> None:
         """Warn of what was left out, of a file or of what is in memory."""
@@ -97,7 +124,10 @@ class Answers:
                 continue
             said = found.setdefault(case, {})
             if who in said:
-                raise AnnotationError(f"{where}: a second answer; keep one per annotator")
+                raise AnnotationError(
+                    f"{where}: a second answer; keep one per annotator, such as the last: "
+                    'repeats="last" (--repeats last)'
+                )
             said[who] = blocks
         if not found:
             raise AnnotationError("no case has an answer; give at least one")
@@ -129,26 +159,43 @@ def to_name(given: Any, what: str) -> str:
     return str(given)
 
 
-def is_nothing(value: Any) -> bool:
-    """Whether a value stands for no answer: None, NaN, blank text."""
-    return (
-        value is None or (isinstance(value, str) and not value.strip()) or (isinstance(value, float) and value != value)
-    )
-
-
 def parsed(cell: Any) -> Any:
-    """Read text that is JSON, or a Python literal, of a list or a mapping; anything else stays as it is."""
-    if not isinstance(cell, str) or cell.strip()[:1] not in ("[", "{"):
-        return cell
+    """Read text of a list or a mapping, as :func:`literal` does; keep anything else."""
+    found = literal(cell) if isinstance(cell, str) and cell.strip()[:1] in ("[", "{", "(") else cell
+    return found if isinstance(found, list | dict | tuple) else cell
+
+
+def literal(cell: str) -> Any:
+    """Read JSON, a Python literal, or an array as NumPy prints it; anything else is the text itself."""
+    text = cell.strip()
+    if not text or text[0] not in "[{(\"'-.0123456789":
+        return text
     try:
-        return json.loads(cell)
+        return json.loads(text)
     except (ValueError, RecursionError):
         pass
+    if _NUMBERS.fullmatch(text):  # without commas
+        text = _GAP.sub(", ", text)
     try:
-        found = ast.literal_eval(cell.strip())
+        return ast.literal_eval(text)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return cell
-    return found if isinstance(found, list | dict) else cell
+        return cell.strip()
+
+
+def lists_in(cells: Sequence[Any]) -> list[Any] | None:
+    """Read labels that are lists or mappings, or text of such, beside JSON's ``null``; None of any others.
+
+    Raises AnnotationError if most are and one is not, which is damaged then.
+    """
+    given = [None if isinstance(cell, str) and cell.strip() == "null" else cell for cell in cells]
+    found = [parsed(cell) for cell in given]
+    other = [row for row, one in enumerate(found) if not is_nothing(one) and not isinstance(one, list | dict | tuple)]
+    there = sum(not is_nothing(one) for one in found)
+    if 2 * len(other) >= there:
+        return None
+    for row in other:
+        raise AnnotationError(f"row {row + 1}: the label {show(cells[row])} is no list, but others are; correct it")
+    return found
 
 
 def scalars(record: Mapping, without: Iterable[str]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ import numpy as np
 from plausibly.base.errors import AnnotationError, ArgumentError, show
 from plausibly.data.annotations.io.answers import Answers, is_list, is_nothing, name_of, parsed, scalars, to_name
 from plausibly.data.annotations.io.columns import list_of
-from plausibly.data.annotations.io.spellings import ANSWERS, CASE, PEOPLE, SOFT
+from plausibly.data.annotations.io.spellings import ANSWERS, CASE, PEOPLE, SOFT, find
 from plausibly.data.annotations.views import rankings_by_case
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def is_by_case(source: "Source") -> bool:
     if source.content is None:
         return is_of_cases(source.names)
     for record in source.records:
+        record = _apart(record) if isinstance(record, Mapping) else record
         if not isinstance(record, Mapping) or not is_of_cases(map(str, record)):
             return False
         said = next((record[name] for name in ANSWERS if record.get(name) is not None), None)
@@ -71,12 +72,32 @@ def case_answers(records: Sequence[Any], weight: int | None) -> Answers:
             raise AnnotationError(
                 f"record {number + 1} is {show(record)}; write an object with the case and its annotations"
             )
+        record = _apart(record)
         case = name_of(record, number)
         if case in seen:
             raise AnnotationError(f"case {case!r} has two records; keep one")
         seen.add(case)
         _add(answers, case, record, weight)
     return answers
+
+
+def _apart(record: Mapping) -> Mapping:
+    """Take a list of records of answers, each with its label and perhaps its annotator, apart into two lists."""
+    for name in (*ANSWERS, *PEOPLE):
+        said = record.get(name)
+        if not is_list(said) or not len(said) or not all(isinstance(one, Mapping) for one in said):
+            continue
+        keys = set.intersection(*({*map(str, one)} for one in said))
+        if (label := find("label", keys)) is None:
+            continue
+        who = find("annotator", keys)
+        people = {} if who is None else {PEOPLE[0]: [one[who] for one in said]}
+        return (
+            {key: cell for key, cell in record.items() if key != name}
+            | people
+            | {ANSWERS[0]: [one[label] for one in said]}
+        )
+    return record
 
 
 def _check_named(records: Sequence[Any]) -> None:
@@ -96,7 +117,7 @@ def _check_named(records: Sequence[Any]) -> None:
 def nested_answers(source: "Source") -> Answers:
     """Take apart a mapping from case to record, or to ``{annotator: answer}``."""
     content = source.content
-    if any(is_of_cases(map(str, record)) for record in content.values()):
+    if any(is_of_cases(map(str, _apart(record))) for record in content.values()):
         records = [{**dict(record), "case": to_name(case, "a case")} for case, record in content.items()]
         return case_answers(records, source.soft_weight)
     answers = Answers()

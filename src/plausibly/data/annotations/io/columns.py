@@ -5,6 +5,7 @@ rows each different cell is held once. Rows count from 0 here and from 1 in erro
 """
 
 from collections.abc import Callable, Collection
+from numbers import Integral
 from typing import Any
 
 import narwhals as nw
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from plausibly.base.errors import AnnotationError, PlausiblyError, show
-from plausibly.base.names import repeated
+from plausibly.base.names import is_storable, repeated
 
 _EXACT = 2**53  # up to which float64 holds every whole number
 
@@ -68,6 +69,33 @@ def frame_columns(frame: Any, error: type[PlausiblyError] = AnnotationError) -> 
             ) from cause
         columns[name] = plain(column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column]))
     return columns
+
+
+def name_column(column: Any, name: str) -> pa.ChunkedArray:
+    """Make an Arrow column of names, text or whole numbers, of a list of objects; an Arrow column stays as it is."""
+    if isinstance(column, pa.ChunkedArray):
+        return column
+    cells = [None if is_nothing(cell) else cell for cell in column]
+    for row, one in enumerate(cells, 1):
+        if one is not None and (not isinstance(one, str | Integral) or isinstance(one, bool)):
+            raise AnnotationError(
+                f"row {row}: the {name} is named {show(one)}; names are text or whole numbers, so convert it"
+            )
+        if one is not None and not is_storable(str(one)):
+            raise AnnotationError(
+                f"row {row}: the {name} is named {show(str(one))}, with a null character or half a character in it; "
+                "write it without"
+            )
+    return pa.chunked_array([pa.array([None if one is None else str(one) for one in cells], pa.large_string())])
+
+
+def is_nothing(value: Any) -> bool:
+    """Whether a value stands for no answer: None, NaN, pandas' NA, blank text."""
+    if value is None or isinstance(value, str):
+        return value is None or not value.strip()
+    if isinstance(value, float | np.floating):
+        return bool(value != value)
+    return type(value).__name__ in ("NAType", "NaTType")
 
 
 def list_of(column: Any) -> list[Any]:
@@ -175,7 +203,7 @@ def to_floats(column: pa.ChunkedArray) -> tuple[np.ndarray, int | None]:
     if pa.types.is_large_string(column.type):
         column = _trim(column)
     elif not is_number_type(column.type):
-        return np.full(len(column), np.nan), 0
+        return np.full(len(column), np.nan), 0 if len(column) else None
     try:
         return pc.cast(column, pa.float64(), safe=False).to_numpy().astype(np.float64, copy=False), None
     except pa.ArrowInvalid:

@@ -15,7 +15,6 @@ from plausibly.data.annotations.io._formats import format_of as format_of
 from plausibly.data.annotations.io._formats import read_by_annotator as read_by_annotator
 from plausibly.data.annotations.io._formats import refuse_control as refuse_control
 from plausibly.data.annotations.io._inspect import ARCHIVE as ARCHIVE
-from plausibly.data.annotations.io._shared_tables import alt_test_answers, is_alt_test
 from plausibly.data.annotations.io.answers import Answers
 from plausibly.data.annotations.io.columns import list_of
 from plausibly.data.annotations.io.files import is_by_annotator, naming, suffix_of
@@ -26,13 +25,6 @@ from plausibly.data.annotations.io.spellings import COLUMNS, find
 def answers_in(source: Source) -> Answers | None:
     """Take apart a source in one of the formats that hold answers by case; None if it has another."""
     return read_source(source, OF_ANSWERS)  # type: ignore[return-value]
-
-
-def answers_in_file(source: Source) -> Answers | None:
-    """Take apart a file that only its path tells from a mapping in memory, or that a tool for language models made."""
-    if is_alt_test(source):
-        return alt_test_answers(source)
-    return read_source(source, TOOLS)  # type: ignore[return-value]
 
 
 def read_metadata(source: Any, of: str = "cases") -> pd.DataFrame:
@@ -82,6 +74,8 @@ def read_metadata(source: Any, of: str = "cases") -> pd.DataFrame:
 
 def _long(source: Any) -> pd.DataFrame:
     """A row per answer, further fields as they are."""
+    if isinstance(source, Source):
+        return _long_table(source)
     if is_by_annotator(source):
         return _long_table(open_files(source, soft_weight=1))
     if isinstance(source, str | Path):

@@ -1,14 +1,15 @@
 """Text files, JSON and arrays; what is wrong with a file of any format, said in one sentence."""
 
 import gc
+import gzip
 import json
 import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -20,8 +21,10 @@ from plausibly.base.errors import (
     PlausiblyWarning,
     first_line,
 )
-from plausibly.base.names import repeated
+from plausibly.base.names import repeated, some
 
+PACKED = ".gz"  #: behind the suffix of a file that is compressed
+_LINES = ".ndjson", ".jsonl"  # two names of JSON lines
 WORKBOOK = ".xlsx"  #: of a workbook, after which a colon and the name of a sheet may stand
 OF_TEXT = (".csv", ".tsv", WORKBOOK)  #: whose cells are text
 TABLES = (*OF_TEXT, ".parquet")
@@ -45,6 +48,25 @@ def naming(source: object) -> Iterator[None]:
         yield
     except PlausiblyError as error:
         error.args = (f"{source}: {error.args[0]}", *error.args[1:])
+        raise
+
+
+def naming_file(source: object) -> AbstractContextManager[None]:
+    """Put the name of a file in front of errors, if the source is one, or was opened from one."""
+    source = getattr(source, "path", source)
+    if is_by_annotator(source):
+        return _naming_one_of(list(map(str, source.values())))  # type: ignore[attr-defined]
+    return naming(source) if isinstance(source, str | os.PathLike) else nullcontext()
+
+
+@contextmanager
+def _naming_one_of(files: list[str]) -> Iterator[None]:
+    """Put names of files in front of errors that name none of them."""
+    try:
+        yield
+    except PlausiblyError as error:
+        if not str(error.args[0]).startswith(tuple(files)):
+            error.args = (f"{files[0] if len(files) == 1 else some(files)}: {error.args[0]}", *error.args[1:])
         raise
 
 
@@ -112,7 +134,19 @@ def parted(path: Path) -> tuple[Path, str | None]:
 
 def ending(path: Path) -> str:
     """Return the lower-case suffix of a path, for a sheet that of its workbook."""
-    return parted(path)[0].suffix.lower()
+    path = parted(path)[0]
+    return (path.with_suffix("") if path.suffix.lower() == PACKED else path).suffix.lower().replace(*_LINES)
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file is compressed by gzip, by its first bytes."""
+    with path.open("rb") as file:
+        return file.read(2) == b"\x1f\x8b"
+
+
+def opened(path: Path) -> IO[bytes]:
+    """Open a file to read its bytes, those of a compressed one unpacked."""
+    return gzip.open(path) if is_packed(path) else path.open("rb")  # type: ignore[return-value]
 
 
 def is_by_annotator(source: object) -> bool:
@@ -133,7 +167,7 @@ def refuse_spreadsheet(suffix: str, head: bytes = b"") -> None:
 
 def check_not_empty(path: Path) -> None:
     """Refuse a file that does not exist, cannot be opened, is an unread spreadsheet or holds nothing but blanks."""
-    with reading(), path.open("rb") as file:
+    with reading(), opened(path) as file:
         head = file.read(2**20)
         if not head or (head.isspace() and not file.read(1)):
             raise FileError("the file is empty; export it again")
@@ -147,7 +181,8 @@ def read_text(path: Path) -> str:
     """
     check_not_empty(path)
     with reading():
-        content = path.read_bytes()
+        with opened(path) as file:
+            content = file.read()
         for mark, encoding in _MARKS.items():
             if content.startswith(mark):
                 return content.decode(encoding)

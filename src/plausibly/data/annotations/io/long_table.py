@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet
 from jaxtyping import Float, Int
 
-from plausibly.base.errors import AnnotationError, PlausiblyWarning
+from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarning, show, suggest
 from plausibly.base.names import many, numbered, outside, tell_unused, to_names, unknown_class
-from plausibly.data.annotations._rows import Rows, as_first_shown, places
+from plausibly.data.annotations._rows import Rows, as_first_shown, places, second_answers, tell_repeats, two_answers
+from plausibly.data.annotations.io.answers import lists_in
 from plausibly.data.annotations.io.columns import (
     Columns,
     as_names,
@@ -23,18 +24,20 @@ from plausibly.data.annotations.io.columns import (
     in_codes,
     list_of,
     missing,
+    name_column,
+    plain,
     rounded,
     to_codes,
     to_floats,
 )
-from plausibly.data.annotations.io.spellings import COLUMNS, find, spelling_of
+from plausibly.data.annotations.io.spellings import COLUMNS, LABELLED, find, spelling_of
 from plausibly.data.annotations.io.table_files import write_csv
 from plausibly.data.annotations.views import as_table
 
 if TYPE_CHECKING:
     from plausibly.data.annotations._container import Annotations
 
-ANONYMOUS = "annotation"  #: column that numbers the annotators of a case, where they have no names
+ANONYMOUS = LABELLED  #: column that numbers the annotators of a case, where they have no names
 ORDERINGS = ("rank", "confidence")
 #: A header with one of these belongs to a long table and not to a matrix of counts.
 MARKS = frozenset(("annotator", "worker", "class", "label", *ORDERINGS))
@@ -44,6 +47,7 @@ READ = frozenset((*sum(COLUMNS.values(), ()), ANONYMOUS, *ORDERINGS, *WHEN))
 _SCORED = frozenset((*COLUMNS["case"], *COLUMNS["annotator"], ANONYMOUS, "score"))
 _LEAST_TIME = 1e8  # of a number of seconds since 1970; less is how long something took
 
+_BRACKETS = ("[", "{", "(")
 _TOGETHER = 2**18  #: rows that are written at a time
 
 
@@ -53,10 +57,16 @@ def wanted_in(names: Iterable[str], what: str = "class") -> frozenset[str]:
     return (READ if what == "class" else _SCORED) | found  # type: ignore[return-value]
 
 
-def parse_table(columns: Columns, classes: np.ndarray | None, anonymous: bool, absent: Collection[str] = ()) -> Rows:
-    """Read the columns of a long table; see :meth:`plausibly.Annotations.from_table`, and :func:`rows_of` of absent."""
+def parse_table(
+    columns: Columns,
+    classes: np.ndarray | None,
+    anonymous: bool,
+    absent: Collection[str] = (),
+    repeats: str | None = None,
+) -> Rows:
+    """Read the columns of a long table; see :meth:`plausibly.Annotations.from_table` and :func:`rows_of`."""
     anonymous = anonymous or without_names(columns)
-    columns = rows_of(columns, "class", (*ORDERINGS, *WHEN), absent)
+    columns = rows_of(columns, "class", (*ORDERINGS, *WHEN), absent, repeats)
     cases, case = to_codes(columns["case"], "case")
     annotators, annotator = to_codes(columns["annotator"], "annotator")
     when = order_in(columns)
@@ -73,23 +83,29 @@ def parse_table(columns: Columns, classes: np.ndarray | None, anonymous: bool, a
         rank=rank_of(columns),
         order=np.arange(len(case)) if when is None else when,
         told=when is not None,
+        ranked=repeats == "ties" or any(name in columns for name in ORDERINGS),
     )
 
 
-def parse_scores(columns: Columns, anonymous: bool, absent: Collection[str] = ()) -> dict[str, Any]:
+def parse_scores(
+    columns: Columns, anonymous: bool, absent: Collection[str] = (), repeats: str | None = None
+) -> dict[str, Any]:
     """Read the columns of a long table of scores, as fields of :class:`plausibly.annotations.Scores`."""
     anonymous = anonymous or without_names(columns)
-    columns = rows_of(columns, "score", absent=absent)
+    columns = rows_of(columns, "score", WHEN if repeats else (), absent, repeats)
     cases, case = to_codes(columns["case"], "case")
     annotators, annotator = to_codes(columns["annotator"], "annotator")
-    pair = case.astype(np.int64) * len(annotators) + annotator
     score = numbers_of(columns, "score")
-    _, first, times = np.unique(pair, return_index=True, return_counts=True)
-    for row in np.sort(first[times > 1])[:1].tolist():
-        raise AnnotationError(
-            f"case {str(cases[case[row]])!r}, annotator {str(annotators[annotator[row]])!r}: the case is scored twice; "
-            "keep one of the scores, since two readings by one person are not two annotators"
-        )
+    pair = case.astype(np.int64) * len(annotators) + annotator
+    if not anonymous:
+        same, second, earlier = second_answers(pair, score)
+        for row, before in zip(second[:1].tolist(), earlier[:1].tolist(), strict=True):
+            who, values = str(annotators[annotator[row]]), (f"{score[before]:g}", f"{score[row]:g}")
+            n, of = len(second), len(pair) - len(second) - len(same)
+            raise AnnotationError(two_answers(str(cases[case[row]]), who, *values, n, of, ties=False))
+        if len(same):
+            tell_repeats(len(same), len(pair))
+            case, annotator, score = (np.delete(column, same) for column in (case, annotator, score))
     return arrange_scores(to_names(cases, "case"), to_names(annotators, "annotator"), anonymous, case, annotator, score)
 
 
@@ -118,11 +134,18 @@ def arrange_scores(
     }
 
 
-def rows_of(columns: Columns, what: str, more: Collection[str] = (), absent: Collection[str] = ()) -> Columns:
+def rows_of(
+    columns: Columns,
+    what: str,
+    more: Collection[str] = (),
+    absent: Collection[str] = (),
+    repeats: str | None = None,
+) -> Columns:
     """Pick the columns of a long table that are read, under their usual names, and check that every cell is filled.
 
     These are ``case``, ``annotator``, `what` ("class" or "score") and at most one of `more`. If there are `absent`
-    texts, rows in which one of these, or nothing, stands for `what` are left out, with a warning.
+    texts, rows in which one of these, or nothing, stands for `what` are left out, with a warning; `repeats` is as for
+    :func:`kept_rows`.
     """
     found, called = {}, {}
     needed = f"it needs 'case', 'annotator' and {what!r}"
@@ -132,7 +155,7 @@ def rows_of(columns: Columns, what: str, more: Collection[str] = (), absent: Col
     for name in ("case", "annotator", what):
         numbered = name == "annotator" and without_names(columns) and ANONYMOUS in columns
         called[name] = ANONYMOUS if numbered else spelling_of(name, columns, needed)
-        found[name] = columns[called[name]]
+        found[name] = columns[called[name]] if name == "score" else name_column(columns[called[name]], name)
     orderings = [name for name in more if name in columns and name not in WHEN]
     for name in () if orderings else columns:
         if (usual := name.strip().lower()) in {*more} - {*WHEN}:  # else classes would be read as tied
@@ -151,7 +174,50 @@ def rows_of(columns: Columns, what: str, more: Collection[str] = (), absent: Col
             raise AnnotationError(
                 f"{where(found, row, without=name)}: the cell in column {called.get(name, name)!r} is missing; {fix}"
             )
+    if repeats in ONE_ANSWER:
+        keys = ("case", "annotator", *([what] if orderings else []))  # of rankings, each class once
+        rows = kept_rows([to_codes(found[name], name)[1] for name in keys], order_in(found), repeats)
+        found = {name: in_codes(column.take(pa.array(rows))) for name, column in found.items()}
     return found
+
+
+def labels_that_are_lists(column: Any) -> list[Any] | None:
+    """Return labels that are lists or mappings, in objects or in text, or mixed ones; None if they are names."""
+    if isinstance(column, list):
+        return lists_in(column) or column
+    if pa.types.is_nested(column.type) and not pa.types.is_dictionary(column.type):
+        return lists_in(list_of(column))
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not pa.types.is_large_string(kind):
+        return None
+    texts = column.unique().to_pylist()
+    return lists_in(list_of(plain(column))) if any(one and one.lstrip()[:1] in _BRACKETS for one in texts) else None
+
+
+#: What may be done with several answers of one annotator to one case.
+ONE_ANSWER = ("first", "last")
+REPEATS = ("refuse", *ONE_ANSWER, "ties", "readings")
+
+
+def check_repeats(repeats: str | None) -> str | None:
+    """Refuse what is no way to treat several answers; refusing them is the default, None."""
+    if repeats is not None and repeats not in REPEATS:
+        fix = suggest(repeats, REPEATS, f"choose from {', '.join(REPEATS)}")
+        raise ArgumentError(f"repeats must be one of {', '.join(REPEATS)}, but {show(repeats)} was given: {fix}.")
+    return None if repeats == "refuse" else repeats
+
+
+def kept_rows(
+    keys: Sequence[Int[np.ndarray, " row"]], when: Float[np.ndarray, " row"] | None, repeats: str
+) -> Int[np.ndarray, " kept"]:
+    """Keep the first or the last row of each key, case and annotator, by time or by rows; warn of how many go."""
+    order = np.arange(len(keys[0])) if when is None else np.argsort(when, kind="stable")
+    table = pd.DataFrame({number: key[order] for number, key in enumerate(keys)})
+    kept = np.sort(order[~table.duplicated(keep=repeats).to_numpy()])  # type: ignore[arg-type]
+    if n := len(order) - len(kept):
+        told = f"left out {many(n, 'answer')} by annotators who answered a case more than once; kept the {repeats} one"
+        warnings.warn(told, PlausiblyWarning, stacklevel=5)
+    return kept
 
 
 def _answered(columns: Columns, what: str, absent: Collection[str]) -> Columns:
@@ -170,10 +236,13 @@ def _answered(columns: Columns, what: str, absent: Collection[str]) -> Columns:
     return {name: in_codes(column.filter(there)) for name, column in columns.items()}
 
 
-def without_names(columns: Columns) -> bool:
+def without_names(columns: Collection[str]) -> bool:
     """Whether no column names the annotators."""
-    usual = any(name in columns for name in COLUMNS["annotator"])
-    return not usual and (ANONYMOUS in columns or find("annotator", columns) is None)
+    if any(name in columns for name in COLUMNS["annotator"]):
+        return False
+    others = [name for name in columns if name != ANONYMOUS]
+    numbered = len(others) < len(columns) and any(find(what, others) is not None for what in ("class", "score"))
+    return numbered or find("annotator", columns) is None
 
 
 def _match(

@@ -1,41 +1,50 @@
-"""What annotations are read from: a file, a folder or an object in memory, decoded so far that its format shows."""
+"""What annotations are read from: a file, a folder or an object in memory, decoded so far that its layout shows."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
-import pandas as pd
+import pyarrow as pa
 
-from plausibly.base.errors import AnnotationError, ArgumentError
+from plausibly.base.errors import AnnotationError, ArgumentError, show
 from plausibly.base.progress import Progress
 from plausibly.data.annotations.io._inspect import ARCHIVE, read_archive
 from plausibly.data.annotations.io.case_rows import is_of_cases
-from plausibly.data.annotations.io.columns import frame_columns, is_frame
+from plausibly.data.annotations.io.columns import frame_columns, is_frame, is_nothing
 from plausibly.data.annotations.io.files import BY_ANNOTATOR, TABLES, WORKBOOK, ending, naming, read_json, read_lines
+from plausibly.data.annotations.io.long_table import is_long
+from plausibly.data.annotations.io.spellings import COLUMNS, FURTHER, renamed
 from plausibly.data.annotations.io.table_files import header_of, read_columns
 from plausibly.data.annotations.matching import with_index
 
 JSON = (".json", ".jsonl")
 _LARGE = 2**23  # bytes
+_TRIPLE = ("case", "annotator", "label")
+
+Column = pa.ChunkedArray | list[Any]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Source:
     """A file, a folder or an object in memory, with what the reader was asked for."""
 
     suffixes: Set[str]  #: of the file, or of all in a folder; in memory, that of a file that could hold the object
     path: Path | None = None
     content: Any = None  #: decoded JSON; of JSON lines the list of lines
-    names: Collection[str] = ()  #: of the columns of a table, or of the fields of JSON lines
+    names: Collection[str] = ()  #: of the columns of a table, or of the fields of records
     table: Callable[[], Mapping[str, Any]] | None = None  #: reader of columns in memory
+    roles: Mapping[str, str] = field(default_factory=dict)  #: columns that the user names, by role
     parts: Mapping[str, "Source"] | None = None  #: files by one annotator each
     classes: np.ndarray | None = None  #: this and the others as for :func:`plausibly.read_annotations`
     control: str | None = None
-    form: str | None = None
+    layout: str | None = None
     soft_weight: int | None = None
     missing: Collection[str] = ()
+    repeats: str | None = None
     progress: bool = False
 
     def __post_init__(self):
@@ -59,37 +68,58 @@ class Source:
         """Whether this is a folder, or several files."""
         return self.parts is not None or (self.path is not None and self.path.is_dir())
 
-    def columns(self, wanted: Collection[str] | None = None) -> Mapping[str, Any]:
-        """Return the columns of a table; from a file of cells those wanted."""
+    @property
+    def is_long(self) -> bool:
+        """Whether this is a table with a row for each answer, or part of one."""
+        return bool(self.names) and is_long(self.names)
+
+    @cached_property
+    def cells(self) -> dict[str, Column]:
+        """All columns of a table."""
+        return self.columns()
+
+    def columns(self, wanted: Collection[str] | None = None) -> dict[str, Column]:
+        """Return the columns of a table: in Arrow, or as lists of objects that Arrow would change.
+
+        Of a file of cells, columns that are not wanted are empty.
+        """
         if self.table is not None:
-            return self.table()
+            return dict(self.table())
         if (records := self.content) is not None:
-            if not records or not all(isinstance(line, Mapping) for line in records):
-                raise AnnotationError(
-                    "JSON lines are records; write an object on every line, with a case and its annotations"
-                )
-            return frame_columns(pd.DataFrame({name: [line.get(name) for line in records] for name in self.names}))
+            for number, line in enumerate(records, 1):
+                if not isinstance(line, Mapping):
+                    raise AnnotationError(
+                        f"row {number} is {show(line)}; write every row as a record: an object with a case, an "
+                        "annotator and a label, or a case and its annotations"
+                    )
+            if not records:
+                raise AnnotationError("there are no records; write at least one")
+            return {name: column_of([line.get(name) for line in records]) for name in self.names}
         assert self.path is not None
+        names = renamed(header_of(self.path), self.roles)
+        asked = None if wanted is None else [name for name, role in names.items() if role in wanted]
         with Progress(self.progress and ending(self.path) != WORKBOOK and self.path.stat().st_size > _LARGE) as bars:
-            return read_columns(self.path, wanted, bars)
+            return {names[name]: column for name, column in read_columns(self.path, asked, bars).items()}
 
 
-def open_source(path: Path, **options: Any) -> Source:
-    """Look into a file or a folder."""
+def open_source(path: Path, *, roles: Mapping[str, str] | None = None, **options: Any) -> Source:
+    """Look into a file or a folder; `roles` names the columns of a table that have a role."""
+    roles = roles or {}
     if path.is_dir():
+        _refuse_roles(roles, "a folder")
         return Source(suffixes={file.suffix.lower() for file in path.iterdir()}, path=path, **options)
     suffix = ending(path)
-    content, names = None, []
+    if suffix in TABLES:
+        names = list(renamed(header_of(path), roles).values())
+        return Source(suffixes={suffix}, path=path, names=names, roles=roles, **options)
+    content = None
     if suffix == ".json":
         content = read_json(path)
     elif suffix == ARCHIVE:
         content = read_archive(path)
     elif suffix == ".jsonl":
         content = read_lines(path)
-        names = list(dict.fromkeys(str(name) for line in content if isinstance(line, Mapping) for name in line))
-    elif suffix in TABLES:
-        names = header_of(path)
-    return Source(suffixes={suffix}, path=path, content=content, names=names, **options)
+    return _of_content(content, {suffix}, roles, path=path, **options)
 
 
 def open_files(files: Mapping[str, Any], **options: Any) -> Source:
@@ -98,23 +128,101 @@ def open_files(files: Mapping[str, Any], **options: Any) -> Source:
     for who, file in files.items():
         with naming(file):
             parts[str(who)] = open_source(Path(file), **options)
-    return Source(suffixes={*BY_ANNOTATOR}, parts=parts, **options)
+    return Source(suffixes={*BY_ANNOTATOR}, parts=parts, **{**options, "roles": {}})
 
 
-def source_in_memory(source: Any, **options: Any) -> Source:
-    """Take a data frame, a ``datasets.Dataset``, columns, records or nested mappings."""
-    table = columns_of_dataset(source)
-    if table is None and is_frame(source):
-        table = _cells(source)
-        if not is_of_cases(table):
-            return Source(suffixes={".parquet"}, names=list(table), table=lambda: frame_columns(source), **options)
-    elif table is None and isinstance(source, Mapping) and source and all(map(_is_column, source.values())):
-        table = {str(name): column for name, column in source.items()}
-        if len({len(column) for column in table.values()}) > 1:
-            return Source(suffixes=set(), **options)
-    if table is None:
-        return Source(suffixes={".json"}, content=source, **options)
-    return Source(suffixes={".parquet"}, names=list(table), table=lambda: table, **options)
+def source_in_memory(source: Any, *, roles: Mapping[str, str] | None = None, **options: Any) -> Source:
+    """Take a data frame, a ``datasets.Dataset``, columns, records, triples or nested mappings."""
+    roles = roles or {}
+    if (table := columns_of_dataset(source)) is not None:
+        source = table
+    elif is_frame(source):
+        by_case = nw.dependencies.is_pandas_dataframe(source) and is_of_cases(map(str, source.columns))
+        columns = columns_of_frame(with_index(source) if by_case else source)
+        names = renamed(columns, roles)
+        return _of_columns({names[name]: column for name, column in columns.items()}, **options)
+    elif isinstance(source, Iterable) and not isinstance(source, str | bytes | Mapping | Sequence):
+        source = list(source)
+    if not isinstance(source, Mapping | Sequence) or isinstance(source, str | bytes):
+        raise AnnotationError(
+            f"labels come as a data frame, a path, a mapping or a list of rows, got {show(source)}; "
+            f"give a table with the columns {', '.join(map(repr, _TRIPLE))}"
+        )
+    return _of_content(source, {".json"}, roles, **options)
+
+
+def _of_content(content: Any, suffixes: Set[str], roles: Mapping[str, str], **options: Any) -> Source:
+    """Take decoded JSON, or its like in memory: columns, triples and records are tables."""
+    if isinstance(content, Mapping) and _are_columns(content):
+        names = renamed(map(str, content), roles)
+        return _of_columns({names[str(name)]: _listed(name, column) for name, column in content.items()}, **options)
+    if isinstance(content, Sequence) and not isinstance(content, str | bytes) and content:
+        if isinstance(content[0], Mapping):
+            found = dict.fromkeys(str(name) for line in content if isinstance(line, Mapping) for name in line)
+            names = renamed(found, roles)
+            if roles:
+                content = [
+                    {names[str(name)]: cell for name, cell in line.items()} if isinstance(line, Mapping) else line
+                    for line in content
+                ]
+            return Source(suffixes=suffixes, content=content, names=[*names.values()], roles=roles, **options)
+        if _is_triple(content[0]):
+            for number, row in enumerate(content, 1):
+                if not _is_triple(row):
+                    raise AnnotationError(f"row {number} is {show(row)}; write every row as ({', '.join(_TRIPLE)})")
+            columns = zip(*content, strict=True)
+            return _of_columns(
+                {name: column_of(list(one)) for name, one in zip(_TRIPLE, columns, strict=True)}, **options
+            )
+    _refuse_roles(roles, "this layout")
+    return Source(suffixes=suffixes, content=content, **options)
+
+
+def _of_columns(columns: dict[str, Column], **options: Any) -> Source:
+    if len({len(column) for column in columns.values()}) > 1:
+        lengths = ", ".join(f"{name!r} {len(column)}" for name, column in columns.items())
+        raise AnnotationError(f"the columns differ in length ({lengths}); give each a cell per row")
+    return Source(suffixes={".parquet"}, names=list(columns), table=lambda: columns, **options)
+
+
+def _refuse_roles(roles: Mapping[str, str], what: str) -> None:
+    for role, name in roles.items():
+        raise ArgumentError(f"{role}={name!r} names a column of a table, but {what} has none: leave it out.")
+
+
+def _are_columns(content: Mapping) -> bool:
+    """Whether a mapping holds the columns of a table: lists, one of which has a name that such a column has."""
+    names = {*map(str, content)}
+    several = [isinstance(one, Iterable) and not isinstance(one, str | bytes | Mapping) for one in content.values()]
+    if several and all(several):
+        return bool(
+            names & {*COLUMNS["case"], *COLUMNS["annotator"], *COLUMNS["label"], *FURTHER["case"], "score", "id"}
+        )
+    return any(several) and bool(names & {*COLUMNS["case"]}) and bool(names & {*COLUMNS["label"]})
+
+
+def _listed(name: Any, column: Any) -> Column:
+    if isinstance(column, str | bytes | Mapping) or not isinstance(column, Iterable):
+        raise AnnotationError(f"the column {str(name)!r} is {show(column)}; write a list with a cell per row")
+    return column_of(column.tolist() if isinstance(column, np.ndarray) else list(column))
+
+
+def _is_triple(row: Any) -> bool:
+    """Whether this is a case, an annotator and a label."""
+    listed = isinstance(row, Sequence) and not isinstance(row, str) and len(row) == len(_TRIPLE)
+    return listed and all(isinstance(one, str | int | float) or is_nothing(one) for one in row[:2])
+
+
+def column_of(cells: list[Any]) -> Column:
+    """Make an Arrow column of text, or of numbers of one kind; leave others, such as lists, as they are."""
+    kinds = {type(cell) for cell in cells if not is_nothing(cell)}
+    for kind, arrow in ((str, pa.large_string()), (int, pa.int64()), (float, pa.float64())):
+        if kinds == {kind} or (kind is float and kinds == {int, float}):
+            try:
+                return pa.chunked_array([pa.array([None if is_nothing(one) else one for one in cells], arrow)])
+            except (pa.ArrowException, OverflowError, UnicodeEncodeError):
+                return cells
+    return cells
 
 
 def columns_of_dataset(source: Any) -> dict[str, list[Any]] | None:
@@ -124,17 +232,21 @@ def columns_of_dataset(source: Any) -> dict[str, list[Any]] | None:
     return None
 
 
-def _cells(frame: Any) -> dict[str, list[Any]]:
-    """Columns of a data frame as Python objects, since Arrow would change cells of lists or mappings."""
-    if hasattr(frame, "to_pylist"):
-        return {name: frame.column(name).to_pylist() for name in frame.column_names}
-    if hasattr(frame, "to_dicts"):
-        return {name: frame[name].to_list() for name in frame.columns}
-    frame = with_index(frame)
-    if frame.index.name is not None and frame.index.name not in frame.columns:
-        frame = frame.reset_index()
-    return {str(name): frame[name].tolist() for name in frame.columns}
-
-
-def _is_column(column: Any) -> bool:
-    return isinstance(column, Iterable) and hasattr(column, "__len__") and not isinstance(column, str | bytes | Mapping)
+def columns_of_frame(frame: Any) -> dict[str, Column]:
+    """Take the columns of a data frame; those that Arrow cannot hold, or would alter, as lists of objects."""
+    if isinstance(frame, pa.Table):
+        return dict(frame_columns(frame))
+    is_pandas = nw.dependencies.is_pandas_dataframe(frame)
+    if is_pandas:
+        objects = [name for name in frame.columns if frame[name].ndim == 1 and frame[name].dtype == object]
+    else:
+        wrapped = nw.from_native(frame, eager_only=True)
+        objects = [name for name in wrapped.columns if wrapped[name].dtype in (nw.Object, nw.Struct, nw.List)]
+    # Text is quicker in Arrow; other objects, such as dicts and mixed lists, would come back changed.
+    cells = {name: frame[name].to_list() for name in objects}
+    kept = {name: own for name, own in cells.items() if not all(isinstance(v, str) or is_nothing(v) for v in own)}
+    if kept:
+        frame = frame.drop(columns=list(kept)) if is_pandas else frame.drop(list(kept))
+    order = [str(name) for name in frame.columns]
+    found = frame_columns(frame) | {str(name): own for name, own in kept.items()}
+    return {name: found[name] for name in [*order, *found] if name in found}

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from plausibly.base.errors import AnnotationError, PlausiblyError, PlausiblyWarning
+from plausibly.base.errors import AnnotationError, PlausiblyError, PlausiblyWarning, suggest
+from plausibly.base.names import some
 
+NAMES = ("case", "annotator")  #: columns of names; those of any other kind keep their type
 #: Columns of a long table, with a row for each annotation or part of one.
 COLUMNS: dict[str, tuple[str, ...]] = {
     "case": ("case", "task", "item"),
@@ -15,15 +17,9 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "class": ("class", "label"),
     "label": ("label", "class"),
 }
-#: The same in files of labels of any type.
-LABEL_COLUMNS = {
-    "case": COLUMNS["case"],
-    "annotator": (*COLUMNS["annotator"], "uid"),
-    "label": ("label", "annotation", "class"),
-}
 #: Fields of a record for each case: its name, answers of annotators, their names, and a soft label instead.
-CASE = ("case", "id", "task", "item", "uid")
-ANSWERS = ("annotations", "labels")
+CASE = ("case", "id", "task", "item", "uid", "pairID")
+ANSWERS = ("annotations", "labels", "annotator_labels")
 PEOPLE = ("annotators", "annotator_ids", "workers")
 SOFT = ("soft_label", "soft_labels")
 #: Outcomes of systems: a row for each system, case and rater, or, of pairs, for each two systems that were compared.
@@ -38,13 +34,26 @@ OUTCOMES = {
 }
 #: A single column of predictions that names the class of each row.
 PREDICTED = ("prediction", "predicted", "label", "class", "y_pred", "pred", "predicted_label", "predicted_class")
+LABELLED = "annotation"  #: column of labels, or else of numbers of annotators who have no names
+_MEANT = (LABELLED, "uid")  # further names that mean nothing else
 _IDS = ("case_id", "task_id", "image_id", "item_id", "sample_id", "example_id", "question_id", "document_id", "doc_id")
-_IDS += ("comment_id", "prompt_id", "test_id", "study_id")
+_IDS += ("comment_id", "prompt_id", "test_id", "study_id", "instance_id", "record_id", "post_id", "tweet_id", "pair_id")
 _RATERS = ("rater", "reader", "reviewer", "grader", "coder", "expert", "judge", "labeler", "labeller", "evaluator")
 _RATERS += ("user", "annotator_id", "rater_id", "reader_id", "reviewer_id", "grader_id", "coder_id", "expert_id")
-_RATERS += ("worker_id", "user_id")
+_RATERS += ("worker_id", "user_id", "user_name", "username", "annotated_by", "annotator_name", "rad_id", "uid")
 _RATINGS = ("rating", "grade")
-_CLASSES = ("diagnosis", "finding", "category", "answer", "verdict", "decision", "choice", "response", *_RATINGS)
+_CLASSES = (
+    "class_name",
+    "diagnosis",
+    "finding",
+    "category",
+    "answer",
+    "verdict",
+    "decision",
+    "choice",
+    "response",
+    *_RATINGS,
+)
 #: Names that count where none of the usual ones is there, and exactly one of these is.
 FURTHER: dict[str, tuple[str, ...]] = {
     "case": (*_IDS, "image", "sample", "example", "test", "study"),
@@ -55,6 +64,10 @@ FURTHER: dict[str, tuple[str, ...]] = {
     "system": ("provider", "experiment", "system_name", "model_name", "model_id"),
     "rater": (*_RATERS, "judge_id", "feedback_source"),
     "outcome": ("grade", "feedback", "result", "passed", "correct", "preference", "preferred"),
+}
+#: Names that count where none of those is there, and exactly one of these is.
+LAST = {
+    "case": ("id", "subject", "subject_id", "subject_ids", "patient", "patient_id", "scan", "slide", "document", "text")
 }
 #: Classes that stand for a success, each with the one that stands for a failure.
 SUCCESSES = {
@@ -140,8 +153,17 @@ def find(name: str, columns: Iterable[str], spellings: Mapping[str, tuple[str, .
     """
     columns = list(columns)
     usual = next((one for one in spellings.get(name, (name,)) if one in columns), None)
-    further = [one for one in FURTHER.get(name, ()) if one in columns]
+    further = _further(name, columns)
     return further[0] if usual is None and len(further) == 1 else usual
+
+
+def _further(name: str, columns: list[str]) -> list[str]:
+    """Further names of a column that a table has, or else last ones; an annotation is a label beside annotators."""
+    found = [one for one in FURTHER.get(name, ()) if one in columns]
+    found = found or [one for one in LAST.get(name, ()) if one in columns]
+    if not found and name in ("class", "label") and LABELLED in columns and find("annotator", columns) is not None:
+        return [LABELLED]
+    return found
 
 
 def spelling_of(
@@ -161,15 +183,45 @@ def spelling_of(
     there = [spelling for spelling in spellings.get(name, (name,)) if spelling in columns]
     if len(there) > 1:
         raise error(f"the table has both a column {there[0]!r} and a column {there[1]!r}; {several}")
-    further = [one for one in FURTHER.get(name, ()) if one in columns]
+    further = _further(name, columns)
     if not there and len(further) == 1:
-        warnings.warn(f"the column {further[0]!r} is taken for {name}", PlausiblyWarning, stacklevel=2)
+        if further[0] not in _MEANT:
+            warnings.warn(f"the column {further[0]!r} is taken for {name}", PlausiblyWarning, stacklevel=2)
         return further[0]
     if not there and further:
         raise error(
-            f"the table has no column {name!r}, but {' and '.join(map(repr, further))}, each of which may be it; call "
-            f"the right one {name!r}"
+            f"the table has no column {name!r}, but {' and '.join(map(repr, further))}, each of which may be it; "
+            f"say which with {name}= (--{name})"
         )
     if not there:
         raise error(f"the table has no column {name!r} (columns found: {', '.join(map(repr, columns))}); {needed}")
     return there[0]
+
+
+def renamed(names: Iterable[str], roles: Mapping[str, str]) -> dict[str, str]:
+    """Return the name under which each column is read: its role, if the user gave it one, else its own.
+
+    A column that would be taken for such a role, had the user not named another one, goes in parentheses.
+
+    Raises
+    ------
+    AnnotationError
+        If there is no column of a name that was given, or one has two roles.
+
+    Examples
+    --------
+    >>> renamed(["photo", "case", "label"], {"case": "photo"})
+    {'photo': 'case', 'case': '(case)', 'label': 'label'}
+    """
+    names = list(names)
+    by_name: dict[str, str] = {}
+    for role, name in roles.items():
+        if name not in names:
+            raise AnnotationError(
+                f"there is no column {name!r} for {role}; {suggest(name, names, f'choose from {some(names, 9)}')}"
+            )
+        if name in by_name:
+            raise AnnotationError(f"the column {name!r} is named for {by_name[name]} and for {role}; give each its own")
+        by_name[name] = role
+    spelled = {one for role in roles for one in COLUMNS.get("label" if role == "score" else role, ())} | {*roles}
+    return {name: by_name.get(name, f"({name})" if name in spelled else name) for name in names}

@@ -28,7 +28,7 @@ from plausibly.base.errors import AnnotationError, PlausiblyError, PlausiblyWarn
 from plausibly.base.names import many, repeated
 from plausibly.base.progress import Progress
 from plausibly.data.annotations.io.columns import Columns, in_codes, is_text, plain
-from plausibly.data.annotations.io.files import WORKBOOK, check_not_empty, ending, read_text, reading
+from plausibly.data.annotations.io.files import WORKBOOK, check_not_empty, ending, is_packed, opened, read_text, reading
 from plausibly.data.annotations.io.workbooks import read_sheet
 
 _FORMULA = r"^('*)([=+\-@\t\r])"
@@ -272,8 +272,9 @@ def _source(path: Path) -> tuple[pa.NativeFile, str]:
             text, delimiter = re.sub(r"[ \t]+", ",", re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text)), ","
         return pa.BufferReader(f"{text}\n".encode()), delimiter
     if path.stat().st_size <= _BLOCK:
-        return pa.BufferReader(path.read_bytes() + b"\n"), delimiter  # Arrow overlooks a single line without an end
-    return pa.OSFile(str(path)), delimiter
+        with opened(path) as file:
+            return pa.BufferReader(file.read() + b"\n"), delimiter  # Arrow overlooks a single line without an end
+    return pa.input_stream(str(path), compression="gzip" if is_packed(path) else None), delimiter
 
 
 def _delimiter(path: Path) -> str:
@@ -281,7 +282,7 @@ def _delimiter(path: Path) -> str:
 
     Looked for in the bytes of the first line, since it is one of these in every encoding that is read.
     """
-    with path.open("rb") as file:
+    with opened(path) as file:
         first = next((line for line in iter(lambda: file.readline(_BLOCK), b"") if line.strip()), b"")
     usual = {".tsv": b"\t,;", ".txt": b",\t;"}.get(ending(path), b",;\t")
     found = next((chr(one) for one in usual if one in first), None)
@@ -291,7 +292,7 @@ def _delimiter(path: Path) -> str:
 def _is_utf8(path: Path) -> bool:
     """Whether a file is UTF-8, as Arrow reads it."""
     decoder = codecs.getincrementaldecoder("utf-8")()
-    with path.open("rb") as file:
+    with opened(path) as file:
         try:
             while part := file.read(_BLOCK):
                 decoder.decode(part)

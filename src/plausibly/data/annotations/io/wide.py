@@ -4,8 +4,9 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from plausibly.base.errors import PlausiblyWarning
+from plausibly.base.errors import AnnotationError, PlausiblyWarning, show
 from plausibly.base.names import some
+from plausibly.data.annotations._rows import MOST
 from plausibly.data.annotations.io.answers import Answers, is_nothing, to_name, whole
 from plausibly.data.annotations.io.columns import Columns, is_number, is_text, list_of
 from plausibly.data.annotations.io.long_table import MARKS
@@ -21,22 +22,46 @@ _PEOPLE = (
     *("annotator", "worker", "user", "person", "human", "observer", "physician", "doctor", "clinician", "radiologist"),
     *("pathologist", "dermatologist", *(name for name in FURTHER["annotator"] if "_" not in name)),
 )
+#: What columns of labels that no annotator gave are called.
+_TRUTHS = {
+    "gold",
+    "truth",
+    "ground_truth",
+    "ground truth",
+    "reference",
+    "consensus",
+    "majority",
+    "final",
+    "adjudicated",
+}
+_NAMES = ("name", "your name", "email", "email address", "e-mail", "initials", "responseid", "response id")
+_COUNTS = ("n", "count", "counts", "freq", "frequency")  #: columns that say how often a row is there
 _PERSON = re.compile(rf"(?:.*[\W_])?(?:{'|'.join(_PEOPLE)})s?")
 _NUMBERED = re.compile(r"(?:[\s_.#-]*\d+|[\s_.#-]+[a-z])?")
 
 
 def is_wide(source: "Source") -> bool:
-    """Whether a table has a column of cases and at least two columns of labels, one per annotator.
+    """Whether a table has at least two columns of labels, one per annotator, and cases or numbers of equal rows.
 
     These are columns with the same few texts, or that are called after annotators.
     """
     names = {name.strip().lower() for name in map(str, source.names)}
-    if source.content is not None or not _case(source) or names & _NOT_ANNOTATORS or len(names) < 3:
+    if source.content is not None or names & _NOT_ANNOTATORS or len(names) < 2:
         return False
     people = [name for name in map(str, source.names) if is_person(name) and name not in (source.classes or ())]
-    if source.path is None or len(people) > 1:
-        return len(_annotators(source.columns(), _case(source))) > 1
-    return _holds_text(next(read_batches(source.path), {})) and len(_annotators(source.columns(), _case(source))) > 1
+    case, count = _case(source), _count(source)
+    if case is None and (len(people) > 1 or count is None):
+        rest = [name for name in source.names if name not in (count, *people) and name.lower() not in _TRUTHS]
+        if len(people) > 1 and rest:
+            raise AnnotationError(
+                f"{some(people, 5)} seem to be annotators, but no column is called case; say which of {some(rest, 9)} "
+                "names the cases with case= (--case)"
+            )
+        return len(people) > 1
+    in_file = source.path is not None and len(people) < 2
+    if in_file and not _holds_text(next(read_batches(source.path), {})):
+        return False
+    return len(_annotators(source)) > 1
 
 
 def is_person(name: str) -> bool:
@@ -55,32 +80,72 @@ def is_person(name: str) -> bool:
 
 
 def wide_answers(source: "Source") -> Answers:
-    """Take apart a table with a column per annotator; a blank cell is no answer, and further columns are of cases."""
-    cells = source.columns()
-    case = _case(source)
-    people = _annotators(cells, case)
-    if source.form == "wide" and len(people) < 2:
-        people = [name for name in cells if name != case and name not in CASE]
+    """Take apart a table with a column per annotator; a blank cell is no answer, and further columns are of cases.
+
+    A row without the name of a case is named by its number, from 0; one that says how often it is there is as many
+    cases.
+    """
+    cells, case, count, people = source.cells, _case(source), _count(source), _annotators(source)
+    if source.layout == "wide" and len(people) < 2:
+        people = [name for name in cells if name not in (case, count, *CASE)]
     columns = {name: list_of(column) for name, column in cells.items()}
-    rest = [name for name in columns if name not in (case, *people)]
+    rest = [name for name in columns if name not in (case, count, *people)]
     said = {who: [None if is_nothing(one) else _text(one) for one in columns[who]] for who in people}
     numbers = all(map(is_number, (one for of_one in said.values() for one in of_one if one is not None)))
     scores = numbers and any(float(one) % 1 for of_one in said.values() for one in of_one if one is not None)
     answers = Answers(scores=scores, rating=numbers and not scores)
-    for row, name in enumerate(columns[case]):
+    for row in range(len(columns[people[0]])):
+        name = to_name(columns[case][row], f"row {row + 1}: the case") if case else str(row)
+        times = _times(columns[count][row], row) if count else None
         further = {one: columns[one][row] for one in rest}
         for who in people:
             if (label := said[who][row]) is not None:
                 value = (float(label) if scores else int(float(label))) if numbers else label
-                answers.add(to_name(name, f"row {row + 1}: the case"), who, value, further)
-    taken = "" if case in CASE else f", and {case!r} as the case"
+                for again in range(1 if times is None else times):
+                    answers.add(name if times is None else f"{name}.{again + 1}", who, value, further)
+    taken = "" if case in CASE else f", and {case!r} as the case" if case else ", and a row as a case"
+    taken += f", as often as {count!r} says" if count else ""
     left = f"; {some(rest, 9)} {'is' if len(rest) == 1 else 'are'} left as further columns" if rest else ""
     where = "" if source.path is None else f"{source.path}: "
     words = f"{where}the columns {some(people, 9)} are read as one annotator each{taken}{left}"
     if numbers:
-        words += '; if they count labels, say form="counts" (--from counts)'
+        words += '; if they count labels, say layout="counts" (--layout counts)'
     warnings.warn(words, PlausiblyWarning, stacklevel=4)
     return answers
+
+
+def rater_rows(source: "Source") -> Answers:
+    """Take apart a table with a row per annotator and a column per case, as survey forms export it."""
+    columns = {name: list_of(column) for name, column in source.cells.items()}
+    who = find("annotator", columns) or next((name for name in columns if name.strip().lower() in _NAMES), None)
+    if who is None:
+        raise AnnotationError(
+            f"no column names the annotators, among {some([*columns], 9)}; say which one does with annotator= "
+            "(--annotator)"
+        )
+    cases = _annotators(source)
+    answers = Answers()
+    # Qualtrics has two more rows of headers, the second of which says where columns come from.
+    first = next((row + 1 for row, one in enumerate(columns[who]) if "ImportId" in str(one)), 0)
+    for name in cases:
+        for row, value in enumerate(columns[name][first:], first):
+            answers.add(name, to_name(columns[who][row], f"row {row + 1}: the annotator"), _answer(value), {})
+    rest = [name for name in columns if name not in (who, *cases)]
+    left = f"; {some(rest, 9)} {'is' if len(rest) == 1 else 'are'} left out" if rest else ""
+    words = f"the columns {some(cases, 9)} are read as one case each, and {who!r} as the annotator{left}"
+    warnings.warn(words, PlausiblyWarning, stacklevel=4)
+    return answers
+
+
+def _answer(cell: Any) -> str | None:
+    return None if is_nothing(cell) else _text(cell)
+
+
+def _times(cell: Any, row: int) -> int:
+    """Read how often a row is there."""
+    if not is_number(str(cell)) or float(cell) % 1 or not 0 <= float(cell) <= MOST:
+        raise AnnotationError(f"row {row + 1}: the count is {show(cell)}; write a whole number, 0 or more")
+    return int(float(cell))
 
 
 def _text(cell: Any) -> str:
@@ -94,22 +159,33 @@ def _holds_text(columns: Columns) -> bool:
     return any(not is_nothing(one) and not is_number(one) for column in texts for one in list_of(column.slice(0, 100)))
 
 
-def _case(source: "Source") -> str:
-    return next((name for name in CASE if name in source.names), None) or find("case", map(str, source.names)) or ""
+def _case(source: "Source") -> str | None:
+    return next((name for name in CASE if name in source.names), None) or find("case", map(str, source.names))
 
 
-def _annotators(columns: Columns, case: str) -> list[str]:
+def _count(source: "Source") -> str | None:
+    """Column that says how often a row is there: the one named, or one called so where no column names cases."""
+    named = [name for name in source.names if name == "count" or name.strip().lower() in _COUNTS]
+    return named[0] if len(named) == 1 and ("count" in source.roles or _case(source) is None) else None
+
+
+def _annotators(source: "Source") -> list[str]:
     """Columns of few labels, at least half of which are in another one, too; of numbers, if called after annotators."""
+    columns, others = source.cells, (_case(source), _count(source), *CASE)
     said: dict[str, set[str]] = {}
     numbers = set()
     for name, column in columns.items():
-        if name == case or name in CASE:
+        if name in others:
             continue
         labels = {_text(one) for one in list_of(column) if not is_nothing(one)}
         if labels and all(map(is_number, labels)):
             numbers.add(name)
         if labels and (len(labels) <= _MOST_CLASSES or (name in numbers and is_person(name))):
             said[name] = labels
+    called = [name for name in said if is_person(name)]
+    if len(called) > 1:  # then others are not, however much their cells look like labels
+        return called
+    said = {name: labels for name, labels in said.items() if name.strip().lower() not in _TRUTHS}
     people = {name for name in said if is_person(name) and name in numbers}
     words = people | (said.keys() - numbers)
     shared = {name: set().union(*(said[other] for other in words if other != name)) for name in said}

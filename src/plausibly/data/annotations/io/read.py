@@ -1,0 +1,224 @@
+"""One reader for all files of annotations, and their like in memory, by suffix and content."""
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from plausibly.base.errors import ArgumentError, FileError
+from plausibly.base.memory import release_memory
+from plausibly.base.names import tell_no_answers, to_names
+from plausibly.base.progress import logged
+from plausibly.data.annotations._classes import in_own_order, read_classes
+from plausibly.data.annotations._container import Annotations
+from plausibly.data.annotations._rows import Rows
+from plausibly.data.annotations.io._formats import SUFFIXES, read_source
+from plausibly.data.annotations.io.answers import Answers
+from plausibly.data.annotations.io.columns import category_order, is_frame, list_of
+from plausibly.data.annotations.io.files import is_by_annotator, many_objects, naming_file, suffix_of
+from plausibly.data.annotations.io.long_table import (
+    check_repeats,
+    is_of_scores,
+    labels_that_are_lists,
+    parse_scores,
+    parse_table,
+    wanted_in,
+)
+from plausibly.data.annotations.io.source import Source, open_files, open_source, source_in_memory
+from plausibly.data.annotations.io.spellings import COLUMNS, NAMES, find
+from plausibly.data.annotations.scores import Scores
+from plausibly.data.annotations.shown import check_choices
+
+_MANY = 2**20  # rows
+
+
+def read_annotations(
+    source: Any,
+    classes: str | os.PathLike | Iterable[str] | None = None,
+    control: str | None = None,
+    *,
+    case: str | None = None,
+    annotator: str | None = None,
+    label: str | None = None,
+    score: str | None = None,
+    count: str | None = None,
+    layout: str | None = None,
+    missing: str | Collection[str] | None = None,
+    repeats: str | None = None,
+    soft_weight: int | None = None,
+    choices: str | None = None,
+    progress: bool = False,
+) -> Annotations | Scores:
+    r"""Read annotations, whose layout is recognised by the suffix of their file and what they hold.
+
+    Parameters
+    ----------
+    source
+        Path of a file, or paths by annotator, such as ``{"ann": "ann.jsonl", "bob": "bob.csv"}``, of exports, of tables
+        with a case and a label in each row, or of JSON ``{case: label}``; or a data frame, a ``datasets.Dataset``,
+        columns, records, triples or nested mappings in memory.
+        ``.json``: rankings, as nested lists or as an object with names (:meth:`Annotations.from_rankings`); or an
+        export of Label Studio, whose annotators are those who completed the annotations. Annotations that were
+        cancelled or hold no answer are left out, with a :class:`plausibly.errors.PlausiblyWarning` that counts them.
+        ``.json``, ``.jsonl``, ``.csv``, ``.tsv``, ``.parquet``: one row per case. The field ``annotations`` (or
+        ``labels``) is a list of answers or a mapping from annotator to answer; ``annotators`` may name the annotators
+        of a list. Other fields are metadata (see :func:`plausibly.read_metadata`). Lists in the cells of CSV files are
+        JSON. A mapping from case to such a record, or to ``{annotator: answer}``, is read, too. A case without answers
+        may have a ``soft_label`` instead, a mapping from class to probability.
+        ``.jsonl``: also an export of Argilla (which may be ``.json``, too), Prodigy or doccano, or the records of a
+        long table. If doccano exported a folder with one file per annotator, pass the folder.
+        ``.json``, ``.jsonl``, ``.csv``, ``.eval``: what raters say of the outputs of language models, as Inspect AI,
+        promptfoo, DeepEval, lm-evaluation-harness, MLflow, Langfuse and Phoenix export it. Numbers other than 0 and 1
+        are scores.
+        ``.csv``, ``.tsv``, ``.parquet``: scores (:meth:`Annotations.from_scores`) if a column is named ``score`` and
+        none holds classes; otherwise a long table (:meth:`Annotations.from_table`) if a column is named ``annotator``,
+        ``worker``, ``class``, ``label``, ``rank`` or ``confidence``, or if case, annotator and class have other names
+        that are usual, such as ``image_id``, ``reader`` and ``diagnosis`` (a warning says so; numbers in a column
+        ``rating`` or ``grade`` are then scores); or a column per annotator, called so (``Rater1``, ``r2``) or with the
+        same few texts as another; otherwise label counts (:meth:`Annotations.from_counts`), with or without a header,
+        without a column that is the sum of all others. Numbers that may be either are refused. A long table with a
+        column ``annotation`` in place of ``annotator`` has anonymous annotators. An apostrophe before text that begins
+        like a formula ("'=x") is removed.
+        ``.npy``: label counts.
+        ``.soc``, ``.soi``, ``.toc``, ``.toi``: PrefLib. One file is one case, named after the file; its alternatives
+        are the classes and its voters anonymous annotators. A folder of such files is read as one case per file.
+    classes
+        Class names, or the path of a text file with one name per line. Needed if the file refers to classes by index,
+        or if classes that no annotator names are possible answers. For scores, the names of the classes up to the
+        threshold and above it.
+    control
+        Label Studio control, Argilla question, or question (or rater) in the export of a tool that tests language
+        models, to read if there are several.
+    soft_weight
+        Number of annotators behind each soft label; its probabilities are turned into that many labels.
+    choices
+        What annotators chose from, as for :meth:`Annotations.from_rankings`.
+    case, annotator, label, score, count
+        Names of the columns of a table that have these roles, where they are not found by their names. `count` is a
+        column that says how often a row is there: patterns of labels by the same annotators, or a class of a case.
+    layout
+        Name of the layout, such as ``"wide"``, ``"counts"`` or ``"alt-test"``, where two fit or none is recognised.
+    repeats
+        What to do with several answers of one annotator to one case: ``"refuse"``, the default; ``"first"`` or
+        ``"last"`` (by a column ``round`` or ``time``, else by rows); ``"ties"``, if the rows of a table are one answer
+        with several classes, which is assumed where at least half of all answers have several.
+    missing
+        Texts that stand for no label, such as ``["n/a", "uncertain"]``. Rows or answers that hold one of them, or
+        nothing, are left out, with a warning that counts them.
+    progress
+        Whether to show progress bars for large files.
+
+    Returns
+    -------
+    Annotations or Scores
+        Scores for a file of scores.
+
+    Raises
+    ------
+    FileError
+        If a file is missing, empty, truncated, not what its suffix says, or has an unknown suffix.
+    AnnotationError
+        If the annotations break a rule; the message names the file, the case and the annotator.
+    ArgumentError
+        If a control is named for a file that has none, there is no layout of that name,
+        ``repeats`` is none of the above, or ``choices`` is neither None nor ``"all"``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.csv").write_text("case,annotator,class,rank\np,ann,x,1\np,ann,y,2\np,bob,y,1\n")
+    ...     read_annotations(folder + "/a.csv")
+    Annotations(1 case, 2 annotations by 2 annotators, 2 classes)
+    """
+    check_choices(choices)
+    roles = {"case": case, "annotator": annotator, "label": label, "score": score, "count": count}
+    options = {"layout": layout, "control": control, "missing": missing, "repeats": repeats, "classes": classes}
+    in_file = isinstance(source, str | os.PathLike)
+    with logged(f"Reading {source}" if in_file else ""), naming_file(source), many_objects():
+        opened = open_any(source, roles, soft_weight=soft_weight, progress=progress, **options)
+        return annotations_of(opened, choices, told=missing is not None)
+
+
+def open_any(
+    source: Any,
+    roles: Mapping[str, str | None],
+    *,
+    missing: str | Collection[str] | None = None,
+    repeats: str | None = None,
+    classes: str | os.PathLike | Iterable[str] | None = None,
+    **options: Any,
+) -> Source:
+    """Look into a file, or take an object in memory, with what the reader was asked for; once."""
+    if isinstance(source, Source):
+        return source
+    if classes is not None:
+        classes = read_classes(classes) if isinstance(classes, str | os.PathLike) else to_names(classes, "class")
+    elif is_frame(source):
+        order = category_order(source, COLUMNS["class"])
+        classes = None if order is None else to_names(order, "class")
+    named = {role: name for role, name in roles.items() if name is not None}
+    absent = [missing] if isinstance(missing, str) else [*(missing or ())]
+    options |= {"roles": named, "missing": absent, "repeats": check_repeats(repeats), "classes": classes}
+    if is_by_annotator(source):
+        return open_files(source, **options)
+    if not isinstance(source, str | os.PathLike):
+        return source_in_memory(source, **options)
+    path = Path(source)
+    if not path.is_dir():
+        suffix_of(path, SUFFIXES)
+    return open_source(path, **options)
+
+
+def annotations_of(source: Source, choices: str | None = None, *, told: bool = False) -> Annotations | Scores:
+    """Read annotations or scores; `told` says that marks of missing labels were named, so that none is suspected."""
+    if source.repeats == "readings":
+        raise ArgumentError(
+            "readings are compared by agreement; here each annotator has one answer: say first or last."
+        )
+    content: Any = read_source(source)
+    if content is None:
+        raise FileError("this is a folder; name a file in it")
+    long = isinstance(content, Source)
+    if isinstance(content, Source):
+        content = _of_long(content)
+    if isinstance(content, Answers):
+        content = content.without(source.missing) if source.missing else content
+        content = content.one_each(source.repeats)
+    elif source.missing and not long:
+        raise ArgumentError("missing is for tables with a row for each label, or answers, and this is neither.")
+    classes, given = source.classes, source.classes is not None
+    if isinstance(content, Answers) and content.scores:
+        content.tell_left_out(source.path)
+        columns = {"case": content.case, "annotator": content.annotator, "score": content.value}
+        return Annotations.from_scores(pd.DataFrame(columns), classes)
+    if isinstance(content, dict):
+        return Scores(**content, classes=classes)
+    if isinstance(content, Answers):
+        read = Annotations._from_answers(content, classes, choices, source.path, given)
+    else:
+        if len(content.case) > _MANY:
+            release_memory()
+        read = Annotations._from_rows(content, choices, given or in_own_order(_named_in(source)))
+    if not given and not told and (long or isinstance(content, Answers)):
+        tell_no_answers(read.classes.tolist(), source.path or "")
+    return read
+
+
+def _of_long(source: Source) -> Rows | Answers | dict[str, Any]:
+    """Read a table that is long: rows of names of classes, answers that are lists of classes, or fields of scores."""
+    if source.layout == "scores" or (source.layout is None and is_of_scores(source.names, source.columns)):
+        columns = source.columns(wanted_in(source.names, "score"))
+        return parse_scores(columns, anonymous=False, absent=source.missing, repeats=source.repeats)
+    columns = source.columns(wanted_in(source.names))
+    label = find("class", columns)
+    if label is not None and (lists := labels_that_are_lists(columns[label])) is not None:
+        named = {name: list_of(columns[found]) for name in NAMES if (found := find(name, columns)) is not None}
+        return Answers.of({**named, "label": lists})
+    return parse_table(columns, source.classes, anonymous=False, absent=source.missing, repeats=source.repeats)
+
+
+def _named_in(source: Source) -> Any:
+    return source.content.get("classes") if isinstance(source.content, Mapping) else None
