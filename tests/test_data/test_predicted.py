@@ -417,3 +417,11 @@ def test_doctor_takes_predictions_as_their_reader_does(what, tmp_path):
     fits = any("evaluate" in line and "scores.csv" in line for line in found.commands)
     assert fits == (unfit is None)
     assert unfit is None or any(unfit in problem for problem in found.problems)
+
+
+def test_a_column_of_names_goes_before_an_index(tmp_path):
+    """Rows were taken in order, and the names of cases for a column without a use."""
+    annotations = pb.Annotations.from_labels([["a"], ["b"]], classes="ab", cases=["p", "q"])
+    (tmp_path / "a.csv").write_text("Unnamed: 0,image,b,a\n0,q,0.9,0.1\n1,p,0.2,0.8\n")
+    with pytest.warns(PlausiblyWarning, match="took the column 'image' for the names of cases"):
+        assert pb.read_predictions(tmp_path / "a.csv", annotations).tolist() == [[0.8, 0.2], [0.1, 0.9]]

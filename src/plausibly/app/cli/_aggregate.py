@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
+import numpy as np
 import typer
 
 from plausibly.aggregation import aggregate as infer
@@ -142,8 +143,8 @@ def aggregate(
         sizes = posterior["posterior"].sizes
         say(f"Wrote {sizes['chain']} × {sizes['draw']} draws of {read.n_cases:,} cases to {out}")
     if infer_reliability is not None and not quiet:
-        found = median_and_ends("median", posterior["posterior"]["reliability"].values.ravel(), 0.9)
-        say("Reliability {median:.2f}, between {lower:.2f} and {upper:.2f} with 90 % probability".format(**found))
+        ends = median_and_ends("median", np.ravel(posterior["posterior"]["reliability"]), 0.9)
+        say("Reliability {median:.2f}, between {lower:.2f} and {upper:.2f} with 90 % probability".format(**ends))
         if "annotator_reliability" in posterior["posterior"]:
             table = annotator_reliabilities(posterior).drop(columns="converged")
             say(table.to_string(index=False, float_format="{:.2f}".format))

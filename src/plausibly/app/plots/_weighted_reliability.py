@@ -98,7 +98,7 @@ def annotator_reliabilities(
     table = table.iloc[::-1]
     ax = new_axes(ax, height=1.6 + 0.28 * len(table))
     places = np.arange(len(table))
-    ax.axvspan(*interval(posterior["posterior"]["reliability"].values.ravel(), ci_prob), color="0.93", lw=0, zorder=0)
+    ax.axvspan(*interval(np.ravel(posterior["posterior"]["reliability"]), ci_prob), color="0.93", lw=0, zorder=0)
     opacity = 0.25 + 0.75 * (1 - table["shrinkage"].to_numpy())  # never too faint to see
     ax.hlines(places, table["lower"], table["upper"], color=COLOURS[0], lw=2, alpha=opacity)
     ax.scatter(table["reliability"], places, color=COLOURS[0], s=36, alpha=opacity, zorder=3)

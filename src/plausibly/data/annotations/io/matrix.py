@@ -194,13 +194,13 @@ def _roles(
     words = [
         name for name in rest if not all(map(is_number, first[name])) and not pa.types.is_boolean(columns[name].type)
     ]
-    if case is None and index is None and cases is not None and not known & {*words}:
+    if case is None and cases is not None and not known & {*words}:
         there = {*cases.tolist()}
         found = [name for name in words if any(text in there for text in first[name]) and len(rest) > 1]
         if len(found) == 1:
             case = found[0]
             rest, words = ([name for name in of if name != case] for of in (rest, words))
-            notes.append(f"took the column {case!r} for the names of cases")
+            notes = [f"took the column {case!r} for the names of cases"]
     case, label, kept = case or index, None, rest
     scores = [name for name in rest if name in known or name not in words]
     if len(rest) == 1:
