@@ -319,3 +319,14 @@ def test_awkward_labels_make_sentences_and_no_warnings(tmp_path, recwarn):
         assert ("alpha (pairs weighted equally) not defined" in outputs[0]) == (name == "constant")
         assert not [one for one in outputs if "Warning" in one]
     assert not [one for one in recwarn if issubclass(one.category, RuntimeWarning)]
+
+
+def test_readings_of_one_annotator_are_compared_beside_those_of_several(tmp_path):
+    rows = "p,ann,x\np,ann,x\np,bob,y\nq,ann,y\nq,ann,x\nq,bob,y\nr,ann,z\nr,bob,z\n"
+    (tmp_path / "a.csv").write_text(f"case,annotator,label\n{rows}")
+    assert "a second answer, 'x' after 'y'" in refuse("agreement", tmp_path / "a.csv").output
+    told = succeed("agreement", tmp_path / "a.csv", "--repeats", "readings", "--replicates", 0).output
+    # Of 21 pairs of labels of different cases, 17 differ; of two pairs within annotators, one.
+    assert f"Within annotators: alpha {1 - 0.5 / (17 / 21):.4f}, of 2 pairs of readings" in told
+    once = succeed("agreement", tmp_path / "a.csv", "--repeats", "last", "--replicates", 0).output
+    assert "6 labels, of 3 classes (x, y, z), by 2 annotators of 3 cases" in once

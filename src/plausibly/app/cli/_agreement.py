@@ -139,7 +139,20 @@ def agreement(
         f"By {choice.best}: {best.alpha_name} {value}, superiority {best.ks.superiority:.4f} (ties count "
         f"against it){sigma}; {counted}, {len(best.observed):,} pairs on one case."
     )
+    if reading.repeats == "readings":
+        say(_within(read, choice.best, float(best.expected)))
     say(" ".join(filter(None, (choice.headline, told))))
+
+
+def _within(labels: measured.Labels, distance: str, expected: float) -> str:
+    """Say how well annotators agree with their own further readings of a case, beyond labels of different cases."""
+    found = measured.agreement(labels, distance, same_annotator=True, progress=False).annotator_distances()
+    n = np.diag(found.pairs)
+    if not n.any():
+        return "No annotator read a case twice, so agreement within annotators is not known."
+    distances = np.nansum(np.diag(found.mean) * n) / n.sum()
+    value = "not defined" if not expected else f"{1 - distances / expected:.4f}"
+    return f"Within annotators: alpha {value}, of {int(n.sum()):,} pairs of readings by one annotator of one case."
 
 
 def _measures(
