@@ -10,6 +10,8 @@ import pytest
 import plausibly as pb
 from plausibly.agreement import Labels
 from plausibly.base.errors import PlausiblyError, PlausiblyWarning
+from plausibly.data.annotations.io.read import annotations_of, open_any
+from plausibly.data.understood import understood
 
 KINDS = {
     "texts": ["wart", "corn", "nevus"],
@@ -159,7 +161,7 @@ def misread(random, path):
     )
 
 
-@pytest.mark.parametrize("n", [300, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [300, pytest.param(3_000, marks=pytest.mark.slow)])
 def test_a_sheet_of_small_numbers_is_what_was_drawn_or_refused(n, tmp_path):
     random = np.random.default_rng(n)
     wrong = [found for _ in range(n) if (found := misread(random, tmp_path / "a.csv")) is not None]
@@ -168,3 +170,26 @@ def test_a_sheet_of_small_numbers_is_what_was_drawn_or_refused(n, tmp_path):
     with pytest.warns(PlausiblyWarning, match="one annotator each"):
         read = pb.read_annotations(tmp_path / "a.csv")
     assert read.annotators.tolist() == ["r1", "r2"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ({"p": {"ann": 0, "bob": 1}}, "2 labels, 0 and 1, by 2 annotators of 1 case"),
+        ({"p": {"ann": 1, "bob": 5}, "q": {"ann": 2}}, "3 grades, 1 to 5, by 2 annotators of 2 cases"),
+        ({"p": {"ann": 0.5, "bob": 5}}, "2 scores, 0.5 to 5, by 2 annotators of 1 case"),
+        ({"p": {"ann": "x", "bob": "y"}}, "2 labels, of 2 classes (x, y), by 2 annotators of 1 case"),
+        ({"p": {"ann": [(0, 4, "drug")], "bob": []}}, "2 lists of spans, by 2 annotators of 1 case"),
+    ],
+)
+def test_what_was_read_is_said(labels, said):
+    assert understood(Labels.of(labels)) == said
+
+
+def test_what_is_not_used_is_named(tmp_path):
+    (tmp_path / "a.csv").write_text("photo,who,said,note\np,ann,x,1\np,bob,y,2\n")
+    source = open_any(tmp_path / "a.csv", {"case": "photo", "annotator": "who", "label": "said"})
+    assert understood(annotations_of(source), source).endswith("of 1 case; column 'note' not used")
+    assert understood(annotations_of(source), source, ["note"]).endswith("of 1 case")
+    counts = pb.Annotations.from_counts([[2, 0], [1, 1]], classes=["x", "y"])
+    assert understood(counts) == "4 labels, of 2 classes (x, y), by annotators without names, of 2 cases"

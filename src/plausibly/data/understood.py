@@ -55,6 +55,8 @@ def _of_classes(annotations: Annotations) -> str:
 
 def _of_numbers(values: np.ndarray) -> str:
     values = values.astype(float)
+    if {*np.unique(values)} == {0.0, 1.0}:
+        return f"{many(len(values), 'label')}, 0 and 1"
     grades = len(np.unique(values)) <= _MOST_GRADES and not (values % 1).any()
     low, high = values.min(), values.max()
     return f"{many(len(values), 'grade' if grades else 'score')}, {low:.6g} to {high:.6g}"
