@@ -1,10 +1,11 @@
 """The Python blocks of the README and of docs/ run, those of a file one after the other, in a folder of its own.
 
 The folder holds the files that the page shows, each in a block with its name as the caption. A block of text right
-after one of Python is what that one prints.
+after one of Python is what that one prints. Each command of a block of the console says the lines below the commands.
 """
 
 import re
+import shlex
 from operator import attrgetter
 from pathlib import Path
 
@@ -31,6 +32,12 @@ def files_in(markdown):
     """Content by name of the files that a page shows."""
     blocks = re.findall(r"^```\{code-block\} \w+\n:caption: (\S+)\n\n(.*?)^```$", markdown, re.MULTILINE | re.DOTALL)
     return dict(blocks)
+
+
+def consoles_in(markdown):
+    """Commands of each block of the console, and the lines that each of them says."""
+    blocks = re.findall(r"^```console\n((?:\$ [^\n]*\n)+)(.*?)^```$", markdown, re.MULTILINE | re.DOTALL)
+    return [(re.findall(r"^\$ plausibly (.*)$", typed, re.MULTILINE), said.splitlines()) for typed, said in blocks]
 
 
 DOCUMENTS = {
@@ -78,6 +85,22 @@ def test_examples_run(name, tmp_path, monkeypatch, capsys):
         exec(compile(block, f"{name}, Python block {number}", "exec"), namespace)
         if printed is not None:
             assert capsys.readouterr().out == printed
+
+
+def test_commands_on_the_page_about_own_data_say_what_it_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/how-to/data.md").read_text(encoding="utf-8")
+    for file, content in files_in(page).items():
+        Path(file).write_text(content)
+        assert len(content.splitlines()) <= 5, file
+    consoles = consoles_in(page)
+    assert len(consoles) == page.count("```console") > 10
+    for commands, said in consoles:
+        for command in commands:
+            fast = ["--replicates", "0"] if command.startswith("agreement") else []
+            printed = " ".join(CliRunner().invoke(app, [*shlex.split(command), *fast]).output.split())
+            for line in said:
+                assert line in printed, command
 
 
 @pytest.mark.slow

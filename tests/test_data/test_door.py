@@ -193,3 +193,10 @@ def test_what_is_not_used_is_named(tmp_path):
     assert understood(annotations_of(source), source, ["note"]).endswith("of 1 case")
     counts = pb.Annotations.from_counts([[2, 0], [1, 1]], classes=["x", "y"])
     assert understood(counts) == "4 labels, of 2 classes (x, y), by annotators without names, of 2 cases"
+
+
+def test_rows_of_a_ranking_are_no_second_answers():
+    ranks = {"case": ["p", "p", "p"], "annotator": ["a", "a", "b"], "class": ["x", "y", "y"], "rank": [1, 2, 1]}
+    assert pb.read(ranks) == pb.read_annotations(ranks)
+    with pytest.raises(PlausiblyError, match="second answer"):
+        pb.read({name: column for name, column in ranks.items() if name != "rank"})

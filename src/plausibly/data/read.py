@@ -6,6 +6,7 @@ from typing import Any
 
 from plausibly.data.annotations import Annotations, Scores
 from plausibly.data.annotations.io.files import naming_file
+from plausibly.data.annotations.io.long_table import ORDERINGS
 from plausibly.data.annotations.io.read import annotations_of, open_any
 from plausibly.data.labels.container import Labels, from_table
 from plausibly.data.labels.table import labels_in
@@ -58,6 +59,9 @@ def read(
     with naming_file(source):
         opened = open_any(source, roles, **options)
         table = labels_in(opened)
+        ranked = opened.repeats is None and bool({*ORDERINGS} & {*opened.names})
+        if table is not None and ranked and type_of(from_table(table, "drop", "readings")) in _NAMES:
+            table = None  # several rows are one ranking, and no second answers
         if table is not None:
             labels = from_table(table, "drop", opened.repeats)
             labels = labels.without(opened.missing) if opened.missing else labels
