@@ -101,7 +101,7 @@ def test_the_files_that_the_guide_shows(tmp_path, monkeypatch):
     shown = files_in((ROOT / "docs" / "how-to" / "data.md").read_text(encoding="utf-8"))
     for name, content in shown.items():
         Path(name).write_text(content)
-    found = pb.doctor(list(shown))
+    found = pb.doctor(["annotations.csv", "classes.txt", "predictions-A.csv", "predictions-B.csv"])
     command = of(found, "evaluate")
     assert command == (
         "plausibly evaluate annotations.csv --classes classes.txt --predictions A=predictions-A.csv --predictions "
@@ -121,12 +121,26 @@ def test_unknown_columns_are_told_what_they_look_like(tmp_path, monkeypatch):
     assert of(found, "evaluate").startswith("plausibly evaluate labels.csv --predictions A=A.csv")
     pd.DataFrame(rows, columns=["scan name", "first reader", "final diagnosis"]).to_csv("labels.csv", index=False)
     scores.rename(columns={"image_id": "scan name"}).to_csv("A.csv", index=False)
-    (of_labels, of_scores) = pb.doctor(["labels.csv", "A.csv"]).files
-    assert "'final diagnosis' looks like label, 'scan name' looks like case" in of_labels.words
-    assert of_labels.words.endswith("say so, --annotator 'first reader' --label 'final diagnosis' --case 'scan name'")
-    read = pb.read_annotations("labels.csv", annotator="first reader", label="final diagnosis", case="scan name")
-    assert read.annotators.tolist() == ["ann", "bob"]
-    assert "'scan name' looks like case" in of_scores.words
+    found = pb.doctor(["labels.csv", "A.csv"])
+    assert "(case: 'scan name'; annotator: 'first reader'; label: 'final diagnosis')" in str(found.files[0])
+    assert "'scan name' looks like case" in found.files[1].words
+    assert found.commands
+    for command in found.commands:
+        assert " --case 'scan name' --annotator 'first reader' --label 'final diagnosis'" in command
+    run(of(found, "agreement"))
+    pd.DataFrame(rows, columns=["scan name", "said", "final diagnosis"]).to_csv("labels.csv", index=False)
+    (unread,) = pb.doctor("labels.csv").files
+    assert unread.role is None
+    assert "'final diagnosis' looks like label" in unread.words
+    assert "--case 'scan name' --label 'final diagnosis'" in unread.words
+    twice = [(*row, row[2]) for row in rows]
+    pd.DataFrame(twice, columns=["scan name", "first reader", "first finding", "last finding"]).to_csv(
+        "labels.csv", index=False
+    )
+    assert pb.doctor("labels.csv").files[0].role is None  # either may be the label
+    for names in (["case", "first reader", "final diagnosis"], ["scan name", "annotator", "class"]):
+        pd.DataFrame(rows, columns=names).to_csv("labels.csv", index=False)
+        run(of(pb.doctor("labels.csv"), "agreement"))
 
 
 def test_labels_predictions_and_gold_labels(labels, tmp_path):

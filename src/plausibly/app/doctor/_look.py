@@ -5,6 +5,7 @@ import shlex
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -51,6 +52,7 @@ _PEOPLE = {*COLUMNS["annotator"], "annotation"}
 _CLUSTERS = ("patient", "subject", "cluster")  # how columns of clusters of cases begin
 _GOLD = ("gold", "truth", "true", "reference", "biopsy", "outcome", "expected")  # parts of names of files
 _MOST_GROUPS = 20
+_ROLES = ("case", "annotator", "label", "score")  #: in the order in which options name their columns
 #: Words of names of columns that hint at what they are; in the order in which columns are looked for.
 _HINTS = {
     "annotator": "annotator reader rater coder expert judge reviewer grader labeler labeller evaluator user worker",
@@ -92,6 +94,8 @@ class Looked:
         Column of a table with one for each classifier, which ends the path then.
     files
         Files by one annotator each, if these are several, which the path lists then.
+    roles
+        Columns by role, of names that only look like it, which commands have to be told.
     """
 
     path: Path
@@ -109,11 +113,13 @@ class Looked:
     options: Sequence[str] = ()
     column: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
+    roles: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def given(self) -> list[str]:
-        """Words by which a command takes the file, or the files."""
-        return [f"{who}={file}" for who, file in self.files.items()] or [str(self.path)]
+        """Words by which a command takes the file, or the files, and knows its columns."""
+        named = [word for role, name in self.roles.items() for word in (f"--{role}", name)]
+        return [*([f"{who}={file}" for who, file in self.files.items()] or [str(self.path)]), *named]
 
     def __str__(self) -> str:
         meant: dict[str, list[str]] = {}
@@ -206,6 +212,10 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
             return _annotations(path, source, classes)
         except ComparisonsError:
             return _outcomes(path, comparisons_in(path))
+        except PlausiblyError:
+            if (found := _by_words(path, names, classes)) is None:
+                raise
+            return found
     columns = read_columns(path)
     case = find("case", names, {"case": CASE})
     rest = [name for name in names if name != case]
@@ -219,8 +229,15 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
     if case is not None and len(labels) == 1 and not scored and {*rest} == {*labels, *numbers}:
         cells = list_of(columns[labels[0]])
         return _of_one(path, list_of(columns[case]), cells, {case: "case", labels[0]: "label"})
-    if case is None and (said := _hint(names, path)):
-        raise FileError(said)
+    several = case is None or len({*list_of(columns[case])}) < len(columns[case])
+    if several and (found := _by_words(path, names, classes)) is not None:
+        return found
+    if case is None and "case" in (roles := _roles_by_words(names)):
+        looks = ", ".join(f"{some(like)} looks like {role}" for role, like in roles.items())
+        options = " ".join(f"--{role} {shlex.quote(like[0])}" for role, like in roles.items())
+        raise FileError(
+            f"no column has a name that is known, but {looks}: say so, {options}, or, in predictions, call it case"
+        )
     if len(numbers) == len(rest):
         table = [list_of(columns[name]) for name in rest]
         whole = all(float(cell).is_integer() for column in table for cell in column)
@@ -249,19 +266,30 @@ def _outcomes(path: Path, found: Found) -> Looked:
     return Looked(path, "outcomes", words, found.columns, read, options=found.words)
 
 
-def _hint(names: Sequence[str], path: Path) -> str:
-    """Say what unknown columns look like, and how to rename them; nothing if they look like nothing."""
-    called: dict[str, str] = {}
+def _roles_by_words(names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the columns of unknown names that look like a role, by role, by words in their names."""
+    usual = {role: name for role in _HINTS if (name := find(role, names)) is not None}
+    called: dict[str, list[str]] = {}
     for role, hints in _HINTS.items():
-        words = {name: set(re.split(r"[^a-z]+", name.lower())) for name in names if name not in called}
-        name = next((name for name, own in words.items() if own & set(hints.split())), None)
-        if name is not None and not (role == "score" and "label" in called.values()):
-            called[name] = role
-    if "case" not in called.values():
-        return ""
-    looks = ", ".join(f"{name!r} looks like {role}" for name, role in called.items())
-    options = " ".join(f"--{role} {shlex.quote(name)}" for name, role in called.items())
-    return f"no column has a name that is known, but {looks}: say so, {options}"
+        free = [name for name in names if name not in {*usual.values(), *chain(*called.values())}]
+        like = [name for name in free if {*re.split(r"[^a-z]+", name.lower())} & {*hints.split()}]
+        if like and role not in usual and not (role == "score" and "label" in {*usual, *called}):
+            called[role] = like
+    return {role: called[role] for role in _ROLES if role in called}
+
+
+def _by_words(path: Path, names: Sequence[str], classes: np.ndarray | None) -> Looked | None:
+    """Read annotations some columns of which only look like their roles, which commands are told; None if not so."""
+    found = _roles_by_words(names)
+    roles = {role: like[0] for role, like in found.items() if len(like) == 1}
+    there = {*roles, *(role for role in _ROLES if find(role, names) is not None)}
+    if not roles or len(roles) < len(found) or not {"case", "annotator"} < there:
+        return None
+    try:
+        read = _annotations(path, open_source(path, roles=roles), classes)
+    except PlausiblyError:
+        return None
+    return replace(read, roles=roles, words=f"{read.words}, if columns hold what they are called after")
 
 
 def _is_whole(cell: Any) -> bool:
@@ -296,7 +324,8 @@ def _annotations(
 ) -> Looked:
     try:
         column = "score" if is_of_scores(source.names, source.columns) else None
-        labels = None if source.folder and not files else read_labels(files or path, score=column)
+        named = {"score": column, **source.roles}
+        labels = None if source.folder and not files else read_labels(files or path, **named)
     except PlausiblyError:
         labels = None
     known = format_of(source)
@@ -309,7 +338,7 @@ def _annotations(
         words = f"labels of objects such as boxes or spans: {labels}"
         return Looked(path, "labels", words, _taken(source), labels=labels, cases=labels.cases)
     try:
-        read = read_annotations(files or path, classes, control)
+        read = read_annotations(files or path, classes, control, **source.roles)
     except PlausiblyError as error:
         if classes is not None:
             return _annotations(path, source, None, files)  # whose classes do not fit, which is told
@@ -352,6 +381,10 @@ def _taken(source: Source) -> dict[str, str]:
     """Say what the columns of a long table are taken for."""
     if source.content is not None or source.path is None or ending(source.path) not in TABLES:
         return {}
+    return {source.roles.get(name, name): what for name, what in _taken_by_role(source).items()}
+
+
+def _taken_by_role(source: Source) -> dict[str, str]:
     names = list(map(str, source.names))
     roles = {"case": COLUMNS["case"], "annotator": (*COLUMNS["annotator"],)}
     roles |= {"label": ("class", "label"), "score": ("score",), "rank": ("rank",), "confidence": ("confidence",)}
@@ -367,7 +400,7 @@ def _taken(source: Source) -> dict[str, str]:
         or not ("annotator" in found.values() or _PEOPLE & {*names})
     ):
         return {name: what for name, what in found.items() if what}
-    columns = {name: list_of(column) for name, column in read_columns(source.path).items()}
+    columns = {name: list_of(column) for name, column in source.cells.items()}
     case = columns[next(name for name, role in found.items() if role == "case")]
     for name in (name for name, role in found.items() if not role):
         pairs = {*zip(case, columns[name], strict=True)}

@@ -220,7 +220,7 @@ def _of_labels(together: Together) -> Iterator[Proposal]:
         return
     scored = is_scores(main)
     distance = _distance(labels, scored=scored)
-    words = ["--label", "score"] if scored else []
+    words = ["--label", "score"] if scored and not main.roles else []
     words += [] if distance == "nominal" else ["--distance", distance]
     yield _proposal(_AGREE, "agreement", *main.given, *words)
     if distance == "nominal":
