@@ -104,7 +104,7 @@ def wide_answers(source: "Source") -> Answers:
                 for again in range(1 if times is None else times):
                     answers.add(name if times is None else f"{name}.{again + 1}", who, value, further)
     taken = "" if case in CASE else f", and {case!r} as the case" if case else ", and a row as a case"
-    taken += f", as often as {count!r} says" if count else ""
+    taken += f", as often as {source.roles.get(count, count)!r} says" if count else ""
     left = f"; {some(rest, 9)} {'is' if len(rest) == 1 else 'are'} left as further columns" if rest else ""
     where = "" if source.path is None else f"{source.path}: "
     words = f"{where}the columns {some(people, 9)} are read as one annotator each{taken}{left}"
@@ -132,8 +132,9 @@ def rater_rows(source: "Source") -> Answers:
             answers.add(name, to_name(columns[who][row], f"row {row + 1}: the annotator"), _answer(value), {})
     rest = [name for name in columns if name not in (who, *cases)]
     left = f"; {some(rest, 9)} {'is' if len(rest) == 1 else 'are'} left out" if rest else ""
-    words = f"the columns {some(cases, 9)} are read as one case each, and {who!r} as the annotator{left}"
-    warnings.warn(words, PlausiblyWarning, stacklevel=4)
+    where = "" if source.path is None else f"{source.path}: "
+    words = f"{where}the columns {some(cases, 9)} are read as one case each, and {source.roles.get(who, who)!r} as the "
+    warnings.warn(f"{words}annotator{left}", PlausiblyWarning, stacklevel=4)
     return answers
 
 
