@@ -200,3 +200,10 @@ def test_rows_of_a_ranking_are_no_second_answers():
     assert pb.read(ranks) == pb.read_annotations(ranks)
     with pytest.raises(PlausiblyError, match="second answer"):
         pb.read({name: column for name, column in ranks.items() if name != "rank"})
+    turned = {name: column[::-1] for name, column in ranks.items()}
+    for each in (ranks, turned):
+        read = Labels.of(each, repeats="ties")
+        said = dict(zip(read.annotators[read.annotator].tolist(), read.values.tolist(), strict=True))
+        assert said == {"a": [["x"], ["y"]], "b": [["y"]]}
+        with pytest.raises(PlausiblyError, match="no column 'site'"):
+            Labels.of(each | {"site": [1, 1, 1]}, columns=["site"], repeats="ties")

@@ -145,8 +145,7 @@ class Labels:
                 raise AnnotationError(f"these labels were read without the column {absent[0]!r}; read them with it")
             return source
         if isinstance(source, Annotations | Scores):
-            if columns:
-                raise AnnotationError(f"annotations have no column {columns[0]!r}; give a table of labels")
+            _refuse_columns(columns)
             return _from_annotations(source)
         if missing not in ("drop", "error"):
             raise ArgumentError(f'missing must be "drop" or "error", but {missing!r} was given: choose one of the two.')
@@ -155,6 +154,7 @@ class Labels:
             opened = open_any(source, roles, layout=layout, control=control, repeats=repeats)
             table = labels_in(opened, columns, (*optional, *WHEN))
             if table is None:
+                _refuse_columns(columns)
                 return _from_annotations(annotations_of(opened), numbered=True)
             found = from_table(table, missing, opened.repeats)
             found = found.without(opened.missing) if isinstance(source, Source) else found
@@ -400,6 +400,11 @@ def _one_each(
     tell_repeats(len(same), len(rows))
     kept[np.delete(rows, same)] = True
     return values, kept
+
+
+def _refuse_columns(columns: Iterable[str]) -> None:
+    for name in columns:
+        raise AnnotationError(f"annotations have no column {name!r}; give a table of labels")
 
 
 def _from_annotations(annotations: Annotations | Scores, *, numbered: bool = False) -> Labels:

@@ -18,7 +18,7 @@ from plausibly.data.annotations.io.columns import is_nothing as is_missing
 from plausibly.data.annotations.io.exports import answers_in, refuse_control
 from plausibly.data.annotations.io.files import OF_TEXT, TABLES, ending, suffix_of
 from plausibly.data.annotations.io.files import naming_file as naming_file
-from plausibly.data.annotations.io.long_table import ANONYMOUS, labels_that_are_lists, without_names
+from plausibly.data.annotations.io.long_table import ANONYMOUS, ORDERINGS, labels_that_are_lists, without_names
 from plausibly.data.annotations.io.source import ARCHIVE, JSON, Column, Source, open_source, source_in_memory
 from plausibly.data.annotations.io.spellings import COLUMNS, NAMES, find, spelling_of
 
@@ -51,7 +51,8 @@ def labels_in(
         content.tell_left_out(source.path)
         found = content.one_each(source.repeats).to_columns()
         return _table(found, (*NAMES, "label"), columns, optional, isinstance(found["annotator"], Numbers))
-    if content is not source:
+    ranked = source.repeats == "ties" and bool({*ORDERINGS} & {*source.names})  # rows are one answer, in this order
+    if content is not source or ranked:
         return None
     wanted = {find(name, source.names) for name in (*NAMES, "label", "score")} | {
         *columns,
