@@ -64,7 +64,7 @@ SHORT = {
         1,
         {"verdicts-told": "yes"},
     ),
-    "stand-ins": (short(stand_ins), 4, {"stand-ins-misled": "accuracy"}),
+    "stand-ins": (short(stand_ins), 10, {"stand-ins-misled": "accuracy"}),
     "systems": (
         short(systems, QUICK_HUMAN=(60,), CLUSTERS={"of 3": systems.CLUSTERS["of 3"]}, RATES=(0.6,)),
         12,

@@ -68,7 +68,7 @@ def test_one_label_a_case_is_reported_by_agreement_bounds_and_what_is_assumed(fo
     assert metrics.iloc[0] == {"top1_coverage", "top2_coverage"}
     assert "top1_accuracy" in metrics.iloc[1]  # as published
     found, screen, _ = evaluated(folder, "one", monkeypatch, "--prior-kappa", 3, classifiers="A")
-    assert "is what you assumed by prior_kappa=" in found.stderr
+    assert "is what you assumed by --prior-kappa" in found.stderr
     assert "class that most experts would name in" in screen
     assert "may be anything" not in screen
 

@@ -232,7 +232,7 @@ class Agreement:
         ...     case["eve"] = int(rng.integers(3))
         >>> table = pb.agreement.agreement(labels).annotators()
         >>> table[["annotator", "flag"]].head(2).values.tolist()
-        [['eve', 'no better than chance'], ['ann', '']]
+        [['eve', 'no better than chance'], ['ann', 'says the same as bob and cy']]
         """
         check_probability("ci_prob", ci_prob)
         table = annotator_table(self._of_all, ci_prob, check_seed(seed))
