@@ -27,6 +27,7 @@ _ABSENT |= {
     "nondiagnostic",
 }
 _UNCLEAR = {"none", "unknown", "uncertain", "unsure", "unclear", "undetermined", "indeterminate", "equivocal"}
+_FOR_NOTHING = (99, 999, 9999, -1, -9, -99, -999, -9999)  #: numbers that tables have where there is no answer
 
 
 def to_names(values: Iterable, what: str) -> np.ndarray:
@@ -89,10 +90,24 @@ def no_answers(names: Iterable[str]) -> tuple[list[str], list[str]]:
     return absent, unclear
 
 
+def _no_numbers(names: Iterable[str]) -> list[str]:
+    """Numbers such as 99 and -9 that stand for no answer among grades far below, or none below 0."""
+    try:
+        numbers = {name: float(name) for name in names}
+    except ValueError:
+        return []
+    found = [name for name, number in numbers.items() if number in _FOR_NOTHING]
+    rest = [number for number in numbers.values() if number not in _FOR_NOTHING]
+    if not rest or min(rest) < 0:
+        return []
+    return [name for name in found if numbers[name] < 0 or numbers[name] > 3 * max(rest)]
+
+
 def tell_no_answers(names: Iterable[str], source: object = "") -> None:
     """Warn about labels that usually stand for no answer, and are counted as classes."""
     names = list(map(str, names))
-    if absent := sorted({*no_answers(names)[0], *(name for name in names if name.casefold() == "none")}):
+    known = {*no_answers(names)[0], *(name for name in names if name.casefold() == "none"), *_no_numbers(names)}
+    if absent := sorted(known):
         are = "is a class" if len(absent) == 1 else "are classes"
         warnings.warn(
             f"{source}{': ' if source else ''}{some(absent)} {are} here, but may stand for no label; if so, say "

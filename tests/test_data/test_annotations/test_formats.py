@@ -63,7 +63,7 @@ def test_counts_hold_single_labels(tmp_path, name, annotations):
         return
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*left out as a total")
-        back = read_annotations(tmp_path / name)
+        back = read_annotations(tmp_path / name, layout="counts")
     assert as_votes(back) == as_votes(annotations)
     assert back.classes.tolist() == annotations.classes.tolist()
     assert back.cases.tolist() == annotations.cases.tolist()

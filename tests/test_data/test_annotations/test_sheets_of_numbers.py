@@ -99,3 +99,42 @@ def test_agreement_of_a_sheet_is_that_of_its_labels(tmp_path):
     with pytest.warns(PlausiblyWarning, match="one annotator each"):
         found = agreement(path, "absolute", progress=False)
     assert np.isclose(found.alpha, agreement(table, "absolute", progress=False).alpha)
+
+
+def refused(tmp_path, text, words, **options):
+    with pytest.raises(AnnotationError, match=words):
+        pb.read_annotations(sheet(tmp_path, text), **options)
+
+
+def test_columns_and_rows_that_are_no_labels_are_no_labels(tmp_path):
+    """Each was read as votes for a class of that name, as a reader, or as a case."""
+    refused(tmp_path, "Smith,Jones,freq\n0,0,50\n0,1,7\n1,1,40\n", "'freq' may say how often each row is there")
+    with pytest.warns(PlausiblyWarning, match="as often as 'freq' says"):
+        read = pb.read_annotations(sheet(tmp_path, "Smith,Jones,freq\n0,0,5\n0,1,1\n1,1,4\n"), count="freq")
+    assert (read.n_cases, read.annotators.tolist()) == (10, ["Smith", "Jones"])
+    refused(tmp_path, "case,cat,dog,age\nc1,3,1,40\nc2,2,2,51\nc3,0,4,62\n", "'age' seems to be no class")
+    refused(tmp_path, "case,cat,dog,x\nc1,3,1,40\nc2,2,2,51\nc3,0,4,62\n", "'x' seems to be no class")
+    summed = "case,Smith,Jones,total\nc1,1,0,1\nc2,0,0,0\nc3,1,1,2\n"
+    refused(tmp_path, summed, "may be labels 0 and 1 by annotators called 'Smith', 'Jones', with their sum 'total'")
+    with pytest.warns(PlausiblyWarning, match="'total' is left as further columns"):
+        assert pb.read_annotations(sheet(tmp_path, summed), layout="wide").annotators.tolist() == ["Smith", "Jones"]
+    refused(tmp_path, "case,cat\nc1,1\nc2,0\n", "'cat' is the only column of numbers")
+    read = reads(sheet(tmp_path, "case,reader1\nc1,1\nc2,0\n"))
+    assert (read.annotators.tolist(), read.classes.tolist()) == (["reader1"], ["0", "1"])
+    rows = "Case,reader1,reader2\nc1,1,0\n,,\nc2,0,0\nTotal,1,0\n"
+    read = reads(sheet(tmp_path, rows), "the rows 'Total' sum up others, and are left out")
+    assert read.cases.tolist() == ["c1", "c2"]
+    pairs = "question_id,model_a,model_b,winner,judge\n1,gpt,llama,model_a,ann\n2,llama,gpt,tie,bob\n"
+    refused(tmp_path, pairs, "comparisons of two systems, which plausibly systems reads")
+
+
+@pytest.mark.parametrize(("number", "told"), [(99, True), (-9, True), (6, False)])
+def test_numbers_that_stand_for_no_answer_are_told(tmp_path, number, told):
+    path = sheet(tmp_path, f"case,annotator,label\np,ann,1\np,bob,5\nq,ann,{number}\nq,bob,3\n")
+    labels = Labels.of(path)
+    if told:
+        with pytest.warns(PlausiblyWarning, match=rf"'{number}' is a class here, but may stand for no label"):
+            labels.without(())
+    else:
+        labels.without(())
+    assert labels.without([str(number)]).n_missing == 1

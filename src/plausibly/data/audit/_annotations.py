@@ -127,6 +127,7 @@ def _apart(annotations: Annotations) -> Int[np.ndarray, " annotator"]:
     return np.flatnonzero(of_annotator != np.bincount(of_annotator).argmax())
 
 
+_TIES = 0.5  # share of annotations from which on several classes without a rank are one answer
 _RARE = 0.02  # share of annotations up to which several classes are an oversight
 
 
@@ -145,7 +146,8 @@ def of_rankings(annotations: Annotations) -> Iterator[Finding]:
     examples = [] if compared is None else _places(annotations, np.flatnonzero(n_named == compared.n_named)[:SHOWN])
     yield Finding("comparisons", compared.n_annotations if compared else 0, of, examples)
     second = np.flatnonzero(n_named > 1)
-    second = second[:0] if len(second) > _RARE * annotations.n_annotations else second
+    most = _RARE if (annotations.entry_block > 0).any() else _TIES
+    second = second[:0] if len(second) >= max(most * annotations.n_annotations, 1) else second
     yield Finding("second answers", len(second), annotations.n_annotations, _places(annotations, second[:SHOWN]))
     sizes, annotation = annotations.block_sizes, annotations.block_annotation
     ranked = len(sizes) > annotations.n_annotations  # some annotation has a second block

@@ -180,7 +180,9 @@ class Labels:
         Labels(2 cases, 2 annotators, 2 labels, 1 missing)
         """
         if not texts:
-            tell_no_answers({one for one in self.values.tolist() if isinstance(one, str)})
+            whole_numbers = self.is_numeric and self.values.dtype.kind != "b" and not (self.values % 1).any()
+            said = np.unique(self.values).astype(int).tolist() if whole_numbers else self.values.tolist()
+            tell_no_answers({str(one) for one in said if whole_numbers or isinstance(one, str)})
             return self
         said = [str(whole(value)).strip() for value in self.values.tolist()]
         tell_unused(texts, said)

@@ -15,15 +15,15 @@ from plausibly.data.annotations._rows import Rows, check_size, places
 from plausibly.data.annotations.io.columns import is_nothing, is_number, list_of
 from plausibly.data.annotations.io.long_table import MARKS, refuse_names, write_table
 from plausibly.data.annotations.io.matrix import Matrix, matrix_of, read_matrix
-from plausibly.data.annotations.io.spellings import CASE, find
+from plausibly.data.annotations.io.spellings import CASE, TOTALS, find
 from plausibly.data.annotations.io.table_files import read_batches
 
 if TYPE_CHECKING:
     from plausibly.data.annotations._container import Annotations
     from plausibly.data.annotations.io.source import Source
 
-TOTALS = "total", "sum", "n", "count", "counts", "number", "votes", "n_labels", "n_votes"  #: what totals are called
 _LOOKED_AT = 100  # cells of a column
+_OF_CASES = ("age", "year", "sex", "weight", "height")  #: what columns of cases are called
 _ROWS = 8  # with one sum, of which grades hardly ever are
 _GRADES = 10  #: greatest number that may be a label
 
@@ -86,12 +86,20 @@ def read_counts(source: "Source") -> Rows:
     else:
         matrix = read_matrix(source.path, AnnotationError, source.classes)
     if source.classes is None and matrix.columns is not None:
+        if source.layout is None:
+            _refuse_further(matrix, _total(matrix))
         if (total := _total(matrix)) is not None:
             name = matrix.columns[total]
+            columns = [one for one in matrix.columns if one != name]
+            sums = matrix.values[:, total]
+            if source.layout is None and np.delete(matrix.values, total, axis=1).max() <= 1 and np.ptp(sums):
+                raise AnnotationError(
+                    f"the numbers may be labels 0 and 1 by annotators called {some(columns, 9)}, with their sum "
+                    f'{name!r}, or counts: say layout="wide" or layout="counts" (--layout wide, --layout counts)'
+                )
             where = f"{source.path or 'these counts'}: the column {name!r}"
             words = f"{where} is the sum of the others in every row, and left out as a total"
             warnings.warn(words, PlausiblyWarning, stacklevel=4)
-            columns = [one for one in matrix.columns if one != name]
             matrix = replace(matrix, values=np.delete(matrix.values, total, axis=1), columns=columns)
         elif source.layout is None and _may_be_labels(matrix):
             n_cases, n = matrix.values.shape
@@ -114,6 +122,31 @@ def _refuse_texts(source: "Source", case: str | None) -> None:
                 f"{show(texts[0])}; say which columns are the case, the annotator and the label (--case, --annotator, "
                 "--label), or --layout wide if each column is an annotator's, raters-in-rows if each row is"
             )
+
+
+def _refuse_further(matrix: Matrix, total: int | None) -> None:
+    """Refuse a column that is no class by its name, or by the sums of the others, and the only column there is."""
+    names, values = matrix.columns or [], matrix.values
+    sums = values.sum(axis=1)
+    for place, name in enumerate(names):
+        plain = name.strip().lower()
+        others = (
+            len(values) > 1 and len(names) > 2 and np.unique(sums - values[:, place]).size == 1 < np.unique(sums).size
+        )
+        if plain in ("freq", "frequency") or (plain in TOTALS and total is None):
+            raise AnnotationError(
+                f"the column {name!r} may say how often each row is there: say count={name!r} (--count {name}), or "
+                'layout="counts" (--layout counts) if it is a class'
+            )
+        if plain in _OF_CASES or (others and plain not in TOTALS):
+            raise AnnotationError(
+                f'the column {name!r} seems to be no class; remove it, or say layout="counts" (--layout counts)'
+            )
+    if len(names) == 1 and not values.all():
+        raise AnnotationError(
+            f"{names[0]!r} is the only column of numbers: if it holds labels, say label={names[0]!r} (--label), and "
+            'name the annotator; if it counts them, layout="counts" (--layout counts)'
+        )
 
 
 def _total(matrix: Matrix) -> int | None:

@@ -65,6 +65,7 @@ FURTHER: dict[str, tuple[str, ...]] = {
     "rater": (*_RATERS, "judge_id", "feedback_source"),
     "outcome": ("grade", "feedback", "result", "passed", "correct", "preference", "preferred"),
 }
+TOTALS = "total", "sum", "n", "count", "counts", "number", "votes", "n_labels", "n_votes"  #: what totals are called
 #: Names that count where none of those is there, and exactly one of these is.
 LAST = {
     "case": ("id", "subject", "subject_id", "subject_ids", "patient", "patient_id", "scan", "slide", "document", "text")

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from plausibly.base.errors import AnnotationError, PlausiblyWarning, show
@@ -10,7 +11,7 @@ from plausibly.data.annotations._rows import MOST
 from plausibly.data.annotations.io.answers import Answers, is_nothing, to_name, whole
 from plausibly.data.annotations.io.columns import Columns, is_number, is_text, list_of
 from plausibly.data.annotations.io.long_table import MARKS
-from plausibly.data.annotations.io.spellings import ANSWERS, CASE, FURTHER, SOFT, find
+from plausibly.data.annotations.io.spellings import ANSWERS, CASE, FURTHER, OUTCOMES, SOFT, TOTALS, find
 from plausibly.data.annotations.io.table_files import read_batches
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _TRUTHS = {
     "adjudicated",
 }
 _NAMES = ("name", "your name", "email", "email address", "e-mail", "initials", "responseid", "response id")
+_SUMS = ("total", "totals", "sum", "mean", "average", "median", "std", "sd")  #: cases that sum up others
 _COUNTS = ("n", "count", "counts", "freq", "frequency")  #: columns that say how often a row is there
 _PERSON = re.compile(rf"(?:.*[\W_])?(?:{'|'.join(_PEOPLE)})s?")
 _NUMBERED = re.compile(r"(?:[\s_.#-]*\d+|[\s_.#-]+[a-z])?")
@@ -48,8 +50,12 @@ def is_wide(source: "Source") -> bool:
     names = {name.strip().lower() for name in map(str, source.names)}
     if source.content is not None or names & _NOT_ANNOTATORS or len(names) < 2:
         return False
+    if all(any(one in names for one in OUTCOMES[role]) for role in ("system_a", "system_b")):
+        raise AnnotationError("these are comparisons of two systems, which plausibly systems reads (pb.systems)")
     people = [name for name in map(str, source.names) if is_person(name) and name not in (source.classes or ())]
     case, count = _case(source), _count(source)
+    if "count" in source.roles or (len(people) == 1 and len(names) == 2 and case is not None):
+        return True
     if case is None and (len(people) > 1 or count is None):
         rest = [name for name in source.names if name not in (count, *people) and name.lower() not in _TRUTHS]
         if len(people) > 1 and rest:
@@ -86,9 +92,11 @@ def wide_answers(source: "Source") -> Answers:
     cases.
     """
     cells, case, count, people = source.cells, _case(source), _count(source), _annotators(source)
-    if source.layout == "wide" and len(people) < 2:
+    if len(people) < 2 and (source.layout == "wide" or "count" in source.roles or len(cells) == 2):
         people = [name for name in cells if name not in (case, count, *CASE)]
     columns = {name: list_of(column) for name, column in cells.items()}
+    people = [name for name in people if name.strip().lower() not in TOTALS or not _is_sum(columns, name, people)]
+    columns, sums = _without_sums(columns, case)
     rest = [name for name in columns if name not in (case, count, *people)]
     said = {who: [None if is_nothing(one) else _text(one) for one in columns[who]] for who in people}
     numbers = all(map(is_number, (one for of_one in said.values() for one in of_one if one is not None)))
@@ -106,12 +114,36 @@ def wide_answers(source: "Source") -> Answers:
     taken = "" if case in CASE else f", and {case!r} as the case" if case else ", and a row as a case"
     taken += f", as often as {source.roles.get(count, count)!r} says" if count else ""
     left = f"; {some(rest, 9)} {'is' if len(rest) == 1 else 'are'} left as further columns" if rest else ""
+    left += f"; the rows {some(sums)} sum up others, and are left out" if sums else ""
     where = "" if source.path is None else f"{source.path}: "
     words = f"{where}the columns {some(people, 9)} are read as one annotator each{taken}{left}"
     if numbers:
         words += '; if they count labels, say layout="counts" (--layout counts)'
     warnings.warn(words, PlausiblyWarning, stacklevel=4)
     return answers
+
+
+def _is_sum(columns: dict[str, list[Any]], name: str, people: list[str]) -> bool:
+    """Whether a column is the sum of those of annotators in every row."""
+    rows = zip(columns[name], zip(*(columns[one] for one in people if one != name), strict=True), strict=True)
+    return all(
+        is_number(str(total)) and float(total) == sum(float(one) for one in row if is_number(str(one)))
+        for total, row in rows
+        if not is_nothing(total)
+    )
+
+
+def _without_sums(columns: dict[str, list[Any]], case: str | None) -> tuple[dict[str, list[Any]], list[str]]:
+    """Leave out blank rows, and rows at the end that are called after what sums up others."""
+    kept = [any(not is_nothing(one) for one in row) for row in zip(*columns.values(), strict=True)]
+    sums: list[str] = []
+    for row in range(len(kept) - 1, 0, -1) if case else ():
+        name = str(columns[case][row])  # type: ignore[index]
+        if kept[row] and name.strip().lower() not in _SUMS:
+            break
+        sums += [name] * kept[row]
+        kept[row] = False
+    return {name: list(compress(column, kept)) for name, column in columns.items()}, sums
 
 
 def rater_rows(source: "Source") -> Answers:
@@ -161,7 +193,8 @@ def _holds_text(columns: Columns) -> bool:
 
 
 def _case(source: "Source") -> str | None:
-    return next((name for name in CASE if name in source.names), None) or find("case", map(str, source.names))
+    plain = {name.strip().lower(): name for name in reversed(list(map(str, source.names)))}
+    return next((plain[name] for name in map(str.lower, CASE) if name in plain), None) or find("case", source.names)
 
 
 def _count(source: "Source") -> str | None:

@@ -26,7 +26,8 @@ def write_annotations(
     """Write annotations in one of the formats that :func:`read_annotations` reads.
 
     Nothing is dropped: annotations that a format cannot hold are refused, and reading the file returns equal
-    annotations. To read long tables or counts without a header, pass the class names. PrefLib files count equal votes,
+    annotations. To read long tables or counts without a header, pass the class names; to read
+    counts that may be labels, too, ``layout="counts"``. PrefLib files count equal votes,
     so the order of the annotators may change.
 
     Parameters
