@@ -348,6 +348,7 @@ SEEDS: dict[str, list[Any]] = {
     "doccano": [DOCCANO],
     "doccano-csv": [DOCCANO_CSV],
     "cases": [CASES],
+    "long-counts": [pd.DataFrame({"case": ["p", "p", "q"], "label": ["corn", "wart", "wart"], "count": [2, 1, 3]})],
     "raters-in-rows": [pd.DataFrame({"name": ["ann", "bob"], "1": ["corn", "wart"], "2": ["wart", "corn"]})],
     "wide": [pd.DataFrame({"case": ["p", "q"], "ann": ["corn", "wart"], "bob": ["wart", None], "site": ["n", "s"]})],
     "nested": [NESTED],

@@ -119,7 +119,7 @@ def test_columns_and_rows_that_are_no_labels_are_no_labels(tmp_path):
     with pytest.warns(PlausiblyWarning, match="'total' is left as further columns"):
         assert pb.read_annotations(sheet(tmp_path, summed), layout="wide").annotators.tolist() == ["Smith", "Jones"]
     refused(tmp_path, "case,cat\nc1,1\nc2,0\n", "'cat' is the only column of numbers")
-    read = reads(sheet(tmp_path, "case,reader1\nc1,1\nc2,0\n"))
+    read = reads(sheet(tmp_path, "case,reader1\nc1,1\nc2,0\n"), "the column 'reader1' is read as one annotator")
     assert (read.annotators.tolist(), read.classes.tolist()) == (["reader1"], ["0", "1"])
     rows = "Case,reader1,reader2\nc1,1,0\n,,\nc2,0,0\nTotal,1,0\n"
     read = reads(sheet(tmp_path, rows), "the rows 'Total' sum up others, and are left out")
@@ -138,3 +138,11 @@ def test_numbers_that_stand_for_no_answer_are_told(tmp_path, number, told):
     else:
         labels.without(())
     assert labels.without([str(number)]).n_missing == 1
+
+
+def test_counts_may_have_a_row_for_each_class(tmp_path):
+    text = "case,label,votes\np,corn,1\np,wart,2\nq,wart,0\nq,corn,3\n"
+    expected = pb.Annotations.from_counts([[1, 2], [3, 0]], classes=["corn", "wart"], cases=["p", "q"])
+    assert pb.read_annotations(sheet(tmp_path, text)) == expected
+    assert pb.read_annotations(sheet(tmp_path, text.replace("votes", "times")), count="times") == expected
+    assert Labels.of(sheet(tmp_path, text)).numbered

@@ -73,7 +73,7 @@ from plausibly.data.annotations.io.long_table import (
 )
 from plausibly.data.annotations.io.source import JSON, Source, open_files
 from plausibly.data.annotations.io.verdicts import Reader, answers_to_one
-from plausibly.data.annotations.io.wide import is_wide, rater_rows, wide_answers
+from plausibly.data.annotations.io.wide import counted_long, is_counted_long, is_wide, rater_rows, wide_answers
 
 LINES = (".jsonl",)
 
@@ -264,6 +264,13 @@ OF_ANSWERS = (
 FORMATS = (
     Format("preflib", PREFLIB, "PrefLib, a folder of such files", _any, read_preflib, folder=True),
     *OF_ANSWERS,
+    Format(
+        "long-counts",
+        TABLES,
+        "one row per case and class, and how often it was named: `case`, `label`, `count` (or `n`, `votes`)",
+        is_counted_long,
+        counted_long,
+    ),
     Format(
         "scores",
         (*TABLES, *JSON),

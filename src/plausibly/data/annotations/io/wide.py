@@ -116,7 +116,12 @@ def wide_answers(source: "Source") -> Answers:
     left = f"; {some(rest, 9)} {'is' if len(rest) == 1 else 'are'} left as further columns" if rest else ""
     left += f"; the rows {some(sums)} sum up others, and are left out" if sums else ""
     where = "" if source.path is None else f"{source.path}: "
-    words = f"{where}the columns {some(people, 9)} are read as one annotator each{taken}{left}"
+    read = (
+        f"columns {some(people, 9)} are read as one annotator each"
+        if len(people) > 1
+        else (f"column {people[0]!r} is read as one annotator")
+    )
+    words = f"{where}the {read}{taken}{left}"
     if numbers:
         words += '; if they count labels, say layout="counts" (--layout counts)'
     warnings.warn(words, PlausiblyWarning, stacklevel=4)
@@ -144,6 +149,33 @@ def _without_sums(columns: dict[str, list[Any]], case: str | None) -> tuple[dict
         sums += [name] * kept[row]
         kept[row] = False
     return {name: list(compress(column, kept)) for name, column in columns.items()}, sums
+
+
+def is_counted_long(source: "Source") -> bool:
+    """Whether a table has a row for each case and class, and how often it was named there, by nobody in particular."""
+    names = list(map(str, source.names))
+    needed = all(find(role, names) is not None for role in ("case", "class"))
+    return needed and find("annotator", names) is None and "annotation" not in names and _times_named(names) is not None
+
+
+def _times_named(names: list[str]) -> str | None:
+    found = [name for name in names if name.strip().lower() in (*_COUNTS, "votes", "n_votes")]
+    return found[0] if len(found) == 1 else None
+
+
+def counted_long(source: "Source") -> Answers:
+    """Take apart a table with a row for each case and class, and a count, into answers of annotators without names."""
+    columns = {name: list_of(column) for name, column in source.cells.items()}
+    names = list(columns)
+    case, label, count = find("case", names), find("class", names), _times_named(names)
+    assert case is not None
+    assert label is not None
+    assert count is not None
+    answers = Answers()
+    for row, (name, value, times) in enumerate(zip(columns[case], columns[label], columns[count], strict=True)):
+        for _ in range(_times(times, row)):
+            answers.add(to_name(name, f"row {row + 1}: the case"), None, _answer(value), {})
+    return answers
 
 
 def rater_rows(source: "Source") -> Answers:
