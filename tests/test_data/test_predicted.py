@@ -170,7 +170,7 @@ def models(path, text, column="label"):
 
 
 def test_labels_and_scores_of_models_are_chosen_by_the_same_names(tmp_path):
-    """Of the truth beside the prediction, judge took the truth without a word."""
+    """With the truth in a column beside the prediction, judge read the truth as the prediction."""
     path = tmp_path / "m.csv"
     assert models(path, table("case,y_true,y_pred", ["a,b", "b,b", "b,a"])) == ["b", "b", "a"]
     assert models(path, table("case,proba", ONE), "score") == [0.25, 0.5, 1]

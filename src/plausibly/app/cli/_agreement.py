@@ -89,9 +89,8 @@ def agreement(
     source = options.one_or_each([*labels, *(more or [])], "--labels")
     opened = None
     if kind != "literal" or isinstance(source, dict) or source.suffix.lower() in OF_LINES:
-        roles = {role: getattr(reading, role) for role in ("case", "annotator", "label", "score", "count")}
-        asked = {"layout": reading.layout, "control": reading.control, "repeats": reading.repeats}
-        read = measured.read_labels(source, kind, **roles, **asked).without(options.texts_of(reading.missing))
+        read = measured.read_labels(source, kind, **reading.roles, **reading.asked)
+        read = read.without(options.texts_of(reading.missing))
     else:
         opened = reading.opened(source)
         read = measured.Labels.of(opened)

@@ -222,21 +222,24 @@ class Reading:
     repeats: RepeatsRule = None
     control: Control = None
 
+    @property
+    def roles(self) -> dict[str, str | None]:
+        """Columns that are named, by role."""
+        return {role: getattr(self, role) for role in ("case", "annotator", "label", "score", "count")}
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What else was asked for, but marks of missing labels."""
+        return {"layout": self.layout, "repeats": self.repeats, "control": self.control}
+
     def opened(self, source: Any, **options: Any) -> "Source":
         """Look into a file, or into files by annotator."""
         from plausibly.data.annotations.io.files import naming_file
         from plausibly.data.annotations.io.read import open_any
 
-        roles = {role: getattr(self, role) for role in ("case", "annotator", "label", "score", "count")}
-        asked: dict[str, Any] = {"layout": self.layout, "repeats": self.repeats, "control": self.control}
         missing = None if self.missing is None else texts_of(self.missing)
         with naming_file(source):
-            return open_any(source, roles, missing=missing, **asked, **options)
-
-    @property
-    def asked(self) -> bool:
-        """Whether anything was asked for."""
-        return any(getattr(self, field.name) is not None for field in fields(Reading))
+            return open_any(source, self.roles, missing=missing, **self.asked, **options)
 
 
 @dataclass(kw_only=True)

@@ -15,7 +15,6 @@ from plausibly.data.annotations.io._formats import read_source
 from plausibly.data.annotations.io.answers import Answers, Numbers
 from plausibly.data.annotations.io.columns import in_codes, is_number_type, missing, name_column, to_floats
 from plausibly.data.annotations.io.columns import is_nothing as is_missing
-from plausibly.data.annotations.io.exports import answers_in, refuse_control
 from plausibly.data.annotations.io.files import OF_TEXT, TABLES, ending, suffix_of
 from plausibly.data.annotations.io.files import naming_file as naming_file
 from plausibly.data.annotations.io.long_table import ANONYMOUS, ORDERINGS, labels_that_are_lists, without_names
@@ -126,14 +125,10 @@ def read_table(
     return _table(found, needed, columns, optional, in_text=in_text)
 
 
-def columns_of_file(path: Path, needed: Sequence[str], control: str | None = None) -> Mapping[str, Column]:
-    """Read all columns of a file of a table, or of an export of one annotator."""
+def columns_of_file(path: Path, needed: Sequence[str]) -> Mapping[str, Column]:
+    """Read all columns of a file of a table."""
     suffix_of(path, SUFFIXES)
-    source = open_source(path, control=control)
-    if control is not None:
-        if (answers := answers_in(source)) is None:
-            refuse_control(control)
-        return answers.to_columns()
+    source = open_source(path)
     return columns_in(source.content, needed) if source.content is not None and not source.names else source.columns()
 
 

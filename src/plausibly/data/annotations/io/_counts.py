@@ -86,9 +86,10 @@ def read_counts(source: "Source") -> Rows:
     else:
         matrix = read_matrix(source.path, AnnotationError, source.classes)
     if source.classes is None and matrix.columns is not None:
+        total = _total(matrix)
         if source.layout is None:
-            _refuse_further(matrix, _total(matrix))
-        if (total := _total(matrix)) is not None:
+            _refuse_further(matrix, total)
+        if total is not None:
             name = matrix.columns[total]
             columns = [one for one in matrix.columns if one != name]
             sums = matrix.values[:, total]

@@ -88,14 +88,9 @@ class Answers:
             where = "" if path is None else f"{path}: "
             warnings.warn(f"{where}left out: {words}", PlausiblyWarning, stacklevel=4)
 
-    def to_columns(self, *, tell: bool = False) -> dict[str, list[Any]]:
-        """Return columns of a long table of labels; annotators without names are numbered within their case.
-
-        `tell` says whether to warn of what was left out.
-        """
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return columns of a long table of labels; annotators without names are numbered within their case."""
         self._check()
-        if tell:
-            self.tell_left_out()
         names = dict.fromkeys(name for fields in self.further for name in fields)
         columns = {name: [fields.get(name) for fields in self.further] for name in names}
         annotators: list[Any] = self.annotator

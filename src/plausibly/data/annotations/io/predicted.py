@@ -177,7 +177,7 @@ def predicted_labels(source: Any, known: Collection[str]) -> dict[str, list[Any]
 def _column_of_file(source: Any, texts: str, numbers: str | None, classes: Collection[str] = ()) -> pd.DataFrame | None:
     """Read ``FILE:COLUMN``, one column of a table with one for each model; None of anything else.
 
-    Of a workbook it is ``FILE:SHEET:COLUMN``, unless only one sheet holds something.
+    A column of a workbook is ``FILE:SHEET:COLUMN``, or ``FILE:COLUMN`` if only one sheet has content.
 
     The frame has the names of the cases as ``case``, if there are any, and the column as `texts` if some cells are no
     numbers, or all are names of classes, and else as `numbers`, by default under its own name. A case whose cell is

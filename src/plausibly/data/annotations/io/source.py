@@ -81,7 +81,7 @@ class Source:
     def columns(self, wanted: Collection[str] | None = None) -> dict[str, Column]:
         """Return the columns of a table: in Arrow, or as lists of objects that Arrow would change.
 
-        Of a file of cells, columns that are not wanted are empty.
+        Columns of a CSV, TSV or Parquet file that are not wanted are empty.
         """
         if self.table is not None:
             return dict(self.table())

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from collections.abc import Collection
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from plausibly.data.annotations._rows import MOST
 from plausibly.data.annotations.io.answers import Answers, is_nothing, to_name, whole
 from plausibly.data.annotations.io.columns import Columns, is_number, is_text, list_of
 from plausibly.data.annotations.io.long_table import MARKS
-from plausibly.data.annotations.io.spellings import ANSWERS, CASE, FURTHER, OUTCOMES, SOFT, TOTALS, find
+from plausibly.data.annotations.io.spellings import ANSWERS, CASE, FURTHER, LABELLED, OUTCOMES, SOFT, TOTALS, find
 from plausibly.data.annotations.io.table_files import read_batches
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ _TRUTHS = {
 _NAMES = ("name", "your name", "email", "email address", "e-mail", "initials", "responseid", "response id")
 _SUMS = ("total", "totals", "sum", "mean", "average", "median", "std", "sd")  #: cases that sum up others
 _COUNTS = ("n", "count", "counts", "freq", "frequency")  #: columns that say how often a row is there
+_VOTES = (*_COUNTS, "votes", "n_votes")  #: and how often a class was named
 _PERSON = re.compile(rf"(?:.*[\W_])?(?:{'|'.join(_PEOPLE)})s?")
 _NUMBERED = re.compile(r"(?:[\s_.#-]*\d+|[\s_.#-]+[a-z])?")
 
@@ -155,11 +157,13 @@ def is_counted_long(source: "Source") -> bool:
     """Whether a table has a row for each case and class, and how often it was named there, by nobody in particular."""
     names = list(map(str, source.names))
     needed = all(find(role, names) is not None for role in ("case", "class"))
-    return needed and find("annotator", names) is None and "annotation" not in names and _times_named(names) is not None
+    anonymous = find("annotator", names) is None and LABELLED not in names
+    return needed and anonymous and _called(names, _VOTES) is not None
 
 
-def _times_named(names: list[str]) -> str | None:
-    found = [name for name in names if name.strip().lower() in (*_COUNTS, "votes", "n_votes")]
+def _called(names: Collection[str], known: Collection[str]) -> str | None:
+    """The only column that is called one of some names."""
+    found = [name for name in names if name.strip().lower() in known]
     return found[0] if len(found) == 1 else None
 
 
@@ -167,7 +171,7 @@ def counted_long(source: "Source") -> Answers:
     """Take apart a table with a row for each case and class, and a count, into answers of annotators without names."""
     columns = {name: list_of(column) for name, column in source.cells.items()}
     names = list(columns)
-    case, label, count = find("case", names), find("class", names), _times_named(names)
+    case, label, count = find("case", names), find("class", names), _called(names, _VOTES)
     assert case is not None
     assert label is not None
     assert count is not None
@@ -231,8 +235,7 @@ def _case(source: "Source") -> str | None:
 
 def _count(source: "Source") -> str | None:
     """Column that says how often a row is there: the one named, or one called so where no column names cases."""
-    named = [name for name in source.names if name == "count" or name.strip().lower() in _COUNTS]
-    return named[0] if len(named) == 1 and ("count" in source.roles or _case(source) is None) else None
+    return _called(source.names, _COUNTS) if "count" in source.roles or _case(source) is None else None
 
 
 def _annotators(source: "Source") -> list[str]:
