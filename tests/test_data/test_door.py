@@ -207,3 +207,12 @@ def test_rows_of_a_ranking_are_no_second_answers():
         assert said == {"a": [["x"], ["y"]], "b": [["y"]]}
         with pytest.raises(PlausiblyError, match="no column 'site'"):
             Labels.of(each | {"site": [1, 1, 1]}, columns=["site"], repeats="ties")
+
+
+def test_of_second_answers_the_one_that_was_asked_for_counts():
+    rows = [("p", "ann", "x"), ("p", "ann", "y"), ("p", "bob", "y"), ("q", "ann", "z"), ("q", "bob", "z")]
+    for repeats, kept in (("first", "x"), ("last", "y")):
+        assert Labels.of(rows, repeats=repeats).values.tolist() == [kept, "y", "z", "z"]
+        assert pb.read_annotations(rows, repeats=repeats).rankings("p") == {"ann": [[kept]], "bob": [["y"]]}
+    assert Labels.of(rows, repeats="ties").values.tolist() == [["x", "y"], ["y"], ["z"], ["z"]]
+    assert Labels.of(rows, repeats="readings").values.tolist() == ["x", "y", "y", "z", "z"]
