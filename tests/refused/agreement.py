@@ -166,7 +166,7 @@ OF_RELIABILITY = {
         [("p", "a", 1), ("p", "a", 0)],
         {"competence": "rasch"},
         A,
-        r"row 2: case 'p', annotator 'a': a second answer, '0' after '1'",
+        "case 'p', annotator 'a': a second answer, '0' after '1'",
     ),
     "percent": (SURE.assign(confidence=80), {}, A, "the confidence is 80, outside 0 to 1; give sc"),
     "off the scale": (SURE, {"scale": (0.0, 0.5)}, A, "the confidence is 1, outside 0 to 0.5"),

@@ -293,7 +293,7 @@ EXPORTS = {
     "trace 'p': the source of 'ok' has no source_id": [
         {"trace_id": "p", "assessments": [{"name": "ok", "feedback": {"value": 1}}]}
     ],
-    "case 't1', annotator 'u1': a second answer": LANGFUSE[:1] * 2,
+    "case 't1', annotator 'u1': a second answer": [LANGFUSE[0], LANGFUSE[0] | {"stringValue": "rude"}],
     "score 1 has no authorUserId": [LANGFUSE[1] | {"source": None}],
     "annotation 1 has no span_id": [PHOENIX[0] | {"span_id": ""}],
     "case 'p': the counts are {'e': 0.5}; write": [{"uid": "p", "label_counter": {"e": 0.5}}],
@@ -304,7 +304,7 @@ EXPORTS = {
     "no control of choices or of an order, no results; read here are": [task(7, annotation(10))],
     "no control of choices or": [task(7, annotation(10, choices("a"), was_cancelled=True))],
     "no case has an answer; give at least one": [task(7, annotation(10, choices()))],
-    "case '7', annotator '10': a second answer; keep one per annotator": [
+    "case '7', annotator '10': a second answer, 'b' after 'a'": [
         task(7, annotation(10, choices("a")), annotation(10, choices("b")))
     ],
     "task '7': one annotation answers": [task(7, annotation(10, choices("a"), choices("b")))],
@@ -420,7 +420,7 @@ DAMAGED = {
     "prodigy": [
         [prodigy("p", "u", ["a"], "yes")],
         [prodigy("p", "u", "a")],
-        [prodigy("p", "u", ["a"])] * 2,
+        [prodigy("p", "u", ["a"]), prodigy("p", "u", ["b"])],
         [prodigy("p", "u", [])],
         [prodigy("p", "u", [{"x": 1}])],
         [prodigy("p", "u", ["a"]), 5],

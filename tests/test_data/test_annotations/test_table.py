@@ -115,7 +115,7 @@ def test_texts_that_stand_for_no_label_are_left_out_and_counted(tmp_path):
         read_annotations(path, missing="n/a")
     rows = tmp_path / "a.json"
     rows.write_text('[{"id": "p", "annotations": ["x", "n/a"]}, {"id": "q", "annotations": ["y", "x"]}]')
-    with pytest.warns(PlausiblyWarning, match="1 answers that are missing"):
+    with pytest.warns(PlausiblyWarning, match=r"left out 1 row without a label: 'n/a'"):
         assert read_annotations(rows, missing="n/a").classes.tolist() == ["x", "y"]
     path.write_text("x,y\n11,2\n")
     with pytest.raises(ArgumentError, match="missing is for tables"):

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +16,8 @@ from plausibly.data.annotations._rows import Rows, arrange, two_answers
 from plausibly.data.annotations.by_case import InBlocks, check_columns
 from plausibly.data.annotations.io._counts import parse_counts
 from plausibly.data.annotations.io._rankings import labels_as_rankings, parse_rankings
-from plausibly.data.annotations.io.answers import Answers
 from plausibly.data.annotations.io.columns import category_order, is_number, table_columns
-from plausibly.data.annotations.io.exports import answers_in
+from plausibly.data.annotations.io.exports import OF_ANSWERS, format_of
 from plausibly.data.annotations.io.long_table import check_repeats, parse_scores, parse_table
 from plausibly.data.annotations.io.matrix import matrix_of
 from plausibly.data.annotations.io.source import source_in_memory
@@ -344,30 +342,16 @@ class Annotations(InBlocks):
         >>> Annotations.from_case_rows([{"id": "p8", "soft_label": {"wart": 0.7, "corn": 0.3}}], soft_weight=10)
         Annotations(1 case, 10 annotations by anonymous annotators, 2 classes)
         """
-        answers = answers_in(source_in_memory(source, control=question, soft_weight=soft_weight))
-        if answers is None:
+        from plausibly.data.annotations.io.read import annotations_of  # which makes annotations in turn
+
+        classes = _classes(classes)
+        opened = source_in_memory(source, control=question, soft_weight=soft_weight, classes=classes)
+        if format_of(opened, OF_ANSWERS) is None:
             raise AnnotationError(
                 f"there is no row for each case with its annotations, got {show(source)}; give a table or "
                 "records with 'annotations', and 'annotators' if they are known"
             )
-        classes = _classes(classes)
-        return cls._from_answers(answers, classes, choices, ordered=classes is not None)
-
-    @classmethod
-    def _from_answers(
-        cls,
-        answers: Answers,
-        classes: np.ndarray | None,
-        choices: str | None,
-        path: Path | None = None,
-        ordered: bool = False,
-    ) -> "Annotations":
-        """Read answers by case, and say what was left out."""
-        if classes is None and answers.rating:
-            classes = _classes([str(value) for value in sorted(set(answers.value))])
-        rows = parse_rankings(answers.to_rankings(classes), classes)
-        answers.tell_left_out(path)
-        return cls._from_rows(rows, choices, ordered)
+        return annotations_of(opened, choices)  # type: ignore[return-value]
 
     @classmethod
     def _from_rows(cls, rows: Rows, choices: str | None = None, ordered: bool = False) -> "Annotations":
@@ -524,7 +508,7 @@ def _refuse_second_answers(annotations: Annotations) -> None:
     one, other = annotations.classes[annotations.entry_class[annotations.annotation_start[first] :][:2]].tolist()
     case = str(annotations.cases[annotations.annotation_case[first]])
     who = str(annotations.annotators[annotations.annotation_annotator[first]])
-    raise AnnotationError(two_answers(case, who, one, other, len(several), len(sizes)))
+    raise AnnotationError(two_answers(case, who, one, other, len(several), len(sizes), "ties"))
 
 
 def _classes(classes: Iterable[str] | None) -> np.ndarray | None:

@@ -13,6 +13,10 @@ from plausibly.base.names import numbered
 MOST, MOST_EACH = 10**7, 10**3  #: named classes that counts may stand for: in all, or else for each row of the file
 
 
+#: What may be done with second answers but keeping one.
+WAYS = {"ties": "ties, if several rows are one answer", "readings": "readings, if cases were read again"}
+
+
 def check_size(number: float, n_rows: int) -> None:
     """Refuse counts with which a small file would fill the memory, before they are written out.
 
@@ -160,17 +164,17 @@ def second_answers(
     order = np.argsort(pair, kind="stable")
     same = np.diff(pair[order]) == 0
     again, before = order[1:][same], order[:-1][same]
-    other = np.array([bool(label[a] != label[b]) for a, b in zip(again.tolist(), before.tolist(), strict=True)], bool)
+    pairs = zip(again.tolist(), before.tolist(), strict=True)
+    other = np.array([str(label[a]) != str(label[b]) for a, b in pairs], bool)
     return again[~other], again[other], before[other]
 
 
-def two_answers(case: str, annotator: str, first: str, second: str, n: int, of: int, *, ties: bool = True) -> str:
-    """Say that an annotator answers a case twice, which is one of `n` such answers, and which options there are."""
+def two_answers(case: str, annotator: str, first: str, second: str, n: int, of: int, *ways: str) -> str:
+    """Say that an annotator answers a case twice, one of `n` such answers, and what to do, `ways` among it."""
     share = f" ({n:,} such answers beside {of:,})" if n > 1 else ""
-    sets = "; or ties, if several rows are one answer" if ties else ""
     return (
         f"case {case!r}, annotator {annotator!r}: a second answer, {show(second)} after {show(first)}{share}: say "
-        f'which counts with repeats="last" (--repeats last), or first{sets}'
+        f'which counts with repeats="last" (--repeats last), or first{"".join(f"; or {WAYS[way]}" for way in ways)}'
     )
 
 

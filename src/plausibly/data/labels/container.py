@@ -13,20 +13,18 @@ from plausibly.base.checks import to_numbers
 from plausibly.base.errors import AnnotationError, ArgumentError, show
 from plausibly.base.names import tell_no_answers, tell_unused, to_names
 from plausibly.data.annotations import Annotations, Scores
-from plausibly.data.annotations._rows import order_of, second_answers, tell_repeats, two_answers
+from plausibly.data.annotations._rows import WAYS, order_of
 from plausibly.data.annotations.by_case import check_annotated
 from plausibly.data.annotations.io.answers import whole
 from plausibly.data.annotations.io.columns import category_order, is_frame, is_number, missing, to_codes
 from plausibly.data.annotations.io.files import naming_file
-from plausibly.data.annotations.io.long_table import WHEN, kept_rows, order_in
+from plausibly.data.annotations.io.long_table import WHEN, one_answer, order_in
 from plausibly.data.annotations.io.read import annotations_of, open_any
 from plausibly.data.annotations.io.source import Source
 from plausibly.data.annotations.io.spellings import COLUMNS
 from plausibly.data.annotations.views import blocks_by_annotation
 from plausibly.data.groups import check_clusters
 from plausibly.data.labels.table import Table, are_missing, is_missing, labels_in, to_objects
-
-READINGS = ", or readings if cases were read again"
 
 
 @dataclass(frozen=True, eq=False)
@@ -377,12 +375,12 @@ def _one_each(
     second label if nothing was asked for.
     """
     rows = np.flatnonzero(there)
-    pair = cases[1][rows].astype(np.int64) * len(annotators[0]) + annotators[1][rows]
-    again = pd.Series(pair).duplicated().to_numpy()
-    if repeats == "readings" or not (again.any() or repeats == "ties"):
+    if repeats == "readings":
         return values, there
     kept = np.zeros(len(there), bool)
     if repeats == "ties":
+        pair = cases[1][rows].astype(np.int64) * len(annotators[0]) + annotators[1][rows]
+        again = pd.Series(pair).duplicated().to_numpy()
         kept[rows[~again]] = True
         sets: dict[int, list[Any]] = {}
         for row, one in zip(rows.tolist(), pair.tolist(), strict=True):
@@ -390,17 +388,8 @@ def _one_each(
         told = to_objects([None] * len(values))
         told[rows[~again]] = to_objects(sets.values())
         return told, kept
-    if repeats is not None:
-        kept[rows[kept_rows([pair], None if when is None else when[rows], repeats)]] = True
-        return values, kept
-    shown = to_objects(str(value) for value in values[rows].tolist())
-    same, second, earlier = second_answers(pair, shown)
-    for row, before in zip(second[:1].tolist(), earlier[:1].tolist(), strict=True):
-        case, who = str(cases[0][cases[1][rows[row]]]), str(annotators[0][annotators[1][rows[row]]])
-        words = two_answers(case, who, shown[before], shown[row], len(second), len(rows) - len(second) - len(same))
-        raise AnnotationError(f"row {rows[row] + 1}: {words}{READINGS}")
-    tell_repeats(len(same), len(rows))
-    kept[np.delete(rows, same)] = True
+    when, coded = None if when is None else when[rows], [(names, code[rows]) for names, code in (cases, annotators)]
+    kept[rows[one_answer(*coded, values[rows], when, repeats, WAYS)]] = True
     return values, kept
 
 

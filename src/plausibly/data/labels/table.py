@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from plausibly.base.errors import AnnotationError
 from plausibly.data.annotations.io._formats import read_source
-from plausibly.data.annotations.io.answers import Answers, Numbers
 from plausibly.data.annotations.io.columns import in_codes, is_number_type, missing, name_column, to_floats
 from plausibly.data.annotations.io.columns import is_nothing as is_missing
 from plausibly.data.annotations.io.files import OF_TEXT, TABLES, ending, suffix_of
@@ -46,13 +45,10 @@ def labels_in(
     Raises AnnotationError if a column is not there, is there under two names, or there are no answers in the source.
     """
     content = read_source(source)
-    if isinstance(content, Answers):
-        content.tell_left_out(source.path)
-        found = content.one_each(source.repeats).to_columns()
-        return _table(found, (*NAMES, "label"), columns, optional, isinstance(found["annotator"], Numbers))
     ranked = source.repeats == "ties" and bool({*ORDERINGS} & {*source.names})  # rows are one answer, in this order
-    if content is not source or ranked:
+    if not isinstance(content, Source) or (content is source and ranked):
         return None
+    source = content
     wanted = {find(name, source.names) for name in (*NAMES, "label", "score")} | {
         *columns,
         *optional,
@@ -66,7 +62,7 @@ def labels_in(
     numbered = without_names(found) and ANONYMOUS in found
     if numbered:
         found = {"annotator": found[ANONYMOUS], **found}
-    in_text = source.path is not None and ending(source.path) in OF_TEXT
+    in_text = source.table is None and source.path is not None and ending(source.path) in OF_TEXT
     return _table(found, (*NAMES, "label"), columns, optional, numbered, in_text, in_lists)
 
 

@@ -5,6 +5,7 @@ case return :class:`Answers`, those of tables that are long already the source, 
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
@@ -71,7 +72,7 @@ from plausibly.data.annotations.io.long_table import (
     is_of_scores,
     write_long_table,
 )
-from plausibly.data.annotations.io.source import JSON, Source, open_files
+from plausibly.data.annotations.io.source import JSON, Source, column_of, open_files
 from plausibly.data.annotations.io.verdicts import Reader, answers_to_one
 from plausibly.data.annotations.io.wide import counted_long, is_counted_long, is_wide, rater_rows, wide_answers
 
@@ -320,8 +321,24 @@ FORMATS = (
 SUFFIXES = tuple(dict.fromkeys(suffix for known in FORMATS if not known.folder for suffix in known.suffixes))
 
 
-def read_source(source: Source, formats: Sequence[Format] = FORMATS) -> Rows | Answers | Source | None:
-    """Read a source in the format that is named, or in the first that recognises it; return None if none does."""
+def read_source(source: Source, formats: Sequence[Format] = FORMATS) -> Rows | Source | None:
+    """Read a source as a long table, or as rows of ranked or counted classes; return None if no format recognises it.
+
+    The format is the one that is named, or the first that recognises the source.
+    """
+    found = taken_apart(source, formats)
+    if not isinstance(found, Answers):
+        return found
+    columns = found.to_columns()
+    found.tell_left_out(source.path)
+    cells = {name: column if name == "label" else column_of(column) for name, column in columns.items()}
+    form = {"layout": "scores" if found.scores else "table", "graded": found.rating, "roles": {}, "control": None}
+    own = {"suffixes": {".parquet"}, "content": None, "parts": None, "names": [*cells], "table": lambda: cells}
+    return replace(source, **own, **form)
+
+
+def taken_apart(source: Source, formats: Sequence[Format]) -> Rows | Answers | Source | None:
+    """Read a source by the reader of its format."""
     known = format_of(source, formats)
     if known is not None and source.control is not None and not known.controls:
         refuse_control(source.control)
@@ -334,7 +351,7 @@ def read_by_annotator(source: Source) -> Answers:
         assert source.path is not None
         files = {path.stem: path for path in sorted(source.path.iterdir()) if path.suffix.lower() in BY_ANNOTATOR}
         parts = open_files(files, control=source.control, classes=source.classes).parts
-    return answers_by_annotator(parts or {}, lambda part: read_source(part, OF_ANSWERS))  # type: ignore[arg-type]
+    return answers_by_annotator(parts or {}, lambda part: taken_apart(part, OF_ANSWERS))  # type: ignore[arg-type]
 
 
 def refuse_control(control: str) -> NoReturn:

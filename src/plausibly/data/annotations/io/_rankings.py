@@ -36,8 +36,7 @@ def parse_rankings(rankings: object, classes: np.ndarray | None) -> Rows:
     """Read rankings in list form or object form; see :meth:`plausibly.Annotations.from_rankings`."""
     cases, classes = _top_level(rankings, classes)
     names: list[str] = []
-    codes = {} if classes is None else {str(name): index for index, name in enumerate(classes)}
-    collected = _Collector(codes, None if classes is None else len(classes))
+    collected = Collector(classes)
     annotators: dict[str, int] = {}
     anonymous: bool | None = None
     for position, (case, annotations) in enumerate(cases):
@@ -60,32 +59,37 @@ def parse_rankings(rankings: object, classes: np.ndarray | None) -> Rows:
         )
         for annotator, blocks in numbered:
             collected.add(position, case, annotators.setdefault(annotator, len(annotators)), annotator, blocks)
-    if classes is None:
-        classes = to_names(sorted(codes), "class")
-        rename = np.searchsorted(classes, np.array(list(codes), dtype=str))
-    else:
-        rename = np.arange(len(classes))
-    columns = np.frombuffer(collected.rows, dtype=np.int32).reshape(-1, 4)
-    return Rows(
-        cases=to_names(names, "case"),
-        classes=classes,
-        annotators=to_names(annotators, "annotator"),
-        anonymous=bool(anonymous),
-        case=columns[:, 0],
-        annotator=columns[:, 1],
-        class_index=rename[columns[:, 3]],
-        rank=columns[:, 2],
-        order=np.arange(len(columns)),
-    )
+    return collected.rows_of(to_names(names, "case"), to_names(annotators, "annotator"), bool(anonymous))
 
 
-class _Collector:
+class Collector:
     """Gathers (case, annotator, block, class) rows, checking every class on the way."""
 
-    def __init__(self, codes: dict[str, int], n_classes: int | None):
-        self.codes = codes
-        self.n_classes = n_classes
+    def __init__(self, classes: np.ndarray | None):
+        self.classes = classes
+        self.codes = {} if classes is None else {str(name): index for index, name in enumerate(classes)}
+        self.n_classes = None if classes is None else len(classes)
         self.rows = array("i")  # four numbers each; a list of tuples would take twenty times the memory
+
+    def rows_of(self, cases: np.ndarray, annotators: np.ndarray, anonymous: bool, *, numeric: bool = False) -> Rows:
+        """Return the rows; classes that nobody listed are sorted, by their numbers if they are `numeric`."""
+        classes, rename = self.classes, np.arange(len(self.codes))
+        if classes is None:
+            names = sorted(self.codes, key=float if numeric else str)
+            place = {name: index for index, name in enumerate(names)}
+            classes, rename = to_names(names, "class"), np.array([place[name] for name in self.codes])
+        columns = np.frombuffer(self.rows, dtype=np.int32).reshape(-1, 4)
+        return Rows(
+            cases=cases,
+            classes=classes,
+            annotators=annotators,
+            anonymous=anonymous,
+            case=columns[:, 0],
+            annotator=columns[:, 1],
+            class_index=rename[columns[:, 3]],
+            rank=columns[:, 2],
+            order=np.arange(len(columns)),
+        )
 
     def add(self, position: int, case: str, code: int, annotator: str, blocks: object) -> None:
         where = f"case {case!r}, annotator {annotator!r}"

@@ -5,27 +5,22 @@ import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import compress
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from plausibly.base.errors import AnnotationError, PlausiblyWarning, show
-from plausibly.base.names import some, tell_unused
+from plausibly.base.names import some
 from plausibly.data.annotations.io._rankings import is_list as is_list
 from plausibly.data.annotations.io.columns import is_nothing as is_nothing
-from plausibly.data.annotations.io.spellings import CASE
+from plausibly.data.annotations.io.spellings import CASE, COLUMNS, LABELLED
 
 _NUMBERS = re.compile(r"\[[\s\d.eE+\-\[\]]*\]")
 _GAP = re.compile(r"(?<=[\d.\]])\s+(?=[\d.\[]|[+-][\d.])")  # between two numbers or rows
-_LISTS = ("case", "annotator", "value", "further")
+_TAKEN = {*sum(COLUMNS.values(), ())}  # names of columns that answers themselves have
 _NAMED = 9  # parts of an export that an error lists
-
-
-class Numbers(list[str]):
-    """Numbers in place of names that annotators do not have: 1, 2, … within each case."""
 
 
 @dataclass
@@ -51,36 +46,6 @@ class Answers:
         """Count something that says nothing."""
         self.left_out[what] = self.left_out.get(what, 0) + 1
 
-    @classmethod
-    def of(cls, columns: Mapping[str, Sequence[Any]]) -> "Answers":
-        """Take the columns case, annotator (if annotators have names) and label of a long table."""
-        case = [to_name(one, f"row {row}: the case") for row, one in enumerate(columns["case"], 1)]
-        people: list[Any] = [None] * len(case)
-        if "annotator" in columns:
-            people = [to_name(one, f"row {row}: the annotator") for row, one in enumerate(columns["annotator"], 1)]
-        values = [None if is_nothing(one) else one for one in columns["label"]]
-        return cls(case, people, values, [{} for _ in case])
-
-    def without(self, absent: Collection[str]) -> "Answers":
-        """Return the answers but those that are one of some texts, which say nothing."""
-        kept = [not (isinstance(value, str) and value.strip() in absent) for value in self.value]
-        lists = {name: list(compress(getattr(self, name), kept)) for name in _LISTS}
-        tell_unused(absent, (value.strip() for value in self.value if isinstance(value, str)))
-        n = len(kept) - sum(kept)
-        return replace(self, **lists, left_out=self.left_out | ({"answers that are missing": n} if n else {}))
-
-    def one_each(self, repeats: str | None) -> "Answers":
-        """Return the first or the last answer of each annotator to each case, if asked for."""
-        if repeats not in ("first", "last") or None in self.annotator:
-            return self
-        order = range(len(self.case)) if repeats == "last" else range(len(self.case) - 1, -1, -1)
-        at = {(self.case[row], self.annotator[row]): row for row in order}
-        rows = sorted(at.values())
-        lists = {name: [getattr(self, name)[row] for row in rows] for name in _LISTS}
-        n = len(self.case) - len(rows)
-        words = {f"answers beside the {repeats} one of an annotator": n} if n else {}
-        return replace(self, **lists, left_out=self.left_out | words)
-
     def tell_left_out(self, path: Any = None) -> None:
         """Warn of what was left out, of a file or of what is in memory."""
         if self.left_out:
@@ -89,52 +54,25 @@ class Answers:
             warnings.warn(f"{where}left out: {words}", PlausiblyWarning, stacklevel=4)
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return columns of a long table of labels; annotators without names are numbered within their case."""
-        self._check()
-        names = dict.fromkeys(name for fields in self.further for name in fields)
-        columns = {name: [fields.get(name) for fields in self.further] for name in names}
-        annotators: list[Any] = self.annotator
-        if annotators[0] is None:
-            seen: Counter[str] = Counter()
-            annotators = Numbers()
-            for case in self.case:
-                seen[case] += 1
-                annotators.append(str(seen[case]))
-        return columns | {"case": self.case, "annotator": annotators, "label": self.value}
+        """Return columns of a long table; annotators without names are numbered within their case.
 
-    def to_rankings(self, classes: Iterable[str] | None) -> dict[str, Any]:
-        """Return rankings in object form; a single value becomes a block of its own, and a list of values a tie."""
-        self._check()
-        anonymous = self.annotator[0] is None
-        known = None if classes is None else {str(name) for name in classes}
-        found: dict[str, Any] = {}
-        for case, who, value in zip(self.case, self.annotator, self.value, strict=True):
-            if value is None:
-                self.leave_out("missing answers")
-                continue
-            where = f"case {case!r}" + ("" if who is None else f", annotator {who!r}")
-            blocks = _blocks(str(value) if self.rating else value, known, where)
-            if anonymous:
-                found.setdefault(case, []).append(blocks)
-                continue
-            said = found.setdefault(case, {})
-            if who in said:
-                raise AnnotationError(
-                    f"{where}: a second answer; keep one per annotator, such as the last: "
-                    'repeats="last" (--repeats last)'
-                )
-            said[who] = blocks
-        if not found:
-            raise AnnotationError("no case has an answer; give at least one")
-        return {"cases": found}
-
-    def _check(self) -> None:
+        A further field that is called as the case, the annotator or the label goes in parentheses.
+        """
         if not self.case:
             raise AnnotationError("no case has an answer; give at least one")
+        label = "score" if self.scores else "label"
+        columns = {"case": self.case, "annotator": self.annotator, label: self.value}
         nameless = [who is None for who in self.annotator]
         if any(nameless) and not all(nameless):
             case = self.case[nameless.index(True)]
             raise AnnotationError(f"case {case!r}: an answer has no annotator, but others do; name its annotator")
+        if nameless[0]:
+            seen: Counter[str] = Counter()
+            del columns["annotator"]
+            columns[LABELLED] = [str(seen.update([case]) or seen[case]) for case in self.case]
+        names = dict.fromkeys(name for fields in self.further for name in fields)
+        free = {name: f"({name})" if name in _TAKEN else name for name in names}
+        return {free[name]: [fields.get(name) for fields in self.further] for name in names} | columns
 
 
 def name_of(record: Mapping, number: int, fields: Sequence[str] = CASE) -> str:
@@ -180,7 +118,7 @@ def literal(cell: str) -> Any:
 def lists_in(cells: Sequence[Any]) -> list[Any] | None:
     """Read labels that are lists or mappings, or text of such, beside JSON's ``null``; None of any others.
 
-    Raises AnnotationError if most are and one is not, which is damaged then.
+    Raises AnnotationError if most are, in text, and one is not, which is damaged then.
     """
     given = [None if isinstance(cell, str) and cell.strip() == "null" else cell for cell in cells]
     found = [parsed(cell) for cell in given]
@@ -188,7 +126,7 @@ def lists_in(cells: Sequence[Any]) -> list[Any] | None:
     there = sum(not is_nothing(one) for one in found)
     if 2 * len(other) >= there:
         return None
-    for row in other:
+    for row in other if not any(isinstance(one, list | tuple | Mapping) for one in given) else ():
         raise AnnotationError(f"row {row + 1}: the label {show(cells[row])} is no list, but others are; correct it")
     return found
 
@@ -206,7 +144,8 @@ def scalars(record: Mapping, without: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-def _blocks(value: Any, known: set[str] | None, where: str) -> list[list[Any]]:
+def blocks_of(value: Any, known: set[str] | None, where: str) -> list[list[Any]]:
+    """Take an answer for a ranking: a single value is a block of its own, and a list of values a tie."""
     if not is_list(value):
         return [[_class(value, known, where)]]
     parts = list(value)

@@ -100,6 +100,8 @@ def is_nothing(value: Any) -> bool:
 
 def list_of(column: Any) -> list[Any]:
     """Return the cells of any column as Python objects."""
+    if isinstance(column, pa.ChunkedArray):
+        column = plain(column)  # in codes, text would take ten times as long
     return column.to_pylist() if hasattr(column, "to_pylist") else list(column)
 
 
@@ -147,8 +149,15 @@ def _row_of(code: np.ndarray, number: int | None) -> int | None:
     return None if number is None else int(np.flatnonzero(code == number)[0])
 
 
-def missing(column: pa.ChunkedArray) -> np.ndarray:
+def taken(column: Any, rows: np.ndarray) -> Any:
+    """Cells of some rows."""
+    return [column[row] for row in rows.tolist()] if isinstance(column, list) else in_codes(column.take(pa.array(rows)))
+
+
+def missing(column: Any) -> np.ndarray:
     """Find the cells that are absent or blank; return their rows."""
+    if isinstance(column, list):
+        return np.flatnonzero([is_nothing(one) for one in column])
     if coded := _of_texts(column):
         texts, code = coded
         blank = np.zeros(len(texts) + 1, bool)

@@ -1,6 +1,5 @@
 """Answers by case of files and of objects in memory, and what these say further of cases and annotators."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,11 @@ from plausibly.data.annotations.io._formats import format_of as format_of
 from plausibly.data.annotations.io._formats import read_by_annotator as read_by_annotator
 from plausibly.data.annotations.io._formats import refuse_control as refuse_control
 from plausibly.data.annotations.io._inspect import ARCHIVE as ARCHIVE
-from plausibly.data.annotations.io.answers import Answers
 from plausibly.data.annotations.io.columns import list_of
 from plausibly.data.annotations.io.files import is_by_annotator, naming, suffix_of
+from plausibly.data.annotations.io.long_table import without_names
 from plausibly.data.annotations.io.source import Source, open_files, open_source, source_in_memory
-from plausibly.data.annotations.io.spellings import COLUMNS, find
-
-
-def answers_in(source: Source) -> Answers | None:
-    """Take apart a source in one of the formats that hold answers by case; None if it has another."""
-    return read_source(source, OF_ANSWERS)  # type: ignore[return-value]
+from plausibly.data.annotations.io.spellings import COLUMNS, LABELLED, find
 
 
 def read_metadata(source: Any, of: str = "cases") -> pd.DataFrame:
@@ -86,12 +80,10 @@ def _long(source: Any) -> pd.DataFrame:
 
 
 def _long_table(source: Source) -> pd.DataFrame:
-    columns: Mapping[str, Any] = {}
-    if (answers := answers_in(source)) is not None:
-        columns = answers.to_columns()
-    elif source.names:
-        columns = {name: list_of(column) for name, column in source.columns().items()}
-    names = {spelling: name for name in ("case", "annotator", "label") for spelling in COLUMNS[name]}
+    found = read_source(source, OF_ANSWERS) or source
+    columns = {name: list_of(column) for name, column in found.columns().items()} if found.names else {}  # type: ignore[union-attr]
+    names = {LABELLED: "annotator"} if without_names(columns) else {}
+    names |= {spelling: name for name in ("case", "annotator", "label") for spelling in COLUMNS[name]}
     names |= {found: name for name in ("case", "annotator", "label") if (found := find(name, columns)) is not None}
     columns = {names.get(name, name): column for name, column in columns.items()}
     if not {"case", "annotator"} <= set(columns):

@@ -16,21 +16,22 @@ from jaxtyping import Float, Int
 from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarning, show, suggest
 from plausibly.base.names import many, numbered, outside, tell_unused, to_names, unknown_class
 from plausibly.data.annotations._rows import Rows, as_first_shown, places, second_answers, tell_repeats, two_answers
-from plausibly.data.annotations.io.answers import lists_in
+from plausibly.data.annotations.io.answers import lists_in, whole
 from plausibly.data.annotations.io.columns import (
     Columns,
     as_names,
     cell,
-    in_codes,
+    is_nothing,
     list_of,
     missing,
     name_column,
     plain,
     rounded,
+    taken,
     to_codes,
     to_floats,
 )
-from plausibly.data.annotations.io.spellings import COLUMNS, LABELLED, find, spelling_of
+from plausibly.data.annotations.io.spellings import COLUMNS, LABELLED, NAMES, find, spelling_of
 from plausibly.data.annotations.io.table_files import write_csv
 from plausibly.data.annotations.views import as_table
 
@@ -96,16 +97,9 @@ def parse_scores(
     cases, case = to_codes(columns["case"], "case")
     annotators, annotator = to_codes(columns["annotator"], "annotator")
     score = numbers_of(columns, "score")
-    pair = case.astype(np.int64) * len(annotators) + annotator
     if not anonymous:
-        same, second, earlier = second_answers(pair, score)
-        for row, before in zip(second[:1].tolist(), earlier[:1].tolist(), strict=True):
-            who, values = str(annotators[annotator[row]]), (f"{score[before]:g}", f"{score[row]:g}")
-            n, of = len(second), len(pair) - len(second) - len(same)
-            raise AnnotationError(two_answers(str(cases[case[row]]), who, *values, n, of, ties=False))
-        if len(same):
-            tell_repeats(len(same), len(pair))
-            case, annotator, score = (np.delete(column, same) for column in (case, annotator, score))
+        kept = one_answer((cases, case), (annotators, annotator), score)
+        case, annotator, score = case[kept], annotator[kept], score[kept]
     return arrange_scores(to_names(cases, "case"), to_names(annotators, "annotator"), anonymous, case, annotator, score)
 
 
@@ -155,7 +149,8 @@ def rows_of(
     for name in ("case", "annotator", what):
         numbered = name == "annotator" and without_names(columns) and ANONYMOUS in columns
         called[name] = ANONYMOUS if numbered else spelling_of(name, columns, needed)
-        found[name] = columns[called[name]] if name == "score" else name_column(columns[called[name]], name)
+        column = columns[called[name]]
+        found[name] = name_column(column, name) if name in NAMES else column
     orderings = [name for name in more if name in columns and name not in WHEN]
     for name in () if orderings else columns:
         if (usual := name.strip().lower()) in {*more} - {*WHEN}:  # else classes would be read as tied
@@ -177,7 +172,7 @@ def rows_of(
     if repeats in ONE_ANSWER:
         keys = ("case", "annotator", *([what] if orderings else []))  # of rankings, each class once
         rows = kept_rows([to_codes(found[name], name)[1] for name in keys], order_in(found), repeats)
-        found = {name: in_codes(column.take(pa.array(rows))) for name, column in found.items()}
+        found = {name: taken(column, rows) for name, column in found.items()}
     return found
 
 
@@ -207,6 +202,34 @@ def check_repeats(repeats: str | None) -> str | None:
     return None if repeats == "refuse" else repeats
 
 
+def one_answer(
+    cases: tuple[np.ndarray, Int[np.ndarray, " row"]],
+    annotators: tuple[np.ndarray, Int[np.ndarray, " row"]],
+    said: Any,
+    when: Float[np.ndarray, " row"] | None = None,
+    repeats: str | None = None,
+    ways: Collection[str] = (),
+) -> Int[np.ndarray, " kept"]:
+    """Rows that leave each annotator one answer to each case: the first or the last, or else all but repeated ones.
+
+    Cases and annotators are their names, and the code of each row. Raises AnnotationError for a second answer that is
+    another one, if nothing was asked for; `ways` are what may be asked for.
+    """
+    pair = cases[1].astype(np.int64) * len(annotators[0]) + annotators[1]
+    if repeats is not None:
+        return kept_rows([pair], when, repeats)
+    same, second, earlier = second_answers(pair, said)
+    for row, before in zip(second[:1].tolist(), earlier[:1].tolist(), strict=True):
+        case, who = str(cases[0][cases[1][row]]), str(annotators[0][annotators[1][row]])
+        first, then = str(whole(said[before])), str(whole(said[row]))
+        raise AnnotationError(
+            two_answers(case, who, first, then, len(second), len(pair) - len(second) - len(same), *ways)
+        )
+    if len(same):
+        tell_repeats(len(same), len(pair))
+    return np.delete(np.arange(len(pair)), same)
+
+
 def kept_rows(
     keys: Sequence[Int[np.ndarray, " row"]], when: Float[np.ndarray, " row"] | None, repeats: str
 ) -> Int[np.ndarray, " kept"]:
@@ -222,10 +245,10 @@ def kept_rows(
 
 def _answered(columns: Columns, what: str, absent: Collection[str]) -> Columns:
     """Leave out the rows of a table that say nothing, and warn of how many there are."""
-    said = ["" if one is None else str(one).strip() for one in columns[what].to_pylist()]
+    said = ["" if is_nothing(one) else str(one).strip() for one in list_of(columns[what])]
     counts = Counter(one for one in said if not one or one in absent)
     tell_unused(absent, counts)
-    there = pa.array([one not in counts for one in said])
+    there = np.flatnonzero([one not in counts for one in said])
     if counts:
         words = ", ".join(f"{one!r} ({n:,})" if one else f"blank ({n:,})" for one, n in counts.items())
         warnings.warn(
@@ -233,7 +256,7 @@ def _answered(columns: Columns, what: str, absent: Collection[str]) -> Columns:
         )
     if counts.total() == len(said):
         raise AnnotationError("no row has a label; give at least one")
-    return {name: in_codes(column.filter(there)) for name, column in columns.items()}
+    return {name: taken(column, there) for name, column in columns.items()}
 
 
 def without_names(columns: Collection[str]) -> bool:

@@ -46,6 +46,7 @@ class Source:
     missing: Collection[str] = ()
     repeats: str | None = None
     progress: bool = False
+    graded: bool = False  #: whether labels are numbers of stars, whose classes are in the order of the numbers
 
     def __post_init__(self):
         weight = self.soft_weight
