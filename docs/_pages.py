@@ -91,7 +91,7 @@ def write_python(folder: Path) -> None:
 
 def write_formats(path: Path) -> None:
     """Write a table of the formats of annotations, which the page of file formats includes."""
-    from plausibly.data.annotations.io._formats import FORMATS
+    from plausibly.data.annotations.io.formats import FORMATS
 
     rows: dict[str, dict[str, None]] = {}
     for known in FORMATS:

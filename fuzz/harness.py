@@ -27,7 +27,7 @@ from plausibly.data.annotations import (
     write_annotations,
 )
 from plausibly.data.annotations.io import table_files
-from plausibly.data.annotations.io._formats import FORMATS
+from plausibly.data.annotations.io.formats import FORMATS
 from plausibly.data.audit import audit
 from plausibly.data.predictions import read_predictions
 from plausibly.evaluation import evaluate

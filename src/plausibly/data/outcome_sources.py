@@ -21,8 +21,8 @@ from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarni
 from plausibly.base.names import some
 from plausibly.data.annotations.io.answers import Answers, is_nothing
 from plausibly.data.annotations.io.columns import Columns, list_of, missing, plain, table_columns, to_codes, to_floats
-from plausibly.data.annotations.io.exports import ARCHIVE, TOOLS, format_of
 from plausibly.data.annotations.io.files import TABLES, naming, suffix_of
+from plausibly.data.annotations.io.formats import ARCHIVE, TOOLS, format_of
 from plausibly.data.annotations.io.source import JSON, Source, open_source
 from plausibly.data.annotations.io.spellings import OUTCOMES, find, spelling_of
 from plausibly.data.annotations.io.verdicts import LEFT_OUT, Verdict, verdicts_on_one

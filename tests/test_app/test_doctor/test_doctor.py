@@ -12,7 +12,7 @@ import pytest
 import plausibly as pb
 from plausibly.app.cli._app import load_command
 from plausibly.base.errors import ArgumentError
-from plausibly.data.annotations.io.exports import FORMATS
+from plausibly.data.annotations.io.formats import FORMATS
 from tests.exports import INSPECT, component, grade, output, promptfoo, sample
 from tests.test_app.test_cli.run import plausibly, refuse, succeed
 

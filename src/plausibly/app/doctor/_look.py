@@ -20,8 +20,8 @@ from plausibly.base.names import many, some
 from plausibly.data.annotations import Annotations, Scores, read_annotations, read_classes
 from plausibly.data.annotations.io.answers import whole
 from plausibly.data.annotations.io.columns import is_number, is_number_type, list_of
-from plausibly.data.annotations.io.exports import FORMATS, OF_ANSWERS, TOOLS, format_of
 from plausibly.data.annotations.io.files import TABLES, ending, lines_of, naming, read_npy, read_text, suffix_of
+from plausibly.data.annotations.io.formats import FORMATS, OF_ANSWERS, TOOLS, format_of
 from plausibly.data.annotations.io.long_table import WHEN, is_of_scores
 from plausibly.data.annotations.io.matrix import SUFFIXES as MATRICES
 from plausibly.data.annotations.io.matrix import Matrix, read_matrix

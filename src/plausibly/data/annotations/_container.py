@@ -17,7 +17,8 @@ from plausibly.data.annotations.by_case import InBlocks, check_columns
 from plausibly.data.annotations.io._counts import parse_counts
 from plausibly.data.annotations.io._rankings import labels_as_rankings, parse_rankings
 from plausibly.data.annotations.io.columns import category_order, is_number, table_columns
-from plausibly.data.annotations.io.exports import OF_ANSWERS, format_of
+from plausibly.data.annotations.io.exports import rows_in
+from plausibly.data.annotations.io.formats import OF_ANSWERS
 from plausibly.data.annotations.io.long_table import check_repeats, parse_scores, parse_table
 from plausibly.data.annotations.io.matrix import matrix_of
 from plausibly.data.annotations.io.source import source_in_memory
@@ -342,16 +343,16 @@ class Annotations(InBlocks):
         >>> Annotations.from_case_rows([{"id": "p8", "soft_label": {"wart": 0.7, "corn": 0.3}}], soft_weight=10)
         Annotations(1 case, 10 annotations by anonymous annotators, 2 classes)
         """
-        from plausibly.data.annotations.io.read import annotations_of  # which makes annotations in turn
-
         classes = _classes(classes)
         opened = source_in_memory(source, control=question, soft_weight=soft_weight, classes=classes)
-        if format_of(opened, OF_ANSWERS) is None:
+        if (rows := rows_in(opened, OF_ANSWERS)) is None:
             raise AnnotationError(
                 f"there is no row for each case with its annotations, got {show(source)}; give a table or "
                 "records with 'annotations', and 'annotators' if they are known"
             )
-        return annotations_of(opened, choices)  # type: ignore[return-value]
+        if isinstance(rows, dict):
+            raise AnnotationError("these answers are numbers on a scale; read them with plausibly.read_annotations")
+        return cls._from_rows(rows, choices, ordered=classes is not None)
 
     @classmethod
     def _from_rows(cls, rows: Rows, choices: str | None = None, ordered: bool = False) -> "Annotations":

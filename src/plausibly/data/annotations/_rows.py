@@ -1,19 +1,22 @@
 """What every reader hands over: one row per named class, and the one function that puts rows into columnar order."""
 
 import warnings
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Int, Num
+from jaxtyping import Bool, Float, Int, Num
 
 from plausibly.base.errors import AnnotationError, PlausiblyWarning, show
-from plausibly.base.names import numbered
+from plausibly.base.names import many, numbered
 
 MOST, MOST_EACH = 10**7, 10**3  #: named classes that counts may stand for: in all, or else for each row of the file
 
 
-#: What may be done with second answers but keeping one.
+ONE_ANSWER = ("first", "last")  #: which of several answers of one annotator to one case is kept
+#: What may be done with them but keeping one.
 WAYS = {"ties": "ties, if several rows are one answer", "readings": "readings, if cases were read again"}
 
 
@@ -45,6 +48,7 @@ class Rows:
     #: in which order annotations were given, smaller first; None if unknown
     order: Num[np.ndarray, " row"] | None = None
     told: bool = False  #: whether the source says so, and it is not only how rows follow each other
+    of_labels: bool = False  #: whether classes are labels in a column, some of which may stand for none
     ranked: bool = True  #: whether several classes of an annotation are one answer, as ranks and blocks say
 
 
@@ -176,6 +180,52 @@ def two_answers(case: str, annotator: str, first: str, second: str, n: int, of: 
         f"case {case!r}, annotator {annotator!r}: a second answer, {show(second)} after {show(first)}{share}: say "
         f'which counts with repeats="last" (--repeats last), or first{"".join(f"; or {WAYS[way]}" for way in ways)}'
     )
+
+
+def one_answer(
+    cases: tuple[np.ndarray, Int[np.ndarray, " row"]],
+    annotators: tuple[np.ndarray, Int[np.ndarray, " row"]],
+    said: Any,
+    when: Float[np.ndarray, " row"] | None = None,
+    repeats: str | None = None,
+    ways: Collection[str] = (),
+) -> Int[np.ndarray, " kept"]:
+    """Rows that leave each annotator one answer to each case: the first or the last, or else all but repeated ones.
+
+    Cases and annotators are their names, and the code of each row. Raises AnnotationError for a second answer that is
+    another one, if nothing was asked for; `ways` are what may be asked for.
+    """
+    pair = cases[1].astype(np.int64) * len(annotators[0]) + annotators[1]
+    if repeats is not None:
+        return kept_rows([pair], when, repeats)
+    same, second, earlier = second_answers(pair, said)
+    for row, before in zip(second[:1].tolist(), earlier[:1].tolist(), strict=True):
+        case, who = str(cases[0][cases[1][row]]), str(annotators[0][annotators[1][row]])
+        first, then = _shown(said[before]), _shown(said[row])
+        raise AnnotationError(
+            two_answers(case, who, first, then, len(second), len(pair) - len(second) - len(same), *ways)
+        )
+    if len(same):
+        tell_repeats(len(same), len(pair))
+    return np.delete(np.arange(len(pair)), same)
+
+
+def kept_rows(
+    keys: Sequence[Int[np.ndarray, " row"]], when: Float[np.ndarray, " row"] | None, repeats: str
+) -> Int[np.ndarray, " kept"]:
+    """Keep the first or the last row of each key, case and annotator, by time or by rows; warn of how many go."""
+    order = np.arange(len(keys[0])) if when is None else np.argsort(when, kind="stable")
+    table = pd.DataFrame({number: key[order] for number, key in enumerate(keys)})
+    kept = np.sort(order[~table.duplicated(keep=repeats).to_numpy()])  # type: ignore[arg-type]
+    if n := len(order) - len(kept):
+        told = f"left out {many(n, 'answer')} by annotators who answered a case more than once; kept the {repeats} one"
+        warnings.warn(told, PlausiblyWarning, stacklevel=5)
+    return kept
+
+
+def _shown(said: Any) -> str:
+    """An answer as text, whole numbers without a decimal point."""
+    return f"{said:.15g}" if isinstance(said, float) else str(said)
 
 
 def as_first_shown(

@@ -10,9 +10,9 @@ import pandas as pd
 
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations import Annotations, Scores
-from plausibly.data.annotations.io._formats import format_of
 from plausibly.data.annotations.io.columns import Columns
 from plausibly.data.annotations.io.files import naming_file
+from plausibly.data.annotations.io.formats import format_of
 from plausibly.data.annotations.io.long_table import parse_table, wanted_in
 from plausibly.data.annotations.io.read import annotations_of, open_any
 from plausibly.data.audit._annotations import follows, of_annotators, of_rankings

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from plausibly.base.errors import AnnotationError
-from plausibly.data.annotations.io._formats import read_source
 from plausibly.data.annotations.io.columns import in_codes, is_number_type, missing, name_column, to_floats
 from plausibly.data.annotations.io.columns import is_nothing as is_missing
 from plausibly.data.annotations.io.files import OF_TEXT, TABLES, ending, suffix_of
 from plausibly.data.annotations.io.files import naming_file as naming_file
+from plausibly.data.annotations.io.formats import read_source
 from plausibly.data.annotations.io.long_table import ANONYMOUS, ORDERINGS, labels_that_are_lists, without_names
 from plausibly.data.annotations.io.source import ARCHIVE, JSON, Column, Source, open_source, source_in_memory
 from plausibly.data.annotations.io.spellings import COLUMNS, NAMES, find, spelling_of

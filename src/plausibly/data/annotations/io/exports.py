@@ -1,24 +1,34 @@
-"""Answers by case of files and of objects in memory, and what these say further of cases and annotators."""
+"""Rows of classes of files and of objects in memory, and what these say further of cases and annotators."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from plausibly.base.errors import AnnotationError, ArgumentError
-from plausibly.data.annotations.io._formats import FORMATS as FORMATS
-from plausibly.data.annotations.io._formats import OF_ANSWERS as OF_ANSWERS
-from plausibly.data.annotations.io._formats import SUFFIXES, read_source
-from plausibly.data.annotations.io._formats import TOOLS as TOOLS
-from plausibly.data.annotations.io._formats import format_of as format_of
-from plausibly.data.annotations.io._formats import read_by_annotator as read_by_annotator
-from plausibly.data.annotations.io._formats import refuse_control as refuse_control
-from plausibly.data.annotations.io._inspect import ARCHIVE as ARCHIVE
-from plausibly.data.annotations.io.columns import list_of
+from plausibly.base.names import to_names
+from plausibly.data.annotations._rows import Rows, one_answer
+from plausibly.data.annotations.io._rankings import Collector
+from plausibly.data.annotations.io.answers import blocks_of
+from plausibly.data.annotations.io.columns import list_of, to_codes
 from plausibly.data.annotations.io.files import is_by_annotator, naming, suffix_of
-from plausibly.data.annotations.io.long_table import without_names
+from plausibly.data.annotations.io.formats import FORMATS, OF_ANSWERS, SUFFIXES, Format, read_source
+from plausibly.data.annotations.io.long_table import (
+    WHEN,
+    is_of_scores,
+    labels_that_are_lists,
+    order_in,
+    parse_scores,
+    parse_table,
+    rows_of,
+    wanted_in,
+    without_names,
+)
 from plausibly.data.annotations.io.source import Source, open_files, open_source, source_in_memory
-from plausibly.data.annotations.io.spellings import COLUMNS, LABELLED, find
+from plausibly.data.annotations.io.spellings import COLUMNS, LABELLED, NAMES, find
 
 
 def read_metadata(source: Any, of: str = "cases") -> pd.DataFrame:
@@ -95,3 +105,50 @@ def _long_table(source: Source) -> pd.DataFrame:
     }
     table = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in hashable.items()})
     return table.assign(case=table["case"].astype(str), annotator=table["annotator"].astype(str)).infer_objects()
+
+
+def rows_in(source: Source, formats: Sequence[Format] = FORMATS) -> Rows | dict[str, Any] | None:
+    """Read rows of classes, or fields of scores; None if there is no format that recognises the source."""
+    content = read_source(source, formats)
+    if isinstance(content, Source):
+        return _of_long(content)
+    if source.missing and content is not None:
+        raise ArgumentError("missing is for tables with a row for each label, or answers, and this is neither.")
+    return content
+
+
+def _of_long(source: Source) -> Rows | dict[str, Any]:
+    """Read a table that is long: rows of classes, or of answers that are lists of them, or fields of scores."""
+    if source.layout == "scores" or (source.layout is None and is_of_scores(source.names, source.columns)):
+        columns = source.columns(wanted_in(source.names, "score"))
+        return parse_scores(columns, anonymous=False, absent=source.missing, repeats=source.repeats)
+    columns = source.columns(wanted_in(source.names))
+    label = find("class", columns)
+    if label is not None and (lists := labels_that_are_lists(columns[label])) is not None:
+        return _parse_answers(columns | {label: lists}, source)
+    rows = parse_table(columns, source.classes, anonymous=False, absent=source.missing, repeats=source.repeats)
+    return replace(rows, of_labels=True)
+
+
+def _parse_answers(columns: dict[str, Any], source: Source) -> Rows:
+    """Read the columns of a long table whose labels are a class, tied classes, or a ranking each."""
+    anonymous = without_names(columns)
+    columns = rows_of(columns, "class", WHEN, source.missing or ("",), source.repeats)
+    cases, annotators = (to_codes(columns[name], name) for name in NAMES)
+    values, when = columns["class"], order_in(columns)
+    rows = np.arange(len(values))
+    if not anonymous and source.repeats != "ties":
+        rows = one_answer(cases, annotators, values, ways=("ties",))
+    known = None if source.classes is None else {*source.classes.tolist()}
+    collected, sizes = Collector(source.classes), []
+    (case_names, case_of), (people, annotator_of) = ((names.tolist(), of.tolist()) for names, of in (cases, annotators))
+    for row in rows.tolist():
+        case, who = case_of[row], annotator_of[row]
+        where = f"case {case_names[case]!r}" + ("" if anonymous else f", annotator {people[who]!r}")
+        blocks = blocks_of(str(values[row]) if source.graded else values[row], known, where)
+        collected.add(case, case_names[case], who, people[who], blocks)
+        sizes.append(sum(map(len, blocks)))
+    named = (to_names(of[0], name) for of, name in zip((cases, annotators), NAMES, strict=True))
+    found = collected.rows_of(*named, anonymous, numeric=source.graded)
+    told = {} if when is None else {"order": np.repeat(when[rows], sizes), "told": True}
+    return replace(found, of_labels=True, **told)

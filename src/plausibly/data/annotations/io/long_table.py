@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,8 @@ from jaxtyping import Float, Int
 
 from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarning, show, suggest
 from plausibly.base.names import many, numbered, outside, tell_unused, to_names, unknown_class
-from plausibly.data.annotations._rows import Rows, as_first_shown, places, second_answers, tell_repeats, two_answers
-from plausibly.data.annotations.io.answers import lists_in, whole
+from plausibly.data.annotations._rows import ONE_ANSWER, Rows, as_first_shown, kept_rows, one_answer, places
+from plausibly.data.annotations.io.answers import lists_in
 from plausibly.data.annotations.io.columns import (
     Columns,
     as_names,
@@ -190,7 +190,6 @@ def labels_that_are_lists(column: Any) -> list[Any] | None:
 
 
 #: What may be done with several answers of one annotator to one case.
-ONE_ANSWER = ("first", "last")
 REPEATS = ("refuse", *ONE_ANSWER, "ties", "readings")
 
 
@@ -200,47 +199,6 @@ def check_repeats(repeats: str | None) -> str | None:
         fix = suggest(repeats, REPEATS, f"choose from {', '.join(REPEATS)}")
         raise ArgumentError(f"repeats must be one of {', '.join(REPEATS)}, but {show(repeats)} was given: {fix}.")
     return None if repeats == "refuse" else repeats
-
-
-def one_answer(
-    cases: tuple[np.ndarray, Int[np.ndarray, " row"]],
-    annotators: tuple[np.ndarray, Int[np.ndarray, " row"]],
-    said: Any,
-    when: Float[np.ndarray, " row"] | None = None,
-    repeats: str | None = None,
-    ways: Collection[str] = (),
-) -> Int[np.ndarray, " kept"]:
-    """Rows that leave each annotator one answer to each case: the first or the last, or else all but repeated ones.
-
-    Cases and annotators are their names, and the code of each row. Raises AnnotationError for a second answer that is
-    another one, if nothing was asked for; `ways` are what may be asked for.
-    """
-    pair = cases[1].astype(np.int64) * len(annotators[0]) + annotators[1]
-    if repeats is not None:
-        return kept_rows([pair], when, repeats)
-    same, second, earlier = second_answers(pair, said)
-    for row, before in zip(second[:1].tolist(), earlier[:1].tolist(), strict=True):
-        case, who = str(cases[0][cases[1][row]]), str(annotators[0][annotators[1][row]])
-        first, then = str(whole(said[before])), str(whole(said[row]))
-        raise AnnotationError(
-            two_answers(case, who, first, then, len(second), len(pair) - len(second) - len(same), *ways)
-        )
-    if len(same):
-        tell_repeats(len(same), len(pair))
-    return np.delete(np.arange(len(pair)), same)
-
-
-def kept_rows(
-    keys: Sequence[Int[np.ndarray, " row"]], when: Float[np.ndarray, " row"] | None, repeats: str
-) -> Int[np.ndarray, " kept"]:
-    """Keep the first or the last row of each key, case and annotator, by time or by rows; warn of how many go."""
-    order = np.arange(len(keys[0])) if when is None else np.argsort(when, kind="stable")
-    table = pd.DataFrame({number: key[order] for number, key in enumerate(keys)})
-    kept = np.sort(order[~table.duplicated(keep=repeats).to_numpy()])  # type: ignore[arg-type]
-    if n := len(order) - len(kept):
-        told = f"left out {many(n, 'answer')} by annotators who answered a case more than once; kept the {repeats} one"
-        warnings.warn(told, PlausiblyWarning, stacklevel=5)
-    return kept
 
 
 def _answered(columns: Columns, what: str, absent: Collection[str]) -> Columns:

@@ -26,8 +26,8 @@ from plausibly.base.names import some
 from plausibly.data.annotations.io.answers import is_list, to_name, whole
 from plausibly.data.annotations.io.class_columns import POSITIVE, names_class
 from plausibly.data.annotations.io.columns import is_number, list_of
-from plausibly.data.annotations.io.exports import ARCHIVE, TOOLS, format_of
 from plausibly.data.annotations.io.files import TABLES, WORKBOOK, ending, read_npy
+from plausibly.data.annotations.io.formats import ARCHIVE, TOOLS, format_of
 from plausibly.data.annotations.io.matrix import Matrix, column_of_cases, read_matrix
 from plausibly.data.annotations.io.source import JSON, open_source
 from plausibly.data.annotations.io.spellings import CASE, PREDICTED, find, success_in

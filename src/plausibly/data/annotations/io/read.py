@@ -2,11 +2,8 @@
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from plausibly.base.errors import ArgumentError, FileError
 from plausibly.base.memory import release_memory
@@ -14,27 +11,15 @@ from plausibly.base.names import tell_no_answers, to_names
 from plausibly.base.progress import logged
 from plausibly.data.annotations._classes import in_own_order, read_classes
 from plausibly.data.annotations._container import Annotations
-from plausibly.data.annotations._rows import Rows
-from plausibly.data.annotations.io._formats import SUFFIXES, read_source
-from plausibly.data.annotations.io._rankings import Collector
-from plausibly.data.annotations.io.answers import blocks_of
-from plausibly.data.annotations.io.columns import category_order, is_frame, to_codes
+from plausibly.data.annotations.io.columns import category_order, is_frame
+from plausibly.data.annotations.io.exports import rows_in
 from plausibly.data.annotations.io.files import is_by_annotator, many_objects, naming_file, suffix_of
+from plausibly.data.annotations.io.formats import SUFFIXES
 from plausibly.data.annotations.io.long_table import (
-    WHEN,
     check_repeats,
-    is_of_scores,
-    labels_that_are_lists,
-    one_answer,
-    order_in,
-    parse_scores,
-    parse_table,
-    rows_of,
-    wanted_in,
-    without_names,
 )
 from plausibly.data.annotations.io.source import Source, open_files, open_source, source_in_memory
-from plausibly.data.annotations.io.spellings import COLUMNS, NAMES, find
+from plausibly.data.annotations.io.spellings import COLUMNS
 from plausibly.data.annotations.scores import Scores
 from plausibly.data.annotations.shown import check_choices
 
@@ -185,57 +170,18 @@ def annotations_of(source: Source, choices: str | None = None, *, told: bool = F
         raise ArgumentError(
             "readings are compared by agreement; here each annotator has one answer: say first or last."
         )
-    content: Any = read_source(source)
+    content: Any = rows_in(source)
     if content is None:
         raise FileError("this is a folder; name a file in it")
-    long, given = isinstance(content, Source), source.classes is not None
-    if long:
-        content = _of_long(content)
-    elif source.missing:
-        raise ArgumentError("missing is for tables with a row for each label, or answers, and this is neither.")
+    given = source.classes is not None
     if isinstance(content, dict):
         return Scores(**content, classes=source.classes)
     if len(content.case) > _MANY:
         release_memory()
     read = Annotations._from_rows(content, choices, given or in_own_order(_named_in(source)))
-    if long and not given and not told:
+    if content.of_labels and not given and not told:
         tell_no_answers(read.classes.tolist(), source.path or "")
     return read
-
-
-def _of_long(source: Source) -> Rows | dict[str, Any]:
-    """Read a table that is long: rows of classes, or of answers that are lists of them, or fields of scores."""
-    if source.layout == "scores" or (source.layout is None and is_of_scores(source.names, source.columns)):
-        columns = source.columns(wanted_in(source.names, "score"))
-        return parse_scores(columns, anonymous=False, absent=source.missing, repeats=source.repeats)
-    columns = source.columns(wanted_in(source.names))
-    label = find("class", columns)
-    if label is not None and (lists := labels_that_are_lists(columns[label])) is not None:
-        return _parse_answers(columns | {label: lists}, source)
-    return parse_table(columns, source.classes, anonymous=False, absent=source.missing, repeats=source.repeats)
-
-
-def _parse_answers(columns: dict[str, Any], source: Source) -> Rows:
-    """Read the columns of a long table whose labels are a class, tied classes, or a ranking each."""
-    anonymous = without_names(columns)
-    columns = rows_of(columns, "class", WHEN, source.missing or ("",), source.repeats)
-    cases, annotators = (to_codes(columns[name], name) for name in NAMES)
-    values, when = columns["class"], order_in(columns)
-    rows = np.arange(len(values))
-    if not anonymous and source.repeats != "ties":
-        rows = one_answer(cases, annotators, values, ways=("ties",))
-    known = None if source.classes is None else {*source.classes.tolist()}
-    collected, sizes = Collector(source.classes), []
-    (case_names, case_of), (people, annotator_of) = ((names.tolist(), of.tolist()) for names, of in (cases, annotators))
-    for row in rows.tolist():
-        case, who = case_of[row], annotator_of[row]
-        where = f"case {case_names[case]!r}" + ("" if anonymous else f", annotator {people[who]!r}")
-        blocks = blocks_of(str(values[row]) if source.graded else values[row], known, where)
-        collected.add(case, case_names[case], who, people[who], blocks)
-        sizes.append(sum(map(len, blocks)))
-    named = (to_names(of[0], name) for of, name in zip((cases, annotators), NAMES, strict=True))
-    found = collected.rows_of(*named, anonymous, numeric=source.graded)
-    return found if when is None else replace(found, order=np.repeat(when[rows], sizes), told=True)
 
 
 def _named_in(source: Source) -> Any:

@@ -12,9 +12,9 @@ from plausibly.base.names import numbered
 from plausibly.data.annotations._container import Annotations
 from plausibly.data.annotations._rows import places
 from plausibly.data.annotations.by_case import check_annotated
-from plausibly.data.annotations.io._formats import FORMATS
 from plausibly.data.annotations.io._preflib import SUFFIXES as PREFLIB
 from plausibly.data.annotations.io.files import check_path
+from plausibly.data.annotations.io.formats import FORMATS
 from plausibly.data.annotations.scores import Scores
 
 Form = Literal["rankings", "cases", "table", "counts", "soc", "soi", "toc", "toi"]
