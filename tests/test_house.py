@@ -28,7 +28,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "decisions": 3920,
         "distances": 1860,  # distances of sets
         "distributions": 1240,
-        "evaluation": 6575,  # copies of the vote, and what a constant agrees with an expert
+        "evaluation": 6481,  # one program row for lists and own metrics, one bootstrap for draws and labels
         "families": 5540,  # families say how annotators answer
         "inference": 4370,  # cases of several shapes share a sampler, a tenth of the programs; integrals of cases
         "metrics": 3590,  # average precision of resampled cases

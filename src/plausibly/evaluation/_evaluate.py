@@ -397,9 +397,9 @@ def evaluate_draws(
         expects = bool(names) and shares and not known  # agreement, which is compared
         lists = wanted.lists | ({"top1_coverage": ("coverage", 1)} if expects or withheld else {})
         lengths = check_lengths("sizes", sizes, annotations.n_classes)
-        plan = _plan(question, lists, lengths, ranges.n_draws, int(options["replicates"]))
-        plan = plan._replace(break_ties=break_ties, weighted=checked is not None)
-        measures = Measures(plan, lists, wanted.own, labels, risks)
+        plan = _plan(question, lists, lengths, break_ties)
+        rounds = -(-int(options["replicates"]) // ranges.n_draws)  # every draw has as many replicates
+        measures = Measures(plan, lists, wanted.own, labels, risks, rounds)
         words = key_words(seed, cluster, Stream.BOOTSTRAP)
         member = np.empty((0, ranges.n_cases)) if groups is None else groups.member
         advance = bars.task("Evaluating", ranges.n_cases, "cases")
@@ -441,7 +441,7 @@ def evaluate_draws(
             if name not in hidden and not (withheld and k and not METRICS[metric].of_masses)
         ]
         case_weight = None if checked is None else checked.mean(axis=0, dtype=float)
-        n_replicates, column = plan.rounds * ranges.n_draws, columns(lined_up)
+        n_replicates, column = rounds * ranges.n_draws, columns(lined_up)
         first = first_choice_shares(annotations)[0]
         weight = np.ones(ranges.n_cases) if case_weight is None else case_weight
         case, class_index = np.divmod(first.key, annotations.n_classes)
@@ -473,27 +473,20 @@ def evaluate_draws(
             if groups is not None:
                 sides = labels.sides_of(truth_of_labels(annotations, "annotator", seed=seed))
                 results = results.assign_coords(groups.positive(sides))
-            results = described(results, labels, annotations, float(totals.weight[0, -1]), options.get("threshold"))
+            results = described(results, labels, annotations, float(totals.weight[0, 0, -1]), options.get("threshold"))
         return with_against(results, wanted)
 
 
-def _plan(
-    question: Question, lists: Mapping[str, tuple[str, int]], sizes: Sequence[int], n_draws: int, replicates: int
-) -> Plan:
-    """Program that measures the classifiers; the number of replicates is rounded up to a multiple of that of draws."""
-    counts, amounts = list_rows(lists.values()) if question.names else ([], [])
-    depth = max((k for _, k in lists.values()), default=1) if question.names else 1
+def _plan(question: Question, lists: Mapping[str, tuple[str, int]], sizes: Sequence[int], break_ties: str) -> Plan:
+    """Program that measures the classifiers."""
     return Plan(
         n_classes=question.labels.n_classes,
-        depth=max([depth, *sizes]),
-        counts=tuple(counts),
-        amounts=tuple(amounts),
+        depth=max([1, *(k for _, k in lists.values() if question.names), *sizes]),
+        rows=tuple(list_rows(lists.values())),
         sizes=tuple(sizes),
         own=tuple(metric.function for metric in question.metrics.own.values()),
-        parts=1 + n_draws * max((METRICS[metric].scale(k) for metric, k in counts), default=1) // 2**31,
-        rounds=-(-replicates // n_draws),
-        n_by=0 if question.groups is None else len(question.groups),
         best=bool(question.labels and question.names),
+        break_ties=break_ties,
     )
 
 
@@ -552,24 +545,25 @@ def _by_draw(
     ]
     more, right = (np.stack(of)[0 if isinstance(group, int) else slice(None)] for of in zip(*added, strict=True))
     dims = ("classifier",) if isinstance(group, int) else ("group", "classifier")
-    weight, signed_weight = totals.weight[group], totals.signed_weight[group]
+    weight = totals.weight[0][group]
     with np.errstate(invalid="ignore"):  # draws in which nothing has weight
         for number, (name, (metric, k)) in enumerate(measures.names.items()):
             if name not in names:
                 continue
             better = (METRICS[metric] if k else measures.own[name]).better
-            values = metric_sums(totals.sums[group], rows, metric, k) / weight[..., None, :]
+            values = metric_sums(totals.sums[0][group], rows, metric, k) / weight[..., None, :]
             variables[name] = (*dims, "draw"), values[..., :-1], {"better": better}
             if group == 0:
                 variables[f"{name}_by_case"] = ("classifier", "case"), totals.by_case["metrics"][number]
             variables[f"{name}_point"] = dims, values[..., -1]
-            if measures.plan.rounds:
+            if measures.rounds:
                 worst, best = _ends(better, totals.by_case["metrics"][number], ranked=bool(k))
                 of_unseen = np.where(right, best[:, None], worst[:, None]) * more[..., None, :]
                 means = metric_sums(totals.sampling[group], rows, metric, k) + of_unseen
                 means = means / (totals.sampling_weight[group] + more)[..., None, :]
-                signed = metric_sums(totals.signed[group], rows, metric, k)
-                total = total_noise(values[..., :-1], means, (signed, signed_weight, weight[..., :-1]))
+                signed = metric_sums(totals.sums[1][group], rows, metric, k)[..., :-1]
+                noise = signed, totals.weight[1][group][..., :-1], weight[..., :-1]
+                total = total_noise(values[..., :-1], means, noise)
                 variables[f"{name}_total"] = (*dims, "replicate"), total.clip(0, 1) if k else total
                 if isinstance(group, int):
                     variables[f"{name}_sampling"] = (*dims, "replicate"), means
@@ -600,13 +594,14 @@ def _label_values(
     labels, members, first = question.labels, question.members, len(measures.rows)
     values: list[dict[str, Values]] = [{} for _ in members]
     for number, member in enumerate(members if labels.sums else ()):
-        group = len(totals.weight) - measures.plan.n_by + number - 1 if number else 0
-        sums, sampling, signed = (of[group][:, first:] for of in (totals.sums, totals.sampling, totals.signed))
-        noise = (sampling, totals.sampling_weight[group]), (signed, totals.signed_weight[group])
-        noise = noise if measures.plan.rounds else (None, None)
+        sums, sampling = totals.sums[:, number, :, first:], totals.sampling[number][:, first:]
+        noise: Any = (None, None)
+        if measures.rounds:
+            signed = sums[1][..., :-1], totals.weight[1, number, :-1]
+            noise = (sampling, totals.sampling_weight[number]), signed
         more = Unseen.of(labels, unseen[number], question.predictions, member)
         every = np.concatenate([weights, weights.mean(axis=1, keepdims=True)], axis=1) * member[:, None]
-        values[number] = values_of_sums(labels, sums, totals.weight[group], *noise, more, typical_weight(every))
+        values[number] = values_of_sums(labels, sums[0], totals.weight[0, number], *noise, more, typical_weight(every))
     if labels.of_cases:
         scores = np.stack([labels.scores(np.array(predictions)) for predictions in question.predictions])
         choices = labels.choices(list(choice), question.predictions)

@@ -73,9 +73,17 @@ def averages(
 
 def bootstrap_weights(
     words: UInt32[np.ndarray, "case 2"], number: Int[np.ndarray, " replicate"], n_draws: int
-) -> Float[Array, "case replicate"]:
+) -> Float[Array | np.ndarray, "case replicate"]:
     """Weights of the cases in replicates, of which each belongs to the draw of its number modulo that of draws."""
-    return _exponentials(words, (number % n_draws).astype(np.uint32), (number // n_draws).astype(np.int32))
+    padded = np.pad(words, ((0, rounded_up(len(words)) - len(words)), (0, 0)))
+    found = _exponentials(padded, (number % n_draws).astype(np.uint32), (number // n_draws).astype(np.int32))
+    return found if len(padded) == len(words) else np.asarray(found)[: len(words)]
+
+
+def rounded_up(n: int) -> int:
+    """Number of cases of a program for n of them: an eighth more at most, so that few programs are compiled."""
+    step = max(8, 1 << max((n - 1).bit_length() - 3, 0))
+    return -(-n // step) * step
 
 
 @jax.jit

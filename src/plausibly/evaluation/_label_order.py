@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int, UInt32
 from scipy.sparse import csr_array
 
 from plausibly.base.pools import threads
-from plausibly.evaluation._intervals import bootstrap_weights
+from plausibly.evaluation._intervals import bootstrap_weights, rounded_up
 from plausibly.evaluation._unseen_case import UnseenCase
 from plausibly.metrics import OrderMetric
 from plausibly.metrics.declared import descending, positives, scores_to_order
@@ -105,8 +105,7 @@ class Orders(NamedTuple):
         ]
         order, end, side, values = (np.array(of) for of in zip(*found, strict=True))
         n_cases = scores.shape[1]
-        step = max(8, 1 << max((n_cases - 1).bit_length() - 3, 0))
-        size = -(-n_cases // step) * step  # an eighth more at most, so that few programs are compiled
+        size = rounded_up(n_cases)
         ordered = np.full((len(order), size), -np.inf, np.float32)
         ordered[:, :n_cases] = np.take_along_axis(values, order, axis=1)
         fill = np.broadcast_to(np.arange(n_cases, size), (len(order), size - n_cases))

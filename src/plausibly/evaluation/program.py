@@ -1,7 +1,7 @@
 """The compiled program of an evaluation: from the draws of a block of cases to sums.
 
 Lists are ranked, remainders split, metrics counted and summed over the cases of the block, and over draws, in one
-program. Only sums leave it, whole numbers as whole numbers. The point estimate is its last draw, apart from the sums.
+program. Only sums leave it; whole numbers up to 2²⁴ are exact in them. The point estimate is the last draw.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from plausibly.base.random_streams import Stream, exponentials
+from plausibly.base.random_streams import Stream
 from plausibly.evaluation.ambiguity import ambiguity
 from plausibly.metrics import METRICS
 from plausibly.metrics.certainties import most_frequent
@@ -27,17 +27,11 @@ class Plan(NamedTuple):
 
     n_classes: int
     depth: int  #: Length of the lists
-    #: What is wanted of lists, metrics and lengths: what is summed in whole numbers, and what in floats
-    counts: tuple[tuple[str, int], ...]
-    amounts: tuple[tuple[str, int], ...]
+    rows: tuple[tuple[str, int], ...]  #: Metrics of lists, and lengths, whose counts are wanted
     sizes: tuple[int, ...]  #: Sizes of the sets whose certainty is wanted
     own: tuple[Callable[..., Any], ...]  #: The user's own metrics
-    parts: int  #: In how many parts to sum over the draws, so that no whole number overflows
-    rounds: int  #: Number of bootstrap weights of a case in each draw, 0 for none
-    n_by: int  #: Number of groups of cases to sum within, too
     best: bool  #: Whether the most plausible classes are wanted
     break_ties: str = "order"
-    weighted: bool = False  #: Whether cases are weighed
 
 
 def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, Array]:
@@ -48,28 +42,22 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
     block
         All draws, and the point estimate as one more.
     given
-        ``real`` (case,), 0 for those that only fill the block; ``shares`` (3, case) of :func:`share_entropies`; with
-        classifiers, ``predicted`` (classifier, place, case) and ``cover`` (tail, coefficient, classes), polynomials for
-        all but so many classes together; with metrics of the user's own, ``scores`` (classifier, case, class); with
-        weights, ``weights`` (case, draw); with rounds, ``cluster`` (case, 2), the random keys of the clusters of
-        the cases; with groups, ``member`` (group, case), 1 for those within; with risks, ``risks`` (class,) and
-        ``risk`` (tail, coefficient, level, named), polynomials for the classes of a level of which so many are named.
+        ``shares`` (3, case) of :func:`share_entropies`; with classifiers, ``predicted`` (classifier, place, case) and
+        ``cover`` (tail, coefficient, classes), polynomials for all but so many classes together, ``weights`` (case,
+        draw) or (case, 1), ``signs`` (sign, case), with which cases count, 0 for those that only fill the block, and
+        ``member`` (group, case), 1 for those within each group asked for; with metrics of the user's own, ``scores``
+        (classifier, case, class); with risks, ``risks`` (class,) and ``risk`` (tail, coefficient, level, named),
+        polynomials for the classes of a level of which so many are named.
     plan
         What to compute.
 
     Returns
     -------
     dict
-        Sums over cases ``counts`` (classifier, group, row, draw) and, in floats, ``amounts``, also of the user's own
-        metrics, likewise; those at the point estimate, ``counts_point`` and ``amounts_point`` (classifier, group, row);
-        those over draws, ``counts_by_case`` (classifier, part, row, case) and ``amounts_by_case``; those of means over
-        draws with bootstrap weights, ``counts_sampling`` (classifier, group, row, round, draw) and
-        ``amounts_sampling``; those with a sign for each case, ``counts_signed`` (classifier, group, row, draw) and
-        ``amounts_signed``; ``weight`` (group, draw), ``weight_point`` (group,), ``weight_sampling`` (group, round,
-        draw) and ``weight_signed`` (group, draw); and by case ``certain`` (size, case), ``case_weight``, and what
-        :func:`ambiguity` and :func:`_risk_by_case` find. Of the groups asked for there are no sums with bootstrap
-        weights: with groups, these weights are ``resampled`` (round, case, draw). ``best`` (case, draw) are the most
-        plausible classes, if they are wanted, and then these weights are there, too.
+        ``sums`` over cases (classifier, row, sign, group, draw), all cases being the first group, of the counts of
+        lists, and after them the metrics of the user's own; ``rows`` (classifier, row, case), sums over draws without
+        the point estimate; and by case ``certain`` (size, case), and what :func:`ambiguity` and :func:`_risk_by_case`
+        find. ``best`` (case, draw) are the most plausible classes, if they are wanted.
     """
     lists = rank_block(block, plan.depth, plan.n_classes, plan.break_ties)
     draws = lists[..., :-1]
@@ -79,80 +67,21 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
     if plan.best:
         found["best"] = lists[0]
     found |= ambiguity(block, given["shares"])
-    real = given["real"][:, None]
-    groups = [given["weights"] * real if plan.weighted else jnp.broadcast_to(real, draws.shape[1:])]
-    if plan.weighted:
-        found["case_weight"] = jnp.mean(given["weights"], axis=1)
     if "risks" in given:
         found |= _risk_by_case(draws[0], level_plausibility(block, given["risks"], given["risk"])[..., :-1], given)
-    at_point = jnp.mean(jnp.stack(groups).astype(jnp.float32), axis=2)
-    if plan.n_by:
-        at_point = jnp.concatenate([at_point, given["member"] * at_point[0]])
 
-    def with_members(of_groups: list[Array], of_members: Array | None) -> Array:
-        """Append the sums over the cases of each group asked for; whole numbers stay whole."""
-        stacked = jnp.stack(of_groups)
-        if of_members is None:
-            return stacked
-        whole = jnp.issubdtype(stacked.dtype, jnp.integer)
-        return jnp.concatenate([stacked, (jnp.round(of_members) if whole else of_members).astype(stacked.dtype)])
+    def summed(rows: Float[Array, "row case draw"]) -> dict[str, Array]:
+        weighed = rows * given["weights"]
+        sums = jnp.stack([jnp.sum(weighed * sign[:, None], axis=1) for sign in given["signs"]], axis=1)[:, :, None]
+        if len(given["member"]):  # matrix by matrix, as arrays of all of them would have to be turned around
+            member = jnp.concatenate([given["member"] * sign for sign in given["signs"]])
+            of_groups = lax.map(lambda row: jnp.matmul(member, row, precision="highest"), weighed)
+            of_groups = of_groups.reshape(*sums.shape[:2], -1, weighed.shape[-1])
+            sums = jnp.concatenate([sums, of_groups], axis=2)
+        return {"sums": sums, "rows": jnp.sum(weighed[..., :-1], axis=-1)}
 
-    resampled = _bootstrap_weights(given, block.draw[:-1], plan.rounds) if plan.rounds else None
-    sign = 1 - 2 * (given["cluster"][:, 1] & 1).astype(jnp.int32) if plan.rounds else None
-
-    def summed(values: Array, name: str) -> dict[str, Array]:
-        """Sums of values (…, case, draw) over cases and over draws, with bootstrap weights, and with signs of cases."""
-        weighed = [values[..., :-1] * group for group in groups]
-        members = signed_members = None
-        if plan.n_by:  # in one pass
-            member = given["member"] if sign is None else jnp.concatenate([given["member"], given["member"] * sign])
-            both = _over_members(member, weighed[0])
-            members, signed_members = both[: plan.n_by], both[plan.n_by :]
-        by_case = [jnp.sum(part, axis=-1) for part in jnp.array_split(weighed[0], plan.parts, axis=-1)]
-        weights_at_point = at_point.reshape(len(at_point), *[1] * (values.ndim - 2), -1)
-        point = jnp.sum(values[..., -1].astype(jnp.float32) * weights_at_point, axis=-1)  # the same with other groups
-        sums = {f"{name}_by_case": jnp.stack(by_case), f"{name}_point": point}
-        sums[name] = with_members([jnp.sum(of, axis=-2) for of in weighed], members)
-        if resampled is not None and sign is not None:
-            means = [jnp.mean(of, axis=-1) for of in weighed]
-            sampled = [jnp.einsum("...c,rcd->...rd", of, resampled, precision="highest") for of in means]
-            sums[f"{name}_sampling"] = jnp.stack(sampled)
-            signed = [jnp.sum(of * sign[:, None], axis=-2) for of in weighed]
-            sums[f"{name}_signed"] = with_members(signed, signed_members)
-        return sums
-
-    found |= summed(jnp.ones(lists.shape[1:], jnp.int32), "weight")
-    del found["weight_by_case"]
-    if resampled is not None and (plan.n_by or plan.best):
-        found["resampled"] = resampled
-    if "predicted" not in given:
-        return found
-
-    def counted(predicted: Int[Array, "place case"]) -> dict[str, Array]:
-        rows = [METRICS[metric].count(predicted[:k, :, None], lists[:k]) for metric, k in plan.counts]
-        return summed(jnp.stack([jnp.broadcast_to(row, lists.shape[1:]) for row in rows]), "counts")
-
-    every = split_among_all(block, plan.n_classes) if plan.own or block.concentration.ndim else None
-    table, places = _of_listed(block, given, every)
-
-    def amounts(of: tuple[Array, ...]) -> dict[str, Array]:
-        predicted, place, scores = of
-        masses = _at(table, place)
-        rows = []
-        for metric, k in plan.amounts:
-            other = masses if METRICS[metric].of_masses else lists
-            row = METRICS[metric].count(predicted[:k, :, None], other[:k]).astype(jnp.float32)
-            rows.append(jnp.broadcast_to(row, lists.shape[1:]))
-        for function in plan.own:
-            over_draws = jax.vmap(function, in_axes=(None, 1))
-            rows.append(jax.vmap(over_draws, in_axes=(0, 1))(scores, every))
-        return summed(jnp.stack(rows), "amounts")
-
-    scores = given.get("scores", jnp.zeros((len(places), 0)))
-    if plan.counts:
-        found |= lax.map(counted, given["predicted"])
-    if plan.amounts or plan.own:
-        found |= lax.map(amounts, (given["predicted"], places, scores))
+    if "predicted" in given:
+        found |= _by_classifier(block, given, plan.rows, plan.own, lists, plan.n_classes, summed)
     return found
 
 
@@ -169,37 +98,47 @@ def values_by_draw(
 
     The metric is one of lists of length k, or the user's own `function`; inputs are those of :func:`measure_block`.
     """
-    every = split_among_all(block, n_classes) if function is not None or block.concentration.ndim else None
     if function is not None:
-        over_draws = jax.vmap(function, in_axes=(None, 1))
-        return lax.map(lambda scores: jax.vmap(over_draws, in_axes=(0, 1))(scores, every), given["scores"])
-    declared, predicted = METRICS[metric], given["predicted"]
-    if declared.of_masses:
-        truth, places = _of_listed(block, given, every)
-    else:
-        truth, places = rank_block(block, k, n_classes, break_ties), predicted
+        return _by_classifier(block, given, (), (function,), None, n_classes, lambda rows: rows[0])
+    declared = METRICS[metric]
+    lengths = declared.lengths(k)
+    rows = tuple((metric, length) for length in lengths)
+    lists = None if declared.of_masses else rank_block(block, k, n_classes, break_ties)
 
-    def compared(of: tuple[Array, Array]) -> Float[Array, "case draw"]:
-        listed, place = of
-        other = _at(truth, place) if declared.of_masses else truth
-        values = declared.value(lambda j: declared.count(listed[:j, :, None], other[:j]).astype(jnp.float32), k)
-        return jnp.broadcast_to(values, block.values.shape[1:])
+    def value(rows: Float[Array, "row case draw"]) -> Float[Array, "case draw"]:
+        return declared.value(lambda length: rows[length - lengths[0]], k)
 
-    return lax.map(compared, (predicted, places))
+    return _by_classifier(block, given, rows, (), lists, n_classes, value)
 
 
-def _bootstrap_weights(given, draw, rounds) -> Float[Array, "round case draw"]:
-    """Standard exponential variables, Dirichlet(1) once divided by their sum, the same for a whole cluster."""
-    return lax.map(lambda number: exponentials(given["cluster"][:, None], draw, number), jnp.arange(rounds))
+def _by_classifier(
+    block: Block,
+    given: dict[str, Any],
+    rows: tuple[tuple[str, int], ...],
+    own: tuple[Callable[..., Any], ...],
+    lists: Int[Array, "place case draw"] | None,
+    n_classes: int,
+    then: Callable[[Float[Array, "row case draw"]], Any],
+) -> Any:
+    """Apply a function to the rows of each classifier: counts of its lists, and values of metrics of one case."""
+    every = split_among_all(block, n_classes) if own or block.concentration.ndim else None
+    inputs = {name: given[name] for name in ("predicted", "scores") if name in given}
+    table = None
+    if any(METRICS[metric].of_masses for metric, _ in rows):
+        table, inputs["places"] = _of_listed(block, given, every)
 
+    def of(one: dict[str, Array]) -> Any:
+        masses, found = None if table is None else _at(table, one["places"]), []
+        for metric, k in rows:
+            other = masses if METRICS[metric].of_masses else lists
+            found.append(METRICS[metric].count(one["predicted"][:k, :, None], other[:k]))
+        for function in own:
+            over_draws = jax.vmap(function, in_axes=(None, 1))
+            found.append(jax.vmap(over_draws, in_axes=(0, 1))(one["scores"], every))
+        shape = block.values.shape[1:]
+        return then(jnp.stack([jnp.broadcast_to(row.astype(jnp.float32), shape) for row in found]))
 
-def _over_members(
-    member: Float[Array, "group case"], values: Float[Array, "*shape case draw"]
-) -> Float[Array, "group *shape draw"]:
-    """Sums over the cases of each group, matrix by matrix, as arrays of all of them would have to be turned around."""
-    each = values.reshape(-1, *values.shape[-2:])
-    summed = lax.map(lambda one: jnp.matmul(member, one.astype(jnp.float32), precision="highest"), each)
-    return jnp.moveaxis(summed.reshape(*values.shape[:-2], *summed.shape[1:]), -2, 0)
+    return lax.map(of, inputs)
 
 
 def _at(table: Float[Array, "row case draw"], place: Int[Array, "place case"]) -> Float[Array, "place case draw"]:

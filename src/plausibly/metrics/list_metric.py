@@ -7,7 +7,7 @@ so that counts are exact.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any, Literal
 
 import jax
@@ -66,16 +66,13 @@ class ListMetric:
     words: str = ""
     source: str | None = None
 
-    def is_whole(self, k: int, n: int = 1) -> bool:
-        """Whether a sum of ``n`` counts of lists of ``k`` classes is a whole number that fits 32 bits."""
-        if self.of_masses or not _counts_in_integers(self.count, k):
-            return False
-        if (most := self.scale(k)) > _MOST:
+    def check(self, k: int) -> None:
+        """Refuse whole counts of lists of ``k`` classes that 32 bits do not hold."""
+        if not self.of_masses and (most := self.scale(k)) > _MOST and _counts_in_integers(self.count, k):
             raise ArgumentError(
                 f"the metric {self.name!r} counts up to {most:,} at k = {k}, more than the {_MOST:,} of a whole number "
                 "of 32 bits: let its count return a float, or count in larger units."
             )
-        return most * n <= _MOST
 
     def lengths(self, k: int) -> range:
         """Lengths of the lists to count at, for the metric at length ``k``."""
@@ -89,7 +86,6 @@ class ListMetric:
 _MOST = 2**31 - 1
 
 
-@cache
 def _counts_in_integers(count: Count, k: int) -> bool:
     given = jax.ShapeDtypeStruct((k,), jnp.int32)
     return jnp.issubdtype(jax.eval_shape(count, given, given).dtype, jnp.integer)
@@ -131,7 +127,7 @@ def list_metric(**declared: Any) -> Callable[[Count], Callable[..., Float[Array,
             predictions = check_predictions(predictions, plausibilities.shape[1:])
             k = check_size("k", k, plausibilities.shape[2])
             for j in metric.lengths(k):
-                metric.is_whole(j)
+                metric.check(j)
             predicted, told = ranked(predictions, k, break_ties, seed, 0), answered(predictions)
             other = plausibilities if metric.of_masses else ranked(plausibilities, k, break_ties, seed, 1)
             return metric.value(lambda j: _counts(metric, j, predicted, told, other), k)
