@@ -33,6 +33,7 @@ from validation import (
     population,
     rasch,
     ratings,
+    readers,
     reliability,
     selected,
     stand_ins,
@@ -78,6 +79,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "few-labels": few_labels.check,
     "own-programs": own_programs.check,
     "verification": verification.check,
+    "readers": readers.check,
 }
 #: What `--quick` leaves out, and why; `--only` runs it all the same.
 SLOW = {

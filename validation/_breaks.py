@@ -285,6 +285,10 @@ def _all_seen(_):
     return lambda truth, words, members, *_: [None] * len(members)
 
 
+def _without_covariance(right):
+    return lambda effect: effect.mean_square
+
+
 # fmt: off
 def _without_reasons(reasons):
     return lambda self, models, *rest: dict.fromkeys(models, ())
@@ -395,6 +399,8 @@ BREAKS = {
         "plausibly.priors", "Evidence.of", _without_expert),
     "crowds-alike": Break("cases are taken to be equally hard", "looks", "crowds",
         "plausibly.families.true_class._family", "_difficulty", _alike),
+    "readers-of-cases": Break("that readers read the same cases is not looked at", "", "readers",
+        "plausibly.agreement.readers._compare", "_total", _without_covariance),
     "no-copies": Break("copies are not noticed", "", "annotators",
         "plausibly.agreement.chance.annotators", "find_copies", _nobody),
 }

@@ -24,6 +24,7 @@ import pandas as pd
 
 import plausibly as pb
 from plausibly.aggregation import refit
+from validation.readers import against_readers, two_conditions
 
 ROOT = Path(__file__).resolve().parent.parent
 STUTZ = "Stutz et al. (2025)"
@@ -33,6 +34,8 @@ WHERE = {
     "dermatology_ddx": "github.com/google-deepmind/uncertain_ground_truth, CC BY 4.0",
     "cifar10h": "github.com/jcpeterson/cifar-10h, CC BY-NC-SA 4.0",
     "complex_annotations": "github.com/Praznat/annotationmodeling, BSD 3-Clause",
+    "reader_study": "Van Dyke et al. (1993), as in github.com/brian-j-smith/MRMCaov; simulated readers as in "
+    "github.com/Google-Health/google-health",
 }
 SEEDS = range(25)  #: samples of pairs
 RUNS = 4  #: of posteriors
@@ -319,7 +322,46 @@ def noise(data: Path) -> Iterator[Row]:
             yield Row("Lovchinsky et al. (2020), closed form", what, f"{expected:.3f}", values, chance=False)
 
 
-TABLES = (one_case, two_cases, all_cases, cifar, agreement, noise, textbooks)
+def reader_studies(data: Path) -> Iterator[Row]:
+    """A model against ten simulated readers, and five readers of images of two kinds."""
+    beside, two = "RJafroc, simulated readers", "MRMCaov, Van Dyke et al. (1993)"
+    folder = data / "reader_study"
+    there = folder.is_dir()
+    numbers = {"effect": "-0.00584125", "lower": "-0.0323318", "upper": "0.0206493", "df": "31.00905", "p": "0.656045"}
+    numbers |= {"t of a margin of 0.05": "3.39975", "p_noninferior": "0.000936"}
+    tables = [(beside, "AUROC of a model against readers", numbers, against_readers, {})]
+    numbers = {
+        "effect": "-0.04380032",
+        "se": "0.0206825",
+        "df": "15.06611",
+        "lower": "-0.0878672",
+        "upper": "0.0002666",
+    }
+    options = {"metric": "auroc", "covariance": "delong"}
+    tables.append((two, "AUROC, cine minus spin-echo", numbers | {"p": "0.0512330"}, two_conditions, options))
+    numbers = {"effect": "-0.09777778", "se": "0.03780451", "df": "15.71732", "p": "0.02008822"}
+    options = {"metric": "sensitivity", "threshold": 3}
+    tables.append((two, "sensitivity from rating 3 on, cine minus spin-echo", numbers, two_conditions, options))
+    for source, what, printed, study, chosen in tables:
+        found = dict(study(folder, **chosen).table.iloc[0]) if there else {"effect": 0.0, "se": 1.0}
+        found["t of a margin of 0.05"] = (found["effect"] + 0.05) / found["se"]
+        for name, number in printed.items():
+            values, missing = ([float(found[name])], "") if there else ((), "reader_study")
+            yield Row(source, f"{what}: {name}", number, values, missing, chance=False)
+    ends = ("effect", "lower", "upper", "df")
+    means = two_conditions(folder, covariance="delong").means_of_readers if there else None
+    for at, (side, *printed) in enumerate(
+        [
+            ("cine", "0.8970370", "0.8253461", "0.9687280", "12.59597"),
+            ("spin-echo", "0.9408374", "0.8942155", "0.9874592", "12.56530"),
+        ]
+    ):
+        for name, number in zip(ends, printed, strict=True):
+            values, missing = ((), "reader_study") if means is None else ([float(means[name][at])], "")
+            yield Row(two, f"AUROC of readers, {side}: {name}", number, values, missing, chance=False)
+
+
+TABLES = (one_case, two_cases, all_cases, cifar, agreement, noise, textbooks, reader_studies)
 HEAD = ("source", "what", "printed", "ours", "sd of a run", "met")
 
 

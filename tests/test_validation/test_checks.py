@@ -10,6 +10,7 @@ from validation import (
     few_labels,
     intervals,
     judge,
+    readers,
     stand_ins,
     systems,
     verdicts,
@@ -75,6 +76,7 @@ SHORT = {
         4,
         {"designs-alike": "40 prompts, 4 systems, 2 people"},
     ),
+    "readers": (short(readers, CONDITIONS=((0.85, 10, 50),)), 10, {"readers-of-cases": "size"}),
     "annotators": (short(annotators, KINDS={"categories": "nominal"}), None, {"no-copies": None}),
     "weighted": (short(weighted_reliability, LABELS=(5,), N_CASES=400, REPLICATES=100), None, {"wrong-labels": None}),
 }

@@ -28,6 +28,8 @@ from .judge._judge import judge as judge
 from .judge._test_result import AlternativeAnnotatorTest as AlternativeAnnotatorTest
 from .judge.judgement import Judgement as Judgement
 from .judge.judgement import Question as Question
+from .readers._result import ReaderStudy as ReaderStudy
+from .readers._study import reader_study as reader_study
 from .reliability._nomogram import actual_accuracy as actual_accuracy
 from .reliability._nomogram import ground_truth_accuracy as ground_truth_accuracy
 from .reliability._nomogram import majority_accuracy as majority_accuracy

@@ -46,7 +46,7 @@ class Gold:
         return f"{have}; {self.n_unknown:,} gold label{' belongs' if self.n_unknown == 1 else 's belong'} to no case"
 
 
-def read_gold(source: Any, of: Labels | Annotations) -> Gold:
+def read_gold(source: Any, of: Labels | Annotations, *, alike: bool = True) -> Gold:
     """Read gold labels, one for each of some cases.
 
     Parameters
@@ -56,6 +56,8 @@ def read_gold(source: Any, of: Labels | Annotations) -> Gold:
         records or of pairs), or a mapping ``{case: label}``.
     of
         Labels or annotations of the cases. Gold labels of other cases are left out and counted.
+    alike
+        Whether gold labels must be of the type of the labels: not, for example, where these are ratings of what is so.
 
     Raises
     ------
@@ -69,7 +71,7 @@ def read_gold(source: Any, of: Labels | Annotations) -> Gold:
     1 of 2 cases has a gold label; 1 gold label belongs to no case
     """
     with naming(source if is_path(source) else "gold labels"):
-        case, values, unknown = read_rows(source, of, alone=True)
+        case, values, unknown = read_rows(source, of, alone=True, alike=alike)
         if again := repeated(case.tolist()):
             raise PredictionError(f"case {str(of.cases[again[0]])!r} has {again[1]} gold labels; keep one")
         if told := called(unknown, np.delete(of.cases, case), "cases"):

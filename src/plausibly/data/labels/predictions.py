@@ -103,12 +103,18 @@ def all_predicted(labels: Labels, predictions: Mapping[str, Any]) -> np.ndarray:
 
 
 def read_rows(
-    source: Any, of: Labels | Annotations, column: str = "label", instead: Sequence[str] = (), *, alone: bool = False
+    source: Any,
+    of: Labels | Annotations,
+    column: str = "label",
+    instead: Sequence[str] = (),
+    *,
+    alone: bool = False,
+    alike: bool = True,
 ) -> tuple[Int[np.ndarray, " row"], np.ndarray, list[str]]:
     """Read a column by case: indices of the cases, increasing, their values, and names of cases that there are not.
 
-    Values are of the type of labels, where the cases are those of labels. For `instead` and `alone` see
-    :func:`read_table`.
+    Values are of the type of labels, where the cases are those of labels and both are `alike`. For `instead` and
+    `alone` see :func:`read_table`.
     """
     names, case, table = _cells(source, of, column, instead, alone)
     values, unknown = table.label, case < 0
@@ -116,7 +122,7 @@ def read_rows(
         fix = f"fill it{_LEAVE_OUT if instead else ''}"
         raise PredictionError(f"row {row + 1} (case {str(names[row])!r}): the {column} is missing; {fix}")
     if column == "label" and isinstance(of, Labels):
-        values = _alike(table, of)
+        values = _alike(table, of) if alike else values
     elif column == "label" and table.text is not None:
         values = table.text
     order = np.argsort(case, kind="stable")

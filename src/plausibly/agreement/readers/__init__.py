@@ -1,0 +1,1 @@
+"""Reader studies: readers and cases as samples of those that there are."""

@@ -1,0 +1,129 @@
+"""Figures of merit of one reader or model on some cases, and what each case contributes to them.
+
+A figure is a ratio of two weighted sums, so that readers of different cases can be pooled: the pairs of a positive and
+a negative case that are in the right order, of all such pairs; or the right answers, of all that count.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.stats import rankdata
+
+_NUMBERS = 2**22  # weights in memory at once
+
+Parts = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of merit.
+
+    Attributes
+    ----------
+    name
+        Name in tables.
+    parts
+        Function of the truth (case,), the answers (case,) and weights (..., case) to the sum above the line and that
+        below it (...).
+    of
+        What answers are: ``"scores"``, two ``"decisions"`` (1 if positive), or ``"classes"``.
+    """
+
+    name: str
+    parts: Callable[[np.ndarray, np.ndarray, np.ndarray], Parts]
+    of: str
+    own: bool = False  #: whether a user wrote it
+
+    def value(self, truth: np.ndarray, answers: np.ndarray, weights: np.ndarray | None = None) -> Any:
+        """The figure; NaN where no case counts."""
+        above, below = self.parts(truth, answers, np.ones(len(truth)) if weights is None else weights)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return above / below
+
+
+def _pairs(truth: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> Parts:
+    """Pairs of a positive and a negative case, of which ties are half in order."""
+    order = np.argsort(scores, kind="stable")
+    starts = np.flatnonzero(np.diff(scores[order], prepend=np.nan) != 0)
+    positive, negative = (
+        np.add.reduceat((weights * own)[..., order], starts, axis=-1) for own in (truth == 1, truth != 1)
+    )
+    lower = np.cumsum(negative, axis=-1) - negative / 2
+    return (positive * lower).sum(axis=-1), positive.sum(axis=-1) * negative.sum(axis=-1)
+
+
+def _right_among(counts: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray, np.ndarray, np.ndarray], Parts]:
+    def parts(truth: np.ndarray, answers: np.ndarray, weights: np.ndarray) -> Parts:
+        own = weights * counts(truth)
+        return own @ (answers == truth), own.sum(axis=-1)
+
+    return parts
+
+
+FIGURES = {
+    "auroc": Figure("auroc", _pairs, "scores"),
+    "accuracy": Figure("accuracy", _right_among(np.ones_like), "classes"),
+    "sensitivity": Figure("sensitivity", _right_among(lambda truth: truth == 1), "decisions"),
+    "specificity": Figure("specificity", _right_among(lambda truth: truth == 0), "decisions"),
+}
+
+
+def own_figure(function: Callable[..., float]) -> Figure:
+    """Figure of a user's function of truth, answers and ``sample_weight``; a reader weighs as many as their cases."""
+
+    def parts(truth: np.ndarray, answers: np.ndarray, weights: np.ndarray) -> Parts:
+        flat = np.atleast_2d(weights)
+        n = flat.sum(axis=-1)
+        found = [function(truth[own > 0], answers[own > 0], sample_weight=own[own > 0]) for own in flat]
+        shape = weights.shape[:-1]
+        return (np.array(found, float) * n).reshape(shape), n.reshape(shape)
+
+    return Figure(getattr(function, "__name__", "metric"), parts, "decisions", own=True)
+
+
+def jackknife(
+    figure: Figure, truth: np.ndarray, answers: np.ndarray, unit: Int[np.ndarray, " case"]
+) -> Float[np.ndarray, " unit"]:
+    """Contribution of every unit, a case or a cluster of cases, whose products sum to jackknife covariances.
+
+    Units in which no case counts, such as negative ones for sensitivity, contribute nothing and are not left out.
+
+    Examples
+    --------
+    >>> truth, answers = np.array([1, 1, 1, 0]), np.array([1, 1, 0, 0])
+    >>> found = jackknife(FIGURES["sensitivity"], truth, answers, np.arange(4))
+    >>> round(float(found @ found), 4)  # 2/3 · 1/3 / 2
+    0.1111
+    """
+    n, (_, whole) = int(unit.max()) + 1, figure.parts(truth, answers, np.ones(len(truth)))
+    without, counts = np.empty(n), np.empty(n, bool)
+    step = max(1, _NUMBERS // len(truth))
+    for first in range(0, n, step):
+        left_out = np.arange(first, min(first + step, n))
+        above, below = figure.parts(truth, answers, (unit != left_out[:, None]).astype(float))
+        counts[left_out] = below != whole
+        with np.errstate(invalid="ignore", divide="ignore"):
+            without[left_out] = above / below
+    n_counts = counts.sum()
+    mean = without[counts].mean()
+    return np.where(counts, np.sqrt((n_counts - 1) / n_counts) * (without - mean), 0)
+
+
+def delong(truth: np.ndarray, scores: np.ndarray) -> Float[np.ndarray, " case"]:
+    """Contributions of cases to AUROC whose products sum to the covariances of DeLong, DeLong & Clarke-Pearson (1988).
+
+    Examples
+    --------
+    >>> found = delong(np.array([1, 1, 0, 0]), np.array([4, 2, 3, 1]))
+    >>> round(float(found @ found), 4)  # (1/8 + 1/8) / 2
+    0.125
+    """
+    ranks, found = rankdata(scores), np.empty(len(truth))
+    for own in (truth == 1, truth != 1):
+        n, others = own.sum(), (~own).sum()
+        share = (ranks[own] - rankdata(scores[own])) / others  # of the others that are lower
+        found[own] = (share - share.mean()) / np.sqrt(n * (n - 1))
+    return np.where(truth == 1, found, -found)

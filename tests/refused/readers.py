@@ -1,0 +1,70 @@
+"""What reader studies refuse."""
+
+import pandas as pd
+
+from plausibly.agreement import reader_study
+from plausibly.base.errors import AnnotationError, ArgumentError, PredictionError
+from tests.refused import each
+
+GOLD = dict(zip("abcdef", (1, 1, 1, 0, 0, 0), strict=True))
+SCORES = {case: {who: place + 3 * GOLD[case] for place, who in enumerate("xyz")} for case in GOLD}
+SOME = {case: dict(tuple(own.items())[case < "b" :]) for case, own in SCORES.items()}
+TWO = {case: dict(tuple(own.items())[case < "c" : 2]) for case, own in SCORES.items()}
+ONE = {case: {"x": 1} for case in GOLD}
+MODEL = {"A": dict.fromkeys(GOLD, 0.5)}
+PARTS = pd.DataFrame(
+    [(case, who, 3, part) for case in GOLD for who in "xy" for part in ("old", "new", "third")],
+    columns=["case", "annotator", "score", "condition"],
+)
+AGAIN = pd.concat([PARTS, PARTS.head(1)])
+CALLED = {case: dict.fromkeys("xyz", "ill" if GOLD[case] else "well") for case in GOLD}
+KINDS = dict(zip("abcdef", "uvwuvw", strict=True))
+NAMELESS = [{"case": case, "labels": ["1", "2"]} for case in GOLD]
+
+
+def studied(readers=SCORES, predictions=None, gold=GOLD, **options):
+    return reader_study(readers, predictions, gold, **options)
+
+
+REFUSED = [
+    *each(studied, {
+        "there is one reader, 'x', .*give two": {"readers": ONE},
+        "two answers in one condition; keep one": {"readers": AGAIN, "compare": ("old", "new")},
+        "row 2 .*two answers; name the column of conditions": {"readers": PARTS.drop(columns="condition")},
+        "auroc needs 2 positive cases or more, but there is 1": {"gold": dict.fromkeys("abcdef", 0) | {"a": 1}},
+        "two readers who did not read the same cases": {"readers": TWO},
+        "three or more readers must have read the same": {"gold": None, "readers": SOME, "threshold": 3},
+        "reader 'x' calls fewer than two": {"gold": None, "threshold": 9},
+        "no names; add a column annotator": {"readers": NAMELESS},
+    }, AnnotationError),
+    *each(studied, {
+        "metric must be one of auroc, .*'kappa'": {"metric": "kappa"},
+        'covariance must be "jackknife" or "delong"': {"covariance": "bootstrap"},
+        "of AUROC without clusters": {"covariance": "delong", "metric": "accuracy"},
+        "margin must be at least 0 and below 1, but 2 was given": {"margin": 2},
+        "ci_prob": {"ci_prob": 95},
+        "there are 3, 'old', 'new', 'third'.*compare=": {"readers": PARTS},
+        "there is no condition 'odd': choose of 'old', 'new', 'third'": {"readers": PARTS, "compare": ("old", "odd")},
+        "compare names two conditions, but 'old', 'old'": {"readers": PARTS, "compare": ("old", "old")},
+        "compare names conditions, 'old', 'new', but there are none": {"compare": ("old", "new")},
+        "sensitivity is of decisions, but readers gave scores: .*threshold=": {"metric": "sensitivity"},
+        "accuracy is of decisions, but A gave scores: .*model_threshold=": {
+            "predictions": MODEL, "metric": "accuracy", "threshold": 3,
+        },
+        "readers are the truth, but they gave scores": {"gold": None},
+        "positive must be one of the classes, '0', '1', but 'ill' was given": {"positive": "ill"},
+        "auroc needs a positive class, but there are 3 classes": {"gold": KINDS},
+    }, ArgumentError),
+    *each(studied, {
+        "readers gave 'ill', which is neither a number nor one of the classes, '0', '1'": {"readers": CALLED},
+        "A gave 'odd', which is neither": {"predictions": {"A": dict.fromkeys(GOLD, "odd")}},
+        "no row for case 'f'": {"predictions": {"A": dict.fromkeys("abcde", 0.5)}},
+        "A, case 'a': there is more than one": {"predictions": {"A": [(case, 0.5) for case in "aabcdef"]}},
+        "none of 2 gold labels belongs to a case": {"gold": {"p": 1, "q": 0}},
+    }, PredictionError),
+    *each(studied(SCORES, MODEL).plan, {
+        "there is no comparison 'B': choose of A − readers": {"comparison": "B"},
+        "readers must be a whole number of at least 2": {"readers": (1,)},
+    }, ArgumentError),
+    *each(studied(SOME).plan, {"planning needs readers who all read the same cases": {}}, ArgumentError),
+]  # fmt: skip
