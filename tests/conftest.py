@@ -27,7 +27,7 @@ import pytest
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
-from plausibly.base.compute import _processor
+from plausibly.base.programs import _processor
 from tests.worlds import CACHE
 
 ROOT = Path(__file__).resolve().parent.parent

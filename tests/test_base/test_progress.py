@@ -8,7 +8,7 @@ import pytest
 import plausibly as pb
 from plausibly.aggregation.sweeps._plan import _telling
 from plausibly.base import progress as _progress
-from plausibly.base.compute import nothing_kept
+from plausibly.base.programs import nothing_kept
 from plausibly.base.progress import Progress, tell
 
 

@@ -13,9 +13,9 @@ from plausibly.aggregation._on_demand import with_log_likelihood, with_point_est
 from plausibly.aggregation._with_population import Mixture, draw_exactly, learn_prior, sample_by_head
 from plausibly.aggregation.layout import Shapes, check_sizes, exact_posterior, lay_out, point_estimate, prior_share
 from plausibly.base.arviz import Posterior
-from plausibly.base.compute import tell_of_first_run
 from plausibly.base.errors import PlausiblyWarning
 from plausibly.base.memory import release_memory
+from plausibly.base.programs import tell_of_first_run
 from plausibly.base.progress import Progress
 from plausibly.base.random_streams import case_keys, take
 from plausibly.data.annotations import Annotations, Scores, Slots

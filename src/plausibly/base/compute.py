@@ -3,50 +3,31 @@
 Cases are padded to a few *rungs*. A :class:`Part` holds some cases of one rung, repeated to a fixed size, so that a
 rung needs one program (:func:`run`). Programs are traced one after the other (NumPyro's effect handlers are global),
 then compiled and called by the threads of a :class:`Pool`, since XLA lets go of the interpreter while it works. They
-are kept for the life of the process, and by JAX on disk for the next one (``plausibly.base.compute``).
-
-Parts do not depend on the number of devices, and results come back in their order, so neither does any number.
-
-Tracing and compiling, with compiled programs kept on disk for the next process.
-
-Compiling a program takes several seconds, tracing it half a second. JAX's own compilation cache keeps what is compiled,
-under a key made of the traced program, in the folder that JAX is configured with (``JAX_COMPILATION_CACHE_DIR``) or, on
-Linux, in ``~/.cache/plausibly``; on other systems it has been seen to crash processes, so by default it is off.
-``JAX_ENABLE_COMPILATION_CACHE=0`` turns it off. Everything in the folder may be deleted at any time.
-
-Compiled programs, the threads that compile and call them, and reading ahead.
+are kept for the life of the process, and on disk for the next one (``plausibly.base.programs``).
 
 Every program runs on one device, with sizes that do not depend on how many there are, so neither does anything that
-comes out of it: devices share the cases, not the arrays. A program laid over all devices would need as many cases of
-one shape as fill it everywhere, and devices would wait for each other at the end of every call.
+comes out of it: devices share the cases, not the arrays, and results come back in the order of the parts. A program
+laid over all devices would need as many cases of one shape as fill it everywhere, and devices would wait for each other
+at the end of every call.
 """
 
 import os
-import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
-from contextlib import contextmanager, suppress
-from functools import cache, partial
-from hashlib import blake2b
+from functools import partial
 from itertools import islice
-from pathlib import Path
-from threading import Lock
 from typing import Any, NamedTuple, TypeVar, cast
 
 import jax
 import numpy as np
-from jax.experimental.compilation_cache import compilation_cache
 from jax.sharding import SingleDeviceSharding
 from jaxtyping import Float, Int
 
 from plausibly.base.fingerprint import settings
 from plausibly.base.pools import threads
-from plausibly.base.progress import Progress, tell
-
-_CACHE_SETTINGS = ("jax_compilation_cache_dir", "jax_enable_compilation_cache")
-_keeping = Lock()
-_before: list[dict[str, Any]] = []  # settings to restore, once for each thread within kept_on_disk
+from plausibly.base.programs import compiled_and_saved, devices, kept_on_disk, load, own_folder, place_of, without_jax
+from plausibly.base.progress import Progress
 
 
 def compiler_options(*, repeated: bool = False) -> dict[str, Any] | None:
@@ -83,95 +64,10 @@ def lower(
     return [jitted.lower(*jax.tree.map(partial(on, device), arguments)) for device in devices]
 
 
-@contextmanager
-def kept_on_disk() -> Iterator[None]:
-    """Let JAX keep what is compiled within, unless it is configured not to.
-
-    Settings are those of the process, so of several threads within, the last one to leave restores them.
-    """
-    folder = _folder()
-    if folder is None:
-        yield
-        return
-    with _keeping:
-        _before.append(_before[0] if _before else _keep_in(folder))
-    try:
-        yield
-    finally:
-        with _keeping:
-            before = _before.pop()
-            if not _before:
-                # JAX keeps using a cache that is open, whatever the settings.
-                compilation_cache.reset_cache()
-                # Setting an empty level does not end an earlier one.
-                jax.config.update("jax_logging_level", "WARNING")
-                for name, value in before.items():
-                    jax.config.update(name, value)
-
-
-def _keep_in(folder: Path) -> dict[str, Any]:
-    """Configure JAX, and return what was configured before."""
-    settings = {
-        "jax_compilation_cache_dir": str(folder),
-        "jax_persistent_cache_min_compile_time_secs": 0.0,  # reading is faster than compiling even an addition
-        "jax_persistent_cache_min_entry_size_bytes": -1,
-        # XLA warns of every program it loads that its own preferences are not features of this machine (its issue
-        # 44565), in lines of thousands of characters.
-        "jax_logging_level": "CRITICAL",
-        # Lines of the source for every operation are a fifth of the time of tracing.
-        "jax_traceback_in_locations_limit": 0,
-    }
-    before = {name: getattr(jax.config, name) for name in settings}
-    for name, value in settings.items():
-        jax.config.update(name, value)
-    compilation_cache.reset_cache()
-    return before
-
-
-@cache
-def tell_of_first_run() -> None:
-    """Say, once in a process, that the next run will be faster, unless programs are kept already."""
-    if nothing_kept():
-        tell("This is a first run: programs are compiled and kept, so the next run will be faster.")
-
-
-def nothing_kept() -> bool:
-    """Whether this is a first run: programs would be kept, and there are none."""
-    folder = _folder()
-    return folder is not None and next(folder.iterdir(), None) is None
-
-
-def _folder() -> Path | None:
-    """The folder of the caches; None if nothing is kept."""
-    configured, enabled = (getattr(jax.config, name) for name in _CACHE_SETTINGS)
-    if not enabled or "://" in str(configured):  # JAX itself keeps things in a cloud
-        return None
-    with suppress(OSError, RuntimeError):  # folders that cannot be written to; users without a home
-        if configured is not None:
-            folder = Path(configured)
-        elif sys.platform == "linux":
-            folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "plausibly" / _processor()
-        else:
-            return None
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder if os.access(folder, os.W_OK) else None
-    return None
-
-
-@cache
-def _processor() -> str:
-    """A home may be shared by machines whose processors differ."""
-    kinds = ("model name", "flags", "CPU implementer", "CPU part", "Features")
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    text = "\n".join(sorted({line for line in lines if line.startswith(kinds)}))
-    return blake2b(text.encode(), digest_size=16).hexdigest()
-
-
 Item = TypeVar("Item")
 
 _KEPT = 256  # compiled programs; each new function of a user's own makes some
 _AHEAD = 2  # parts that wait for each thread
-_CHOICE = "jax_default_device"
 
 _compiled: dict[Hashable, Any] = {}
 
@@ -187,14 +83,6 @@ class Part(NamedTuple):
     def full(self) -> Int[np.ndarray, " size"]:
         """These cases, repeated to the size of the program."""
         return np.resize(self.at, self.size)
-
-
-def devices() -> list[Any]:
-    """Those to compute on: all that JAX has here, or the one that ``jax.default_device`` names."""
-    chosen = getattr(jax.config, _CHOICE)
-    if chosen is None or isinstance(chosen, str):
-        return jax.local_devices(backend=chosen)
-    return [chosen]
 
 
 def parted(costs: Sequence[float] | Float[np.ndarray, " unit"], n: int) -> list[int]:
@@ -240,6 +128,7 @@ class Pool:
         sources: Mapping[Hashable, Callable[[], tuple[Callable, tuple]]],
         places: Iterable[tuple[Hashable, int]],
         *,
+        code: Callable[..., Any],
         donated: tuple[int, ...] = (),
         repeated: bool = False,
         progress: Progress | None = None,
@@ -249,7 +138,9 @@ class Pool:
 
         ``sources`` has, by what identifies a program, a function that returns what to trace and examples of its
         arguments, of which ``donated`` ones may be overwritten; ``places`` are the programs that are needed, with the
-        number of a device for each. ``repeated`` is as for :func:`compiler_options`; ``doing`` is the name of the work.
+        number of a device for each. ``code`` is what makes them; by its code and what it captures programs of other
+        processes are known, unless it is a user's own. ``repeated`` is as for :func:`compiler_options`; ``doing`` is
+        the name of the work.
         """
         keys = {(ident, device): ((*ident, *settings().values()), self.devices[device]) for ident, device in places}
         missing: dict[Hashable, list[int]] = {}
@@ -262,16 +153,27 @@ class Pool:
         what = f"Compiling for {doing[:1].lower()}{doing[1:]}"
         advance = _task(progress, what, sum(map(len, missing.values())), "programs")
         options = compiler_options(repeated=repeated)
-        with kept_on_disk():
-            compiling = {}
+        folder, files, compiling = own_folder(), {}, {}
+        for ident, numbers in [*missing.items()]:
+            for n in numbers:
+                file = place_of(folder, (code, keys[ident, n][0], donated), self.devices[n], options)
+                if (program := load(file, self.devices[n])) is None:
+                    files[ident, n] = file
+                else:
+                    programs[ident, n] = program
+                    advance(1)
+            missing[ident] = [n for n in numbers if (ident, n) in files]
+        with without_jax() if any(files.values()) else kept_on_disk():
             for ident, numbers in missing.items():
+                if not numbers:
+                    continue
                 lowered = lower(*sources[ident](), donated, devices=[self.devices[number] for number in numbers])
-                for number, program in zip(numbers, lowered, strict=True):
-                    compiling[self.submit(number, program.compile, options)] = ident, number
+                for n, program in zip(numbers, lowered, strict=True):
+                    compiling[self.submit(n, compiled_and_saved, program, options, files[ident, n])] = ident, n
             for future in as_completed(compiling):
-                place = compiling[future]
-                programs[place] = _compiled[keys[place]] = future.result()
+                programs[compiling[future]] = future.result()
                 advance(1)
+        _compiled.update((key, programs[place]) for place, key in keys.items())
         while len(_compiled) > _KEPT:
             del _compiled[next(iter(_compiled))]
         return programs
@@ -307,7 +209,7 @@ def run(
                     leaves,
                 )
         units = [(part, idents[part[:2]], place) for part, place in zip(parts, places, strict=True)]
-        given = {"repeated": repeated, "progress": progress, "doing": doing}
+        given: dict[str, Any] = {"code": function, "repeated": repeated, "progress": progress, "doing": doing}
         programs = pool.programs(sources, [unit[1:] for unit in units], **given)
         sources.clear()  # examples of inputs may be large
 

@@ -114,12 +114,20 @@ def code_digest(function: Callable[..., Any], what: str) -> str:
     captures, such as a generator, has no content that could be compared.
     """
     try:
-        return data_digest(_contents(function, {}))
+        return contents_digest(function)
     except Exception as error:
         raise ArgumentError(
             f"{what} has no fingerprint ({' '.join(str(error).split())}): let it refer to plain functions, numbers and "
             "arrays, or give version=."
         ) from error
+
+
+def contents_digest(value: Any, *, of_packages: bool = False) -> str:
+    """Checksum of what a value holds, of any type that has contents; whatever else is in it raises an exception.
+
+    So does, of values ``of_packages``, code that is neither Python's nor of a package whose :func:`versions` count.
+    """
+    return data_digest(_contents(value, {}, of_packages))
 
 
 def identity(function: Callable[..., Any]) -> Hashable:
@@ -170,7 +178,7 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
-def _contents(value: Any, seen: dict[int, tuple[int, Any]]) -> Any:
+def _contents(value: Any, seen: dict[int, tuple[int, Any]], of_packages: bool = False) -> Any:
     """What distinguishes a value from others, of the types that :func:`data_digest` takes."""
     if value is None or type(value) in (str, bytes, bool, int, float, complex):
         return value
@@ -178,11 +186,16 @@ def _contents(value: Any, seen: dict[int, tuple[int, Any]]) -> Any:
         return np.asarray(value)
     if isinstance(value, ModuleType):
         return value.__name__
+    if of_packages:
+        code = value if isinstance(value, FunctionType | type) else type(value)
+        package = str(code.__module__).partition(".")[0]
+        if package not in PACKAGES and package not in sys.stdlib_module_names:
+            raise ValueError(f"{code.__qualname__} is of {package}")
     if (name := _name_in_library(value)) is not None:
         return name
 
     def each(values: Iterable[Any]) -> list[Any]:
-        return [_contents(one, seen) for one in values]
+        return [_contents(one, seen, of_packages) for one in values]
 
     # Constants may be one object or several, depending on the cache of bytecode; all else is followed once.
     if type(value) is tuple:

@@ -16,10 +16,11 @@ from scipy.sparse import csr_array
 from plausibly.base.arviz import Posterior
 from plausibly.base.bootstrap import REPLICATES
 from plausibly.base.cluster import in_order, map_on
-from plausibly.base.compute import ahead, kept_on_disk
+from plausibly.base.compute import ahead
 from plausibly.base.errors import ArgumentError, PlausiblyWarning, renamed
 from plausibly.base.memory import release_memory
 from plausibly.base.names import listed
+from plausibly.base.programs import kept_on_disk
 from plausibly.base.progress import Progress, logged
 from plausibly.base.random_streams import Stream, key_words
 from plausibly.data.annotations import Annotations, Scores

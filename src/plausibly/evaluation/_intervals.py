@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 from scipy.sparse import csr_array
 
+from plausibly.base.programs import kept
 from plausibly.base.random_streams import Stream, exponentials, key_words
 from plausibly.evaluation._unseen_case import UnseenCase
 
@@ -86,6 +87,7 @@ def rounded_up(n: int) -> int:
     return -(-n // step) * step
 
 
+@kept
 @jax.jit
 def _exponentials(words, draw, number):
     return exponentials(words[:, None], draw[None], number[None])

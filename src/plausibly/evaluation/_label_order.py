@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int, UInt32
 from scipy.sparse import csr_array
 
 from plausibly.base.pools import threads
+from plausibly.base.programs import kept
 from plausibly.evaluation._intervals import bootstrap_weights, rounded_up
 from plausibly.evaluation._unseen_case import UnseenCase
 from plausibly.metrics import OrderMetric
@@ -213,6 +214,7 @@ def _in_sequence(metrics, resampled, order, end, scores, of_class, weights):
     return tuple(jnp.moveaxis(of, 0, -1) for of in found)
 
 
+@partial(kept, static=1)
 @partial(jax.jit, static_argnums=0)
 def _values(metrics, orders, truth, weights, unseen=None):
     """Values for the true class of each case in every draw, or for weights of its classes.

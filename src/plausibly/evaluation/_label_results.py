@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
+from plausibly.base.programs import kept
 from plausibly.evaluation._intervals import total_noise
 from plausibly.evaluation._label_order import (
     Orders,
@@ -211,12 +212,14 @@ def _values(metrics, n_sides, sums, weight):
     return [np.asarray(of)[..., :n] for of in found]
 
 
+@partial(kept, static=2)
 @partial(jax.jit, static_argnums=(0, 1))
 def _compiled_values(metrics, n_sides, sums, weight):
     over_draws = (jax.vmap(_function(*metric, n_sides), (1, 1), -1) for metric in metrics)
     return [jax.vmap(values, (0, None))(sums, weight) for values in over_draws]
 
 
+@partial(kept, static=2)
 @partial(jax.jit, static_argnums=(0, 1))
 def _changes(metrics, n_sides, at, weight, sums, weights):
     """By how much sums with signs would change each metric, by its derivative at the mean over draws."""

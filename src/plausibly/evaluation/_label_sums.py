@@ -19,6 +19,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
+from plausibly.base.programs import kept
 from plausibly.metrics import OrderMetric, SumMetric
 from plausibly.metrics.by_class import Counts, counts
 from plausibly.metrics.decisions import pairs
@@ -280,6 +281,7 @@ class Cases:
         return out
 
 
+@partial(kept, static=1)
 @partial(jax.jit, static_argnums=0)
 def _numbers(functions, scores, named, truth, spread) -> Float[Array, "classifier row case"]:
     def of_case(scores, named, truth, spread):

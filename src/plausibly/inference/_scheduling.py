@@ -174,7 +174,8 @@ def run_seats(
         devices = parted([part.size * part.rung.cost() for part in parts], len(pool.devices))
         sources = {(*name, part.rung, part.size): partial(source, part) for part in parts}
         places = [((*name, part.rung, part.size), device) for part, device in zip(parts, devices, strict=True)]
-        programs = pool.programs(sources, places, donated=(0,), repeated=repeated, progress=progress, doing=doing)
+        given = {"code": build, "repeated": repeated, "progress": progress, "doing": doing}
+        programs = pool.programs(sources, places, donated=(0,), **given)
         left = sum(len(bucket.cases) for bucket in buckets)
         finished = progress.task(doing, left, "cases")
         queues = {bucket.shape: deque(range(len(bucket.cases))) for bucket in buckets}

@@ -7,9 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from plausibly.base import compute as _compilation
 from plausibly.base import compute as _run
-from plausibly.base.compute import Part, kept_on_disk, run
+from plausibly.base import programs as _compilation
+from plausibly.base.compute import Part, run
+from plausibly.base.programs import kept_on_disk
 
 X = np.arange(3, dtype=np.float32)
 

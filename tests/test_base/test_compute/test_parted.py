@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plausibly.base.compute import devices, parted
+from plausibly.base.compute import parted
+from plausibly.base.programs import devices
 
 
 @given(st.lists(st.floats(0.1, 100), min_size=1, max_size=50), st.integers(1, 8))

@@ -12,8 +12,8 @@ from plausibly.app.cli._app import example
 from plausibly.app.cli._evaluate import ModelChoice, finish, run
 from plausibly.app.cli._output import say
 from plausibly.base.bootstrap import CI_PROB, interval
-from plausibly.base.compute import tell_of_first_run
 from plausibly.base.pools import threads
+from plausibly.base.programs import tell_of_first_run
 from plausibly.data.datasets import published_case
 from plausibly.data.predictions import read_predictions
 from plausibly.metrics import ranked_classes

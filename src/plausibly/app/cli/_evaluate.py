@@ -52,9 +52,9 @@ from plausibly.app.report import (
 )
 from plausibly.app.report.label_metrics import truths
 from plausibly.app.report.tables import checks_failed, headline_metrics, with_headline
-from plausibly.base.compute import kept_on_disk
 from plausibly.base.errors import ArgumentError
 from plausibly.base.pools import threads
+from plausibly.base.programs import kept_on_disk
 from plausibly.data.annotations import Annotations, Scores
 from plausibly.data.annotations.usual_models import (
     OF_RATINGS,

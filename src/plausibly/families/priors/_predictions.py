@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from plausibly.base.compute import kept_on_disk
 from plausibly.base.errors import AnnotationError
+from plausibly.base.programs import kept_on_disk
 from plausibly.data.annotations import Annotations, Slots
 from plausibly.families.priors._case_priors import CasePriors, with_likely
 from plausibly.families.priors._program import case_prior, prior_shapes

@@ -16,7 +16,8 @@ from numpyro.infer import MCMC, NUTS
 from numpyro.infer.util import log_density
 from scipy.optimize import minimize
 
-from plausibly.base.compute import compiler_options, kept_on_disk
+from plausibly.base.compute import compiler_options
+from plausibly.base.programs import kept, kept_on_disk
 
 PROPOSALS = 2000  #: parameters drawn from an approximation
 ROUNDS = 4  #: approximations at most, each but the first made from the weighted proposals of the one before it
@@ -209,7 +210,7 @@ def _of_many(density: Callable[..., Array], together: int) -> Callable[..., Arra
 @cache
 def compiled(function: Callable[..., Any], *, large: bool = False) -> Callable[..., Any]:
     """Compile for a little while, as the programs run for a second or less, unless data are large."""
-    return jax.jit(function, compiler_options=compiler_options(repeated=large))
+    return kept(jax.jit(function, compiler_options=compiler_options(repeated=large)))
 
 
 _with_gradient = cache(jax.value_and_grad)

@@ -38,7 +38,7 @@ import numpyro.distributions as dist
 from jax.scipy.special import erfc, gammaln
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from plausibly.base.compute import kept_on_disk
+from plausibly.base.programs import kept_on_disk
 from plausibly.data.annotations import Annotations
 from plausibly.families.priors._predictions import PredictionsPrior
 from plausibly.families.priors._program import Labels, label_log_prob, prior_shapes, shared_parameters

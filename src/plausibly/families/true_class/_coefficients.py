@@ -16,7 +16,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from plausibly.base.compute import kept_on_disk
+from plausibly.base.programs import kept_on_disk
 from plausibly.data.case import LabelledCases
 from plausibly.data.regression import expected_shares, prior_moments, split
 from plausibly.families.priors.fit import compiled, laplace

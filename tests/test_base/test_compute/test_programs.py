@@ -1,0 +1,86 @@
+"""Programs on disk, found without being traced."""
+
+from functools import partial
+
+import jax
+import numpy as np
+import pytest
+
+from plausibly.base import compute, programs
+from plausibly.base.compute import Part, run
+from plausibly.base.programs import kept
+from plausibly.metrics.certainties import most_frequent
+
+LISTS = np.array([[[0, 0, 1], [1, 1, 1]]], np.int32)  # (place, case, draw)
+EXPECTED = [2, 3]
+
+
+@pytest.fixture
+def compiled(tmp_path, monkeypatch):
+    """The programs that are compiled, with a folder of programs, which tests do not have otherwise."""
+    found = []
+
+    def counted(*arguments, compiled_and_saved=programs.compiled_and_saved):
+        found.append(arguments[-1])
+        return compiled_and_saved(*arguments)
+
+    for module in (compute, programs):
+        monkeypatch.setattr(module, "compiled_and_saved", counted)
+        monkeypatch.setattr(module, "own_folder", lambda: tmp_path)
+    return found
+
+
+def by_kept(function, n_classes, lists=LISTS):
+    """What a function under ``jax.jit`` returns in a new process."""
+    return kept(jax.jit(partial(function, n_classes=n_classes)))(lists)
+
+
+def by_run(function, n_classes, lists=LISTS):
+    """What a function of parts of cases returns in a new process."""
+    compute._compiled.clear()
+    parts = [Part(n_classes, lists.shape[1], np.arange(lists.shape[1]))]
+    ((_, found),) = run((n_classes,), partial(function, n_classes=n_classes), parts, lambda part: (lists,))
+    return found
+
+
+ways = pytest.mark.parametrize("call", [by_kept, by_run])
+
+
+@ways
+def test_the_next_process_does_not_compile(compiled, call):
+    for _ in range(2):
+        np.testing.assert_array_equal(call(most_frequent, 3), EXPECTED)
+    assert len(compiled) == 1
+    assert compiled[0].exists()
+
+
+@ways
+def test_other_arguments_and_shapes_are_other_programs(compiled, call):
+    for n_classes, lists in ((3, LISTS), (300, LISTS), (3, LISTS.repeat(2, axis=2))):
+        expected = np.multiply(EXPECTED, lists.shape[2] // 3)
+        np.testing.assert_array_equal(call(most_frequent, n_classes, lists), expected)
+    assert len({*compiled}) == 3
+
+
+@ways
+def test_a_damaged_file_is_replaced(compiled, call):
+    call(most_frequent, 3)
+    compiled[0].write_bytes(compiled[0].read_bytes()[:100])
+    np.testing.assert_array_equal(call(most_frequent, 3), EXPECTED)
+    np.testing.assert_array_equal(call(most_frequent, 3), EXPECTED)
+    assert len(compiled) == 2
+
+
+@ways
+def test_own_code_is_traced_in_every_process(compiled, call):
+    """A function that it calls may have changed in a module that nobody looks at."""
+    for times in (1, 2):
+        own = lambda lists, n_classes, times=times: times * most_frequent(lists, n_classes)  # noqa: E731
+        np.testing.assert_array_equal(call(own, 3), np.multiply(times, EXPECTED))
+    assert not any(compiled)
+
+
+def test_within_a_traced_function_nothing_is_kept(compiled):
+    inner = kept(jax.jit(partial(most_frequent, n_classes=3)))
+    np.testing.assert_array_equal(jax.jit(inner)(LISTS), EXPECTED)
+    assert not compiled
