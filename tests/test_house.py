@@ -36,8 +36,8 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 120,
         "posterior": 3610,  # further sites of programs, stored and diagnosed
         "systems": 2950,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 38020,  # reader studies; layouts are read back, and pages say what is said of files; platforms, predictions
-        "validation": 6640,  # reader studies; verdicts on misled annotators, and by gold labels; on answers that look at no case
+        "tests": 38020,  # reader studies; layouts are read back; platforms, predictions
+        "validation": 6640,  # reader studies; verdicts on misled annotators, and by gold labels
     },
     "shape": {
         "files over 400 lines": 20,  # labels have two orders; designs of systems are one check
