@@ -154,3 +154,20 @@ def test_a_table_in_pieces(tmp_path, monkeypatch, ending):
     monkeypatch.setattr(long_table, "_TOGETHER", 2)
     write_annotations(annotations, pieces)
     assert read_annotations(pieces) == read_annotations(whole) == annotations
+
+
+def test_audit_and_convert_take_the_options_of_reading_and_say_what_was_read(tmp_path):
+    """`audit --missing` was accepted and ignored, and `convert` knew no columns."""
+    path = tmp_path / "a.csv"
+    path.write_text("photo,who,said\np,ann,x\np,bob,n/a\nq,ann,y\nq,bob,x\nq,bob,y\n")
+    roles = ["--case", "photo", "--annotator", "who", "--label", "said", "--missing", "n/a"]
+    found = succeed("audit", path, *roles).output
+    assert "3 rankings, of 2 classes (x, y), by 2 annotators of 2 cases." in found
+    assert "second answers" in found
+    assert "missing labels as classes" not in found
+    found = succeed("convert", path, tmp_path / "b.csv", *roles, "--repeats", "last").output
+    assert "3 labels, of 2 classes (x, y), by 2 annotators of 2 cases." in found
+    assert read_annotations(tmp_path / "b.csv").rankings("q") == {"ann": [["y"]], "bob": [["y"]]}
+    wide = tmp_path / "w.csv"
+    wide.write_text("case,Rater1,Rater2\np,x,y\np,x,x\nq,x,x\nr,y,y\n")
+    assert "second answers" in succeed("audit", wide).output

@@ -9,8 +9,8 @@ from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._output import ScreenTable, check_table, say, write_table
-from plausibly.data.audit import SERIOUS, serious
-from plausibly.data.audit import audit as find
+from plausibly.data.audit import SERIOUS, checks_of, read_for_audit, serious
+from plausibly.data.understood import understood
 
 FOUND = 1  #: exit status under --strict
 
@@ -57,7 +57,10 @@ def audit(
         check_table(path)
         make_folder(path.parent)
     files = options.parse_files(predictions)
-    found = find(data.source, files or None, choices=data.choices, extra=extra)
+    read, repeats = read_for_audit(data.source, None, data.choices)
+    if not quiet:
+        say(f"{understood(read, data.source)}.")
+    found = checks_of(read, repeats, files or None, extra)
     if out is not None:
         write_table(found, out)
     some = found[found["count"] > 0]

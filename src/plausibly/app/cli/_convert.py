@@ -11,8 +11,11 @@ from plausibly.app.cli._folder import make_folder, writing
 from plausibly.app.cli._output import say
 from plausibly.base.errors import AnnotationError, ArgumentError
 from plausibly.data import annotations as annotated
+from plausibly.data.annotations.io.files import naming_file
+from plausibly.data.annotations.io.read import annotations_of
 from plausibly.data.annotations.io.table_files import write_csv
 from plausibly.data.annotations.io.write import Form, classes_from_form, find_form
+from plausibly.data.understood import understood
 
 
 @example(
@@ -46,8 +49,8 @@ def convert(
             "an export that plausibly systems reads.",
         ),
     ] = None,
-    control: options.Control = None,
-    layout: options.LayoutName = None,
+    *,
+    reading: options.Reading,
     soft_weight: Annotated[
         int | None, typer.Option(metavar="N", help="Number of annotators that each soft label stands for.")
     ] = None,
@@ -66,12 +69,14 @@ def convert(
     """
     source = options.one_or_each(source, "IN")
     if form == "outcomes":
-        _write_outcomes(source, target, control, quiet=quiet)
+        _write_outcomes(source, target, reading.control, quiet=quiet)
         return
     found = find_form(target, form)
-    read = annotated.read_annotations(
-        source, classes, control, soft_weight=soft_weight, choices=choices, layout=layout, progress=not quiet
-    )
+    opened = reading.opened(source, classes=classes, soft_weight=soft_weight, progress=not quiet)
+    with naming_file(source):
+        read = annotations_of(opened, choices, told=reading.missing is not None)
+    if not quiet:
+        say(f"{understood(read, opened)}.")
     if isinstance(read, annotated.Scores):
         raise AnnotationError(
             f"{options.shown_files(source)} holds scores, which have one format only: convert files of rankings, "

@@ -8,6 +8,8 @@ checked, and examples. Checks that need names of annotators are left out (``of``
 from plausibly.data.audit._audit import COLUMNS as COLUMNS
 from plausibly.data.audit._audit import SERIOUS as SERIOUS
 from plausibly.data.audit._audit import audit as audit
+from plausibly.data.audit._audit import checks_of as checks_of
+from plausibly.data.audit._audit import read_for_audit as read_for_audit
 from plausibly.data.audit._audit import serious as serious
 from plausibly.data.audit._doubts import identical_annotators as identical_annotators
 from plausibly.data.audit._doubts import tell_doubts as tell_doubts

@@ -10,11 +10,10 @@ import pandas as pd
 
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations import Annotations, Scores
-from plausibly.data.annotations.io.columns import Columns
+from plausibly.data.annotations._rows import Rows
+from plausibly.data.annotations.io.exports import rows_in
 from plausibly.data.annotations.io.files import naming_file
-from plausibly.data.annotations.io.formats import format_of
-from plausibly.data.annotations.io.long_table import parse_table, wanted_in
-from plausibly.data.annotations.io.read import annotations_of, open_any
+from plausibly.data.annotations.io.read import as_annotations, open_any
 from plausibly.data.audit._annotations import follows, of_annotators, of_rankings
 from plausibly.data.audit._finding import SHOWN, Finding, fingerprints, of_severities
 from plausibly.data.audit._predictions import of_predictions
@@ -103,9 +102,17 @@ def audit(
     [['one-annotator cases', 1, 2, "'p'"], ['annotators of few cases', 1, 2, "'bob'"], \
 ['classes never named', 1, 3, "'c'"], ['fewer labels than classes', 2, 2, "'p', 'q'"]]
     """
-    repeats = scores = None
+    repeats = None
     if not isinstance(annotations, Annotations | Scores):
-        annotations, repeats = _read(annotations, classes, choices)
+        annotations, repeats = read_for_audit(annotations, classes, choices)
+    return checks_of(annotations, repeats, predictions, extra)
+
+
+def checks_of(
+    annotations: Annotations | Scores, repeats: Finding | None, predictions: Mapping[str, Any] | None, extra: str
+) -> pd.DataFrame:
+    """Check annotations that were read, with what was found while reading them; see :func:`audit`."""
+    scores = None
     if isinstance(annotations, Scores):
         if predictions is not None:
             raise ArgumentError(
@@ -149,20 +156,18 @@ def serious(found: pd.DataFrame, *, told: bool = True) -> list[str]:
     return [name for name in names if told or name not in TOLD]
 
 
-def _read(source: Any, classes: Any, choices: str | None) -> tuple[Annotations | Scores, Finding | None]:
-    """Read annotations from a file or a table; a long table without its repeats."""
+def read_for_audit(source: Any, classes: Any, choices: str | None) -> tuple[Annotations | Scores, Finding | None]:
+    """Read annotations from a file or a table; a long table without its repeats, which are a finding."""
     with naming_file(source):
         opened = open_any(source, {}, classes=classes)
-        known = format_of(opened)
-        if known is None or known.name != "table":
-            return annotations_of(opened, choices), None
-        columns = opened.columns(wanted_in(opened.names))
-        return _of_table(columns, opened.classes, choices)
+        rows = rows_in(replace(opened, repeats=opened.repeats or "ties"))
+        if isinstance(rows, Rows) and rows.of_labels:
+            return _once(rows, choices)
+        return as_annotations(rows, opened, choices), None
 
 
-def _of_table(columns: Columns, classes: np.ndarray | None, choices: str | None) -> tuple[Annotations, Finding]:
-    """Read a long table without rows that repeat another; of two with the same class the better rank is kept."""
-    rows = parse_table(columns, classes, anonymous=False, repeats="ties")
+def _once(rows: Rows, choices: str | None) -> tuple[Annotations, Finding]:
+    """Leave out rows that repeat another; of two with the same class the better rank is kept."""
     order = np.lexsort((rows.rank, rows.class_index, rows.annotator, rows.case))
     case, annotator = rows.case[order], rows.annotator[order]
     same = (np.diff(case) == 0) & (np.diff(annotator) == 0)

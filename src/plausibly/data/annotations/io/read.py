@@ -170,7 +170,11 @@ def annotations_of(source: Source, choices: str | None = None, *, told: bool = F
         raise ArgumentError(
             "readings are compared by agreement; here each annotator has one answer: say first or last."
         )
-    content: Any = rows_in(source)
+    return as_annotations(rows_in(source), source, choices, told=told)
+
+
+def as_annotations(content: Any, source: Source, choices: str | None, *, told: bool = False) -> Annotations | Scores:
+    """Make annotations of rows of classes, or scores of their fields, that were read of a source."""
     if content is None:
         raise FileError("this is a folder; name a file in it")
     given = source.classes is not None
