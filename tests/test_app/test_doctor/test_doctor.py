@@ -475,3 +475,16 @@ def test_numbers_of_a_class_that_is_not_known_are_said_and_the_likely_one_is_pro
     commands = found.commands
     assert any("--positive effusion" in one for one in commands)
     assert not any("conformal" in one for one in commands)
+
+
+def test_options_of_reading_are_taken_and_passed_on_to_every_command(tmp_path):
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("Patient,A,B,site\n" + "".join(f"p{n},{n % 2},{n % 3 % 2},north\n" for n in range(12)))
+    found = pb.doctor([sheet], case="Patient", layout="wide", missing="9")
+    assert "24 labels, of 2 classes (0, 1), by 2 annotators of 12 cases" in found.files[0].words
+    for command in found.commands:
+        options = parse(command)
+        assert (options["case"], options["layout"], options["missing"]) == ("Patient", "wide", "9"), command
+    output = succeed("doctor", sheet, "--case", "Patient", "--layout", "wide").output
+    assert "--case Patient --layout wide" in output
+    assert "no column 'Who'" in refuse("doctor", sheet, "--annotator", "Who").output

@@ -15,6 +15,7 @@ from plausibly.app.doctor import doctor as look
     """
     plausibly doctor annotations.csv A.csv B.csv classes.txt
     plausibly doctor ann=ann.jsonl bob=bob.jsonl
+    plausibly doctor sheet.csv predictions.csv --layout wide --case Patient
     """
 )
 def doctor(
@@ -26,16 +27,18 @@ def doctor(
             "ratings, classes, risks, groups of cases, outcomes of systems, posteriors, exports of tools.",
         ),
     ],
+    *,
+    reading: options.Reading,
     quiet: options.Quiet = False,
 ) -> None:
     """Say what files are, how they fit together, and which command answers which question.
 
     Prints, for each file, its format and what it holds; what does not fit between files; and for every question that
     they answer, the complete command. Nothing is modelled or written. A file of labels by one rater is gold labels if
-    its name says so (gold.csv, truth.csv), and else predictions. With --quiet, prints the first command only. The exit
-    status is 2 if no file can be read, and 1 if there is no command for them.
+    its name says so (gold.csv, truth.csv), and else predictions. Options say how to read the first file. With --quiet,
+    prints the first command only. The exit status is 2 if no file can be read, and 1 if there is no command for them.
     """
-    found = look(files)
+    found = look(files, missing=reading.missing, **reading.roles, **reading.asked)
     unread = [one for one in found.files if one.role is None]
     if len(unread) == len(found.files):
         for one in unread:

@@ -9,4 +9,4 @@ here imports JAX.
 from plausibly.app.doctor._checkup import Checkup as Checkup
 from plausibly.app.doctor._checkup import Proposal as Proposal
 from plausibly.app.doctor._checkup import doctor as doctor
-from plausibly.app.doctor._look import Looked as Looked
+from plausibly.app.doctor._looked import Looked as Looked

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from plausibly.app.doctor._look import Looked
+from plausibly.app.doctor._looked import Looked
 from plausibly.base.checks import are_percentages
 from plausibly.base.errors import PlausiblyError, PlausiblyWarning
 from plausibly.base.names import some

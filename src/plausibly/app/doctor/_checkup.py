@@ -9,8 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from plausibly.app.doctor._as_predictions import as_classifier, as_classifiers, as_scores
 from plausibly.app.doctor._between import PREDICTING, extra_cases, unfit, unfit_risks, unnamed, unpredicted
-from plausibly.app.doctor._look import Looked, as_classifier, as_classifiers, as_scores, look, with_classes
+from plausibly.app.doctor._look import look, with_classes
+from plausibly.app.doctor._looked import Looked
 from plausibly.app.doctor._propose import Proposal, Together, of_posterior, of_systems, propose
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import many, no_answers, some
@@ -63,7 +65,19 @@ class Checkup:
             yield f"\n{one.question}\n  {one.command}"
 
 
-def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
+def doctor(
+    paths: str | os.PathLike | Iterable[str | os.PathLike],
+    *,
+    case: str | None = None,
+    annotator: str | None = None,
+    label: str | None = None,
+    score: str | None = None,
+    count: str | None = None,
+    layout: str | None = None,
+    control: str | None = None,
+    missing: str | None = None,
+    repeats: str | None = None,
+) -> Checkup:
     r"""Look into files of any kind, and propose commands that they are enough for.
 
     Parameters
@@ -74,6 +88,9 @@ def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
         A file of labels by one rater is gold labels if its name says so (``gold.csv``, ``truth.csv``), and else
         predictions of a classifier that is called by the name of the file; a table with a column for each classifier is
         taken for as many files.
+    case, annotator, label, score, count, layout, control, missing, repeats
+        How to read the first file, or those of one annotator each, as for :func:`plausibly.read_annotations`; texts in
+        `missing` are separated by commas.
 
     Returns
     -------
@@ -101,14 +118,23 @@ def doctor(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> Checkup:
     for path in given:
         check_path(path, "the names of files")
     each = {text.partition("=")[0]: text.partition("=")[2] for text in map(str, given) if _names_annotator(text)}
-    files = [look(Path(" ".join(f"{who}={file}" for who, file in each.items())), files=each)] if each else []
-    files += [look(Path(path)) for path in given if not _names_annotator(str(path))]
+    roles = {"case": case, "annotator": annotator, "label": label, "score": score, "count": count}
+    rest = {"layout": layout, "control": control, "missing": missing, "repeats": repeats}
+    asked = {name: text for name, text in (roles | rest).items() if text is not None}
+    named = Path(" ".join(f"{who}={file}" for who, file in each.items()))
+    files = [look(named, files=each, asked=asked)] if each else []
+    files += [
+        look(Path(path), asked={} if each or number else asked)
+        for number, path in enumerate(path for path in given if not _names_annotator(str(path)))
+    ]
+    first = files[0]
     lists = [one for one in files if one.role == "classes"]
     classes = lists[0] if lists else None
     problems = [f"{one.path} is a second list of classes: leave one out." for one in lists[1:]]
     if classes is not None and classes.classes is not None:
         again = ("annotations", "predictions", "labels of one rater", None)
-        files = [with_classes(one, classes.classes) if one.role in again else one for one in files]
+        known = classes.classes
+        files = [with_classes(one, known, asked if one is first else {}) if one.role in again else one for one in files]
     mains = sorted((one for one in files if one.role in ("annotations", "labels")), key=_size, reverse=True)
     if mains:
         files = [as_classifier(one, mains[0]) or as_scores(one, mains[0]) or one for one in files]

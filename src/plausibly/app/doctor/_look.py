@@ -4,47 +4,35 @@ import re
 import shlex
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from plausibly.app.doctor._looked import Looked, Role
 from plausibly.app.doctor._outcomes import Found, comparisons_in, outcomes_in
-from plausibly.base.checks import are_percentages
 from plausibly.base.errors import FileError, PlausiblyError, PlausiblyWarning, PredictionError
 from plausibly.base.names import many, some
-from plausibly.data.annotations import Annotations, Scores, read_annotations, read_classes
-from plausibly.data.annotations.io.answers import whole
+from plausibly.data.annotations import Scores, read_classes
 from plausibly.data.annotations.io.columns import is_number, is_number_type, list_of
 from plausibly.data.annotations.io.files import TABLES, ending, lines_of, naming, read_npy, read_text, suffix_of
 from plausibly.data.annotations.io.formats import FORMATS, OF_ANSWERS, TOOLS, format_of
 from plausibly.data.annotations.io.long_table import WHEN, is_of_scores
 from plausibly.data.annotations.io.matrix import SUFFIXES as MATRICES
-from plausibly.data.annotations.io.matrix import Matrix, read_matrix
+from plausibly.data.annotations.io.matrix import read_matrix
 from plausibly.data.annotations.io.predicted import frame_of_json, predicted_labels
-from plausibly.data.annotations.io.source import Source, open_files, open_source
+from plausibly.data.annotations.io.read import annotations_of, open_any
+from plausibly.data.annotations.io.source import Source
 from plausibly.data.annotations.io.spellings import CASE, COLUMNS, OUTCOMES, PREDICTED, find
 from plausibly.data.annotations.io.table_files import read_columns
 from plausibly.data.annotations.shown import ComparisonsError
-from plausibly.data.labels import Labels, read_labels
+from plausibly.data.labels import Labels
+from plausibly.data.understood import understood
 
-Role = Literal[
-    "annotations",
-    "labels",
-    "predictions",
-    "labels of one rater",
-    "gold labels",
-    "classes",
-    "risks",
-    "plausibilities",
-    "groups",
-    "outcomes",
-    "posterior",
-]
 POSTERIORS = (".nc", ".zarr")
 SUFFIXES = tuple(dict.fromkeys([*(one for known in FORMATS for one in known.suffixes), *MATRICES, *POSTERIORS]))
 _RISKS = {"0", "1", "2"}
@@ -62,80 +50,20 @@ _HINTS = {
 }
 
 
-@dataclass(frozen=True)
-class Looked:
-    """What a file is taken for.
-
-    Parameters
-    ----------
-    path
-        The file.
-    role
-        What it is for; None if it cannot be read.
-    words
-        A sentence with its format and content, or on why it cannot be read.
-    columns
-        Names of columns with what each is taken for.
-    content
-        What was read of it: annotations, scores, labels or a matrix; None where that is not needed.
-    labels
-        The same as labels for measures of agreement; None if it has no such form.
-    cases, classes
-        Names of cases and of classes, as far as the file has any.
-    control
-        Question of an export that is read, of several there are.
-    by, clusters
-        Columns with groups of cases, and one with clusters of cases, such as patients.
-    of_tool
-        Whether it is the export of a tool that tests language models.
-    options
-        Words of the command for outcomes of systems.
-    column
-        Column of a table with one for each classifier, which ends the path then.
-    files
-        Files by one annotator each, if these are several, which the path lists then.
-    roles
-        Columns by role, of names that only look like it, which commands have to be told.
-    """
-
-    path: Path
-    role: Role | None
-    words: str
-    columns: Mapping[str, str] = field(default_factory=dict)
-    content: Any = None
-    labels: Labels | None = None
-    cases: np.ndarray | None = None
-    classes: np.ndarray | None = None
-    control: str | None = None
-    by: Sequence[str] = ()
-    clusters: str | None = None
-    of_tool: bool = False
-    options: Sequence[str] = ()
-    column: str = ""
-    files: Mapping[str, str] = field(default_factory=dict)
-    roles: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def given(self) -> list[str]:
-        """Words by which a command takes the file, or the files, and knows its columns."""
-        named = [word for role, name in self.roles.items() for word in (f"--{role}", name)]
-        return [*([f"{who}={file}" for who, file in self.files.items()] or [str(self.path)]), *named]
-
-    def __str__(self) -> str:
-        meant: dict[str, list[str]] = {}
-        for name, what in self.columns.items():
-            meant.setdefault(what, []).append(name)
-        taken = "; ".join(f"{what}: {some(names)}" for what, names in meant.items())
-        return f"{self.path}: {self.words}{f' ({taken})' if taken else ''}"
-
-
-def look(path: Path, classes: np.ndarray | None = None, files: Mapping[str, str] | None = None) -> Looked:
+def look(
+    path: Path,
+    classes: np.ndarray | None = None,
+    files: Mapping[str, str] | None = None,
+    asked: Mapping[str, str] | None = None,
+) -> Looked:
     """Look into a file, or files by one annotator each; whatever is wrong with it is its sentence."""
+    asked = asked or {}
     try:
         with warnings.catch_warnings(), naming(path):
             warnings.simplefilter("ignore", PlausiblyWarning)
-            if files:
-                return replace(_annotations(path, open_files(files), classes, files), files=files)
+            if files or (asked and ending(path) not in POSTERIORS):
+                opened = opened_as(files or path, asked, classes)
+                return replace(_annotations(path, opened), files=files or {}, asked=asked)
             return _look(path, classes)
     except PlausiblyError as error:
         words = str(error)
@@ -151,27 +79,26 @@ def _look(path: Path, classes: np.ndarray | None) -> Looked:
             raise FileError("the file does not exist; check the path")
         return Looked(path, "posterior", "a posterior")
     if path.is_dir():
-        return _annotations(path, open_source(path), classes)
+        return _annotations(path, opened_as(path, {}, classes))
     suffix_of(path, SUFFIXES)
     if suffix == ".npy":
         values = read_npy(path)
         counts = values.dtype.kind in "iu" and values.ndim == 2 and (values.sum(axis=1) > 1).any()
-        return _annotations(path, open_source(path), classes) if counts else _matrix(path, classes)
+        return _annotations(path, opened_as(path, {}, classes)) if counts else _matrix(path, classes)
     if suffix == ".txt":
         return _text(path, classes)
-    source = open_source(path)
+    source = opened_as(path, {}, classes)
     if format_of(source, TOOLS) is not None:
-        return _annotations(path, source, classes)
+        return _annotations(path, source)
     if suffix in TABLES:
         return _table(path, source, classes)
     if isinstance(source.content, Mapping) and (said := predicted_labels(path, ())) is not None:
-        return _of_one(path, said["case"], said["label"], {})
-    return _of_json(path, classes) or _annotations(path, source, classes)
+        return of_one_rater(path, said["case"], said["label"], {})
+    return _of_json(path, source, classes) or _annotations(path, source)
 
 
-def _of_json(path: Path, classes: np.ndarray | None) -> Looked | None:
+def _of_json(path: Path, source: Source, classes: np.ndarray | None) -> Looked | None:
     """Take records without annotators as predictions, or as labels of one rater; None of any others."""
-    source = open_source(path)
     first = next(iter(source.records), None)
     keys = list(map(str, first)) if isinstance(first, Mapping) else []
     if (found := outcomes_in(path, keys)) is not None:
@@ -184,7 +111,7 @@ def _of_json(path: Path, classes: np.ndarray | None) -> Looked | None:
         return None
     rest = list(frame)
     if rest == [PREDICTED[0]] and frame.index.name is not None:
-        return _of_one(path, frame.index.tolist(), frame[rest[0]].tolist(), {})
+        return of_one_rater(path, frame.index.tolist(), frame[rest[0]].tolist(), {})
     return _matrix(path, classes, frame) if rest and rest != [PREDICTED[0]] else None
 
 
@@ -209,7 +136,7 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
     scored = is_of_scores(names) and find("annotator", names) is not None
     if scored or (known is not None and known.name not in ("table", "counts", "scores")) or annotated:
         try:
-            return _annotations(path, source, classes)
+            return _annotations(path, source)
         except ComparisonsError:
             return _outcomes(path, comparisons_in(path))
         except PlausiblyError:
@@ -219,7 +146,7 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
     columns = read_columns(path)
     case = find("case", names, {"case": CASE})
     rest = [name for name in names if name != case]
-    numbers = [name for name in rest if _is_numeric(columns[name])]
+    numbers = [name for name in rest if is_numeric(columns[name])]
     labels = [name for name in rest if name in PREDICTED]
     if not labels and (label := find("label", rest)) is not None and (label != "category" or _is_true(path)):
         labels = [label]
@@ -228,7 +155,7 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
         labels, numbers = rest, []
     if case is not None and len(labels) == 1 and not scored and {*rest} == {*labels, *numbers}:
         cells = list_of(columns[labels[0]])
-        return _of_one(path, list_of(columns[case]), cells, {case: "case", labels[0]: "label"})
+        return of_one_rater(path, list_of(columns[case]), cells, {case: "case", labels[0]: "label"})
     several = case is None or len({*list_of(columns[case])}) < len(columns[case])
     if several and (found := _by_words(path, names, classes)) is not None:
         return found
@@ -242,9 +169,9 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
         table = [list_of(columns[name]) for name in rest]
         whole = all(float(cell).is_integer() for column in table for cell in column)
         counted = whole and len(rest) > 1 and any(sum(map(float, row)) != 1 for row in zip(*table, strict=True))
-        return _annotations(path, source, classes) if counted else _matrix(path, classes)
+        return _annotations(path, source) if counted else _matrix(path, classes)
     if case is None:
-        return _annotations(path, source, classes)  # whose reader says what is missing
+        return _annotations(path, source)  # whose reader says what is missing
     if find("system", names, OUTCOMES) is not None and len({*list_of(columns[case])}) < len(columns[case]):
         raise FileError(
             "cases have several rows; if these are outcomes of systems, write a row for each outcome, with the columns "
@@ -286,10 +213,10 @@ def _by_words(path: Path, names: Sequence[str], classes: np.ndarray | None) -> L
     if not roles or len(roles) < len(found) or not {"case", "annotator"} < there:
         return None
     try:
-        read = _annotations(path, open_source(path, roles=roles), classes)
+        read = _annotations(path, opened_as(path, roles, classes))
     except PlausiblyError:
         return None
-    return replace(read, roles=roles, words=f"{read.words}, if columns hold what they are called after")
+    return replace(read, asked=roles, words=f"{read.words}, if columns hold what they are called after")
 
 
 def _is_whole(cell: Any) -> bool:
@@ -310,7 +237,7 @@ def _matrix(path: Path, classes: np.ndarray | None, frame: pd.DataFrame | None =
     return Looked(path, role, words, columns, matrix, cases=matrix.cases, classes=names if n > 1 else None)
 
 
-def _of_one(path: Path, cases: Sequence[Any], labels: Sequence[Any], columns: Mapping[str, str]) -> Looked:
+def of_one_rater(path: Path, cases: Sequence[Any], labels: Sequence[Any], columns: Mapping[str, str]) -> Looked:
     given = [str(label) for label in labels if label is not None and str(label).strip()]
     found = np.array(list(dict.fromkeys(given)), str)
     role: Role = "gold labels" if _is_true(path) else "labels of one rater"
@@ -319,13 +246,17 @@ def _of_one(path: Path, cases: Sequence[Any], labels: Sequence[Any], columns: Ma
     return Looked(path, role, words, columns, cases=np.array(cases, str), classes=found)
 
 
-def _annotations(
-    path: Path, source: Source, classes: np.ndarray | None, files: Mapping[str, str] | None = None
-) -> Looked:
+def opened_as(source: Any, asked: Mapping[str, str], classes: np.ndarray | None) -> Source:
+    """Open a file, or files by one annotator each, as options say."""
+    missing = None if "missing" not in asked else asked["missing"].split(",")
+    rest = {name: asked.get(name) for name in ("layout", "control", "repeats")}
+    roles = {role: asked.get(role) for role in (*_ROLES, "count")}
+    return open_any(source, roles, missing=missing, classes=classes, **rest)
+
+
+def _annotations(path: Path, source: Source) -> Looked:
     try:
-        column = "score" if is_of_scores(source.names, source.columns) else None
-        named = {"score": column, **source.roles}
-        labels = None if source.folder and not files else read_labels(files or path, **named)
+        labels = None if source.folder and source.parts is None else Labels.of(source)
     except PlausiblyError:
         labels = None
     known = format_of(source)
@@ -333,22 +264,22 @@ def _annotations(
     if known is not None and known.verdicts is not None:
         verdicts = [one for one in known.verdicts(source) if not (one.of_model or one.aside)]
         questions = list(dict.fromkeys(one.question for one in verdicts))
-        control = questions[0] if len(questions) > 1 else None
+        control = questions[0] if len(questions) > 1 and source.control is None else None
     if labels is not None and _are_objects(labels) and (known is None or known.name in ("table", "records", "nested")):
         words = f"labels of objects such as boxes or spans: {labels}"
         return Looked(path, "labels", words, _taken(source), labels=labels, cases=labels.cases)
     try:
-        read = read_annotations(files or path, classes, control, **source.roles)
+        read = annotations_of(replace(source, control=control or source.control))
     except PlausiblyError as error:
-        if classes is not None:
-            return _annotations(path, source, None, files)  # whose classes do not fit, which is told
+        if source.classes is not None:
+            return _annotations(path, replace(source, classes=None))  # whose classes do not fit, which is told
         if labels is None or not comparable(labels):
             raise
         why = str(error).removeprefix(f"{path}: ")
         words = f"labels of any type: {labels}, but no annotations ({why})"
         return Looked(path, "labels", words, _taken(source), labels=labels, cases=labels.cases)
     form = "scores" if isinstance(read, Scores) else known.name if known is not None else "annotations"
-    words = f"annotations, read as {form}: {_size(read)}"
+    words = f"annotations, read as {form}: {understood(read, source)}"
     if control is not None:
         words += f"; of the questions {some(questions, 9)}, {control!r} is read"
     taken = _taken(source)
@@ -367,14 +298,6 @@ def _annotations(
         _cluster(by),
         known is not None and known.verdicts is not None,
     )
-
-
-def _size(read: Annotations | Scores) -> str:
-    who = "anonymous annotators" if read.anonymous else many(len(read.annotators), "annotator")
-    if isinstance(read, Scores):
-        n = len(read.score)
-        return f"{read.n_cases:,} cases, {n:,} scores from {read.score.min():g} to {read.score.max():g} by {who}"
-    return f"{read.n_cases:,} cases, {read.n_annotations:,} annotations by {who}, {read.n_classes:,} classes"
 
 
 def _taken(source: Source) -> dict[str, str]:
@@ -428,7 +351,7 @@ def _cluster(names: Sequence[str]) -> str | None:
     return next((name for name in names if name.lower().startswith(_CLUSTERS)), None)
 
 
-def _is_numeric(column: pa.ChunkedArray) -> bool:
+def is_numeric(column: pa.ChunkedArray) -> bool:
     return is_number_type(column.type) or all(isinstance(one, str) and is_number(one) for one in list_of(column))
 
 
@@ -443,76 +366,7 @@ def comparable(labels: Labels) -> bool:
     return bool(several and not twice.any() and not labels.numbered and len(labels.annotators) > 1)
 
 
-def as_classifier(one: Looked, main: Looked) -> Looked | None:
-    """Take the export of a tool as predictions for annotated cases, if they are one rater's or a model's answers."""
-    if not one.of_tool or main.of_tool or main.classes is None or one.cases is None:
-        return None
-    try:
-        said = predicted_labels(one.path, {*main.classes.tolist()})
-    except PlausiblyError:
-        return None
-    if said is None or not len(np.intersect1d(said["case"], main.cases)):
-        return None
-    found = _of_one(one.path, said["case"], said["label"], {})
-    return replace(found, role="labels of one rater", words=f"{one.words}; here {found.words}", of_tool=True)
-
-
-def as_scores(one: Looked, main: Looked) -> Looked | None:
-    """Take a table with scores of all classes of annotations as predictions, as their reader does."""
-    from plausibly.data.predictions import scores_of  # with SciPy, which takes long to import
-
-    other = one.role in ("labels", "gold labels", "outcomes", "risks", "plausibilities") or one.of_tool
-    if other or one is main or ending(one.path) not in TABLES or not isinstance(main.content, Annotations):
-        return None
-    try:
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always", PlausiblyWarning)
-            matrix = scores_of(one.path, main.content.classes, main.content.cases)
-    except PlausiblyError:
-        return None
-    if matrix.labels or matrix.cases is None or not len(np.intersect1d(matrix.cases, main.content.cases)):
-        return None
-    if (one.role == "predictions" and not told) or (one.role == "annotations" and not are_percentages(matrix.values)):
-        return None
-    notes = "".join(f"; {str(note.message).removeprefix(f'{one.path}: ')}" for note in told)
-    words = (
-        f"predictions of {many(len(matrix.values), 'case')}, numbers for {main.content.n_classes:,} classes each{notes}"
-    )
-    return Looked(one.path, "predictions", words, content=matrix, cases=matrix.cases)
-
-
-def as_classifiers(one: Looked, main: Looked) -> list[Looked]:
-    """Take columns of a table as predictions of a classifier each: classes, or of two classes probabilities.
-
-    Where the columns might be annotators instead, there are annotations already.
-    """
-    known = one.role in ("annotations", "groups", "predictions", None) and one is not main
-    if not known or ending(one.path) not in TABLES or main.classes is None:
-        return []
-    classes, columns = {*main.classes.tolist()}, read_columns(one.path)
-    case = find("case", columns, {"case": CASE})
-    if case is None:
-        return []
-    cases, found = list_of(columns.pop(case)), []
-    for name, column in columns.items():
-        given = [cell is not None and bool(str(cell).strip()) for cell in list_of(column)]
-        cells = [cell for cell, is_given in zip(list_of(column), given, strict=True) if is_given]
-        path, named = Path(f"{one.path}:{name}"), {"column": name, "cases": np.array(cases, str)[given]}
-        if cells and {str(whole(cell)) for cell in cells} <= classes:
-            found.append(replace(_of_one(path, named["cases"], cells, {}), role="labels of one rater", **named))
-        elif (
-            len(classes) == 2
-            and name not in classes
-            and _is_numeric(column)
-            and all(0 <= float(cell) <= 1 for cell in cells)
-        ):
-            matrix = Matrix(np.array(cells, float)[:, None], None, None)
-            words = f"predictions of {many(len(cells), 'case')}, one number each"
-            found.append(Looked(path, "predictions", words, content=matrix, **named))
-    return found if len(found) > 1 else []
-
-
-def with_classes(looked: Looked, classes: np.ndarray) -> Looked:
+def with_classes(looked: Looked, classes: np.ndarray, asked: Mapping[str, str]) -> Looked:
     """Look again once the classes are known, which say more of what annotations and predictions name."""
-    again = look(looked.path, classes, looked.files)
+    again = look(looked.path, classes, looked.files, asked)
     return looked if again.role is None else again

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from plausibly.app.doctor._between import extra_cases, is_scores, unnamed, unpredicted
-from plausibly.app.doctor._look import Looked, comparable
+from plausibly.app.doctor._look import comparable
+from plausibly.app.doctor._looked import Looked
 from plausibly.app.doctor._outcomes import outcomes_of
 from plausibly.base.errors import PlausiblyError, PlausiblyWarning
 from plausibly.base.names import some
@@ -220,7 +221,7 @@ def _of_labels(together: Together) -> Iterator[Proposal]:
         return
     scored = is_scores(main)
     distance = _distance(labels, scored=scored)
-    words = ["--label", "score"] if scored and not main.roles else []
+    words = ["--label", "score"] if scored and not main.asked else []
     words += [] if distance == "nominal" else ["--distance", distance]
     yield _proposal(_AGREE, "agreement", *main.given, *words)
     if distance == "nominal":

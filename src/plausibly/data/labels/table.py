@@ -99,37 +99,34 @@ def _table(
 def read_table(
     source: Any,
     needed: Sequence[str],
-    columns: Iterable[str] = (),
     optional: Iterable[str] = (),
     instead: Sequence[str] = (),
     alone: bool = False,
 ) -> Table:
     """Read columns of a table without annotators, such as predictions.
 
-    A mapping that is not of columns is ``{case: label}``. The last of the columns `needed` may hold anything; further
-    `columns` must be there, `optional` ones may. The column of labels may have one of the names in `instead`; with
-    `alone`, any name if it is the only one beside that of cases. Raises AnnotationError if a column is not there, is
-    there under two names, or the source is of another kind.
+    A mapping that is not of columns is ``{case: label}``. The last of the columns `needed` may hold anything;
+    `optional` ones may be there. The column of labels may have one of the names in `instead`; with `alone`, any name if
+    it is the only one beside that of cases. Raises AnnotationError if a column is not there, is there under two names,
+    or the source is of another kind.
     """
-    path = Path(source) if isinstance(source, str | os.PathLike) else None
-    found = columns_in(source, needed) if path is None else columns_of_file(path, needed)
+    found = columns_in(source, needed)
     if needed[-1] == "label" and not {*COLUMNS["label"]} & {*found}:
         others = [name for name in found if name != find("case", found)]
         names = (*instead, "score", *(others if alone and len(others) == 1 else ()))
         found = next(({"label": found[name], **found} for name in names if name in found), found)
-    in_text = path is not None and ending(path) in OF_TEXT
-    return _table(found, needed, columns, optional, in_text=in_text)
-
-
-def columns_of_file(path: Path, needed: Sequence[str]) -> Mapping[str, Column]:
-    """Read all columns of a file of a table."""
-    suffix_of(path, SUFFIXES)
-    source = open_source(path)
-    return columns_in(source.content, needed) if source.content is not None and not source.names else source.columns()
+    in_text = isinstance(source, str | os.PathLike) and ending(Path(source)) in OF_TEXT
+    return _table(found, needed, (), optional, in_text=in_text)
 
 
 def columns_in(source: Any, needed: Sequence[str]) -> Mapping[str, Column]:
-    """Take apart a table in memory without annotators, or a mapping from case to label."""
+    """Take apart a table without annotators, in a file or in memory, or a mapping from case to label."""
+    if isinstance(source, str | os.PathLike):
+        suffix_of(Path(source), SUFFIXES)
+        opened = open_source(Path(source))
+        if opened.names or opened.content is None:
+            return opened.columns()
+        source = opened.content
     if isinstance(source, Mapping) and not {needed[-1], "class"} & {*source}:
         return {needed[0]: list(source), needed[-1]: list(source.values())}
     if isinstance(source, Sequence) and not isinstance(source, str) and source and len(needed) == 2:

@@ -1,6 +1,7 @@
 """Rows of classes of files and of objects in memory, and what these say further of cases and annotators."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,16 @@ import pandas as pd
 
 from plausibly.base.errors import AnnotationError, ArgumentError
 from plausibly.base.names import to_names
+from plausibly.data.annotations._classes import read_classes
 from plausibly.data.annotations._rows import Rows, one_answer
 from plausibly.data.annotations.io._rankings import Collector
 from plausibly.data.annotations.io.answers import blocks_of
-from plausibly.data.annotations.io.columns import list_of, to_codes
-from plausibly.data.annotations.io.files import is_by_annotator, naming, suffix_of
+from plausibly.data.annotations.io.columns import category_order, is_frame, list_of, to_codes
+from plausibly.data.annotations.io.files import is_by_annotator, naming_file, suffix_of
 from plausibly.data.annotations.io.formats import FORMATS, OF_ANSWERS, SUFFIXES, Format, read_source
 from plausibly.data.annotations.io.long_table import (
     WHEN,
+    check_repeats,
     is_of_scores,
     labels_that_are_lists,
     order_in,
@@ -64,7 +67,8 @@ def read_metadata(source: Any, of: str = "cases") -> pd.DataFrame:
     """
     if of not in ("cases", "annotators"):
         raise ArgumentError(f'of must be "cases" or "annotators", but {of!r} was given: choose one of the two.')
-    table = _long(source)
+    with naming_file(source):
+        table = _long(open_any(source, {}, soft_weight=1))
     further = [name for name in table if name not in ("case", "annotator", "label")]
     by_case = table.groupby("case", sort=False)
     constant = [name for name in further if (by_case[name].nunique(dropna=False) <= 1).all()]
@@ -78,18 +82,6 @@ def read_metadata(source: Any, of: str = "cases") -> pd.DataFrame:
 
 def _long(source: Any) -> pd.DataFrame:
     """A row per answer, further fields as they are."""
-    if isinstance(source, Source):
-        return _long_table(source)
-    if is_by_annotator(source):
-        return _long_table(open_files(source, soft_weight=1))
-    if isinstance(source, str | Path):
-        with naming(source):
-            suffix_of(Path(source), SUFFIXES)
-            return _long_table(open_source(Path(source), soft_weight=1))
-    return _long_table(source_in_memory(source, soft_weight=1))
-
-
-def _long_table(source: Source) -> pd.DataFrame:
     found = read_source(source, OF_ANSWERS) or source
     columns = {name: list_of(column) for name, column in found.columns().items()} if found.names else {}  # type: ignore[union-attr]
     names = {LABELLED: "annotator"} if without_names(columns) else {}
@@ -152,3 +144,33 @@ def _parse_answers(columns: dict[str, Any], source: Source) -> Rows:
     found = collected.rows_of(*named, anonymous, numeric=source.graded)
     told = {} if when is None else {"order": np.repeat(when[rows], sizes), "told": True}
     return replace(found, of_labels=True, **told)
+
+
+def open_any(
+    source: Any,
+    roles: Mapping[str, str | None],
+    *,
+    missing: str | Collection[str] | None = None,
+    repeats: str | None = None,
+    classes: str | os.PathLike | Iterable[str] | None = None,
+    **options: Any,
+) -> Source:
+    """Look into a file, or take an object in memory, with what the reader was asked for; once."""
+    if isinstance(source, Source):
+        return source
+    if classes is not None:
+        classes = read_classes(classes) if isinstance(classes, str | os.PathLike) else to_names(classes, "class")
+    elif is_frame(source):
+        order = category_order(source, COLUMNS["class"])
+        classes = None if order is None else to_names(order, "class")
+    named = {role: name for role, name in roles.items() if name is not None}
+    absent = [missing] if isinstance(missing, str) else [*(missing or ())]
+    options |= {"roles": named, "missing": absent, "repeats": check_repeats(repeats), "classes": classes}
+    if is_by_annotator(source):
+        return open_files(source, **options)
+    if not isinstance(source, str | os.PathLike):
+        return source_in_memory(source, **options)
+    path = Path(source)
+    if not path.is_dir():
+        suffix_of(path, SUFFIXES)
+    return open_source(path, **options)

@@ -2,24 +2,18 @@
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from plausibly.base.errors import ArgumentError, FileError
 from plausibly.base.memory import release_memory
-from plausibly.base.names import tell_no_answers, to_names
+from plausibly.base.names import tell_no_answers
 from plausibly.base.progress import logged
-from plausibly.data.annotations._classes import in_own_order, read_classes
+from plausibly.data.annotations._classes import in_own_order
 from plausibly.data.annotations._container import Annotations
-from plausibly.data.annotations.io.columns import category_order, is_frame
+from plausibly.data.annotations.io.exports import open_any as open_any
 from plausibly.data.annotations.io.exports import rows_in
-from plausibly.data.annotations.io.files import is_by_annotator, many_objects, naming_file, suffix_of
-from plausibly.data.annotations.io.formats import SUFFIXES
-from plausibly.data.annotations.io.long_table import (
-    check_repeats,
-)
-from plausibly.data.annotations.io.source import Source, open_files, open_source, source_in_memory
-from plausibly.data.annotations.io.spellings import COLUMNS
+from plausibly.data.annotations.io.files import many_objects, naming_file
+from plausibly.data.annotations.io.source import Source
 from plausibly.data.annotations.scores import Scores
 from plausibly.data.annotations.shown import check_choices
 
@@ -132,36 +126,6 @@ def read_annotations(
     with logged(f"Reading {source}" if in_file else ""), naming_file(source), many_objects():
         opened = open_any(source, roles, soft_weight=soft_weight, progress=progress, **options)
         return annotations_of(opened, choices, told=missing is not None)
-
-
-def open_any(
-    source: Any,
-    roles: Mapping[str, str | None],
-    *,
-    missing: str | Collection[str] | None = None,
-    repeats: str | None = None,
-    classes: str | os.PathLike | Iterable[str] | None = None,
-    **options: Any,
-) -> Source:
-    """Look into a file, or take an object in memory, with what the reader was asked for; once."""
-    if isinstance(source, Source):
-        return source
-    if classes is not None:
-        classes = read_classes(classes) if isinstance(classes, str | os.PathLike) else to_names(classes, "class")
-    elif is_frame(source):
-        order = category_order(source, COLUMNS["class"])
-        classes = None if order is None else to_names(order, "class")
-    named = {role: name for role, name in roles.items() if name is not None}
-    absent = [missing] if isinstance(missing, str) else [*(missing or ())]
-    options |= {"roles": named, "missing": absent, "repeats": check_repeats(repeats), "classes": classes}
-    if is_by_annotator(source):
-        return open_files(source, **options)
-    if not isinstance(source, str | os.PathLike):
-        return source_in_memory(source, **options)
-    path = Path(source)
-    if not path.is_dir():
-        suffix_of(path, SUFFIXES)
-    return open_source(path, **options)
 
 
 def annotations_of(source: Source, choices: str | None = None, *, told: bool = False) -> Annotations | Scores:

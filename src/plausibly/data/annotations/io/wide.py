@@ -94,9 +94,11 @@ def wide_answers(source: "Source") -> Answers:
     cases.
     """
     cells, case, count, people = source.cells, _case(source), _count(source), _annotators(source)
+    columns = {name: list_of(column) for name, column in cells.items()}
     if len(people) < 2 and (source.layout == "wide" or "count" in source.roles or len(cells) == 2):
         people = [name for name in cells if name not in (case, count, *CASE)]
-    columns = {name: list_of(column) for name, column in cells.items()}
+        counted = [name for name in people if any(is_number(str(one)) for one in columns[name])]
+        people = counted if len(counted) > 1 else people  # words beside numbers are of cases
     people = [name for name in people if name.strip().lower() not in TOTALS or not _is_sum(columns, name, people)]
     columns, sums = _without_sums(columns, case)
     rest = [name for name in columns if name not in (case, count, *people)]
