@@ -142,7 +142,7 @@ def test_doctor_puts_them_together(tmp_path):
     model = tmp_path / "m.csv"
     pd.DataFrame({"case": range(10), "label": list(SAID["ann"])}).to_csv(model, index=False)
     found = pb.doctor([*words, model])
-    assert "10 cases, 30 annotations by 3 annotators" in str(found)
+    assert "by 3 annotators of 10 cases" in str(found)
     for command in found.commands:
         given_there = shlex.split(command)[2:5]
         assert given_there == words

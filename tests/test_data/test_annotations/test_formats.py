@@ -130,7 +130,7 @@ def test_convert_says_where_classes_are_needed_and_forgets_names_if_told_to(tmp_
     write_annotations(NAMED, tmp_path / "a.json")
     words = "convert", tmp_path / "a.json", tmp_path / "made" / "a.csv", "--write-classes", tmp_path / "made" / "c.txt"
     result = succeed(*words)
-    assert "c.txt" in result.output.splitlines()[0]
+    assert "c.txt" in result.output.splitlines()[1]
     assert (tmp_path / "made" / "c.txt").read_text() == "a\nb\nc\nd\n"
     assert read_annotations(tmp_path / "made" / "a.csv", tmp_path / "made" / "c.txt") == NAMED
     for words, sentence in (
