@@ -51,7 +51,14 @@ class PredictionsPrior:
 
     @classmethod
     def learn(
-        cls, annotations: Annotations, evidence: Evidence, *, draws: int, seed: int, kappa: float | None = None
+        cls,
+        annotations: Annotations,
+        evidence: Evidence,
+        *,
+        draws: int,
+        seed: int,
+        kappa: float | None = None,
+        exact: bool = True,
     ) -> "PredictionsPrior":
         """Learn from the labels of cases how scores predict plausibilities; cases without annotations say nothing.
 
@@ -59,7 +66,7 @@ class PredictionsPrior:
         that of its prior, whose median is ``kappa`` (by default e, about 2.7).
 
         Of very many cases, a random sample says enough of some twenty parameters: 2,000 cases, or those that have
-        400,000 pairs of case and class if these are more.
+        400,000 pairs of case and class if these are more. ``exact`` is as for :func:`fit`.
 
         Examples
         --------
@@ -79,7 +86,8 @@ class PredictionsPrior:
         spread = "labels" if not mostly_single(annotations) else "unknown" if kappa is None else "assumed"
         scores, log_kappa = evidence.of_cases(annotations.cases), math.log(KAPPA if kappa is None else kappa)
         given = scores, logs, labels_of(annotations), np.float32(log_kappa)
-        return cls(annotations.classes, evidence, logs, fit(case_prior, *given, draws=draws, seed=seed), spread)
+        shared = fit(case_prior, *given, draws=draws, seed=seed, exact=exact)
+        return cls(annotations.classes, evidence, logs, shared, spread)
 
     @property
     def n_draws(self) -> int:

@@ -110,7 +110,7 @@ def _distribution(shape: Float[Array, "*n"], log_x: Float[Array, "*m"]) -> Float
     return jnp.clip(found + jnp.exp(log_term) * (1 + x / steps[0] * (1 + x / steps[1])), 0.0, 1.0)
 
 
-ENOUGH_CASES, ENOUGH_NUMBERS = 2000, 6000  #: cases, and pairs of case and class, to learn from at most
+ENOUGH_CASES, ENOUGH_NUMBERS = 2000, 3000  #: cases, and pairs of case and class, to learn from at most
 PROPOSALS = 300  #: parameters drawn from an approximation
 DRAWS = 300  #: of the accuracy
 _USUAL_PLACES = 16  # of a case that has not one for each of its classes
@@ -179,14 +179,15 @@ def accuracies(
 ) -> tuple[Float[np.ndarray, "classifier draw"], Float[np.ndarray, "classifier draw"]]:
     """Draw accuracies against the most plausible class given first choices of annotators, also with the shape freed.
 
-    Of more than 2,000 cases, or of fewer with many classes, both are those of the same random sample.
+    Of more than 2,000 cases, or of fewer with many classes, both are those of the same random sample, each drawn by
+    importance.
     """
     most = min(ENOUGH_CASES, ENOUGH_NUMBERS // min(annotations.n_classes, _USUAL_PLACES))
-    if annotations.n_cases > most:
+    if few := annotations.n_cases > most:
         random = np.random.default_rng([int(seed), annotations.n_cases])
         chosen = np.sort(random.choice(annotations.n_cases, most, False))
         annotations, choice = annotations.select(chosen), choice[:, chosen]
-    prior = PredictionsPrior.learn(annotations, evidence, draws=DRAWS, seed=seed, kappa=kappa)
+    prior = PredictionsPrior.learn(annotations, evidence, draws=DRAWS, seed=seed, kappa=kappa, exact=not few)
     scores, labels = evidence.of_cases(annotations.cases), labels_of(annotations)
     places = Places.of(prior, annotations, choice)
     given = scores, prior.log_prevalence, labels, places, np.float32(1.0 if kappa is None else np.log(kappa))
