@@ -32,6 +32,7 @@ REFUSED = [
         "two answers in one condition; keep one": {"readers": AGAIN, "compare": ("old", "new")},
         "row 2 .*two answers; name the column of conditions": {"readers": PARTS.drop(columns="condition")},
         "auroc needs 2 positive cases or more, but there is 1": {"gold": dict.fromkeys("abcdef", 0) | {"a": 1}},
+        "all 6 cases are '0', .*add cases": {"gold": dict.fromkeys("abcdef", 0)},
         "two readers who did not read the same cases": {"readers": TWO},
         "three or more readers must have read the same": {"gold": None, "readers": SOME, "threshold": 3},
         "reader 'x' calls fewer than two": {"gold": None, "threshold": 9},

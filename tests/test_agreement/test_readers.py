@@ -204,7 +204,7 @@ def test_conditions_are_compared_in_the_order_asked_for():
     assert first["comparison"] == "alone − aided"
     assert first["effect"] == pytest.approx(-turned["effect"])
     one = reader_study(both, gold=truth, compare=("aided",))
-    assert one.table["comparison"].tolist() == ["readers, aided"]
+    assert one.table["comparison"].tolist() == ["readers (aided)"]
     assert one.table["p"].isna().all()
     with_model = reader_study(both, {"A": by_case(scores[0])}, truth)
     assert with_model.table["comparison"].tolist() == ["A − alone", "A − aided", "alone − aided"]
@@ -267,3 +267,7 @@ def test_plan_gives_back_the_study_and_grows_narrower():
     chi = np.sqrt(np.random.default_rng(1).chisquare(same.df, 200_000) / same.df)
     power = np.mean(np.abs(draws / same.se / chi) > t.ppf(0.975, same.df))
     assert same.power(0.05, 0.05) == pytest.approx(power, abs=0.005)
+    sure = Effect(0.0, 1e-9, 1e-4, 1e-5, 6, 300)  # of which SciPy's noncentral t is NaN
+    assert sure.power(0.5, 0.05) == pytest.approx(1)
+    assert sure.power(1e-9, 0.05) == pytest.approx(0.05, abs=1e-3)
+    assert Effect(0.0, 0.0, 1e-4, 1e-5, 6, 300).power_noninferior(0.0, 0.05) == pytest.approx(0.05)

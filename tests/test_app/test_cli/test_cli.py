@@ -20,7 +20,18 @@ from tests.test_app.test_report.page import leave_out_figures
 COMMANDS = (
     *("demo", "doctor", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check"),
     *("prior-sensitivity", "conformal", "plan"),
-    *("diagnose", "agreement", "discrepancy", "judge", "systems", "reliability", "convert", "simulate", "model"),
+    *(
+        "diagnose",
+        "agreement",
+        "discrepancy",
+        "judge",
+        "readers",
+        "systems",
+        "reliability",
+        "convert",
+        "simulate",
+        "model",
+    ),
 )
 METRICS = ["classifier", "model", "reliability", "metric", "class", "mean", "sd", "lower", "upper", "best", "worst"]
 METRICS += ["point", "total_lower", "total_upper", "sampling_sd", "undefined", "infinite"]

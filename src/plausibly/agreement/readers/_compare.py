@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
-from scipy.stats import nct, t
+from scipy.stats import nct, norm, t
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,21 @@ class Effect:
     def power(self, difference: float, level: float) -> float:
         """Probability that a two-sided test finds a difference."""
         limit, shift = t.ppf(1 - level / 2, self.df), difference / self.se
-        return float(nct.sf(limit, self.df, shift) + nct.cdf(-limit, self.df, shift))
+        return _beyond(limit, self.df, shift) + _beyond(limit, self.df, -shift)
 
     def power_noninferior(self, margin: float, level: float) -> float:
         """Probability that the one-sided test shows non-inferiority of two that are equal."""
-        return float(nct.sf(t.ppf(1 - level, self.df), self.df, margin / self.se))
+        return _beyond(t.ppf(1 - level, self.df), self.df, margin / self.se)
+
+
+def _beyond(limit: float, df: float, shift: float) -> float:
+    """Probability of a noncentral t beyond a limit; nearly normal (Johnson & Welch 1940) where SciPy has no value."""
+    found = float(nct.sf(limit, df, shift))
+    return (
+        found
+        if np.isfinite(found)
+        else float(norm.sf((limit * (1 - 1 / (4 * df)) - shift) / np.sqrt(1 + limit**2 / (2 * df))))
+    )
 
 
 def _total(effect: Effect) -> float:

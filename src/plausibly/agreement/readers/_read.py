@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from plausibly.agreement.readers._figures import Figure
 from plausibly.base.checks import to_numbers
 from plausibly.base.errors import AnnotationError, ArgumentError, PredictionError, show
-from plausibly.base.names import many, some
+from plausibly.base.names import some
 from plausibly.data.annotations.io.answers import whole
 from plausibly.data.annotations.io.spellings import positive_of_two
 from plausibly.data.labels.container import Labels, by_case, column_names
@@ -91,6 +91,14 @@ class Study:
     def read(self) -> np.ndarray:
         """Whether each reader read each case, in each condition."""
         return ~np.isnan(self.answers.scores)
+
+    @property
+    def sides(self) -> list[str]:
+        """What the readers of each condition are called."""
+        if self.conditions == [""]:
+            return ["readers"]
+        named = [f"{CONDITION} {one}" if _is_number(one) else one for one in self.conditions]
+        return named if len(named) == 2 else [f"readers ({named[0]})"]
 
     @property
     def crossed(self) -> bool:
@@ -223,10 +231,14 @@ def _positive(classes: list[str], positive: Any, figure: Figure, known: Sequence
         return True, name
     if len(classes) == 2:
         return True, classes[1] if all(map(_is_number, classes)) else classes[positive_of_two(classes)]
+    if len(classes) == 1:
+        raise AnnotationError(
+            f"all {len(known):,} cases are {classes[0]!r}, which shows nothing of other classes; add cases of another"
+        )
     if figure.of != "classes":
         raise ArgumentError(
-            f"{figure.name} needs a positive class, but there {'is' if len(classes) == 1 else 'are'} "
-            f"{many(len(classes), 'class')}, {some(classes)}: name one with positive=, or measure accuracy."
+            f"{figure.name} needs a positive class, but there are {len(classes):,} classes, {some(classes)}: name one "
+            "with positive=, or measure accuracy."
         )
     return False, None
 

@@ -87,7 +87,7 @@ class ReaderStudy:
             alone = not one.second
             rows.append(
                 {"comparison": one.name}
-                | self._numbers(one.effect)
+                | self._numbers(one)
                 | {
                     "p": np.nan if alone else one.effect.p_value(),
                     "p_noninferior": np.nan if alone else one.effect.p_value(self.margin),
@@ -103,7 +103,7 @@ class ReaderStudy:
     @cached_property
     def means_of_readers(self) -> pd.DataFrame:
         """Mean of the readers in each condition: ``side``, ``effect``, ``lower``, ``upper``, ``se``, ``df``."""
-        return pd.DataFrame([{"side": one.first} | self._numbers(one.effect) for one in self.means])
+        return pd.DataFrame([{"side": one.first} | self._numbers(one) for one in self.means])
 
     @cached_property
     def by_reader(self) -> pd.DataFrame:
@@ -125,9 +125,14 @@ class ReaderStudy:
         frame = pd.DataFrame(rows)
         return frame.drop(columns="condition") if study.conditions == [""] else frame
 
-    def _numbers(self, effect: Effect) -> dict[str, float]:
-        lower, upper = effect.ends(self.ci_prob)
-        return {"effect": effect.value, "lower": lower, "upper": upper, "se": effect.se, "df": effect.df}
+    def _ends(self, one: Comparison) -> tuple[float, float]:
+        """Ends of an interval; those of a mean are not beyond 0 and 1, unless a user's function may be."""
+        ends = one.effect.ends(self.ci_prob)
+        return ends if one.second or self.figure.own else tuple(np.clip(ends, 0, 1).tolist())
+
+    def _numbers(self, one: Comparison) -> dict[str, float]:
+        lower, upper = self._ends(one)
+        return {"effect": one.effect.value, "lower": lower, "upper": upper, "se": one.effect.se, "df": one.effect.df}
 
     def _figures(self, answers: Answers, reader: int | None) -> dict[str, float]:
         """All figures of one reader or model, of which those of two classes are for two classes."""
@@ -219,12 +224,16 @@ class ReaderStudy:
             return "better" if lower > 0 else "not worse"
         return "open"
 
+    def passes(self, comparison: Comparison) -> bool:
+        """Whether the first side is better, or not worse by the margin."""
+        return self.answer(comparison) in ("better", "not worse", "worse, within the margin")
+
     def _sentence(self, one: Comparison) -> str:
-        lower, upper = one.effect.ends(self.ci_prob)
+        lower, upper = self._ends(one)
         ends = "no interval, as nothing varies" if np.isnan(lower) else f"{lower:z.3f} to {upper:z.3f}"
         of, name = f"({100 * self.ci_prob:g} % interval {ends})", metric_name(self.figure.name)
         if not one.second:
-            return f"mean {name} of {one.first} {one.estimates[0]:.3f} {of}"
+            return f"the mean {name} of {one.first} is {one.estimates[0]:.3f} {of}"
         higher = "above" if one.effect.value >= 0 else "below"
         words = f"{name} of {one.first} is {abs(one.effect.value):.3f} {higher} that of {one.second} {of}"
         margin, p = f"by {self.margin:g} or more", f"p {one.effect.p_value(self.margin):.2g}"
@@ -243,9 +252,8 @@ class ReaderStudy:
         """What was compared, in a sentence."""
         study = self.study
         whom = listed(list(study.models)) + " against " if study.models else ""
-        named = study.conditions != [""]
-        within = f", {study.conditions[0]} and {study.conditions[1]}" if len(study.conditions) == 2 else ""
-        within = f", {study.conditions[0]}" if named and not within else within
+        sides = [side.removeprefix("readers (").rstrip(")") for side in study.sides]
+        within = "" if study.conditions == [""] else f", {listed(sides)}"
         truth = "the readers themselves" if study.truth is None else "gold labels"
         of = f", positive {study.positive!r}" if study.positive is not None else ""
         left = f", {study.n_without_gold:,} without gold left out" if study.n_without_gold else ""

@@ -14,8 +14,6 @@ from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_probability, che
 from plausibly.base.checks import check_choice
 from plausibly.base.errors import AnnotationError, ArgumentError
 
-READERS = "readers"
-
 
 def reader_study(
     readers: Any,
@@ -135,13 +133,6 @@ def _figure(metric: Any) -> Figure:
     return FIGURES[metric]
 
 
-def _names(study: Study) -> list[str]:
-    """What the readers of each condition are called."""
-    return [
-        READERS if one == "" else one if len(study.conditions) == 2 else f"{READERS}, {one}" for one in study.conditions
-    ]
-
-
 def _constant(study: Study, figure: Figure) -> str | None:
     """The commonest class, if always answering it can reach the figure."""
     if figure.name != "accuracy" or study.truth is None:
@@ -195,7 +186,7 @@ def _not_crossed(study: Study, figure: Figure, replicates: int, seed: int) -> An
 
 def _compared(study: Study, figure: Figure, side: Callable, effect: Callable, estimate: Callable) -> Any:
     """Comparisons, means of readers, and the commonest class against readers, if always answering it can do well."""
-    names, given = _names(study), study.answers.of(figure, "readers", "threshold")
+    names, given = study.sides, study.answers.of(figure, "readers", "threshold")
     readers = [side(own, read) for own, read in zip(given, study.read, strict=True)]
     values = [estimate(one) for one in readers]
     comparisons = []
@@ -253,7 +244,7 @@ def _by_readers(study: Study, figure: Figure) -> Any:
     others = [against(given) for given in answers]
     values, rows = np.array([one for one, _ in others]), np.array([one for _, one in others])
     own, own_rows = left_in_turn(values, rows)
-    (name,) = _names(study)
+    (name,) = study.sides
     means = (Comparison(name, "", effect_of(own, own_rows), (float(own.mean()), np.nan)),)
 
     def compared(given: np.ndarray) -> tuple[Effect, float]:

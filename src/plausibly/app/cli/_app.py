@@ -26,7 +26,18 @@ BAD_INPUT, INTERRUPTED = 2, 130  #: exit statuses
 COMMANDS = (
     *("demo", "doctor", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check"),
     *("prior-sensitivity", "conformal", "plan"),
-    *("diagnose", "agreement", "discrepancy", "judge", "systems", "reliability", "convert", "simulate", "model"),
+    *(
+        "diagnose",
+        "agreement",
+        "discrepancy",
+        "judge",
+        "readers",
+        "systems",
+        "reliability",
+        "convert",
+        "simulate",
+        "model",
+    ),
 )
 _LOOK = {
     "pretty_exceptions_enable": False,

@@ -44,6 +44,7 @@ and lines and rows are labelled directly.
 :func:`agreement_histograms`      the same for several distances
 :func:`agreement_heatmap`         measures of agreement by several distances
 :func:`annotator_heatmap`         mean distances between annotators
+:func:`reader_study`              readers as points, and models as ROC curves
 :func:`systems`                   systems by people alone, a judge alone, and corrected (PPI++)
 :func:`model_comparison`          how well aggregation models predict left-out annotations
 :func:`predictive_checks`         statistics of the annotations among those of replicates

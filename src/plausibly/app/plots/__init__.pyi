@@ -22,6 +22,7 @@ from ._model_checks import predictive_checks as predictive_checks
 from ._model_checks import prior_sensitivities as prior_sensitivities
 from ._model_checks import prior_sensitivity as prior_sensitivity
 from ._model_checks import replicate_histogram as replicate_histogram
+from ._readers import reader_study as reader_study
 from ._systems import systems as systems
 from ._weighted_reliability import annotator_abilities as annotator_abilities
 from ._weighted_reliability import annotator_reliabilities as annotator_reliabilities

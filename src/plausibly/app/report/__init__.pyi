@@ -1,6 +1,7 @@
 from ._judge import judge_report as judge_report
 from ._page import render as render
 from ._page import report as report
+from ._readers import readers_report as readers_report
 from ._summary import accuracies as accuracies
 from ._summary import agreement as agreement
 from ._summary import agreement_in_words as agreement_in_words

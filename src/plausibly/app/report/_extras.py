@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from plausibly.aggregation.model_comparison import Comparison, PredictiveCheck, Sensitivity
+from plausibly.agreement import ReaderStudy
 from plausibly.app import plots
 from plausibly.app.report._environment import draw_to_uri, to_uri
 from plausibly.base.errors import ArgumentError, show
@@ -190,6 +191,20 @@ def _(result: Systems) -> list[Any]:
         }
         if len(result.plan)
         else None,
+    ]
+
+
+@contents.register
+def _(result: ReaderStudy) -> list[Any]:
+    roc = "Readers as points (or thin lines, of scores) and models as lines; filled points are models at a threshold"
+    planned = "Size of the next study: width of the interval, and power to find, or to rule out, a difference of "
+    crossed = all(not one.effect.known for one in result.comparisons)
+    return [
+        {roc: partial(plots.reader_study, result)} if result.study.positive is not None else None,
+        {"Comparisons: first minus second; mean square, error and covariance are what they vary by": result.table},
+        {"Means of readers": result.means_of_readers},
+        {"Readers and models one by one": result.by_reader},
+        {f"{planned}{result.margin:g}": result.plan()} if crossed else None,
     ]
 
 

@@ -68,8 +68,9 @@ def systems_report(result: Systems, path: str | os.PathLike, sources: Mapping[st
     """
     read = result.outcomes
     n, judges = len(read.value), len(read.judges)
-    page = template("systems.html.j2").render(
-        quantity=read.quantity,
+    page = template("result.html.j2").render(
+        title="Which system is best?",
+        question=f"Which system has the highest {read.quantity}?",
         headline=result.headline,
         cautions=result.cautions,
         sentences=result.summary[len(result.cautions) + 1 :],

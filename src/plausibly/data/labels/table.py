@@ -106,15 +106,17 @@ def read_table(
     """Read columns of a table without annotators, such as predictions.
 
     A mapping that is not of columns is ``{case: label}``. The last of the columns `needed` may hold anything;
-    `optional` ones may be there. The column of labels may have one of the names in `instead`; with `alone`, any name if
-    it is the only one beside that of cases. Raises AnnotationError if a column is not there, is there under two names,
-    or the source is of another kind.
+    `optional` ones may be there. The column of labels or scores may have one of the names in `instead`, that of labels
+    with `alone` any name if it is the only one beside that of cases. Raises AnnotationError if a column is not there,
+    is there under two names, or the source is of another kind.
     """
     found = columns_in(source, needed)
     if needed[-1] == "label" and not {*COLUMNS["label"]} & {*found}:
         others = [name for name in found if name != find("case", found)]
         names = (*instead, "score", *(others if alone and len(others) == 1 else ()))
         found = next(({"label": found[name], **found} for name in names if name in found), found)
+    if needed[-1] == "score" and "score" not in found:
+        found = next(({"score": found[name], **found} for name in instead if name in found), found)
     in_text = isinstance(source, str | os.PathLike) and ending(Path(source)) in OF_TEXT
     return _table(found, needed, (), optional, in_text=in_text)
 
