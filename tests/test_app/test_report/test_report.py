@@ -208,9 +208,9 @@ def test_what_was_done_is_said_escaped_and_complete(text, page, swept):
     assert all(attrs.get("scope") for tag, attrs in page.tags if tag == "th")
     tags = [tag for tag, _ in page.tags]
     assert tags.count("table") == tags.count("caption")
-    # Panels, confusion matrices, ambiguity, certainty of 2 sizes, 2 metrics and all others by reliability, 2 rankings,
+    # Panels, confusion matrices, ambiguity, certainty, 2 metrics and all others by reliability, 2 rankings,
     # 2 histograms, 2 comparisons, cases.
-    assert tags.count("figure") == tags.count("figcaption") == 1 + 1 + 3 + 3 + 2 + 2 + 2 + 1
+    assert tags.count("figure") == tags.count("figcaption") == 1 + 1 + 2 + 3 + 2 + 2 + 2 + 1
     assert all(attrs["alt"] for tag, attrs in page.tags if tag == "img")
 
 

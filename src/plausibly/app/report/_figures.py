@@ -198,8 +198,11 @@ def of_labels(found: Sequence[xr.Dataset]) -> Iterator[Picture]:
 
 def _certainty(swept: Sweep) -> Iterator[Picture]:
     models = sampled(swept)
-    sizes_found = [int(str(name)[-1]) for name in swept.runs[0].results if str(name).startswith("annotation_certainty")]
-    for size in sizes_found if models else ():
+    size = min(
+        (int(str(name)[-1]) for name in swept.runs[0].results if str(name).startswith("annotation_certainty")),
+        default=0,
+    )
+    if size and models:
         panels = []
         for name, runs in models.items():
             runs = sorted(runs, key=lambda run: run.reliability)
@@ -211,8 +214,7 @@ def _certainty(swept: Sweep) -> Iterator[Picture]:
             if size == 1
             else f"which {size} classes are the most plausible"
         )
-        if size == sizes_found[0]:
-            yield _ambiguity(swept)
+        yield _ambiguity(swept)
         yield Picture(
             "certainty",
             panels,
@@ -221,7 +223,6 @@ def _certainty(swept: Sweep) -> Iterator[Picture]:
             "Cases are sorted from the least to the most certain. The height is the largest share of draws "
             f"that agree on {what}. The further to the right a curve rises, the more cases are unsettled. A greater "
             "assumed reliability moves it to the left.",
-            folded=size > 1,
         )
 
 
@@ -296,8 +297,9 @@ def _rankings(swept: Sweep) -> Iterator[Picture]:
 
 
 def _by_draw(swept: Sweep) -> Iterator[Picture]:
-    """Histograms of the metrics, and which classifier is better."""
+    """Histograms of the metrics, and which classifier is better, under the model that stands for all."""
     runs = with_headline(swept, [representative(found) for found in sampled(swept).values()])
+    runs = [run for run in runs if run is lead(swept)] or runs[:1]
     n = len(swept.classifiers)
     overlap = " Histograms may overlap even if one classifier is better in nearly every draw: see the figures above."
     for metric in headline_metrics(swept) if runs else ():
