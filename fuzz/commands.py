@@ -49,6 +49,7 @@ _COMMANDS = {
     "agreement": "--replicates 0",
     "discrepancy": "--replicates 2",
     "judge": "--replicates 2 --model none",
+    "readers": "--replicates 2",
     "systems": "--replicates 2",
     "reliability": "--competence 0.8",
     "simulate": "--cases 3 --classes 3",

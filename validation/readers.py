@@ -8,6 +8,7 @@ AUROC does not see, does, too. A model that is as good as readers are on average
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,15 @@ LEVEL, COVERAGE = (0.03, 0.07), (0.92, 0.98)  #: where the true size and coverag
 READER, READER_CONDITION = 0.0055, 0.0055
 CASE, CASE_CONDITION, READER_CASE, REST = 0.3, 0.3, 0.2, 0.2
 DIFFERENCE = 0.05  # of AUROC, where the conditions differ
+#: Figure, number of readers of all and of each case (0: of all), and whether gold labels are known.
+DECIDED = (
+    ("sensitivity", 10, 0, True),
+    ("accuracy", 10, 3, True),
+    ("sensitivity", 20, 2, True),
+    ("accuracy", 5, 0, False),
+    ("accuracy", 10, 0, False),
+)
+STRICTNESS, SKILL, OF_DECIDED = 0.7, 0.3, 120  # standard deviations over readers, and number of cases
 
 
 def against_readers(folder: Path, **options: Any) -> ReaderStudy:
@@ -36,8 +46,12 @@ def against_readers(folder: Path, **options: Any) -> ReaderStudy:
         disease, model, readers = data["disease"].astype(int), data["model"], data["readers"]
     case, reader = np.indices(readers.shape)
     table = pd.DataFrame({"case": case.ravel(), "annotator": reader.ravel(), "score": readers.ravel()})
-    scores, gold = (dict(zip(map(str, range(len(of))), of.tolist(), strict=True)) for of in (model, disease))
-    return reader_study(table, {"model": scores}, gold, ci_prob=0.95, **options)
+    return reader_study(table, {"model": by_case(model)}, by_case(disease), ci_prob=0.95, **options)
+
+
+def by_case(values: np.ndarray) -> dict[str, Any]:
+    """Values by the name of their case."""
+    return {str(case): value for case, value in enumerate(values.tolist())}
 
 
 def two_conditions(folder: Path, **options: Any) -> ReaderStudy:
@@ -101,13 +115,54 @@ def run(n: int, seed: int, conditions: Sequence[tuple[float, int, int]]) -> Iter
             yield Rates(f"{name}, AUROC {auc}, {readers} readers of {cases} + {cases} cases", n, rejected, covered)
 
 
+def decisions(readers: int, cases: int, random: np.random.Generator) -> tuple[np.ndarray, ...]:
+    """Truth (case,), decisions of readers who differ in strictness and skill (reader, case), and of a model."""
+    truth = (random.random(cases) < 0.4).astype(float)
+    sign, hard = 2 * truth - 1, random.normal(0, 0.6, cases)
+    skill, limit = np.exp(random.normal(0, SKILL, (readers, 1))), random.normal(0, STRICTNESS, (readers, 1))
+    seen = 1.28 * skill * sign + hard + random.normal(size=(readers, cases))
+    model = 1.28 * sign + hard + random.normal(size=cases)
+    return truth, (seen > limit).astype(float), (model > 0).astype(float)
+
+
+def expected(name: str, gold: bool, seed: int) -> float:
+    """Effect over a thousand readers and ten thousand cases."""
+    truth, seen, model = decisions(1000, 10_000, np.random.default_rng([seed, 1]))
+    if gold:
+        counts = truth == 1 if name == "sensitivity" else np.ones(len(truth), bool)
+        return float(np.mean((model == truth)[counts]) - np.mean((seen == truth)[:, counts]))
+    n, positive = len(seen), seen.sum(axis=0)
+    pairs = (positive * (positive - 1) + (n - positive) * (n - positive - 1)) / (n * (n - 1))
+    return float(np.mean(np.where(model == 1, positive, n - positive) / n - pairs))
+
+
+def run_decided(n: int, seed: int, designs: Sequence[tuple[str, int, int, bool]]) -> Iterator[Rates]:
+    """Simulate a model against readers who decide: some of them in each case, or as the truth."""
+    for name, readers, each, gold in designs:
+        random, true = np.random.default_rng([seed, readers, each]), expected(name, gold, seed)
+        found = []
+        for _ in range(n):
+            truth, seen, model = decisions(readers, OF_DECIDED, random)
+            if each:
+                seen[each <= random.permuted(np.tile(np.arange(readers), (OF_DECIDED, 1)), axis=1).T] = np.nan
+            reader, case = np.indices(seen.shape)
+            table = pd.DataFrame({"case": case.ravel(), "annotator": reader.ravel(), "label": seen.ravel()}).dropna()
+            options: dict[str, Any] = {"metric": name, "ci_prob": 0.95, "replicates": 300}
+            study = reader_study(table, {"model": by_case(model)}, by_case(truth) if gold else None, **options)
+            row = study.table.iloc[0]
+            found.append(row["lower"] <= true <= row["upper"])
+        what = f"{name}, {each or 'all'} of {readers} readers a case, {'gold' if gold else 'readers as the truth'}"
+        yield Rates(what, n, np.nan, float(np.mean(found)))
+
+
 def check(settings: Settings) -> Iterator[Result]:
     """Test that sizes and coverages lie where they may."""
-    for one in run(QUICK if settings.quick else 1000, settings.seed, CONDITIONS):
+    n = QUICK if settings.quick else 1000
+    for one in chain(run(n, settings.seed, CONDITIONS), run_decided(n // 2, settings.seed, DECIDED)):
         if settings.only not in one.what:
             continue
         wrong = {"coverage": (1 - one.covered, tuple(1 - end for end in COVERAGE[::-1]))}
-        if "differ" not in one.what:
+        if not np.isnan(one.rejected) and "differ" not in one.what:
             wrong["size"] = one.rejected, LEVEL
         for quantity, (share, (least, most)) in wrong.items():
             times = round(share * one.n)

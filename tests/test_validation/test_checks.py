@@ -76,7 +76,11 @@ SHORT = {
         4,
         {"designs-alike": "40 prompts, 4 systems, 2 people"},
     ),
-    "readers": (short(readers, CONDITIONS=((0.85, 10, 50),)), 10, {"readers-of-cases": "size"}),
+    "readers": (
+        short(readers, CONDITIONS=((0.85, 10, 50),), DECIDED=readers.DECIDED[1:2]),
+        12,
+        {"readers-of-cases": "size"},
+    ),
     "annotators": (short(annotators, KINDS={"categories": "nominal"}), None, {"no-copies": None}),
     "weighted": (short(weighted_reliability, LABELS=(5,), N_CASES=400, REPLICATES=100), None, {"wrong-labels": None}),
 }

@@ -30,26 +30,31 @@ def product_effect(
     """Effect of the first side, minus the second if there is one, pooled over readers.
 
     Weights of readers have the Dirichlet distribution under which a weighted mean of J numbers varies by their variance
-    over J, and so have weights of cases. Products of them count what is due to both three times, which errs on the safe
-    side. Degrees of freedom are those of the readers.
+    over J, and so have weights of cases. Products of both count three times what is due to a single reading; weights of
+    readers alone, and of cases alone, count it once each. So twice the sum of the latter two variances, less that of
+    products, counts it once; it is no less than either of the two. Degrees of freedom are as in :class:`Effect`: those
+    of the readers, times the square of how often the variance has that by readers in it.
     """
     random = np.random.default_rng(seed)
 
     def drawn(n: int) -> np.ndarray:
-        return random.gamma((n - 2) / n, size=(replicates, n))
+        return random.dirichlet(np.full(n, (n - 2) / n), replicates) * n
 
-    of_case, of_reader = drawn(int(unit.max()) + 1)[:, unit], drawn(n_readers)
-
-    def pooled(of_case: np.ndarray, of_reader: np.ndarray) -> np.ndarray:
-        ratios = []
-        for side in sides:
-            above, below = side(of_case)
-            ratios.append((of_reader * above).sum(axis=-1) / (of_reader * below).sum(axis=-1))
+    def pooled(parts: Sequence[Parts], of_reader: np.ndarray) -> np.ndarray:
+        ratios = [(of_reader * above).sum(axis=-1) / (of_reader * below).sum(axis=-1) for above, below in parts]
         return ratios[0] - ratios[1] if len(ratios) > 1 else ratios[0]
 
+    def variance(values: np.ndarray) -> float:
+        return float(np.var(values[np.isfinite(values)], ddof=1))
+
+    n_units = int(unit.max()) + 1
+    of_case, of_reader = drawn(n_units)[:, unit], drawn(n_readers)
+    once = [side(np.ones((1, len(unit)))) for side in sides]
+    weighted = [side(of_case) for side in sides]
     with np.errstate(invalid="ignore", divide="ignore"):
-        values = pooled(of_case, of_reader)
-        value = float(pooled(np.ones((1, len(unit))), np.ones((1, n_readers)))[0])
-    spread = float(np.std(values[np.isfinite(values)], ddof=1))
-    unknown = np.nan
-    return Effect(value, unknown, unknown, unknown, n_readers, int(unit.max()) + 1, (spread, n_readers - 1.0))
+        by_case, by_reader = variance(pooled(weighted, np.ones(n_readers))), variance(pooled(once, of_reader))
+        both = variance(pooled(weighted, of_reader))
+    spread = max(2 * (by_case + by_reader) - both, by_case, by_reader)
+    df = (n_readers - 1) * (spread / by_reader) ** 2 if by_reader else np.inf
+    value, unknown = float(pooled(once, np.ones(n_readers))[0]), np.nan
+    return Effect(value, unknown, unknown, unknown, n_readers, n_units, (spread**0.5, df))

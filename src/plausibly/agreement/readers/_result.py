@@ -299,8 +299,8 @@ class ReaderStudy:
             )
         if not study.crossed:
             found.append(
-                "Not every reader read every case: weights of readers and cases instead of their variances, with "
-                "intervals that err on the wide side."
+                "Not every reader read every case: intervals are from random weights of readers and cases, and a model "
+                "is measured on the cases of each reader."
             )
         if study.truth is None:
             found.append("The readers are the truth: what they all get wrong counts as right.")
